@@ -327,6 +327,24 @@ TEST(LoadFindRate, EveryProbeAndItsVerdictAreInTheJson) {
   EXPECT_THAT(outcome.err, HasSubstr(found["summary"].get<std::string>()));
 }
 
+/// Prompts that the server has no room for: no rate fails by that, and no time is 0.
+TEST(LoadFindRate, WhereNothingIsAnsweredThereIsNone) {
+  const auto load = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"load",       "--spawn", simulated("--max-model-len 64"),
+                                      "--input",    "100",     "--output-tokens",
+                                      "4",          "--out",   "-",
+                                      "--requests", "3"};
+    words.insert(words.end(), more.begin(), more.end());
+    return assay_run(words);
+  };
+  const Outcome none = load({"--find-rate", "p99_ttft:1s"});
+  EXPECT_NE(none.status, 0);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("no request was answered, so there is no rate to find"),
+                              Not(HasSubstr("fails by"))));
+  const Outcome sweep = load({"--max-concurrency", "1,2"});
+  EXPECT_THAT(sweep.err + sweep.out, testing::ContainsRegex("2 in flight +0 +0 +- +- +- +-"));
+}
+
 TEST(LoadCalibrate, TimesTheClientAgainstWhatTheSimulatorSent) {
   // A moment in which the machine is busy is over in one of the attempts; a wrong clock is not.
   constexpr int attempts = 4;

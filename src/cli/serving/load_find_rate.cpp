@@ -241,6 +241,12 @@ Result<FoundRate> find_rate(const FindRate& find, const LoadRequest& request, co
     const LoadReport report =
         TRY(run(request_of(find, request, *probe, point), point, label_of(*probe, point)));
     if (report.interrupted) break;
+    if (found.probes.empty() && report.result.counts.completed == 0) {
+      return Error{ErrorKind::failed,
+                   fmt::format("{}: no request was answered, so there is no rate to find; above "
+                               "stands what they ended with",
+                               text_of(point))};
+    }
     const ProbeOutcome outcome = outcome_of(find, report.result);
     say(judged_text(find, *probe, outcome));
     found.probes.push_back(

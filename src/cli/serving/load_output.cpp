@@ -357,16 +357,18 @@ std::string sweep_text(std::span<const ServingResult> results, std::size_t width
                {"E2EL mean", Column::Align::right, 7},
                {"E2EL p99", Column::Align::right, 3},
                {"", Column::Align::left, 1}});
+  const auto mean = [](const Latency& latency) {
+    return latency.n == 0 ? std::string("-") : format_seconds(latency.mean);
+  };
   const auto p99 = [](const Latency& latency) {
-    const Percentile* percentile = latency.percentile(99);
+    const Percentile* percentile = latency.n == 0 ? nullptr : latency.percentile(99);
     return percentile == nullptr ? std::string("-") : format_seconds(percentile->value);
   };
   for (const ServingResult& result : results) {
     table.add({load_text(result.load), fmt::format("{}", result.counts.completed),
                format_significant(result.request_throughput),
-               format_significant(result.output_throughput), format_seconds(result.ttft.mean),
-               p99(result.ttft), format_seconds(result.tpot.mean), format_seconds(result.e2el.mean),
-               p99(result.e2el),
+               format_significant(result.output_throughput), mean(result.ttft), p99(result.ttft),
+               mean(result.tpot), mean(result.e2el), p99(result.e2el),
                !result.verdict.valid()        ? style.red("void")
                : !result.verdict.late.empty() ? style.red("void in part")
                : result.saturation.saturated  ? "saturated"
