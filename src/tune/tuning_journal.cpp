@@ -19,6 +19,10 @@ Error about_line(const std::filesystem::path& folder, std::size_t number, std::s
 
 }  // namespace
 
+Error stopped_tuning() {
+  return {ErrorKind::interrupted, "stopped; the same command goes on where it was"};
+}
+
 Json identity_of_device(const DeviceFacts& facts) {
   return {{"backend", facts.backend},     {"name", facts.name},
           {"arch", facts.arch},           {"uuid", facts.uuid},

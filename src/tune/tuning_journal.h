@@ -24,6 +24,9 @@ struct JournalLines {
   std::vector<Json> steps;
 };
 
+/// Of a tuning that was asked to stop: what its folder has, the next run goes on with.
+Error stopped_tuning();
+
 class TuningJournal {
  public:
   static constexpr const char* name = "journal.jsonl";

@@ -13,6 +13,7 @@
 #include "cli/option_values.h"
 #include "core/background_program.h"
 #include "core/own_binary.h"
+#include "tune/tuning_journal.h"
 
 namespace assay::cli {
 namespace {
@@ -140,7 +141,7 @@ Result<std::vector<fs::path>> tune_on_each(const Arguments& arguments, const Tun
     process->program = std::make_unique<BackgroundProgram>(std::move(start));
     processes.push_back(std::move(process));
   }
-  if (!wait_for(processes, mutex, terminal)) return Error{ErrorKind::interrupted, "stopped"};
+  if (!wait_for(processes, mutex, terminal)) return stopped_tuning();
   std::vector<fs::path> folders;
   for (const auto& process : processes) {
     const Result<ProgramEnd>* end = process->program->end();

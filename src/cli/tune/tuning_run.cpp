@@ -10,6 +10,7 @@
 #include "cli/option_values.h"
 #include "compute/device/backend.h"
 #include "machine/system/fingerprint.h"
+#include "tune/tuning_journal.h"
 
 namespace assay::cli {
 
@@ -59,7 +60,7 @@ Result<int> run_tuning(const TuningRun& run, const Arguments& arguments, Termina
     tuned = tune(run.space, run.rules, run.kind, log, progress.events());
   }
   if (!tuned.ok() && tuned.error().kind == ErrorKind::interrupted) {
-    return Error{ErrorKind::interrupted, "stopped; the same command goes on where it was"};
+    return stopped_tuning();
   }
   const TuningResult result = TRY(std::move(tuned));
   if (arguments.has("--json")) {

@@ -10,6 +10,7 @@
 #include "measure/benchmarks/conv_cell.h"
 #include "measure/benchmarks/suite.h"
 #include "measure/store/record.h"
+#include "tune/tuning_journal.h"
 
 namespace assay {
 namespace {
@@ -116,7 +117,7 @@ Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& reque
   start.line = [&](std::string_view line) { take_record(line, measured, known); };
   const ProgramEnd end = TRY(run_program(start));
   if (request.stop_requested && request.stop_requested()) {
-    return Error{ErrorKind::interrupted, "stopped"};
+    return stopped_tuning();
   }
   if (measured.empty()) {
     return Error{ErrorKind::failed, fmt::format("its process ended with status {}: {}", end.status,

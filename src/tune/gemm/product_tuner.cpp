@@ -18,6 +18,7 @@
 #include "tune/gemm/product_trials.h"
 #include "tune/proof.h"
 #include "tune/race.h"
+#include "tune/tuning_journal.h"
 
 namespace assay {
 namespace {
@@ -33,10 +34,6 @@ using TuningClock = std::chrono::steady_clock;
 
 double seconds_since(TuningClock::time_point began) {
   return std::chrono::duration<double>(TuningClock::now() - began).count();
-}
-
-Error stopped() {
-  return {ErrorKind::interrupted, "stopped"};
 }
 
 void refuse(ProductOutcome& outcome, const ProductSolution& solution, bool wrong,
@@ -57,7 +54,7 @@ Result<std::vector<ScreenedSolution>> screen_all(ProductTrials& trials, double b
   const auto began = TuningClock::now();
   std::vector<ScreenedSolution> screened;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (report(fmt::format("trying {} of {}", i + 1, trials.size()))) return stopped();
+    if (report(fmt::format("trying {} of {}", i + 1, trials.size()))) return stopped_tuning();
     if (!screened.empty() && seconds_since(began) > box_seconds) {
       outcome.untried = trials.size() - i;
       break;
@@ -83,7 +80,7 @@ Result<std::vector<std::size_t>> check_fast(ProductTrials& trials,
   std::set<std::size_t> checked;
   const auto check = [&](std::size_t i) -> Status {
     if (!checked.insert(i).second) return {};
-    if (report(fmt::format("checking, {} so far", checked.size()))) return stopped();
+    if (report(fmt::format("checking, {} so far", checked.size()))) return stopped_tuning();
     const auto result = TRY(trials.check(i));
     if (result.check == ProductTrials::Check::right) {
       right.push_back(i);
@@ -136,7 +133,7 @@ Result<bool> hold_proof(ProductTrials& trials, std::size_t usual, std::size_t fa
   std::vector<double> usual_seconds, fastest_seconds;
   std::vector<ScorePair> pairs;
   for (std::size_t pair = 0; pair < settings.pairs; ++pair) {
-    if (report(fmt::format("proof {} of {}", pair + 1, settings.pairs))) return stopped();
+    if (report(fmt::format("proof {} of {}", pair + 1, settings.pairs))) return stopped_tuning();
     ScorePair scores;
     for (const std::size_t turn : {0, 1}) {
       const bool best = is_turn_of_best(pair, turn);
@@ -258,7 +255,7 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
   if (facts.memory_bytes > 0 && needed > static_cast<double>(facts.memory_bytes)) {
     return nothing("two sets of its operands do not fit into the device's memory");
   }
-  if (report("listing solutions")) return stopped();
+  if (report("listing solutions")) return stopped_tuning();
   auto added = TRY(add_solutions(problem));
   if (!added.trials) return nothing(std::move(added.reason));
   ProductTrials& trials = *added.trials;
@@ -281,7 +278,7 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
       std::max(1.0, settings_.proof_seconds / settings_.screening_seconds));
   std::size_t runs = 0;
   const RunContender run = [&](std::size_t i, std::size_t effort) -> Result<std::optional<double>> {
-    if (report(fmt::format("timing, run {}", ++runs))) return stopped();
+    if (report(fmt::format("timing, run {}", ++runs))) return stopped_tuning();
     const double seconds = settings_.screening_seconds * static_cast<double>(effort);
     const auto time = TRY(trials.time(i, seconds, seconds));
     if (!time) return std::optional<double>();
