@@ -24,7 +24,7 @@ struct ExitCodeText {
 };
 
 inline constexpr std::array<ExitCodeText, 8> exit_code_texts = {{
-    {exit_ok, "everything requested was done"},
+    {exit_ok, "everything requested was done, or as much as --budget allows"},
     {exit_cell_error,
      "some cells ended in an error, a check of `assay doctor` failed, `assay compare` or "
      "`assay diff` found a difference, `assay history` a change for the worse, or `assay load` no "
