@@ -309,11 +309,11 @@ std::string shared_text(std::span<const Record> records, std::size_t width, cons
   std::size_t cells = 0, disturbed = 0;
   double most = 0;
   for (const Record& record : records) {
-    if (!is_measured_alone(record) || record.device.backend != "cpu" || !record.telemetry) continue;
-    const double taken = taken_by_others(record.telemetry->summary.host).value_or(0);
+    const auto taken = taken_from_cpus(record);
+    if (!taken) continue;
     ++cells;
-    disturbed += taken > much_taken ? 1 : 0;
-    most = std::max(most, taken);
+    disturbed += *taken > much_taken ? 1 : 0;
+    most = std::max(most, *taken);
   }
   if (disturbed == 0) return {};
   const std::string text = fmt::format(

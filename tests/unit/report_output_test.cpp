@@ -9,6 +9,7 @@
 #include "judge/report/escape.h"
 #include "judge/report/report.h"
 #include "report_input.h"
+#include "test_record.h"
 
 namespace assay::report {
 namespace {
@@ -172,6 +173,22 @@ TEST(ReportHtml, AStoreShowsItsBestValuesAndTheirShares) {
   ASSERT_EQ(tiles.size(), 3U);
   EXPECT_EQ(tiles[0].label, "gemm bandwidth, best of all: shape=9x9x9");
   EXPECT_EQ(tiles[1].label, "launch bandwidth, best of all");
+}
+
+TEST(ReportHtml, TheHeadlineSaysThatOthersUsedTheCpus) {
+  Record record = passed_record();
+  record.device.backend = "cpu";
+  record.device.emulated = false;
+  record.telemetry.emplace();
+  record.telemetry->summary.host.others_share = 0.61;
+  ReportInput input;
+  const auto headline = [&] {
+    input.environments = {{.results = result_set_of({record}, "host"), .records = {}}};
+    return make_document(input).headline;
+  };
+  EXPECT_THAT(headline(), HasSubstr("others used up to 61% of the CPUs"));
+  record.telemetry->summary.host.others_share = 0.05;
+  EXPECT_THAT(headline(), HasSubstr("none of them doubtful"));
 }
 
 TEST(ReportHtml, AnEnvironmentAloneHasResultsAndNoVerdict) {

@@ -82,7 +82,9 @@ std::string tuned_text(std::span<const TunedProduct> products, std::size_t width
                               shown_line(one.reason, most_shown));
       }
     }
-    std::string best = outcome.proven ? name_text(outcome.best) : "nothing better";
+    std::string best = outcome.proven           ? name_text(outcome.best)
+                       : outcome.solutions == 1 ? "the only solution"
+                                                : "nothing better";
     if (!outcome.proven && outcome.pairs > 0) best += ", not proven";
     table.add(
         {text, std::to_string(tuned.product.count), format_seconds(outcome.usual_seconds),

@@ -37,6 +37,7 @@ class Collector {
       double& most = prompt_hits_[cell];
       most = std::max(most, metric.value);
     }
+    set_.most_taken = std::max(set_.most_taken, taken_from_cpus(record).value_or(0));
     const std::size_t unit = unit_of_run(record);
     std::size_t samples = 0, throttled = 0;
     if (record.samples) {

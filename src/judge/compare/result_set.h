@@ -64,6 +64,7 @@ struct ResultSet {
   std::map<SeriesKey, SideFigure> beside;
   std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
   std::vector<Json> fingerprints;             ///< of the units, each once
+  double most_taken = 0;              ///< the most that taken_from_cpus() says of any result
   std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines, and
                                       ///< loads whose prompts were in a cache
 

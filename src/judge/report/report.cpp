@@ -15,6 +15,7 @@
 #include "judge/report/partitions.h"
 #include "judge/report/scaling.h"
 #include "judge/report/tables.h"
+#include "machine/telemetry/summary.h"
 
 namespace assay::report {
 namespace {
@@ -175,8 +176,10 @@ std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
 
 void summarize_alone(const std::vector<Environment>& environments, Document& document) {
   std::size_t series = 0, faults = 0;
+  double most_taken = 0;
   std::set<std::string> benchmarks;
   for (const Environment& environment : environments) {
+    most_taken = std::max(most_taken, environment.results.most_taken);
     series += environment.results.series.size();
     faults += environment.results.faults.size();
     for (const Series& one : environment.results.series) benchmarks.insert(one.benchmark);
@@ -185,8 +188,12 @@ void summarize_alone(const std::vector<Environment>& environments, Document& doc
   document.headline =
       fmt::format("{}: {} of {}, {}.", first.name, counted(series, "result"),
                   counted(benchmarks.size(), "benchmark"),
-                  faults == 0 ? std::string("none of them doubtful")
-                              : counted(faults, "cell") + " that cannot be trusted");
+                  faults > 0 ? counted(faults, "cell") + " that cannot be trusted"
+                  : most_taken > much_taken
+                      ? fmt::format("some of them while others used up to {:.0f}% of the CPUs, "
+                                    "without whom they are faster",
+                                    100 * most_taken)
+                      : std::string("none of them doubtful"));
   document.tiles = key_figures({environments.front()});  // not of results beside them
   document.tiles.push_back(
       {fmt::format("{}", first.units.size()), first.units.size() == 1 ? "run" : "runs"});

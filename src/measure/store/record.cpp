@@ -141,6 +141,12 @@ Json pairs_to_json(const std::vector<std::pair<std::string, std::string>>& pairs
 
 }  // namespace
 
+std::optional<double> taken_from_cpus(const Record& record) {
+  const bool alone = record.value && !record.device.emulated && record.ranks.empty();
+  if (!alone || record.device.backend != "cpu" || !record.telemetry) return std::nullopt;
+  return taken_by_others(record.telemetry->summary.host).value_or(0);
+}
+
 bool is_trial(const Record& record) {
   return std::any_of(record.notes.begin(), record.notes.end(), [](const auto& note) {
     return note.first == tuning_note && note.second == search_part;

@@ -82,6 +82,10 @@ inline constexpr std::string_view tuning_note = "tuning", search_part = "search"
 inline constexpr std::string_view setting_axis = "setting";
 /// Whether it is a run of a search, which tries a setting to find a better one: nothing to compare.
 bool is_trial(const Record& record);
+/// Of a CPU's result: the share of its host's CPUs that other programs and the hypervisor took.
+/// None of other devices', of emulated ones', and of ranks', which are other programs to each
+/// other.
+std::optional<double> taken_from_cpus(const Record& record);
 
 std::string_view name_of(RecordStatus status);
 /// "bytes/s", "FLOP/s", "s": the unit of Value::median and its interval.
