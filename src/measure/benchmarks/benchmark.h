@@ -131,6 +131,9 @@ class Case {
   int launches_to_fill(double sample_seconds, double seconds) const;
 };
 
+/// Where nobody can ask a benchmark to end.
+inline const std::function<bool()> nobody_asks;
+
 /// What prepare() may use.
 struct PrepareContext {
   Device& device;
@@ -139,7 +142,7 @@ struct PrepareContext {
   Team& team;                    ///< the ranks that measure together; often only this process
   Communicators& communicators;  ///< the team's, shared by all cells of the run
   /// Whether the run shall end: what takes seconds asks it now and then, and ends as interrupted.
-  std::function<bool()> stop_requested = {};
+  const std::function<bool()>& stop_requested = nobody_asks;
 };
 
 /// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".

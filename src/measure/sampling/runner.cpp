@@ -236,9 +236,9 @@ class Runner {
     TRY(agree(team_, "checking " + record.cell.id(), supported(benchmark, record.cell)));
     if (seconds <= 0) return budget_spent();
     const auto begin = Clock::now();
-    auto prepared_work =
-        benchmark.prepare(record.cell, {device_, sampler_.stream(), options_.seed, team_,
-                                        communicators_, [this] { return stop_requested(); }});
+    const std::function<bool()> stop = [this] { return stop_requested(); };
+    auto prepared_work = benchmark.prepare(
+        record.cell, {device_, sampler_.stream(), options_.seed, team_, communicators_, stop});
     TRY(agree(team_, "preparing " + record.cell.id(),
               prepared_work.ok() ? Status() : Status(prepared_work.error())));
     const std::unique_ptr<Case> work = std::move(*prepared_work);
