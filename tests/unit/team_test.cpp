@@ -124,6 +124,27 @@ TEST(Team, WhoStaysAwayIsNamedOnAllRanks) {
   });
 }
 
+/// Rank 1 has not come either, but says that it waits for its device: for the one who stays away.
+TEST(Team, WhoWaitsElsewhereIsNotNamedWithWhomItWaitsFor) {
+  TeamPatience patience;
+  patience.step_seconds = 4;  // for rank 0; rank 1 begins later, and says so within a second
+  std::latch given_up(1);
+  with_team(3, patience, [&](Team& team) {
+    ASSERT_TRUE(team.exchange("first", "").ok());
+    if (team.rank() == 1) {
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+      while (team.still_whole().ok()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      return;
+    }
+    if (team.rank() == 2) return given_up.wait();
+    const auto given = team.exchange("second", "");
+    given_up.count_down();
+    ASSERT_FALSE(given.ok());
+    EXPECT_THAT(given.error().message,
+                AllOf(HasSubstr("rank 2 on "), Not(HasSubstr("rank 1 on "))));
+  });
+}
+
 TEST(Team, AWaitElsewhereHasADeadlineToo) {
   TeamPatience patience;
   patience.step_seconds = 1;

@@ -328,15 +328,28 @@ class TcpTeam final : public Team {
                        members_[i].process);
   }
 
-  /// "rank 2 on node-b (at "preparing") did not reach "sampling"". Called with the mutex held.
+  /// Whether a rank may have stopped: it says every heartbeat that it is alive. Called with the
+  /// mutex held.
+  static bool is_silent(const Peer& peer) { return Clock::now() - peer.heard >= 2 * heartbeat; }
+
+  /// "rank 2 on node-b (last seen at "preparing") did not reach "sampling"". Of several, those that
+  /// are silent or, if none is, that do not say that they wait themselves: the others may wait for
+  /// these. Called with the mutex held.
   std::string missing_ranks() const {
-    std::string names;
-    for (std::size_t i = 0; i < peers_.size(); ++i) {
-      if (peers_[i].given) continue;
-      names += fmt::format(
-          "{}{}{}", names.empty() ? "" : ", ", name_of(members_[i]),
-          peers_[i].step.empty() ? "" : fmt::format(" (last seen at \"{}\")", peers_[i].step));
-    }
+    const auto names_of = [&](auto is_meant) {
+      std::string names;
+      for (std::size_t i = 0; i < peers_.size(); ++i) {
+        const Peer& peer = peers_[i];
+        if (peer.given || !is_meant(peer)) continue;
+        names +=
+            fmt::format("{}{}{}", names.empty() ? "" : ", ", name_of(members_[i]),
+                        peer.step.empty() ? "" : fmt::format(" (last seen at \"{}\")", peer.step));
+      }
+      return names;
+    };
+    std::string names = names_of(is_silent);
+    if (names.empty()) names = names_of([](const Peer& peer) { return !peer.waiting; });
+    if (names.empty()) names = names_of([](const Peer&) { return true; });
     return fmt::format("{} did not reach \"{}\"", names, step_);
   }
 
@@ -362,7 +375,7 @@ class TcpTeam final : public Team {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(members_[i]));
     }
     if (!names.empty()) return fmt::format("; {} is late", names);
-    if (quietest == 0 || Clock::now() - peers_[quietest].heard < 2 * heartbeat) return "";
+    if (quietest == 0 || !is_silent(peers_[quietest])) return "";
     return fmt::format("; {} has not been heard from for {:.0f} s", name_of(members_[quietest]),
                        seconds_since(peers_[quietest].heard));
   }
