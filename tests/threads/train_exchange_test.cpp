@@ -318,6 +318,36 @@ TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
               testing::HasSubstr("4 operations between ranks ended before them in "));
 }
 
+/// Seven operations are one launch, and each of them takes a seventh of it.
+TEST(TrainExchange, OperationsOfALaunchCountOneByOne) {
+  constexpr int attempts = 4;  // what else runs here may slow operations beside passes down
+  TrainOverlap overlap = {.slower_exchange = 0, .calibrated = false};
+  const auto is_right = [&] {
+    return overlap.calibrated && overlap.slower_exchange > 0.4 && overlap.slower_exchange < 2.5;
+  };
+  for (int i = 0; i < attempts && !is_right(); ++i) {
+    on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+      GptSettings own = settings_of(Sharding::none, 1);
+      own.plan.batch = 48;
+      own.ranks = ranks;
+      auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+      auto stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
+      TRY(training->step(stream));
+      const double own_step = TRY(stopwatch.time([&] { return training->step(stream); }));
+      const double step = TRY(stopwatch.sum(static_cast<float>(own_step))) / 2.0;
+      SlowCommunicator slow(*ranks.communicator, step / 100);
+      const Buffer values = TRY(device.allocate(16 * sizeof(float), MemoryKind::device));
+      const ExchangeTimes times = {.passes = step, .alone = 1, .bus_bytes = 1};
+      TrainOverlap measured =
+          TRY(measure_overlap(*training, device, stream, {&slow, ranks.team}, true, times,
+                              {CollectiveCall{.send = values.data(), .count = 16}}));
+      if (rank == 0) overlap = std::move(measured);
+      return {};
+    });
+  }
+  EXPECT_TRUE(is_right()) << overlap.why_not << " " << overlap.slower_exchange;
+}
+
 /// Sums of sums of the exchange alone are infinite in f16, and no passes may begin with them.
 TEST(TrainExchange, UpdatesOfF16AreNotLeftOutWhileItIsCalibrated) {
   on_ranks(2, [](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {

@@ -40,18 +40,15 @@ const void* larger_buffer(const CollectiveCall& call) {
   return call.operation == CollectiveOperation::all_gather ? call.receive : call.send;
 }
 
-/// Operations that are queued before what goes on beside them: of a graph's launch, which takes
-/// microseconds. Streams take about a thousand commands; then the host waits.
-constexpr std::size_t operations_ahead = 2;
-
-/// One operation, over and over on a stream of its own, with an event after each.
+/// One operation, over and over on a stream of its own.
 class RepeatedCall {
  public:
   /// Out of place, from the values that the call's larger buffer has after what is queued on
   /// `stream`: moving zeros, or sums of sums, which would soon be infinite, would take less power.
+  /// `replayed`: as graphs.
   static Result<RepeatedCall> create(Device& device, Stream& stream, Communicator& communicator,
-                                     const CollectiveCall& call) {
-    RepeatedCall made(communicator, call);
+                                     const CollectiveCall& call, bool replayed) {
+    RepeatedCall made(communicator, call, replayed);
     const std::size_t bytes = bytes_of(call, communicator.size());
     made.stream_ = TRY(device.create_stream(StreamPriority::high));  // as that of an exchange
     made.ready_ = TRY(device.create_event(EventKind::untimed));
@@ -67,31 +64,43 @@ class RepeatedCall {
     return made;
   }
 
-  /// How often, from now on, at least `operations_ahead` times.
+  /// How often from now on, at least. Replayed, few launches hold all of them: the host waits once
+  /// a stream has about a thousand commands, and a launch of a graph is several.
   Status set_times(Device& device, std::size_t times) {
-    while (ends_.size() > times + 1) ends_.pop_back();
-    while (ends_.size() < times + 1) ends_.push_back(TRY(device.create_event()));
+    constexpr std::size_t most_launches = 32;
+    together_ = replayed_ ? (times + most_launches - 1) / most_launches : 1;
+    const auto queue = [&communicator = communicator_, call = call_, &on = *stream_,
+                        together = together_]() -> Status {
+      for (std::size_t i = 0; i < together; ++i) TRY(communicator.enqueue(call, on));
+      return {};
+    };
+    launch_.emplace(TRY(RepeatedWork::create(*stream_, replayed_, queue)));
+    const std::size_t launches = (times + together_ - 1) / together_;
+    while (ends_.size() > launches + 1) ends_.pop_back();
+    while (ends_.size() < launches + 1) ends_.push_back(TRY(device.create_event()));
     return {};
   }
 
-  /// Queues all of them, after what is queued on `stream`, and after the first `ahead` of them what
-  /// shall go on beside them on `stream`, whose later work waits for both.
-  Status queue(Stream& stream, std::size_t ahead, const std::function<Status()>& beside) {
+  /// Queues all of them after what is queued on `stream`, then what shall go on beside them there;
+  /// its later work waits for both. All of them come first, because the host may be busy for as
+  /// long as that goes on, be it with single launches or with one of a graph of thousands.
+  Status queue(Stream& stream, const std::function<Status()>& beside) {
     TRY(stream.record(*ready_));
     TRY(stream_->wait(*ready_));
     TRY(stream_->record(*ends_.front()));
     for (std::size_t i = 1; i < ends_.size(); ++i) {
-      TRY(communicator_.enqueue(call_, *stream_));
+      TRY((*launch_)());
       TRY(stream_->record(*ends_[i]));
-      if (i == std::min(ahead, times())) TRY(beside());
     }
+    TRY(beside());
     return stream.wait(*ends_.back());
   }
 
-  std::size_t times() const { return ends_.size() - 1; }
+  std::size_t times() const { return (ends_.size() - 1) * together_; }
   /// When the first one begins.
   const Event& begin() const { return *ends_.front(); }
-  /// Of the last run, since begin(), in s.
+  /// When so many more have ended each time, in the last run, in s since begin().
+  std::size_t together() const { return together_; }
   Result<std::vector<double>> ends() const {
     std::vector<double> seconds;
     for (const auto& end : ends_) seconds.push_back(TRY(end->seconds_since(begin())));
@@ -99,15 +108,18 @@ class RepeatedCall {
   }
 
  private:
-  RepeatedCall(Communicator& communicator, const CollectiveCall& call)
-      : communicator_(communicator), call_(call) {}
+  RepeatedCall(Communicator& communicator, const CollectiveCall& call, bool replayed)
+      : communicator_(communicator), call_(call), replayed_(replayed) {}
 
   Communicator& communicator_;
   CollectiveCall call_;
+  bool replayed_;
+  std::size_t together_ = 1;  // in a launch
   Buffer send_, receive_;
   std::unique_ptr<Stream> stream_;
+  std::optional<RepeatedWork> launch_;
   std::unique_ptr<Event> ready_;
-  std::vector<std::unique_ptr<Event>> ends_;
+  std::vector<std::unique_ptr<Event>> ends_;  // of launches; the first when they begin
 };
 
 /// Of the operation alone, the mean over all ranks, so that all have the same.
@@ -117,8 +129,9 @@ Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& st
   TRY(repeated.set_times(device, in_a_row));
   std::vector<double> seconds;
   for (int i = -1; i < rounds; ++i) {  // the first one warms up
-    TRY(stopwatch.time([&] { return repeated.queue(stream, in_a_row, [] { return Status(); }); }));
-    if (i >= 0) seconds.push_back(TRY(repeated.ends()).back() / in_a_row);
+    TRY(stopwatch.time([&] { return repeated.queue(stream, [] { return Status(); }); }));
+    if (i < 0) continue;
+    seconds.push_back(TRY(repeated.ends()).back() / static_cast<double>(repeated.times()));
   }
   const float all = TRY(stopwatch.sum(static_cast<float>(median(seconds))));
   return static_cast<double>(all) / ranks;
@@ -202,7 +215,7 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
   const auto warm_up = [&] { return replayed ? passes() : training.step_without_exchange(stream); };
   // A rank that has no memory for the operation says so, before the others wait for it in one.
   auto made = RepeatedCall::create(device, stream, *ranks.communicator,
-                                   repeated_call(exchanged, times, size));
+                                   repeated_call(exchanged, times, size), replayed);
   const bool repeats = TRY(stopwatch.sum(made.ok() ? 0.0f : 1.0f)) == 0;
   double operation = 0;
   if (repeats) {
@@ -221,8 +234,7 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
     if (!repeats) continue;
     TRY(stopwatch.time([&]() -> Status {
       TRY(warm_up());
-      // Single launches keep the host busy as long as they run: all operations come before them.
-      return made->queue(stream, replayed ? operations_ahead : made->times(), std::ref(passes));
+      return made->queue(stream, std::ref(passes));
     }));
     if (i < 0) continue;
     std::vector<StepCall> slow = TRY(recorder->calls());
@@ -230,7 +242,9 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
     const double end = begin + seconds_of_passes(slow);
     const std::vector<double> ends = TRY(made->ends());
     if (ends.back() < end) ++uncovered;
-    if (const auto one = seconds_between(ends, begin, end)) inside.push_back(*one);
+    if (const auto one = seconds_between(ends, begin, end)) {
+      inside.push_back(*one / static_cast<double>(made->together()));
+    }
     beside.push_back(std::move(slow));
   }
   if (uncovered > 0) {  // those that are covered would be the runs with the shortest passes
