@@ -274,26 +274,26 @@ std::string flags_text(std::span<const Record> records, const Style& style) {
   return text;
 }
 
-/// Whether other programs can disturb it and be told from it: ranks are other processes to each
-/// other.
-bool is_measured_alone(const Record& record) {
-  return record.value && !record.device.emulated && record.ranks.empty();
-}
-
 /// Says of values that vary widely what else used the CPUs meanwhile.
 std::string noise_text(std::span<const Record> records, std::size_t width, const Style& style) {
   constexpr double wide = 0.1;  // of the value, half the interval
   std::string text;
   for (const Record& record : records) {
-    if (!is_measured_alone(record)) continue;
+    if (!record.value || record.device.emulated) continue;
     const double half = (record.value->interval95.high - record.value->interval95.low) / 2;
     if (!(half > wide * std::abs(record.value->median))) continue;
     std::string cause = "what disturbed it is not known; --json has its telemetry";
     if (record.telemetry) {
       const HostTelemetry& host = record.telemetry->summary.host;
       const double others = host.others_share.value_or(0), stolen = host.steal_share.value_or(0);
-      cause = fmt::format("other programs used {} of the CPUs' time, the hypervisor took {}",
-                          format_share(others), format_share(stolen));
+      // To one rank the others are other programs.
+      cause = record.ranks.empty()
+                  ? fmt::format("other programs used {} of the CPUs' time, the hypervisor took {}",
+                                format_share(others), format_share(stolen))
+                  : fmt::format(
+                        "the hypervisor took {} of the CPUs' time; what programs other than "
+                        "the ranks used is not known",
+                        format_share(stolen));
     }
     const std::string wide_by = fmt::format("the interval is {:.0f}% wide: {}",
                                             100 * 2 * half / std::abs(record.value->median), cause);

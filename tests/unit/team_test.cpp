@@ -225,37 +225,59 @@ TEST(Team, ASilentRankIsKnownWithinSeconds) {
       AllOf(HasSubstr("rank 1 on "), HasSubstr("has not been heard from")));
 }
 
-TEST(Team, ARankThatStopsWhileItWaitsIsNamed) {
+/// What `wait` of rank 0 learns of two ranks that both say that they wait, the second of them once.
+template <typename Wait>
+std::string learned_of_waiting_ranks(const Wait& wait) {
   const auto listener = listen_for_ranks(0);
-  ASSERT_TRUE(listener.ok());
-  std::latch learned(1);
-  std::thread second([&] {
-    auto gathering =
-        join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, hang_seconds);
-    ASSERT_TRUE(gathering.ok()) << gathering.error().message;
-    std::string alive;  // count, step, and that it waits: its last word
-    put(alive, std::uint64_t{1});
-    put(alive, "sampling");
-    put(alive, std::uint64_t{1});
-    EXPECT_TRUE(gathering->wires[0]->send('a', alive).ok());
-    learned.wait();
-  });
-  auto gathering = receive_ranks(*listener, 2, token, hang_seconds, [] { return false; });
-  ASSERT_TRUE(gathering.ok()) << gathering.error().message;
-  TeamPatience patience;
-  patience.step_seconds = 2.5;
-  patience.silence_seconds = 10 * hang_seconds;
-  Status whole;
-  {
-    const auto team = make_tcp_team(std::move(*gathering), 0, patience, nullptr);
-    while ((whole = team->still_whole()).ok()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+  EXPECT_TRUE(listener.ok());
+  std::atomic<bool> learned = false;
+  std::vector<std::thread> others;
+  for (const int rank : {1, 2}) {
+    others.emplace_back([&, rank] {
+      auto gathering =
+          join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), rank, 3, token, hang_seconds);
+      ASSERT_TRUE(gathering.ok()) << gathering.error().message;
+      std::string alive;  // count, step, and that it waits
+      put(alive, std::uint64_t{1});
+      put(alive, "sampling");
+      put(alive, std::uint64_t{1});
+      do {
+        EXPECT_TRUE(gathering->wires[0]->send('a', alive).ok());
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      } while (rank == 1 && !learned);
+      while (!learned) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    });
   }
-  learned.count_down();
-  second.join();
-  EXPECT_THAT(whole.error().message,
-              AllOf(HasSubstr("rank 0 on "), HasSubstr("; rank 1 on "), HasSubstr("heard from")));
+  auto gathering = receive_ranks(*listener, 3, token, hang_seconds, [] { return false; });
+  EXPECT_TRUE(gathering.ok());
+  TeamPatience patience;
+  patience.step_seconds = 0.5;
+  patience.silence_seconds = 10 * hang_seconds;
+  std::string message;
+  if (gathering.ok()) {
+    const auto team = make_tcp_team(std::move(*gathering), 0, patience, nullptr);
+    message = wait(*team).error().message;
+  }
+  learned = true;
+  for (std::thread& other : others) other.join();
+  return message;
+}
+
+/// It is silent only some time after rank 0 has lost its patience.
+TEST(Team, OfRanksThatWaitTheOneThatStopsIsNamed) {
+  EXPECT_THAT(learned_of_waiting_ranks([](Team& team) -> Status {
+                while (true) {
+                  TRY(team.still_whole());
+                  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                }
+              }),
+              AllOf(HasSubstr("rank 0 on "), HasSubstr("; rank 2 on "), HasSubstr("heard from")));
+  EXPECT_THAT(
+      learned_of_waiting_ranks([](Team& team) -> Status {
+        TRY(team.exchange("sampling", ""));
+        return {};
+      }),
+      AllOf(HasSubstr("rank 2 on "), HasSubstr("did not reach"), Not(HasSubstr("rank 1 "))));
 }
 
 TEST(Team, RanksAtDifferentStepsAreNamed) {

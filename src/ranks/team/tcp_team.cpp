@@ -107,10 +107,11 @@ class TcpTeam final : public Team {
     // Rank 0 gives up first: it hears all ranks and knows which of them are not waiting.
     const double patience = patience_.step_seconds + (rank_ == 0 ? 0 : patience_.silence_seconds);
     if (waited <= patience) return {};
+    const std::string late = rank_ == 0 ? late_ranks() : "";
+    if (rank_ == 0 && late.empty() && waited <= patience + until_silent()) return {};
     const std::string text =
         fmt::format("{} waited {:.0f} s for its device or library after \"{}\"{}",
-                    name_of(members_[static_cast<std::size_t>(rank_)]), patience, step_,
-                    rank_ == 0 ? late_ranks() : "");
+                    name_of(members_[static_cast<std::size_t>(rank_)]), patience, step_, late);
     lock.unlock();
     fail(text);
     return failure();
@@ -132,7 +133,8 @@ class TcpTeam final : public Team {
       return std::all_of(peers_.begin(), peers_.end(),
                          [](const Peer& peer) { return peer.given.has_value(); });
     };
-    const auto end = Clock::now() + std::chrono::duration<double>(patience_.step_seconds);
+    auto end = Clock::now() + std::chrono::duration<double>(patience_.step_seconds);
+    bool is_extended = false;
     while (!trouble_ && !all_here()) {
       if (const auto absent = left_without(peers_)) {
         lock.unlock();
@@ -141,6 +143,10 @@ class TcpTeam final : public Team {
         break;
       }
       if (changed_.wait_until(lock, end) == std::cv_status::timeout && !all_here()) {
+        if (!is_known_who_is_missing() && !std::exchange(is_extended, true)) {
+          end += std::chrono::duration<double>(until_silent());
+          continue;
+        }
         const std::string text =
             fmt::format("{} within {:.0f} s", missing_ranks(), patience_.step_seconds);
         lock.unlock();
@@ -331,6 +337,20 @@ class TcpTeam final : public Team {
   /// Whether a rank may have stopped: it says every heartbeat that it is alive. Called with the
   /// mutex held.
   static bool is_silent(const Peer& peer) { return Clock::now() - peer.heard >= 2 * heartbeat; }
+
+  /// Seconds after which a rank that has stopped is silent, although it was still heard to wait
+  /// like those that wait for it: before, nobody could be named.
+  double until_silent() const {
+    return std::min(std::chrono::duration<double>(2 * heartbeat).count(),
+                    patience_.silence_seconds / 2);
+  }
+
+  /// Whether any of the ranks that are missing differs from those that wait for it. Called with the
+  /// mutex held.
+  bool is_known_who_is_missing() const {
+    return std::ranges::any_of(
+        peers_, [](const Peer& peer) { return !peer.given && (is_silent(peer) || !peer.waiting); });
+  }
 
   /// "rank 2 on node-b (last seen at "preparing") did not reach "sampling"". Of several, those that
   /// are silent or, if none is, that do not say that they wait themselves: the others may wait for
