@@ -15,6 +15,7 @@
 
 #include "core/background_program.h"
 #include "core/descriptor.h"
+#include "core/shown_text.h"
 #include "core/text.h"
 #include "serving/client/endpoint.h"
 #include "serving/client/http_call.h"
@@ -106,15 +107,6 @@ std::string filled(std::string_view text, int port, int index, int* ports = null
   return kept;
 }
 
-/// A line of another program's output, made fit for a message.
-std::string shown_line(std::string_view line) {
-  std::string text = last_line(line).substr(0, most_shown);
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
-  }
-  return text;
-}
-
 }  // namespace
 
 /// One server and its log.
@@ -188,7 +180,7 @@ class SpawnedServers::Server {
   /// Called on the thread that reads the program's output.
   void take(std::string_view line) {
     (log_ << line << '\n').flush();
-    std::string shown = shown_line(line);
+    std::string shown = shown_line(last_line(line), most_shown);
     const std::lock_guard guard(mutex_);
     if (!shown.empty()) last_line_ = std::move(shown);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/shown_text.h"
 #include "serving/client/http_call.h"
 #include "serving/client/reply_event.h"
 #include "serving/workload/token_stream.h"
@@ -22,12 +23,13 @@ Result<double> tokens_of(const Endpoint& endpoint, const RequestOptions& options
   const HttpReply reply = TRY(http_call(endpoint, "POST", path_of(options), fields,
                                         body_of(options, prompt, {}), text_patience_seconds));
   ReplyEvent event;
-  if (reply.status != 200 || !read_reply_event(options.api, reply.body, event) ||
-      !event.prompt_tokens) {
+  // A refusal says why in the same form.
+  const bool is_read = read_reply_event(options.api, reply.body, event);
+  if (reply.status != 200 || !is_read || !event.prompt_tokens) {
     return Error{ErrorKind::unavailable,
                  fmt::format("{}{} does not say how many tokens a prompt has (HTTP {}{}{})",
                              text_of(endpoint.url), path_of(options), reply.status,
-                             event.error.empty() ? "" : ": ", event.error)};
+                             event.error.empty() ? "" : ": ", shown_line(event.error, 500))};
   }
   return static_cast<double>(*event.prompt_tokens);
 }

@@ -345,6 +345,16 @@ TEST(LoadFindRate, WhereNothingIsAnsweredThereIsNone) {
   EXPECT_THAT(sweep.err + sweep.out, testing::ContainsRegex("2 in flight +0 +0 +- +- +- +-"));
 }
 
+/// Words are counted before the load, by prompts of up to 250 of them.
+TEST(Load, AServerThatDoesNotCountWordsSaysWhy) {
+  const Outcome outcome =
+      assay_run({"load", "--spawn", simulated("--max-model-len 32"), "--api", "chat", "--input",
+                 "8", "--output-tokens", "4", "--requests", "3", "--out", "-"});
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("does not say how many tokens a prompt has (HTTP 400: This "
+                                     "model's maximum context length is 32 tokens."));
+}
+
 TEST(LoadCalibrate, TimesTheClientAgainstWhatTheSimulatorSent) {
   // A moment in which the machine is busy is over in one of the attempts; a wrong clock is not.
   constexpr int attempts = 4;

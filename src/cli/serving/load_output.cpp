@@ -189,7 +189,7 @@ std::string server_text(const std::optional<ServerMetrics>& server) {
     add("prefix cache hits", fmt::format("{:.1f}%", *server->prefix_cache_hit_rate * 100));
   }
   if (text.empty()) return {};
-  return fmt::format("  reported by {}: {}\n", server->server, text);
+  return fmt::format("  reported by the server, in {}'s metrics: {}\n", server->server, text);
 }
 
 std::string verdict_text(const ServingResult& result, const Style& style) {
