@@ -347,9 +347,9 @@ TEST(LoadFindRate, WhereNothingIsAnsweredThereIsNone) {
 
 /// Words are counted before the load, by prompts of up to 250 of them.
 TEST(Load, AServerThatDoesNotCountWordsSaysWhy) {
-  const Outcome outcome =
-      assay_run({"load", "--spawn", simulated("--max-model-len 32"), "--api", "chat", "--input",
-                 "8", "--output-tokens", "4", "--requests", "3", "--out", "-"});
+  const Outcome outcome = assay_run({"load", "--spawn", simulated("--max-model-len 32"),
+                                     "--max-concurrency", "1", "--api", "chat", "--input", "8",
+                                     "--output-tokens", "4", "--requests", "3", "--out", "-"});
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err, HasSubstr("does not say how many tokens a prompt has (HTTP 400: This "
                                      "model's maximum context length is 32 tokens."));
