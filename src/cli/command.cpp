@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <sstream>
+#include <string>
 
 namespace assay::cli {
 namespace {
@@ -29,6 +30,14 @@ const Command* find_command(std::string_view name) {
     if (command->name == name) return command;
   }
   return nullptr;
+}
+
+std::vector<const Command*> kinds_of(const Command& command) {
+  std::vector<const Command*> kinds = commands();
+  std::erase_if(kinds, [&](const Command* one) {
+    return !one->name.starts_with(std::string(command.name) + ' ');
+  });
+  return kinds;
 }
 
 const std::vector<Option>& common_options() {

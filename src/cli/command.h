@@ -38,6 +38,8 @@ struct Arguments {
 };
 
 struct Command {
+  /// "run", or of two words, "tune gemm": a kind of "tune" with options and a help of its own,
+  /// which gets its second word as the first positional.
   std::string_view name;
   std::string_view summary;      ///< one line
   std::string_view positionals;  ///< "[NAME]", as the usage line shows them
@@ -56,6 +58,8 @@ using CommandRegistry = Registry<const Command*>;
 /// In the order a new user needs them: devices, list, run, show, then the rest by name.
 std::vector<const Command*> commands();
 const Command* find_command(std::string_view name);
+/// Those whose names begin with the word of this command and have a second one.
+std::vector<const Command*> kinds_of(const Command& command);
 
 /// Options that every command has, after its own.
 const std::vector<Option>& common_options();

@@ -19,13 +19,20 @@ std::vector<Option> all_options(const Command& command) {
   return options;
 }
 
-/// What may follow the command: suites after run, benchmarks after run and tune, "axis=" after both
-/// and show.
+/// The second word of "tune gemm"; empty: there is none.
+std::string_view kind_of(const Command& command) {
+  const std::size_t space = command.name.find(' ');
+  return space == std::string_view::npos ? std::string_view() : command.name.substr(space + 1);
+}
+
+/// What may follow the command: its kinds, suites after run, benchmarks after run and tune, "axis="
+/// after these and show.
 Words words_for(const Command& command) {
   Words words;
   if (command.name == "completion") return {"bash", "zsh", "fish"};
   const bool runs = command.name == "run", tunes = command.name == "tune";
-  if (!runs && !tunes && command.name != "show") return words;
+  const Benchmark* const tuned = find_benchmark(kind_of(command));
+  if (!runs && !tunes && tuned == nullptr && command.name != "show") return words;
   const auto add = [&](std::string word) {
     if (std::find(words.begin(), words.end(), word) == words.end())
       words.push_back(std::move(word));
@@ -35,22 +42,38 @@ Words words_for(const Command& command) {
       for (const Suite& suite : *suites) add(suite.name);
     }
   }
-  if (tunes) {
-    for (const char* kind : {"command", "serve"}) add(kind);  // gemm and conv are benchmarks too
-  }
+  for (const Command* kind : kinds_of(command)) add(std::string(kind_of(*kind)));
   if (runs || tunes) {
     for (const Benchmark* benchmark : benchmarks()) add(std::string(benchmark->name()));
   }
   for (const Benchmark* benchmark : benchmarks()) {
+    if (tuned != nullptr && benchmark != tuned) continue;
     for (const Axis& axis : benchmark->axes()) add(axis.name + "=");
   }
   return words;
 }
 
+/// Of one word each.
 Words command_names() {
   Words names;
-  for (const Command* command : commands()) names.emplace_back(command->name);
+  for (const Command* command : commands()) {
+    if (kind_of(*command).empty()) names.emplace_back(command->name);
+  }
   return names;
+}
+
+/// Kinds before the command that they are of: the first pattern that fits counts.
+std::vector<const Command*> kinds_first() {
+  std::vector<const Command*> all = commands();
+  std::ranges::stable_partition(all, [](const Command* one) { return !kind_of(*one).empty(); });
+  return all;
+}
+
+/// What a shell's "case" compares with the first two words: "tune\ gemm", "run\ *".
+std::string pattern_of(const Command& command) {
+  const std::size_t space = command.name.find(' ');
+  return fmt::format("{}\\ {}", command.name.substr(0, space),
+                     kind_of(command).empty() ? "*" : kind_of(command));
 }
 
 /// The values of an axis that can be listed: all, or else the defaults.
@@ -77,7 +100,7 @@ std::string value_cases(std::string_view begin, std::string_view end) {
 
 std::string bash_script() {
   std::string cases, values;
-  for (const Command* command : commands()) {
+  for (const Command* command : kinds_first()) {
     Words words = words_for(*command);
     for (const Option& option : all_options(*command)) {
       words.emplace_back(option.name);
@@ -87,13 +110,14 @@ std::string bash_script() {
               ? "COMPREPLY=($(compgen -d -- \"$word\"))"
               : fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))", option.complete);
       // Commands may have different values for an option of the same name.
-      values += fmt::format("    {}/{}) {}; return ;;\n", command->name, option.name, reply);
+      values += fmt::format("    {}/{}) {}; return ;;\n", pattern_of(*command), option.name, reply);
     }
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->name, fmt::join(words, " "));
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", pattern_of(*command), fmt::join(words, " "));
   }
   return fmt::format(
       "_assay() {{\n"
       "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\" axis=\"\"\n"
+      "  local command=\"${{COMP_WORDS[1]}} ${{COMP_WORDS[2]}}\"\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$word\")); return\n"
       "  fi\n"
@@ -106,11 +130,11 @@ std::string bash_script() {
       "  if [ -n \"$axis\" ]; then\n"
       "    case \"${{COMP_WORDS[2]}}/$axis\" in\n{}    esac\n"
       "  fi\n"
-      "  case \"${{COMP_WORDS[1]}}/${{axis:-${{COMP_WORDS[COMP_CWORD-1]}}}}\" in\n{}  esac\n"
+      "  case \"$command/${{axis:-${{COMP_WORDS[COMP_CWORD-1]}}}}\" in\n{}  esac\n"
       "  if [ -n \"$axis\" ]; then\n"
       "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); return\n"
       "  fi\n"
-      "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
+      "  case \"$command\" in\n{}  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
       "  [[ \"${{COMPREPLY[0]}}\" == *= ]] && compopt -o nospace\n"
       "}}\n"
@@ -120,10 +144,11 @@ std::string bash_script() {
 
 std::string zsh_script() {
   std::string cases;
-  for (const Command* command : commands()) {
+  for (const Command* command : kinds_first()) {
     Words words = words_for(*command);
     for (const Option& option : all_options(*command)) words.emplace_back(option.name);
-    cases += fmt::format("    {}) compadd -S '' -- {} ;;\n", command->name, fmt::join(words, " "));
+    cases += fmt::format("    {}) compadd -S '' -- {} ;;\n", pattern_of(*command),
+                         fmt::join(words, " "));
   }
   return fmt::format(
       "#compdef assay\n"
@@ -134,7 +159,7 @@ std::string zsh_script() {
       "    case $benchmark/$axis in\n{}    esac\n"
       "    compset -P '*='; compadd -- $values; return\n"
       "  fi\n"
-      "  case $words[2] in\n{}  esac\n"
+      "  case \"$words[2] $words[3]\" in\n{}  esac\n"
       "  _files\n"
       "}}\n"
       "compdef _assay assay\n",
@@ -154,9 +179,17 @@ std::string quoted(std::string_view text) {
 std::string fish_script() {
   std::string script = "complete -c assay -n __fish_use_subcommand -l version\n";
   for (const Command* command : commands()) {
-    script += fmt::format("complete -c assay -n __fish_use_subcommand -xa {} -d {}\n",
-                          command->name, quoted(command->summary));
-    const std::string after = fmt::format("-n '__fish_seen_subcommand_from {}'", command->name);
+    const std::string_view kind = kind_of(*command);
+    if (kind.empty()) {
+      script += fmt::format("complete -c assay -n __fish_use_subcommand -xa {} -d {}\n",
+                            command->name, quoted(command->summary));
+    }
+    const std::string after =
+        kind.empty() ? fmt::format("-n '__fish_seen_subcommand_from {}'", command->name)
+                     : fmt::format(
+                           "-n '__fish_seen_subcommand_from {}; and "
+                           "__fish_seen_subcommand_from {}'",
+                           command->name.substr(0, command->name.find(' ')), kind);
     Words words = words_for(*command);
     if (command->name == "run") {
       for (const Benchmark* benchmark : benchmarks()) {

@@ -56,7 +56,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
     terminal.print(overview(screen, style));
     return exit_ok;
   }
-  const std::string& name = arguments.positionals.front();
+  const std::string name = fmt::format("{}", fmt::join(arguments.positionals, " "));
   const std::string text = text_of(name, screen, style);
   if (!text.empty()) {
     terminal.print(text);
@@ -75,13 +75,14 @@ const Command command = {
     .summary = "Print the help of a command, or a document",
     .positionals = "[COMMAND | TOPIC]",
     .least_positionals = 0,
-    .most_positionals = 1,
+    .most_positionals = 2,
     .details =
         R"(The documents are those of the source tree's docs folder, as text.
 
   assay help
   assay help campaigns
   assay help run
+  assay help tune gemm
 
 )",
     .options = {},

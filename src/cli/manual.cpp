@@ -120,7 +120,7 @@ std::string help_overview(std::size_t screen, const Style& style) {
       fmt::format("{}\n\n{}\n  assay COMMAND [ARGUMENT]... [OPTION]...\n\n{}\n",
                   wrapped(purpose, 0, screen), style.bold("Usage"), style.bold("Commands"));
   for (const Command* command : commands()) {
-    help += help_entry(command->name, 12, command->summary, screen);
+    help += help_entry(command->name, 14, command->summary, screen);
   }
   help += fmt::format("\n{}\n", style.bold("Exit status"));
   for (const ExitCodeText& text : exit_code_texts) {

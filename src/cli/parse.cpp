@@ -34,10 +34,41 @@ std::string long_form(const std::string& word) {
   return word == "-o" ? "--output" : word;
 }
 
-/// "--name value", "--name=value", "--flag"; after "--" everything is positional.
-Result<Arguments> split(const Command& command, const std::vector<std::string>& words) {
+std::vector<Option> with_common_options(const Command& command) {
   std::vector<Option> options = command.options;
   options.insert(options.end(), common_options().begin(), common_options().end());
+  return options;
+}
+
+/// The first of these words that is neither an option of one of `commands` nor its value.
+std::string first_operand(const std::vector<const Command*>& commands,
+                          const std::vector<std::string>& words) {
+  const auto takes_value = [&](const std::string& word) {
+    return std::ranges::any_of(commands, [&](const Command* command) {
+      return std::ranges::any_of(with_common_options(*command), [&](const Option& option) {
+        return option.name == word && !option.value.empty();
+      });
+    });
+  };
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!words[i].starts_with('-')) return words[i];
+    if (takes_value(words[i])) ++i;
+  }
+  return "";
+}
+
+/// `command`, or the kind of it that the words after it name.
+const Command* kind_named(const Command* command, const std::vector<std::string>& words) {
+  const std::vector<const Command*> kinds = kinds_of(*command);
+  if (kinds.empty()) return command;
+  const std::string operand = first_operand(kinds, words);
+  const Command* const kind = find_command(fmt::format("{} {}", command->name, operand));
+  return kind != nullptr ? kind : command;
+}
+
+/// "--name value", "--name=value", "--flag"; after "--" everything is positional.
+Result<Arguments> split(const Command& command, const std::vector<std::string>& words) {
+  const std::vector<Option> options = with_common_options(command);
   Arguments arguments;
   bool only_positionals = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -100,7 +131,9 @@ Result<Parsed> parse(const std::vector<std::string>& words) {
   }
   parsed.command = find_command(first);
   if (parsed.command == nullptr) return unknown_command(first);
-  parsed.arguments = TRY(split(*parsed.command, {words.begin() + 1, words.end()}));
+  const std::vector<std::string> others(words.begin() + 1, words.end());
+  parsed.command = kind_named(parsed.command, others);
+  parsed.arguments = TRY(split(*parsed.command, others));
   if (parsed.arguments.has("--help")) return parsed;
   const std::size_t count = parsed.arguments.positionals.size();
   if (count < parsed.command->least_positionals || count > parsed.command->most_positionals) {

@@ -137,6 +137,9 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
   EXPECT_EQ(complete("assay run --color = ne", 4), "never\n");
   EXPECT_EQ(complete("assay tune com", 2), "command\n");
   EXPECT_EQ(complete("assay tune gemm sha", 3), "shape=\n");
+  EXPECT_EQ(complete("assay tune gemm --rot", 3), "--rotate\n");
+  EXPECT_EQ(complete("assay tune serve --rot", 3), "\n");
+  EXPECT_EQ(complete("assay tune gemm --precision t", 4), "tf32\n");
   EXPECT_EQ(complete("assay tune command --example t", 4), "triton\n");
   EXPECT_EQ(complete("assay campaign --example s", 3), "slurm ssh\n");
 }

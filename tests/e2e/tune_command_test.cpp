@@ -134,7 +134,7 @@ TEST(TuneCommand, ExamplesRunAsWritten) {
            "for word; do [ \"$last\" = --block-size ] && size=$word; last=$word; done\n"
            "echo \"{\\\"avg_latency\\\": $((100 - size)).0}\" > vllm_latency.json");
   for (const char* name : {"triton", "ck", "hipblaslt", "vllm"}) {
-    const Outcome printed = assay_run({"tune", "--example", name});
+    const Outcome printed = assay_run({"tune", "command", "--example", name});
     ASSERT_EQ(printed.status, 0) << printed.err;
     const auto plan = folder.write(std::string(name) + ".yaml", printed.out);
     const Outcome outcome =
@@ -146,7 +146,7 @@ TEST(TuneCommand, ExamplesRunAsWritten) {
     ASSERT_TRUE(lines.front().contains("proof")) << name << ": " << outcome.out << outcome.err;
     EXPECT_EQ(lines.front()["proof"]["better"], true) << name << ": " << outcome.out;
   }
-  const Outcome none = assay_run({"tune", "--example", "trition"});
+  const Outcome none = assay_run({"tune", "command", "--example", "trition"});
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.err, HasSubstr("did you mean \"triton\"?"));
 }

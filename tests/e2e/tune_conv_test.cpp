@@ -253,7 +253,7 @@ TEST(TuneConvWords, MistakesAreNamed) {
   EXPECT_THAT(complaint({"--budget", "soon"}), HasSubstr("--budget"));
   EXPECT_THAT(complaint({"--suite", "memory"}), HasSubstr("no cell of the benchmark conv"));
   EXPECT_THAT(complaint({"find=best"}), HasSubstr("find= does not go with tune conv"));
-  EXPECT_THAT(complaint({"--model", "7B"}), HasSubstr("--model does not go with tune conv"));
+  EXPECT_THAT(complaint({"--model", "7B"}), HasSubstr("tune conv has no option --model"));
   EXPECT_THAT(complaint({"--from", "/does/not/exist"}), HasSubstr("/does/not/exist"));
   EXPECT_THAT(complaint({"--before", "/does/not/exist"}), HasSubstr("--before"));
   EXPECT_THAT(complaint({"--device", "cpu", "--db", "/tmp"}), HasSubstr("backend hip, not cpu"));

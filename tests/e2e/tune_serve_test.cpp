@@ -107,7 +107,7 @@ TEST(TuneServe, WhatMakesNoSenseIsSaid) {
   EXPECT_THAT(error_of({server, "a=1", "--limit", "e2el", "--", "--max-concurrency", "1"}),
               HasSubstr("--limit: "));
   EXPECT_THAT(error_of({server, "a=1", "--ranks", "2"}),
-              HasSubstr("--ranks does not apply to serve"));
+              HasSubstr("tune serve has no option --ranks"));
 }
 
 }  // namespace

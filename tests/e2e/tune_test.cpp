@@ -90,13 +90,21 @@ TEST(Tune, WhatCannotBeTriedIsSaid) {
   const Outcome axis = assay_run({"tune", "memory", "opp=copy", "X=1"});
   EXPECT_EQ(axis.status, 2);
   EXPECT_THAT(axis.err, HasSubstr("has no axis \"opp\""));
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"tune", "command", "plan.yaml", "--pairs", "6"},
-        {"tune", "memory", "X=1", "--suite", "toy"},
-        {"tune", "gemm", "shape=16", "--runs", "20"}}) {
+  const std::pair<std::vector<std::string>, std::string> refused[] = {
+      {{"tune", "command", "plan.yaml", "--pairs", "6"}, "tune command has no option --pairs"},
+      {{"tune", "memory", "X=1", "--suite", "toy"}, "tune has no option --suite"},
+      {{"tune", "--json", "conv", "n=1", "--check"}, "tune conv has no option --check"},
+      {{"tune", "--out", "gemm", "serve", "--ranks", "2"}, "tune serve has no option --ranks"},
+      {{"tune", "gemm", "shape=16", "--runs", "20"},
+       "--runs does not apply to gemm without a VARIABLE"},
+      {{"tune", "conv", "n=1", "--hosts", "a"},
+       "--hosts does not apply to conv without a VARIABLE"},
+      {{"tune", "gemm", "X=1", "--rotate", "1MiB"},
+       "--rotate does not apply to tuning a VARIABLE"}};
+  for (const auto& [words, said] : refused) {
     const Outcome option = assay_run(words);
     EXPECT_EQ(option.status, 2);
-    EXPECT_THAT(option.err, HasSubstr("does not apply to " + words[1]));
+    EXPECT_THAT(option.err, HasSubstr(said));
   }
   const Outcome runs = assay_run({"tune", "memory", "X=1", "--runs", "1"});
   EXPECT_EQ(runs.status, 2);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -136,6 +137,30 @@ Result<int> tune_request(const Arguments& arguments, Terminal& terminal) {
 }
 
 }  // namespace
+
+bool tunes_variables(const Arguments& arguments) {
+  const auto& words = arguments.positionals;
+  return std::any_of(words.begin() + 1, words.end(), names_variable);
+}
+
+const std::vector<Option>& variable_options() {
+  static const std::vector<Option> options = {
+      {"--ranks", "N", "of a run, as for `assay run`", ""},
+      {"--hosts", "LIST", "of a run, as for `assay run`", ""},
+      {"--combine", "", "try every combination of the variables' values instead of each alone", ""},
+      {"--runs", "N", "most runs of the search for values, default 200", ""},
+  };
+  return options;
+}
+
+Status refuse_options(const Arguments& arguments, const std::vector<Option>& options,
+                      std::string_view what) {
+  for (const Option& option : options) {
+    if (!arguments.has(option.name)) continue;
+    return Error{ErrorKind::usage, fmt::format("{} does not apply to {}", option.name, what)};
+  }
+  return {};
+}
 
 int tune_benchmark(const Arguments& arguments, Terminal& terminal) {
   const auto status = tune_request(arguments, terminal);

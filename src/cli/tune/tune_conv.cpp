@@ -1,5 +1,4 @@
-#include "cli/tune/tune_conv.h"
-
+// assay tune conv: lets libraries search for the fastest convolutions, and proves what that brings.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
+#include "cli/tune/tune_benchmark.h"
 #include "cli/tune/tune_conv_request.h"
 #include "cli/tune/tune_conv_view.h"
 #include "cli/tune/tune_progress.h"
@@ -16,9 +16,8 @@
 #include "measure/benchmarks/conv_cell.h"
 #include "tune/conv/convolution_runs.h"
 #include "tune/conv/kept_records.h"
-#include "tune/parameter.h"
 
-namespace assay::cli {
+namespace assay::cli::tune_conv_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -263,13 +262,6 @@ Status show_outcomes(const TuneConvRequest& request, const ConvolutionPlace& pla
   return {};
 }
 
-}  // namespace
-
-bool is_tune_conv(const Arguments& arguments) {
-  const auto& words = arguments.positionals;
-  return words.front() == "conv" && std::none_of(words.begin() + 1, words.end(), names_variable);
-}
-
 int tune_conv(const Arguments& arguments, Terminal& terminal) {
   const auto request = read_tune_conv(arguments);
   if (!request.ok()) return report(terminal, request.error());
@@ -315,15 +307,71 @@ int tune_conv(const Arguments& arguments, Terminal& terminal) {
   return any ? exit_ok : exit_nothing_ran;
 }
 
-std::vector<Option> tune_conv_options() {
+// ---- The command ----
+
+std::vector<Option> own_options() {
   return {
+      {"--from", "FILE", "the convolutions of a log of MIOpen", "file", true},
+      {"--suite", "NAME", "the convolutions of a suite", ""},
+      {"--devices", "LIST", "a process on each, e.g. all or hip:0,hip:1", "all"},
+      {"--part", "I/N", "only every N-th convolution from the I-th on, e.g. 0/2", ""},
+      {"--list", "", "show what would be tuned and stop", ""},
       {"--db", "FOLDER",
-       "for conv: MIOpen's user databases to improve; default: new ones in the output folder",
-       "folder"},
+       "MIOpen's user databases to improve; default: new ones in the output folder", "folder"},
       {"--before", "FOLDER",
-       "for conv: MIOpen's user databases to compare with; default: what --db had, or those in use",
+       "MIOpen's user databases to compare with; default: what --db had, or those in use",
        "folder"},
   };
 }
 
-}  // namespace assay::cli
+std::vector<Option> options() {
+  std::vector<Option> all = {
+      {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
+      {"--budget", "TIME", "of each convolution in a run, default 3s", ""},
+      {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
+      {"--out", "DIR", "output folder; default ./tuning", "folder"},
+  };
+  for (const auto& more : {own_options(), variable_options()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const bool variables = tunes_variables(arguments);
+  const Status fits =
+      variables ? refuse_options(arguments, own_options(), "tuning a VARIABLE")
+                : refuse_options(arguments, variable_options(), "conv without a VARIABLE to try");
+  if (!fits.ok()) return report(terminal, fits.error());
+  return variables ? tune_benchmark(arguments, terminal) : tune_conv(arguments, terminal);
+}
+
+const Command command = {
+    .name = "tune conv",
+    .summary = "Let libraries search for the fastest convolutions, and prove what that brings",
+    .positionals = "[AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
+    .least_positionals = 1,
+    .most_positionals = 128,
+    .details =
+        R"(The convolutions are those of the cells named by axes as for `assay run conv`, of a --suite
+(resnet50, stable-diffusion, unet3d), or --from a log that MIOPEN_ENABLE_LOGGING_CMD=1 made a program
+print. On AMD GPUs, MIOpen's own exhaustive search of each fills user databases, new ones or those of
+--db; then all run in fresh processes in turns, with the databases as they were and as they are, which
+proves what that brings. What is not proven to be faster is taken back. cuDNN and oneDNN keep no
+databases: their first choice is compared with the fastest of all they propose. More of it:
+`assay help tune-conv`.
+
+With an environment VARIABLE to try, conv is a benchmark like any other (`assay tune --help`); --ranks,
+--hosts, --combine and --runs are for that.
+
+  assay tune conv --suite resnet50 precision=bf16 --devices all
+  assay tune conv --from miopen.log --db ~/.config/miopen
+
+)",
+    .options = options(),
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli::tune_conv_command

@@ -39,14 +39,6 @@ Status add_cells_to_tune(const Arguments& arguments, TuneConvRequest& request) {
 
 Result<TuneConvRequest> read_tune_conv(const Arguments& arguments) {
   TuneConvRequest request;
-  for (const char* option :
-       {"--ranks", "--hosts", "--combine", "--limit", "--model", "--tokens", "--precision",
-        "--library", "--workspace", "--rotate", "--solutions", "--format", "--validators",
-        "--pytorch", "--python", "--check", "--read"}) {
-    if (arguments.has(option)) {
-      return Error{ErrorKind::usage, fmt::format("{} does not go with tune conv", option)};
-    }
-  }
   request.place = TRY(read_tune_place(arguments));
   request.pairs = TRY(proof_pairs(arguments.get("--pairs", "10")));
   if (arguments.has("--budget")) {

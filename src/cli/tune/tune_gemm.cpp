@@ -1,5 +1,4 @@
-#include "cli/tune/tune_gemm.h"
-
+// assay tune gemm: finds the fastest solutions of matrix products.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/interrupt.h"
+#include "cli/tune/tune_benchmark.h"
 #include "cli/tune/tune_gemm_read.h"
 #include "cli/tune/tune_gemm_seat.h"
 #include "cli/tune/tune_gemm_view.h"
@@ -24,9 +24,8 @@
 #include "tune/gemm/library_fit.h"
 #include "tune/gemm/product_record.h"
 #include "tune/gemm/pytorch.h"
-#include "tune/parameter.h"
 
-namespace assay::cli {
+namespace assay::cli::tune_gemm_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -274,13 +273,6 @@ Status check_results(const TuneGemmRequest& request, TuneSeat& seat, Terminal& t
   return {};
 }
 
-}  // namespace
-
-bool is_tune_gemm(const Arguments& arguments) {
-  const auto& words = arguments.positionals;
-  return words.front() == "gemm" && std::none_of(words.begin() + 1, words.end(), names_variable);
-}
-
 int tune_gemm(const Arguments& arguments, Terminal& terminal) {
   const auto request = read_tune_gemm(arguments);
   if (!request.ok()) return report(terminal, request.error());
@@ -347,36 +339,92 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
   return any ? exit_ok : exit_nothing_ran;
 }
 
-std::vector<Option> tune_gemm_options() {
+// ---- The command ----
+
+std::vector<Option> own_options() {
   return {
-      {"--model", "NAME",
-       "for gemm: all products of a step of this model, e.g. 7B, llama3-70b, 6L6H384C", "", true},
-      {"--tokens", "N[,N...]", "for gemm: tokens of the step, default 8192", ""},
-      {"--precision", "TYPE", "for gemm: of the model, bf16 (default), f16, f32 or tf32",
+      {"--model", "NAME", "all products of a step of this model, e.g. 7B, llama3-70b, 6L6H384C", "",
+       true},
+      {"--tokens", "N[,N...]", "tokens of the model's step, default 8192", ""},
+      {"--precision", "TYPE", "of the model, bf16 (default), f16, f32 or tf32",
        "bf16 f16 f32 tf32"},
-      {"--from", "FILE",
-       "for gemm: the products of a log of hipBLASLt or rocBLAS or of a tuning file; for conv: the "
-       "convolutions of a log of MIOpen",
+      {"--from", "FILE", "the products of a log of hipBLASLt or rocBLAS or of a tuning file",
        "file", true},
-      {"--suite", "NAME", "for gemm and conv: what a suite has of it", ""},
-      {"--library", "NAME", "for gemm: only this library, default auto: all", ""},
-      {"--workspace", "SIZE", "for gemm: the most a solution may need, default 32MiB", ""},
+      {"--suite", "NAME", "the products of a suite", ""},
+      {"--library", "NAME", "only this library, default auto: all", ""},
+      {"--workspace", "SIZE", "the most a solution may need, default 32MiB", ""},
       {"--rotate", "SIZE",
-       "for gemm: operands rotate through so many bytes, default twice the device's caches", ""},
-      {"--solutions", "N", "for gemm: at most so many of each library, default 4096", ""},
-      {"--devices", "LIST", "for gemm and conv: a process on each, e.g. all or hip:0,hip:1", "all"},
-      {"--part", "I/N",
-       "for gemm and conv: only every N-th product or convolution from the I-th on, e.g. 0/2", ""},
-      {"--format", "FORMAT", "for gemm: of hipBLASLt's override file, default named",
-       "ten bench named"},
-      {"--validators", "FILE", "for gemm: a results file that the PyTorch in question wrote",
-       "file"},
-      {"--pytorch", "VERSION", "for gemm: PyTorch's version, if it is not on this machine", ""},
-      {"--python", "PROGRAM", "for gemm: the Python that has PyTorch, default python3", ""},
-      {"--check", "", "for gemm: let PyTorch use the results file, and say what it took", ""},
-      {"--list", "", "for gemm and conv: show what would be tuned and stop", ""},
-      {"--read", "FILE", "for gemm: say which rows of a tuning file no longer fit", "file", true},
+       "operands rotate through so many bytes, default twice the device's caches", ""},
+      {"--solutions", "N", "at most so many of each library, default 4096", ""},
+      {"--devices", "LIST", "a process on each, e.g. all or hip:0,hip:1", "all"},
+      {"--part", "I/N", "only every N-th product from the I-th on, e.g. 0/2", ""},
+      {"--format", "FORMAT", "of hipBLASLt's override file, default named", "ten bench named"},
+      {"--validators", "FILE", "a results file that the PyTorch in question wrote", "file"},
+      {"--pytorch", "VERSION", "PyTorch's version, if it is not on this machine", ""},
+      {"--python", "PROGRAM", "the Python that has PyTorch, default python3", ""},
+      {"--check", "", "let PyTorch use the results file, and say what it took", ""},
+      {"--list", "", "show what would be tuned and stop", ""},
+      {"--read", "FILE", "say which rows of a tuning file no longer fit", "file", true},
   };
 }
 
-}  // namespace assay::cli
+std::vector<Option> options() {
+  std::vector<Option> all = {
+      {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
+      {"--budget", "TIME", "to try all solutions of a product, default 60s", ""},
+      {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 12", ""},
+      {"--out", "DIR", "output folder; default ./tuning", "folder"},
+  };
+  for (const auto& more : {own_options(), variable_options()}) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  const bool variables = tunes_variables(arguments);
+  const Status fits =
+      variables
+          ? refuse_options(arguments, own_options(), "tuning a VARIABLE")
+          : refuse_options(arguments, variable_options(),
+                           "gemm without a VARIABLE to try: it tries all solutions in --budget");
+  if (!fits.ok()) return report(terminal, fits.error());
+  return variables ? tune_benchmark(arguments, terminal) : tune_gemm(arguments, terminal);
+}
+
+const Command command = {
+    .name = "tune gemm",
+    .summary =
+        "Find the fastest solutions of matrix products, and write them for PyTorch and hipBLASLt",
+    .positionals = "[AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
+    .least_positionals = 1,
+    .most_positionals = 128,
+    .details =
+        R"(The products are those of the cells named by axes as for `assay run gemm`, of a --suite, of a step
+of a --model (a GPT of `train`, a decoder of `prefill` and `decode`), or --from a log or a tuning file,
+which also says how often each is called; those that take the most time come first. Of each, every
+solution that the libraries have is checked for correctness, then timed on rotating operands by
+successive halving; the fastest meets the library's own choice in turns, and counts only if that
+proves a gain.
+
+The folder keeps a journal, with which a tuner that was stopped goes on, tunableop_results*.csv for
+PyTorch (PYTORCH_TUNABLEOP_ENABLED=1) and, on AMD GPUs, an override file for hipBLASLt; assay's own
+models find the winners in their cache. --read holds tuning files against this machine's PyTorch and
+libraries, and merges those of several GPUs. More of it: `assay help tune-gemm`.
+
+With an environment VARIABLE to try, gemm is a benchmark like any other (`assay tune --help`); --ranks,
+--hosts, --combine and --runs are for that.
+
+  assay tune gemm shape=8192x8192x8192,16384x1024x8192 dtype=bf16,e4m3 layout=TN
+  assay tune gemm --model llama3-70b --tokens 16,8192 --devices all --check
+  assay tune gemm --from tunableop_untuned0.csv --from hipblaslt.log --format bench
+  assay tune gemm --read tunableop_results0.csv --read tunableop_results1.csv --out merged
+
+)",
+    .options = options(),
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli::tune_gemm_command

@@ -1,5 +1,4 @@
-#include "cli/tune/tune_program.h"
-
+// assay tune command: finds the best setting of any program's parameters and proves it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,8 @@
 #include <vector>
 
 #include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/example_plan.h"
 #include "cli/interrupt.h"
 #include "cli/metrics_view.h"
 #include "cli/tune/tuning_run.h"
@@ -17,7 +18,7 @@
 #include "measure/sampling/external.h"
 #include "tune/tuning_plan.h"
 
-namespace assay::cli {
+namespace assay::cli::tune_program_command {
 namespace {
 
 std::string problem_of(const Record& record) {
@@ -94,11 +95,34 @@ Result<int> run_tuning(const Arguments& arguments, Terminal& terminal) {
   return run_tuning(run, arguments, terminal);
 }
 
-}  // namespace
-
-int tune_program(const Arguments& arguments, Terminal& terminal) {
+int run(const Arguments& arguments, Terminal& terminal) {
+  if (arguments.has("--example")) {
+    return print_example_plan(embedded_tunings(), arguments.get("--example"), terminal);
+  }
   const auto status = run_tuning(arguments, terminal);
   return status.ok() ? *status : report(terminal, status.error());
 }
 
-}  // namespace assay::cli
+const Command command = {
+    .name = "tune command",
+    .summary = "Find the best setting of any program's parameters, and prove it",
+    .positionals = "PLAN",
+    .least_positionals = 1,
+    .most_positionals = 2,
+    .details =
+        R"(PLAN names the program's command, its parameters (words of the command or, in capitals,
+environment variables) with their values, conditions, and the metric to improve. Crashes, wrong
+results and time-outs are results of a setting. The course is that of `assay tune`, and
+`assay help tune-command` says what a plan may hold.
+
+  assay tune command --example triton > plan.yaml; assay tune command plan.yaml
+
+)",
+    .options = {{"--example", "NAME", "print an example plan and exit", "triton ck hipblaslt vllm"},
+                {"--out", "DIR", "output folder; default ./tuning", "folder"}},
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli::tune_program_command

@@ -1,5 +1,4 @@
-#include "cli/tune/tune_serve.h"
-
+// assay tune serve: tunes the parameters of an LLM server.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -24,7 +23,7 @@
 #include "tune/benchmark_trial.h"
 #include "tune/server_trial.h"
 
-namespace assay::cli {
+namespace assay::cli::tune_serve_command {
 namespace {
 
 // ---- What the user asks for ----
@@ -215,9 +214,7 @@ TuningColumns columns_of(const LoadRequest& load) {
   return columns;
 }
 
-}  // namespace
-
-int tune_serve(const Arguments& arguments, Terminal& terminal) {
+int run(const Arguments& arguments, Terminal& terminal) {
   const auto request = read_tune_serve(arguments);
   if (!request.ok()) return report(terminal, request.error());
   ServerTrials trials(*request, terminal);
@@ -235,4 +232,34 @@ int tune_serve(const Arguments& arguments, Terminal& terminal) {
   return status.ok() ? *status : report(terminal, status.error());
 }
 
-}  // namespace assay::cli
+const Command command = {
+    .name = "tune serve",
+    .summary = "Find the best parameters of an LLM server under a load, and prove them",
+    .positionals = "COMMAND PARAMETER[=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]... -- LOAD",
+    .least_positionals = 1,
+    .most_positionals = 128,
+    .details =
+        R"(COMMAND starts the server, with {port} in place of the port; then come its parameters without
+dashes (a flag is just its name) and environment variables; then, after --, one point of load as for
+`assay load`. Every run starts the server with its setting, warms it up and loads it. The score is
+output throughput, or goodput if the load has --goodput; with --limit, only runs that keep the limit
+count. So the load must saturate the server. The folder keeps the servers' output, too. The course is
+that of `assay tune`.
+
+  assay tune serve "vllm serve MODEL --port {port}" max-num-seqs=128,256,512 --limit p99_e2el:30s \
+    -- --max-concurrency 256 --requests 4x
+
+)",
+    .options = {{"--limit", "LATENCIES",
+                 "limits that a trial must meet, e.g. p99_e2el:500ms,mean_ttft:200ms", ""},
+                {"--combine", "", "try every combination of values instead of each alone", ""},
+                {"--runs", "N", "most runs of the search, default 60", ""},
+                {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 6",
+                 ""},
+                {"--out", "DIR", "output folder; default ./tuning", "folder"}},
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli::tune_serve_command
