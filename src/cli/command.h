@@ -18,7 +18,7 @@ struct Option {
   std::string_view name;      ///< "--device"
   std::string_view value;     ///< placeholder, "NAME"; empty: a flag
   std::string_view help;      ///< one sentence, no full stop
-  std::string_view complete;  ///< words for completion, or "folder"
+  std::string_view complete;  ///< words for completion, or "folder" or "file"
   bool repeats = false;       ///< may be given several times
 };
 

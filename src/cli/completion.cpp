@@ -19,6 +19,11 @@ std::vector<Option> all_options(const Command& command) {
   return options;
 }
 
+/// Whether the values are words, and not names of files.
+bool completes_words(const Option& option) {
+  return !option.complete.empty() && option.complete != "folder" && option.complete != "file";
+}
+
 /// The second word of "tune gemm"; empty: there is none.
 std::string_view kind_of(const Command& command) {
   const std::size_t space = command.name.find(' ');
@@ -105,10 +110,11 @@ std::string bash_script() {
     for (const Option& option : all_options(*command)) {
       words.emplace_back(option.name);
       if (option.complete.empty()) continue;
-      const std::string reply =
-          option.complete == "folder"
-              ? "COMPREPLY=($(compgen -d -- \"$word\"))"
-              : fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))", option.complete);
+      const std::string which = option.complete == "folder" ? "-d"
+                                : option.complete == "file"
+                                    ? "-f"
+                                    : fmt::format("-W \"{}\"", option.complete);
+      const std::string reply = fmt::format("COMPREPLY=($(compgen {} -- \"$word\"))", which);
       // Commands may have different values for an option of the same name.
       values += fmt::format("    {}/{}) {}; return ;;\n", pattern_of(*command), option.name, reply);
     }
@@ -204,9 +210,7 @@ std::string fish_script() {
     for (const Option& option : all_options(*command)) {
       script += fmt::format("complete -c assay {} -l {}{}{} -d {}\n", after, option.name.substr(2),
                             option.value.empty() ? "" : " -r",
-                            option.complete.empty() || option.complete == "folder"
-                                ? ""
-                                : fmt::format(" -a '{}'", option.complete),
+                            completes_words(option) ? fmt::format(" -a '{}'", option.complete) : "",
                             quoted(option.help));
     }
   }

@@ -1,5 +1,6 @@
 // assay serve: an LLM server on this machine's device.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include <charconv>
@@ -15,6 +16,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "model/decoder_config.h"
+#include "model/decoder_shape.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/engine/engine_server.h"
 
@@ -243,6 +245,11 @@ int run(const Arguments& arguments, Terminal& terminal) {
   return status.error().message.empty() ? exit_nothing_ran : report(terminal, status.error());
 }
 
+std::string_view models() {
+  static const std::string names = fmt::format("{}", fmt::join(decoder_names(), " "));
+  return names;
+}
+
 const Command command = {
     .name = "serve",
     .summary = "Serve an LLM on this machine's device: OpenAI's interface, continuous batching",
@@ -266,7 +273,7 @@ simulation; it is made to measure machines, not to serve customers. Weights are 
             {"--model", "MODEL",
              "name or numbers as in assay run decode; default llama3-8b on a GPU, a million "
              "parameters on a CPU",
-             ""},
+             models()},
             {"--weights", "FOLDER",
              "weights of a model in Hugging Face's format, config.json and safetensors; default: "
              "random ones",

@@ -1,5 +1,6 @@
 // assay tune gemm: finds the fastest solutions of matrix products.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -19,6 +20,8 @@
 #include "machine/system/fingerprint.h"
 #include "measure/sampling/runner.h"
 #include "measure/store/store.h"
+#include "model/decoder_shape.h"
+#include "model/gpt_shape.h"
 #include "tune/gemm/gemm_files.h"
 #include "tune/gemm/gemm_journal.h"
 #include "tune/gemm/library_fit.h"
@@ -342,9 +345,11 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
 // ---- The command ----
 
 std::vector<Option> own_options() {
+  static const std::string models =
+      fmt::format("{} {}", fmt::join(gpt_names(), " "), fmt::join(decoder_names(), " "));
   return {
-      {"--model", "NAME", "all products of a step of this model, e.g. 7B, llama3-70b, 6L6H384C", "",
-       true},
+      {"--model", "NAME", "all products of a step of this model, e.g. 7B, llama3-70b, 6L6H384C",
+       models, true},
       {"--tokens", "N[,N...]", "tokens of the model's step, default 8192", ""},
       {"--precision", "TYPE", "of the model, bf16 (default), f16, f32 or tf32",
        "bf16 f16 f32 tf32"},
