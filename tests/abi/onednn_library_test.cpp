@@ -4,9 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <filesystem>
+
 #include "compute/blas/blas.h"
+#include "compute/blas/gemm_plans.h"
 #include "compute/device/vendor_libraries.h"
 #include "gemm_machine.h"
+#include "model/operations/linear_products.h"
 #include "test_device.h"
 
 namespace assay {
@@ -70,6 +75,38 @@ TEST_F(OneDnn, IntegersAreExactAndBatchesWork) {
       expect({{"shape", "6x7x130"}, {"dtype", dtype}, {"inputs", inputs}, {"batch", "5"}});
     }
   }
+}
+
+/// Threads of this process.
+std::size_t threads() {
+  const std::filesystem::directory_iterator all("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+/// Handing the cores to the library's threads and back takes longer than a small product.
+TEST_F(OneDnn, ASmallProductAmongKernelsIsOneThreads) {
+  if (onednn::Library::load().value()->threads().value_or(1) < 2) {
+    GTEST_SKIP() << "the library has one thread";
+  }
+  GemmPlans plans(*device_, *stream_, {.library = "onednn", .measure = false}, ChoiceCache({}));
+  const auto threads_after = [&](std::int64_t size) {
+    const GemmProblem problem = forward_product({size, size, size}, DataType::f32);
+    const Buffer values =
+        device_->allocate(static_cast<std::size_t>(size * size) * 4, MemoryKind::device).value();
+    GemmOperands operands;
+    operands.a = operands.b = values.data();
+    operands.c = operands.d = values.data();
+    EXPECT_TRUE(stream_->fill(values.data(), 0, values.bytes()).ok());
+    EXPECT_TRUE(plans.enqueue(*stream_, problem, operands).ok());
+    EXPECT_TRUE(stream_->synchronize().ok());
+    return threads();
+  };
+  std::array<std::byte, 64> bytes;
+  ASSERT_TRUE(stream_->fill(bytes.data(), 0, bytes.size()).ok());  // the pool's own threads begin
+  ASSERT_TRUE(stream_->synchronize().ok());
+  const std::size_t before = threads();
+  EXPECT_EQ(threads_after(128), before);
+  EXPECT_GT(threads_after(512), before);
 }
 
 TEST_F(OneDnn, BestPacksWeightsOrNot) {

@@ -93,6 +93,9 @@ class Blas {
   }
   virtual Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
                                                  const GemmAlgorithm& algorithm) = 0;
+  /// From now on products are parts of computations whose other kernels need the same cores. Of
+  /// concern to libraries with threads of their own.
+  virtual void expect_kernels_between() {}
 };
 
 /// The reason why a library without support for GemmProblem::multiprocessors refuses a problem that

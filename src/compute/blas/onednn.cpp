@@ -12,6 +12,11 @@ namespace {
 
 constexpr std::uint64_t algorithm_plain = 0, algorithm_packed = 1;
 
+/// Among other kernels, a product of fewer operations is one thread's: one core needs about 50 us
+/// for it, as long as it takes on a virtual machine to hand the cores to the library's threads and
+/// back.
+constexpr double least_shared_flops = 8e6;
+
 /// rows x columns of a row-major (or, transposed, column-major) matrix.
 TensorView view_of(const GemmProblem& problem, DataType type, std::int64_t rows,
                    std::int64_t columns, bool transpose, std::int64_t ld, std::int64_t stride) {
@@ -39,9 +44,11 @@ struct Execution {
   Step product;
   std::shared_ptr<void> a, b, d, bias;
   int bias_index = argument_bias;
+  bool on_one_thread = false;
   std::atomic<int> failure{success};
 
   void run(const GemmOperands& operands, Memory packed_b) {
+    const OneThread limit(*library, on_one_thread);
     const Functions& f = library->functions();
     f.memory_set_data(a.get(), const_cast<void*>(operands.a));
     f.memory_set_data(d.get(), operands.d);
@@ -57,6 +64,7 @@ struct Execution {
   }
 
   void reorder(const Step& step, const void* from, Memory to) {
+    const OneThread limit(*library, on_one_thread);
     library->functions().memory_set_data(b.get(), const_cast<void*>(from));
     finish(step.run(stream.get(), {{argument_source, b.get()}, {argument_destination, to}}));
   }
@@ -71,13 +79,16 @@ struct Execution {
 
 class OneDnnPlan final : public GemmPlan {
  public:
-  OneDnnPlan(const Library& library, std::shared_ptr<void> engine, const GemmProblem& problem)
+  OneDnnPlan(const Library& library, std::shared_ptr<void> engine, const GemmProblem& problem,
+             bool on_one_thread)
       : library_(library), problem_(problem), execution_(std::make_shared<Execution>()) {
     execution_->library = &library;
+    execution_->on_one_thread = on_one_thread;
     execution_->engine = std::move(engine);
   }
 
   Status prepare(bool packed) {
+    const OneThread limit(library_, execution_->on_one_thread);
     const GemmProblem& p = problem_;
     const OwnedDesc a =
         TRY(library_.describe(view_of(p, p.a, p.m, p.k, p.transpose_a, p.lda, p.stride_a)));
@@ -200,6 +211,7 @@ class OneDnn final : public Blas {
         facts_{"onednn", library.version(), library.path()} {}
 
   const BlasFacts& facts() const override { return facts_; }
+  void expect_kernels_between() override { among_kernels_ = true; }
 
   Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem& problem, std::size_t,
                                                 int most) override {
@@ -223,7 +235,8 @@ class OneDnn final : public Blas {
  private:
   Result<std::unique_ptr<OneDnnPlan>> make_plan(const GemmProblem& problem, std::uint64_t kind) {
     TRY(validate(problem));
-    auto plan = std::make_unique<OneDnnPlan>(library_, engine_, problem);
+    const bool on_one_thread = among_kernels_ && problem.flops() < least_shared_flops;
+    auto plan = std::make_unique<OneDnnPlan>(library_, engine_, problem, on_one_thread);
     const Status prepared = plan->prepare(kind == algorithm_packed);
     if (!prepared.ok()) {
       return Error{prepared.error().kind, fmt::format("{} for {} on this CPU",
@@ -235,6 +248,7 @@ class OneDnn final : public Blas {
   const Library& library_;
   std::shared_ptr<void> engine_;
   BlasFacts facts_;
+  bool among_kernels_ = false;
 };
 
 std::optional<std::string> unsupported(const GemmProblem& p, const DeviceFacts&) {

@@ -51,6 +51,8 @@ Result<const Library*> Library::load() {
     const SharedLibrary file = TRY(open_onednn_library());
     Library library;
     TRY(bind(file, library.functions_));
+    file.bind(library.most_threads_, {"omp_get_max_threads"});
+    file.bind(library.set_threads_, {"omp_set_num_threads"});
     const Version& version = *library.functions_.version();
     library.major_ = version.major;
     library.path_ = file.path();
@@ -67,6 +69,15 @@ Result<const Library*> Library::load() {
   }();
   if (!loaded.ok()) return loaded.error();
   return &*loaded;
+}
+
+std::optional<int> Library::threads() const {
+  if (most_threads_ == nullptr || set_threads_ == nullptr) return std::nullopt;
+  return most_threads_();
+}
+
+void Library::set_threads(int count) const {
+  if (set_threads_ != nullptr) set_threads_(count);
 }
 
 Status Library::check(int status, std::string_view call) const {

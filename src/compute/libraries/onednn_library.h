@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,10 @@ class Library {
   Result<std::shared_ptr<void>> memory(Engine engine, MemoryDesc desc, void* data) const;
   /// The argument index for `Finish::added`.
   static int added_argument(const Finish& finish);
+  /// How many threads the library uses on the calling thread; nullopt: it cannot be asked or told,
+  /// because its threads are not OpenMP's.
+  std::optional<int> threads() const;
+  void set_threads(int count) const;
   /// An error of the kind that matches `status`; none on success.
   Status check(int status, std::string_view call) const;
 
@@ -117,8 +122,30 @@ class Library {
   Functions functions_;
   FunctionsV2 v2_;
   FunctionsV3 v3_;
+  // Of the OpenMP that the library was built with, if it was.
+  int (*most_threads_)() = nullptr;
+  void (*set_threads_)(int) = nullptr;
   int major_ = 0;
   std::string path_, version_;
+};
+
+/// For its lifetime, what the calling thread makes and runs uses one thread, if `limited`. What was
+/// made so must run so.
+class OneThread {
+ public:
+  OneThread(const Library& library, bool limited)
+      : library_(library), before_(limited ? library.threads() : std::nullopt) {
+    if (before_) library_.set_threads(1);
+  }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+  ~OneThread() {
+    if (before_) library_.set_threads(*before_);
+  }
+
+ private:
+  const Library& library_;
+  const std::optional<int> before_;
 };
 
 }  // namespace assay::onednn
