@@ -50,6 +50,12 @@ const std::vector<Option>& common_options() {
   return options;
 }
 
+std::vector<Option> all_options(const Command& command) {
+  std::vector<Option> options = command.options;
+  options.insert(options.end(), common_options().begin(), common_options().end());
+  return options;
+}
+
 std::vector<std::string> Arguments::all(std::string_view option) const {
   std::vector<std::string> values;
   std::istringstream lines(get(option));

@@ -63,5 +63,7 @@ std::vector<const Command*> kinds_of(const Command& command);
 
 /// Options that every command has, after its own.
 const std::vector<Option>& common_options();
+/// A command's own options and these.
+std::vector<Option> all_options(const Command& command);
 
 }  // namespace assay::cli

@@ -13,19 +13,17 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-std::vector<Option> all_options(const Command& command) {
-  std::vector<Option> options = command.options;
-  options.insert(options.end(), common_options().begin(), common_options().end());
-  return options;
-}
-
 /// Whether the values are words, and not names of files.
 bool completes_words(const Option& option) {
   return !option.complete.empty() && option.complete != "folder" && option.complete != "file";
 }
 
+std::string_view first_word(const Command& command) {
+  return command.name.substr(0, command.name.find(' '));
+}
+
 /// The second word of "tune gemm"; empty: there is none.
-std::string_view kind_of(const Command& command) {
+std::string_view kind_word(const Command& command) {
   const std::size_t space = command.name.find(' ');
   return space == std::string_view::npos ? std::string_view() : command.name.substr(space + 1);
 }
@@ -36,7 +34,7 @@ Words words_for(const Command& command) {
   Words words;
   if (command.name == "completion") return {"bash", "zsh", "fish"};
   const bool runs = command.name == "run", tunes = command.name == "tune";
-  const Benchmark* const tuned = find_benchmark(kind_of(command));
+  const Benchmark* const tuned = find_benchmark(kind_word(command));
   if (!runs && !tunes && tuned == nullptr && command.name != "show") return words;
   const auto add = [&](std::string word) {
     if (std::find(words.begin(), words.end(), word) == words.end())
@@ -47,7 +45,7 @@ Words words_for(const Command& command) {
       for (const Suite& suite : *suites) add(suite.name);
     }
   }
-  for (const Command* kind : kinds_of(command)) add(std::string(kind_of(*kind)));
+  for (const Command* kind : kinds_of(command)) add(std::string(kind_word(*kind)));
   if (runs || tunes) {
     for (const Benchmark* benchmark : benchmarks()) add(std::string(benchmark->name()));
   }
@@ -62,7 +60,7 @@ Words words_for(const Command& command) {
 Words command_names() {
   Words names;
   for (const Command* command : commands()) {
-    if (kind_of(*command).empty()) names.emplace_back(command->name);
+    if (kind_word(*command).empty()) names.emplace_back(command->name);
   }
   return names;
 }
@@ -70,15 +68,15 @@ Words command_names() {
 /// Kinds before the command that they are of: the first pattern that fits counts.
 std::vector<const Command*> kinds_first() {
   std::vector<const Command*> all = commands();
-  std::ranges::stable_partition(all, [](const Command* one) { return !kind_of(*one).empty(); });
+  std::stable_partition(all.begin(), all.end(),
+                        [](const Command* one) { return !kind_word(*one).empty(); });
   return all;
 }
 
 /// What a shell's "case" compares with the first two words: "tune\ gemm", "run\ *".
 std::string pattern_of(const Command& command) {
-  const std::size_t space = command.name.find(' ');
-  return fmt::format("{}\\ {}", command.name.substr(0, space),
-                     kind_of(command).empty() ? "*" : kind_of(command));
+  return fmt::format("{}\\ {}", first_word(command),
+                     kind_word(command).empty() ? "*" : kind_word(command));
 }
 
 /// The values of an axis that can be listed: all, or else the defaults.
@@ -110,11 +108,13 @@ std::string bash_script() {
     for (const Option& option : all_options(*command)) {
       words.emplace_back(option.name);
       if (option.complete.empty()) continue;
-      const std::string which = option.complete == "folder" ? "-d"
-                                : option.complete == "file"
-                                    ? "-f"
-                                    : fmt::format("-W \"{}\"", option.complete);
-      const std::string reply = fmt::format("COMPREPLY=($(compgen {} -- \"$word\"))", which);
+      // Names of files are left to bash, which quotes them and goes on in folders.
+      const std::string reply =
+          completes_words(option)
+              ? fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))", option.complete)
+          : option.complete == "folder"
+              ? "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- \"$word\")"
+              : "COMPREPLY=()";
       // Commands may have different values for an option of the same name.
       values += fmt::format("    {}/{}) {}; return ;;\n", pattern_of(*command), option.name, reply);
     }
@@ -123,7 +123,8 @@ std::string bash_script() {
   return fmt::format(
       "_assay() {{\n"
       "  local word=\"${{COMP_WORDS[COMP_CWORD]}}\" words=\"\" axis=\"\"\n"
-      "  local command=\"${{COMP_WORDS[1]}} ${{COMP_WORDS[2]}}\"\n"
+      "  local command=\"${{COMP_WORDS[1]}} \"\n"
+      "  [ \"$COMP_CWORD\" -gt 2 ] && command+=\"${{COMP_WORDS[2]}}\"\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$word\")); return\n"
       "  fi\n"
@@ -165,7 +166,9 @@ std::string zsh_script() {
       "    case $benchmark/$axis in\n{}    esac\n"
       "    compset -P '*='; compadd -- $values; return\n"
       "  fi\n"
-      "  case \"$words[2] $words[3]\" in\n{}  esac\n"
+      "  local command=\"$words[2] \"\n"
+      "  (( CURRENT > 3 )) && command+=$words[3]\n"
+      "  case $command in\n{}  esac\n"
       "  _files\n"
       "}}\n"
       "compdef _assay assay\n",
@@ -182,20 +185,32 @@ std::string quoted(std::string_view text) {
   return quoted + "'";
 }
 
+/// Whether the words so far name the command. One of a single word is not named by the second word
+/// of another: "serve" in "tune serve".
+std::string fish_condition(const Command& command) {
+  const std::string_view first = first_word(command), kind = kind_word(command);
+  std::string condition = fmt::format("__fish_seen_subcommand_from {}", first);
+  if (!kind.empty()) return condition + fmt::format("; and __fish_seen_subcommand_from {}", kind);
+  for (const Command* other : commands()) {
+    const bool is_kind_of_it = !kind_word(*other).empty() && first_word(*other) == first;
+    if (is_kind_of_it) {
+      condition += fmt::format("; and not __fish_seen_subcommand_from {}", kind_word(*other));
+    } else if (kind_word(*other) == first) {
+      condition += fmt::format("; and not __fish_seen_subcommand_from {}", first_word(*other));
+    }
+  }
+  return condition;
+}
+
 std::string fish_script() {
   std::string script = "complete -c assay -n __fish_use_subcommand -l version\n";
   for (const Command* command : commands()) {
-    const std::string_view kind = kind_of(*command);
+    const std::string_view kind = kind_word(*command);
     if (kind.empty()) {
       script += fmt::format("complete -c assay -n __fish_use_subcommand -xa {} -d {}\n",
                             command->name, quoted(command->summary));
     }
-    const std::string after =
-        kind.empty() ? fmt::format("-n '__fish_seen_subcommand_from {}'", command->name)
-                     : fmt::format(
-                           "-n '__fish_seen_subcommand_from {}; and "
-                           "__fish_seen_subcommand_from {}'",
-                           command->name.substr(0, command->name.find(' ')), kind);
+    const std::string after = fmt::format("-n '{}'", fish_condition(*command));
     Words words = words_for(*command);
     if (command->name == "run") {
       for (const Benchmark* benchmark : benchmarks()) {

@@ -41,12 +41,6 @@ constexpr std::array<EnvironmentText, 14> environment_texts = {{
     {"ASSAY_FAKE", "script of the fake device, for tests, e.g. noise=0.01,corrupt=1"},
 }};
 
-std::vector<Option> all_options(const Command& command) {
-  std::vector<Option> options = command.options;
-  options.insert(options.end(), common_options().begin(), common_options().end());
-  return options;
-}
-
 std::string signature(const Option& option) {
   return option.value.empty() ? std::string(option.name)
                               : fmt::format("{} {}", option.name, option.value);

@@ -15,6 +15,12 @@ Error wrong(std::string message) {
 
 Error unknown_option(const Command& command, const std::vector<Option>& options,
                      const std::string& name) {
+  for (const Command* kind : kinds_of(command)) {
+    const auto is_it = [&](const Option& option) { return option.name == name; };
+    if (std::ranges::none_of(kind->options, is_it)) continue;
+    return wrong(fmt::format("{0} has no option {1}; assay {2} has: assay {2} --help", command.name,
+                             name, kind->name));
+  }
   std::vector<std::string> names;
   for (const Option& option : options) names.emplace_back(option.name);
   return wrong(fmt::format("{} has no option {}{}; its options: {}", command.name, name,
@@ -34,10 +40,9 @@ std::string long_form(const std::string& word) {
   return word == "-o" ? "--output" : word;
 }
 
-std::vector<Option> with_common_options(const Command& command) {
-  std::vector<Option> options = command.options;
-  options.insert(options.end(), common_options().begin(), common_options().end());
-  return options;
+/// A minus alone is one: it stands for standard input or output.
+bool is_operand(std::string_view word) {
+  return word.size() < 2 || word.front() != '-';
 }
 
 /// The first of these words that is neither an option of one of `commands` nor its value.
@@ -45,35 +50,38 @@ std::string first_operand(const std::vector<const Command*>& commands,
                           const std::vector<std::string>& words) {
   const auto takes_value = [&](const std::string& word) {
     return std::ranges::any_of(commands, [&](const Command* command) {
-      return std::ranges::any_of(with_common_options(*command), [&](const Option& option) {
+      return std::ranges::any_of(all_options(*command), [&](const Option& option) {
         return option.name == word && !option.value.empty();
       });
     });
   };
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (!words[i].starts_with('-')) return words[i];
-    if (takes_value(words[i])) ++i;
+    const std::string word = long_form(words[i]);
+    if (word == "--") return i + 1 < words.size() ? words[i + 1] : "";
+    if (is_operand(word)) return word;
+    if (takes_value(word)) ++i;
   }
   return "";
 }
 
 /// `command`, or the kind of it that the words after it name.
 const Command* kind_named(const Command* command, const std::vector<std::string>& words) {
-  const std::vector<const Command*> kinds = kinds_of(*command);
-  if (kinds.empty()) return command;
-  const std::string operand = first_operand(kinds, words);
+  std::vector<const Command*> family = kinds_of(*command);
+  if (family.empty()) return command;
+  family.push_back(command);
+  const std::string operand = first_operand(family, words);
   const Command* const kind = find_command(fmt::format("{} {}", command->name, operand));
   return kind != nullptr ? kind : command;
 }
 
 /// "--name value", "--name=value", "--flag"; after "--" everything is positional.
 Result<Arguments> split(const Command& command, const std::vector<std::string>& words) {
-  const std::vector<Option> options = with_common_options(command);
+  const std::vector<Option> options = all_options(command);
   Arguments arguments;
   bool only_positionals = false;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string word = long_form(words[i]);
-    if (only_positionals || word.size() < 2 || word.front() != '-') {
+    if (only_positionals || is_operand(word)) {
       arguments.positionals.push_back(word);
       continue;
     }
@@ -129,7 +137,8 @@ Result<Parsed> parse(const std::vector<std::string>& words) {
     return wrong(
         fmt::format("\"{}\" comes before the command; only --help and --version go there", first));
   }
-  parsed.command = find_command(first);
+  // A kind is named by two words.
+  if (first.find(' ') == std::string::npos) parsed.command = find_command(first);
   if (parsed.command == nullptr) return unknown_command(first);
   const std::vector<std::string> others(words.begin() + 1, words.end());
   parsed.command = kind_named(parsed.command, others);

@@ -291,8 +291,8 @@ std::string noise_text(std::span<const Record> records, std::size_t width, const
                   ? fmt::format("other programs used {} of the CPUs' time, the hypervisor took {}",
                                 format_share(others), format_share(stolen))
                   : fmt::format(
-                        "the hypervisor took {} of the CPUs' time; what programs other than "
-                        "the ranks used is not known",
+                        "the hypervisor took {} of the CPUs' time on rank 0's host; what other "
+                        "programs than the ranks used is not known",
                         format_share(stolen));
     }
     const std::string wide_by = fmt::format("the interval is {:.0f}% wide: {}",

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/secrets.h"
 #include "core/shown_text.h"
 #include "serving/client/http_call.h"
 #include "serving/client/reply_event.h"
@@ -29,7 +30,8 @@ Result<double> tokens_of(const Endpoint& endpoint, const RequestOptions& options
     return Error{ErrorKind::unavailable,
                  fmt::format("{}{} does not say how many tokens a prompt has (HTTP {}{}{})",
                              text_of(endpoint.url), path_of(options), reply.status,
-                             event.error.empty() ? "" : ": ", shown_line(event.error, 500))};
+                             event.error.empty() ? "" : ": ",
+                             shown_line(hide_secrets_in(event.error), 500))};
   }
   return static_cast<double>(*event.prompt_tokens);
 }

@@ -144,7 +144,9 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
   EXPECT_EQ(complete("assay campaign --example s", 3), "slurm ssh\n");
   EXPECT_EQ(complete("assay serve --model llama3-7", 3), "llama3-70b\n");
   EXPECT_EQ(complete("assay tune gemm --model 13", 4), "13B\n");
-  EXPECT_EQ(complete("assay tune gemm --from " + path, 4), path + "\n");
+  EXPECT_EQ(complete("assay tune gemm", 2), "gemm\n");
+  EXPECT_EQ(complete("assay tune gemm --from " + path, 4), "\n");  // bash itself knows files
+  EXPECT_EQ(complete("assay run --out " + folder.path().string() + "/none", 3), "\n");
 }
 
 TEST(Tree, ANewBenchmarkIsOneFileAndANewBackendOneFolder) {

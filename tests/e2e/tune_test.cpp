@@ -92,7 +92,12 @@ TEST(Tune, WhatCannotBeTriedIsSaid) {
   EXPECT_THAT(axis.err, HasSubstr("has no axis \"opp\""));
   const std::pair<std::vector<std::string>, std::string> refused[] = {
       {{"tune", "command", "plan.yaml", "--pairs", "6"}, "tune command has no option --pairs"},
-      {{"tune", "memory", "X=1", "--suite", "toy"}, "tune has no option --suite"},
+      {{"tune", "memory", "X=1", "--suite", "toy"},
+       "tune has no option --suite; assay tune conv has"},
+      {{"tune", "serv", "x"}, "cannot tune \"serv\"; did you mean \"serve\"?"},
+      {{"tune conv", "c=3"}, "unknown command \"tune conv\""},
+      {{"tune", "-", "command"}, "bad axis setting \"command\""},
+      {{"tune", "--", "command", "missing.yaml"}, "missing.yaml"},
       {{"tune", "--json", "conv", "n=1", "--check"}, "tune conv has no option --check"},
       {{"tune", "--out", "gemm", "serve", "--ranks", "2"}, "tune serve has no option --ranks"},
       {{"tune", "gemm", "shape=16", "--runs", "20"},

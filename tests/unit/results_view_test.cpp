@@ -128,8 +128,8 @@ TEST(ResultsView, AWideIntervalSaysWhatElseUsedTheCpus) {
                         "programs used 43% of the CPUs' time, the hypervisor took 5%\n"));
   record.ranks.resize(2);
   EXPECT_THAT(results_text(std::vector{record}, 0, unstyled),
-              HasSubstr("the interval is 129% wide: the hypervisor took 5% of the CPUs' time; what "
-                        "programs other than the ranks used is not known\n"));
+              HasSubstr("the interval is 129% wide: the hypervisor took 5% of the CPUs' time on "
+                        "rank 0's host; what other programs than the ranks used is not known\n"));
 }
 
 /// Who takes half of a CPU all the time makes its results too small, and no interval wide.

@@ -98,7 +98,7 @@ TEST(Spawn, AServerThatDiesIsNoticedAtOnceWithItsLastLine) {
   ASSERT_FALSE(servers.ok());
   EXPECT_EQ(servers.error().kind, ErrorKind::unavailable);
   EXPECT_THAT(servers.error().message,
-              AllOf(HasSubstr("server 0 ended with status 3:  [31mout of memory; its log: "),
+              AllOf(HasSubstr("server 0 ended with status 3: \\u001b[31mout of memory; its log: "),
                     HasSubstr("logs/server-0.log")));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
   EXPECT_THAT(read_file(folder.path() / "logs/server-0.log").value_or(""), HasSubstr("loading\n"));

@@ -354,7 +354,7 @@ std::vector<Option> load_options() {
       {"--dataset", "NAME",
        "random (default), prefix-repetition, multi-turn, sharegpt, jsonl or trace",
        "random prefix-repetition multi-turn sharegpt jsonl trace"},
-      {"--file", "PATH", "file of the dataset sharegpt, jsonl or trace", "folder"},
+      {"--file", "PATH", "file of the dataset sharegpt, jsonl or trace", "file"},
       {"--input", "N", "tokens per prompt; default 1024", ""},
       {"--output-tokens", "N", "tokens per reply; default 128, or as in the file", ""},
       {"--spread", "R", "vary these lengths by up to this share; default 0", ""},

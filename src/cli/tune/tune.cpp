@@ -1,15 +1,39 @@
 // assay tune: the command for benchmarks, and what all kinds of tunings share, in its help.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/tune/tune_benchmark.h"
+#include "core/suggest.h"
+#include "measure/benchmarks/benchmark.h"
 
 namespace assay::cli::tune_command {
 namespace {
 
+/// The second words of the other commands.
+std::vector<std::string> kind_words() {
+  constexpr std::string_view first = "tune ";
+  std::vector<std::string> words;
+  for (const Command* kind : kinds_of(*find_command("tune"))) {
+    words.emplace_back(kind->name.substr(first.size()));
+  }
+  return words;
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
-  if (!arguments.positionals.empty()) return tune_benchmark(arguments, terminal);
-  return report(terminal, {ErrorKind::usage,
-                           "nothing to tune; name a benchmark, or gemm, conv, serve or command"});
+  if (arguments.positionals.empty()) {
+    return report(terminal, {ErrorKind::usage,
+                             "nothing to tune; name a benchmark, or gemm, conv, serve or command"});
+  }
+  const std::string& word = arguments.positionals.front();
+  const std::string kind = did_you_mean(word, kind_words());
+  if (find_benchmark(word) == nullptr && !kind.empty()) {
+    return report(terminal, {ErrorKind::usage, fmt::format("cannot tune \"{}\"{}", word, kind)});
+  }
+  return tune_benchmark(arguments, terminal);
 }
 
 std::vector<Option> options() {

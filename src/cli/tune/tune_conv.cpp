@@ -327,7 +327,8 @@ std::vector<Option> own_options() {
 std::vector<Option> options() {
   std::vector<Option> all = {
       {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
-      {"--budget", "TIME", "of each convolution in a run, default 3s", ""},
+      {"--budget", "TIME",
+       "of each convolution in a run, default 3s; with a VARIABLE, time for one run", ""},
       {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
       {"--out", "DIR", "output folder; default ./tuning", "folder"},
   };

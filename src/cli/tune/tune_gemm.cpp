@@ -376,8 +376,10 @@ std::vector<Option> own_options() {
 std::vector<Option> options() {
   std::vector<Option> all = {
       {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
-      {"--budget", "TIME", "to try all solutions of a product, default 60s", ""},
-      {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 12", ""},
+      {"--budget", "TIME",
+       "to try all solutions of a product, default 60s; with a VARIABLE, time for one run", ""},
+      {"--pairs", "N",
+       "pairs of runs in the proof, an even number from 6, default 12, with a VARIABLE 10", ""},
       {"--out", "DIR", "output folder; default ./tuning", "folder"},
   };
   for (const auto& more : {own_options(), variable_options()}) {
@@ -389,10 +391,8 @@ std::vector<Option> options() {
 int run(const Arguments& arguments, Terminal& terminal) {
   const bool variables = tunes_variables(arguments);
   const Status fits =
-      variables
-          ? refuse_options(arguments, own_options(), "tuning a VARIABLE")
-          : refuse_options(arguments, variable_options(),
-                           "gemm without a VARIABLE to try: it tries all solutions in --budget");
+      variables ? refuse_options(arguments, own_options(), "tuning a VARIABLE")
+                : refuse_options(arguments, variable_options(), "gemm without a VARIABLE to try");
   if (!fits.ok()) return report(terminal, fits.error());
   return variables ? tune_benchmark(arguments, terminal) : tune_gemm(arguments, terminal);
 }

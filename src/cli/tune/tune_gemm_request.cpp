@@ -97,11 +97,6 @@ Status read_settings(const Arguments& arguments, TuneGemmRequest& request) {
 
 Result<TuneGemmRequest> read_tune_gemm(const Arguments& arguments) {
   TuneGemmRequest request;
-  for (const char* option : {"--ranks", "--hosts", "--combine", "--limit", "--db", "--before"}) {
-    if (arguments.has(option)) {
-      return Error{ErrorKind::usage, fmt::format("{} does not go with tune gemm", option)};
-    }
-  }
   request.read_files = arguments.all("--read");
   request.list_only = arguments.has("--list");
   request.check = arguments.has("--check");

@@ -73,8 +73,8 @@ struct TrialOperands {
 };
 
 /// Between products on a CPU, kernels need the cores on which the library's threads wait for the
-/// next product. A few microseconds suit all sizes: on two cores, training of 8L8H256C was 1.2
-/// times as fast with them as with four times as long, 1.4 times as fast as without, and 13 times
+/// next product. A few microseconds suit all sizes: on two cores, training of 8L8H256C was 1.1
+/// times as fast with them as with four times as long, 1.3 times as fast as without, and 13 times
 /// as fast as with libgomp's own milliseconds. libgomp reads this when it is loaded, so it must be
 /// set before; the user's own setting stays.
 void let_library_threads_sleep() {

@@ -64,18 +64,15 @@ class RepeatedCall {
     return made;
   }
 
-  /// How often from now on, at least. Replayed, few launches hold all of them: the host waits once
-  /// a stream has about a thousand commands, and a launch of a graph is several.
-  Status set_times(Device& device, std::size_t times) {
-    constexpr std::size_t most_launches = 32;
-    together_ = replayed_ ? (times + most_launches - 1) / most_launches : 1;
+  /// How often from now on: in so many launches, each of so many operations.
+  Status set_launches(Device& device, std::size_t launches, std::size_t together) {
+    together_ = together;
     const auto queue = [&communicator = communicator_, call = call_, &on = *stream_,
-                        together = together_]() -> Status {
+                        together]() -> Status {
       for (std::size_t i = 0; i < together; ++i) TRY(communicator.enqueue(call, on));
       return {};
     };
     launch_.emplace(TRY(RepeatedWork::create(*stream_, replayed_, queue)));
-    const std::size_t launches = (times + together_ - 1) / together_;
     while (ends_.size() > launches + 1) ends_.pop_back();
     while (ends_.size() < launches + 1) ends_.push_back(TRY(device.create_event()));
     return {};
@@ -99,8 +96,9 @@ class RepeatedCall {
   std::size_t times() const { return (ends_.size() - 1) * together_; }
   /// When the first one begins.
   const Event& begin() const { return *ends_.front(); }
-  /// When so many more have ended each time, in the last run, in s since begin().
+  /// Operations in a launch.
   std::size_t together() const { return together_; }
+  /// When the first launch of the last run began, and when each ended, in s since begin().
   Result<std::vector<double>> ends() const {
     std::vector<double> seconds;
     for (const auto& end : ends_) seconds.push_back(TRY(end->seconds_since(begin())));
@@ -122,11 +120,12 @@ class RepeatedCall {
   std::vector<std::unique_ptr<Event>> ends_;  // of launches; the first when they begin
 };
 
-/// Of the operation alone, the mean over all ranks, so that all have the same.
+/// Of the operation alone, so many of them in a launch, the mean over all ranks, so that all have
+/// the same.
 Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& stream,
-                              RankStopwatch& stopwatch, int ranks) {
+                              RankStopwatch& stopwatch, int ranks, std::size_t together) {
   constexpr int rounds = 3, in_a_row = 8;
-  TRY(repeated.set_times(device, in_a_row));
+  TRY(repeated.set_launches(device, in_a_row, together));
   std::vector<double> seconds;
   for (int i = -1; i < rounds; ++i) {  // the first one warms up
     TRY(stopwatch.time([&] { return repeated.queue(stream, [] { return Status(); }); }));
@@ -135,6 +134,22 @@ Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& st
   }
   const float all = TRY(stopwatch.sum(static_cast<float>(median(seconds))));
   return static_cast<double>(all) / ranks;
+}
+
+/// Has it go on for as long as repetitions() says, in few launches if they are replayed: the host
+/// waits once a stream has about a thousand commands, and a launch of a graph is several. Returns
+/// the seconds of one operation, alone, in such launches.
+Result<double> make_long(RepeatedCall& repeated, Device& device, Stream& stream,
+                         RankStopwatch& stopwatch, int ranks, bool replayed, double passes) {
+  constexpr std::size_t most_launches = 32;
+  double operation = TRY(seconds_of_one(repeated, device, stream, stopwatch, ranks, 1));
+  const std::size_t times = repetitions(operation, passes);
+  const std::size_t together = replayed ? (times + most_launches - 1) / most_launches : 1;
+  if (together > 1) {
+    operation = TRY(seconds_of_one(repeated, device, stream, stopwatch, ranks, together));
+  }
+  TRY(repeated.set_launches(device, (times + together - 1) / together, together));
+  return operation;
 }
 
 }  // namespace
@@ -219,8 +234,7 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
   const bool repeats = TRY(stopwatch.sum(made.ok() ? 0.0f : 1.0f)) == 0;
   double operation = 0;
   if (repeats) {
-    operation = TRY(seconds_of_one(*made, device, stream, stopwatch, size));
-    TRY(made->set_times(device, repetitions(operation, times.passes)));
+    operation = TRY(make_long(*made, device, stream, stopwatch, size, replayed, times.passes));
   }
   std::vector<std::vector<StepCall>> alone, beside;
   std::vector<double> inside;  // seconds of an operation beside passes
@@ -251,8 +265,14 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
     beside.clear();
     inside.clear();
   }
+  const bool too_few = !beside.empty() && inside.empty();
+  if (too_few) beside.clear();
   TrainOverlap overlap = overlap_of(alone, beside);
-  if (!made.ok()) {
+  if (too_few) {
+    overlap.why_not = fmt::format(
+        "fewer than two of {} launches of {} operations between ranks ended beside the passes",
+        made->times() / made->together(), made->together());
+  } else if (!made.ok()) {
     overlap.why_not = made.error().message;
   } else if (uncovered > 0) {
     overlap.why_not = fmt::format(

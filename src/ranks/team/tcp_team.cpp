@@ -339,7 +339,8 @@ class TcpTeam final : public Team {
   static bool is_silent(const Peer& peer) { return Clock::now() - peer.heard >= 2 * heartbeat; }
 
   /// Seconds after which a rank that has stopped is silent, although it was still heard to wait
-  /// like those that wait for it: before, nobody could be named.
+  /// like those that wait for it: before, nobody could be named. With a limit of silence below 4 s
+  /// it may still not be.
   double until_silent() const {
     return std::min(std::chrono::duration<double>(2 * heartbeat).count(),
                     patience_.silence_seconds / 2);
