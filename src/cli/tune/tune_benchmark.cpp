@@ -136,12 +136,17 @@ Result<int> tune_request(const Arguments& arguments, Terminal& terminal) {
   return run_tuning(run, arguments, terminal);
 }
 
-}  // namespace
-
-bool tunes_variables(const Arguments& arguments) {
-  const auto& words = arguments.positionals;
-  return std::any_of(words.begin() + 1, words.end(), names_variable);
+/// Error: usage, naming the first of `options` that is given: it does not apply to `what`.
+Status refuse_options(const Arguments& arguments, const std::vector<Option>& options,
+                      std::string_view what) {
+  for (const Option& option : options) {
+    if (!arguments.has(option.name)) continue;
+    return Error{ErrorKind::usage, fmt::format("{} does not apply to {}", option.name, what)};
+  }
+  return {};
 }
+
+}  // namespace
 
 const std::vector<Option>& variable_options() {
   static const std::vector<Option> options = {
@@ -153,18 +158,21 @@ const std::vector<Option>& variable_options() {
   return options;
 }
 
-Status refuse_options(const Arguments& arguments, const std::vector<Option>& options,
-                      std::string_view what) {
-  for (const Option& option : options) {
-    if (!arguments.has(option.name)) continue;
-    return Error{ErrorKind::usage, fmt::format("{} does not apply to {}", option.name, what)};
-  }
-  return {};
-}
-
 int tune_benchmark(const Arguments& arguments, Terminal& terminal) {
   const auto status = tune_request(arguments, terminal);
   return status.ok() ? *status : report(terminal, status.error());
+}
+
+int tune_variables_or(int (*search)(const Arguments&, Terminal&), const std::vector<Option>& own,
+                      const Arguments& arguments, Terminal& terminal) {
+  const auto& words = arguments.positionals;
+  const bool variables = std::any_of(words.begin() + 1, words.end(), names_variable);
+  const Status fits =
+      variables ? refuse_options(arguments, own, "tuning a VARIABLE")
+                : refuse_options(arguments, variable_options(),
+                                 fmt::format("{} without a VARIABLE to try", words.front()));
+  if (!fits.ok()) return report(terminal, fits.error());
+  return variables ? tune_benchmark(arguments, terminal) : search(arguments, terminal);
 }
 
 }  // namespace assay::cli

@@ -1,25 +1,22 @@
 // assay tune BENCHMARK: environment variables around one of assay's own benchmarks.
 #pragma once
 
-#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/terminal.h"
-#include "core/result.h"
 
 namespace assay::cli {
 
 /// The first positional is the benchmark. Returns the exit status.
 int tune_benchmark(const Arguments& arguments, Terminal& terminal);
 
-/// Whether a word after the first names an environment variable to try: then gemm and conv are
-/// benchmarks like any other.
-bool tunes_variables(const Arguments& arguments);
-/// What only tunings of variables take.
+/// What only tunings of environment variables take.
 const std::vector<Option>& variable_options();
-/// Error: usage, naming the first of `options` that is given: it does not apply to `what`.
-Status refuse_options(const Arguments& arguments, const std::vector<Option>& options,
-                      std::string_view what);
+/// Of gemm and conv: tunes environment variables if a word names one, and else does `search`, which
+/// alone takes the options `own`. Error: usage, of an option of the other one. Returns the exit
+/// status.
+int tune_variables_or(int (*search)(const Arguments&, Terminal&), const std::vector<Option>& own,
+                      const Arguments& arguments, Terminal& terminal);
 
 }  // namespace assay::cli

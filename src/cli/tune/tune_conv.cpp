@@ -339,12 +339,7 @@ std::vector<Option> options() {
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
-  const bool variables = tunes_variables(arguments);
-  const Status fits =
-      variables ? refuse_options(arguments, own_options(), "tuning a VARIABLE")
-                : refuse_options(arguments, variable_options(), "conv without a VARIABLE to try");
-  if (!fits.ok()) return report(terminal, fits.error());
-  return variables ? tune_benchmark(arguments, terminal) : tune_conv(arguments, terminal);
+  return tune_variables_or(&tune_conv, own_options(), arguments, terminal);
 }
 
 const Command command = {

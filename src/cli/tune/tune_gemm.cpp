@@ -389,12 +389,7 @@ std::vector<Option> options() {
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
-  const bool variables = tunes_variables(arguments);
-  const Status fits =
-      variables ? refuse_options(arguments, own_options(), "tuning a VARIABLE")
-                : refuse_options(arguments, variable_options(), "gemm without a VARIABLE to try");
-  if (!fits.ok()) return report(terminal, fits.error());
-  return variables ? tune_benchmark(arguments, terminal) : tune_gemm(arguments, terminal);
+  return tune_variables_or(&tune_gemm, own_options(), arguments, terminal);
 }
 
 const Command command = {
