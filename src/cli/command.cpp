@@ -40,6 +40,11 @@ std::vector<const Command*> kinds_of(const Command& command) {
   return kinds;
 }
 
+std::string_view kind_word(const Command& command) {
+  const std::size_t space = command.name.find(' ');
+  return space == std::string_view::npos ? std::string_view() : command.name.substr(space + 1);
+}
+
 const std::vector<Option>& common_options() {
   static const std::vector<Option> options = {
       {"--json", "", "machine-readable output on standard output", ""},

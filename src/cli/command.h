@@ -60,6 +60,8 @@ std::vector<const Command*> commands();
 const Command* find_command(std::string_view name);
 /// Those whose names begin with the word of this command and have a second one.
 std::vector<const Command*> kinds_of(const Command& command);
+/// The second word of "tune gemm"; empty: there is none.
+std::string_view kind_word(const Command& command);
 
 /// Options that every command has, after its own.
 const std::vector<Option>& common_options();

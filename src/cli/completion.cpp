@@ -22,12 +22,6 @@ std::string_view first_word(const Command& command) {
   return command.name.substr(0, command.name.find(' '));
 }
 
-/// The second word of "tune gemm"; empty: there is none.
-std::string_view kind_word(const Command& command) {
-  const std::size_t space = command.name.find(' ');
-  return space == std::string_view::npos ? std::string_view() : command.name.substr(space + 1);
-}
-
 /// What may follow the command: its kinds, suites after run, benchmarks after run and tune, "axis="
 /// after these and show.
 Words words_for(const Command& command) {

@@ -15,10 +15,9 @@ namespace {
 
 /// The second words of the other commands.
 std::vector<std::string> kind_words() {
-  constexpr std::string_view first = "tune ";
   std::vector<std::string> words;
   for (const Command* kind : kinds_of(*find_command("tune"))) {
-    words.emplace_back(kind->name.substr(first.size()));
+    words.emplace_back(kind_word(*kind));
   }
   return words;
 }
@@ -34,17 +33,6 @@ int run(const Arguments& arguments, Terminal& terminal) {
     return report(terminal, {ErrorKind::usage, fmt::format("cannot tune \"{}\"{}", word, kind)});
   }
   return tune_benchmark(arguments, terminal);
-}
-
-std::vector<Option> options() {
-  std::vector<Option> all = {
-      {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
-      {"--budget", "TIME", "time for one run, as for `assay run`", ""},
-      {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
-      {"--out", "DIR", "output folder; default ./tuning", "folder"},
-  };
-  all.insert(all.end(), variable_options().begin(), variable_options().end());
-  return all;
 }
 
 const Command command = {
@@ -76,7 +64,12 @@ killed, the same command goes on where it was.
   assay tune memory op=triad OMP_NUM_THREADS=16,32,64 --device cpu
 
 )",
-    .options = options(),
+    .options = with_variable_options({
+        {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
+        {"--budget", "TIME", "time for one run, as for `assay run`", ""},
+        {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
+        {"--out", "DIR", "output folder; default ./tuning", "folder"},
+    }),
     .run = &run,
 };
 const CommandRegistry::Add registered{&command};

@@ -136,6 +136,17 @@ Result<int> tune_request(const Arguments& arguments, Terminal& terminal) {
   return run_tuning(run, arguments, terminal);
 }
 
+/// What only tunings of variables take.
+const std::vector<Option>& variable_options() {
+  static const std::vector<Option> options = {
+      {"--ranks", "N", "of a run, as for `assay run`", ""},
+      {"--hosts", "LIST", "of a run, as for `assay run`", ""},
+      {"--combine", "", "try every combination of the variables' values instead of each alone", ""},
+      {"--runs", "N", "most runs of the search for values, default 200", ""},
+  };
+  return options;
+}
+
 /// Error: usage, naming the first of `options` that is given: it does not apply to `what`.
 Status refuse_options(const Arguments& arguments, const std::vector<Option>& options,
                       std::string_view what) {
@@ -148,13 +159,8 @@ Status refuse_options(const Arguments& arguments, const std::vector<Option>& opt
 
 }  // namespace
 
-const std::vector<Option>& variable_options() {
-  static const std::vector<Option> options = {
-      {"--ranks", "N", "of a run, as for `assay run`", ""},
-      {"--hosts", "LIST", "of a run, as for `assay run`", ""},
-      {"--combine", "", "try every combination of the variables' values instead of each alone", ""},
-      {"--runs", "N", "most runs of the search for values, default 200", ""},
-  };
+std::vector<Option> with_variable_options(std::vector<Option> options) {
+  options.insert(options.end(), variable_options().begin(), variable_options().end());
   return options;
 }
 

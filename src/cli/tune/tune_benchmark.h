@@ -11,8 +11,8 @@ namespace assay::cli {
 /// The first positional is the benchmark. Returns the exit status.
 int tune_benchmark(const Arguments& arguments, Terminal& terminal);
 
-/// What only tunings of environment variables take.
-const std::vector<Option>& variable_options();
+/// These options, and behind them what only tunings of environment variables take.
+std::vector<Option> with_variable_options(std::vector<Option> options);
 /// Of gemm and conv: tunes environment variables if a word names one, and else does `search`, which
 /// alone takes the options `own`. Error: usage, of an option of the other one. Returns the exit
 /// status.

@@ -332,10 +332,9 @@ std::vector<Option> options() {
       {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
       {"--out", "DIR", "output folder; default ./tuning", "folder"},
   };
-  for (const auto& more : {own_options(), variable_options()}) {
-    all.insert(all.end(), more.begin(), more.end());
-  }
-  return all;
+  const std::vector<Option> own = own_options();
+  all.insert(all.end(), own.begin(), own.end());
+  return with_variable_options(std::move(all));
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {

@@ -23,6 +23,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds heartbeat{1};
+/// After which a rank that has stopped is silent, although it was still heard to wait like those
+/// that wait for it: before, nobody can be named. Shorter than the limit of silence of a run.
+constexpr std::chrono::seconds until_silent = 2 * heartbeat;
 
 constexpr std::size_t most_step = 200;  // bytes of a step's name
 
@@ -108,7 +111,9 @@ class TcpTeam final : public Team {
     const double patience = patience_.step_seconds + (rank_ == 0 ? 0 : patience_.silence_seconds);
     if (waited <= patience) return {};
     const std::string late = rank_ == 0 ? late_ranks() : "";
-    if (rank_ == 0 && late.empty() && waited <= patience + until_silent()) return {};
+    if (rank_ == 0 && late.empty() &&
+        waited <= patience + std::chrono::duration<double>(until_silent).count())
+      return {};
     const std::string text =
         fmt::format("{} waited {:.0f} s for its device or library after \"{}\"{}",
                     name_of(members_[static_cast<std::size_t>(rank_)]), patience, step_, late);
@@ -144,7 +149,7 @@ class TcpTeam final : public Team {
       }
       if (changed_.wait_until(lock, end) == std::cv_status::timeout && !all_here()) {
         if (!is_known_who_is_missing() && !std::exchange(is_extended, true)) {
-          end += std::chrono::duration<double>(until_silent());
+          end += until_silent;
           continue;
         }
         const std::string text =
@@ -336,15 +341,7 @@ class TcpTeam final : public Team {
 
   /// Whether a rank may have stopped: it says every heartbeat that it is alive. Called with the
   /// mutex held.
-  static bool is_silent(const Peer& peer) { return Clock::now() - peer.heard >= 2 * heartbeat; }
-
-  /// Seconds after which a rank that has stopped is silent, although it was still heard to wait
-  /// like those that wait for it: before, nobody could be named. With a limit of silence below 4 s
-  /// it may still not be.
-  double until_silent() const {
-    return std::min(std::chrono::duration<double>(2 * heartbeat).count(),
-                    patience_.silence_seconds / 2);
-  }
+  static bool is_silent(const Peer& peer) { return Clock::now() - peer.heard >= until_silent; }
 
   /// Whether any of the ranks that are missing differs from those that wait for it. Called with the
   /// mutex held.
