@@ -32,10 +32,12 @@ enum class Sharding {
 /// How ranks share the training of one model.
 struct ParallelPlan {
   int ranks = 1;
+  int replicas = 1;  ///< ranks that train at the same time and tell each other nothing
   Sharding sharding = Sharding::none;
   bool f32_sums = false;  ///< whether bf16 and f16 gradients are added up in f32
   std::uint64_t bucket_bytes = std::uint64_t{32} << 20;  ///< least bytes of gradients sent together
 
+  int all_ranks() const { return ranks * replicas; }
   bool slices_optimizer() const { return sharding != Sharding::none; }
   bool slices_parameters() const { return sharding == Sharding::parameters; }
   /// Whether ranks that have `rows` elements each of what is yet to be added to `whole` elements of

@@ -279,6 +279,24 @@ TEST(Train, RanksTrainOneModel) {
   EXPECT_THAT(refused.out + refused.err, HasSubstr("ranks=3 of a team of 2"));
 }
 
+/// Each learns what one alone does, and they count together. A checkpoint would be of all of them.
+TEST(Train, RanksTrainAloneAtTheSameTime) {
+  const std::vector<std::string> twice =
+      joined(tiny_model, {"steps=6", "--ranks", "2", "parallel=none"});
+  const Json alone = record_of(train(joined(tiny_model, {"steps=6"})));
+  const Outcome outcome = train(twice);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const Json record = record_of(outcome);
+  EXPECT_EQ(record["status"], "passed");
+  EXPECT_EQ(record["ranks"].size(), 2u);
+  EXPECT_EQ(record["work"]["tokens"], 2 * 2 * 16);
+  EXPECT_EQ(record["axes"]["library"], "none");
+  EXPECT_FALSE(record["notes"].contains("exchange"));
+  EXPECT_EQ(metric(record, "first_loss"), metric(alone, "first_loss"));
+  const Outcome refused = train(joined(twice, {"save=one.safetensors"}));
+  EXPECT_THAT(refused.out + refused.err, HasSubstr("written by 2 ranks that train alone"));
+}
+
 /// Gradients of 13 MB: one bucket or two. What was measured is remembered, and said.
 TEST(Train, ABucketIsMeasuredOnce) {
   const TemporaryFolder folder;

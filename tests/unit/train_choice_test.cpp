@@ -86,8 +86,10 @@ TEST(TrainChoice, IsSearchedWhereItMatters) {
   EXPECT_TRUE(parse_train_cell(choice_cell({{"library", "fastest"}})).value().chooses_library);
   const auto none = parse_train_cell(choice_cell({{"bucket", "none"}}));
   ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.error().message,
-            "bucket=none is for one rank, not 2; allowed: auto or bytes, such as 32MiB");
+  EXPECT_EQ(
+      none.error().message,
+      "bucket=none is for ranks that train alone, not for parallel=ddp; allowed: auto or bytes, "
+      "such as 32MiB");
 }
 
 TEST(TrainChoice, IsRememberedForWhatItDependsOn) {

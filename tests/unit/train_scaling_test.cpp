@@ -77,6 +77,25 @@ TEST(TrainScaling, ASimulationSaysHowFarOffItIs) {
                     HasSubstr("a model, not measured")));
 }
 
+/// Against as many ranks that train alone; others, and other numbers of ranks, say nothing of it.
+TEST(TrainScaling, SaysWhatTheExchangeCosts) {
+  CellValue two = value_of("2", "weak", 180), without = two, strong = value_of("2", "strong", 190);
+  two.metrics = {{.name = "step_time", .value = 2.0, .unit = "s", .text = ""},
+                 {.name = "exchange_exposed", .value = 0.125, .unit = "s", .text = ""}};
+  without.cell = with_value(without.cell, "parallel", "none");
+  without.metrics = {{.name = "step_time", .value = 1.75, .unit = "s", .text = ""}};
+  strong.metrics = two.metrics;
+  CellValue four = value_of("4", "weak", 300);
+  four.metrics = two.metrics;
+  const std::vector<CellValue> values = {without, two, strong, four};
+  const auto conclusions = scaling_conclusions(values);
+  ASSERT_EQ(conclusions.size(), 1u);
+  EXPECT_EQ(conclusions[0].name, "exchange_costs model=124M parallel=ddp scaling=weak ranks=2");
+  EXPECT_DOUBLE_EQ(conclusions[0].value, 0.25);
+  EXPECT_THAT(conclusions[0].text, AllOf(HasSubstr("250.0 ms longer than one of as many ranks"),
+                                         HasSubstr("exchange_exposed it waits 125.0 ms")));
+}
+
 TEST(TrainScaling, NothingWithoutOneRank) {
   const std::vector<CellValue> values = {value_of("2", "weak", 190), value_of("4", "strong", 350)};
   EXPECT_TRUE(scaling_conclusions(values).empty());

@@ -49,7 +49,7 @@ class TrainCase final : public Case {
     stream_ = &stream;
     TRY(together("checking the gradients", &TrainCase::check));
     TRY(together("making the model", &TrainCase::make));
-    if (several()) {
+    if (exchanges()) {
       TRY(compare_data(training_.get(), *ranks_.team, cell_.ranks, cell_.data));
     }
     TRY(together("taking the first step", &TrainCase::begin));
@@ -71,7 +71,7 @@ class TrainCase final : public Case {
 
   Status make(Stream& stream) {
     free_before_ = TRY(device_.memory_free_and_total()).first;
-    training_ = TRY(cell_.model->create(device_, stream, several() ? ranks_ : TrainingRanks()));
+    training_ = TRY(cell_.model->create(device_, stream, exchanges() ? ranks_ : TrainingRanks()));
     if (!cell_.from.empty()) TRY(load_checkpoint(*training_, stream, cell_.from));
     begun_ = TRY(training_->state(stream)).step;
     return {};
@@ -97,7 +97,7 @@ class TrainCase final : public Case {
   Work work() const override { return cell_.model->work(); }
   Quantity quantity() const override { return cell_.model->quantity(); }
   Limit limit() const override { return Limit::compute; }
-  bool waits_for_all() const override { return several(); }
+  bool waits_for_all() const override { return exchanges(); }
   bool fits_behind_gate() const override { return cell_.graph; }
   std::optional<std::size_t> fixed_samples() const override { return cell_.steps; }
 
@@ -109,7 +109,7 @@ class TrainCase final : public Case {
                      fmt::format("gradients within {:.2g} of the double-precision reference, "
                                  "{:.2g} allowed",
                                  gate_.gradient_error, gate_.tolerance));
-    if (several()) all.emplace_back("exchange", described(chosen_));
+    if (exchanges()) all.emplace_back("exchange", described(chosen_));
     if (const auto uncalibrated = exchange_.note()) all.emplace_back("simulation", *uncalibrated);
     return all;
   }
@@ -122,8 +122,8 @@ class TrainCase final : public Case {
 
   /// Ends a run whose loss is no number any more. The stream is idle, so this costs no sample.
   Result<std::optional<double>> own_seconds() override {
-    if (several() && takes_part()) TRY(ranks_.communicator->status());
-    if (several() && checks_++ % steps_between_checks == 0) {
+    if (exchanges() && takes_part()) TRY(ranks_.communicator->status());
+    if (exchanges() && checks_++ % steps_between_checks == 0) {
       TRY(compare_weights(training_.get(), *stream_, *ranks_.team, cell_.ranks));
     }
     if (!takes_part()) return std::optional<double>();
@@ -144,7 +144,7 @@ class TrainCase final : public Case {
     Verification verification{true, "takes no part", 0, 0, ""};
     if (takes_part()) verification = TRY(check_losses(stream));
     // After that the weights are of no use any more.
-    if (several() && verification.passed) {
+    if (exchanges() && verification.passed) {
       exchange_ =
           TRY(measure_costs(training_.get(), device_, stream, ranks_, cell_.ranks, cell_.graph));
     }
@@ -221,7 +221,7 @@ class TrainCase final : public Case {
       if (step < first_step_ || step - first_step_ >= losses_.size()) continue;
       add(fmt::format("loss_at_step_{}", step), losses_[step - first_step_], "1");
     }
-    if (several()) {
+    if (exchanges()) {
       for (Metric& metric : exchange_.metrics()) all.push_back(std::move(metric));
     }
     add_bytes("memory_parameters", memory.parameters);
@@ -260,7 +260,8 @@ class TrainCase final : public Case {
   }
 
  private:
-  bool several() const { return cell_.ranks > 1; }
+  /// Whether ranks train one model together.
+  bool exchanges() const { return cell_.model->parallel().ranks > 1; }
 
   /// What ranks that train do, and whether it went well on all of them. The others only ask.
   Status together(std::string_view step, Status (TrainCase::*what)(Stream&)) {
@@ -365,7 +366,8 @@ class TrainCase final : public Case {
   TrainCell cell_;
   const ExchangeChoice chosen_;
   Device& device_;
-  const TrainingRanks ranks_;  // the whole team; no communicator for one rank, and where idle
+  const TrainingRanks ranks_;  // the whole team; no communicator for ranks that
+                               // train alone, and where idle
   std::uint64_t checks_ = 0;
   StartClock clock_;
   std::uint64_t free_before_ = 0;  // bytes
@@ -453,7 +455,7 @@ class TrainBenchmark final : public Benchmark {
     }
     ExchangeChoice exchange = TRY(exchange_of(cell, parsed, context));
     TrainingRanks ranks = {nullptr, &context.team};
-    if (parsed.ranks > 1) {
+    if (parsed.model->parallel().ranks > 1) {
       ranks.communicator = TRY(context.communicators.first(exchange.library, parsed.ranks));
       parsed.model->set_bucket(exchange.bucket);
     }

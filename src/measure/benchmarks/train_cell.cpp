@@ -123,16 +123,17 @@ std::vector<Axis> make_train_axes() {
       {.name = "parallel",
        .description =
            "how they do: ddp adds gradients up, zero1 also cuts what the optimizer keeps "
-           "into slices, fsdp everything; none: one rank alone",
+           "into slices, fsdp everything; none: each trains alone, all at the same time",
        .defaults = {"ddp"},
        .choices = {"ddp", "zero1", "fsdp", "none"}},
       {.name = "sums",
-       .description = "type in which gradients are added up over ranks; auto: that of gradients",
+       .description = "type in which gradients are added up over ranks; auto: that of gradients; "
+                      "none: ranks that train alone",
        .defaults = {std::string(by_device)},
        .choices = {std::string(by_device), "f32", "bf16", "f16", "none"}},
       {.name = "bucket",
        .description = "least bytes of gradients that are sent together; auto: 8 to 128 MiB, the "
-                      "fastest, measured once and remembered; none: one rank alone",
+                      "fastest, measured once and remembered; none: ranks that train alone",
        .kind = Axis::Kind::size,
        .defaults = {std::string(by_device)},
        .choices = {std::string(by_device), "none"}},
@@ -244,13 +245,13 @@ Cell with_best_attention(const Cell& cell, const DeviceFacts& facts) {
 
 Result<ParallelPlan> parse_parallel_plan(const Cell& cell, DataType type) {
   ParallelPlan plan;
-  plan.ranks = std::max(1, static_cast<int>(cell.integer("ranks")));
-  if (plan.ranks == 1) return plan;
+  const int ranks = std::max(1, static_cast<int>(cell.integer("ranks")));
   if (cell.text("parallel") == "none") {
-    return Error{ErrorKind::usage,
-                 fmt::format("parallel=none is for one rank, not {}; allowed: ddp, zero1, fsdp",
-                             plan.ranks)};
+    plan.replicas = ranks;
+    return plan;
   }
+  plan.ranks = ranks;
+  if (plan.ranks == 1) return plan;
   plan.sharding = cell.text("parallel") == "zero1"  ? Sharding::optimizer
                   : cell.text("parallel") == "fsdp" ? Sharding::parameters
                                                     : Sharding::none;
@@ -263,9 +264,10 @@ Result<ParallelPlan> parse_parallel_plan(const Cell& cell, DataType type) {
   }
   plan.f32_sums = sums == "f32" && type != DataType::f32;
   if (cell.text("bucket") == "none") {
-    return Error{ErrorKind::usage, fmt::format("bucket=none is for one rank, not {}; allowed: auto "
-                                               "or bytes, such as 32MiB",
-                                               plan.ranks)};
+    return Error{ErrorKind::usage,
+                 fmt::format("bucket=none is for ranks that train alone, not for parallel={}; "
+                             "allowed: auto or bytes, such as 32MiB",
+                             cell.text("parallel"))};
   }
   if (cell.text("bucket") != by_device) plan.bucket_bytes = cell.integer("bucket");
   return plan;
@@ -361,11 +363,12 @@ Result<std::unique_ptr<TrainModel>> parse_gpt(const Cell& cell) {
 
 Cell with_ranks(const Cell& cell, int ranks, std::string_view library) {
   Cell decided = with_value(cell, "ranks", std::to_string(ranks));
-  if (ranks == 1) {
-    for (const char* axis : {"parallel", "sums", "library", "scaling", "bucket"}) {
-      decided = with_value(decided, axis, "none");
-    }
+  std::vector<const char*> unused;
+  if (ranks == 1) unused = {"scaling", "parallel"};
+  if (ranks == 1 || cell.text("parallel") == "none") {
+    unused.insert(unused.end(), {"sums", "bucket", "library"});
   }
+  for (const char* axis : unused) decided = with_value(decided, axis, "none");
   if (decided.text("library") == by_device && !library.empty()) {
     decided = with_value(decided, "library", std::string(library));
   }
@@ -429,6 +432,12 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   if (cell.text("steps") != by_device) parsed.steps = cell.integer("steps");
   if (cell.text("from") != "start") parsed.from = cell.text("from");
   if (cell.text("save") != "no") parsed.save = cell.text("save");
+  if (!parsed.save.empty() && parallel.replicas > 1) {
+    return Error{ErrorKind::usage,
+                 fmt::format("save={} would be written by {} ranks that train alone; allowed with "
+                             "ranks=1, or parallel=ddp, zero1, fsdp",
+                             parsed.save, parallel.replicas)};
+  }
   return parsed;
 }
 

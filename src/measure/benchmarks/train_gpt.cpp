@@ -81,7 +81,7 @@ class TrainGpt final : public TrainModel {
 
  private:
   const GptPlan& plan() const { return settings_.plan; }
-  double ranks() const { return plan().parallel.ranks; }
+  double ranks() const { return plan().parallel.all_ranks(); }
   /// Of all passes of a step, on one rank.
   double tokens() const { return number(plan().tokens() * settings_.accumulate); }
 

@@ -24,11 +24,11 @@ class TrainMlp final : public TrainModel {
     return {.flops = own_samples() * plan().shape.flops_per_sample(),
             .math = settings_.precision,
             .samples = samples(),
-            .ranks = static_cast<double>(plan().parallel.ranks)};
+            .ranks = static_cast<double>(plan().parallel.all_ranks())};
   }
   double flops_by_parameters() const override { return own_samples() * 6 * parameters(); }
   Quantity quantity() const override { return Quantity::sample_rate; }
-  double samples() const override { return own_samples() * plan().parallel.ranks; }
+  double samples() const override { return own_samples() * plan().parallel.all_ranks(); }
   std::vector<OperationCost> costs() const override { return costs_of(plan()); }
   TrainingMemory memory() const override { return memory_of(plan()); }
   std::int64_t largest_batch(std::uint64_t bytes) const override {

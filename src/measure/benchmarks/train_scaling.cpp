@@ -94,6 +94,21 @@ Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
                       losses_text(value, efficiency))};
 }
 
+/// How much longer a step is than one of as many ranks that train alone at the same time.
+std::optional<Conclusion> exchange_conclusion(const CellValue& value, const CellValue& without,
+                                              const std::string& way) {
+  const auto step = value.metric("step_time"), exposed = value.metric("exchange_exposed"),
+             alone = without.metric("step_time");
+  if (!step || !exposed || !alone) return std::nullopt;
+  const double longer = *step - *alone;
+  return Conclusion{
+      "exchange_costs " + way, longer, "s",
+      fmt::format("{}: a step takes {} {} than one of as many ranks that train alone at the same "
+                  "time; by exchange_exposed it waits {} for the exchange",
+                  way, format_seconds(std::abs(longer)), longer < 0 ? "less" : "longer",
+                  format_seconds(*exposed))};
+}
+
 }  // namespace
 
 bool trains_the_same(std::span<const std::pair<std::string, std::string>> a,
@@ -109,10 +124,16 @@ std::vector<Conclusion> scaling_conclusions(std::span<const CellValue> values) {
   std::vector<Conclusion> conclusions;
   for (const CellValue& value : values) {
     if (value.cell.integer("ranks") < 2) continue;
+    const std::string way = way_of(value.cell);
     for (const CellValue& one : values) {
-      if (one.cell.integer("ranks") != 1 || one.value <= 0) continue;
       if (!trains_the_same(value.cell.values(), one.cell.values())) continue;
-      const std::string way = way_of(value.cell);
+      if (one.cell.text("parallel") == "none" &&
+          one.cell.text("ranks") == value.cell.text("ranks") &&
+          one.cell.text("scaling") == value.cell.text("scaling")) {
+        auto costs = exchange_conclusion(value, one, way);
+        if (costs) conclusions.push_back(*std::move(costs));
+      }
+      if (one.cell.integer("ranks") != 1 || one.value <= 0) continue;
       conclusions.push_back(scaling_conclusion(value, one, way));
       auto simulated = simulated_conclusion(value, one, way);
       if (simulated) conclusions.push_back(*std::move(simulated));
