@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,10 @@ class Timeline {
     int queued = 0, reached = 0;
     double time = 0;
   };
-  /// Seconds alone that are left, or a mark to be recorded or, if `number` is above 0, waited for.
+  /// Work, of which so many seconds are left, or a mark to be recorded or, if `number` is above 0,
+  /// waited for.
   struct Item {
-    double left = 0, slowed = 1;
+    SimulatedWork left;
     std::shared_ptr<Mark> mark;
     int number = 0;
   };
@@ -53,23 +55,40 @@ class Timeline {
         }
       }
       if (working.empty()) return;
-      const auto pace = [&](const Item& item) { return working.size() > 1 ? item.slowed : 1; };
+      std::vector<double> paces;
+      for (const Item* item : working) paces.push_back(pace(*item, working));
       double next = std::numeric_limits<double>::infinity();
-      for (const Item* item : working) next = std::min(next, item->left * pace(*item));
-      for (Item* item : working) {
-        const double lasts = item->left * pace(*item);
-        item->left = lasts > next ? (lasts - next) / pace(*item) : 0;
+      for (std::size_t i = 0; i < working.size(); ++i) {
+        next = std::min(next, working[i]->left.seconds * paces[i]);
+      }
+      for (std::size_t i = 0; i < working.size(); ++i) {
+        double& left = working[i]->left.seconds;
+        const double lasts = left * paces[i];
+        left = lasts > next ? (lasts - next) / paces[i] : 0;
       }
       now_ += next;
     }
   }
 
  private:
+  /// How many times as long an item takes beside the others: as long as beside the worst of them.
+  static double pace(const Item& item, const std::vector<Item*>& working) {
+    std::optional<double> slowest;
+    for (const Item* other : working) {
+      if (other == &item) continue;
+      const auto known = item.left.slowed.find(other->left.kind);
+      const double slowed = known != item.left.slowed.end() ? known->second : 1;
+      slowest = std::max(slowest.value_or(slowed), slowed);
+    }
+    return slowest.value_or(1);
+  }
+
   /// Takes a queue's first item away, if it needs no more time.
   bool complete_first(Queue& queue) const {
     if (queue.items.empty()) return false;
     const Item& item = queue.items.front();
-    if (item.left > 0 || (item.number > 0 && item.mark->reached < item.number)) return false;
+    if (item.left.seconds > 0 || (item.number > 0 && item.mark->reached < item.number))
+      return false;
     if (item.mark != nullptr && item.number == 0) {
       ++item.mark->reached;
       item.mark->time = now_;
@@ -105,8 +124,8 @@ class SimulatedStreamOfDevice final : public SimulatedStream {
   explicit SimulatedStreamOfDevice(std::shared_ptr<Timeline> timeline)
       : timeline_(std::move(timeline)), queue_(timeline_->add_queue()) {}
 
-  void advance(double seconds, double slowed) override {
-    queue_.items.push_back({.left = seconds, .slowed = slowed, .mark = nullptr});
+  void advance(const SimulatedWork& work) override {
+    queue_.items.push_back({.left = work, .mark = nullptr});
   }
   double now() const override {
     timeline_->run();
@@ -122,12 +141,13 @@ class SimulatedStreamOfDevice final : public SimulatedStream {
   Status record(Event& event) override {
     const auto& mark = static_cast<SimulatedEvent&>(event).mark;
     ++mark->queued;
-    queue_.items.push_back({.mark = mark});
+    queue_.items.push_back({.left = {}, .mark = mark});
     return {};
   }
   Status wait(const Event& event) override {
     const auto& mark = static_cast<const SimulatedEvent&>(event).mark;
-    if (mark->queued > 0) queue_.items.push_back({.mark = mark, .number = mark->queued});
+    if (mark->queued > 0)
+      queue_.items.push_back({.left = {}, .mark = mark, .number = mark->queued});
     return {};
   }
   Status synchronize() override { return {}; }

@@ -2,18 +2,23 @@
 // wait for what, on hardware that is not here.
 #pragma once
 
+#include <map>
 #include <memory>
 
 #include "compute/device/device.h"
 
 namespace assay {
 
+struct SimulatedWork {
+  double seconds = 0;                 ///< that it takes alone
+  int kind = 0;                       ///< any number
+  std::map<int, double> slowed = {};  ///< how many times as long beside work of a kind; else 1
+};
+
 /// Work of several streams goes on at the same time, and may slow each other down.
 class SimulatedStream : public Stream {
  public:
-  /// Work that takes so many seconds alone, and `slowed` times as long while other streams of the
-  /// device work, too.
-  virtual void advance(double seconds, double slowed = 1) = 0;
+  virtual void advance(const SimulatedWork& work) = 0;
   /// When all work queued on this stream so far is complete, in s; the device began at 0. What is
   /// queued later begins after all that is queued on the device now.
   virtual double now() const = 0;

@@ -8,6 +8,18 @@
 namespace assay {
 namespace {
 
+/// Kinds of work of the simulated device: passes, and operations between ranks.
+constexpr int of_passes = -1;
+int kind_of(CollectiveOperation operation) {
+  return static_cast<int>(operation);
+}
+
+SimulatedWork work_of(double seconds, const StepCall& call) {
+  SimulatedWork work = {.seconds = seconds, .kind = of_passes};
+  for (const auto& [operation, times] : call.slowed) work.slowed[kind_of(operation)] = times;
+  return work;
+}
+
 /// Operations take the time that the model says, on the stream on which they are queued.
 class SimulatedCommunicator final : public Communicator {
  public:
@@ -22,8 +34,10 @@ class SimulatedCommunicator final : public Communicator {
   }
   Status run(const CollectiveCall& call, Stream& stream) override { return enqueue(call, stream); }
   Status enqueue(const CollectiveCall& call, Stream& stream) override {
-    simulated(stream).advance(model_.seconds(call.operation, bytes_of(call, ranks_), ranks_),
-                              model_.slowed());
+    simulated(stream).advance(
+        {.seconds = model_.seconds(call.operation, bytes_of(call, ranks_), ranks_),
+         .kind = kind_of(call.operation),
+         .slowed = {{of_passes, model_.slowed(call.operation)}}});
     return {};
   }
   Status transfer(std::span<const Message>, std::span<const Message>, Stream&) override {
@@ -174,9 +188,9 @@ Result<double> simulated_step(const std::vector<StepCall>& calls, const Exchange
     if (is_update && plan.parallel.slices_optimizer()) {
       TRY(parallel->sum(*stream, nullptr, 1));  // the norm of the gradients
     }
-    time.advance(call.seconds * share, call.slowed);
+    time.advance(work_of(call.seconds * share, call));
     if (adds_lookups && !gathers_rows) {
-      time.advance(calls[i + 1].seconds * lookups_of_one_rank, calls[i + 1].slowed);
+      time.advance(work_of(calls[i + 1].seconds * lookups_of_one_rank, calls[i + 1]));
     }
     TRY(make_call(*parallel, *stream, call, gathers_rows));
   }

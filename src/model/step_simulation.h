@@ -35,7 +35,8 @@ struct StepCall {
   bool first = true, last = true;  ///< of begin_pass
   std::uint64_t elements = 0;      ///< of gather_rows, which completes the gradients of the section
   double seconds = 0;              ///< since the call before, or since the step began
-  double slowed = 1;  ///< how many times as long these take while ranks tell each other something
+  /// How many times as long these take beside operations between ranks of a kind; else 1.
+  std::map<CollectiveOperation, double> slowed = {};
 };
 
 /// Notes the calls of a step, in which ranks tell each other nothing, and when they come.
@@ -83,13 +84,16 @@ class ExchangeModel {
   /// Makes these operations, one after the other, take `together` seconds on the measured ranks: in
   /// a row each takes less than by itself. Nothing changes if that is 0: unknown.
   void spread_over(const std::vector<CollectiveCall>& calls, double together);
-  /// How many times as long operations take while passes compute; at first 1.
-  double slowed() const { return slowed_; }
-  void set_slowed(double times) { slowed_ = times; }
+  /// How many times as long an operation takes while passes compute; at first 1.
+  double slowed(CollectiveOperation operation) const {
+    const auto known = slowed_.find(operation);
+    return known != slowed_.end() ? known->second : 1;
+  }
+  void set_slowed(CollectiveOperation operation, double times) { slowed_[operation] = times; }
 
  private:
   int ranks_;
-  double slowed_ = 1;
+  std::map<CollectiveOperation, double> slowed_;
   std::map<CollectiveOperation, std::map<std::uint64_t, double>> curves_;
 };
 

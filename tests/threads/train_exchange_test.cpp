@@ -200,7 +200,7 @@ TEST(TrainExchange, ASimulationTakesWhatStepsInARowTake) {
 }
 
 /// Work of 2 and 1 ms that goes on for 20 ms: one row that does not count and two that do, of as
-/// many on both ranks; two before them.
+/// many on both ranks, each after one more; two before them.
 TEST(TrainExchange, WorkThatGoesOnIsTimedInRows) {
   std::array<int, 2> steps{}, passes{};
   std::array<ExchangeTimes, 2> times;
@@ -225,10 +225,10 @@ TEST(TrainExchange, WorkThatGoesOnIsTimedInRows) {
     EXPECT_GE(times[rank].step, 0.002);
     EXPECT_GE(times[rank].passes, 0.001);
     EXPECT_LT(times[rank].passes, times[rank].step);
-    const int in_a_row = (steps[rank] - 2) / 3;
+    const int in_a_row = (steps[rank] - 2) / 3 - 1;
     EXPECT_THAT(in_a_row, testing::AllOf(testing::Ge(2), testing::Le(10)));
-    EXPECT_EQ(steps[rank], 2 + 3 * in_a_row);
-    EXPECT_EQ(passes[rank], 1 + 3 * in_a_row);
+    EXPECT_EQ(steps[rank], 2 + 3 * (in_a_row + 1));
+    EXPECT_EQ(passes[rank], 1 + 3 * (in_a_row + 1));
   }
   EXPECT_EQ(steps[0], steps[1]);
 }
@@ -251,6 +251,27 @@ class CountingTeam final : public Team {
  private:
   Team& other_;
 };
+
+/// What comes after a wait takes long, as a graph does that the host is long in launching.
+TEST(TrainExchange, TheFirstOfARowIsNotTimed) {
+  on_ranks(2, [](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+    CountingTeam team(*ranks.team);
+    int known = -1;
+    const auto work = [&]() -> Status {
+      const bool is_first = std::exchange(known, team.ended) != team.ended;
+      return stream.call(
+          [=] { std::this_thread::sleep_for(std::chrono::milliseconds(is_first ? 150 : 1)); });
+    };
+    const auto none = [] { return std::vector<CollectiveCall>(); };
+    const ExchangeTimes times = TRY(measure_exchange(
+        {.step = work, .passes = work, .alone = work, .exchanged = none, .goes_on = 1e-3}, device,
+        stream, {ranks.communicator, &team}, false));
+    EXPECT_LT(times.step, 0.1);
+    EXPECT_LT(times.passes, 0.1);
+    EXPECT_LT(times.alone, 0.1);
+    return {};
+  });
+}
 
 /// However many steps are timed in a row: each is a wait with a deadline of its own.
 TEST(TrainExchange, EachTimedStepIsAWaitOfItsOwn) {
@@ -284,9 +305,7 @@ TEST(TrainExchange, WithoutMemoryNothingIsCalibrated) {
     return {};
   });
   for (const TrainOverlap& overlap : overlaps) {
-    EXPECT_FALSE(overlap.calibrated);
-    EXPECT_EQ(overlap.slower_passes, 1);
-    EXPECT_EQ(overlap.slower_exchange, 1);
+    EXPECT_FALSE(overlap.calibrated());
     EXPECT_GT(overlap.calls.size(), 4u);
   }
   EXPECT_EQ(overlaps[0].why_not, "");
@@ -297,7 +316,7 @@ TEST(TrainExchange, WithoutMemoryNothingIsCalibrated) {
 TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
   constexpr int attempts = 4;  // what else runs here may slow these sums down
   TrainOverlap overlap;
-  for (int i = 0; i < attempts && overlap.calibrated; ++i) {
+  for (int i = 0; i < attempts && (i == 0 || overlap.calibrated()); ++i) {
     on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
       GptSettings own = settings_of(Sharding::none, 1);
       own.plan.batch = 24;
@@ -313,18 +332,16 @@ TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
       return {};
     });
   }
-  EXPECT_FALSE(overlap.calibrated);
-  EXPECT_THAT(overlap.why_not,
-              testing::HasSubstr("4 operations between ranks ended before them in "));
+  EXPECT_FALSE(overlap.calibrated());
+  EXPECT_THAT(overlap.why_not, testing::HasSubstr("4 operations between ranks ended before them"));
 }
 
 /// Seven operations are one launch, and each of them takes a seventh of it.
 TEST(TrainExchange, OperationsOfALaunchCountOneByOne) {
   constexpr int attempts = 4;  // what else runs here may slow operations beside passes down
-  TrainOverlap overlap = {.slower_exchange = 0, .calibrated = false};
-  const auto is_right = [&] {
-    return overlap.calibrated && overlap.slower_exchange > 0.4 && overlap.slower_exchange < 2.5;
-  };
+  TrainOverlap overlap;
+  const auto slower = [&] { return overlap.calibrated() ? overlap.kinds.front().exchange : 0; };
+  const auto is_right = [&] { return slower() > 0.4 && slower() < 2.5; };
   for (int i = 0; i < attempts && !is_right(); ++i) {
     on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
       GptSettings own = settings_of(Sharding::none, 1);
@@ -345,7 +362,7 @@ TEST(TrainExchange, OperationsOfALaunchCountOneByOne) {
       return {};
     });
   }
-  EXPECT_TRUE(is_right()) << overlap.why_not << " " << overlap.slower_exchange;
+  EXPECT_TRUE(is_right()) << overlap.why_not << " " << slower();
 }
 
 /// Sums of sums of the exchange alone are infinite in f16, and no passes may begin with them.

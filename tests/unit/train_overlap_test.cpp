@@ -10,6 +10,14 @@ namespace {
 
 using Kind = StepCall::Kind;
 
+/// Passes, and what ranks tell each other: how many times as long beside the other.
+SimulatedWork passes(double seconds, double slowed = 1) {
+  return {.seconds = seconds, .kind = 0, .slowed = {{1, slowed}}};
+}
+SimulatedWork exchange(double seconds, double slowed = 1) {
+  return {.seconds = seconds, .kind = 1, .slowed = {{0, slowed}}};
+}
+
 struct TwoStreams {
   std::unique_ptr<Device> device = make_simulated_device();
   std::unique_ptr<Stream> one = device->create_stream(StreamPriority::normal).value();
@@ -22,40 +30,51 @@ struct TwoStreams {
 /// twice as long there: after 6 s of both, 3 s of the exchange are left.
 TEST(SimulatedDevice, StreamsSlowEachOtherDownWhileBothWork) {
   TwoStreams streams;
-  simulated(*streams.one).advance(4, 1.5);
+  simulated(*streams.one).advance(passes(4, 1.5));
   ASSERT_TRUE(streams.one->record(*streams.event));
   ASSERT_TRUE(streams.other->wait(*streams.event));
-  simulated(*streams.other).advance(6, 2);
+  simulated(*streams.other).advance(exchange(6, 2));
   ASSERT_TRUE(streams.other->record(*streams.done));
-  simulated(*streams.one).advance(4, 1.5);
+  simulated(*streams.one).advance(passes(4, 1.5));
   EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 10);
   EXPECT_DOUBLE_EQ(simulated(*streams.other).now(), 13);
   EXPECT_DOUBLE_EQ(streams.done->seconds_since(*streams.event).value(), 9);
   // What comes later begins when all of that is complete.
   ASSERT_TRUE(streams.one->wait(*streams.done));
-  simulated(*streams.one).advance(1);
+  simulated(*streams.one).advance(passes(1));
   EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 14);
 }
 
 /// The exchange ends first: 2 s of it take 3 beside 10 s of passes, of which 1.5 are done by then.
 TEST(SimulatedDevice, WorkGoesOnAtItsOwnPaceAfterwards) {
   TwoStreams streams;
-  simulated(*streams.one).advance(10, 2);
-  simulated(*streams.other).advance(2, 1.5);
+  simulated(*streams.one).advance(passes(10, 2));
+  simulated(*streams.other).advance(exchange(2, 1.5));
   EXPECT_DOUBLE_EQ(simulated(*streams.other).now(), 3);
   EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 11.5);
+}
+
+/// Beside another kind of operation passes are slower by another factor: 3 s beside the first do 2
+/// of them, 3 s beside the second 1, and 3 are left; a third kind takes nothing from them.
+TEST(SimulatedDevice, EachKindSlowsByItsOwnFactor) {
+  TwoStreams streams;
+  simulated(*streams.one).advance({.seconds = 6, .kind = 0, .slowed = {{1, 1.5}, {2, 3}}});
+  simulated(*streams.other).advance({.seconds = 3, .kind = 1});
+  simulated(*streams.other).advance({.seconds = 3, .kind = 2});
+  simulated(*streams.other).advance({.seconds = 1, .kind = 3});
+  EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 9);
 }
 
 /// A wait is for the last record before it, and for nothing if there was none.
 TEST(SimulatedDevice, WaitsAreForWhatWasRecorded) {
   TwoStreams streams;
   ASSERT_TRUE(streams.other->wait(*streams.event));
-  simulated(*streams.one).advance(2);
+  simulated(*streams.one).advance(passes(2));
   ASSERT_TRUE(streams.one->record(*streams.event));
   ASSERT_TRUE(streams.other->wait(*streams.event));
-  simulated(*streams.one).advance(5);
+  simulated(*streams.one).advance(passes(5));
   ASSERT_TRUE(streams.one->record(*streams.event));
-  simulated(*streams.other).advance(1);
+  simulated(*streams.other).advance(exchange(1));
   EXPECT_DOUBLE_EQ(simulated(*streams.other).now(), 3);
   EXPECT_DOUBLE_EQ(simulated(*streams.one).now(), 7);
 }
@@ -86,7 +105,10 @@ struct ThreeSections {
 
 std::vector<StepCall> three_passes(double slowed) {
   const auto call = [&](Kind kind, std::size_t section, double seconds) {
-    return StepCall{.kind = kind, .section = section, .seconds = seconds, .slowed = slowed};
+    return StepCall{.kind = kind,
+                    .section = section,
+                    .seconds = seconds,
+                    .slowed = {{CollectiveOperation::all_reduce, slowed}}};
   };
   return {call(Kind::begin_pass, 0, 0),      call(Kind::close_gradients, 2, 10),
           call(Kind::close_gradients, 1, 4), call(Kind::close_gradients, 0, 4),
@@ -99,7 +121,7 @@ TEST(StepSimulation, PassesAndExchangeSlowEachOtherDown) {
   ExchangeModel exchange(2);
   exchange.add(CollectiveOperation::all_reduce, model.bytes, 3);
   const auto seconds = [&](double passes_slowed, double exchange_slowed) {
-    exchange.set_slowed(exchange_slowed);
+    exchange.set_slowed(CollectiveOperation::all_reduce, exchange_slowed);
     return simulated_step(three_passes(passes_slowed), exchange, model.plan, model.arenas, 2)
         .value();
   };
@@ -192,30 +214,25 @@ TEST(TrainOverlap, MediansOfEachCall) {
                                  {.kind = Kind::finish, .seconds = second},
                                  {.kind = Kind::end, .seconds = update}};
   };
-  const TrainOverlap overlap = overlap_of({run(1, 2, 5), run(9, 2.5, 5), run(1.25, 1.5, 5)},
-                                          {run(2.5, 3, 50), run(2, 3, 50), run(9, 3, 50)});
-  ASSERT_EQ(overlap.calls.size(), 4u);
-  EXPECT_EQ(overlap.calls[1].section, 1u);
-  EXPECT_DOUBLE_EQ(overlap.calls[1].seconds, 1.25);
-  EXPECT_DOUBLE_EQ(overlap.calls[1].slowed, 2);
-  EXPECT_DOUBLE_EQ(overlap.calls[2].slowed, 1.5);
-  EXPECT_DOUBLE_EQ(overlap.calls[0].slowed, 1);
-  EXPECT_DOUBLE_EQ(overlap.slower_passes, 5.5 / 3.25);  // without the update
-}
-
-TEST(TrainOverlap, PassesAloneHaveNoFactors) {
-  const TrainOverlap overlap = overlap_of({{{.kind = Kind::end, .seconds = 3}}}, {});
-  EXPECT_FALSE(overlap.calibrated);
-  EXPECT_EQ(overlap.calls.front().seconds, 3);
-  EXPECT_EQ(overlap.calls.front().slowed, 1);
-  EXPECT_EQ(overlap.slower_passes, 1);
+  constexpr auto sums = CollectiveOperation::all_reduce, gathers = CollectiveOperation::all_gather;
+  std::vector<StepCall> calls = medians_of({run(1, 2, 5), run(9, 2.5, 5), run(1.25, 1.5, 5)});
+  ASSERT_EQ(calls.size(), 4u);
+  EXPECT_EQ(calls[1].section, 1u);
+  EXPECT_DOUBLE_EQ(calls[1].seconds, 1.25);
+  const double slower = set_slowed(calls, sums, {run(2.5, 3, 50), run(2, 3, 50), run(9, 3, 50)});
+  EXPECT_DOUBLE_EQ(slower, 5.5 / 3.25);  // without the update
+  EXPECT_DOUBLE_EQ(set_slowed(calls, gathers, {run(1.25, 4, 5)}), 5.25 / 3.25);
+  EXPECT_DOUBLE_EQ(calls[1].slowed.at(sums), 2);
+  EXPECT_DOUBLE_EQ(calls[2].slowed.at(sums), 1.5);
+  EXPECT_FALSE(calls[0].slowed.contains(sums));
+  EXPECT_DOUBLE_EQ(calls[1].slowed.at(gathers), 1);
+  EXPECT_DOUBLE_EQ(calls[2].slowed.at(gathers), 2);
 }
 
 TEST(TrainOverlap, CallsTakeTheirSharesOfStepsInARow) {
-  std::vector<StepCall> calls = {{.seconds = 1, .slowed = 2}, {.seconds = 3}};
+  std::vector<StepCall> calls = {{.seconds = 1}, {.seconds = 3}};
   spread_over(calls, 5);
   EXPECT_DOUBLE_EQ(calls[0].seconds, 1.25);
-  EXPECT_DOUBLE_EQ(calls[0].slowed, 2);
   EXPECT_DOUBLE_EQ(calls[1].seconds, 3.75);
   std::vector<StepCall> none = {{.seconds = 0}};
   spread_over(none, 5);
@@ -236,11 +253,27 @@ TEST(TrainOverlap, TheOperationIsOfThoseThatMoveMostOrASixteenthOfThePasses) {
   const ExchangeTimes times = {.passes = 2, .alone = 1, .bus_bytes = 32e9};
   const std::vector<CollectiveCall> exchanged = {
       {.count = 100}, {.count = 8'000'000'000}, {.count = 50}};  // f32 sums
-  EXPECT_EQ(repeated_call(exchanged, times, 2).count, 1'000'000'000u);
-  EXPECT_EQ(repeated_call({{.count = 100'000'000}}, times, 2).count, 100'000'000u);
+  EXPECT_EQ(repeated_calls(exchanged, times, 2).front().count, 1'000'000'000u);
+  EXPECT_EQ(repeated_calls({{.count = 100'000'000}}, times, 2).front().count, 100'000'000u);
   std::vector<CollectiveCall> layers(6, {.count = 100});
   layers.push_back({.count = 500});
-  EXPECT_EQ(repeated_call(layers, times, 2).count, 100u);
+  EXPECT_EQ(repeated_calls(layers, times, 2).front().count, 100u);
+}
+
+/// zero1 scatters sums and gathers weights; adding up a norm moves next to nothing.
+TEST(TrainOverlap, AnOperationOfEachKindThatMovesATenth) {
+  constexpr auto gather = CollectiveOperation::all_gather,
+                 scatter = CollectiveOperation::reduce_scatter;
+  const std::vector<CollectiveCall> exchanged = {{.operation = gather, .count = 50},
+                                                 {.operation = scatter, .count = 60},
+                                                 {.operation = scatter, .count = 20},
+                                                 {.operation = CollectiveOperation::all_reduce}};
+  const std::vector<CollectiveCall> calls =
+      repeated_calls(exchanged, {.passes = 2, .alone = 1, .bus_bytes = 32e9}, 2);
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].operation, scatter);
+  EXPECT_EQ(calls[0].count, 60u);
+  EXPECT_EQ(calls[1].operation, gather);
 }
 
 TEST(TrainOverlap, TheOperationRepeatsForLongerThanThePasses) {

@@ -47,8 +47,10 @@ class RankStopwatch {
  public:
   static Result<RankStopwatch> create(Device& device, Stream& stream, ModelRanks ranks);
 
-  /// Seconds on this rank's clock. Error: of queueing; failed, if a rank is lost.
-  Result<double> time(const std::function<Status()>& queue);
+  /// Seconds on this rank's clock. `before`, unless null, is queued first and not timed: while the
+  /// device works on it, the host gets ahead. Error: of queueing; failed, if a rank is lost.
+  Result<double> time(const std::function<Status()>& queue,
+                      const std::function<Status()>& before = nullptr);
   /// Of all ranks' numbers, which all of them call together. Fails as time().
   Result<float> sum(float mine);
 

@@ -93,9 +93,14 @@ Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream
   TrainOverlap overlap =
       TRY(measure_overlap(training, device, stream, ranks, replayed, times, calls));
   spread_over(overlap.calls, mine.passes);
-  model.set_slowed(overlap.slower_exchange);
-  SimulatedSteps steps = {
-      {}, overlap.slower_passes, overlap.slower_exchange, overlap.calibrated, overlap.why_not};
+  for (const SlowedBeside& kind : overlap.kinds) model.set_slowed(kind.operation, kind.exchange);
+  SimulatedSteps steps;
+  steps.calibrated = overlap.calibrated();
+  steps.why_not = overlap.why_not;
+  if (steps.calibrated) {
+    steps.slower_passes = overlap.kinds.front().passes;
+    steps.slower_exchange = overlap.kinds.front().exchange;
+  }
   for (const int number : numbers_of_ranks) {
     steps.seconds[number] = TRY(simulated_step(overlap.calls, model, training.plan_of_parameters(),
                                                training.arenas(), number));

@@ -41,13 +41,14 @@ Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Strea
 /// What a step takes on numbers of ranks, and by how much passes and exchange slow each other down.
 struct SimulatedSteps {
   std::map<int, double> seconds;
-  double slower_passes = 1, slower_exchange = 1;  ///< as those of TrainOverlap
+  /// As SlowedBeside's, of the kind of operation that moves most.
+  double slower_passes = 1, slower_exchange = 1;
   bool calibrated = true;
   std::string why_not = "";
 };
 
 /// Steps on so many ranks, each with the passes of this one, put together by simulated_step(). It
-/// is calibrated by these passes, alone and beside an operation that repeats, which then together
+/// is calibrated by these passes, alone and beside operations that repeat, which then together
 /// take those of `mine`, and by the operations of the exchange one by one, which together take that
 /// of `times`: of_all_ranks(). Called and fails as measure_exchange().
 Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream& stream,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -13,17 +14,6 @@
 
 namespace assay {
 namespace {
-
-/// Medians of the times of runs of the same calls.
-std::vector<double> medians(const std::vector<std::vector<StepCall>>& runs) {
-  std::vector<double> all;
-  for (std::size_t i = 0; i < runs.front().size(); ++i) {
-    std::vector<double> seconds;
-    for (const auto& run : runs) seconds.push_back(run[i].seconds);
-    all.push_back(median(seconds));
-  }
-  return all;
-}
 
 /// Seconds of all calls up to the update.
 double seconds_of_passes(const std::vector<StepCall>& calls) {
@@ -152,28 +142,176 @@ Result<double> make_long(RepeatedCall& repeated, Device& device, Stream& stream,
   return operation;
 }
 
+/// What passes and an operation that repeats took beside each other.
+struct RunsBeside {
+  CollectiveOperation operation = CollectiveOperation::all_reduce;
+  std::vector<std::vector<StepCall>> passes;  // by run; none: it was not beside all of each
+  std::vector<double> seconds;                // of an operation, by run
+  double seconds_alone = 0;                   // of an operation
+  std::string why_not;
+};
+
+/// Passes of a step without its exchange, alone and beside one operation that repeats.
+class PassesBeside {
+ public:
+  static Result<std::unique_ptr<PassesBeside>> create(Training& training, Device& device,
+                                                      Stream& stream, TrainingRanks ranks,
+                                                      bool replayed) {
+    RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
+    std::unique_ptr<PassesBeside> made(
+        new PassesBeside(training, device, stream, ranks, replayed, std::move(stopwatch)));
+    made->passes_.emplace(TRY(RepeatedWork::create(stream, replayed, [&made = *made] {
+      made.recorder_.emplace(made.device_, made.replayed_);
+      return made.training_.step_without_exchange(made.stream_, &*made.recorder_);
+    })));
+    return made;
+  }
+
+  const std::vector<std::vector<StepCall>>& alone() const { return alone_; }
+
+  /// Runs them alone and beside the operation in turn, so that both meet the same clocks.
+  Result<RunsBeside> beside(const CollectiveCall& call, double seconds_of_passes);
+
+ private:
+  PassesBeside(Training& training, Device& device, Stream& stream, TrainingRanks ranks,
+               bool replayed, RankStopwatch stopwatch)
+      : training_(training),
+        device_(device),
+        stream_(stream),
+        ranks_(ranks),
+        replayed_(replayed),
+        stopwatch_(std::move(stopwatch)) {}
+
+  /// Runs both, and says how they were beside each other.
+  Status run_beside(RepeatedCall& repeated, RunsBeside& runs);
+  /// Passes that do not count, before each run, so that it meets the clocks and the power of a
+  /// step. So many that the host has queued the run before they end: a graph of thousands of
+  /// kernels keeps it busy, while operations that are queued already begin.
+  Status warm_up() {
+    for (int i = 0; i < warm_ups_; ++i) {
+      TRY(replayed_ ? (*passes_)() : training_.step_without_exchange(stream_));
+    }
+    return {};
+  }
+  /// The same on all ranks, by how long their hosts are busy with a run.
+  Status set_warm_ups(double host_seconds, double seconds_of_passes);
+
+  Training& training_;
+  Device& device_;
+  Stream& stream_;
+  const TrainingRanks ranks_;
+  const bool replayed_;
+  RankStopwatch stopwatch_;
+  std::optional<StepRecorder> recorder_;  // of the last run; of a graph, the only one
+  std::optional<RepeatedWork> passes_;
+  int warm_ups_ = 1;
+  std::vector<std::vector<StepCall>> alone_;
+};
+
+Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double seconds_of_passes) {
+  constexpr int rounds = 5;  // of each
+  const int size = ranks_.communicator->size();
+  RunsBeside runs;
+  runs.operation = call.operation;
+  // A rank that has no memory for the operation says so, before the others wait for it in one.
+  auto made = RepeatedCall::create(device_, stream_, *ranks_.communicator, call, replayed_);
+  const bool repeats = TRY(stopwatch_.sum(made.ok() ? 0.0f : 1.0f)) == 0;
+  if (!made.ok()) runs.why_not = made.error().message;
+  if (repeats) {
+    runs.seconds_alone =
+        TRY(make_long(*made, device_, stream_, stopwatch_, size, replayed_, seconds_of_passes));
+  }
+  double host_seconds = 0;
+  for (int i = -1; i < rounds; ++i) {  // the first round warms up
+    TRY(stopwatch_.time(std::ref(*passes_), [&] { return warm_up(); }));
+    if (i >= 0) alone_.push_back(TRY(recorder_->calls()));
+    if (!repeats) continue;
+    TRY(stopwatch_.time(
+        [&] {
+          const auto begin = std::chrono::steady_clock::now();
+          Status queued = made->queue(stream_, std::ref(*passes_));
+          host_seconds =
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+          return queued;
+        },
+        [&] { return warm_up(); }));
+    TRY(i < 0 ? set_warm_ups(host_seconds, seconds_of_passes) : run_beside(*made, runs));
+  }
+  if (repeats && runs.seconds.empty() && runs.why_not.empty()) {
+    runs.why_not = fmt::format(
+        "fewer than two of {} launches of {} operations between ranks ended beside the passes",
+        made->times() / made->together(), made->together());
+  }
+  if (!runs.why_not.empty()) runs.passes.clear();
+  return runs;
+}
+
+Status PassesBeside::set_warm_ups(double host_seconds, double seconds_of_passes) {
+  constexpr double most = 8;
+  const float of_all = TRY(stopwatch_.sum(static_cast<float>(host_seconds)));
+  // Where the host computes itself, or emulates what does, it cannot be ahead.
+  if (runs_on_host(device_.facts()) || device_.facts().emulated || seconds_of_passes <= 0)
+    return {};
+  warm_ups_ = static_cast<int>(std::min(most, 1 + std::ceil(of_all / seconds_of_passes)));
+  return {};
+}
+
+Status PassesBeside::run_beside(RepeatedCall& repeated, RunsBeside& runs) {
+  std::vector<StepCall> slow = TRY(recorder_->calls());
+  const double begin = TRY(recorder_->begun_after(repeated.begin()));
+  const double end = begin + seconds_of_passes(slow);
+  const std::vector<double> ends = TRY(repeated.ends());
+  if (ends.back() < end) {
+    runs.why_not = fmt::format("passes not covered: {} operations between ranks ended before them",
+                               repeated.times());
+  }
+  if (const auto one = seconds_between(ends, begin, end)) {
+    runs.seconds.push_back(*one / static_cast<double>(repeated.together()));
+  }
+  runs.passes.push_back(std::move(slow));
+  return {};
+}
+
 }  // namespace
 
-CollectiveCall repeated_call(const std::vector<CollectiveCall>& exchanged,
-                             const ExchangeTimes& times, int ranks) {
-  constexpr double parts = 16;
-  std::map<std::pair<CollectiveOperation, std::uint64_t>, double> moved;  // by all that are alike
-  const auto moved_by_all_like = [&](const CollectiveCall& one) -> double& {
-    return moved[{one.operation, bytes_of(one, ranks)}];
+std::vector<CollectiveCall> repeated_calls(const std::vector<CollectiveCall>& exchanged,
+                                           const ExchangeTimes& times, int ranks) {
+  constexpr double least_share = 0.1, parts = 16;
+  const auto moved_by = [ranks](const CollectiveCall& one) {
+    return static_cast<double>(bytes_of(one, ranks)) * bus_factor(one.operation, ranks);
   };
+  std::map<CollectiveOperation, double> by_kind;
+  std::map<std::pair<CollectiveOperation, std::uint64_t>, double> by_all_alike;
+  double by_all = 0;
   for (const CollectiveCall& one : exchanged) {
-    moved_by_all_like(one) +=
-        static_cast<double>(bytes_of(one, ranks)) * bus_factor(one.operation, ranks);
+    by_kind[one.operation] += moved_by(one);
+    by_all_alike[{one.operation, bytes_of(one, ranks)}] += moved_by(one);
+    by_all += moved_by(one);
   }
-  CollectiveCall call = *std::ranges::max_element(exchanged, {}, moved_by_all_like);
   const double bandwidth = times.alone > 0 ? times.bus_bytes / times.alone : 0;
-  const double bytes = times.passes / parts * bandwidth / bus_factor(call.operation, ranks);
-  const double share = bytes / static_cast<double>(bytes_of(call, ranks));
-  if (share < 1) {
-    call.count =
-        std::max<std::size_t>(1, static_cast<std::size_t>(share * static_cast<double>(call.count)));
+  std::vector<CollectiveCall> calls;
+  for (const auto& [operation, moved] : by_kind) {
+    if (moved < least_share * by_all) continue;
+    const CollectiveCall* most = nullptr;
+    for (const CollectiveCall& one : exchanged) {
+      const auto all_alike = [&](const CollectiveCall& call) {
+        return by_all_alike[{call.operation, bytes_of(call, ranks)}];
+      };
+      if (one.operation != operation) continue;
+      if (most == nullptr || all_alike(one) > all_alike(*most)) most = &one;
+    }
+    CollectiveCall call = *most;
+    const double bytes = times.passes / parts * bandwidth / bus_factor(operation, ranks);
+    const double share = bytes / static_cast<double>(bytes_of(call, ranks));
+    if (share < 1) {
+      const double count = share * static_cast<double>(call.count);
+      call.count = std::max<std::size_t>(1, static_cast<std::size_t>(count));
+    }
+    calls.push_back(call);
   }
-  return call;
+  std::ranges::sort(calls, std::greater(),
+                           [&](const CollectiveCall& call) { return by_kind[call.operation]; });
+  return calls;
 }
 
 std::size_t repetitions(double seconds, double passes) {
@@ -182,23 +320,24 @@ std::size_t repetitions(double seconds, double passes) {
   return static_cast<std::size_t>(std::clamp(needed, fewest, most));
 }
 
-TrainOverlap overlap_of(const std::vector<std::vector<StepCall>>& alone,
-                        const std::vector<std::vector<StepCall>>& beside) {
-  TrainOverlap overlap;
-  overlap.calls = alone.front();
-  const std::vector<double> without = medians(alone);
-  for (std::size_t i = 0; i < overlap.calls.size(); ++i) overlap.calls[i].seconds = without[i];
-  overlap.calibrated = !beside.empty();
-  if (beside.empty()) return overlap;
-  const std::vector<double> with = medians(beside);
-  std::vector<StepCall> slow = overlap.calls;
-  for (std::size_t i = 0; i < overlap.calls.size(); ++i) {
-    slow[i].seconds = with[i];
-    if (without[i] > 0) overlap.calls[i].slowed = with[i] / without[i];
+std::vector<StepCall> medians_of(const std::vector<std::vector<StepCall>>& runs) {
+  std::vector<StepCall> calls = runs.front();
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    std::vector<double> seconds;
+    for (const auto& run : runs) seconds.push_back(run[i].seconds);
+    calls[i].seconds = median(seconds);
   }
-  const double fast_passes = seconds_of_passes(overlap.calls);
-  if (fast_passes > 0) overlap.slower_passes = seconds_of_passes(slow) / fast_passes;
-  return overlap;
+  return calls;
+}
+
+double set_slowed(std::vector<StepCall>& calls, CollectiveOperation operation,
+                  const std::vector<std::vector<StepCall>>& beside) {
+  const std::vector<StepCall> slow = medians_of(beside);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].seconds > 0) calls[i].slowed[operation] = slow[i].seconds / calls[i].seconds;
+  }
+  const double fast = seconds_of_passes(calls);
+  return fast > 0 ? seconds_of_passes(slow) / fast : 1;
 }
 
 void spread_over(std::vector<StepCall>& calls, double seconds) {
@@ -218,68 +357,24 @@ std::optional<double> seconds_between(const std::vector<double>& ends, double fr
 Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream& stream,
                                      TrainingRanks ranks, bool replayed, const ExchangeTimes& times,
                                      const std::vector<CollectiveCall>& exchanged) {
-  constexpr int rounds = 5;  // of each kind, in turn, so that both meet the same clocks
-  const int size = ranks.communicator->size();
-  RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
-  std::optional<StepRecorder> recorder;  // of the last run; of a graph, the only one
-  RepeatedWork passes = TRY(RepeatedWork::create(stream, replayed, [&] {
-    recorder.emplace(device, replayed);
-    return training.step_without_exchange(stream, &*recorder);
-  }));
-  // Before each run that counts, so that it meets the clocks and the power of a step.
-  const auto warm_up = [&] { return replayed ? passes() : training.step_without_exchange(stream); };
-  // A rank that has no memory for the operation says so, before the others wait for it in one.
-  auto made = RepeatedCall::create(device, stream, *ranks.communicator,
-                                   repeated_call(exchanged, times, size), replayed);
-  const bool repeats = TRY(stopwatch.sum(made.ok() ? 0.0f : 1.0f)) == 0;
-  double operation = 0;
-  if (repeats) {
-    operation = TRY(make_long(*made, device, stream, stopwatch, size, replayed, times.passes));
+  auto runs = TRY(PassesBeside::create(training, device, stream, ranks, replayed));
+  std::vector<RunsBeside> all;
+  TrainOverlap overlap;
+  for (const CollectiveCall& call : repeated_calls(exchanged, times, ranks.communicator->size())) {
+    RunsBeside kind = TRY(runs->beside(call, times.passes));
+    if (overlap.why_not.empty()) overlap.why_not = kind.why_not;
+    all.push_back(std::move(kind));
   }
-  std::vector<std::vector<StepCall>> alone, beside;
-  std::vector<double> inside;  // seconds of an operation beside passes
-  int uncovered = 0;
-  for (int i = -1; i < rounds; ++i) {
-    TRY(stopwatch.time([&]() -> Status {
-      TRY(warm_up());
-      return passes();
-    }));
-    if (i >= 0) alone.push_back(TRY(recorder->calls()));  // the first round warms up
-    if (!repeats) continue;
-    TRY(stopwatch.time([&]() -> Status {
-      TRY(warm_up());
-      return made->queue(stream, std::ref(passes));
-    }));
-    if (i < 0) continue;
-    std::vector<StepCall> slow = TRY(recorder->calls());
-    const double begin = TRY(recorder->begun_after(made->begin()));
-    const double end = begin + seconds_of_passes(slow);
-    const std::vector<double> ends = TRY(made->ends());
-    if (ends.back() < end) ++uncovered;
-    if (const auto one = seconds_between(ends, begin, end)) {
-      inside.push_back(*one / static_cast<double>(made->together()));
-    }
-    beside.push_back(std::move(slow));
+  overlap.calls = medians_of(runs->alone());
+  if (std::ranges::any_of(all, [](const RunsBeside& kind) { return kind.passes.empty(); })) {
+    return overlap;
   }
-  if (uncovered > 0) {  // those that are covered would be the runs with the shortest passes
-    beside.clear();
-    inside.clear();
+  for (const RunsBeside& kind : all) {
+    overlap.kinds.push_back(
+        {.operation = kind.operation,
+         .passes = set_slowed(overlap.calls, kind.operation, kind.passes),
+         .exchange = kind.seconds_alone > 0 ? median(kind.seconds) / kind.seconds_alone : 1});
   }
-  const bool too_few = !beside.empty() && inside.empty();
-  if (too_few) beside.clear();
-  TrainOverlap overlap = overlap_of(alone, beside);
-  if (too_few) {
-    overlap.why_not = fmt::format(
-        "fewer than two of {} launches of {} operations between ranks ended beside the passes",
-        made->times() / made->together(), made->together());
-  } else if (!made.ok()) {
-    overlap.why_not = made.error().message;
-  } else if (uncovered > 0) {
-    overlap.why_not = fmt::format(
-        "passes not covered: {} operations between ranks ended before them in {} of {} runs",
-        made->times(), uncovered, rounds);
-  }
-  if (!inside.empty() && operation > 0) overlap.slower_exchange = median(inside) / operation;
   return overlap;
 }
 
