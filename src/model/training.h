@@ -62,6 +62,9 @@ class Training {
   /// A step in which ranks tell each other nothing: what it takes less is what their exchange
   /// costs. Afterwards their weights differ. `recorder`, unless null, notes its calls.
   Status step_without_exchange(Stream& stream, StepRecorder* recorder = nullptr);
+  /// From now on updates leave the weights as they are: what a step takes then does not depend on
+  /// what those before it did to the model.
+  Status hold_weights(Stream& stream) { return update_->hold_weights(stream); }
   /// What ranks tell each other in a step, without its passes and its update. Gradients are lost.
   Status exchange_alone(Stream& stream);
   /// The operations of the last step or exchange. Empty: alone.

@@ -365,6 +365,31 @@ TEST(TrainExchange, OperationsOfALaunchCountOneByOne) {
   EXPECT_TRUE(is_right()) << overlap.why_not << " " << slower();
 }
 
+/// Also where updates are rounded stochastically, and by both optimizers.
+TEST(TrainExchange, WeightsThatAreHeldStayTheSame) {
+  for (const auto& [type, optimizer] : {std::pair(DataType::f32, Optimizer::adamw),
+                                        {DataType::f32, Optimizer::sgd},
+                                        {DataType::bf16, Optimizer::adamw}}) {
+    on_ranks(2, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+      GptSettings own = small_training(type);
+      own.plan.parallel.ranks = 2;
+      own.plan.optimizer = optimizer;
+      if (type == DataType::bf16) own.plan.states = OptimizerStates::stochastic;
+      own.ranks = ranks;
+      auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+      const std::uint64_t first = TRY(training->checksum(stream));
+      TRY(training->step(stream));
+      const std::uint64_t changed = TRY(training->checksum(stream));
+      EXPECT_NE(changed, first);
+      TRY(training->hold_weights(stream));
+      TRY(training->step(stream));
+      TRY(training->step_without_exchange(stream));
+      EXPECT_EQ(TRY(training->checksum(stream)), changed);
+      return {};
+    });
+  }
+}
+
 /// Sums of sums of the exchange alone are infinite in f16, and no passes may begin with them.
 TEST(TrainExchange, UpdatesOfF16AreNotLeftOutWhileItIsCalibrated) {
   on_ranks(2, [](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {

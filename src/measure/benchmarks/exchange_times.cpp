@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include "compute/device/helpers.h"
 #include "ranks/collective/communicators.h"
@@ -25,23 +26,16 @@ Result<int> number_in_a_row(double seconds, double once, RankStopwatch& stopwatc
   return static_cast<int>(TRY(stopwatch.sum(static_cast<float>(here)))) / ranks;
 }
 
-/// Appends seconds of one, of so many in a row: of one row, or of several after one that does not
-/// count. `goes_on`: in each row one more comes first, which does not count either: a graph of
-/// thousands of kernels keeps the host for tens of ms before the device begins.
-Status time_rows(RepeatedWork& work, int in_a_row, bool goes_on, RankStopwatch& stopwatch,
-                 std::vector<double>& seconds) {
-  const int first = in_a_row > 1 ? -1 : 0, rows = in_a_row > 1 ? 2 : 1;
+/// Seconds of one, of so many in a row. `goes_on`: one more comes first, which does not count: a
+/// graph of thousands of kernels keeps the host for tens of ms before the device begins.
+Result<double> time_row(RepeatedWork& work, int in_a_row, bool goes_on, RankStopwatch& stopwatch) {
   std::function<Status()> before;
   if (goes_on) before = std::ref(work);
-  for (int i = first; i < rows; ++i) {
-    const auto row = [&]() -> Status {
-      for (int j = 0; j < in_a_row; ++j) TRY(work());
-      return {};
-    };
-    const double all = TRY(stopwatch.time(row, before));
-    if (i >= 0) seconds.push_back(all / in_a_row);
-  }
-  return {};
+  const auto row = [&]() -> Status {
+    for (int i = 0; i < in_a_row; ++i) TRY(work());
+    return {};
+  };
+  return TRY(stopwatch.time(row, before)) / in_a_row;
 }
 
 }  // namespace
@@ -107,16 +101,21 @@ Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& devic
   for (RepeatedWork* const one : {&passes, &alone, &step}) TRY(stopwatch.time(std::ref(*one)));
   const double once = TRY(stopwatch.time(std::ref(step)));
   const int in_a_row = TRY(number_in_a_row(work.goes_on, once, stopwatch, size));
-  // In turn, so that a drift touches all. Rows are few: weights that are told to nobody go astray.
-  const int rounds = in_a_row > 1 ? 1 : most_rounds;
-  std::vector<double> of_step, of_passes, of_alone, clocks;
   const bool goes_on = work.goes_on > 0;
+  const auto time = [&](RepeatedWork& one, int times) {
+    return time_row(one, times, goes_on, stopwatch);
+  };
+  // In turn, so that a drift touches all. The first long rows meet a device that is not warm.
+  const int uncounted = in_a_row > 1 ? 1 : 0, rounds = in_a_row > 1 ? 3 : most_rounds;
+  std::vector<double> of_step, of_passes, of_alone, clocks;
   for (int i = 0; i < rounds; ++i) {
-    TRY(time_rows(step, in_a_row, goes_on, stopwatch, of_step));
-    TRY(time_rows(passes, in_a_row, goes_on, stopwatch, of_passes));
-    if (const auto clock = device.sense().clock_hz) clocks.push_back(*clock);
-    for (int j = 0; j < most_rounds / rounds; ++j)
-      TRY(time_rows(alone, 1, goes_on, stopwatch, of_alone));
+    const double one_step = TRY(time(step, in_a_row)), one_pass = TRY(time(passes, in_a_row));
+    const std::optional<double> clock = device.sense().clock_hz;
+    for (int j = 0; j < most_rounds / rounds; ++j) of_alone.push_back(TRY(time(alone, 1)));
+    if (i < uncounted) continue;
+    of_step.push_back(one_step);
+    of_passes.push_back(one_pass);
+    if (clock) clocks.push_back(*clock);
   }
   times.step = median(of_step);
   times.passes = median(of_passes);

@@ -37,8 +37,8 @@ struct ExchangingWork {
   std::function<Status()> alone;   ///< nothing but that
   /// What they told each other in the last step.
   std::function<std::vector<CollectiveCall>()> exchanged;
-  /// How long steps, and then passes, go on before and while they are timed, s: a power limit lets
-  /// single ones have a higher clock. 0: each is timed by itself.
+  /// How long a row of steps, or of passes, goes on, s: a power limit lets single ones have a
+  /// higher clock. 0: each is timed by itself.
   double goes_on = 0;
 };
 

@@ -75,7 +75,7 @@ Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Strea
                            .passes = [&] { return training.step_without_exchange(stream); },
                            .alone = [&] { return training.exchange_alone(stream); },
                            .exchanged = [&] { return training.exchanged(); },
-                           .goes_on = clock_changes ? 1.0 : 0.0},
+                           .goes_on = clock_changes ? 2.0 : 0.0},
                           device, stream, ranks, replayed);
 }
 
@@ -157,6 +157,7 @@ Result<ExchangeCosts> measure_costs(Training* training, Device& device, Stream& 
   ExchangeTimes mine;
   std::string text;
   if (training != nullptr) {
+    TRY(training->hold_weights(stream));
     mine = TRY(measure_exchange(*training, device, stream, ranks, replayed));
     text = to_text(mine);
   }

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "compute/device/helpers.h"
+#include "core/units.h"
 #include "statistics/summary.h"
 
 namespace assay {
@@ -262,8 +263,10 @@ Status PassesBeside::run_beside(RepeatedCall& repeated, RunsBeside& runs) {
   const double end = begin + seconds_of_passes(slow);
   const std::vector<double> ends = TRY(repeated.ends());
   if (ends.back() < end) {
-    runs.why_not = fmt::format("passes not covered: {} operations between ranks ended before them",
-                               repeated.times());
+    runs.why_not = fmt::format(
+        "passes not covered: {} operations between ranks ended before them, {} after their "
+        "beginning, and the passes, which began {} after it, after {}",
+        repeated.times(), format_seconds(ends.back()), format_seconds(begin), format_seconds(end));
   }
   if (const auto one = seconds_between(ends, begin, end)) {
     runs.seconds.push_back(*one / static_cast<double>(repeated.together()));
@@ -310,7 +313,7 @@ std::vector<CollectiveCall> repeated_calls(const std::vector<CollectiveCall>& ex
     calls.push_back(call);
   }
   std::ranges::sort(calls, std::greater(),
-                           [&](const CollectiveCall& call) { return by_kind[call.operation]; });
+                    [&](const CollectiveCall& call) { return by_kind[call.operation]; });
   return calls;
 }
 

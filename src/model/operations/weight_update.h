@@ -42,6 +42,8 @@ class WeightUpdate {
   /// One update from the gradients; `state` counts the step as complete, also one whose update is
   /// left out because a gradient of f16 is not finite. `sum`: null if all gradients are here.
   Status update(Stream& stream, StepState* state, const SumOverRanks& sum);
+  /// From now on all learning rates are 0: updates change moments only.
+  Status hold_weights(Stream& stream) { return stream.fill(rates_.data(), 0, rates_.bytes()); }
 
  private:
   WeightUpdate(const DeviceFacts& facts, Kernels kernels)
