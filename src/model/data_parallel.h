@@ -74,8 +74,8 @@ class DataParallel {
   /// From now on so many bytes of gradients are sent at once instead of the plan's.
   void set_bucket(std::uint64_t bytes);
 
-  /// From now on all of it is queued but what ranks tell each other, to see what that costs: their
-  /// weights are no longer the same.
+  /// From now on nothing is queued, to see what telling each other costs: the ranks' weights are no
+  /// longer the same.
   void leave_out_exchange(bool left_out) { left_out_ = left_out; }
   /// What ranks have told each other since begin().
   const std::vector<CollectiveCall>& exchanged() const { return exchanged_; }
@@ -93,7 +93,8 @@ class DataParallel {
                const ParameterArenas& arenas, Elementwise& elementwise)
       : device_(device), ranks_(ranks), plan_(plan), arenas_(arenas), elementwise_(elementwise) {}
   Status allocate();
-  /// Later work of the second stream comes after what is queued on the first.
+  /// Later work of the second stream comes after what is queued on the first, unless nothing is
+  /// told.
   Status follow(Stream& stream);
   Status gather_weights(std::size_t section);
   Status send(Stream& stream, Bucket bucket);

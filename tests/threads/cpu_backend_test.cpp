@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <latch>
 
@@ -74,6 +75,20 @@ TEST_F(CpuBackend, FreedMemoryStaysUntilWorkQueuedBeforeHasRun) {
     EXPECT_EQ(last, 7);
     EXPECT_FALSE(is_mapped());
   }
+}
+
+/// Anyone may wait for it, also more than once.
+TEST_F(CpuBackend, AWaitForAnEventEndsInTimeOrWhenItIsDone) {
+  using std::chrono::milliseconds;
+  std::latch goes_on(1);
+  const auto event = device_->create_event().value();
+  EXPECT_TRUE(event->done_within(milliseconds(0)).value());  // was never recorded
+  ASSERT_TRUE(stream_->call([&] { goes_on.wait(); }));
+  ASSERT_TRUE(stream_->record(*event));
+  EXPECT_FALSE(event->done_within(milliseconds(5)).value());
+  goes_on.count_down();
+  EXPECT_TRUE(event->done_within(std::chrono::minutes(1)).value());
+  EXPECT_TRUE(event->done_within(milliseconds(0)).value());
 }
 
 TEST_F(CpuBackend, CopiesArriveWhole) {

@@ -24,6 +24,7 @@ class LaunchingCase final : public Case {
   Limit limit() const override { return bound; }
   CacheState cache_state() const override { return cache; }
   std::optional<std::size_t> fixed_samples() const override { return fixed; }
+  int launches_per_sample(double) const override { return in_a_sample; }
   Status enqueue(Stream& stream) override {
     ++enqueued;
     for (unsigned i = 0; i < launches_; ++i) TRY(launch(stream, *kernel_, {}, 0));
@@ -34,6 +35,7 @@ class LaunchingCase final : public Case {
   CacheState cache = CacheState::hot;
   Limit bound = Limit::none;
   std::optional<std::size_t> fixed;
+  int in_a_sample = 1;
   std::size_t enqueued = 0;
 
  private:
@@ -90,6 +92,17 @@ TEST(Sampler, ThrottledComputeBoundWorkIsLaunchedUntilASampleIsLongEnough) {
   EXPECT_NEAR(alone, 0.01, 0.002);
   EXPECT_FALSE(set.gated);
   EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
+}
+
+TEST(Sampler, ComputeBoundWorkMayAskForSeveralLaunches) {
+  auto device = open_fake_device("noise=0,launch=0.001");
+  LaunchingCase work(*device, 1);
+  work.bound = Limit::compute;
+  work.in_a_sample = 7;
+  const SampleSet set = take_on(*device, work);
+  EXPECT_EQ(set.launches, 7);
+  EXPECT_FALSE(set.gated);
+  EXPECT_EQ(work.enqueued, set.warmup_launches + 7 * set.samples.size());
 }
 
 TEST(Sampler, AFixedNumberOfSamplesIsLaunchedThatOftenAfterThreeLaunches) {

@@ -333,7 +333,7 @@ TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
     });
   }
   EXPECT_FALSE(overlap.calibrated());
-  EXPECT_THAT(overlap.why_not, testing::HasSubstr("4 operations between ranks ended before them"));
+  EXPECT_THAT(overlap.why_not, testing::HasSubstr("operations between ranks ended before them, "));
 }
 
 /// Seven operations are one launch, and each of them takes a seventh of it.

@@ -280,7 +280,7 @@ TEST(TrainOverlap, TheOperationRepeatsForLongerThanThePasses) {
   EXPECT_EQ(repetitions(0.125, 2), 32u);  // 4 s
   EXPECT_EQ(repetitions(3, 2), 4u);       // inside the passes and at both ends
   EXPECT_EQ(repetitions(0, 2), 4u);
-  EXPECT_EQ(repetitions(1e-6, 2), 4096u);
+  EXPECT_EQ(repetitions(1e-6, 2), 16384u);
 }
 
 }  // namespace

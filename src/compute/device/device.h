@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -148,6 +149,8 @@ class Event {
   virtual ~Event() = default;
   virtual Status synchronize() = 0;
   virtual Result<bool> done() const = 0;
+  /// Waits for at most so long, if the device can without taking a CPU; else says at once.
+  virtual Result<bool> done_within(std::chrono::milliseconds /*patience*/) const { return done(); }
   /// Seconds from `start` to this event on the device's clock; both must be timed and done.
   virtual Result<double> seconds_since(const Event& start) const = 0;
 };

@@ -66,6 +66,11 @@ class ConvCase final : public Case {
   }
   Quantity quantity() const override { return Quantity::flop_rate; }
   Limit limit() const override { return Limit::compute; }
+  /// Starting a graph takes some 20 us, which 20 short convolutions would have in their time.
+  int launches_per_sample(double seconds) const override {
+    constexpr double sample_seconds = 0.02;
+    return cell_.graph ? launches_to_fill(sample_seconds, seconds) : 1;
+  }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
     std::vector<std::pair<std::string, std::string>> notes = {

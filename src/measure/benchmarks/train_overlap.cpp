@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -127,6 +126,11 @@ Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& st
   return static_cast<double>(all) / ranks;
 }
 
+/// In how many launches of `together` operations they repeat, beside passes of so many seconds.
+std::size_t launches_for(double operation, double passes, std::size_t together) {
+  return (repetitions(operation, passes) + together - 1) / together;
+}
+
 /// Has it go on for as long as repetitions() says, in few launches if they are replayed: the host
 /// waits once a stream has about a thousand commands, and a launch of a graph is several. Returns
 /// the seconds of one operation, alone, in such launches.
@@ -139,7 +143,7 @@ Result<double> make_long(RepeatedCall& repeated, Device& device, Stream& stream,
   if (together > 1) {
     operation = TRY(seconds_of_one(repeated, device, stream, stopwatch, ranks, together));
   }
-  TRY(repeated.set_launches(device, (times + together - 1) / together, together));
+  TRY(repeated.set_launches(device, launches_for(operation, passes, together), together));
   return operation;
 }
 
@@ -183,19 +187,11 @@ class PassesBeside {
         replayed_(replayed),
         stopwatch_(std::move(stopwatch)) {}
 
-  /// Runs both, and says how they were beside each other.
-  Status run_beside(RepeatedCall& repeated, RunsBeside& runs);
+  /// Notes how both were beside each other in the last run.
+  Status note_beside(const RepeatedCall& repeated, RunsBeside& runs);
   /// Passes that do not count, before each run, so that it meets the clocks and the power of a
-  /// step. So many that the host has queued the run before they end: a graph of thousands of
-  /// kernels keeps it busy, while operations that are queued already begin.
-  Status warm_up() {
-    for (int i = 0; i < warm_ups_; ++i) {
-      TRY(replayed_ ? (*passes_)() : training_.step_without_exchange(stream_));
-    }
-    return {};
-  }
-  /// The same on all ranks, by how long their hosts are busy with a run.
-  Status set_warm_ups(double host_seconds, double seconds_of_passes);
+  /// step.
+  Status warm_up() { return replayed_ ? (*passes_)() : training_.step_without_exchange(stream_); }
 
   Training& training_;
   Device& device_;
@@ -205,7 +201,6 @@ class PassesBeside {
   RankStopwatch stopwatch_;
   std::optional<StepRecorder> recorder_;  // of the last run; of a graph, the only one
   std::optional<RepeatedWork> passes_;
-  int warm_ups_ = 1;
   std::vector<std::vector<StepCall>> alone_;
 };
 
@@ -222,21 +217,22 @@ Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double secon
     runs.seconds_alone =
         TRY(make_long(*made, device_, stream_, stopwatch_, size, replayed_, seconds_of_passes));
   }
-  double host_seconds = 0;
   for (int i = -1; i < rounds; ++i) {  // the first round warms up
     TRY(stopwatch_.time(std::ref(*passes_), [&] { return warm_up(); }));
     if (i >= 0) alone_.push_back(TRY(recorder_->calls()));
     if (!repeats) continue;
-    TRY(stopwatch_.time(
-        [&] {
-          const auto begin = std::chrono::steady_clock::now();
-          Status queued = made->queue(stream_, std::ref(*passes_));
-          host_seconds =
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-          return queued;
-        },
-        [&] { return warm_up(); }));
-    TRY(i < 0 ? set_warm_ups(host_seconds, seconds_of_passes) : run_beside(*made, runs));
+    TRY(stopwatch_.time([&] { return made->queue(stream_, std::ref(*passes_)); },
+                        [&] { return warm_up(); }));
+    if (i >= 0) {
+      TRY(note_beside(*made, runs));
+      continue;
+    }
+    // The operations begin before the passes by what the host needs to launch both.
+    const auto begun = static_cast<float>(TRY(recorder_->begun_after(made->begin())));
+    const double late = std::max(0.0f, TRY(stopwatch_.sum(begun))) / static_cast<double>(size);
+    TRY(made->set_launches(
+        device_, launches_for(runs.seconds_alone, seconds_of_passes + late, made->together()),
+        made->together()));
   }
   if (repeats && runs.seconds.empty() && runs.why_not.empty()) {
     runs.why_not = fmt::format(
@@ -247,17 +243,7 @@ Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double secon
   return runs;
 }
 
-Status PassesBeside::set_warm_ups(double host_seconds, double seconds_of_passes) {
-  constexpr double most = 8;
-  const float of_all = TRY(stopwatch_.sum(static_cast<float>(host_seconds)));
-  // Where the host computes itself, or emulates what does, it cannot be ahead.
-  if (runs_on_host(device_.facts()) || device_.facts().emulated || seconds_of_passes <= 0)
-    return {};
-  warm_ups_ = static_cast<int>(std::min(most, 1 + std::ceil(of_all / seconds_of_passes)));
-  return {};
-}
-
-Status PassesBeside::run_beside(RepeatedCall& repeated, RunsBeside& runs) {
+Status PassesBeside::note_beside(const RepeatedCall& repeated, RunsBeside& runs) {
   std::vector<StepCall> slow = TRY(recorder_->calls());
   const double begin = TRY(recorder_->begun_after(repeated.begin()));
   const double end = begin + seconds_of_passes(slow);
@@ -318,7 +304,7 @@ std::vector<CollectiveCall> repeated_calls(const std::vector<CollectiveCall>& ex
 }
 
 std::size_t repetitions(double seconds, double passes) {
-  constexpr double times_passes = 2, fewest = 4, most = 4096;
+  constexpr double times_passes = 2, fewest = 4, most = 16384;
   const double needed = seconds > 0 ? std::ceil(times_passes * passes / seconds) : fewest;
   return static_cast<std::size_t>(std::clamp(needed, fewest, most));
 }

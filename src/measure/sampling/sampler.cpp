@@ -109,8 +109,9 @@ class DeviceSampler final : public Sampler {
     const SamplingLimits pace = sustained(limits, last_warm_up_.throttled);
     constexpr double most = 1000;
     if (set.time_source == TimeSource::device_events && launch > 0) {
+      const double fewest = work.launches_per_sample(launch);
       set.launches =
-          static_cast<int>(std::clamp(std::ceil(pace.least_sample_seconds / launch), 1.0, most));
+          static_cast<int>(std::clamp(std::ceil(pace.least_sample_seconds / launch), fewest, most));
     }
     if (set.launches > 1)
       set.gated = false;  // they do not fit behind the gate, and the start hardly matters

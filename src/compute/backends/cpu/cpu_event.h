@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <semaphore>
 
 #include "compute/device/device.h"
 
@@ -15,6 +16,7 @@ class Capture;
 /// One recording of an event.
 struct Occurrence {
   std::atomic<bool> done{false};
+  std::binary_semaphore finished{0};  ///< as `done`, for a wait that may end before
   std::chrono::steady_clock::time_point time;
   std::weak_ptr<Capture> capture;  ///< set if recorded during a capture, which then owns this
 
@@ -22,6 +24,7 @@ struct Occurrence {
     time = std::chrono::steady_clock::now();
     done.store(true, std::memory_order_release);
     done.notify_all();
+    finished.release();
   }
 };
 
@@ -35,6 +38,12 @@ class CpuEvent final : public Event {
   }
   Result<bool> done() const override {
     return !occurrence || occurrence->done.load(std::memory_order_acquire);
+  }
+  Result<bool> done_within(std::chrono::milliseconds patience) const override {
+    if (!occurrence) return true;
+    if (!occurrence->finished.try_acquire_for(patience)) return false;
+    occurrence->finished.release();  // for others who wait
+    return true;
   }
   Result<double> seconds_since(const Event& start) const override {
     const auto& begin = static_cast<const CpuEvent&>(start);
