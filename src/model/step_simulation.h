@@ -47,7 +47,7 @@ class StepRecorder {
 
   /// Before the first call.
   Status begin(Stream& stream) { return mark(stream); }
-  Status note(Stream& stream, StepCall call) {
+  Status note(Stream& stream, const StepCall& call) {
     calls_.push_back(call);
     return mark(stream);
   }

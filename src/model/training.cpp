@@ -77,7 +77,7 @@ Status Training::step_without_exchange(Stream& stream, StepRecorder* recorder) {
   return queued;
 }
 
-Status Training::note(Stream& stream, StepCall call) {
+Status Training::note(Stream& stream, const StepCall& call) {
   return recorder_ != nullptr ? recorder_->note(stream, call) : Status();
 }
 

@@ -208,7 +208,7 @@ class Training {
  private:
   Result<std::vector<float>> read(Stream& stream, ParameterPart part);
   Status begin_step(Stream& stream);
-  Status note(Stream& stream, StepCall call);
+  Status note(Stream& stream, const StepCall& call);
   SumOverRanks sum_over_ranks() const;
 
   const ParameterPlan parameter_plan_;
