@@ -150,7 +150,7 @@ Status DataParallel::open_weights(Stream& stream, Phase phase, std::size_t secti
 
 Status DataParallel::close_weights(Stream& stream, std::size_t section) {
   const auto place = arenas_.turn(section);
-  if (!place) return {};
+  if (!place || left_out_) return {};
   turns_[*place].was_read = true;
   return stream.record(*turns_[*place].read);
 }

@@ -74,8 +74,9 @@ class DataParallel {
   /// From now on so many bytes of gradients are sent at once instead of the plan's.
   void set_bucket(std::uint64_t bytes);
 
-  /// From now on nothing is queued, to see what telling each other costs: the ranks' weights are no
-  /// longer the same.
+  /// From now on nothing is queued on the stream of the exchange, neither operations nor what
+  /// prepares and adds up their buffers, and nothing waits for it, to see what all of that costs:
+  /// the ranks' weights are no longer the same.
   void leave_out_exchange(bool left_out) { left_out_ = left_out; }
   /// What ranks have told each other since begin().
   const std::vector<CollectiveCall>& exchanged() const { return exchanged_; }

@@ -266,9 +266,9 @@ TEST(TrainExchange, TheFirstOfARowIsNotTimed) {
     const ExchangeTimes times = TRY(measure_exchange(
         {.step = work, .passes = work, .alone = work, .exchanged = none, .goes_on = 1e-3}, device,
         stream, {ranks.communicator, &team}, false));
-    EXPECT_LT(times.step, 0.1);
-    EXPECT_LT(times.passes, 0.1);
-    EXPECT_LT(times.alone, 0.1);
+    EXPECT_LT(times.step, 0.06);  // of two in a row
+    EXPECT_LT(times.passes, 0.06);
+    EXPECT_LT(times.alone, 0.06);
     return {};
   });
 }
@@ -316,7 +316,11 @@ TEST(TrainExchange, WithoutMemoryNothingIsCalibrated) {
 TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
   constexpr int attempts = 4;  // what else runs here may slow these sums down
   TrainOverlap overlap;
-  for (int i = 0; i < attempts && (i == 0 || overlap.calibrated()); ++i) {
+  const auto says_so = [&] {
+    return overlap.why_not.find("operations between ranks ended before them, ") !=
+           std::string::npos;
+  };
+  for (int i = 0; i < attempts && !says_so(); ++i) {
     on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
       GptSettings own = settings_of(Sharding::none, 1);
       own.plan.batch = 24;
@@ -333,7 +337,7 @@ TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
     });
   }
   EXPECT_FALSE(overlap.calibrated());
-  EXPECT_THAT(overlap.why_not, testing::HasSubstr("operations between ranks ended before them, "));
+  EXPECT_TRUE(says_so()) << overlap.why_not;
 }
 
 /// Seven operations are one launch, and each of them takes a seventh of it.

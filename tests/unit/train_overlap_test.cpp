@@ -215,13 +215,16 @@ TEST(TrainOverlap, MediansOfEachCall) {
                                  {.kind = Kind::end, .seconds = update}};
   };
   constexpr auto sums = CollectiveOperation::all_reduce, gathers = CollectiveOperation::all_gather;
-  std::vector<StepCall> calls = medians_of({run(1, 2, 5), run(9, 2.5, 5), run(1.25, 1.5, 5)});
+  const std::vector<std::vector<StepCall>> alone = {run(1, 2, 5), run(9, 2.5, 5),
+                                                    run(1.25, 1.5, 5)};
+  std::vector<StepCall> calls = medians_of(alone);
   ASSERT_EQ(calls.size(), 4u);
   EXPECT_EQ(calls[1].section, 1u);
   EXPECT_DOUBLE_EQ(calls[1].seconds, 1.25);
-  const double slower = set_slowed(calls, sums, {run(2.5, 3, 50), run(2, 3, 50), run(9, 3, 50)});
+  const double slower =
+      set_slowed(calls, sums, alone, {run(2.5, 3, 50), run(2, 3, 50), run(9, 3, 50)});
   EXPECT_DOUBLE_EQ(slower, 5.5 / 3.25);  // without the update
-  EXPECT_DOUBLE_EQ(set_slowed(calls, gathers, {run(1.25, 4, 5)}), 5.25 / 3.25);
+  EXPECT_DOUBLE_EQ(set_slowed(calls, gathers, alone, {run(1.25, 4, 5)}), 5.25 / 3.25);
   EXPECT_DOUBLE_EQ(calls[1].slowed.at(sums), 2);
   EXPECT_DOUBLE_EQ(calls[2].slowed.at(sums), 1.5);
   EXPECT_FALSE(calls[0].slowed.contains(sums));

@@ -87,7 +87,9 @@ TEST(TrainScaling, SaysWhatTheExchangeCosts) {
   strong.metrics = two.metrics;
   CellValue four = value_of("4", "weak", 300);
   four.metrics = two.metrics;
-  const std::vector<CellValue> values = {without, two, strong, four};
+  CellValue sliced = two;  // updates only half of what ranks alone update
+  sliced.cell = with_value(two.cell, "parallel", "zero1");
+  const std::vector<CellValue> values = {without, two, strong, four, sliced};
   const auto conclusions = scaling_conclusions(values);
   ASSERT_EQ(conclusions.size(), 1u);
   EXPECT_EQ(conclusions[0].name, "exchange_costs model=124M parallel=ddp scaling=weak ranks=2");

@@ -102,8 +102,8 @@ Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& devic
   const double once = TRY(stopwatch.time(std::ref(step)));
   const int in_a_row = TRY(number_in_a_row(work.goes_on, once, stopwatch, size));
   const bool goes_on = work.goes_on > 0;
-  const auto time = [&](RepeatedWork& one, int times) {
-    return time_row(one, times, goes_on, stopwatch);
+  const auto time = [&](RepeatedWork& one, int times_in_a_row) {
+    return time_row(one, times_in_a_row, goes_on, stopwatch);
   };
   // In turn, so that a drift touches all. The first long rows meet a device that is not warm.
   const int uncounted = in_a_row > 1 ? 1 : 0, rounds = in_a_row > 1 ? 3 : most_rounds;

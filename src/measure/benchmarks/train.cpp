@@ -49,7 +49,7 @@ class TrainCase final : public Case {
     stream_ = &stream;
     TRY(together("checking the gradients", &TrainCase::check));
     TRY(together("making the model", &TrainCase::make));
-    if (exchanges()) {
+    if (cell_.ranks > 1) {
       TRY(compare_data(training_.get(), *ranks_.team, cell_.ranks, cell_.data));
     }
     TRY(together("taking the first step", &TrainCase::begin));

@@ -56,15 +56,16 @@ class RepeatedCall {
 
   /// How often from now on: in so many launches, each of so many operations.
   Status set_launches(Device& device, std::size_t launches, std::size_t together) {
-    together_ = together;
+    while (ends_.size() > launches + 1) ends_.pop_back();
+    while (ends_.size() < launches + 1) ends_.push_back(TRY(device.create_event()));
+    if (launch_ && together == together_) return {};
     const auto queue = [&communicator = communicator_, call = call_, &on = *stream_,
                         together]() -> Status {
       for (std::size_t i = 0; i < together; ++i) TRY(communicator.enqueue(call, on));
       return {};
     };
     launch_.emplace(TRY(RepeatedWork::create(*stream_, replayed_, queue)));
-    while (ends_.size() > launches + 1) ends_.pop_back();
-    while (ends_.size() < launches + 1) ends_.push_back(TRY(device.create_event()));
+    together_ = together;
     return {};
   }
 
@@ -150,6 +151,7 @@ Result<double> make_long(RepeatedCall& repeated, Device& device, Stream& stream,
 /// What passes and an operation that repeats took beside each other.
 struct RunsBeside {
   CollectiveOperation operation = CollectiveOperation::all_reduce;
+  std::vector<std::vector<StepCall>> alone;   // by run
   std::vector<std::vector<StepCall>> passes;  // by run; none: it was not beside all of each
   std::vector<double> seconds;                // of an operation, by run
   double seconds_alone = 0;                   // of an operation
@@ -171,8 +173,6 @@ class PassesBeside {
     })));
     return made;
   }
-
-  const std::vector<std::vector<StepCall>>& alone() const { return alone_; }
 
   /// Runs them alone and beside the operation in turn, so that both meet the same clocks.
   Result<RunsBeside> beside(const CollectiveCall& call, double seconds_of_passes);
@@ -201,7 +201,6 @@ class PassesBeside {
   RankStopwatch stopwatch_;
   std::optional<StepRecorder> recorder_;  // of the last run; of a graph, the only one
   std::optional<RepeatedWork> passes_;
-  std::vector<std::vector<StepCall>> alone_;
 };
 
 Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double seconds_of_passes) {
@@ -219,7 +218,7 @@ Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double secon
   }
   for (int i = -1; i < rounds; ++i) {  // the first round warms up
     TRY(stopwatch_.time(std::ref(*passes_), [&] { return warm_up(); }));
-    if (i >= 0) alone_.push_back(TRY(recorder_->calls()));
+    if (i >= 0) runs.alone.push_back(TRY(recorder_->calls()));
     if (!repeats) continue;
     TRY(stopwatch_.time([&] { return made->queue(stream_, std::ref(*passes_)); },
                         [&] { return warm_up(); }));
@@ -320,13 +319,14 @@ std::vector<StepCall> medians_of(const std::vector<std::vector<StepCall>>& runs)
 }
 
 double set_slowed(std::vector<StepCall>& calls, CollectiveOperation operation,
+                  const std::vector<std::vector<StepCall>>& alone,
                   const std::vector<std::vector<StepCall>>& beside) {
-  const std::vector<StepCall> slow = medians_of(beside);
+  const std::vector<StepCall> fast = medians_of(alone), slow = medians_of(beside);
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (calls[i].seconds > 0) calls[i].slowed[operation] = slow[i].seconds / calls[i].seconds;
+    if (fast[i].seconds > 0) calls[i].slowed[operation] = slow[i].seconds / fast[i].seconds;
   }
-  const double fast = seconds_of_passes(calls);
-  return fast > 0 ? seconds_of_passes(slow) / fast : 1;
+  const double all = seconds_of_passes(fast);
+  return all > 0 ? seconds_of_passes(slow) / all : 1;
 }
 
 void spread_over(std::vector<StepCall>& calls, double seconds) {
@@ -354,14 +354,17 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
     if (overlap.why_not.empty()) overlap.why_not = kind.why_not;
     all.push_back(std::move(kind));
   }
-  overlap.calls = medians_of(runs->alone());
+  std::vector<std::vector<StepCall>> alone;
+  for (const RunsBeside& kind : all)
+    alone.insert(alone.end(), kind.alone.begin(), kind.alone.end());
+  overlap.calls = medians_of(alone);
   if (std::ranges::any_of(all, [](const RunsBeside& kind) { return kind.passes.empty(); })) {
     return overlap;
   }
   for (const RunsBeside& kind : all) {
     overlap.kinds.push_back(
         {.operation = kind.operation,
-         .passes = set_slowed(overlap.calls, kind.operation, kind.passes),
+         .passes = set_slowed(overlap.calls, kind.operation, kind.alone, kind.passes),
          .exchange = kind.seconds_alone > 0 ? median(kind.seconds) / kind.seconds_alone : 1});
   }
   return overlap;

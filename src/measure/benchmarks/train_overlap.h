@@ -1,6 +1,6 @@
 // How much slower passes are while ranks tell each other something beside them, and how much slower
-// that is beside passes: measured with one operation of a kind that repeats, not with a step's own
-// exchange, so that a simulation made of it can be held against steps.
+// that is beside passes: measured with one operation of each kind, which repeats, not with a step's
+// own exchange, so that a simulation made of it can be held against steps.
 #pragma once
 
 #include <optional>
@@ -54,9 +54,10 @@ std::size_t repetitions(double operation, double passes);
 
 /// Of several runs of the same calls: medians of each.
 std::vector<StepCall> medians_of(const std::vector<std::vector<StepCall>>& runs);
-/// Sets `slowed` of these calls, by runs beside an operation of this kind. Returns how many times
-/// as long all of them up to the update take there.
+/// Sets `slowed` of these calls, by runs of them alone and beside an operation of this kind.
+/// Returns how many times as long all of them up to the update take there.
 double set_slowed(std::vector<StepCall>& calls, CollectiveOperation operation,
+                  const std::vector<std::vector<StepCall>>& alone,
                   const std::vector<std::vector<StepCall>>& beside);
 
 /// Makes all calls together take `seconds`, each its share. Nothing changes if that is 0: unknown.

@@ -94,9 +94,11 @@ Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
                       losses_text(value, efficiency))};
 }
 
-/// How much longer a step is than one of as many ranks that train alone at the same time.
+/// How much longer a step is than one of as many ranks that train alone at the same time. Only of
+/// ddp, where each rank updates all that those do.
 std::optional<Conclusion> exchange_conclusion(const CellValue& value, const CellValue& without,
                                               const std::string& way) {
+  if (value.cell.text("parallel") != "ddp") return std::nullopt;
   const auto step = value.metric("step_time"), exposed = value.metric("exchange_exposed"),
              alone = without.metric("step_time");
   if (!step || !exposed || !alone) return std::nullopt;

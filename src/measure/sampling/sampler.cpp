@@ -110,8 +110,8 @@ class DeviceSampler final : public Sampler {
     constexpr double most = 1000;
     if (set.time_source == TimeSource::device_events && launch > 0) {
       const double fewest = work.launches_per_sample(launch);
-      set.launches =
-          static_cast<int>(std::clamp(std::ceil(pace.least_sample_seconds / launch), fewest, most));
+      const double long_enough = std::min(std::ceil(pace.least_sample_seconds / launch), most);
+      set.launches = static_cast<int>(std::max(long_enough, fewest));
     }
     if (set.launches > 1)
       set.gated = false;  // they do not fit behind the gate, and the start hardly matters

@@ -40,7 +40,7 @@ class CpuEvent final : public Event {
     return !occurrence || occurrence->done.load(std::memory_order_acquire);
   }
   Result<bool> done_within(std::chrono::milliseconds patience) const override {
-    if (!occurrence) return true;
+    if (TRY(done())) return true;
     if (!occurrence->finished.try_acquire_for(patience)) return false;
     occurrence->finished.release();  // for others who wait
     return true;
