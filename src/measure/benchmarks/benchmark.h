@@ -108,8 +108,8 @@ class Case {
   /// Queues untimed work that must come right before the first timed work of every sample, e.g. the
   /// barrier of ranks that start together.
   virtual Status lead_in(Stream&) { return {}; }
-  /// How many times the work is launched back to back in one sample. `seconds` is the time of one
-  /// launch in the warm-up, the same on all ranks.
+  /// How many times the work is launched back to back in one sample; of compute-bound work at least
+  /// so often. `seconds` is the time of one launch in the warm-up, the same on all ranks.
   virtual int launches_per_sample(double /*seconds*/) const { return 1; }
   /// Queues the timed work once. Must not synchronize unless the work itself does.
   virtual Status enqueue(Stream& stream) = 0;

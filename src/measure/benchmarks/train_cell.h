@@ -20,7 +20,7 @@ struct TrainCell {
   std::unique_ptr<TrainModel> model;
   bool graph = true;
   int ranks = 1;
-  std::string library;                 ///< of communicators; "none" for one rank
+  std::string library;                 ///< of communicators; "none" for ranks that train alone
   bool chooses_library = false;        ///< the fastest there is
   std::string data;                    ///< of GPTs: "synthetic" or a file
   std::vector<std::uint64_t> buckets;  ///< to choose from; empty: that of the model
