@@ -103,6 +103,42 @@ TEST(TrainScaling, NothingWithoutOneRank) {
   EXPECT_TRUE(scaling_conclusions(values).empty());
 }
 
+/// Each trains a model that no other rank knows of; what they train counts together.
+TEST(TrainScaling, RanksThatTrainAloneCountTogether) {
+  const auto cell = [](std::vector<AxisSetting> settings) {
+    for (const auto& [axis, value] : {std::pair("ranks", "4"),
+                                      {"parallel", "none"},
+                                      {"batch", "8"},
+                                      {"precision", "f32"},
+                                      {"rate", "1e-3"},
+                                      {"sums", "none"},
+                                      {"bucket", "none"},
+                                      {"library", "none"}}) {
+      settings.push_back({axis, value});
+    }
+    return parse_train_cell(expand_cells("train", train_axes(), settings).value().front());
+  };
+  for (const char* scaling : {"weak", "strong"}) {
+    const double samples = scaling == std::string_view("weak") ? 32 : 8;
+    const auto gpt = cell({{"model", "30M"}, {"sequence", "16"}, {"scaling", scaling}});
+    const auto mlp = cell({{"model", "8-16-8"}, {"sequence", "1"}, {"scaling", scaling}});
+    for (const auto* const parsed : {&gpt, &mlp}) {
+      ASSERT_TRUE(parsed->ok()) << parsed->error().message;
+      const TrainModel& model = *(*parsed)->model;
+      EXPECT_EQ(model.parallel().ranks, 1);
+      EXPECT_EQ(model.parallel().replicas, 4);
+      EXPECT_EQ(model.samples(), samples);
+      EXPECT_EQ(model.work().ranks, 4);
+      EXPECT_EQ((*parsed)->ranks, 4);
+    }
+    EXPECT_EQ(gpt->model->work().tokens, samples * 16);
+    EXPECT_EQ(mlp->model->work().samples, samples);
+  }
+  const auto saved = cell({{"model", "30M"}, {"sequence", "16"}, {"save", "one"}});
+  ASSERT_FALSE(saved.ok());
+  EXPECT_THAT(saved.error().message, HasSubstr("written by 4 ranks that train alone"));
+}
+
 TEST(TrainScaling, AStrongBatchIsCut) {
   const auto cell = [](const std::string& batch, const std::string& ranks) {
     Cell made = expand_cells("train", train_axes(),
