@@ -187,7 +187,8 @@ std::optional<Chapter> scaling_chapter(const std::vector<Environment>& environme
   chapter.paragraphs = {
       "Efficiency is the rate of all ranks over so many times the rate of one. With scaling=weak "
       "every rank has one rank's batch, with scaling=strong all share it. What is missing to 100% "
-      "is waiting for the exchange between ranks, or passes that are slower than one rank's."};
+      "is waiting for the exchange between ranks, or passes that are slower than one rank's. "
+      "Ranks with parallel=none train alone at the same time and have no exchange."};
   for (Chart& chart : efficiency_charts(points, environments)) {
     chapter.blocks.emplace_back(std::move(chart));
   }

@@ -138,8 +138,10 @@ std::vector<Axis> make_train_axes() {
        .defaults = {std::string(by_device)},
        .choices = {std::string(by_device), "none"}},
       {.name = "library",
-       .description = "what ranks talk through; auto: nccl for NVIDIA, rccl for AMD, mpi for CPUs "
-                      "under mpirun, else tcp; fastest: that or peer, measured once and remembered",
+       .description =
+           "what ranks talk through; auto: nccl for NVIDIA, rccl for AMD, mpi for CPUs "
+           "under mpirun, else tcp; fastest: that or peer, measured once and remembered; "
+           "none: ranks that train alone",
        .defaults = {std::string(by_device)},
        .choices = libraries_of_training()},
       {.name = "graph",
