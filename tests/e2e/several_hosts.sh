@@ -112,8 +112,9 @@ case $check in
     ;;
   mpirun)
     command -v mpirun.openmpi >/dev/null || { echo "there is no mpirun.openmpi"; exit 77; }
+    # It would bind the rank of each host, all of which are this machine, to the first core.
     mpirun.openmpi --allow-run-as-root --host 10.77.0.1:1,10.77.0.2:1 \
-      --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 --mca mpi_yield_when_idle 1 \
+      --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 --bind-to none \
       "$folder/assay" run "$suite" "${words[@]}" --out "$folder/store"
     ;;
   slow_node)
@@ -132,7 +133,7 @@ case $check in
         export -f train
         export folder
         mpirun.openmpi --allow-run-as-root --host 10.77.0.1:1,10.77.0.2:1 -x folder \
-          --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 --mca mpi_yield_when_idle 1 \
+          --mca btl_tcp_if_include 10.77.0.0/24 --mca oob_tcp_if_include 10.77.0.0/24 --bind-to none \
           bash -c "$(declare -f train); train parallel=$way --out $folder/$way" || exit 1
       else
         for rank in 1 0; do
