@@ -66,6 +66,7 @@ class ConvCase final : public Case {
   }
   Quantity quantity() const override { return Quantity::flop_rate; }
   Limit limit() const override { return Limit::compute; }
+  bool fits_behind_gate() const override { return !cell_.graph; }
   /// Starting a graph takes some 20 us, which 20 short convolutions would have in their time.
   int launches_per_sample(double seconds) const override {
     constexpr double sample_seconds = 0.02;
