@@ -59,6 +59,9 @@ Status DataParallel::allocate() {
   if (plan_.parallel.f32_sums) {
     sums_ = TRY(device_.allocate(largest * sizeof(float), MemoryKind::device));
   }
+  if (plan_.parallel.slices_optimizer()) {
+    meeting_ = TRY(device_.allocate(meeting_bytes, MemoryKind::device));
+  }
   if (plan_.parallel.slices_parameters()) {
     const std::size_t slice = largest / static_cast<std::size_t>(size());
     slice_ = TRY(device_.allocate(slice * size_of(plan_.type), MemoryKind::device));
@@ -75,7 +78,7 @@ void DataParallel::set_bucket(std::uint64_t bytes) {
 }
 
 std::uint64_t DataParallel::bytes() const {
-  return sums_.bytes() + slice_.bytes() + whole_.bytes() + rows_.bytes();
+  return sums_.bytes() + slice_.bytes() + whole_.bytes() + rows_.bytes() + meeting_.bytes();
 }
 
 Status DataParallel::enqueue(CollectiveOperation operation, const void* send, void* receive,
@@ -141,7 +144,10 @@ Status DataParallel::gather_weights(std::size_t section) {
 Status DataParallel::open_weights(Stream& stream, Phase phase, std::size_t section) {
   if (!plan_.parallel.slices_optimizer()) return {};
   if (arenas_.turn(section)) TRY(gather_weights(section));
-  if (is_gathered_[section]) TRY(stream.wait(*gathered_[section]));
+  if (is_gathered_[section]) {
+    TRY(stream.wait(*gathered_[section]));
+    TRY(stream.fill(meeting_.data(), 0, meeting_.bytes()));
+  }
   // The next section's weights come while this one's are used.
   const std::size_t next = phase == Phase::forward ? section + 1 : section - 1;
   const bool exists = next < arenas_.sections().size();  // also of 0 - 1

@@ -89,6 +89,9 @@ struct TrainingMemory {
   }
 };
 
+/// What passes fill where they wait for gathered weights, see DataParallel.
+constexpr std::uint64_t meeting_bytes = sizeof(std::uint32_t);
+
 /// The memory of parameters, without activations. `kept`: as ParameterArenas.
 TrainingMemory memory_of_parameters(const ParameterPlan& plan, const std::vector<Section>& sections,
                                     std::size_t kept = 0);

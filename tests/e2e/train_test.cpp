@@ -353,6 +353,7 @@ TEST(Train, ScalesOverItsRanks) {
               metric(records["3strong"], "validation_loss"), 1e-4);
   EXPECT_EQ(records["3weak"]["work"]["tokens"], 3 * 6 * 16);
   EXPECT_GT(metric(records["3weak"], "exchange_alone"), 0);
+  EXPECT_GT(metric(records["3weak"], "time_without_exchange"), 0);
   EXPECT_GT(metric(records["3weak"], "exchange_bus_bandwidth"), 0);
   // The third rank has no time where it took no part.
   EXPECT_FALSE(records["2weak"]["ranks"][2].contains("seconds"));

@@ -185,6 +185,8 @@ std::vector<Metric> ExchangeCosts::metrics() const {
   const auto add = [&](std::string name, double value, const char* unit) {
     all.push_back({.name = std::move(name), .value = value, .unit = unit, .text = ""});
   };
+  add("time_with_exchange", times.step, "s");
+  add("time_without_exchange", times.passes, "s");
   add("exchange_exposed", times.exposed(), "s");
   add("exchange_alone", times.alone, "s");
   add("exchange_bus_bandwidth", times.bus_bytes / times.alone, "bytes/s");
