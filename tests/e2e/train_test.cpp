@@ -293,6 +293,17 @@ TEST(Train, RanksTrainAloneAtTheSameTime) {
   EXPECT_EQ(record["axes"]["library"], "none");
   EXPECT_FALSE(record["notes"].contains("exchange"));
   EXPECT_EQ(metric(record, "first_loss"), metric(alone, "first_loss"));
+  // One of three takes no part.
+  const Json of_three =
+      record_of(train(joined(tiny_model, {"steps=6", "--ranks", "3", "ranks=2", "parallel=none"})));
+  EXPECT_EQ(of_three["status"], "passed");
+  EXPECT_EQ(of_three["work"]["tokens"], 2 * 2 * 16);
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "one.safetensors").string();
+  ASSERT_EQ(record_of(train(joined(tiny_model, {"steps=6", "save=" + file})))["status"], "passed");
+  const Json further = record_of(train(joined(twice, {"from=" + file})));
+  EXPECT_EQ(further["status"], "passed");
+  EXPECT_LT(metric(further, "first_loss"), metric(record, "first_loss"));
   const Outcome refused = train(joined(twice, {"save=one.safetensors"}));
   EXPECT_THAT(refused.out + refused.err, HasSubstr("written by 2 ranks that train alone"));
 }

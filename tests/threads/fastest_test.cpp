@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "compute/choice/fastest_way.h"
@@ -86,6 +89,28 @@ TEST_F(Fastest, TheFirstStaysUnlessAnotherIsMuchFaster) {
   EXPECT_EQ(fastest({busy(10), busy(20), busy(9)}), 2u);
 }
 
+/// Other programs take the CPU away from most of the faster one's rounds.
+TEST(FastestOnACpu, TheBestTimeCounts) {
+  const auto device = open_test_device("cpu");
+  const auto stream = std::move(device->create_stream()).value();
+  const auto sleeping = [](const std::function<double()>& milliseconds) -> Contender {
+    return [milliseconds](Stream& on) {
+      return on.call([milliseconds] {
+        std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(milliseconds()));
+      });
+    };
+  };
+  int runs = 0;
+  const auto disturbed = [&] { return runs++ % 3 == 0 ? 1.0 : 20.0; };
+  // One run a round, behind one that is not timed.
+  const ContestLimits limits = {.screening_margin = 100, .final_seconds = 1e-3};
+  const auto result =
+      find_fastest(*device, *stream, {sleeping([] { return 5.0; }), sleeping(disturbed)}, limits);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->fastest, 1u);
+  EXPECT_GT(result->seconds, 5e-3);
+}
+
 TEST_F(Fastest, ThoseThatDoNotRunAreLeftOut) {
   const auto result = find_fastest(*device_, *stream_, {failing(), busy(2), failing()});
   ASSERT_TRUE(result) << result.error().message;
@@ -97,6 +122,18 @@ TEST_F(Fastest, NoneRuns) {
   const auto result = find_fastest(*device_, *stream_, {failing(), failing()});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "cannot");
+}
+
+/// Of few contenders only the hopeless are left out.
+TEST_F(Fastest, FewAllMeetInTheFinal) {
+  for (const bool few : {true, false}) {
+    int runs = 0;
+    std::vector<Contender> contenders = {busy(10), busy(15, &runs)};
+    ContestLimits limits;
+    if (!few) limits.most_finalists = 1;
+    ASSERT_TRUE(find_fastest(*device_, *stream_, contenders, limits));
+    EXPECT_EQ(runs > 1 + limits.screening_rounds, few);
+  }
 }
 
 TEST_F(Fastest, TheSlowAreMeasuredInTheScreeningOnly) {

@@ -13,6 +13,7 @@
 
 #include "gpt_example.h"
 #include "measure/benchmarks/train_overlap.h"
+#include "model/weights.h"
 #include "slow_communicator.h"
 #include "training_ranks.h"
 
@@ -367,6 +368,38 @@ TEST(TrainExchange, OperationsOfALaunchCountOneByOne) {
     });
   }
   EXPECT_TRUE(is_right()) << overlap.why_not << " " << slower();
+}
+
+/// Each rank's gradients are its own then, also where sums would be made in another type.
+TEST(TrainExchange, AStepWithoutItTellsNothing) {
+  for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::parameters}) {
+    for (const bool f32_sums : {false, true}) {
+      std::array<std::vector<float>, 2> shared, own_gradients;
+      on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+        GptSettings own = settings_of(sharding, 1);
+        own.plan.type = own.precision = DataType::bf16;
+        own.plan.parallel.f32_sums = f32_sums;
+        own.ranks = ranks;
+        auto training =
+            TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+        const auto of_this_rank = [&]() -> Result<std::vector<float>> {
+          const auto range = training->arenas().kept_of(ParameterPart::gradients, 0);
+          return read_weights(stream, range.address, own.plan.type, range.elements);
+        };
+        TRY(training->step(stream));
+        EXPECT_FALSE(training->exchanged().empty());
+        shared[static_cast<std::size_t>(rank)] = TRY(of_this_rank());
+        TRY(training->hold_weights(stream));
+        TRY(training->step_without_exchange(stream));
+        EXPECT_TRUE(training->exchanged().empty());
+        own_gradients[static_cast<std::size_t>(rank)] = TRY(of_this_rank());
+        return {};
+      });
+      if (sharding != Sharding::none) continue;  // elsewhere each keeps another slice of them
+      EXPECT_EQ(shared[0], shared[1]);
+      EXPECT_NE(own_gradients[0], own_gradients[1]);
+    }
+  }
 }
 
 /// Also where updates are rounded stochastically, and by both optimizers.

@@ -15,9 +15,12 @@ using Contender = std::function<Status(Stream&)>;
 
 struct ContestLimits {
   int screening_rounds = 3;
-  double screening_margin = 1.10;  ///< finalists are within this factor of the best so far
+  double screening_margin = 1.10;  ///< finalists are within this factor of the best so far,
+  /// and where all contenders may be finalists, within this one: on a busy machine a few single
+  /// runs say little, and there is nobody to make room for.
+  double wide_margin = 3;
   std::size_t most_finalists = 5;
-  int final_rounds = 5;
+  int final_rounds = 5;          ///< on a CPU up to five times as many, as much shorter
   double final_seconds = 0.1;    ///< work queued for one final measurement, at least one run
   double time_box_seconds = 20;  ///< then rounds end early: screening 1, final 3 at least
   /// Share by which another contender must be faster than the first to win; then the first, if it
@@ -32,11 +35,12 @@ struct ContestResult {
   std::size_t tried = 0;    ///< contenders that ran at all
 };
 
-/// Each contender runs once untimed, then once per screening round; those near the best meet again
-/// in rounds of longer, back-to-back runs, each timed after as long a run untimed, so that each
-/// meets the clock its own power draw leaves it; the lowest median wins. Rounds alternate
-/// direction, so that a drifting clock meets all alike. Error: the last contender's, if none runs;
-/// interrupted, if it was asked to stop.
+/// Each contender runs once untimed, on a CPU all of them for a tenth of a second, then once per
+/// screening round; those near the best meet again in rounds of longer, back-to-back runs, each
+/// timed after as long a run untimed, so that each meets the clock its own power draw leaves it;
+/// the lowest median wins, on a CPU the lowest time. Rounds alternate direction, so that a drifting
+/// clock meets all alike. Error: the last contender's, if none runs; interrupted, if it was asked
+/// to stop.
 Result<ContestResult> find_fastest(Device& device, Stream& stream,
                                    const std::vector<Contender>& contenders,
                                    const ContestLimits& limits = {});
