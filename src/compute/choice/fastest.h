@@ -15,9 +15,9 @@ using Contender = std::function<Status(Stream&)>;
 
 struct ContestLimits {
   int screening_rounds = 3;
-  double screening_margin = 1.10;  ///< finalists are within this factor of the best so far,
-  /// and where all contenders may be finalists, within this one: on a busy machine a few single
-  /// runs say little, and there is nobody to make room for.
+  double screening_margin = 1.10;  ///< finalists are within this factor of the best so far
+  /// The same where all contenders may be finalists: nobody needs room, and on a busy machine a few
+  /// single runs say little.
   double wide_margin = 3;
   std::size_t most_finalists = 5;
   int final_rounds = 5;          ///< on a CPU up to five times as many, as much shorter
