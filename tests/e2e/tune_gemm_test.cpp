@@ -150,11 +150,14 @@ TEST_F(TuneGemm, GoesOnWhereItWasKilled) {
   const Outcome other = tune({"shape=16", "dtype=bf16", "--out", out(), "--pairs", "6"});
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("settings.pairs is 12, here it is 6"));
+  const Outcome checked = tune({"shape=16", "dtype=bf16", "--out", out(), "--brute-force"});
+  EXPECT_EQ(checked.status, 2);
+  EXPECT_THAT(checked.err, HasSubstr("settings.brute_force is false, here it is true"));
 }
 
 TEST_F(TuneGemm, AProcessOnEachDeviceAndOneResult) {
   const Outcome outcome = tune({"shape=24x32x40,16,8", "dtype=bf16", "--devices", "all", "--out",
-                                out(), "--format", "bench"},
+                                out(), "--format", "bench", "--brute-force"},
                                {{"MI300X_DEVICES", "2"}, {"MI300X_MODE", "SPX/NPS1"}});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("3 of 3 products faster"));

@@ -14,6 +14,7 @@
 #include "tune/gemm/gemm_journal.h"
 #include "tune/gemm/product_list.h"
 #include "tune/gemm/product_record.h"
+#include "tune/gemm/product_tuner.h"
 #include "tune/gemm/pytorch.h"
 
 namespace assay {
@@ -87,6 +88,16 @@ TEST(GemmJournal, ATunerGoesOnWhereItWas) {
   EXPECT_THAT(
       GemmJournal::open(folder.path(), identity("1.1")).error().message,
       AllOf(HasSubstr("libraries.hipblaslt is \"1.0\", here it is \"1.1\""), HasSubstr("--out")));
+}
+
+TEST(ProductTuner, ASearchByBruteForceHasNoShortRuns) {
+  TuneGemmSettings settings;
+  EXPECT_LT(shortest_run_seconds(settings), settings.proof_seconds / 50);
+  EXPECT_EQ(race_rules(settings).most_effort,
+            static_cast<std::size_t>(settings.proof_seconds / settings.screening_seconds));
+  settings.brute_force = true;
+  EXPECT_EQ(shortest_run_seconds(settings), settings.proof_seconds);
+  EXPECT_EQ(race_rules(settings).most_effort, 1u);
 }
 
 TEST(GemmJournal, OtherFilesAreRefused) {

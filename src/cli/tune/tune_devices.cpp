@@ -34,7 +34,7 @@ std::vector<std::string> words_for_device(const Arguments& arguments, const std:
     }
     for (const std::string& one : arguments.all(name)) {
       words.push_back(name);
-      if (name != "--list") words.push_back(one);
+      if (name != "--list" && name != "--brute-force") words.push_back(one);
     }
   }
   return words;

@@ -66,6 +66,7 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
             {"solutions", settings.most_solutions},
             {"budget", settings.screening_box_seconds},
             {"pairs", settings.pairs},
+            {"brute_force", settings.brute_force},
             {"seed", settings.seed}}}};
 }
 
@@ -361,6 +362,8 @@ std::vector<Option> own_options() {
       {"--rotate", "SIZE",
        "operands rotate through so many bytes, default twice the device's caches", ""},
       {"--solutions", "N", "at most so many of each library, default 4096", ""},
+      {"--brute-force", "",
+       "no limit of time, and no short runs: to check the search, in minutes a product", ""},
       {"--devices", "LIST", "a process on each, e.g. all or hip:0,hip:1", "all"},
       {"--part", "I/N", "only every N-th product from the I-th on, e.g. 0/2", ""},
       {"--format", "FORMAT", "of hipBLASLt's override file, default named", "ten bench named"},

@@ -81,6 +81,11 @@ Status read_settings(const Arguments& arguments, TuneGemmRequest& request) {
   }
   settings.most_solutions = static_cast<int>(
       TRY(whole_number("--solutions", arguments.get("--solutions", "4096"), 1, 1'000'000)));
+  settings.brute_force = arguments.has("--brute-force");
+  if (settings.brute_force && arguments.has("--budget")) {
+    return Error{ErrorKind::usage,
+                 "--brute-force tries all solutions however long it takes; leave --budget out"};
+  }
   settings.pairs = TRY(proof_pairs(arguments.get("--pairs", "12")));
   for (const std::string& word : arguments.positionals) {  // inputs=, as the benchmark's axis
     if (word.starts_with("inputs=")) {

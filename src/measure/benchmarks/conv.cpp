@@ -67,10 +67,12 @@ class ConvCase final : public Case {
   Quantity quantity() const override { return Quantity::flop_rate; }
   Limit limit() const override { return Limit::compute; }
   bool fits_behind_gate() const override { return !cell_.graph; }
-  /// Starting a graph takes some 20 us, which 20 short convolutions would have in their time.
+  /// Starting a graph takes some 20 us, which 20 short convolutions would have in their time; on a
+  /// CPU, threads that have slept since the last sample begin late.
   int launches_per_sample(double seconds) const override {
     constexpr double sample_seconds = 0.02;
-    return cell_.graph ? launches_to_fill(sample_seconds, seconds) : 1;
+    const bool starts_late = cell_.graph || device_.facts().backend == "cpu";
+    return starts_late ? launches_to_fill(sample_seconds, seconds) : 1;
   }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {

@@ -17,7 +17,6 @@
 #include "statistics/summary.h"
 #include "tune/gemm/product_trials.h"
 #include "tune/proof.h"
-#include "tune/race.h"
 #include "tune/tuning_journal.h"
 
 namespace assay {
@@ -171,6 +170,20 @@ Result<std::optional<double>> settled_seconds(ProductTrials& trials, std::size_t
 
 }  // namespace
 
+double shortest_run_seconds(const TuneGemmSettings& settings) {
+  return settings.brute_force ? settings.proof_seconds : settings.screening_seconds;
+}
+
+RaceRules race_rules(const TuneGemmSettings& settings) {
+  RaceRules rules;
+  rules.fraction = race_fraction;
+  rules.longer_runs = true;
+  rules.indistinct = indistinct;
+  rules.most_effort = static_cast<std::size_t>(
+      std::max(1.0, settings.proof_seconds / shortest_run_seconds(settings)));
+  return rules;
+}
+
 ProductTuner::ProductTuner(Device& device, Stream& stream, TuneGemmSettings settings)
     : device_(device), stream_(stream), settings_(std::move(settings)) {
   if (settings_.rotate_bytes == 0) settings_.rotate_bytes = flushing_bytes(device.facts());
@@ -260,7 +273,9 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
   if (!added.trials) return nothing(std::move(added.reason));
   ProductTrials& trials = *added.trials;
   outcome.solutions = trials.size();
-  auto screened = TRY(screen_all(trials, settings_.screening_box_seconds, report, outcome));
+  const double box_seconds = settings_.brute_force ? std::numeric_limits<double>::infinity()
+                                                   : settings_.screening_box_seconds;
+  auto screened = TRY(screen_all(trials, box_seconds, report, outcome));
   const auto right = TRY(check_fast(trials, screened, report, outcome));
   if (right.empty()) {
     return nothing(fmt::format(
@@ -270,21 +285,15 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
   // Of the preferred library, its own first choice: the first of those that are right.
   const std::size_t usual = *std::min_element(right.begin(), right.end());
   outcome.first_times = first_times(screened, usual);
-  RaceRules rules;
-  rules.fraction = race_fraction;
-  rules.longer_runs = true;
-  rules.indistinct = indistinct;
-  rules.most_effort = static_cast<std::size_t>(
-      std::max(1.0, settings_.proof_seconds / settings_.screening_seconds));
   std::size_t runs = 0;
   const RunContender run = [&](std::size_t i, std::size_t effort) -> Result<std::optional<double>> {
     if (report(fmt::format("timing, run {}", ++runs))) return stopped_tuning();
-    const double seconds = settings_.screening_seconds * static_cast<double>(effort);
+    const double seconds = shortest_run_seconds(settings_) * static_cast<double>(effort);
     const auto time = TRY(trials.time(i, seconds, seconds));
     if (!time) return std::optional<double>();
     return std::optional(-std::log(*time));
   };
-  const auto standings = TRY(race(right, rules, run));
+  const auto standings = TRY(race(right, race_rules(settings_), run));
   const auto seconds_of = [&](std::size_t i) -> std::optional<double> {
     for (const Standing& standing : standings) {
       if (standing.contender == i && standing.score) return std::exp(-*standing.score);

@@ -14,6 +14,7 @@
 #include "compute/blas/matrix_fill.h"
 #include "compute/device/device.h"
 #include "tune/gemm/product_outcome.h"
+#include "tune/race.h"
 
 namespace assay {
 
@@ -31,8 +32,15 @@ struct TuneGemmSettings {
   /// solution's own power draw leaves it: ContestLimits in compute/choice/fastest.h.
   double screening_seconds = 0.0015, proof_seconds = 0.1;
   std::size_t pairs = 12;  ///< of the proof: even, so that each solution comes first equally often
+  /// To check the search: no limit of time, and every solution in the race runs once for
+  /// `proof_seconds`, so that no short run decides.
+  bool brute_force = false;
   std::uint64_t seed = 1;
 };
+
+/// How solutions that are right race. A run of effort 1 lasts `shortest_run_seconds(settings)`.
+RaceRules race_rules(const TuneGemmSettings& settings);
+double shortest_run_seconds(const TuneGemmSettings& settings);
 
 class ProductTrials;
 
