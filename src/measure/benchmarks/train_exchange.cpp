@@ -70,7 +70,7 @@ Status compare_data(const Training* training, Team& team, int training_ranks,
 
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed) {
-  const bool clock_changes = !runs_on_host(device.facts()) && !device.facts().emulated;
+  const bool clock_changes = suits_large_work(device.facts());
   return measure_exchange({.step = [&] { return training.step(stream); },
                            .passes = [&] { return training.step_without_exchange(stream); },
                            .alone = [&] { return training.exchange_alone(stream); },
