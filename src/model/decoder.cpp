@@ -348,7 +348,8 @@ Decoder::Decoder(Device& device, Stream& stream, const DecoderSettings& settings
       activations_(DecoderActivations::of(settings.shape, settings.limits.tokens,
                                           settings.limits.results, settings.part)),
       places_(inputs_of(settings.limits)),
-      plans_(device, stream, {.own_if_none = true}, ChoiceCache::of_user(device.facts())) {}
+      plans_(device, stream, {.own_if_none = true, .stop_requested = settings.stop_requested},
+             ChoiceCache::of_user(device.facts())) {}
 
 Result<std::unique_ptr<Decoder>> Decoder::create(Device& device, Stream& stream,
                                                  const DecoderSettings& settings) {

@@ -71,6 +71,9 @@ struct DecoderSettings {
   std::optional<bool> measure_variants = {};
   /// By what attention to the cache is computed. Unset: chosen, of cache_attention_units().
   std::optional<PagedUnits> cache_attention = {};
+  /// Asked while it is chosen how to compute, which takes seconds, if there is one. Of ranks that
+  /// share a model, the others would wait for one that ends.
+  std::function<bool()> stop_requested = {};
 
   DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part}; }
 };

@@ -133,7 +133,7 @@ Result<Decoder::Multipliers> Decoder::fastest_of(Stream& stream, const DecoderPa
   measured.prompts.clear();
   Multipliers chosen;
   /// The candidate that is fastest where `place` puts it into the chosen ones.
-  const auto contest = [&](const ChoiceKey& of, const ContestLimits& limits,
+  const auto contest = [&](const ChoiceKey& of, ContestLimits limits,
                            const auto& place) -> Result<std::size_t> {
     std::vector<NamedWay> ways;
     for (Candidate& candidate : candidates) {
@@ -144,6 +144,7 @@ Result<Decoder::Multipliers> Decoder::fastest_of(Stream& stream, const DecoderPa
       };
       ways.push_back({candidate.name, [&candidate] { return candidate.prepare(); }, work});
     }
+    limits.stop_requested = settings_.stop_requested;
     const auto fastest =
         fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), of, ways, limits);
     multipliers_ = {};
@@ -236,8 +237,10 @@ Status Decoder::choose_cache_attention_of(Stream& stream, std::int64_t count,
       fmt::format("{} tokens, {} keys in {} blocks of {} layers, {} {} {} {}", count, keys, blocks,
                   layers, own_.heads, own_.kv_heads, own_.head_width,
                   name_of(settings_.precision))};
+  ContestLimits limits_of_contest = attention_contest;
+  limits_of_contest.stop_requested = settings_.stop_requested;
   used = made[TRY(fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), key, ways,
-                              attention_contest))];
+                              limits_of_contest))];
   if (!measures) return {};
   for (const Buffer* buffer : {&cache_, &active_, &inputs_}) {
     TRY(stream.fill(buffer->data(), 0, buffer->bytes()));

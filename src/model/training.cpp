@@ -16,6 +16,7 @@ GemmPlans::Options product_options(const TrainingSettings& settings) {
   GemmPlans::Options options;
   options.measure = settings.measured_products;
   options.own_if_none = true;
+  options.stop_requested = settings.stop_requested;
   return options;
 }
 

@@ -44,6 +44,9 @@ struct TrainingSettings {
   /// With whom; null: alone. Batches are dealt to the ranks in turn, so that the same ones make an
   /// update however many ranks there are, as long as ranks * accumulate is the same.
   TrainingRanks ranks;
+  /// Asked while the first step chooses how to compute, which takes seconds, if there is one. Of
+  /// ranks that exchange anything, the others would wait for one that ends.
+  std::function<bool()> stop_requested;
 };
 
 /// Rising from 0 to `peak` over `warmup` steps, then falling along a cosine to a tenth of it at

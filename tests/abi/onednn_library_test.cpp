@@ -109,6 +109,19 @@ TEST_F(OneDnn, ASmallProductAmongKernelsIsOneThreads) {
   EXPECT_GT(threads_after(512), before);
 }
 
+TEST_F(OneDnn, AChoiceEndsWhenItIsAskedTo) {
+  bool stops = true;
+  GemmPlans plans(*device_, *stream_,
+                  {.library = "onednn", .stop_requested = [&] { return stops; }}, ChoiceCache({}));
+  const GemmProblem problem = forward_product({64, 64, 64}, DataType::f32);
+  const Contender nothing = [](Stream&) { return Status(); };
+  const auto stopped = plans.better_fused(problem, nothing, nothing);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().kind, ErrorKind::interrupted);
+  stops = false;  // and nothing is remembered
+  EXPECT_TRUE(plans.better_fused(problem, nothing, nothing).ok());
+}
+
 TEST_F(OneDnn, BestPacksWeightsOrNot) {
   const auto notes = expect_gemm(*device_, *stream_,
                                  {{"shape", "128"},

@@ -14,10 +14,6 @@ namespace assay {
 namespace {
 
 constexpr int most_algorithms = 32, all_algorithms = 4096;
-// A search happens while somebody waits for a first step, and among near equals little is lost.
-const ContestLimits quick_contest{
-    .most_finalists = 4, .final_rounds = 3, .final_seconds = 0.01, .time_box_seconds = 2};
-
 /// "cublaslt 13.1.0"
 std::string text_of(const BlasFacts& library) {
   return library.name + " " + library.version;
@@ -132,7 +128,7 @@ Result<bool> GemmPlans::better_fused(const GemmProblem& problem, const Contender
     const auto ready = [] { return Status(); };
     better = TRY(fastest_way(device_, stream_, choices_, key,
                              {{"fused", ready, fused}, {"separate", ready, separate}},
-                             quick_contest)) == 0;
+                             quick_contest())) == 0;
   }
   better_fused_.emplace(problem, better);
   return better;
@@ -199,6 +195,15 @@ Result<GemmAlgorithm> GemmPlans::choose(Blas& library, const GemmProblem& proble
   return std::move(algorithms[chosen]);
 }
 
+/// A search happens while somebody waits for a first step, and among near equals little is lost.
+ContestLimits GemmPlans::quick_contest() const {
+  return {.most_finalists = 4,
+          .final_rounds = 3,
+          .final_seconds = 0.01,
+          .time_box_seconds = 2,
+          .stop_requested = options_.stop_requested};
+}
+
 Result<std::size_t> GemmPlans::measure(Blas& library, const GemmProblem& problem,
                                        const std::vector<GemmAlgorithm>& algorithms) {
   TrialOperands operands = TRY(TrialOperands::create(device_, stream_, problem));
@@ -218,7 +223,7 @@ Result<std::size_t> GemmPlans::measure(Blas& library, const GemmProblem& problem
       return plan->enqueue(stream, operands.next(), workspace());
     });
   }
-  return TRY(find_fastest(device_, stream_, contenders, quick_contest)).fastest;
+  return TRY(find_fastest(device_, stream_, contenders, quick_contest())).fastest;
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 // asks for over and over, one problem at a time.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -28,13 +29,15 @@ class GemmPlans {
     bool measure = true;
     /// Whether assay's own product, which "auto" leaves out, computes what no library does.
     bool own_if_none = false;
+    std::function<bool()> stop_requested = {};  ///< asked while they are measured, if there is one
   };
   /// `device` and `stream` must outlive it; algorithms are measured on `stream`.
   GemmPlans(Device& device, Stream& stream, Options options, ChoiceCache choices);
 
   /// The plan for `problem`, which lives as long as this object. The first time it opens the
   /// library, measures what it offers on operands of its own, and remembers what was fastest; later
-  /// it costs a look-up. Error: unsupported or unavailable with every library's reason; exhausted.
+  /// it costs a look-up. Error: unsupported or unavailable with every library's reason; exhausted;
+  /// interrupted, if it was asked to stop.
   Result<GemmPlan*> find(const GemmProblem& problem);
   /// Whether some library computes `problem`; for callers that can do without its epilogue.
   bool supports(const GemmProblem& problem);
@@ -59,6 +62,7 @@ class GemmPlans {
   Result<std::unique_ptr<GemmPlan>> make_plan(std::string_view library, const GemmProblem& problem);
   Result<Blas*> library_for(std::string_view choice, const GemmProblem& problem);
   Result<GemmAlgorithm> choose(Blas& library, const GemmProblem& problem);
+  ContestLimits quick_contest() const;
   Result<std::size_t> measure(Blas& library, const GemmProblem& problem,
                               const std::vector<GemmAlgorithm>& algorithms);
 

@@ -33,6 +33,7 @@ class DecoderCase final : public Case {
       : cell_(cell), device_(context.device), ranks_(ranks), settings_([&] {
           DecoderSettings settings = cell.settings(context.seed);
           settings.ranks = ranks;
+          if (ranks.communicator == nullptr) settings.stop_requested = context.stop_requested;
           return settings;
         }()) {}
 

@@ -44,8 +44,9 @@ class TrainCase final : public Case {
       : cell_(std::move(cell)), chosen_(std::move(exchange)), device_(device), ranks_(ranks) {}
 
   /// Where one rank can fail, all agree before they go on to what they do together.
-  Status prepare(Stream& stream, std::uint64_t seed) {
+  Status prepare(Stream& stream, std::uint64_t seed, const std::function<bool()>& stop_requested) {
     cell_.model->set_seed(seed);
+    if (!exchanges()) cell_.model->set_stop_requested(stop_requested);
     stream_ = &stream;
     TRY(together("checking the gradients", &TrainCase::check));
     TRY(together("making the model", &TrainCase::make));
@@ -461,7 +462,7 @@ class TrainBenchmark final : public Benchmark {
     }
     auto prepared =
         std::make_unique<TrainCase>(std::move(parsed), std::move(exchange), context.device, ranks);
-    TRY(prepared->prepare(context.stream, context.seed));
+    TRY(prepared->prepare(context.stream, context.seed, context.stop_requested));
     return std::unique_ptr<Case>(std::move(prepared));
   }
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {

@@ -23,6 +23,9 @@ class TrainGpt final : public TrainModel {
 
   const TrainingSettings& settings() const override { return settings_; }
   void set_seed(std::uint64_t seed) override { settings_.seed = seed; }
+  void set_stop_requested(std::function<bool()> stop_requested) override {
+    settings_.stop_requested = std::move(stop_requested);
+  }
   const ParameterPlan& plan_of_parameters() const override { return plan(); }
   std::vector<Section> sections() const override {
     return GptParameters::of(plan().shape, plan().parallel.ranks).sections;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,6 +28,8 @@ class TrainModel {
   virtual const TrainingSettings& settings() const = 0;
   /// Of initial weights, stochastic rounding and synthetic data.
   virtual void set_seed(std::uint64_t seed) = 0;
+  /// Of what create() makes.
+  virtual void set_stop_requested(std::function<bool()> stop_requested) = 0;
   virtual const ParameterPlan& plan_of_parameters() const = 0;
   const ParallelPlan& parallel() const { return plan_of_parameters().parallel; }
   /// As ParameterArenas lays them out for the plan's ranks.
