@@ -14,6 +14,7 @@ struct CellOutcome {
   Verification verification;
   std::map<std::string, std::string> notes;
   Work work;
+  int launches_of_1_ms = 0;  ///< in a sample
 };
 
 /// `settings` replaces the defaults of some axes and must leave one cell.
@@ -32,6 +33,7 @@ inline Result<CellOutcome> run_cell(Device& device, Stream& stream, std::string_
   TRY(stream.synchronize());
   CellOutcome outcome;
   outcome.work = prepared->work();
+  outcome.launches_of_1_ms = prepared->launches_per_sample(1e-3);
   outcome.verification = TRY(prepared->verify(stream));
   for (const auto& [key, value] : prepared->notes()) outcome.notes[key] = value;
   return outcome;

@@ -69,6 +69,8 @@ TEST_F(OneDnnConvolution, SeveralAreReplayedFromAGraph) {
     ASSERT_TRUE(several) << several.error().message;
     EXPECT_TRUE(several->verification.passed) << several->verification.detail;
     EXPECT_EQ(several->work.repetitions, 20);
+    EXPECT_EQ(several->launches_of_1_ms, 20);
+    EXPECT_EQ(one->launches_of_1_ms, 20);  // or threads that begin late are all of a sample
     EXPECT_EQ(several->work.flops, 20 * one->work.flops);
     EXPECT_EQ(several->work.bytes, 20 * one->work.bytes);
   }
