@@ -54,20 +54,20 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
                                   ? library.version
                                   : fmt::format("{} {}", library.version, library.revision);
   }
+  Json chosen = {{"workspace", settings.workspace_bytes},
+                 {"rotate", settings.rotate_bytes},
+                 {"inputs", static_cast<int>(settings.inputs)},
+                 {"solutions", settings.most_solutions},
+                 {"budget", settings.screening_box_seconds},
+                 {"pairs", settings.pairs},
+                 {"seed", settings.seed}};
+  if (settings.brute_force) chosen["brute_force"] = true;  // older journals go on without it
   return {{"what", GemmJournal::what},
           {"format", 1},
           {"device", identity_of_device(facts)},
           {"runtime", seat.runtime()},
           {"libraries", libraries},
-          {"settings",
-           {{"workspace", settings.workspace_bytes},
-            {"rotate", settings.rotate_bytes},
-            {"inputs", static_cast<int>(settings.inputs)},
-            {"solutions", settings.most_solutions},
-            {"budget", settings.screening_box_seconds},
-            {"pairs", settings.pairs},
-            {"brute_force", settings.brute_force},
-            {"seed", settings.seed}}}};
+          {"settings", chosen}};
 }
 
 /// Keeps the winner where the engine's products look for it.
@@ -363,7 +363,7 @@ std::vector<Option> own_options() {
        "operands rotate through so many bytes, default twice the device's caches", ""},
       {"--solutions", "N", "at most so many of each library, default 4096", ""},
       {"--brute-force", "",
-       "no limit of time, and no short runs: to check the search, in minutes a product", ""},
+       "run each right solution for long, with no limit of time: to check the search", ""},
       {"--devices", "LIST", "a process on each, e.g. all or hip:0,hip:1", "all"},
       {"--part", "I/N", "only every N-th product from the I-th on, e.g. 0/2", ""},
       {"--format", "FORMAT", "of hipBLASLt's override file, default named", "ten bench named"},
