@@ -15,6 +15,7 @@
 
 #include "core/background_program.h"
 #include "core/descriptor.h"
+#include "core/own_binary.h"
 #include "core/shown_text.h"
 #include "core/text.h"
 #include "serving/client/endpoint.h"
@@ -84,6 +85,14 @@ std::optional<std::int64_t> value_of_term(std::string_view text, int port, int i
   return named ? std::optional(sum) : std::nullopt;
 }
 
+/// So that "assay" means this binary, wherever it is, also to a program that starts it: `taskset -c
+/// 0 assay serve`.
+std::string path_with(const std::string& binary) {
+  const char* const path = std::getenv("PATH");
+  const std::string folder = std::filesystem::path(binary).parent_path().string();
+  return path == nullptr ? folder : fmt::format("{}:{}", folder, path);
+}
+
 /// `text` with the values of its terms in braces; other braces stay. `ports`: counts the terms that
 /// name the port.
 std::string filled(std::string_view text, int port, int index, int* ports = nullptr) {
@@ -125,6 +134,9 @@ class SpawnedServers::Server {
     }
     ProgramStart program;
     for (const std::string& word : plan.words) program.words.push_back(filled(word, port, index));
+    const std::string binary = TRY(own_binary());
+    if (program.words.front() == "assay") program.words.front() = binary;
+    program.variables.emplace_back("PATH", path_with(binary));
     if (plan.devices) {
       program.variables.emplace_back(plan.devices->variable,
                                      plan.devices->devices[static_cast<std::size_t>(index)]);

@@ -316,6 +316,16 @@ TEST(CampaignCommand, ALoadIsACell) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("mean_ttft"), Not(HasSubstr("median_ttft"))));
 }
 
+TEST(CampaignCommand, WhyNoCellOfAUnitRanIsSaid) {
+  const Study study(
+      "name: n\ndevice: fake\ncontrol: off\nload: {max-concurrency: 1, requests: 2}\n"
+      "environments:\n  - {name: a, kind: host, spawn: 'no-such-server --port {port}'}\n"
+      "  - {name: b, kind: host, spawn: 'no-such-server --port {port}'}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_THAT(outcome.err, HasSubstr("a: attempt 1 failed: it exited with status 4: "));
+  EXPECT_THAT(outcome.err, HasSubstr("cannot start no-such-server: there is no such program"));
+}
+
 TEST(CampaignCommand, ALoadOfThePlanHasServersOfEachEnvironment) {
   const std::string spawn =
       std::string("'") + ASSAY_BINARY + " serve-sim --port {port} --ttft $TTFT --itl 1ms'";

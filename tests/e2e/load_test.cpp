@@ -80,6 +80,19 @@ TEST(LoadSpawn, StartsItsServersLoadsThemAndEndsThem) {
   }
 }
 
+/// Where no other one is installed, and where another program starts it.
+TEST(LoadSpawn, AssayMeansThisBinary) {
+  for (const char* command : {"assay", "env assay"}) {
+    Process process(
+        {"load", "--spawn", std::string(command) + " serve-sim --port {port} --ttft 1ms --itl 1ms",
+         "--max-concurrency", "1", "--requests", "2", "--output-tokens", "4", "--out", "store"},
+        {{"PATH", "/usr/bin:/bin"}});
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("2 of 2 requests")) << outcome.err;
+  }
+}
+
 TEST(LoadSpawn, AServerThatDoesNotStartIsTheEnd) {
   const Outcome outcome = assay_run(
       {"load", "--spawn", simulated("--ttft never"), "--request-rate", "1", "--out", "store"});

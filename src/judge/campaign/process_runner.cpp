@@ -75,7 +75,13 @@ Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan
   }
   if (!output.problem().empty()) return failed(output.problem());
   const bool in_order = end.status == 0 || end.status == cell_error || end.status == wrong_result;
-  if (!in_order) return failed(fmt::format("it exited with status {}{}", end.status, because));
+  if (!in_order) {
+    // Where every cell failed, the first one's reason says more than a program's last line.
+    return failed(
+        output.first_failure().empty()
+            ? fmt::format("it exited with status {}{}", end.status, because)
+            : fmt::format("it exited with status {}: {}", end.status, output.first_failure()));
+  }
   if (output.cells() == 0) {
     return failed(
         fmt::format("it exited with status {} and printed no record{}", end.status, because));
