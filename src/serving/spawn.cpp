@@ -136,7 +136,10 @@ class SpawnedServers::Server {
     for (const std::string& word : plan.words) program.words.push_back(filled(word, port, index));
     const std::string binary = TRY(own_binary());
     if (program.words.front() == "assay") program.words.front() = binary;
-    program.variables.emplace_back("PATH", path_with(binary));
+    const auto sets_path = [](const auto& variable) { return variable.first == "PATH"; };
+    if (std::ranges::none_of(plan.variables, sets_path)) {
+      program.variables.emplace_back("PATH", path_with(binary));
+    }
     if (plan.devices) {
       program.variables.emplace_back(plan.devices->variable,
                                      plan.devices->devices[static_cast<std::size_t>(index)]);

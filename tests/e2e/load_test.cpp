@@ -93,6 +93,13 @@ TEST(LoadSpawn, AssayMeansThisBinary) {
   }
 }
 
+TEST(LoadSpawn, ItsServersHaveThePathThatTheUserGivesThem) {
+  const Outcome outcome = assay_run({"load", "--spawn", "sh -c 'echo got $PATH; exit 9' {port}",
+                                     "--spawn-env", "PATH=/usr/bin:/bin:/given", "--requests", "1",
+                                     "--max-concurrency", "1", "--out", "store"});
+  EXPECT_THAT(outcome.err, HasSubstr("status 9: got /usr/bin:/bin:/given;"));
+}
+
 TEST(LoadSpawn, AServerThatDoesNotStartIsTheEnd) {
   const Outcome outcome = assay_run(
       {"load", "--spawn", simulated("--ttft never"), "--request-rate", "1", "--out", "store"});

@@ -6,8 +6,11 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <set>
+#include <string_view>
 #include <thread>
 
+#include "cli/command.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/option_values.h"
@@ -26,6 +29,12 @@ constexpr const char* parent_variable = "ASSAY_TUNE_PARENT";
 /// The words that start this program for one device.
 std::vector<std::string> words_for_device(const Arguments& arguments, const std::string& binary) {
   std::vector<std::string> words = {binary, "tune"};
+  const Command* const command =
+      find_command(fmt::format("tune {}", arguments.positionals.front()));
+  std::set<std::string_view> flags;
+  for (const Option& option : all_options(*command)) {
+    if (option.value.empty()) flags.insert(option.name);
+  }
   words.insert(words.end(), arguments.positionals.begin(), arguments.positionals.end());
   for (const auto& [name, value] : arguments.options) {
     if (name == "--devices" || name == "--device" || name == "--out" || name == "--json" ||
@@ -34,7 +43,7 @@ std::vector<std::string> words_for_device(const Arguments& arguments, const std:
     }
     for (const std::string& one : arguments.all(name)) {
       words.push_back(name);
-      if (name != "--list" && name != "--brute-force") words.push_back(one);
+      if (!flags.contains(name)) words.push_back(one);
     }
   }
   return words;

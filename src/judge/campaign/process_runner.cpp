@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 /// Exit statuses of an `assay run` that ran to its end although cells went wrong: an error in a
 /// cell, a failed verification (src/cli/exit_code.h).
-constexpr int cell_error = 1, wrong_result = 3;
+constexpr int cell_error = 1, wrong_result = 3, nothing_ran = 4;
 
 Error failed(std::string message) {
   return {ErrorKind::failed, std::move(message)};
@@ -75,13 +75,11 @@ Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan
   }
   if (!output.problem().empty()) return failed(output.problem());
   const bool in_order = end.status == 0 || end.status == cell_error || end.status == wrong_result;
-  if (!in_order) {
-    // Where every cell failed, the first one's reason says more than a program's last line.
-    return failed(
-        output.first_failure().empty()
-            ? fmt::format("it exited with status {}{}", end.status, because)
-            : fmt::format("it exited with status {}: {}", end.status, output.first_failure()));
+  // Where nothing could be measured, the first cell's reason says more than the last line.
+  if (end.status == nothing_ran && !output.first_failure().empty()) {
+    return failed(fmt::format("it exited with status {}: {}", end.status, output.first_failure()));
   }
+  if (!in_order) return failed(fmt::format("it exited with status {}{}", end.status, because));
   if (output.cells() == 0) {
     return failed(
         fmt::format("it exited with status {} and printed no record{}", end.status, because));

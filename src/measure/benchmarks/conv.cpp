@@ -71,7 +71,7 @@ class ConvCase final : public Case {
   /// CPU, threads that have slept since the last sample begin late.
   int launches_per_sample(double seconds) const override {
     constexpr double sample_seconds = 0.02;
-    const bool starts_late = cell_.graph || device_.facts().backend == "cpu";
+    const bool starts_late = cell_.graph || runs_on_host(device_.facts());
     return starts_late ? launches_to_fill(sample_seconds, seconds) : 1;
   }
 
