@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <utility>
 
+#include "ranks/team/thread_team.h"
 #include "statistics/summary.h"
 #include "test_device.h"
 
@@ -92,6 +94,29 @@ TEST(Sampler, ThrottledComputeBoundWorkIsLaunchedUntilASampleIsLongEnough) {
   EXPECT_NEAR(alone, 0.01, 0.002);
   EXPECT_FALSE(set.gated);
   EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
+}
+
+/// One that launched less often than the others would leave them waiting for it.
+TEST(Sampler, RanksLaunchEquallyOftenWhenOneAloneIsThrottled) {
+  for (const int throttled : {0, 1}) {
+    ThreadTeam team(2);
+    std::array<int, 2> launches = {};
+    team.run([&](ThreadTeam::End& end) {
+      const bool mine = end.rank() == throttled;
+      auto device =
+          open_fake_device(mine ? "noise=0,launch=0.001,throttle=1" : "noise=0,launch=0.001");
+      LaunchingCase work(*device, 1);
+      work.bound = Limit::compute;
+      SamplingLimits limits = quick_limits();
+      limits.sustained_time_box_seconds = 0.15;  // asks for samples of 10 ms
+      auto sampler = std::move(Sampler::create(*device, end)).value();
+      const auto set = sampler->take(work, limits, never);
+      ASSERT_TRUE(set) << set.error().message;
+      launches[static_cast<std::size_t>(end.rank())] = set->launches;
+    });
+    EXPECT_GT(launches[0], 1);
+    EXPECT_EQ(launches[0], launches[1]);
+  }
 }
 
 TEST(Sampler, ComputeBoundWorkMayAskForSeveralLaunches) {

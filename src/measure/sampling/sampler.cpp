@@ -12,6 +12,7 @@
 #include "measure/sampling/stopping_rule.h"
 #include "measure/sampling/team_sample.h"
 #include "ranks/team/team_wait.h"
+#include "ranks/team/wire.h"
 #include "statistics/summary.h"
 
 namespace assay {
@@ -113,9 +114,23 @@ class DeviceSampler final : public Sampler {
       const double long_enough = std::min(std::ceil(pace.least_sample_seconds / launch), most);
       set.launches = static_cast<int>(std::max(long_enough, fewest));
     }
+    TRY(launch_equally_often(set));
     if (set.launches > 1)
       set.gated = false;  // they do not fit behind the gate, and the start hardly matters
     return pace;
+  }
+
+  /// Ranks may differ in what they know: the clock of one alone may be throttled. One that launched
+  /// less often than the others would leave them waiting for it.
+  Status launch_equally_often(SampleSet& set) {
+    if (team_.size() == 1) return {};
+    std::string mine;
+    put(mine, static_cast<std::uint64_t>(set.launches));
+    for (const std::string& one : TRY(team_.exchange("choosing a sample's launches", mine))) {
+      const std::uint64_t launches = std::min<std::uint64_t>(PayloadReader(one).number(), 10000);
+      set.launches = std::max(set.launches, static_cast<int>(launches));
+    }
+    return {};
   }
 
   Status repeat(Case& work, const SamplingLimits& limits,
