@@ -78,6 +78,7 @@ class DataParallel {
   /// prepares and adds up their buffers, and nothing waits for it, to see what all of that costs:
   /// the ranks' weights are no longer the same.
   void leave_out_exchange(bool left_out) { left_out_ = left_out; }
+  bool leaves_out_exchange() const { return left_out_; }
   /// What ranks have told each other since begin().
   const std::vector<CollectiveCall>& exchanged() const { return exchanged_; }
 

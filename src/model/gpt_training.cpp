@@ -170,15 +170,16 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t n
 /// Those of all ranks, in the order of the ranks, to the sums over ranks of everything else.
 Status GptTraining::add_lookups(Stream& stream, std::uint64_t number) {
   const std::int64_t c = plan_.shape.width;
+  const std::size_t bytes_of_one = static_cast<std::size_t>(plan_.tokens() * c) * element_;
   const auto* rows =
       static_cast<const std::byte*>(TRY(gather_rows(stream, active(activations_.stream_gradient))));
-  for (int rank = 0; rank < ranks(); ++rank) {
+  for (int rank = 0; rank < ranks(); ++rank, rows += bytes_of_one) {
+    if (!has_rows_of(rank)) continue;
     TRY(timed(stream, Phase::backward, "embedding",
               embedding_->backward(stream, gradient(parameters_.embedding),
                                    gradient(parameters_.positions), rows, batches_,
                                    choose_batch(number, batches_.batches, rank), plan_.sequence, c,
                                    true)));
-    rows += static_cast<std::size_t>(plan_.tokens() * c) * element_;
   }
   return {};
 }
@@ -293,8 +294,7 @@ Result<std::unique_ptr<GptTraining>> GptTraining::create(Device& device, Stream&
     made->held_back_ = TRY(DeviceBatches::upload(device, stream, held_back));
   }
   TRY(made->load_operations());
-  TRY(made->write_initial_weights(stream));
-  TRY(made->begin(stream));
+  TRY(made->restart(stream));
   return made;
 }
 

@@ -48,7 +48,7 @@ class GptTraining final : public Training {
   GptTraining(Device& device, Stream& stream, const GptSettings& settings);
   Status allocate_arenas(Stream& stream);
   Status load_operations();
-  Status write_initial_weights(Stream& stream);
+  Status write_initial_weights(Stream& stream) override;
 
   std::int64_t held_back_batches() const override { return held_back_.batches; }
   Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) override;

@@ -97,8 +97,7 @@ Result<std::unique_ptr<MlpTraining>> MlpTraining::create(Device& device, Stream&
         TRY(DeviceRegressionBatches::upload(device, stream, made->plan_.type, held_back));
   }
   TRY(made->load_operations());
-  TRY(made->write_initial_weights(stream));
-  TRY(made->begin(stream));
+  TRY(made->restart(stream));
   return made;
 }
 

@@ -36,7 +36,7 @@ class MlpTraining final : public Training {
   MlpTraining(Device& device, Stream& stream, const MlpSettings& settings);
   Status allocate_arenas(Stream& stream);
   Status load_operations();
-  Status write_initial_weights(Stream& stream);
+  Status write_initial_weights(Stream& stream) override;
 
   std::int64_t held_back_batches() const override { return held_back_.batches; }
   Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) override;

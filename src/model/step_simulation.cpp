@@ -173,9 +173,8 @@ Result<double> simulated_step(const std::vector<StepCall>& calls, const Exchange
     return call.kind == StepCall::Kind::gather_rows &&
            other.parallel.gathers_rows(call.elements, cut.sections()[call.section].elements());
   });
-  // What all ranks looked up is added between their rows and the next call, or this rank's own
-  // before the whole is sent.
-  const double lookups_of_one_rank = 1.0 / plan.parallel.ranks;
+  // Without an exchange this rank's own lookups are added between gather_rows and the next call. So
+  // are those of all ranks, or its own before the whole is sent.
   bool adds_lookups = false;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const StepCall& call = calls[i];
@@ -183,14 +182,14 @@ Result<double> simulated_step(const std::vector<StepCall>& calls, const Exchange
     // Each rank updates its slice.
     double share =
         is_update && plan.parallel.slices_optimizer() ? 1.0 * plan.parallel.ranks / ranks : 1;
-    if (adds_lookups) share = gathers_rows ? ranks * lookups_of_one_rank : 0;
+    if (adds_lookups) share = gathers_rows ? ranks : 0;
     adds_lookups = call.kind == StepCall::Kind::gather_rows && i + 1 < calls.size();
     if (is_update && plan.parallel.slices_optimizer()) {
       TRY(parallel->sum(*stream, nullptr, 1));  // the norm of the gradients
     }
     time.advance(work_of(call.seconds * share, call));
     if (adds_lookups && !gathers_rows) {
-      time.advance(work_of(calls[i + 1].seconds * lookups_of_one_rank, calls[i + 1]));
+      time.advance(work_of(calls[i + 1].seconds, calls[i + 1]));
     }
     TRY(make_call(*parallel, *stream, call, gathers_rows));
   }

@@ -216,7 +216,7 @@ Status Training::keep_initial(Stream& stream, std::size_t section) {
   const auto* const from =
       static_cast<const std::byte*>(whole.address) + (own.first - whole.first) * element_;
   TRY(stream.copy(own.address, from, own.elements * element_));
-  // Initial weights are written where there is 0.
+  // Sections take turns in one place, where each is written on 0.
   return stream.fill(whole.address, 0, whole.elements * element_);
 }
 
@@ -226,6 +226,15 @@ Status Training::begin(Stream& stream) {
   state.beta1_power = state.beta2_power = 1;
   if (scales_loss()) state.loss_scale = training_.loss_scaling.initial;
   return set_state(stream, state);
+}
+
+Status Training::restart(Stream& stream) {
+  for (std::size_t i = 0; i < arenas_.sections().size(); ++i) {
+    const auto whole = arenas_.section_in_pass(ParameterPart::weights, i);
+    TRY(stream.fill(whole.address, 0, whole.elements * element_));
+  }
+  TRY(write_initial_weights(stream));
+  return begin(stream);
 }
 
 Status Training::restart(Stream& stream, const std::vector<float>& weights) {

@@ -115,8 +115,9 @@ class Training {
   Result<std::vector<float>> gradients(Stream& stream);
   /// Of all weights and where they are. All ranks call it together, and have the same.
   Result<std::uint64_t> checksum(Stream& stream);
-  /// Replaces all weights and begins anew: step 0, moments 0. Error: usage if their number is not
-  /// the model's.
+  /// Begins anew: initial weights from the seed, step 0, moments 0.
+  Status restart(Stream& stream);
+  /// The same with these weights. Error: usage if their number is not the model's.
   Status restart(Stream& stream, const std::vector<float>& weights);
 
   /// The mean loss over batches that no step trains on; empty if none were held back. It leaves
@@ -153,10 +154,10 @@ class Training {
   /// ParameterArenas::allocate().
   Status allocate_parameters(Stream& stream, std::vector<NamedTensor> tensors,
                              std::vector<Section> sections, std::size_t kept);
-  /// After the initial weights of a section were written to where weight() is.
+  /// Writes the weights that begin with something else than 0 to where weight() is, section by
+  /// section, each followed by keep_initial().
+  virtual Status write_initial_weights(Stream& stream) = 0;
   Status keep_initial(Stream& stream, std::size_t section);
-  /// After the weights were written: step 0, moments 0.
-  Status begin(Stream& stream);
   Status allocate(Buffer& buffer, std::uint64_t bytes);
 
   virtual std::int64_t held_back_batches() const = 0;
@@ -191,6 +192,11 @@ class Training {
   }
   Status send_gradients(Stream& stream, std::size_t section);
   Result<const void*> gather_rows(Stream& stream, const void* rows);
+  /// Whether the rows of `rank` are there after that: of all, or of a step without an exchange only
+  /// this rank's.
+  bool has_rows_of(int rank) const {
+    return rank == this->rank() || !parallel_->leaves_out_exchange();
+  }
   int ranks() const { return parallel_ ? parallel_->size() : 1; }
   /// Whether pass `number` adds to the gradients of a section that are there.
   bool adds_gradients(std::size_t section, std::uint64_t number) const {
@@ -209,6 +215,8 @@ class Training {
   GemmPlans plans_;
 
  private:
+  /// After the weights were written: step 0, moments 0.
+  Status begin(Stream& stream);
   Result<std::vector<float>> read(Stream& stream, ParameterPart part);
   Status begin_step(Stream& stream);
   Status note(Stream& stream, const StepCall& call);

@@ -129,6 +129,29 @@ TEST_P(DataParallelTraining, IsThatOfOneRankOnTheSameBatchesBitForBitEachTime) {
   EXPECT_EQ(again.weights, runs.front().weights);
 }
 
+/// Whatever was learnt and whichever section used a place last.
+TEST_P(DataParallelTraining, BegunAnewItTakesTheSameSteps) {
+  const Way& way = GetParam();
+  GptSettings settings = settings_for(way);
+  on_ranks(way.ranks, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+    GptSettings own = settings;
+    own.ranks = ranks;
+    auto training =
+        TRY(GptTraining::create(device, stream, own, random_batches(settings.plan, 9, 5)));
+    const std::uint64_t initial = TRY(training->checksum(stream));
+    TRY(take_steps(*training, stream, way.captured));
+    const std::vector<float> losses = TRY(training->losses(stream, 0, steps));
+    const std::uint64_t trained = TRY(training->checksum(stream));
+    EXPECT_NE(trained, initial);
+    TRY(training->restart(stream));
+    EXPECT_EQ(TRY(training->checksum(stream)), initial);
+    TRY(take_steps(*training, stream, way.captured));
+    EXPECT_EQ(TRY(training->losses(stream, 0, steps)), losses);
+    EXPECT_EQ(TRY(training->checksum(stream)), trained);
+    return {};
+  });
+}
+
 TEST_P(DataParallelTraining, NarrowIsNearF32HoweverItIsAddedUp) {
   static const Outcome expected = train_gpt(one_rank, settings_for(one_rank)).front();
   for (const DataType precision : {DataType::bf16, DataType::f16}) {

@@ -149,9 +149,9 @@ TEST(ExchangeModel, OperationsTakeTheirSharesOfAllInARow) {
 }
 
 /// Two ranks send the first section at 10 s and gather rows at the end: sums at 10, 14 and 18, rows
-/// from 21 to 22, of which what was looked up is added for 1 s. Of eight, whose operations take
-/// three times as long, the rows are more than the sum: sums at 14, 23 and 32 to 41; each adds its
-/// own for half a second before.
+/// from 21 to 22, which are added for half a second each. Of eight, whose operations take three
+/// times as long, the rows are more than the sum: sums at 14, 23 and 32 to 41; each adds its own
+/// for half a second before.
 TEST(StepSimulation, ManyRanksDoNotGatherRows) {
   const ThreeSections model;
   const std::uint64_t rows = model.bytes / sizeof(float) / 2;
@@ -163,7 +163,7 @@ TEST(StepSimulation, ManyRanksDoNotGatherRows) {
                                        {.kind = Kind::close_gradients, .section = 2, .seconds = 4},
                                        {.kind = Kind::close_gradients, .section = 1, .seconds = 4},
                                        {.kind = Kind::gather_rows, .section = 0, .elements = rows},
-                                       {.kind = Kind::finish, .seconds = 1},
+                                       {.kind = Kind::finish, .seconds = 0.5},
                                        {.kind = Kind::end, .seconds = 2}};
   const auto seconds = [&](int ranks) {
     return simulated_step(calls, exchange, model.plan, model.arenas, ranks).value();
@@ -180,7 +180,7 @@ TEST(StepSimulation, EachRankAddsWhatThoseThatGatherLookedUp) {
       {.kind = Kind::begin_pass},
       {.kind = Kind::send_gradients, .section = 0, .seconds = 16},
       {.kind = Kind::gather_rows, .section = 0, .elements = model.bytes / sizeof(float) / 8},
-      {.kind = Kind::finish, .seconds = 1},
+      {.kind = Kind::finish, .seconds = 0.5},
       {.kind = Kind::end, .seconds = 2}};
   const auto seconds = [&](int ranks) {
     return simulated_step(calls, ExchangeModel(2), model.plan, model.arenas, ranks).value();
