@@ -27,6 +27,7 @@ class LaunchingCase final : public Case {
   CacheState cache_state() const override { return cache; }
   std::optional<std::size_t> fixed_samples() const override { return fixed; }
   int launches_per_sample(double) const override { return in_a_sample; }
+  bool takes_part() const override { return part; }
   Status enqueue(Stream& stream) override {
     ++enqueued;
     for (unsigned i = 0; i < launches_; ++i) TRY(launch(stream, *kernel_, {}, 0));
@@ -38,6 +39,7 @@ class LaunchingCase final : public Case {
   Limit bound = Limit::none;
   std::optional<std::size_t> fixed;
   int in_a_sample = 1;
+  bool part = true;
   std::size_t enqueued = 0;
 
  private:
@@ -96,26 +98,32 @@ TEST(Sampler, ThrottledComputeBoundWorkIsLaunchedUntilASampleIsLongEnough) {
   EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
 }
 
-/// One that launched less often than the others would leave them waiting for it.
+/// One that launched less often than the others would leave them waiting for it. A rank that takes
+/// no part has no say, however its clock is.
 TEST(Sampler, RanksLaunchEquallyOftenWhenOneAloneIsThrottled) {
-  for (const int throttled : {0, 1}) {
+  for (const auto& [throttled, idle] : {std::pair(0, -1), {1, -1}, {1, 1}, {-1, -1}}) {
     ThreadTeam team(2);
     std::array<int, 2> launches = {};
-    team.run([&](ThreadTeam::End& end) {
-      const bool mine = end.rank() == throttled;
-      auto device =
-          open_fake_device(mine ? "noise=0,launch=0.001,throttle=1" : "noise=0,launch=0.001");
+    std::array<std::size_t, 2> samples = {};
+    team.run([&, throttled = throttled, idle = idle](ThreadTeam::End& end) {
+      auto device = open_fake_device(end.rank() == throttled ? "noise=0,launch=0.001,throttle=1"
+                                                             : "noise=0,launch=0.001");
       LaunchingCase work(*device, 1);
       work.bound = Limit::compute;
+      work.part = end.rank() != idle;
       SamplingLimits limits = quick_limits();
-      limits.sustained_time_box_seconds = 0.15;  // asks for samples of 10 ms
+      // Asks for samples of 10 ms, on the other rank, which has less of a budget left, of 4.
+      limits.sustained_time_box_seconds = end.rank() == 0 ? 0.15 : 0.06;
       auto sampler = std::move(Sampler::create(*device, end)).value();
       const auto set = sampler->take(work, limits, never);
       ASSERT_TRUE(set) << set.error().message;
       launches[static_cast<std::size_t>(end.rank())] = set->launches;
+      samples[static_cast<std::size_t>(end.rank())] = set->samples.size();
     });
-    EXPECT_GT(launches[0], 1);
+    const bool long_samples = throttled >= 0 && throttled != idle;
+    EXPECT_EQ(launches[0], long_samples ? 6 : 1) << throttled << ", " << idle;  // of 1.67 ms each
     EXPECT_EQ(launches[0], launches[1]);
+    EXPECT_EQ(samples[0], samples[1]);
   }
 }
 

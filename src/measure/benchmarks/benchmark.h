@@ -108,6 +108,8 @@ class Case {
   /// Queues untimed work that must come right before the first timed work of every sample, e.g. the
   /// barrier of ranks that start together.
   virtual Status lead_in(Stream&) { return {}; }
+  /// How often that launches the timed work itself, which takes energy too.
+  virtual int lead_in_launches() const { return 0; }
   /// How many times the work is launched back to back in one sample; of compute-bound work at least
   /// so often. `seconds` is the time of one launch in the warm-up, the same on all ranks.
   virtual int launches_per_sample(double /*seconds*/) const { return 1; }

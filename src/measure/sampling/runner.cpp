@@ -50,14 +50,15 @@ std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, dou
   return std::make_unique<TelemetryRecorder>(open_telemetry_sources(std::move(request)), interval);
 }
 
-/// The total work of all samples.
+/// The total work of all samples, and of the same work that leads into them.
 WorkDone work_done(const Record& record) {
   WorkDone done;
   done.on_cpu = record.device.backend == "cpu";
+  const int launches = record.samples->launches + record.samples->lead_in_launches;
   for (const Sample& sample : record.samples->samples) {
-    done.seconds += sample.seconds * record.work->repetitions * record.samples->launches;
-    done.bytes += record.work->bytes * record.samples->launches;
-    done.flops += record.work->flops * record.samples->launches;
+    done.seconds += sample.seconds * record.work->repetitions * launches;
+    done.bytes += record.work->bytes * launches;
+    done.flops += record.work->flops * launches;
   }
   return done;
 }

@@ -11,6 +11,7 @@
 #include "measure/sampling/gate.h"
 #include "measure/sampling/stopping_rule.h"
 #include "measure/sampling/team_sample.h"
+#include "ranks/team/agreement.h"
 #include "ranks/team/team_wait.h"
 #include "ranks/team/wire.h"
 #include "statistics/summary.h"
@@ -48,6 +49,7 @@ class DeviceSampler final : public Sampler {
     const std::optional<std::size_t> fixed = work.fixed_samples();
     const SamplingLimits limits = fixed ? exactly(*fixed, usual) : usual;
     SampleSet set;
+    set.lead_in_launches = work.lead_in_launches();
     set.time_source = work.time_source();
     set.cache_state = work.cache_state();
     set.gated = set.time_source == TimeSource::device_events && work.fits_behind_gate();
@@ -79,6 +81,7 @@ class DeviceSampler final : public Sampler {
     while (set.warmup_stop == StopReason::not_run) {
       const TeamSample taken = TRY(take_together(work, set, stop_requested, judge, last_warm_up_));
       fastest_warm_up_ = std::min(fastest_warm_up_, last_warm_up_.seconds);
+      throttled_ = taken.throttled;
       ++set.warmup_launches;
       // Only now: the first launch may load code, which waits for an idle device.
       set.gated = gated;
@@ -107,7 +110,7 @@ class DeviceSampler final : public Sampler {
     }
     // Use the last warm-up, when the device is as warm as it will be.
     const double launch = last_warm_up_.seconds * repetitions;
-    const SamplingLimits pace = sustained(limits, last_warm_up_.throttled);
+    const SamplingLimits pace = sustained(limits, throttled_);
     constexpr double most = 1000;
     if (set.time_source == TimeSource::device_events && launch > 0) {
       const double fewest = work.launches_per_sample(launch);
@@ -120,16 +123,19 @@ class DeviceSampler final : public Sampler {
     return pace;
   }
 
-  /// Ranks may differ in what they know: the clock of one alone may be throttled. One that launched
-  /// less often than the others would leave them waiting for it.
+  /// Rank 0 decides: what is left of a budget differs between ranks, and one that launched less
+  /// often than the others would leave them waiting for it.
   Status launch_equally_often(SampleSet& set) {
     if (team_.size() == 1) return {};
     std::string mine;
     put(mine, static_cast<std::uint64_t>(set.launches));
-    for (const std::string& one : TRY(team_.exchange("choosing a sample's launches", mine))) {
-      const std::uint64_t launches = std::min<std::uint64_t>(PayloadReader(one).number(), 10000);
-      set.launches = std::max(set.launches, static_cast<int>(launches));
+    PayloadReader reader(TRY(from_rank_0(team_, "choosing a sample's launches", mine)));
+    const std::uint64_t launches = reader.number();
+    constexpr std::uint64_t most = 10000;  // as launches_to_fill() allows
+    if (!reader.ok() || launches < 1 || launches > most) {
+      return Error{ErrorKind::failed, "rank 0 sent no number of launches"};
     }
+    set.launches = static_cast<int>(launches);
     return {};
   }
 
@@ -159,14 +165,9 @@ class DeviceSampler final : public Sampler {
                                    const std::function<bool()>& stop_requested,
                                    const std::function<std::optional<StopReason>(double)>& judge,
                                    Sample& sample) {
-    const Result<Sample> mine = take_one(work, set);
-    Result<double> seconds = 0.0;
-    if (mine.ok()) {
-      seconds = work.takes_part() ? mine->seconds : 0;
-    } else {
-      seconds = mine.error();
-    }
-    TeamSample taken = TRY(agree_on_sample(team_, seconds, stop_requested(), judge));
+    Result<Sample> mine = take_one(work, set);
+    if (mine.ok() && !work.takes_part()) mine = Sample{};
+    TeamSample taken = TRY(agree_on_sample(team_, mine, stop_requested(), judge));
     sample = *mine;
     sample.seconds = taken.slowest();
     return taken;
@@ -191,7 +192,7 @@ class DeviceSampler final : public Sampler {
       inside.push_back(on_device ? TRY(stop_->seconds_since(*start_)) : on_host);
     }
     const TeamSample arrivals =
-        TRY(agree_on_sample(team_, work.takes_part() ? median(inside) : 0, false,
+        TRY(agree_on_sample(team_, Sample{.seconds = work.takes_part() ? median(inside) : 0}, false,
                             [](double) { return std::optional<StopReason>(); }));
     set.inside = arrivals.by_rank;
     return {};
@@ -263,6 +264,7 @@ class DeviceSampler final : public Sampler {
   Buffer flush_;
   Sample last_warm_up_;
   double fastest_warm_up_ = 0;  // seconds
+  bool throttled_ = false;      // in the last warm-up, any rank
 };
 
 }  // namespace

@@ -21,15 +21,17 @@ std::optional<StopReason> stop_of(std::uint64_t code) {
   return static_cast<StopReason>(std::min(code, most) - 1);
 }
 
-std::string vote(const Result<double>& mine, bool stop_asked) {
+std::string vote(const Result<Sample>& mine, bool stop_asked) {
   std::string payload;
   put(payload, to_text(mine.ok() ? Status() : Status(mine.error())));
-  put(payload, std::bit_cast<std::uint64_t>(mine.ok() ? *mine : 0.0));
+  put(payload, std::bit_cast<std::uint64_t>(mine.ok() ? mine->seconds : 0.0));
+  put(payload, static_cast<std::uint64_t>(mine.ok() && mine->throttled));
   put(payload, static_cast<std::uint64_t>(stop_asked));
   return payload;
 }
 
-/// On rank 0: the decision, which is an error, or whether to stop and the seconds of all ranks.
+/// On rank 0: the decision, which is an error, or whether to stop, whether any rank is throttled,
+/// and the seconds of all ranks.
 std::string count_votes(const Team& team, const std::vector<std::string>& votes,
                         const std::function<std::optional<StopReason>(double)>& rule) {
   TeamSample sample;
@@ -39,6 +41,7 @@ std::string count_votes(const Team& team, const std::vector<std::string>& votes,
     PayloadReader reader(vote);
     statuses.push_back(status_from_text(reader.text()));
     sample.by_rank.push_back(std::bit_cast<double>(reader.number()));
+    sample.throttled = reader.number() != 0 || sample.throttled;
     stop_asked = stop_asked || reader.number() != 0;
   }
   const Status agreed = first_error(team, statuses);
@@ -48,6 +51,7 @@ std::string count_votes(const Team& team, const std::vector<std::string>& votes,
   std::string decision;
   put(decision, to_text(agreed));
   put(decision, code_of(sample.stop));
+  put(decision, static_cast<std::uint64_t>(sample.throttled));
   for (const double seconds : sample.by_rank) {
     put(decision, std::bit_cast<std::uint64_t>(seconds));
   }
@@ -60,11 +64,13 @@ double TeamSample::slowest() const {
   return *std::max_element(by_rank.begin(), by_rank.end());
 }
 
-Result<TeamSample> agree_on_sample(Team& team, const Result<double>& mine, bool stop_asked,
+Result<TeamSample> agree_on_sample(Team& team, const Result<Sample>& mine, bool stop_asked,
                                    const std::function<std::optional<StopReason>(double)>& rule) {
   if (team.size() == 1) {
     if (!mine.ok()) return mine.error();
-    return TeamSample{{*mine}, stop_asked ? StopReason::interrupted : rule(*mine)};
+    return TeamSample{{mine->seconds},
+                      mine->throttled,
+                      stop_asked ? StopReason::interrupted : rule(mine->seconds)};
   }
   const auto decision = team.decide(
       "sampling", vote(mine, stop_asked),
@@ -75,6 +81,7 @@ Result<TeamSample> agree_on_sample(Team& team, const Result<double>& mine, bool 
   TRY(status_from_text(reader.text()));
   TeamSample sample;
   sample.stop = stop_of(reader.number());
+  sample.throttled = reader.number() != 0;
   for (int rank = 0; rank < team.size(); ++rank) {
     sample.by_rank.push_back(std::bit_cast<double>(reader.number()));
   }

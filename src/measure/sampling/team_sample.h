@@ -14,15 +14,16 @@ namespace assay {
 
 struct TeamSample {
   std::vector<double> by_rank;  ///< seconds
+  bool throttled = false;       ///< on any rank
   std::optional<StopReason> stop;
   /// A team is as slow as its slowest rank.
   double slowest() const;
 };
 
-/// `mine` is the time this rank measured, or its error. Rank 0 calls `rule` with the slowest rank's
+/// `mine` is what this rank measured, or its error. Rank 0 calls `rule` with the slowest rank's
 /// seconds; `stop_asked` on any rank ends the sampling on all. Error: that of the first rank with
 /// one, named; as from Team::decide().
-Result<TeamSample> agree_on_sample(Team& team, const Result<double>& mine, bool stop_asked,
+Result<TeamSample> agree_on_sample(Team& team, const Result<Sample>& mine, bool stop_asked,
                                    const std::function<std::optional<StopReason>(double)>& rule);
 
 /// How long each rank spent in single operations that all ranks began at once.
