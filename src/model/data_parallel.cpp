@@ -209,7 +209,7 @@ Status DataParallel::reserve_rows(std::uint64_t elements) {
 
 Result<const void*> DataParallel::gather_rows(Stream& stream, const void* rows,
                                               std::uint64_t elements) {
-  if (left_out_) return static_cast<const void*>(rows_.data());
+  if (left_out_) return rows;
   if (waiting_) TRY(send(stream, *waiting_));
   waiting_.reset();
   TRY(follow(stream));

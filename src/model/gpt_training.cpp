@@ -173,13 +173,14 @@ Status GptTraining::add_lookups(Stream& stream, std::uint64_t number) {
   const std::size_t bytes_of_one = static_cast<std::size_t>(plan_.tokens() * c) * element_;
   const auto* rows =
       static_cast<const std::byte*>(TRY(gather_rows(stream, active(activations_.stream_gradient))));
-  for (int rank = 0; rank < ranks(); ++rank, rows += bytes_of_one) {
+  for (int rank = 0; rank < ranks(); ++rank) {
     if (!has_rows_of(rank)) continue;
     TRY(timed(stream, Phase::backward, "embedding",
               embedding_->backward(stream, gradient(parameters_.embedding),
                                    gradient(parameters_.positions), rows, batches_,
                                    choose_batch(number, batches_.batches, rank), plan_.sequence, c,
                                    true)));
+    rows += bytes_of_one;
   }
   return {};
 }

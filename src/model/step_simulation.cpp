@@ -173,8 +173,8 @@ Result<double> simulated_step(const std::vector<StepCall>& calls, const Exchange
     return call.kind == StepCall::Kind::gather_rows &&
            other.parallel.gathers_rows(call.elements, cut.sections()[call.section].elements());
   });
-  // Without an exchange this rank's own lookups are added between gather_rows and the next call. So
-  // are those of all ranks, or its own before the whole is sent.
+  // The time noted after gather_rows adds one rank's lookups. Ranks that gather add those of all
+  // ranks there; ranks that do not add their own before they send the section.
   bool adds_lookups = false;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const StepCall& call = calls[i];

@@ -192,8 +192,8 @@ class Training {
   }
   Status send_gradients(Stream& stream, std::size_t section);
   Result<const void*> gather_rows(Stream& stream, const void* rows);
-  /// Whether the rows of `rank` are there after that: of all, or of a step without an exchange only
-  /// this rank's.
+  /// Whether the rows of `rank` are among them: of all ranks, or in a step without an exchange of
+  /// this one alone.
   bool has_rows_of(int rank) const {
     return rank == this->rank() || !parallel_->leaves_out_exchange();
   }

@@ -405,16 +405,17 @@ TEST(TrainExchange, AStepWithoutItTellsNothing) {
 }
 
 /// What the other rank looked up belongs to the exchange: without it a rank computes what it would
-/// alone, of half of the loss.
+/// alone from its batch, of half of the loss.
 TEST(TrainExchange, WithoutItARankAddsItsOwnLookups) {
   const auto gradients_of = [](Training& training, Stream& stream) -> Result<std::vector<float>> {
     const auto range = training.arenas().kept_of(ParameterPart::gradients, 0);
     TRY(stream.synchronize());
     return read_weights(stream, range.address, DataType::f32, range.elements);
   };
-  GptSettings settings = settings_of(Sharding::none, 1);
-  const TokenBatches batches = random_batches(settings.plan, 2, 5);  // each rank has its own
-  std::vector<float> with_two, alone;
+  const GptSettings settings = settings_of(Sharding::none, 1);
+  const TokenBatches batches = random_batches(settings.plan, 4, 5);
+  std::array<std::vector<float>, 2> of_two;
+  std::array<std::vector<float>, 4> alone;
   on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
     GptSettings own = settings;
     own.ranks = ranks;
@@ -422,8 +423,7 @@ TEST(TrainExchange, WithoutItARankAddsItsOwnLookups) {
     TRY(training->hold_weights(stream));
     TRY(training->step(stream));
     TRY(training->step_without_exchange(stream));
-    auto found = TRY(gradients_of(*training, stream));
-    if (rank == 0) with_two = std::move(found);
+    of_two[static_cast<std::size_t>(rank)] = TRY(gradients_of(*training, stream));
     return {};
   });
   on_ranks(1, [&](int, Device& device, Stream& stream, TrainingRanks) -> Status {
@@ -431,13 +431,18 @@ TEST(TrainExchange, WithoutItARankAddsItsOwnLookups) {
     own.plan.parallel.ranks = 1;
     auto training = TRY(GptTraining::create(device, stream, own, batches));
     TRY(training->hold_weights(stream));
-    TRY(training->step(stream));
-    alone = TRY(gradients_of(*training, stream));
+    for (std::vector<float>& gradients : alone) {
+      TRY(training->step(stream));
+      gradients = TRY(gradients_of(*training, stream));
+    }
     return {};
   });
-  ASSERT_LE(alone.size(), with_two.size());
-  for (std::size_t i = 0; i < alone.size(); ++i) {
-    ASSERT_NEAR(2 * with_two[i], alone[i], 1e-5) << i;
+  for (const std::size_t rank : {0u, 1u}) {
+    const std::vector<float>& expected = alone[2 + rank];  // the second step's batches
+    ASSERT_LE(expected.size(), of_two[rank].size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(2 * of_two[rank][i], expected[i], 1e-5) << "rank " << rank << ", " << i;
+    }
   }
 }
 

@@ -101,16 +101,14 @@ class TrainCase final : public Case {
   Quantity quantity() const override { return cell_.model->quantity(); }
   Limit limit() const override { return Limit::compute; }
   bool waits_for_all() const override { return exchanges(); }
-  /// A step of its own before each sample lets the host get ahead as well.
+  /// Not if the lead-in is a step, during which the host gets ahead; nor if it is a barrier of a
+  /// library that works on the host, which waits for the device.
   bool fits_behind_gate() const override {
     const Communicator* const communicator = ranks_.communicator;
     return cell_.graph && !leads_in() &&
            (communicator == nullptr || communicator->queues_on_stream());
   }
   std::optional<std::size_t> fixed_samples() const override { return cell_.steps; }
-  /// Two after the one that does not count: a power limit's swings may be as long as a large
-  /// model's step, and every second step could always meet the same half of them.
-  int launches_per_sample(double) const override { return leads_in() ? 2 : 1; }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
     if (!takes_part()) return {};
@@ -125,13 +123,14 @@ class TrainCase final : public Case {
     return all;
   }
 
-  /// The first step after a pause of a millisecond is not like those that follow: where ranks
-  /// exchange gradients on GPUs, samples that began with it were 2 to 3 ms longer.
+  /// All ranks at once, and after a step that does not count: the first one after a pause of a
+  /// millisecond is not like those that follow (docs/method.md).
   Status lead_in(Stream& stream) override {
-    if (!takes_part()) return {};
-    if (exchanges()) TRY(start_together(*ranks_.communicator, barrier_, stream));
+    if (!exchanges() || !takes_part()) return {};
+    TRY(start_together(*ranks_.communicator, barrier_, stream));
     return leads_in() ? enqueue(stream) : Status();
   }
+  int lead_in_launches() const override { return leads_in() ? 1 : 0; }
 
   Status enqueue(Stream& stream) override {
     if (!takes_part()) return {};
@@ -163,7 +162,10 @@ class TrainCase final : public Case {
     Verification verification{true, "takes no part", 0, 0, ""};
     if (takes_part()) verification = TRY(check_losses(stream));
     if (exchanges() && verification.passed) {
-      if (leads_in()) TRY(together("beginning anew", &TrainCase::return_to_middle));
+      if (leads_in() && cell_.from.empty()) {
+        TRY(together("beginning anew", &TrainCase::restart));
+        TRY(together("training half of the steps anew", &TrainCase::return_to_middle));
+      }
       exchange_ =
           TRY(measure_costs(training_.get(), device_, stream, ranks_, cell_.ranks, cell_.graph));
     }
@@ -205,16 +207,19 @@ class TrainCase final : public Case {
     return verification;
   }
 
+  Status restart(Stream& stream) {
+    steps_ = TRY(training_->state(stream)).step;
+    return training_->restart(stream);
+  }
+
   /// Trains half of the steps anew. What a model has learnt changes the power that its passes take,
-  /// and at a power limit their time; so what is measured next meets the same as the samples.
+  /// and at a power limit their time; so what is measured next meets what the samples met.
   Status return_to_middle(Stream& stream) {
-    const std::uint64_t steps = TRY(training_->state(stream)).step - begun_;
-    if (cell_.from.empty()) {
-      TRY(training_->restart(stream));
-    } else {
-      TRY(load_checkpoint(*training_, stream, cell_.from));
+    constexpr std::uint64_t in_a_row = 32;  // a wait of their own: each has a deadline
+    for (std::uint64_t i = 0; i < steps_ / 2; ++i) {
+      TRY(enqueue(stream));
+      if (i % in_a_row == 0) TRY(training_->settle(stream));
     }
-    for (std::uint64_t i = 0; i < steps / 2; ++i) TRY(enqueue(stream));
     return training_->settle(stream);
   }
 
@@ -292,8 +297,11 @@ class TrainCase final : public Case {
   }
 
  private:
-  /// Whether a step that does not count precedes each sample, where the number of steps is free.
-  bool leads_in() const { return cell_.graph && !cell_.steps && suits_large_work(device_.facts()); }
+  /// Whether a step that does not count precedes each sample: where its graph has an exchange, and
+  /// the number of steps is free.
+  bool leads_in() const {
+    return exchanges() && cell_.graph && !cell_.steps && suits_large_work(device_.facts());
+  }
   /// Whether ranks train one model together.
   bool exchanges() const { return cell_.model->parallel().ranks > 1; }
 
@@ -413,7 +421,8 @@ class TrainCase final : public Case {
   } start_;
   double product_rate_ = 0;
   Stream* stream_ = nullptr;  // on which the case was prepared
-  Buffer barrier_;            // of ranks that train one model: start_together()'s
+  Buffer barrier_;            // two floats for start_together()
+  std::uint64_t steps_ = 0;   // up to the end of the samples, where they begin anew
   std::unique_ptr<Training> training_;
   std::unique_ptr<Graph> graph_;  // null: single launches
   std::uint64_t driver_bytes_ = 0;
