@@ -341,6 +341,21 @@ TEST(Train, ADryRunOfScalingShowsEveryNumberOfRanks) {
   EXPECT_EQ(cells("--hosts", "localhost:2,elsewhere:2"), 5u);
 }
 
+/// A third rank, which takes no part, knows when those that train have failed their verification.
+TEST(Train, AnIdleRankKnowsThatTheOthersFailed) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      assay_run({"run", "train", "--ranks", "3", "--device", "cpu", "--telemetry", "off", "--json",
+                 "--out", folder.path() / "r", "model=1L1H16C32V", "sequence=16", "batch=6",
+                 "parallel=ddp,none", "ranks=2", "rate=1", "steps=12"});
+  const std::vector<Json> records = json_lines(outcome.out);
+  ASSERT_EQ(records.size(), 2u) << outcome.err;
+  for (const Json& record : records) {
+    EXPECT_EQ(record["status"], "failed");
+    EXPECT_THAT(record["reason"].get<std::string>(), HasSubstr("the loss does not fall"));
+  }
+}
+
 TEST(Train, ScalesOverItsRanks) {
   const TemporaryFolder folder;
   const Outcome outcome = assay_run({"run", "scaling", "--ranks", "3", "--device", "cpu",

@@ -105,16 +105,20 @@ TEST(Sampler, RanksLaunchEquallyOftenWhenOneAloneIsThrottled) {
     ThreadTeam team(2);
     std::array<int, 2> launches = {};
     std::array<std::size_t, 2> samples = {};
-    team.run([&, throttled = throttled, idle = idle](ThreadTeam::End& end) {
-      auto device = open_fake_device(end.rank() == throttled ? "noise=0,launch=0.001,throttle=1"
-                                                             : "noise=0,launch=0.001");
-      LaunchingCase work(*device, 1);
+    std::vector<std::unique_ptr<Device>> devices;
+    for (const int rank : {0, 1}) {
+      devices.push_back(open_fake_device(rank == throttled ? "noise=0,launch=0.001,throttle=1"
+                                                           : "noise=0,launch=0.001"));
+    }
+    team.run([&, idle = idle](ThreadTeam::End& end) {
+      Device& device = *devices[static_cast<std::size_t>(end.rank())];
+      LaunchingCase work(device, 1);
       work.bound = Limit::compute;
       work.part = end.rank() != idle;
       SamplingLimits limits = quick_limits();
       // Asks for samples of 10 ms, on the other rank, which has less of a budget left, of 4.
       limits.sustained_time_box_seconds = end.rank() == 0 ? 0.15 : 0.06;
-      auto sampler = std::move(Sampler::create(*device, end)).value();
+      auto sampler = std::move(Sampler::create(device, end)).value();
       const auto set = sampler->take(work, limits, never);
       ASSERT_TRUE(set) << set.error().message;
       launches[static_cast<std::size_t>(end.rank())] = set->launches;

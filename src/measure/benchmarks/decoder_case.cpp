@@ -12,6 +12,7 @@
 #include "core/random.h"
 #include "core/write_file.h"
 #include "measure/benchmarks/tensor_exchange.h"
+#include "measure/sampling/team_results.h"
 #include "model/decoder_gate.h"
 #include "model/safetensors.h"
 #include "ranks/team/agreement.h"
@@ -115,11 +116,11 @@ class DecoderCase final : public Case {
   }
 
   Result<Verification> verify(Stream& stream) override {
-    Verification v = {true, "takes no part", 0, 0, ""};
-    if (takes_part()) v = TRY(compare(stream));
-    if (!several()) return v;
-    TRY(compare_ranks(stream, v));
-    if (v.passed) {
+    Result<Verification> v = Verification{true, "takes no part", 0, 0, ""};
+    if (takes_part()) v = compare(stream);
+    if (!several() || !TRY(passed_on_all(*ranks_.team, v))) return v;
+    TRY(compare_ranks(stream, *v));
+    if (v->passed) {
       exchange_ = TRY(
           measure_tensor_exchange(exchanging_work(stream), device_, stream, ranks_, cell_.graph));
     }
@@ -316,7 +317,7 @@ class DecoderCase final : public Case {
       append(tokens, cell_.batch - 1, begin, part_end);
       TRY(decoder_->set_tokens(stream, tokens));
       TRY(decoder_->enqueue(stream, {part_end - begin, 1, part_end - 1}));
-      TRY(stream.synchronize());
+      TRY(decoder_->wait(stream));
     }
     return {};
   }

@@ -39,6 +39,17 @@ Result<double> time_row(RepeatedWork& work, int in_a_row, bool goes_on, RankStop
   return seconds / in_a_row;
 }
 
+/// All kinds of it.
+struct RepeatedKinds {
+  RepeatedWork step, passes, alone;
+
+  static Result<RepeatedKinds> create(const ExchangingWork& work, Stream& stream, bool replayed) {
+    return RepeatedKinds{TRY(RepeatedWork::create(stream, replayed, work.step)),
+                         TRY(RepeatedWork::create(stream, replayed, work.passes)),
+                         TRY(RepeatedWork::create(stream, replayed, work.alone))};
+  }
+};
+
 }  // namespace
 
 Result<RankStopwatch> RankStopwatch::create(Device& device, Stream& stream, ModelRanks ranks) {
@@ -91,9 +102,11 @@ Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& devic
   constexpr int most_rounds = 7;
   const int size = ranks.communicator->size();
   RankStopwatch stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
-  RepeatedWork step = TRY(RepeatedWork::create(stream, replayed, work.step));
-  RepeatedWork passes = TRY(RepeatedWork::create(stream, replayed, work.passes));
-  RepeatedWork alone = TRY(RepeatedWork::create(stream, replayed, work.alone));
+  auto made = RepeatedKinds::create(work, stream, replayed);
+  const float failed = TRY(stopwatch.sum(made.ok() ? 0 : 1));
+  if (!made.ok()) return made.error();
+  if (failed > 0) return Error{ErrorKind::failed, "another rank cannot repeat its steps"};
+  auto& [step, passes, alone] = *made;
   ExchangeTimes times;
   for (const CollectiveCall& call : work.exchanged()) {
     times.bus_bytes += static_cast<double>(bytes_of(call, size)) * bus_factor(call.operation, size);

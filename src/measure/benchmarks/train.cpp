@@ -17,6 +17,7 @@
 #include "measure/benchmarks/train_model.h"
 #include "measure/benchmarks/train_scaling.h"
 #include "measure/sampling/roofline.h"
+#include "measure/sampling/team_results.h"
 #include "model/checkpoint.h"
 #include "model/weights.h"
 #include "ranks/collective/communicators.h"
@@ -159,9 +160,9 @@ class TrainCase final : public Case {
   Status save(Stream& stream) { return save_checkpoint(*training_, stream, cell_.save); }
 
   Result<Verification> verify(Stream& stream) override {
-    Verification verification{true, "takes no part", 0, 0, ""};
-    if (takes_part()) verification = TRY(check_losses(stream));
-    if (exchanges() && verification.passed) {
+    Result<Verification> verification = Verification{true, "takes no part", 0, 0, ""};
+    if (takes_part()) verification = check_losses(stream);
+    if (exchanges() && TRY(passed_on_all(*ranks_.team, verification))) {
       if (leads_in() && cell_.from.empty()) {
         TRY(together("beginning anew", &TrainCase::restart));
         TRY(together("training half of the steps anew", &TrainCase::return_to_middle));
@@ -327,7 +328,7 @@ class TrainCase final : public Case {
     OperationClock clock(device_, cell_.graph);
     if (!cell_.graph) {
       TRY(training_->step(stream, &clock));
-      TRY(stream.synchronize());
+      TRY(training_->settle(stream));
       return clock.times();
     }
     auto graph = captured(stream, [&] { return training_->step(stream, &clock); });
@@ -336,7 +337,7 @@ class TrainCase final : public Case {
     }
     const std::unique_ptr<Graph> timed = TRY(std::move(graph));
     for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second one counts
-    TRY(stream.synchronize());
+    TRY(training_->settle(stream));
     return clock.times();
   }
 

@@ -251,7 +251,8 @@ class Runner {
     SamplingLimits limits = limits_within(options_.limits, left);
     if (options_.barrier)
       limits.precision = 0;  // never reached, so that the time box ends the sampling
-    TRY(meet(index));
+    // Only rank 0 knows of the barrier; the others would sample, and wait for it on their devices.
+    TRY(agree(team_, "meeting the other environments at " + record.cell.id(), meet(index)));
     record.samples =
         TRY(free_of_hanging(sampler_.take(*work, limits, [this] { return stop_requested(); })));
     TRY(free_of_hanging(work->keep(sampler_.stream())));

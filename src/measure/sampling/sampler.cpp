@@ -53,7 +53,9 @@ class DeviceSampler final : public Sampler {
     set.time_source = work.time_source();
     set.cache_state = work.cache_state();
     set.gated = set.time_source == TimeSource::device_events && work.fits_behind_gate();
-    if (set.cache_state == CacheState::cold) TRY(prepare_flush());
+    if (set.cache_state == CacheState::cold) {
+      TRY(agree(team_, "making room to flush caches", prepare_flush()));
+    }
     const auto begin = Clock::now();
     TRY(warm_up(work, limits, stop_requested, set));
     set.before = device_.sense();

@@ -66,6 +66,10 @@ Result<Verification> agree_on_verification(Team& team, const Result<Verification
   return all;
 }
 
+Result<bool> passed_on_all(Team& team, const Result<Verification>& mine) {
+  return (TRY(agree_on_verification(team, mine))).passed;
+}
+
 std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std::string>& devices,
                                          const SampleSet& samples) {
   std::vector<RankResult> ranks;

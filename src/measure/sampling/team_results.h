@@ -21,6 +21,10 @@ Result<std::vector<std::string>> devices_of_ranks(Team& team, const DeviceFacts&
 /// Error: a rank could not verify; as from Team::exchange().
 Result<Verification> agree_on_verification(Team& team, const Result<Verification>& mine);
 
+/// Whether it passed on every rank so far, for a case that does more with all of them only then.
+/// Error: as agree_on_verification().
+Result<bool> passed_on_all(Team& team, const Result<Verification>& mine);
+
 /// Each rank's own results; empty for a single process.
 std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std::string>& devices,
                                          const SampleSet& samples);
