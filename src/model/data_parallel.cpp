@@ -61,6 +61,7 @@ Status DataParallel::allocate() {
   }
   if (plan_.parallel.slices_optimizer()) {
     meeting_ = TRY(device_.allocate(meeting_bytes, MemoryKind::device));
+    whole_ = TRY(device_.allocate(largest * sizeof(float), MemoryKind::device));
   }
   if (plan_.parallel.slices_parameters()) {
     const std::size_t slice = largest / static_cast<std::size_t>(size());
@@ -291,11 +292,6 @@ Result<const void*> DataParallel::gather(Stream& stream, ParameterPart part, std
   const ParameterArenas::Range own = arenas_.kept_of(part, section);
   if (own.address == nullptr || !plan_.parallel.slices_optimizer()) {
     return static_cast<const void*>(own.address);
-  }
-  if (whole_.data() == nullptr) {
-    std::size_t largest = 0;
-    for (const Section& one : arenas_.sections()) largest = std::max(largest, one.elements());
-    whole_ = TRY(device_.allocate(largest * sizeof(float), MemoryKind::device));
   }
   TRY(follow(stream));
   TRY(enqueue(CollectiveOperation::all_gather, own.address, whole_.data(), own.elements,

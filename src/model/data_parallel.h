@@ -116,7 +116,7 @@ class DataParallel {
   std::unique_ptr<Event> idle_, queued_, done_;
   Buffer sums_;   // f32, of the largest section, if gradients are added up in f32
   Buffer slice_;  // of the largest section's gradients, to add to those of earlier passes
-  Buffer whole_;  // for gather(), when it is first called
+  Buffer whole_;  // for gather(): it must not fail on one rank alone
   Buffer rows_;   // for gather_rows()
   // Filled where the passes wait for gathered weights: of a captured step, this fill follows both
   // streams, and kernels only the fill. Where kernels followed both, CUDA replayed steps of zero1

@@ -25,7 +25,7 @@ TrainingMemory memory_of_parameters(const ParameterPlan& plan, const std::vector
   }
   memory.gradients = memory.parameters;
   if (plan.parallel.f32_sums) memory.exchange += largest * sizeof(float);
-  if (plan.parallel.slices_optimizer()) memory.exchange += meeting_bytes;
+  if (plan.parallel.slices_optimizer()) memory.exchange += meeting_bytes + largest * sizeof(float);
   if (plan.parallel.slices_parameters()) memory.exchange += largest / slices * element;
   return memory;
 }
