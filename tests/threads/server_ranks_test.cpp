@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "serving/engine/cache_plan.h"
+#include "serving/engine/step_executor.h"
 #include "training_ranks.h"
 
 namespace assay::engine {
@@ -38,6 +39,25 @@ TEST(RanksOfAServer, HaveTheCacheThatAllHaveRoomFor) {
   });
   EXPECT_EQ(blocks[0], 60);
   EXPECT_EQ(blocks[1], 60);
+}
+
+/// Without a file of weights on one rank no rank waits for it in a pass.
+TEST(RanksOfAServer, AreToldWhichOneHasNoModel) {
+  std::array<std::string, 2> errors;
+  on_ranks(2, [&](int rank, Device& device, Stream&, ModelRanks ranks) -> Status {
+    ExecutorSettings settings = settings_of(rank, ranks);
+    settings.max_sequences = 4;
+    settings.max_batched_tokens = 16;
+    settings.max_length = 64;
+    settings.blocks = 16;
+    if (rank == 1) settings.folder = "/none";
+    const auto made = StepExecutor::create(device, settings);
+    if (!made.ok()) errors[static_cast<std::size_t>(rank)] = made.error().message;
+    return {};
+  });
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, testing::AllOf(testing::HasSubstr("rank 1"), testing::HasSubstr("/none")));
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "compute/device/helpers.h"
+#include "ranks/team/agreement.h"
 #include "serving/engine/pass_sizes.h"
 #include "serving/engine/sampler.h"
 
@@ -67,7 +68,13 @@ Result<std::unique_ptr<StepExecutor>> StepExecutor::create(Device& device,
                                                            const ExecutorSettings& settings) {
   std::unique_ptr<StepExecutor> made(new StepExecutor(device, settings));
   made->stream_ = TRY(device.create_stream());
-  made->decoder_ = TRY(Decoder::create(device, *made->stream_, settings.decoder()));
+  auto decoder = Decoder::create(device, *made->stream_, settings.decoder());
+  if (settings.ranks.team != nullptr) {
+    // Passes prepare it, in which the others would wait for a rank that has none.
+    TRY(agree(*settings.ranks.team, "making the model",
+              decoder.ok() ? Status() : Status(decoder.error())));
+  }
+  made->decoder_ = TRY(std::move(decoder));
   TRY(made->prepare());
   return made;
 }
