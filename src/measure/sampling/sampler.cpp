@@ -131,7 +131,8 @@ class DeviceSampler final : public Sampler {
     if (team_.size() == 1) return {};
     std::string mine;
     put(mine, static_cast<std::uint64_t>(set.launches));
-    PayloadReader reader(TRY(from_rank_0(team_, "choosing a sample's launches", mine)));
+    const std::string chosen = TRY(from_rank_0(team_, "choosing a sample's launches", mine));
+    PayloadReader reader(chosen);
     const std::uint64_t launches = reader.number();
     constexpr std::uint64_t most = 10000;  // as launches_to_fill() allows
     if (!reader.ok() || launches < 1 || launches > most) {

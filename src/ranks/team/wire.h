@@ -51,7 +51,9 @@ void put(std::string& payload, std::string_view text);
 /// ok() false.
 class PayloadReader {
  public:
+  /// `payload` must outlive it.
   explicit PayloadReader(std::string_view payload) : rest_(payload) {}
+  explicit PayloadReader(std::string&& payload) = delete;
   std::uint64_t number();
   std::string text();
   /// Whether everything read so far was there.
