@@ -51,10 +51,10 @@ std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, dou
 }
 
 /// The total work of all samples, and of the same work that leads into them.
-WorkDone work_done(const Record& record) {
+WorkDone work_done(const Record& record, const Case& work) {
   WorkDone done;
   done.on_cpu = record.device.backend == "cpu";
-  const int launches = record.samples->launches + record.samples->lead_in_launches;
+  const int launches = record.samples->launches + work.lead_in_launches();
   for (const Sample& sample : record.samples->samples) {
     done.seconds += sample.seconds * record.work->repetitions * launches;
     done.bytes += record.work->bytes * launches;
@@ -257,7 +257,7 @@ class Runner {
         TRY(free_of_hanging(sampler_.take(*work, limits, [this] { return stop_requested(); })));
     TRY(free_of_hanging(work->keep(sampler_.stream())));
     summarize_samples(record);
-    take_telemetry(record);
+    take_telemetry(record, *work);
     record.ranks = results_of_ranks(team_, rank_devices_, *record.samples);
     take_notes(record, *work);
     if (record.samples->stop == StopReason::interrupted || !record.seconds) {
@@ -327,11 +327,11 @@ class Runner {
     if (!seconds.empty()) record.seconds = summarize(seconds);
   }
 
-  void take_telemetry(Record& record) {
+  void take_telemetry(Record& record, const Case& work) {
     if (telemetry_ == nullptr || record.samples->samples.empty()) return;
     Telemetry telemetry;
     telemetry.trace = telemetry_->slice(record.samples->begin, record.samples->end);
-    telemetry.summary = summarize_telemetry(telemetry.trace, work_done(record));
+    telemetry.summary = summarize_telemetry(telemetry.trace, work_done(record, work));
     record.telemetry = std::move(telemetry);
   }
 

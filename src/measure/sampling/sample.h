@@ -26,9 +26,8 @@ struct SampleSet {
   std::vector<Sample> samples;
   TimeSource time_source = TimeSource::device_events;
   CacheState cache_state = CacheState::hot;
-  bool gated = false;        ///< the device was held until the work and both events were queued
-  int launches = 1;          ///< of the work per sample; the sample's seconds are divided by this
-  int lead_in_launches = 0;  ///< of the work before each sample, not timed; in no record
+  bool gated = false;  ///< the device was held until the work and both events were queued
+  int launches = 1;    ///< of the work per sample; the sample's seconds are divided by this
   std::size_t warmup_launches = 0;
   StopReason warmup_stop = StopReason::not_run;
   StopReason stop = StopReason::not_run;

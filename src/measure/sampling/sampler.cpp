@@ -49,7 +49,6 @@ class DeviceSampler final : public Sampler {
     const std::optional<std::size_t> fixed = work.fixed_samples();
     const SamplingLimits limits = fixed ? exactly(*fixed, usual) : usual;
     SampleSet set;
-    set.lead_in_launches = work.lead_in_launches();
     set.time_source = work.time_source();
     set.cache_state = work.cache_state();
     set.gated = set.time_source == TimeSource::device_events && work.fits_behind_gate();
