@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <chrono>
+#include <random>
+#include <thread>
+
 #include "collective_contract.h"
 #include "ranks/team/thread_team.h"
 #include "test_device.h"
@@ -52,6 +57,57 @@ TEST_P(PeerRanks, MoveLongVectorsInPieces) {
           expect_collective(communicator, stream, example);
         }
       }
+    }
+  });
+}
+
+/// Operations queued in a row, of which each rank comes late to others: nobody writes where another
+/// still reads.
+TEST_P(PeerRanks, LagBehindEachOther) {
+  with_peers(GetParam(), [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
+    using enum CollectiveOperation;
+    const auto ranks = static_cast<std::size_t>(end.size());
+    const auto pattern = [](std::size_t operation, std::size_t i) {
+      return static_cast<float>((i * 7 + operation * 13) % 101);
+    };
+    struct Operation {
+      CollectiveCall call;
+      std::vector<float> send, receive;
+    };
+    constexpr std::array kinds = {all_reduce, reduce_scatter, reduce_scatter, all_gather,
+                                  all_reduce, all_reduce,     all_gather};
+    std::vector<Operation> operations(48);
+    std::mt19937 random(static_cast<unsigned>(end.rank()));
+    const float own = static_cast<float>(end.rank() + 1);
+    for (std::size_t k = 0; k < operations.size(); ++k) {
+      auto& [call, send, receive] = operations[k];
+      call.operation = kinds[k % kinds.size()];
+      call.count = std::array<std::size_t, 3>{170000, 1100000, 400000}[k % 3];
+      send.resize(call.count * (call.operation == reduce_scatter ? ranks : 1));
+      receive.resize(call.count * (call.operation == all_gather ? ranks : 1));
+      for (std::size_t i = 0; i < send.size(); ++i) send[i] = own * pattern(k, i);
+      call.send = send.data();
+      call.receive = receive.data();
+      const std::array delays = {0, 0, 0, 300, 2000, 20000};
+      const auto late = std::chrono::microseconds(delays[random() % delays.size()]);
+      ASSERT_TRUE(stream.call([late] { std::this_thread::sleep_for(late); }));
+      ASSERT_TRUE(communicator.enqueue(call, stream));
+    }
+    ASSERT_TRUE(stream.synchronize());
+    const float of_all = static_cast<float>(ranks * (ranks + 1) / 2);
+    for (std::size_t k = 0; k < operations.size(); ++k) {
+      const auto& [call, send, receive] = operations[k];
+      const std::size_t first =
+          call.operation == reduce_scatter ? static_cast<std::size_t>(end.rank()) * call.count : 0;
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < receive.size(); ++i) {
+        const float expected =
+            call.operation == all_gather
+                ? static_cast<float>(i / call.count + 1) * pattern(k, i % call.count)
+                : of_all * pattern(k, first + i);
+        if (receive[i] != expected) ++wrong;
+      }
+      EXPECT_EQ(wrong, 0u) << name_of(call.operation) << " " << k;
     }
   });
 }

@@ -2,10 +2,12 @@
 // by assay's own kernels and the devices' copy engines. Small sums take one kernel, in which ranks
 // write to each other and add up. Of large ones each rank gets its block from all others, adds it
 // up and copies the sum to them: what crosses links moves by copy engines, so that multiprocessors
-// are left to kernels that run meanwhile.
+// are left to kernels that run meanwhile. Large ones are cut into chunks, one of which crosses the
+// links while another is added up.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "compute/device/helpers.h"
@@ -20,7 +22,12 @@ constexpr int most_ranks = 16;
 constexpr std::size_t small_bytes = 512 << 10;       // of a sum in one kernel
 constexpr std::size_t small_slot = 2 * small_bytes;  // each word of it comes with a number
 /// Of the slots for large ones, of all ranks together. On CPUs a copy is a loop over caches.
-constexpr std::size_t region_bytes = 64 << 20, host_region_bytes = 4 << 20;
+constexpr std::size_t region_bytes = 192 << 20, host_region_bytes = 4 << 20;
+/// Of slots, which chunks use in turn: while one is written, another may still be read.
+constexpr std::size_t slot_sets = 3;
+/// What is larger is cut into chunks, but into few: each is added up by a kernel, which waits for
+/// multiprocessors while others compute.
+constexpr std::size_t whole_bytes = 16 << 20;
 constexpr std::size_t unit = 256;  // bytes; slots and blocks of large sums begin there
 
 std::size_t round_up(std::size_t n, std::size_t to) {
@@ -30,8 +37,8 @@ std::size_t round_up(std::size_t n, std::size_t to) {
 /// Where things lie in a window, bytes. Slots are by rank.
 struct WindowLayout {
   std::size_t small;     ///< two sets of slots for sums in one kernel
-  std::size_t summands;  ///< slots for blocks that this rank adds up
-  std::size_t gathered;  ///< slots for blocks that the other ranks have
+  std::size_t summands;  ///< sets of slots for blocks that this rank adds up
+  std::size_t gathered;  ///< sets of slots for blocks that the other ranks have
   std::size_t slot;      ///< bytes of a slot of the latter two
   std::size_t all;
 
@@ -39,16 +46,46 @@ struct WindowLayout {
       : small(round_up(most_ranks * sizeof(std::uint32_t), 4096)),
         summands(small + 2 * ranks * small_slot),
         gathered(0),
-        slot(region / ranks / unit * unit),
+        slot(region / slot_sets / ranks / unit * unit),
         all(0) {
-    gathered = summands + ranks * slot;
-    all = gathered + ranks * slot;
+    gathered = summands + slot_sets * ranks * slot;
+    all = gathered + slot_sets * ranks * slot;
   }
 };
 
 /// A part of a rank's memory.
 struct Block {
   std::size_t offset, bytes;
+};
+
+/// What all ranks have together, cut into chunks of which each rank has a block.
+class Chunks {
+ public:
+  /// `most`: bytes of a block of a chunk, a multiple of `unit`.
+  Chunks(const CollectiveCall& call, std::size_t ranks, std::size_t most)
+      : bytes_(call.count * size_of(call.type)),
+        ranks_(ranks),
+        of_one_vector_(call.operation == CollectiveOperation::all_reduce) {
+    if (of_one_vector_) most *= ranks;
+    const std::size_t all = of_one_vector_ ? bytes_ : ranks * bytes_;
+    count_ = std::max<std::size_t>(all > whole_bytes ? 2 : 1, (bytes_ + most - 1) / most);
+    step_ = round_up((bytes_ + count_ - 1) / count_, unit);
+  }
+
+  std::size_t count() const { return count_; }
+  Block block(std::size_t chunk, int rank) const {
+    const std::size_t r = static_cast<std::size_t>(rank);
+    const std::size_t begin = std::min(bytes_, chunk * step_);
+    const std::size_t all = std::min(step_, bytes_ - begin);
+    if (!of_one_vector_) return {r * bytes_ + begin, all};
+    const std::size_t block = round_up((all + ranks_ - 1) / ranks_, unit);
+    const std::size_t from = std::min(all, r * block);
+    return {begin + from, std::min(block, all - from)};
+  }
+
+ private:
+  std::size_t bytes_, ranks_, count_ = 0, step_ = 0;
+  bool of_one_vector_;
 };
 
 class PeerCommunicator final : public Communicator {
@@ -92,16 +129,10 @@ class PeerCommunicator final : public Communicator {
   Status run(const CollectiveCall& call, Stream& stream) override {
     TRY(check_supported(*this, call));
     TRY(status());
-    const std::size_t bytes = call.count * size_of(call.type);
+    const std::size_t bytes = bytes_of(call);
     if (bytes == 0) return {};
-    switch (call.operation) {
-      case CollectiveOperation::all_gather:
-        return gather(call, stream);
-      case CollectiveOperation::reduce_scatter:
-        return scatter_sums(call, stream);
-      default:
-        return bytes <= small_bytes ? sum_at_once(call, stream) : sum(call, stream);
-    }
+    const bool small = call.operation == CollectiveOperation::all_reduce && bytes <= small_bytes;
+    return small ? sum_at_once(call, stream) : exchange(call, stream);
   }
   Status enqueue(const CollectiveCall& call, Stream& stream) override { return run(call, stream); }
 
@@ -152,7 +183,10 @@ class PeerCommunicator final : public Communicator {
       lanes_.push_back({TRY(device_.create_stream(StreamPriority::high)),
                         TRY(device_.create_event(EventKind::untimed))});
     }
-    begun_ = TRY(device_.create_event(EventKind::untimed));
+    links_ = TRY(device_.create_stream(StreamPriority::high));
+    for (auto* event : {&begun_, &sent_, &read_[0], &read_[1]}) {
+      *event = TRY(device_.create_event(EventKind::untimed));
+    }
     return stream->synchronize();
   }
 
@@ -172,87 +206,90 @@ class PeerCommunicator final : public Communicator {
                   windows_->addresses_on_device(), stop_.data(), unsigned_rank(), unsigned_ranks());
   }
 
-  /// Adds up blocks of the ranks' vectors, one on each rank, and gives each its sum.
-  Status sum(const CollectiveCall& call, Stream& stream) {
-    const std::size_t bytes = call.count * size_of(call.type);
-    const std::size_t ranks = static_cast<std::size_t>(ranks_);
-    for (std::size_t begin = 0; begin < bytes; begin += ranks * layout_.slot) {
-      const std::size_t piece = std::min(bytes - begin, ranks * layout_.slot);
-      const std::size_t block = round_up((piece + ranks - 1) / ranks, unit);
-      const auto block_of = [&](int rank) {
-        const std::size_t from = std::min(piece, static_cast<std::size_t>(rank) * block);
-        return Block{begin + from, std::min(block, piece - from)};
-      };
-      TRY(add_up(call, stream, block_of, call.receive, block_of(rank_).offset));
-      TRY(spread(stream, call.receive, call.receive, block_of, block_of(rank_).offset));
+  /// Chunks take turns: while one crosses links, the one before it is added up. In each turn a rank
+  /// sends others their blocks of one chunk and its own sums of the chunk before; then all ranks
+  /// meet. What it sends in turn t lies in the set of slots that turn t - 3 used: it is sent after
+  /// this rank's meeting of turn t - 2, and the others came to that after they had read the set.
+  Status exchange(const CollectiveCall& call, Stream& stream) {
+    const bool adds = call.operation != CollectiveOperation::all_gather;
+    const bool spreads = call.operation != CollectiveOperation::reduce_scatter;
+    const Chunks chunks(call, static_cast<std::size_t>(ranks_), layout_.slot);
+    const std::size_t delay = adds && spreads ? 1 : 0;  // from sending a chunk to its sums
+    // A call leaves blocks in slots that only ranks which meet once more have surely read.
+    if (!adds) TRY(meet(stream));
+    TRY(stream.record(*begun_));
+    TRY(links_->wait(*begun_));
+    for (std::size_t turn = 0; turn < chunks.count() + delay; ++turn) {
+      const bool sends = adds && turn < chunks.count();
+      const bool returns = spreads && turn >= delay;
+      if (turn >= 2) TRY(links_->wait(*read_[turn % 2]));
+      if (sends) TRY(send_blocks(call, chunks, turn));
+      if (returns) {
+        if (delay > 0) TRY(links_->wait(*read_[(turn - 1) % 2]));
+        TRY(send_own(call, chunks, turn - delay));
+      }
+      TRY(links_->record(*sent_));
+      TRY(stream.wait(*sent_));
+      TRY(meet(stream));
+      if (sends) TRY(add_up(call, chunks, turn, stream));
+      TRY(stream.record(*read_[turn % 2]));
+      if (returns) TRY(take_others(call, chunks, turn - delay, stream));
     }
-    return {};
+    if (!spreads) TRY(meet(stream));  // as above
+    return adds ? Status() : take_own(call, stream);
   }
 
-  Status scatter_sums(const CollectiveCall& call, Stream& stream) {
-    return for_each_piece(call, [&](std::size_t begin, auto block_of) {
-      return add_up(call, stream, block_of, call.receive, begin);
+  /// The other ranks' blocks of what this one has, to be added up.
+  Status send_blocks(const CollectiveCall& call, const Chunks& chunks, std::size_t chunk) {
+    return copy_to_others([&](int other) {
+      const Block block = chunks.block(chunk, other);
+      return Copy{slot(other, layout_.summands, chunk, rank_), at(call.send, block.offset),
+                  block.bytes};
     });
   }
-
-  Status gather(const CollectiveCall& call, Stream& stream) {
-    return for_each_piece(call, [&](std::size_t begin, auto block_of) -> Status {
-      TRY(meet(stream));  // everybody has read what lay in the slots
-      TRY(spread(stream, call.receive, call.send, block_of, begin));
-      const Block block = block_of(rank_);
-      std::byte* const own = at(call.receive, block.offset);
-      const std::byte* const from = at(call.send, begin);
-      return own == from ? Status() : stream.copy(own, from, block.bytes);
-    });
-  }
-
-  /// use(begin, block_of) for each piece of the ranks' blocks that fits into a slot: it begins so
-  /// many bytes behind the block, and block_of(rank) is where it lies among all blocks.
-  template <typename Use>
-  Status for_each_piece(const CollectiveCall& call, Use use) {
-    const std::size_t bytes = call.count * size_of(call.type);
-    for (std::size_t begin = 0; begin < bytes; begin += layout_.slot) {
-      const std::size_t piece = std::min(bytes - begin, layout_.slot);
-      TRY(use(begin, [&](int rank) {
-        return Block{static_cast<std::size_t>(rank) * bytes + begin, piece};
-      }));
-    }
-    return {};
-  }
-
-  /// Of the ranks' blocks of `call.send`, this rank's own added up at `offset` of `to`.
-  template <typename BlockOf>
-  Status add_up(const CollectiveCall& call, Stream& stream, BlockOf block_of, void* to,
-                std::size_t offset) {
-    TRY(meet(stream));  // everybody has read what lay in the slots
-    TRY(copy_to_others(stream, [&](int other) {
-      const Block block = block_of(other);
-      return Copy{slot(other, layout_.summands, rank_), at(call.send, block.offset), block.bytes};
-    }));
-    TRY(meet(stream));
-    const Block own = block_of(rank_);
+  Status add_up(const CollectiveCall& call, const Chunks& chunks, std::size_t chunk,
+                Stream& stream) {
+    const Block own = chunks.block(chunk, rank_);
     if (own.bytes == 0) return {};
     const std::size_t count = own.bytes / size_of(call.type);
-    return launch(stream, *TRY(kernel("peer_sum", call.type)), shape_of_sum(count), at(to, offset),
-                  at(call.send, own.offset), slot(rank_, layout_.summands, 0),
-                  std::uint64_t{layout_.slot}, std::uint64_t{count}, unsigned_rank(),
-                  unsigned_ranks());
+    return launch(stream, *TRY(kernel("peer_sum", call.type)), shape_of_sum(count),
+                  at(call.receive, own.offset - own_begin(call)), at(call.send, own.offset),
+                  slot(rank_, layout_.summands, chunk, 0), std::uint64_t{layout_.slot},
+                  std::uint64_t{count}, unsigned_rank(), unsigned_ranks());
   }
-
-  /// This rank's block, at `offset` of `from`, to all others, and theirs into `to`.
-  template <typename BlockOf>
-  Status spread(Stream& stream, void* to, const void* from, BlockOf block_of, std::size_t offset) {
-    const std::size_t bytes = block_of(rank_).bytes;
-    TRY(copy_to_others(stream, [&](int other) {
-      return Copy{slot(other, layout_.gathered, rank_), at(from, offset), bytes};
-    }));
-    TRY(meet(stream));
+  /// This rank's block, added up or its own, to all others.
+  Status send_own(const CollectiveCall& call, const Chunks& chunks, std::size_t chunk) {
+    const bool added = call.operation == CollectiveOperation::all_reduce;
+    const Block own = chunks.block(chunk, rank_);
+    const std::byte* const from =
+        added ? at(call.receive, own.offset) : at(call.send, own.offset - own_begin(call));
+    return copy_to_others([&](int other) {
+      return Copy{slot(other, layout_.gathered, chunk, rank_), from, own.bytes};
+    });
+  }
+  Status take_others(const CollectiveCall& call, const Chunks& chunks, std::size_t chunk,
+                     Stream& stream) {
     for (int other = 0; other < ranks_; ++other) {
-      const Block block = block_of(other);
+      const Block block = chunks.block(chunk, other);
       if (other == rank_ || block.bytes == 0) continue;
-      TRY(stream.copy(at(to, block.offset), slot(rank_, layout_.gathered, other), block.bytes));
+      TRY(stream.copy(at(call.receive, block.offset), slot(rank_, layout_.gathered, chunk, other),
+                      block.bytes));
     }
     return {};
+  }
+  /// Of a gather.
+  Status take_own(const CollectiveCall& call, Stream& stream) {
+    std::byte* const own = at(call.receive, own_begin(call));
+    return own == call.send ? Status() : stream.copy(own, call.send, bytes_of(call));
+  }
+
+  /// Where this rank's block begins in what all have, if its own memory holds only that block.
+  std::size_t own_begin(const CollectiveCall& call) const {
+    const bool whole = call.operation == CollectiveOperation::all_reduce;
+    return whole ? 0 : static_cast<std::size_t>(rank_) * bytes_of(call);
+  }
+  static std::size_t bytes_of(const CollectiveCall& call) {
+    return call.count * size_of(call.type);
   }
 
   struct Copy {
@@ -262,21 +299,21 @@ class PeerCommunicator final : public Communicator {
   };
   /// Copies to several ranks go side by side: each may have a link of its own.
   template <typename CopyTo>
-  Status copy_to_others(Stream& stream, CopyTo copy_to) {
+  Status copy_to_others(CopyTo copy_to) {
     const bool side_by_side = !lanes_.empty();
-    if (side_by_side) TRY(stream.record(*begun_));
+    if (side_by_side) TRY(links_->record(*begun_));
     for (int distance = 1; distance < ranks_; ++distance) {
       const Copy copy = copy_to((rank_ + distance) % ranks_);
       if (copy.bytes == 0) continue;
       if (!side_by_side) {
-        TRY(stream.copy(copy.to, copy.from, copy.bytes));
+        TRY(links_->copy(copy.to, copy.from, copy.bytes));
         continue;
       }
       const Lane& lane = lanes_[static_cast<std::size_t>(distance) - 1];
       TRY(lane.stream->wait(*begun_));
       TRY(lane.stream->copy(copy.to, copy.from, copy.bytes));
       TRY(lane.stream->record(*lane.done));
-      TRY(stream.wait(*lane.done));
+      TRY(links_->wait(*lane.done));
     }
     return {};
   }
@@ -292,8 +329,11 @@ class PeerCommunicator final : public Communicator {
   Result<Kernel*> kernel(std::string_view name, DataType type) {
     return program_->kernel(fmt::format("{}_{}", name, name_of(type)));
   }
-  std::byte* slot(int window, std::size_t region, int rank) const {
-    return windows_->of(window) + region + static_cast<std::size_t>(rank) * layout_.slot;
+  /// That of `rank` in a window, in the set that a chunk uses.
+  std::byte* slot(int window, std::size_t region, std::size_t chunk, int rank) const {
+    const std::size_t number =
+        chunk % slot_sets * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank);
+    return windows_->of(window) + region + number * layout_.slot;
   }
   static std::byte* at(void* memory, std::size_t offset) {
     return static_cast<std::byte*>(memory) + offset;
@@ -321,10 +361,12 @@ class PeerCommunicator final : public Communicator {
   std::unique_ptr<PeerWindows> windows_;
   std::unique_ptr<Program> program_;
   Kernel* meeting_ = nullptr;
-  Buffer counts_;            // u32: meetings, small sums, blocks that have begun the current one
-  Buffer stop_;              // u32: not 0 once nobody is waited for
-  std::vector<Lane> lanes_;  // one for each other rank, where there are several
-  std::unique_ptr<Event> begun_;
+  Buffer counts_;  // u32: meetings, small sums, blocks that have begun the current one
+  Buffer stop_;    // u32: not 0 once nobody is waited for
+  std::unique_ptr<Stream> links_;  // of what crosses them
+  std::vector<Lane> lanes_;        // one for each other rank, where there are several
+  std::unique_ptr<Event> begun_, sent_;
+  std::array<std::unique_ptr<Event>, 2> read_;  // what came in a turn; used alternately
 };
 
 const CommunicatorRegistry::Add registered{
