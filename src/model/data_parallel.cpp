@@ -43,6 +43,8 @@ Status DataParallel::allocate() {
   idle_ = TRY(device_.create_event(EventKind::untimed));
   queued_ = TRY(device_.create_event(EventKind::untimed));
   done_ = TRY(device_.create_event(EventKind::untimed));
+  before_last_ = TRY(device_.create_event(EventKind::untimed));
+  rows_gathered_ = TRY(device_.create_event(EventKind::untimed));
   const std::size_t sections = arenas_.sections().size();
   std::size_t largest = 0;
   for (const Section& section : arenas_.sections()) {
@@ -111,6 +113,7 @@ Status DataParallel::begin(Stream& stream) {
     turn.was_read = turn.was_sent = false;
   }
   waiting_.reset();
+  rows_are_sent_ = false;
   if (!plan_.parallel.slices_optimizer()) return {};
   // Each rank has updated its slices in the step before. What has memory of its own is gathered
   // while the passes begin.
@@ -180,7 +183,7 @@ Status DataParallel::close_gradients(Stream& stream, std::size_t section) {
   Bucket bucket = {section, section + 1};
   if (takes_turns) return send(stream, bucket);
   if (waiting_) bucket.end = waiting_->end;  // sections complete from the last one to the first
-  if (!ends_bucket_[section]) {
+  if (!ends_bucket_[section] && !rows_are_sent_) {
     waiting_ = bucket;
     return {};
   }
@@ -188,7 +191,13 @@ Status DataParallel::close_gradients(Stream& stream, std::size_t section) {
   return send(stream, bucket);
 }
 
+Status DataParallel::begin_last(std::size_t end) {
+  end_of_last_ = end;
+  return left_out_ ? Status() : stream_->record(*before_last_);
+}
+
 Status DataParallel::send(Stream& stream, Bucket bucket) {
+  TRY(begin_last(bucket.end));
   if (left_out_) return {};
   TRY(follow(stream));
   TRY(add_up(bucket));
@@ -210,13 +219,23 @@ Status DataParallel::reserve_rows(std::uint64_t elements) {
 
 Result<const void*> DataParallel::gather_rows(Stream& stream, const void* rows,
                                               std::uint64_t elements) {
-  if (left_out_) return rows;
   if (waiting_) TRY(send(stream, *waiting_));
   waiting_.reset();
+  rows_are_sent_ = true;
+  if (left_out_) return rows;
   TRY(follow(stream));
   TRY(enqueue(CollectiveOperation::all_gather, rows, rows_.data(), elements, plan_.type));
-  TRY(finish(stream));
+  TRY(stream_->record(*rows_gathered_));
   return static_cast<const void*>(rows_.data());
+}
+
+Status DataParallel::take_rows(Stream& stream) {
+  return left_out_ ? Status() : stream.wait(*rows_gathered_);
+}
+
+Result<std::size_t> DataParallel::await_all_but_last(Stream& stream) {
+  if (!left_out_) TRY(stream.wait(*before_last_));
+  return end_of_last_;
 }
 
 /// Of gradients of the pass, what this rank updates from.

@@ -55,11 +55,16 @@ class DataParallel {
   /// Sends the gradients of a section at once, although gather_rows() will bring what is to be
   /// added to their sums; instead of closing them.
   Status send_gradients(Stream& stream, std::size_t section);
-  /// Sends what still waits to be sent, and gathers `elements` of gradients of each rank. Later
-  /// work finds all of them, [ranks, elements], where this says, and sums of gradients where they
-  /// belong. After reserve_rows() of as many.
+  /// Sends what still waits to be sent, and gathers `elements` of gradients of each rank, to be
+  /// added to those of send_gradients(). All of them, [ranks, elements], will be where this says,
+  /// which work queued after take_rows() finds. Gradients that are closed from now on are sent at
+  /// once: they are the last. After reserve_rows() of as many.
   Result<const void*> gather_rows(Stream& stream, const void* rows, std::uint64_t elements);
+  Status take_rows(Stream& stream);
   Status reserve_rows(std::uint64_t elements);
+  /// What finish() does, but for the sums that were queued last, which may still go on: those of
+  /// the sections before the one that it returns.
+  Result<std::size_t> await_all_but_last(Stream& stream);
   /// Later work finds the gradients that this rank updates from added up over all ranks and passes.
   Status finish(Stream& stream);
   /// Adds up floats on the device; not between begin() and finish().
@@ -98,6 +103,8 @@ class DataParallel {
   /// Later work of the second stream comes after what is queued on the first, unless nothing is
   /// told.
   Status follow(Stream& stream);
+  /// What is queued next are the last sums so far, of sections up to `end`.
+  Status begin_last(std::size_t end);
   Status gather_weights(std::size_t section);
   Status send(Stream& stream, Bucket bucket);
   Status add_up(Bucket bucket);
@@ -114,6 +121,8 @@ class DataParallel {
   Elementwise& elementwise_;
   std::unique_ptr<Stream> stream_;  // of the exchange
   std::unique_ptr<Event> idle_, queued_, done_;
+  std::unique_ptr<Event> before_last_;  // of the sums queued so far
+  std::unique_ptr<Event> rows_gathered_;
   Buffer sums_;   // f32, of the largest section, if gradients are added up in f32
   Buffer slice_;  // of the largest section's gradients, to add to those of earlier passes
   Buffer whole_;  // for gather(): it must not fail on one rank alone
@@ -129,7 +138,9 @@ class DataParallel {
   // What has been queued since begin(), and which events mark it.
   std::vector<CollectiveCall> exchanged_;
   bool first_pass_ = true, last_pass_ = true;
-  std::optional<Bucket> waiting_;                 // complete, but too few yet to be sent
+  std::optional<Bucket> waiting_;  // complete, but too few yet to be sent
+  std::size_t end_of_last_ = 0;    // of the sections summed after before_last_
+  bool rows_are_sent_ = false;
   std::vector<std::unique_ptr<Event>> gathered_;  // by section
   std::vector<bool> is_gathered_, gradients_open_;
   struct Turn {

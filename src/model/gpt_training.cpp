@@ -131,6 +131,7 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t n
            linear_->weight_gradient(stream, gradient(parameters_.embedding), d_logits,
                                     active(activations_.normed), head, add)));
   const bool gathers = gathers_rows(number);
+  const std::byte* rows = nullptr;
   if (gathers) {
     // Of the embeddings only what was looked up is missing, few rows, which are gathered at the
     // end.
@@ -156,11 +157,17 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t n
                            scratch_.data(), {n, c})));
   for (std::size_t i = activations_.layers.size(); i-- > 0;) {
     if (i < last) TRY(open_weights(stream, Phase::backward, section_of(i)));
-    TRY(backward_layer(stream, i, adds_gradients(section_of(i), number)));
+    const bool adds = adds_gradients(section_of(i), number);
+    TRY(backward_layer(stream, i, adds));
+    // While rows are on their way something is left to compute.
+    if (gathers && i == 0) {
+      rows = static_cast<const std::byte*>(TRY(gather_rows(stream, d_stream)));
+    }
+    TRY(weight_gradient_of_qkv(stream, i, adds));
     TRY(close_weights(stream, section_of(i)));
     TRY(close_gradients(stream, section_of(i)));
   }
-  if (gathers) return add_lookups(stream, number);
+  if (gathers) return add_lookups(stream, number, rows);
   TRY(done("embedding", embedding_->backward(stream, gradient(parameters_.embedding),
                                              gradient(parameters_.positions), d_stream, batches_,
                                              choice, plan_.sequence, c, add)));
@@ -168,11 +175,10 @@ Status GptTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t n
 }
 
 /// Those of all ranks, in the order of the ranks, to the sums over ranks of everything else.
-Status GptTraining::add_lookups(Stream& stream, std::uint64_t number) {
+Status GptTraining::add_lookups(Stream& stream, std::uint64_t number, const std::byte* rows) {
   const std::int64_t c = plan_.shape.width;
   const std::size_t bytes_of_one = static_cast<std::size_t>(plan_.tokens() * c) * element_;
-  const auto* rows =
-      static_cast<const std::byte*>(TRY(gather_rows(stream, active(activations_.stream_gradient))));
+  TRY(take_rows(stream));
   for (int rank = 0; rank < ranks(); ++rank) {
     if (!has_rows_of(rank)) continue;
     TRY(timed(stream, Phase::backward, "embedding",
@@ -187,7 +193,7 @@ Status GptTraining::add_lookups(Stream& stream, std::uint64_t number) {
 
 /// From the gradient of the block's result in stream_gradient, which is also that of what the block
 /// added last, to that of its input in the same place. The norms' gradients come with those of the
-/// biases before them.
+/// biases before them; weight_gradient_of_qkv() is left.
 Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) {
   const GptShape& shape = plan_.shape;
   const GptLayerParameters& p = parameters_.layers[layer];
@@ -242,8 +248,6 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
            attention_->backward(stream, d_qkv, d_branch, active(a.attended), active(a.qkv),
                                 attention_memory(a), attention_shape())));
   TRY(bias(p.qkv_bias, d_qkv));
-  TRY(done("qkv_weight", linear_->weight_gradient(stream, gradient(p.qkv), d_qkv, active(a.normed1),
-                                                  {n, 3 * c, c}, add)));
   TRY(done("qkv_input",
            linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), {n, 3 * c, c})));
   if (layer > 0) TRY(open_gradients(stream, section_of(layer - 1)));
@@ -259,6 +263,15 @@ Status GptTraining::backward_layer(Stream& stream, std::size_t layer, bool add) 
            .add_input = true,
            .add_parameters = add},
           d_branch, input, statistic(a.statistics1), weight(p.norm1_weight), scratch, {n, c}));
+}
+
+Status GptTraining::weight_gradient_of_qkv(Stream& stream, std::size_t layer, bool add) {
+  const std::int64_t n = plan_.tokens(), c = plan_.shape.width;
+  const Tensor& qkv = parameters_.layers[layer].qkv;
+  return timed(
+      stream, Phase::backward, "qkv_weight",
+      linear_->weight_gradient(stream, gradient(qkv), active(activations_.qkv_gradient),
+                               active(activations_.layers[layer].normed1), {n, 3 * c, c}, add));
 }
 
 // ---- Before the first step ----

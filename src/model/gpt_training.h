@@ -59,8 +59,9 @@ class GptTraining final : public Training {
                        void* branch_in);
   Status leave_branch(Stream& stream, std::size_t layer);
   Status backward(Stream& stream, BatchChoice choice, std::uint64_t number);
-  Status add_lookups(Stream& stream, std::uint64_t number);
+  Status add_lookups(Stream& stream, std::uint64_t number, const std::byte* rows);
   Status backward_layer(Stream& stream, std::size_t layer, bool add);
+  Status weight_gradient_of_qkv(Stream& stream, std::size_t layer, bool add);
 
   // Of GptParameters::sections.
   static constexpr std::size_t embeddings = 0;

@@ -96,10 +96,16 @@ Status make_call(DataParallel& parallel, Stream& stream, const StepCall& call, b
     case StepCall::Kind::send_gradients:
       return gathers_rows ? parallel.send_gradients(stream, call.section) : Status();
     case StepCall::Kind::gather_rows:
-      if (!gathers_rows) return parallel.close_gradients(stream, call.section);
+      if (!gathers_rows) return {};
       TRY(parallel.reserve_rows(call.elements));
       TRY(parallel.gather_rows(stream, nullptr, call.elements));
       return {};
+    case StepCall::Kind::await_all_but_last:
+      TRY(parallel.await_all_but_last(stream));
+      return {};
+    case StepCall::Kind::take_rows:
+      return gathers_rows ? parallel.take_rows(stream)
+                          : parallel.close_gradients(stream, call.section);
     case StepCall::Kind::finish:
       return parallel.finish(stream);
     case StepCall::Kind::end:
@@ -173,23 +179,25 @@ Result<double> simulated_step(const std::vector<StepCall>& calls, const Exchange
     return call.kind == StepCall::Kind::gather_rows &&
            other.parallel.gathers_rows(call.elements, cut.sections()[call.section].elements());
   });
-  // The time noted after gather_rows adds one rank's lookups. Ranks that gather add those of all
+  // The time noted after take_rows adds one rank's lookups. Ranks that gather add those of all
   // ranks there; ranks that do not add their own before they send the section.
-  bool adds_lookups = false;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    const StepCall& call = calls[i];
+  const auto taken = std::ranges::find(calls, StepCall::Kind::take_rows, &StepCall::kind);
+  const auto lookups = taken != calls.end() ? std::next(taken) : calls.end();
+  for (auto at = calls.begin(); at != calls.end(); ++at) {
+    const StepCall& call = *at;
     const bool is_update = call.kind == StepCall::Kind::end;
+    const bool is_norm = call.kind == StepCall::Kind::finish;
     // Each rank updates its slice.
-    double share =
-        is_update && plan.parallel.slices_optimizer() ? 1.0 * plan.parallel.ranks / ranks : 1;
-    if (adds_lookups) share = gathers_rows ? ranks : 0;
-    adds_lookups = call.kind == StepCall::Kind::gather_rows && i + 1 < calls.size();
+    double share = (is_update || is_norm) && plan.parallel.slices_optimizer()
+                       ? 1.0 * plan.parallel.ranks / ranks
+                       : 1;
+    if (at == lookups) share = gathers_rows ? ranks : 0;
     if (is_update && plan.parallel.slices_optimizer()) {
       TRY(parallel->sum(*stream, nullptr, 1));  // the norm of the gradients
     }
     time.advance(work_of(call.seconds * share, call));
-    if (adds_lookups && !gathers_rows) {
-      time.advance(work_of(calls[i + 1].seconds, calls[i + 1]));
+    if (at == taken && !gathers_rows && lookups != calls.end()) {
+      time.advance(work_of(lookups->seconds, *lookups));
     }
     TRY(make_call(*parallel, *stream, call, gathers_rows));
   }

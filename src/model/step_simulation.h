@@ -26,14 +26,16 @@ struct StepCall {
     close_gradients,
     send_gradients,
     gather_rows,
-    finish,
-    end,  ///< of the step, after the update
+    take_rows,  ///< lookups are added afterwards
+    await_all_but_last,
+    finish,  ///< after what all but the last add to the norm
+    end,     ///< of the step, after the update
   };
   Kind kind = Kind::end;
   Phase phase = Phase::forward;    ///< of open_weights
-  std::size_t section = 0;         ///< of calls about one
+  std::size_t section = 0;         ///< of calls about one; of rows that of their gradients
   bool first = true, last = true;  ///< of begin_pass
-  std::uint64_t elements = 0;      ///< of gather_rows, which completes the gradients of the section
+  std::uint64_t elements = 0;      ///< of gather_rows
   double seconds = 0;              ///< since the call before, or since the step began
   /// How many times as long these take beside operations between ranks of a kind; else 1.
   std::map<CollectiveOperation, double> slowed = {};

@@ -54,6 +54,7 @@ Status Training::step(Stream& stream, OperationClock* clock) {
     queued = note(stream, {.kind = StepCall::Kind::begin_pass, .first = first, .last = last});
     if (queued.ok()) queued = pass(stream, static_cast<std::uint64_t>(i));
   }
+  if (queued.ok() && parallel_) queued = square_all_but_last(stream);
   if (queued.ok()) queued = note(stream, {.kind = StepCall::Kind::finish});
   if (queued.ok() && parallel_) {
     queued = timed(stream, Phase::backward, "exchange", parallel_->finish(stream));
@@ -93,11 +94,15 @@ Status Training::exchange_alone(Stream& stream) {
       TRY(close_weights(stream, i));
     }
     const bool rows = gathers_rows(std::uint64_t(pass));
-    if (rows) TRY(send_gradients(stream, 0));
+    if (rows) TRY(parallel_->send_gradients(stream, 0));
     for (std::size_t i = sections; i-- > 0;) {
       TRY(open_weights(stream, Phase::backward, i));
+      if (i == 1 && rows) {
+        TRY(parallel_->gather_rows(
+            stream, arenas_.section_in_pass(ParameterPart::gradients, 0).address, gathered_rows_));
+      }
       if (i == 0 && rows) {
-        TRY(gather_rows(stream, arenas_.section_in_pass(ParameterPart::gradients, i).address));
+        TRY(parallel_->take_rows(stream));
         continue;
       }
       TRY(open_gradients(stream, i));
@@ -154,9 +159,22 @@ Status Training::send_gradients(Stream& stream, std::size_t section) {
 
 Result<const void*> Training::gather_rows(Stream& stream, const void* rows) {
   TRY(note(stream, {.kind = StepCall::Kind::gather_rows, .elements = gathered_rows_}));
-  const void* const all = TRY(parallel_->gather_rows(stream, rows, gathered_rows_));
+  return parallel_->gather_rows(stream, rows, gathered_rows_);
+}
+
+Status Training::take_rows(Stream& stream) {
+  TRY(note(stream, {.kind = StepCall::Kind::take_rows}));
+  return timed(stream, Phase::backward, "exchange", parallel_->take_rows(stream));
+}
+
+Status Training::square_all_but_last(Stream& stream) {
+  TRY(note(stream, {.kind = StepCall::Kind::await_all_but_last}));
+  const std::size_t section = TRY(parallel_->await_all_but_last(stream));
   TRY(timed(stream, Phase::backward, "exchange", {}));
-  return all;
+  const std::vector<Section>& sections = arenas_.sections();
+  return timed(stream, Phase::update, "optimizer",
+               update_->add_squares(stream, section < sections.size() ? sections[section].begin
+                                                                      : arenas_.elements()));
 }
 
 Status Training::settle(Stream& stream) {

@@ -192,6 +192,7 @@ class Training {
   }
   Status send_gradients(Stream& stream, std::size_t section);
   Result<const void*> gather_rows(Stream& stream, const void* rows);
+  Status take_rows(Stream& stream);
   /// Whether the rows of `rank` are among them: of all ranks, or in a step without an exchange of
   /// this one alone.
   bool has_rows_of(int rank) const {
@@ -219,6 +220,8 @@ class Training {
   Status begin(Stream& stream);
   Result<std::vector<float>> read(Stream& stream, ParameterPart part);
   Status begin_step(Stream& stream);
+  /// Adds gradients to their norm while the last of them are exchanged.
+  Status square_all_but_last(Stream& stream);
   Status note(Stream& stream, const StepCall& call);
   SumOverRanks sum_over_ranks() const;
 

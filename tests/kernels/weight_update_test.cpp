@@ -76,6 +76,42 @@ TEST_P(WeightUpdates, ClippingByTheNormOverRanks) {
   for (const float x : read(weights, DataType::f32)) ASSERT_NEAR(x, 1 - 0.5 * 3 / norm, 1e-5);
 }
 
+/// Gradients that were added to the norm early, from the middle of a piece on, are not read for it
+/// again; the next step adds all of its own.
+TEST_P(WeightUpdates, SquaresThatWereAddedEarlyCountOnce) {
+  constexpr std::size_t count = 64, early = 96;
+  const Values weights = values(DataType::f32, std::vector<float>(2 * count, 1.0f));
+  std::vector<float> of_step(2 * count, 3.0f);
+  const Values gradients = values(DataType::f32, of_step);
+  const Buffer on_device = upload(std::vector<StepState>(1));
+  ParameterPlan plan;
+  plan.type = DataType::f32;
+  plan.optimizer = Optimizer::sgd;
+  std::vector<UpdatePiece> pieces;
+  for (const std::size_t begin : {std::size_t{0}, count}) {
+    pieces.push_back({.weights = weights.buffer.as<float>() + begin,
+                      .gradients = gradients.buffer.as<float>() + begin,
+                      .begin = begin,
+                      .elements = count});
+  }
+  const UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 1.0f};
+  Elementwise arrays = Elementwise::create(*device_, plan.type).value();
+  WeightUpdate update =
+      WeightUpdate::create(*device_, *stream_, plan, settings, {0.5f}, pieces, 7, arrays).value();
+  const auto norm = [&] {
+    return read_back<StepState>(*stream_, on_device.data(), 1).value().front().gradient_norm;
+  };
+  for (const std::size_t begin : {2 * count, early, early}) {
+    ASSERT_TRUE(update.add_squares(*stream_, begin));
+  }
+  std::fill(of_step.begin() + early, of_step.end(), 0.0f);
+  ASSERT_TRUE(stream_->copy(gradients.buffer.data(), of_step.data(), gradients.buffer.bytes()));
+  ASSERT_TRUE(update.update(*stream_, on_device.as<StepState>(), nullptr));
+  EXPECT_FLOAT_EQ(norm(), std::sqrt(9.0f * 2 * count));
+  ASSERT_TRUE(update.update(*stream_, on_device.as<StepState>(), nullptr));
+  EXPECT_FLOAT_EQ(norm(), std::sqrt(9.0f * early));
+}
+
 /// Stochastic rounding: the mean of many small updates is right, where rounding to nearest would
 /// lose each of them.
 TEST_P(WeightUpdates, StochasticUpdatesAreNotLost) {

@@ -487,21 +487,22 @@ TEST(TrainExchange, UpdatesOfF16AreNotLeftOutWhileItIsCalibrated) {
   });
 }
 
-/// The head's part of the embeddings' gradients goes first, what tokens looked up last and by
-/// itself, where that moves fewer bytes. Nothing else is sent in a step, or alone.
-TEST(TrainExchange, WhatTokensLookedUpComesLast) {
+/// The head's part of the embeddings' gradients goes first, what tokens looked up by itself before
+/// the last sum, where that moves fewer bytes, else with the last sum. Nothing else is sent in a
+/// step, or alone.
+TEST(TrainExchange, WhatTokensLookedUpComesByItself) {
   using enum CollectiveOperation;
   struct Expected {
     Sharding sharding;
     std::int64_t batch;
-    CollectiveOperation first, last;
+    CollectiveOperation sum;
+    bool gathers_rows;
   };
-  for (const Expected& expected :
-       {Expected{Sharding::none, 3, all_reduce, all_gather},
-        Expected{Sharding::none, 9, all_reduce, all_reduce},
-        Expected{Sharding::optimizer, 3, reduce_scatter, all_gather},
-        Expected{Sharding::optimizer, 9, reduce_scatter, reduce_scatter},
-        Expected{Sharding::parameters, 3, reduce_scatter, reduce_scatter}}) {
+  for (const Expected& expected : {Expected{Sharding::none, 3, all_reduce, true},
+                                   Expected{Sharding::none, 9, all_reduce, false},
+                                   Expected{Sharding::optimizer, 3, reduce_scatter, true},
+                                   Expected{Sharding::optimizer, 9, reduce_scatter, false},
+                                   Expected{Sharding::parameters, 3, reduce_scatter, false}}) {
     on_ranks(2, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
       GptSettings own = settings_of(expected.sharding, 1);
       own.plan.batch = expected.batch;
@@ -519,16 +520,21 @@ TEST(TrainExchange, WhatTokensLookedUpComesLast) {
         return call.operation != all_gather;
       };
       const auto first = std::ranges::find_if(calls, is_gradient);
-      EXPECT_EQ(first->operation, expected.first);
-      EXPECT_EQ(calls.back().operation, expected.last);
+      EXPECT_EQ(first->operation, expected.sum);
+      EXPECT_EQ(calls.back().operation, expected.sum);
       const std::size_t slices = expected.sharding == Sharding::none ? 1 : 2;
-      const std::size_t embeddings = training->arenas().sections().front().elements() / slices;
-      const auto tokens = static_cast<std::size_t>(own.plan.tokens() * own.plan.shape.width);
-      if (expected.last == all_gather) {
-        EXPECT_EQ(first->count, embeddings);
-        EXPECT_EQ(calls.back().count, tokens);
+      const auto of_section = [&](std::size_t section) {
+        return training->arenas().sections()[section].elements() / slices;
+      };
+      const CollectiveCall& before_last = calls[calls.size() - 2];
+      if (expected.gathers_rows) {
+        EXPECT_EQ(first->count, of_section(0));
+        EXPECT_EQ(before_last.operation, all_gather);
+        EXPECT_EQ(before_last.count,
+                  static_cast<std::size_t>(own.plan.tokens() * own.plan.shape.width));
+        EXPECT_EQ(calls.back().count, of_section(1));
       } else {
-        EXPECT_EQ(calls.back().count, embeddings);
+        EXPECT_EQ(calls.back().count, of_section(0));
       }
       for (std::size_t i = 0; i < std::min(calls.size(), alone.size()); ++i) {
         EXPECT_EQ(calls[i].operation, alone[i].operation) << i;

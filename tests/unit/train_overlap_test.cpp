@@ -148,10 +148,11 @@ TEST(ExchangeModel, OperationsTakeTheirSharesOfAllInARow) {
   EXPECT_EQ(none.seconds(CollectiveOperation::all_reduce, 400, 2), 0);
 }
 
-/// Two ranks send the first section at 10 s and gather rows at the end: sums at 10, 14 and 18, rows
-/// from 21 to 22, which are added for half a second each. Of eight, whose operations take three
-/// times as long, the rows are more than the sum: sums at 14, 23 and 32 to 41; each adds its own
-/// for half a second before.
+/// Two ranks send the first section at 10 s and gather rows before they complete the last: sums at
+/// 10 and 14, rows from 17 to 18, the last sum to 21. While it goes on, rows are added for half a
+/// second each, and a quarter of a second of other work needs only the sums before. Of eight, whose
+/// operations take three times as long, the rows are more than the sum: sums at 14, 23 and 32 to
+/// 41; each adds its own for half a second before.
 TEST(StepSimulation, ManyRanksDoNotGatherRows) {
   const ThreeSections model;
   const std::uint64_t rows = model.bytes / sizeof(float) / 2;
@@ -161,14 +162,16 @@ TEST(StepSimulation, ManyRanksDoNotGatherRows) {
   const std::vector<StepCall> calls = {{.kind = Kind::begin_pass},
                                        {.kind = Kind::send_gradients, .section = 0, .seconds = 10},
                                        {.kind = Kind::close_gradients, .section = 2, .seconds = 4},
-                                       {.kind = Kind::close_gradients, .section = 1, .seconds = 4},
                                        {.kind = Kind::gather_rows, .section = 0, .elements = rows},
-                                       {.kind = Kind::finish, .seconds = 0.5},
+                                       {.kind = Kind::close_gradients, .section = 1, .seconds = 4},
+                                       {.kind = Kind::take_rows, .section = 0},
+                                       {.kind = Kind::await_all_but_last, .seconds = 0.5},
+                                       {.kind = Kind::finish, .seconds = 0.25},
                                        {.kind = Kind::end, .seconds = 2}};
   const auto seconds = [&](int ranks) {
     return simulated_step(calls, exchange, model.plan, model.arenas, ranks).value();
   };
-  EXPECT_DOUBLE_EQ(seconds(2), 25);
+  EXPECT_DOUBLE_EQ(seconds(2), 23);
   EXPECT_DOUBLE_EQ(seconds(8), 43);
 }
 
@@ -180,6 +183,7 @@ TEST(StepSimulation, EachRankAddsWhatThoseThatGatherLookedUp) {
       {.kind = Kind::begin_pass},
       {.kind = Kind::send_gradients, .section = 0, .seconds = 16},
       {.kind = Kind::gather_rows, .section = 0, .elements = model.bytes / sizeof(float) / 8},
+      {.kind = Kind::take_rows},
       {.kind = Kind::finish, .seconds = 0.5},
       {.kind = Kind::end, .seconds = 2}};
   const auto seconds = [&](int ranks) {
@@ -188,6 +192,24 @@ TEST(StepSimulation, EachRankAddsWhatThoseThatGatherLookedUp) {
   EXPECT_DOUBLE_EQ(seconds(2), 19);
   EXPECT_DOUBLE_EQ(seconds(4), 20);
   EXPECT_DOUBLE_EQ(seconds(16), 18.5);
+}
+
+/// By zero1 each rank adds its slice to the norm, and updates it: a quarter of two ranks' of eight.
+TEST(StepSimulation, EachRankUpdatesItsSlice) {
+  ThreeSections model;
+  model.plan.parallel.sharding = Sharding::optimizer;
+  const std::vector<StepCall> calls = {{.kind = Kind::begin_pass},
+                                       {.kind = Kind::close_gradients, .section = 2, .seconds = 16},
+                                       {.kind = Kind::close_gradients, .section = 1},
+                                       {.kind = Kind::close_gradients, .section = 0},
+                                       {.kind = Kind::await_all_but_last},
+                                       {.kind = Kind::finish, .seconds = 1},
+                                       {.kind = Kind::end, .seconds = 3}};
+  const auto seconds = [&](int ranks) {
+    return simulated_step(calls, ExchangeModel(2), model.plan, model.arenas, ranks).value();
+  };
+  EXPECT_DOUBLE_EQ(seconds(2), 20);
+  EXPECT_DOUBLE_EQ(seconds(8), 17);
 }
 
 /// Of n ranks each sends (n - 1) times its rows, or 2 (n - 1)/n times all of it, by zero1 half.

@@ -1,5 +1,8 @@
 #include "model/operations/weight_update.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace assay {
 namespace {
 
@@ -31,15 +34,21 @@ Result<WeightUpdate> WeightUpdate::create(Device& device, Stream& stream, const 
   made.rates_ = TRY(device.allocate(rates.size() * sizeof(float), MemoryKind::device));
   TRY(stream.copy(made.rates_.data(), rates.data(), made.rates_.bytes()));
   TRY(stream.synchronize());
-  std::uint64_t floats = 1;
-  for (const UpdatePiece& piece : pieces) floats += made.shape_of(piece).grid.x;
+  // One piece may be added in two parts, neither of which takes more blocks than the whole.
+  std::uint64_t floats = 1, most = 0;
+  for (const UpdatePiece& piece : pieces) {
+    const std::uint64_t blocks = made.shape_of(piece.elements).grid.x;
+    floats += blocks;
+    most = std::max(most, blocks);
+  }
+  floats += most;
   made.partial_ = TRY(device.allocate(floats * sizeof(float), MemoryKind::device));
   made.pieces_ = std::move(pieces);
   return made;
 }
 
-LaunchShape WeightUpdate::shape_of(const UpdatePiece& piece) const {
-  return shape_of_elements(*facts_, std::int64_t(piece.elements));
+LaunchShape WeightUpdate::shape_of(std::size_t elements) const {
+  return shape_of_elements(*facts_, std::int64_t(elements));
 }
 
 Status WeightUpdate::begin(Stream& stream) {
@@ -61,15 +70,26 @@ Status WeightUpdate::update(Stream& stream, StepState* state, const SumOverRanks
   return launch(stream, *end_step_, {}, state);
 }
 
-Status WeightUpdate::prepare(Stream& stream, StepState* state, const SumOverRanks& sum) {
-  auto* partial = partial_.as<float>();
-  std::uint64_t count = 0;
+Status WeightUpdate::add_squares(Stream& stream, std::size_t begin) {
   for (const UpdatePiece& piece : pieces_) {
-    const LaunchShape shape = shape_of(piece);
-    TRY(launch(stream, *sum_squares_, shape, partial + count, piece.gradients,
-               std::uint64_t(piece.elements)));
-    count += shape.grid.x;
+    const std::size_t from = std::max(begin, piece.begin);
+    const std::size_t end = std::min(squared_from_, piece.begin + piece.elements);
+    if (from >= end) continue;
+    const auto* const gradients = static_cast<const std::byte*>(piece.gradients);
+    const LaunchShape shape = shape_of(end - from);
+    TRY(launch(stream, *sum_squares_, shape, partial_.as<float>() + partials_,
+               gradients + (from - piece.begin) * size_of(plan_.type), std::uint64_t(end - from)));
+    partials_ += shape.grid.x;
   }
+  squared_from_ = std::min(squared_from_, begin);
+  return {};
+}
+
+Status WeightUpdate::prepare(Stream& stream, StepState* state, const SumOverRanks& sum) {
+  TRY(add_squares(stream, 0));
+  squared_from_ = everything_left;
+  auto* partial = partial_.as<float>();
+  std::uint64_t count = std::exchange(partials_, 0);
   const LaunchShape one_block = {{1}, {block_threads}};
   if (sum) {
     float* const total = partial + count;
@@ -84,7 +104,7 @@ Status WeightUpdate::prepare(Stream& stream, StepState* state, const SumOverRank
 
 Status WeightUpdate::change_weights(Stream& stream, const UpdatePiece& piece,
                                     const StepState* state) {
-  const LaunchShape shape = shape_of(piece);
+  const LaunchShape shape = shape_of(piece.elements);
   const auto count = std::uint64_t(piece.elements);
   const UpdatePiece& a = piece;
   const std::uint64_t seed = seed_ + rounding_stride * piece.begin;

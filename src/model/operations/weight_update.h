@@ -39,6 +39,9 @@ class WeightUpdate {
 
   /// master = weights, and moments 0: before the first step.
   Status begin(Stream& stream);
+  /// Adds squares to the norm of this step's gradients: of those from `begin` of the layout on that
+  /// have not been added. update() adds the rest, so that these need not wait for it.
+  Status add_squares(Stream& stream, std::size_t begin);
   /// One update from the gradients; `state` counts the step as complete, also one whose update is
   /// left out because a gradient of f16 is not finite. `sum`: null if all gradients are here.
   Status update(Stream& stream, StepState* state, const SumOverRanks& sum);
@@ -46,9 +49,11 @@ class WeightUpdate {
   Status hold_weights(Stream& stream) { return stream.fill(rates_.data(), 0, rates_.bytes()); }
 
  private:
+  static constexpr std::size_t everything_left = ~std::size_t{0};
+
   WeightUpdate(const DeviceFacts& facts, Kernels kernels)
       : facts_(&facts), kernels_(std::move(kernels)) {}
-  LaunchShape shape_of(const UpdatePiece& piece) const;
+  LaunchShape shape_of(std::size_t elements) const;
   Status prepare(Stream& stream, StepState* state, const SumOverRanks& sum);
   Status change_weights(Stream& stream, const UpdatePiece& piece, const StepState* state);
 
@@ -61,7 +66,10 @@ class WeightUpdate {
   UpdateSettings settings_ = {};
   std::vector<UpdatePiece> pieces_;
   Buffer rates_;
-  Buffer partial_;  // sums of squares: one float per block and piece, and their sum
+  Buffer partial_;  // sums of squares: one float per block of each launch, and their sum
+  // Of the current step: how many of them there are, and from where on their gradients lie.
+  std::uint64_t partials_ = 0;
+  std::size_t squared_from_ = everything_left;
   std::uint64_t seed_ = 0;
 };
 
