@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,18 @@ Result<const StoredTensor*> matching(const TensorFile& file, const std::string& 
   return stored;
 }
 
+/// Of words in their order, in a fraction of the time that reading the file takes.
+std::uint64_t checksum_of(std::string_view bytes) {
+  constexpr std::uint64_t odd = 0x9E3779B97F4A7C15;  // 2^64 / the golden ratio
+  std::uint64_t sum = bytes.size();
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(std::uint64_t)) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes.data() + i, std::min(sizeof word, bytes.size() - i));
+    sum = std::rotl((sum ^ word) * odd, 29);
+  }
+  return sum;
+}
+
 }  // namespace
 
 Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path) {
@@ -123,7 +137,8 @@ Status save_checkpoint(Training& training, Stream& stream, const std::filesystem
   return training.rank() == 0 ? write_file(path, file.bytes) : Status();
 }
 
-Status load_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path) {
+Result<std::uint64_t> load_checkpoint(Training& training, Stream& stream,
+                                      const std::filesystem::path& path) {
   const TensorFile file = TRY(read_tensors(path));
   const auto of_file = [&](const Error& error) {
     return Error{error.kind, fmt::format("{}: {}", path.string(), error.message)};
@@ -176,7 +191,8 @@ Status load_checkpoint(Training& training, Stream& stream, const std::filesystem
   state.step = *step;
   state.beta1_power = beta1_power;
   state.beta2_power = beta2_power;
-  return training.set_state(stream, state);
+  TRY(training.set_state(stream, state));
+  return checksum_of(file.bytes);
 }
 
 }  // namespace assay

@@ -1,6 +1,7 @@
 // A training run as a file, from which it goes on as if it had never stopped.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 
 #include "compute/device/device.h"
@@ -15,8 +16,10 @@ namespace assay {
 /// naming the file and the reason.
 Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path);
 
-/// Error: usage, naming the file and the first tensor that is missing or of another shape or type;
-/// `training` is then unchanged.
-Status load_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path);
+/// A checksum of the file, by which ranks see that all of them read the same. Error: usage, naming
+/// the file and the first tensor that is missing or of another shape or type; `training` is then
+/// unchanged.
+Result<std::uint64_t> load_checkpoint(Training& training, Stream& stream,
+                                      const std::filesystem::path& path);
 
 }  // namespace assay

@@ -310,7 +310,7 @@ TEST_P(TrainingAGpt, ResumedItGoesOnAsIfItHadNotStopped) {
     const std::vector<float> losses = train(*whole, 2);
     auto resumed = start(settings, data, random_weights(settings.plan.shape, 4));
     ASSERT_NE(resumed, nullptr);
-    const Status loaded = load_checkpoint(*resumed, *stream_, path);
+    const auto loaded = load_checkpoint(*resumed, *stream_, path);
     ASSERT_TRUE(loaded) << loaded.error().message;
     train(*resumed, 2);
     EXPECT_EQ(resumed->losses(*stream_, 1, 2).value(), whole->losses(*stream_, 1, 2).value());

@@ -76,7 +76,7 @@ TEST_P(TrainingAnMlp, ReplayingAndResumingChangeNoBit) {
     auto graph = stream_->end_capture();
     ASSERT_TRUE(queued) << queued.error().message;
     ASSERT_TRUE(graph) << graph.error().message;
-    const Status loaded = load_checkpoint(*other, *stream_, folder.path() / "mlp");
+    const auto loaded = load_checkpoint(*other, *stream_, folder.path() / "mlp");
     ASSERT_TRUE(loaded) << loaded.error().message;
     for (int i = 0; i < 3; ++i) ASSERT_TRUE(stream_->launch(**graph));
     EXPECT_EQ(other->losses(*stream_, 1, 3).value(), whole->losses(*stream_, 1, 3).value());

@@ -52,7 +52,12 @@ class TrainCase final : public Case {
     TRY(together("checking the gradients", &TrainCase::check));
     TRY(together("making the model", &TrainCase::make));
     if (cell_.ranks > 1) {
-      TRY(compare_data(training_.get(), *ranks_.team, cell_.ranks, cell_.data));
+      // Each knows the others' batches.
+      TRY(compare_files(training_ ? training_->data_hash() : std::string(), *ranks_.team,
+                        cell_.ranks, "data", cell_.data));
+      if (!cell_.from.empty()) {
+        TRY(compare_files(from_checksum_, *ranks_.team, cell_.ranks, "from", cell_.from));
+      }
     }
     TRY(together("taking the first step", &TrainCase::begin));
     return {};
@@ -76,7 +81,9 @@ class TrainCase final : public Case {
     TRY(stream.fill(barrier_.data(), 0, barrier_.bytes()));
     free_before_ = TRY(device_.memory_free_and_total()).first;
     training_ = TRY(cell_.model->create(device_, stream, exchanges() ? ranks_ : TrainingRanks()));
-    if (!cell_.from.empty()) TRY(load_checkpoint(*training_, stream, cell_.from));
+    if (!cell_.from.empty()) {
+      from_checksum_ = std::to_string(TRY(load_checkpoint(*training_, stream, cell_.from)));
+    }
     begun_ = TRY(training_->state(stream)).step;
     return {};
   }
@@ -427,6 +434,7 @@ class TrainCase final : public Case {
   std::unique_ptr<Training> training_;
   std::unique_ptr<Graph> graph_;  // null: single launches
   std::uint64_t driver_bytes_ = 0;
+  std::string from_checksum_;     // of what it went on from
   std::uint64_t begun_ = 0;       // steps before this run
   std::uint64_t first_step_ = 0;  // that the device still remembers
   std::vector<float> losses_;

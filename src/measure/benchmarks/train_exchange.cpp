@@ -55,15 +55,16 @@ Status compare_weights(Training* training, Stream& stream, Team& team, int train
   return {};
 }
 
-Status compare_data(const Training* training, Team& team, int training_ranks,
-                    std::string_view data) {
-  const std::vector<std::string> all = TRY(team.exchange(
-      "comparing what is trained on", training != nullptr ? training->data_hash() : std::string()));
+Status compare_files(std::string hash, Team& team, int training_ranks, std::string_view axis,
+                     std::string_view file) {
+  const std::vector<std::string> all =
+      TRY(team.exchange("comparing what ranks read", std::move(hash)));
   for (std::size_t i = 1; i < static_cast<std::size_t>(training_ranks); ++i) {
     if (all[i] == all.front()) continue;
-    return Error{ErrorKind::usage,
-                 fmt::format("data={}: {} read other tokens than {}; give every rank the same file",
-                             data, name_of(team.members()[i]), name_of(team.members().front()))};
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{}={}: {} read something else than {}; give every rank the same", axis, file,
+                    name_of(team.members()[i]), name_of(team.members().front()))};
   }
   return {};
 }

@@ -27,11 +27,11 @@ inline constexpr std::array predicted_ranks = {4, 8, 64, 1024};
 /// 0, and the step; failed, if a rank is lost.
 Status compare_weights(Training* training, Stream& stream, Team& team, int training_ranks);
 
-/// Whether they train on the same, `data`, as they must: each knows the others' batches. The whole
-/// team calls it together, as compare_weights(). Error, on all of it: usage, naming the first rank
-/// that read something else than rank 0.
-Status compare_data(const Training* training, Team& team, int training_ranks,
-                    std::string_view data);
+/// Whether ranks that train read the same, which `hash` is of, where the axis `axis` has `file`.
+/// The whole team calls it together. Error, on all of it: usage, naming the first rank that read
+/// something else than rank 0.
+Status compare_files(std::string hash, Team& team, int training_ranks, std::string_view axis,
+                     std::string_view file);
 
 /// Steps as measure_exchange() measures them, on a GPU for seconds; the weights of the training are
 /// of no use afterwards.
