@@ -148,6 +148,11 @@ std::vector<UpdatePiece> ParameterArenas::pieces() const {
   return all;
 }
 
+std::size_t ParameterArenas::updated_before(std::size_t section) const {
+  const std::size_t all = section < sections_.size() ? sections_[section].begin : elements();
+  return plan_.parallel.slices_optimizer() ? all / slices() : all;
+}
+
 std::array<const Buffer*, 11> ParameterArenas::buffers() const {
   const auto& w = weights_;
   const auto& g = gradients_;

@@ -46,6 +46,8 @@ class ParameterArenas {
   Range kept_of(ParameterPart part, std::size_t section) const;
   /// What this rank updates: pieces whose parts lie together.
   std::vector<UpdatePiece> pieces() const;
+  /// How many elements of the sections before this one it updates; all, if there are no more.
+  std::size_t updated_before(std::size_t section) const;
   /// The place in which section `section` takes its turn: 0 or 1; empty: it has memory of its own.
   std::optional<std::size_t> turn(std::size_t section) const;
 

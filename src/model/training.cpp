@@ -171,10 +171,8 @@ Status Training::square_all_but_last(Stream& stream) {
   TRY(note(stream, {.kind = StepCall::Kind::await_all_but_last}));
   const std::size_t section = TRY(parallel_->await_all_but_last(stream));
   TRY(timed(stream, Phase::backward, "exchange", {}));
-  const std::vector<Section>& sections = arenas_.sections();
   return timed(stream, Phase::update, "optimizer",
-               update_->add_squares(stream, section < sections.size() ? sections[section].begin
-                                                                      : arenas_.elements()));
+               update_->add_squares(stream, arenas_.updated_before(section)));
 }
 
 Status Training::settle(Stream& stream) {

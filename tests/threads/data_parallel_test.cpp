@@ -9,6 +9,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "collective_contract.h"
@@ -239,13 +242,46 @@ TEST(ParameterArenas, AreReadyWhenTheyAreThere) {
   EXPECT_TRUE(complete);
 }
 
-/// A checkpoint of 4 ranks goes on with 1 and 2, however it is sliced, and one of 1 rank with 4.
+/// Also on a rank whose slices begin later in the model than in its memory.
+TEST(DataParallel, WhatARankUpdatesIsCountedBySections) {
+  const auto device = open_test_device("cpu");
+  const auto stream = std::move(device->create_stream()).value();
+  for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::parameters}) {
+    ParameterPlan plan = small_training().plan;
+    plan.parallel.ranks = 2;
+    plan.parallel.sharding = sharding;
+    const auto arenas =
+        ParameterArenas::allocate(*device, *stream, plan, {{0, 64}, {64, 256}, {256, 320}}, 1, 1)
+            .value();
+    const std::vector<UpdatePiece> pieces = arenas.pieces();
+    std::size_t before = 0, of_pieces = 0;
+    for (std::size_t i = 0; i < arenas.sections().size(); ++i) {
+      const auto kept = arenas.kept_of(ParameterPart::gradients, i);
+      EXPECT_EQ(arenas.updated_before(i), before);
+      if (pieces.size() == 1) {
+        const auto* const begin = static_cast<const std::byte*>(pieces.front().gradients);
+        EXPECT_EQ(kept.address, begin + before * size_of(plan.type));
+      } else {
+        EXPECT_EQ(kept.address, pieces[i].gradients);
+      }
+      before += kept.elements;
+    }
+    for (const UpdatePiece& piece : pieces) of_pieces += piece.elements;
+    EXPECT_EQ(arenas.updated_before(arenas.sections().size()), before);
+    EXPECT_EQ(of_pieces, before);
+  }
+}
+
+/// A checkpoint of 4 ranks goes on with 1 and 2, however it is sliced, and one of 1 rank with 4. By
+/// its checksum ranks see that they read the same.
 TEST(DataParallel, CheckpointsGoOnWithOtherRanks) {
   const TemporaryFolder folder;
   const Way wide = {"", 4, Sharding::parameters, 1, false};
   const Way narrow = {"", 2, Sharding::optimizer, 1, false};
   const GptSettings settings = settings_for(one_rank);
   const TokenBatches batches = random_batches(settings.plan, 9, 5);
+  std::mutex mutex;
+  std::map<std::string, std::set<std::uint64_t>> checksums;  // by file
   const auto train = [&](const Way& way, const std::string& from, const std::string& save) {
     std::vector<float> losses;
     on_ranks(way.ranks,
@@ -253,7 +289,11 @@ TEST(DataParallel, CheckpointsGoOnWithOtherRanks) {
                GptSettings own = settings_for(way);
                own.ranks = ranks;
                auto training = TRY(GptTraining::create(device, stream, own, batches));
-               if (!from.empty()) TRY(load_checkpoint(*training, stream, folder.path() / from));
+               if (!from.empty()) {
+                 const auto sum = TRY(load_checkpoint(*training, stream, folder.path() / from));
+                 const std::lock_guard lock(mutex);
+                 checksums[from].insert(sum);
+               }
                const std::uint64_t first = TRY(training->state(stream)).step;
                for (std::uint64_t i = 0; i < steps; ++i) TRY(training->step(stream));
                const auto found = TRY(training->losses(stream, first, steps));
@@ -278,6 +318,9 @@ TEST(DataParallel, CheckpointsGoOnWithOtherRanks) {
       }
     }
   }
+  EXPECT_EQ(checksums["of_one"].size(), 1u);
+  EXPECT_EQ(checksums["of_four"].size(), 1u);
+  EXPECT_NE(checksums["of_one"], checksums["of_four"]);
 }
 
 /// Layers of different widths take turns in the same places.

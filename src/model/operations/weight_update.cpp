@@ -70,18 +70,21 @@ Status WeightUpdate::update(Stream& stream, StepState* state, const SumOverRanks
   return launch(stream, *end_step_, {}, state);
 }
 
-Status WeightUpdate::add_squares(Stream& stream, std::size_t begin) {
+Status WeightUpdate::add_squares(Stream& stream, std::size_t first) {
+  std::size_t before = 0;  // elements of earlier pieces
   for (const UpdatePiece& piece : pieces_) {
-    const std::size_t from = std::max(begin, piece.begin);
-    const std::size_t end = std::min(squared_from_, piece.begin + piece.elements);
-    if (from >= end) continue;
-    const auto* const gradients = static_cast<const std::byte*>(piece.gradients);
-    const LaunchShape shape = shape_of(end - from);
-    TRY(launch(stream, *sum_squares_, shape, partial_.as<float>() + partials_,
-               gradients + (from - piece.begin) * size_of(plan_.type), std::uint64_t(end - from)));
-    partials_ += shape.grid.x;
+    const std::size_t from = std::max(first, before);
+    const std::size_t end = std::min(squared_from_, before + piece.elements);
+    if (from < end) {
+      const auto* const gradients = static_cast<const std::byte*>(piece.gradients);
+      const LaunchShape shape = shape_of(end - from);
+      TRY(launch(stream, *sum_squares_, shape, partial_.as<float>() + partials_,
+                 gradients + (from - before) * size_of(plan_.type), std::uint64_t(end - from)));
+      partials_ += shape.grid.x;
+    }
+    before += piece.elements;
   }
-  squared_from_ = std::min(squared_from_, begin);
+  squared_from_ = std::min(squared_from_, first);
   return {};
 }
 

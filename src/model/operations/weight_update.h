@@ -39,9 +39,10 @@ class WeightUpdate {
 
   /// master = weights, and moments 0: before the first step.
   Status begin(Stream& stream);
-  /// Adds squares to the norm of this step's gradients: of those from `begin` of the layout on that
-  /// have not been added. update() adds the rest, so that these need not wait for it.
-  Status add_squares(Stream& stream, std::size_t begin);
+  /// Adds squares to the norm of this step's gradients: of those that have not been added from the
+  /// `first` on, counted over all pieces. At most once in a step; update() adds the rest, for which
+  /// these need not wait.
+  Status add_squares(Stream& stream, std::size_t first);
   /// One update from the gradients; `state` counts the step as complete, also one whose update is
   /// left out because a gradient of f16 is not finite. `sum`: null if all gradients are here.
   Status update(Stream& stream, StepState* state, const SumOverRanks& sum);
@@ -67,7 +68,7 @@ class WeightUpdate {
   std::vector<UpdatePiece> pieces_;
   Buffer rates_;
   Buffer partial_;  // sums of squares: one float per block of each launch, and their sum
-  // Of the current step: how many of them there are, and from where on their gradients lie.
+  // Of the current step: how many of them there are, and from which gradient on.
   std::uint64_t partials_ = 0;
   std::size_t squared_from_ = everything_left;
   std::uint64_t seed_ = 0;
