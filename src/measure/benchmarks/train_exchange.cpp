@@ -6,6 +6,7 @@
 #include <bit>
 #include <set>
 
+#include "compute/device/helpers.h"
 #include "measure/benchmarks/train_overlap.h"
 #include "ranks/team/wire.h"
 #include "statistics/summary.h"
