@@ -10,7 +10,21 @@
 namespace assay {
 namespace {
 
-class WeightUpdates : public ModelTest {};
+class WeightUpdates : public ModelTest {
+ protected:
+  /// Of f32, `count` elements each; where they begin in a model is not where they are here.
+  static std::vector<UpdatePiece> two_pieces(const Values& weights, const Values& gradients,
+                                             std::size_t count) {
+    std::vector<UpdatePiece> pieces;
+    for (const std::size_t first : {std::size_t{0}, count}) {
+      pieces.push_back({.weights = weights.buffer.as<float>() + first,
+                        .gradients = gradients.buffer.as<float>() + first,
+                        .begin = 1000 + 3 * first,
+                        .elements = count});
+    }
+    return pieces;
+  }
+};
 
 TEST_P(WeightUpdates, ArraysAsArrays) {
   for (const DataType type : types) {
@@ -53,13 +67,7 @@ TEST_P(WeightUpdates, ClippingByTheNormOverRanks) {
   ParameterPlan plan;
   plan.type = DataType::f32;
   plan.optimizer = Optimizer::sgd;
-  std::vector<UpdatePiece> pieces;
-  for (const std::size_t begin : {std::size_t{0}, count}) {
-    pieces.push_back({.weights = weights.buffer.as<float>() + begin,
-                      .gradients = gradients.buffer.as<float>() + begin,
-                      .begin = begin,
-                      .elements = count});
-  }
+  const std::vector<UpdatePiece> pieces = two_pieces(weights, gradients, count);
   const UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 1.0f};
   Elementwise arrays = Elementwise::create(*device_, plan.type).value();
   WeightUpdate update =
@@ -88,13 +96,7 @@ TEST_P(WeightUpdates, SquaresThatWereAddedEarlyCountOnce) {
   ParameterPlan plan;
   plan.type = DataType::f32;
   plan.optimizer = Optimizer::sgd;
-  std::vector<UpdatePiece> pieces;
-  for (const std::size_t begin : {std::size_t{0}, count}) {
-    pieces.push_back({.weights = weights.buffer.as<float>() + begin,
-                      .gradients = gradients.buffer.as<float>() + begin,
-                      .begin = 1000 + 3 * begin,
-                      .elements = count});
-  }
+  const std::vector<UpdatePiece> pieces = two_pieces(weights, gradients, count);
   const UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 1.0f};
   Elementwise arrays = Elementwise::create(*device_, plan.type).value();
   WeightUpdate update =

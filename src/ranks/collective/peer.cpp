@@ -260,9 +260,9 @@ class PeerCommunicator final : public Communicator {
   /// This rank's block, added up or its own, to all others.
   Status send_own(const CollectiveCall& call, const Chunks& chunks, std::size_t chunk) {
     const bool added = call.operation == CollectiveOperation::all_reduce;
+    const void* const held = added ? call.receive : call.send;
     const Block own = chunks.block(chunk, rank_);
-    const std::byte* const from =
-        added ? at(call.receive, own.offset) : at(call.send, own.offset - own_begin(call));
+    const std::byte* const from = at(held, own.offset - own_begin(call));
     return copy_to_others([&](int other) {
       return Copy{slot(other, layout_.gathered, chunk, rank_), from, own.bytes};
     });
