@@ -105,12 +105,12 @@ TEST_P(WeightUpdates, SquaresThatWereAddedEarlyCountOnce) {
     return read_back<StepState>(*stream_, on_device.data(), 1).value().front().gradient_norm;
   };
   ASSERT_TRUE(update.add_squares(*stream_, early));
-  std::fill(of_step.begin() + early, of_step.end(), 0.0f);
+  std::fill(of_step.begin() + early, of_step.end(), 1.0f);
   ASSERT_TRUE(stream_->copy(gradients.buffer.data(), of_step.data(), gradients.buffer.bytes()));
   ASSERT_TRUE(update.update(*stream_, on_device.as<StepState>(), nullptr));
   EXPECT_FLOAT_EQ(norm(), std::sqrt(9.0f * 2 * count));
   ASSERT_TRUE(update.update(*stream_, on_device.as<StepState>(), nullptr));
-  EXPECT_FLOAT_EQ(norm(), std::sqrt(9.0f * early));
+  EXPECT_FLOAT_EQ(norm(), std::sqrt(9.0f * early + (2 * count - early)));
 }
 
 /// Stochastic rounding: the mean of many small updates is right, where rounding to nearest would
