@@ -116,6 +116,28 @@ TEST_F(OneDnnConvolution, EveryPlanIsRight) {
   EXPECT_GT(copying, 2U);
 }
 
+/// oneDNN's issue 6035. A process has one set of instructions, chosen when oneDNN first computes:
+/// in a process that runs this test alone, that of CPUs on which the kernel is wrong.
+TEST_F(OneDnnConvolution, AKernelThatWritesPastItsWorkspaceIsNotTaken) {
+  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
+  for (const char* find : {"first", "best"}) {
+    const auto notes = expect_conv(*device_, *stream_,
+                                   {{"n", "2"},
+                                    {"c", "5"},
+                                    {"k", "7"},
+                                    {"h", "8"},
+                                    {"filter", "1"},
+                                    {"stride", "2"},
+                                    {"pad", "0"},
+                                    {"direction", "weights"},
+                                    {"layout", "nhwc"},
+                                    {"find", find}});
+    EXPECT_THAT(notes.at("algorithm"), Not(HasSubstr("packed jit_1x1")));
+    EXPECT_THAT(notes.at("algorithm"), Not(HasSubstr("plain jit_1x1")));
+  }
+  unsetenv("ONEDNN_MAX_CPU_ISA");
+}
+
 TEST_F(OneDnnConvolution, TheFastestIsRemembered) {
   const std::vector<AxisSetting> settings = {
       {"direction", "forward"}, {"c", "32"}, {"k", "32"}, {"h", "14"}};
