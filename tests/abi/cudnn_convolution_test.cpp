@@ -128,7 +128,8 @@ TEST_F(CudnnConvolution, EveryEngineIsFoundOnce) {
 
 TEST_F(CudnnConvolution, TheFastestIsTakenAndRemembered) {
   const std::vector<AxisSetting> settings = {
-      {"direction", "forward"}, {"c", "8"}, {"k", "8"}, {"h", "4"}, {"precision", "bf16"}};
+      {"direction", "forward"}, {"n", "2"}, {"c", "8"}, {"k", "8"}, {"h", "4"},
+      {"precision", "bf16"}};
   fast(2);
   const auto measured = expect_conv(device, *stream, settings);
   EXPECT_EQ(measured.at("algorithm"), "engine=31 k12=2");
@@ -151,7 +152,8 @@ TEST_F(CudnnConvolution, TheFastestIsTakenAndRemembered) {
 TEST_F(CudnnConvolution, AWrongOneIsNotTaken) {
   constexpr int always = 1 << 30;
   const std::vector<AxisSetting> settings = {
-      {"direction", "weights"}, {"c", "8"}, {"k", "8"}, {"h", "4"}, {"precision", "bf16"}};
+      {"direction", "weights"}, {"n", "2"}, {"c", "8"}, {"k", "8"}, {"h", "4"},
+      {"precision", "bf16"}};
   fast(1);
   wrong(1, always);
   const auto measured = expect_conv(device, *stream, settings);

@@ -121,7 +121,8 @@ TEST_F(MiopenConvolution, EveryDirectionLayoutAndType) {
       for (const char* layout : {"nchw", "nhwc"}) {
         for (const char* precision : {"f32", "bf16", "f16"}) {
           auto settings = shape;
-          settings.insert(settings.end(), {{"direction", direction},
+          settings.insert(settings.end(), {{"n", "2"},
+                                           {"direction", direction},
                                            {"layout", layout},
                                            {"precision", precision},
                                            {"find", "first"}});
@@ -137,7 +138,7 @@ TEST_F(MiopenConvolution, EveryDirectionLayoutAndType) {
 }
 
 TEST_F(MiopenConvolution, EverySearchIsRight) {
-  const std::vector<AxisSetting> shape = {{"c", "8"}, {"k", "8"}, {"h", "6"}};
+  const std::vector<AxisSetting> shape = {{"c", "8"}, {"k", "8"}, {"h", "6"}, {"n", "2"}};
   const std::map<std::string, std::string> algorithms = {
       {"best", "solver=114 implicit GEMM"},  {"first", "solver=91 GEMM"},
       {"normal", "implicit GEMM"},           {"fast", "implicit GEMM"},
@@ -337,7 +338,7 @@ TEST_F(MiopenConvolution, EveryStatusHasItsNameAndKind) {
 /// One solver that cannot be compiled is left out; so is Find 2.0 where it is not implemented.
 TEST_F(MiopenConvolution, WhatFailsAmongManyIsLeftOut) {
   const std::vector<AxisSetting> settings = {
-      {"c", "8"}, {"k", "8"}, {"h", "6"}, {"direction", "forward"}};
+      {"c", "8"}, {"k", "8"}, {"h", "6"}, {"n", "2"}, {"direction", "forward"}};
   fail("miopenConvolutionForwardCompileSolution", 2, 7);
   const auto without = expect_conv(*device, *stream, settings);
   EXPECT_EQ(without.at("algorithms_measured"), "4");  // Find 2.0 knows it too
