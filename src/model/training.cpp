@@ -64,6 +64,7 @@ Status Training::step(Stream& stream, OperationClock* clock) {
                    update_->update(stream, state_.as<StepState>(), sum_over_ranks()));
   }
   if (queued.ok()) queued = note(stream, {.kind = StepCall::Kind::end});
+  if (!queued.ok()) update_->forget_squares();
   clock_ = nullptr;
   return queued;
 }

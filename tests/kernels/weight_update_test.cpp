@@ -85,8 +85,8 @@ TEST_P(WeightUpdates, ClippingByTheNormOverRanks) {
 }
 
 /// Gradients that were added to the norm early, from the middle of a piece on, are not read for it
-/// again; the next step adds all of its own. Pieces are counted by their elements, wherever in the
-/// model they begin.
+/// again; the next step adds all of its own, also after one that failed. Pieces are counted by
+/// their elements, wherever in the model they begin.
 TEST_P(WeightUpdates, SquaresThatWereAddedEarlyCountOnce) {
   constexpr std::size_t count = 64, early = 96;
   const Values weights = values(DataType::f32, std::vector<float>(2 * count, 1.0f));
@@ -111,6 +111,12 @@ TEST_P(WeightUpdates, SquaresThatWereAddedEarlyCountOnce) {
   EXPECT_FLOAT_EQ(norm(), std::sqrt(9.0f * 2 * count));
   ASSERT_TRUE(update.update(*stream_, on_device.as<StepState>(), nullptr));
   EXPECT_FLOAT_EQ(norm(), std::sqrt(9.0f * early + (2 * count - early)));
+  ASSERT_TRUE(update.add_squares(*stream_, early));
+  update.forget_squares();
+  std::fill(of_step.begin(), of_step.end(), 2.0f);
+  ASSERT_TRUE(stream_->copy(gradients.buffer.data(), of_step.data(), gradients.buffer.bytes()));
+  ASSERT_TRUE(update.update(*stream_, on_device.as<StepState>(), nullptr));
+  EXPECT_FLOAT_EQ(norm(), std::sqrt(4.0f * 2 * count));
 }
 
 /// Stochastic rounding: the mean of many small updates is right, where rounding to nearest would

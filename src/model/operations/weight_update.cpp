@@ -88,11 +88,16 @@ Status WeightUpdate::add_squares(Stream& stream, std::size_t first) {
   return {};
 }
 
+void WeightUpdate::forget_squares() {
+  partials_ = 0;
+  squared_from_ = everything_left;
+}
+
 Status WeightUpdate::prepare(Stream& stream, StepState* state, const SumOverRanks& sum) {
   TRY(add_squares(stream, 0));
-  squared_from_ = everything_left;
   auto* partial = partial_.as<float>();
-  std::uint64_t count = std::exchange(partials_, 0);
+  std::uint64_t count = partials_;
+  forget_squares();
   const LaunchShape one_block = {{1}, {block_threads}};
   if (sum) {
     float* const total = partial + count;

@@ -43,6 +43,8 @@ class WeightUpdate {
   /// `first` on, counted over all pieces. At most once in a step; update() adds the rest, for which
   /// these need not wait.
   Status add_squares(Stream& stream, std::size_t first);
+  /// What was added in a step that failed does not count in the next.
+  void forget_squares();
   /// One update from the gradients; `state` counts the step as complete, also one whose update is
   /// left out because a gradient of f16 is not finite. `sum`: null if all gradients are here.
   Status update(Stream& stream, StepState* state, const SumOverRanks& sum);
