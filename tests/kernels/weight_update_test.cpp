@@ -12,9 +12,13 @@ namespace {
 
 class WeightUpdates : public ModelTest {
  protected:
-  /// Of f32, `count` elements each; where they begin in a model is not where they are here.
-  static std::vector<UpdatePiece> two_pieces(const Values& weights, const Values& gradients,
-                                             std::size_t count) {
+  /// Gradient descent in f32, clipped to a norm of 1, of two pieces of `count` elements each; where
+  /// they begin in a model is not where they are here. `arrays` must outlive it.
+  WeightUpdate clipped_descent(const Values& weights, const Values& gradients, std::size_t count,
+                               Elementwise& arrays) {
+    ParameterPlan plan;
+    plan.type = DataType::f32;
+    plan.optimizer = Optimizer::sgd;
     std::vector<UpdatePiece> pieces;
     for (const std::size_t first : {std::size_t{0}, count}) {
       pieces.push_back({.weights = weights.buffer.as<float>() + first,
@@ -22,7 +26,9 @@ class WeightUpdates : public ModelTest {
                         .begin = 1000 + 3 * first,
                         .elements = count});
     }
-    return pieces;
+    const UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 1.0f};
+    return WeightUpdate::create(*device_, *stream_, plan, settings, {0.5f}, pieces, 7, arrays)
+        .value();
   }
 };
 
@@ -62,16 +68,9 @@ TEST_P(WeightUpdates, ClippingByTheNormOverRanks) {
   constexpr std::size_t count = 64;
   const Values weights = values(DataType::f32, std::vector<float>(2 * count, 1.0f));
   const Values gradients = values(DataType::f32, std::vector<float>(2 * count, 3.0f));
-  StepState state = {};
-  const Buffer on_device = upload(std::vector<StepState>{state});
-  ParameterPlan plan;
-  plan.type = DataType::f32;
-  plan.optimizer = Optimizer::sgd;
-  const std::vector<UpdatePiece> pieces = two_pieces(weights, gradients, count);
-  const UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 1.0f};
-  Elementwise arrays = Elementwise::create(*device_, plan.type).value();
-  WeightUpdate update =
-      WeightUpdate::create(*device_, *stream_, plan, settings, {0.5f}, pieces, 7, arrays).value();
+  const Buffer on_device = upload(std::vector<StepState>(1));
+  Elementwise arrays = Elementwise::create(*device_, DataType::f32).value();
+  WeightUpdate update = clipped_descent(weights, gradients, count, arrays);
   const SumOverRanks twice = [&](Stream& stream, float* sum) -> Status {
     const float here = TRY(read_back<float>(stream, sum, 1)).front();
     EXPECT_FLOAT_EQ(here, 9 * 2 * count);
@@ -93,14 +92,8 @@ TEST_P(WeightUpdates, SquaresThatWereAddedEarlyCountOnce) {
   std::vector<float> of_step(2 * count, 3.0f);
   const Values gradients = values(DataType::f32, of_step);
   const Buffer on_device = upload(std::vector<StepState>(1));
-  ParameterPlan plan;
-  plan.type = DataType::f32;
-  plan.optimizer = Optimizer::sgd;
-  const std::vector<UpdatePiece> pieces = two_pieces(weights, gradients, count);
-  const UpdateSettings settings = {0.0f, 0.0f, 1e-8f, 0.0f, 1.0f};
-  Elementwise arrays = Elementwise::create(*device_, plan.type).value();
-  WeightUpdate update =
-      WeightUpdate::create(*device_, *stream_, plan, settings, {0.5f}, pieces, 7, arrays).value();
+  Elementwise arrays = Elementwise::create(*device_, DataType::f32).value();
+  WeightUpdate update = clipped_descent(weights, gradients, count, arrays);
   const auto norm = [&] {
     return read_back<StepState>(*stream_, on_device.data(), 1).value().front().gradient_norm;
   };
