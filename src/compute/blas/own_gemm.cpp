@@ -62,7 +62,8 @@ std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceF
     return "has no epilogues and no scales";
   }
   if (narrow && !has_own_matrix_units(facts)) {
-    return fmt::format("is written for sm_80 and newer, gfx90a and gfx94x, not for {}", facts.arch);
+    return fmt::format("is written for sm_80 and newer, gfx90a, gfx94x and gfx95x, not for {}",
+                       facts.arch);
   }
   return std::nullopt;
 }

@@ -76,7 +76,8 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
     return fmt::format("computes heads 32, 64 or 128 wide, not {}", head_width);
   }
   if (!has_own_matrix_units(facts)) {
-    return fmt::format("is written for sm_80 and newer, gfx90a and gfx94x, not for {}", facts.arch);
+    return fmt::format("is written for sm_80 and newer, gfx90a, gfx94x and gfx95x, not for {}",
+                       facts.arch);
   }
   return std::nullopt;
 }
