@@ -48,6 +48,17 @@ TEST(SimRequest, PromptsAreTextsOrIdsOrListsOfThem) {
   EXPECT_EQ(parsed(R"({"inputs":"abcde"})", Dialect::tgi).prompts.at(0).size(), 2u);
 }
 
+/// Which of them begin a prompt is not known.
+TEST(SimRequest, AListOfPromptsDoesNotMixThem) {
+  for (const char* list : {R"([1,2,"a"])", R"(["a",1])", R"([[1],2])", R"([1,[2]])", R"(["a",[1]])",
+                           R"([[1],"a"])", R"([[],1])"}) {
+    EXPECT_EQ(problem_of(fmt::format(R"({{"prompt":{}}})", list)),
+              "field \"prompt\" allows, in one list, only what its first element is")
+        << list;
+  }
+  EXPECT_EQ(parsed(R"({"prompt":[7,"abcd"]})", Dialect::llama_cpp).prompts.size(), 1u);
+}
+
 TEST(SimRequest, FieldsOfOpenAi) {
   const auto request = parsed(
       R"({"model":"m","prompt":[1],"stream":true,"max_tokens":7,"min_tokens":7,"ignore_eos":true,
@@ -200,7 +211,7 @@ TEST(SimRequest, ErrorsNameTheField) {
   EXPECT_THAT(problem_of(R"({"prompt":[-1]})"), HasSubstr("\"prompt\""));
   EXPECT_THAT(problem_of(R"({"prompt":[1.5]})"), HasSubstr("\"prompt\""));
   EXPECT_THAT(problem_of(R"({"prompt":[4294967296]})"), HasSubstr("2^32"));
-  EXPECT_THAT(problem_of(R"({"prompt":7})"), HasSubstr("a text"));
+  EXPECT_THAT(problem_of(R"({"prompt":7})"), HasSubstr("a text, token ids, or lists of them"));
   EXPECT_THAT(problem_of(R"({"prompt":true})"), HasSubstr("\"prompt\""));
   EXPECT_THAT(problem_of(R"({"prompt":{"a":1}})"), HasSubstr("\"prompt\""));
   EXPECT_THAT(problem_of(R"({"prompt":[[[1]]]})"), HasSubstr("\"prompt\""));

@@ -10,6 +10,7 @@ constexpr int most_levels = 32;
 constexpr std::size_t most_prompts = 64;
 constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
 constexpr double most_temperature = 100;
+constexpr const char* kinds_of_prompts = "a text, token ids, or lists of them";
 constexpr std::size_t most_stops = 16, most_stop_bytes = 1024;
 
 /// Reads the known fields as they are parsed, without building a tree, so a prompt of 100,000 ids
@@ -120,9 +121,11 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_prompt() && level_ == 2 && ++nested_ > most_prompts) {
       return wrong(prompt_key(), fmt::format("at most {} prompts", most_prompts));
     }
-    if (is_prompt() && level_ > 2)
-      return wrong(prompt_key(), "a text, token ids, or lists of them");
-    if (is_prompt() && level_ == 2) prompt(nested_ - 1);  // create it even if it stays empty
+    if (is_prompt() && level_ > 2) return wrong(prompt_key(), kinds_of_prompts);
+    if (is_prompt() && level_ == 2) {
+      if (nested_ == 1 && !request.prompts.empty()) return mixed();
+      prompt(nested_ - 1);  // create it even if it stays empty
+    }
     return enter();
   }
   bool EndArray(rapidjson::SizeType) {
@@ -223,14 +226,26 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     return fail(fmt::format("field \"{}\" allows {}", field, allowed));
   }
 
+  /// Of a list in which texts, token ids and lists of them follow each other, it is not known which
+  /// begin a prompt. llama.cpp joins texts and token ids.
+  bool mixed() {
+    return fail(fmt::format("field \"{}\" allows, in one list, only what its first element is",
+                            prompt_key()));
+  }
+
   std::vector<std::uint32_t>& prompt(std::size_t index) {
     if (request.prompts.size() <= index) request.prompts.resize(index + 1);
     return request.prompts[index];
   }
   /// The ids of a flat list form one prompt; each nested list is a prompt of its own.
   bool token(std::uint64_t id) {
-    if (dialect_ == Dialect::tgi || level_ == 1) return wrong(prompt_key(), "a text");
+    if (dialect_ == Dialect::tgi) return wrong(prompt_key(), "a text");
+    if (level_ == 1) return wrong(prompt_key(), kinds_of_prompts);
     if (id > UINT32_MAX) return wrong(prompt_key(), "token ids below 2^32");
+    const bool after_texts = !request.ids && !request.prompts.empty();
+    if (level_ == 2 && (nested_ > 0 || (after_texts && dialect_ != Dialect::llama_cpp))) {
+      return mixed();
+    }
     request.ids = true;
     prompt(level_ == 3 ? nested_ - 1 : 0).push_back(static_cast<std::uint32_t>(id));
     return true;
@@ -238,8 +253,9 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   /// Each text of a list is a prompt of its own; llama.cpp joins them.
   bool text(std::string_view value) {
     if (dialect_ == Dialect::tgi && level_ > 1) return wrong(prompt_key(), "a text");
-    if (level_ > 2) return wrong(prompt_key(), "a text, token ids, or lists of them");
+    if (level_ > 2) return wrong(prompt_key(), kinds_of_prompts);
     const bool another = level_ == 2 && dialect_ != Dialect::llama_cpp;
+    if (nested_ > 0 || (another && request.ids)) return mixed();
     if (another && request.prompts.size() >= most_prompts) {
       return wrong(prompt_key(), fmt::format("at most {} prompts", most_prompts));
     }
