@@ -96,15 +96,16 @@ TEST(TrainExchange, OtherTokensOnARankAreFound) {
 TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
   constexpr double seconds = 0.1;
   // What else runs here may lengthen the passes alone and with the exchange differently; what is
-  // hidden by the code is hidden every time.
+  // hidden by the code is hidden every time. The longer the passes, the more they vary.
   constexpr int attempts = 4;
   for (const bool replayed : {false, true}) {
     ExchangeTimes times;
     GptSettings settings = settings_of(Sharding::none, 1 << 30);
     settings.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
     const auto is_waited_for = [&] {
+      const double least = 0.95 * seconds - 0.25 * times.passes;
       for (const double measured : {times.exposed(), times.alone}) {
-        if (measured < 0.95 * seconds || measured > 2 * seconds) return false;
+        if (measured < least || measured > 2 * seconds) return false;
       }
       return true;
     };
