@@ -121,6 +121,12 @@ std::string format_share(double share) {
   return share > 0 && share < 0.005 ? "<1%" : fmt::format("{:.0f}%", 100 * share);
 }
 
+std::string format_percent(double difference) {
+  const double percent = 100 * difference;
+  return std::abs(percent) < 99.5 ? fmt::format("{:.2g}%", percent)
+                                  : fmt::format("{:.0f}%", percent);
+}
+
 std::string format_significant(double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   if (value == 0) return "0";

@@ -41,6 +41,8 @@ struct Scale {
 Scale scale_for(double value);
 /// A share from 0 to 1 as a percentage: "35%"; below half a percent "<1%", which is not nothing.
 std::string format_share(double share);
+/// A difference as a percentage, 0.048 as "4.8%": two digits, but all that are before the point.
+std::string format_percent(double difference);
 /// Four significant digits, never in exponent form: 4213, 81.23, 0.004213.
 std::string format_significant(double value);
 

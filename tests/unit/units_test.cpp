@@ -56,6 +56,11 @@ TEST(Units, SharesNeverRoundToNothing) {
   EXPECT_EQ(format_share(0.0001), "<1%");
   EXPECT_EQ(format_share(0.013), "1%");
   EXPECT_EQ(format_share(1), "100%");
+  EXPECT_EQ(format_percent(0.00123), "0.12%");
+  EXPECT_EQ(format_percent(0.048), "4.8%");
+  EXPECT_EQ(format_percent(0.994), "99%");
+  EXPECT_EQ(format_percent(0.996), "100%");
+  EXPECT_EQ(format_percent(20.123), "2012%");
 }
 
 TEST(Units, FourSignificantDigits) {

@@ -55,7 +55,7 @@ std::string signed_percent(double ratio) {
 /// Smallest detectable change of times, in percent.
 std::string detectable_text(const CellComparison& cell) {
   const double detectable = cell.effect.detectable;
-  return detectable > 0 ? fmt::format("{:.2g}%", 100 * std::expm1(detectable)) : "";
+  return detectable > 0 ? format_percent(std::expm1(detectable)) : "";
 }
 
 std::string cells_text(const Comparison& comparison, std::size_t width, const Style& style) {

@@ -12,14 +12,14 @@ namespace {
 
 /// "1.8% more", "3% less": a ratio of times.
 std::string change(double ratio) {
-  return fmt::format("{:.2g}% {}", 100 * std::abs(ratio - 1), ratio < 1 ? "less" : "more");
+  return fmt::format("{} {}", format_percent(std::abs(ratio - 1)), ratio < 1 ? "less" : "more");
 }
 
 std::string from_to(const Interval& ratio) {
   if ((ratio.low < 1) == (ratio.high < 1)) {
     const double least = ratio.low < 1 ? ratio.high : ratio.low;
     const double most = ratio.low < 1 ? ratio.low : ratio.high;
-    return fmt::format("{:.2g}% to {}", 100 * std::abs(least - 1), change(most));
+    return fmt::format("{} to {}", format_percent(std::abs(least - 1)), change(most));
   }
   return fmt::format("{} to {}", change(ratio.low), change(ratio.high));
 }
@@ -76,9 +76,8 @@ std::string bound_sentence(const Comparison& comparison, std::string_view a, std
         }));
     if (2 * kept < cells || kept == 0) continue;
     return fmt::format(
-        "{} takes at most {:.2g}% longer than {} in {} of {} cells, each with 95% "
-        "confidence.",
-        b, 100 * bound, a, kept, cells);
+        "{} takes at most {} longer than {} in {} of {} cells, each with 95% confidence.", b,
+        format_percent(bound), a, kept, cells);
   }
   return {};
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "core/units.h"
 #include "statistics/distributions.h"
 
 namespace assay {
@@ -18,7 +19,7 @@ bool lies_beyond(const Interval& interval, double bound) {
 }
 
 std::string percent(double log_ratio) {
-  return fmt::format("{:.2g}%", 100 * std::abs(std::expm1(log_ratio)));
+  return format_percent(std::abs(std::expm1(log_ratio)));
 }
 
 std::string direction(double log_ratio) {
