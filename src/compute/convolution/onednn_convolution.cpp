@@ -260,6 +260,12 @@ class OneDnnConvolution final : public Convolution {
       const bool useless = plan->is_reference() && !found.empty();
       if (!known && !useless && !plan->overruns()) found.push_back(std::move(plan));
     }
+    if (found.empty()) {
+      return Error{ErrorKind::unsupported,
+                   fmt::format("{} has only a kernel that writes past its workspace (issue 6035) "
+                               "for {} on this CPU; take layout=nchw",
+                               library(), describe(problem_))};
+    }
     // One that is slow whatever it is compared with would only make the search long.
     if (found.size() > 1 && found.front()->is_reference()) found.erase(found.begin());
     std::vector<std::unique_ptr<ConvolutionPlan>> plans;
