@@ -96,16 +96,15 @@ TEST(TrainExchange, OtherTokensOnARankAreFound) {
 TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
   constexpr double seconds = 0.1;
   // What else runs here may lengthen the passes alone and with the exchange differently; what is
-  // hidden by the code is hidden every time. The longer the passes, the more they vary.
-  constexpr int attempts = 4;
+  // hidden by the code is hidden every time.
+  constexpr int attempts = 12;
   for (const bool replayed : {false, true}) {
     ExchangeTimes times;
     GptSettings settings = settings_of(Sharding::none, 1 << 30);
     settings.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
     const auto is_waited_for = [&] {
-      const double least = 0.95 * seconds - 0.25 * times.passes;
       for (const double measured : {times.exposed(), times.alone}) {
-        if (measured < least || measured > 2 * seconds) return false;
+        if (measured < 0.95 * seconds || measured > 2 * seconds) return false;
       }
       return true;
     };
@@ -150,7 +149,7 @@ TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
   constexpr double seconds = 0.03;
   // What else runs here may lengthen the steps that are measured, or those the simulation is made
   // of; a schedule that is wrong is wrong every time.
-  constexpr int attempts = 4;
+  constexpr int attempts = 12;
   for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::parameters}) {
     const GptSettings settings = settings_of(sharding, 1);
     std::map<int, double> simulated;
@@ -319,7 +318,7 @@ TEST(TrainExchange, WithoutMemoryNothingIsCalibrated) {
 
 /// Four sums of one element are over long before the passes are.
 TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
-  constexpr int attempts = 4;  // what else runs here may slow these sums down
+  constexpr int attempts = 12;  // what else runs here may slow these sums down
   TrainOverlap overlap;
   const auto says_so = [&] {
     return overlap.why_not.find("operations between ranks ended before them, ") !=
@@ -347,7 +346,7 @@ TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
 
 /// Seven operations are one launch, and each of them takes a seventh of it.
 TEST(TrainExchange, OperationsOfALaunchCountOneByOne) {
-  constexpr int attempts = 4;  // what else runs here may slow operations beside passes down
+  constexpr int attempts = 12;  // what else runs here may slow operations beside passes down
   TrainOverlap overlap;
   const auto slower = [&] { return overlap.calibrated() ? overlap.kinds.front().exchange : 0; };
   const auto is_right = [&] { return slower() > 0.4 && slower() < 2.5; };

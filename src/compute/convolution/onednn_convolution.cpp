@@ -178,11 +178,11 @@ class OneDnnPlan final : public ConvolutionPlan {
   bool overruns() const {
     const ConvolutionProblem& p = problem_;
     const std::string name = implementation();
-    const int block = name.find("avx512") != std::string::npos ? 16 : 8;
+    const std::int64_t block = name.find("avx512") != std::string::npos ? 16 : 8;
+    const std::int64_t channels = p.c / p.groups;
+    const bool strided = *std::max_element(p.stride.begin(), p.stride.begin() + p.dimensions) > 1;
     return p.direction == ConvolutionDirection::weights && name.starts_with("jit_1x1") &&
-           p.channels_last && !execution_->parts[0].own &&
-           p.c / p.groups<block&& *
-                          std::max_element(p.stride.begin(), p.stride.begin() + p.dimensions)> 1;
+           p.channels_last && !execution_->parts[0].own && channels < block && strided;
   }
   std::size_t workspace_bytes() const override { return 0; }
   bool transforms() const override { return implementation().find("wino") != std::string::npos; }
