@@ -17,5 +17,6 @@ function(assay_embed out name)
             -P ${CMAKE_SOURCE_DIR}/cmake/WriteEmbedded.cmake
     DEPENDS ${files} ${CMAKE_SOURCE_DIR}/cmake/WriteEmbedded.cmake
     VERBATIM)
+  set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   set(${out} ${source} PARENT_SCOPE)
 endfunction()

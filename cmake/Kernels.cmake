@@ -10,9 +10,11 @@ function(assay_cpu_kernels out name pattern)
     # and loops become one body takes up to 40 s to compile, seven times as long.
     set(optimize -O1 -DCOMPILE_QUICKLY)
   else()
-    # Its tiles are loops of known lengths, which -O3 unrolls for a minute.
+    # Their tiles are loops of known lengths, which -O3 unrolls for a minute. skinny_product and
+    # paged_tiles are for GPUs: on CPUs only tests run them.
     set(tiled ${kernels})
-    list(FILTER tiled INCLUDE REGEX "/flash_(attention|backward|backward_groups|groups)\\.cu$")
+    list(FILTER tiled INCLUDE REGEX
+         "/(flash_(attention|backward|backward_groups|groups)|paged_tiles|skinny_product)\\.cu$")
     set_source_files_properties(${tiled} PROPERTIES COMPILE_OPTIONS -O2)
   endif()
   if(ASSAY_CPU_VARIANTS)

@@ -8,7 +8,7 @@ function(assay_version out)
   endif()
   add_custom_target(assay_version
     COMMAND ${CMAKE_COMMAND} -DOUT=${source} -DSOURCE_DIR=${CMAKE_SOURCE_DIR}
-            -DVERSION=${PROJECT_VERSION}
+            -DVERSION=${PROJECT_VERSION} -DGLIBC=${ASSAY_OLDEST_GLIBC}
             "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
             "-DBUILD_TYPE=${build_type}" -P ${CMAKE_SOURCE_DIR}/cmake/WriteVersion.cmake
     BYPRODUCTS ${source}

@@ -10,7 +10,7 @@ blas_packages="libdnnl2|libdnnl3"
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev python3-jsonschema libamdhip64-dev
   libamdhip64-5 libdnnl-dev libibverbs-dev bubblewrap libopenmpi-dev openmpi-bin libmpich-dev mpich
   iproute2 openssh-server openssh-client clang-19 lld-19 llvm-19"
-ci_packages="git libclang-rt-19-dev clang-tidy clang-format"
+ci_packages="ccache git libclang-rt-19-dev clang-tidy clang-format"
 
 fail() {
   echo "$0: $*" >&2

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "core/json.h"
+
 namespace assay {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/result.h"
 
 namespace assay {

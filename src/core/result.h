@@ -2,9 +2,9 @@
 // command line turns an Error into a message and an exit status.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace assay {
 
@@ -27,31 +27,62 @@ struct Error {
   std::string message;
 };
 
+/// A value or an Error. A union of the two: std::variant costs a compiler more for each of hundreds
+/// long for each of hundreds of types.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit
+  Result(T value) : value_(std::move(value)), ok_(true) {}       // NOLINT: implicit
+  Result(Error error) : error_(std::move(error)), ok_(false) {}  // NOLINT: implicit
+  Result(const Result& other) : ok_(other.ok_) { construct(other); }
+  Result(Result&& other) noexcept : ok_(other.ok_) { construct(std::move(other)); }
+  Result& operator=(Result other) noexcept {
+    destroy();
+    ok_ = other.ok_;
+    construct(std::move(other));
+    return *this;
+  }
+  ~Result() { destroy(); }
 
-  explicit operator bool() const { return state_.index() == 0; }
-  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok_; }
+  bool ok() const { return ok_; }
 
   /// The value; only after checking ok().
-  T& value() & { return *std::get_if<0>(&state_); }
-  const T& value() const& { return *std::get_if<0>(&state_); }
-  T&& value() && { return std::move(*std::get_if<0>(&state_)); }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T* operator->() { return std::get_if<0>(&state_); }
-  const T* operator->() const { return std::get_if<0>(&state_); }
+  T& value() & { return value_; }
+  const T& value() const& { return value_; }
+  T&& value() && { return std::move(value_); }
+  T& operator*() & { return value_; }
+  const T& operator*() const& { return value_; }
+  T* operator->() { return &value_; }
+  const T* operator->() const { return &value_; }
 
   /// The error; only after checking !ok().
-  Error& error() & { return *std::get_if<1>(&state_); }
-  const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  Error& error() & { return error_; }
+  const Error& error() const& { return error_; }
+  Error&& error() && { return std::move(error_); }
 
  private:
-  std::variant<T, Error> state_;
+  template <typename Other>
+  void construct(Other&& other) {
+    if (ok_) {
+      std::construct_at(&value_, std::forward<Other>(other).value());
+    } else {
+      std::construct_at(&error_, std::forward<Other>(other).error());
+    }
+  }
+  void destroy() {
+    if (ok_) {
+      value_.~T();
+    } else {
+      error_.~Error();
+    }
+  }
+
+  union {
+    T value_;
+    Error error_;
+  };
+  bool ok_;
 };
 
 template <>

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"

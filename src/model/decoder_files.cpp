@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"

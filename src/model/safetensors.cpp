@@ -9,6 +9,7 @@
 #include <span>
 #include <unordered_set>
 
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/json.h"
+
 namespace assay {
 
 Result<std::string> text_member(const Json& step, const char* name, const Error& refusal) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/folder_lock.h"
+#include "core/json.h"
 #include "core/read_file.h"
 #include "core/text.h"
 #include "core/write_file.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/folder_lock.h"
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"

@@ -10,13 +10,16 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
 /// Stand-ins for the programs that environments start. Each logs its words and starts assay here.
+/// If `c_library` is given, "glibc 2.17", that is what getconf says there.
 class FakePrograms {
  public:
-  FakePrograms() {
+  explicit FakePrograms(const std::string& c_library = "") {
+    if (!c_library.empty()) add("getconf", "#!/bin/sh\necho " + c_library + "\n");
     const std::string note = "#!/bin/sh\nprintf '%s ' \"$(basename $0)\" \"$@\" >> " + log() +
                              "\necho >> " + log() + "\n";
     const std::string find_assay =
@@ -25,12 +28,13 @@ class FakePrograms {
     const std::string docker =
         "[ $1 = run ] || exit 1\n"
         "while [ $# -gt 0 ]; do case \"$1\" in --entrypoint=*) break;; esac; shift; done\n"
-        "shift 2\nexec " ASSAY_BINARY " \"$@\"\n";
+        "program=${1#--entrypoint=}\nshift 2\n[ $program != sh ] || exec sh "
+        "\"$@\"\nexec " ASSAY_BINARY " \"$@\"\n";
     add("docker", note + docker);
     add("podman", note + docker);
-    add("apptainer",
-        note + "while [ $1 != /usr/local/bin/assay ]; do shift; done\nshift\nexec " ASSAY_BINARY
-               " \"$@\"\n");
+    add("apptainer", note +
+                         "while [ $1 != sh ] && [ $1 != /usr/local/bin/assay ]; do shift; done\n[ "
+                         "$1 != sh ] || exec \"$@\"\nshift\nexec " ASSAY_BINARY " \"$@\"\n");
     add("mpirun", note + find_assay + "exec \"$@\"\n");
     add("srun",
         note + "echo \"token <$ASSAY_TOKEN>\" >> " + log() + "\n" + find_assay + "exec \"$@\"\n");
@@ -104,6 +108,22 @@ TEST(CampaignCommand, EveryKindOfEnvironmentRuns) {
     ++binaries;
   }
   EXPECT_EQ(binaries, 1u);
+}
+
+TEST(CampaignCommand, APlaceWhoseCLibraryIsTooOldIsNamedBeforeAssayIsTakenThere) {
+  const FakePrograms programs("glibc 2.17");
+  for (const char* kind :
+       {"kind: container, engine: docker, image: centos:7",
+        "kind: container, engine: apptainer, image: c.sif", "kind: ssh, target: h"}) {
+    const Study study(head("control: off\n") +
+                      "environments:\n  - {name: host, kind: host}\n  - {name: old, " + kind +
+                      "}\n");
+    const Outcome outcome = study.run({"--pairs", "2"}, programs.environment());
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("environment old: this assay needs glibc 2."),
+                                   HasSubstr("glibc there is 2.17")))
+        << kind;
+  }
+  EXPECT_FALSE(std::filesystem::exists(programs.home() / ".cache/assay/bin"));
 }
 
 TEST(Versus, ComparesEnvironmentsFromOneLineAndKeepsItsPlan) {

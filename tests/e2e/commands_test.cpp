@@ -9,6 +9,7 @@
 namespace assay {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -174,6 +175,30 @@ TEST(Binary, NeedsOnlyTheCLibrary) {
                 name.find("ld-linux") != std::string::npos)
         << line;
   }
+}
+
+TEST(Binary, StartsOnGlibc2_34) {
+  if (is_sanitized) GTEST_SKIP() << "a sanitizer build is not for other machines";
+  const std::string binary = ASSAY_BINARY;
+  const Outcome outcome =
+      Process({ASSAY_SOURCE_DIR "/scripts/glibc-needs", binary, "2.34", binary + ".map"}, {}, "",
+              "/bin/bash")
+          .wait();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST(Binary, ASymbolOfANewerGlibcIsNamedWithTheObjectThatNeedsIt) {
+  if (is_sanitized) GTEST_SKIP() << "a sanitizer build is not for other machines";
+  const std::string binary = ASSAY_BINARY;
+  const Outcome outcome =
+      Process({ASSAY_SOURCE_DIR "/scripts/glibc-needs", binary, "2.2.5", binary + ".map"}, {}, "",
+              "/bin/bash")
+          .wait();
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("memfd_create needs glibc 2.27, more than 2.2.5; referred to "
+                                     "by: "));
+  EXPECT_THAT(outcome.out, ContainsRegex("memfd_create .* by: .*\\.o"));
 }
 
 }  // namespace

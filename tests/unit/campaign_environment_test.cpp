@@ -13,9 +13,12 @@ namespace assay {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::Not;
 using testing::Pair;
 
@@ -74,6 +77,26 @@ TEST(Environments, DockerWithLimitsAndVolumes) {
                   "--entrypoint=/usr/local/bin/assay", "ubuntu", "run", "quick"));
   EXPECT_THAT(launch_of("{kind: container, engine: docker, image: u}")->cleanup,
               ElementsAre("docker", "rm", "-f", "assay-1-env"));
+}
+
+std::vector<std::string> words_of_look(const std::string& settings) {
+  const auto value = parse_yaml(settings, "p.yaml");
+  const auto environment = read_environment(*value, "p.yaml", {});
+  const auto look = (*environment)->look("the script", context());
+  EXPECT_TRUE(look.ok());
+  return look->words;
+}
+
+TEST(Environments, ALookRunsAShellWhereAssayWouldStart) {
+  EXPECT_THAT(words_of_look("{kind: host}"), IsEmpty());
+  EXPECT_THAT(words_of_look("{kind: container, engine: bubblewrap}"), IsEmpty());
+  EXPECT_THAT(words_of_look("{kind: container, engine: docker, image: ubuntu}"),
+              IsSupersetOf({"--entrypoint=sh", "ubuntu", "-c", "the script"}));
+  EXPECT_THAT(words_of_look("{kind: container, engine: apptainer, image: u.sif}"),
+              IsSupersetOf({"u.sif", "sh", "-c", "the script"}));
+  EXPECT_THAT(words_of_look("{kind: container, engine: bubblewrap, image: /root11}"),
+              IsSupersetOf({"/root11", "--", "sh", "-c", "the script"}));
+  EXPECT_THAT(words_of_look("{kind: ssh, target: u@h, binary: /opt/assay}"), Contains("ssh"));
 }
 
 TEST(Environments, DockerGetsTheMachinesGpus) {

@@ -9,6 +9,7 @@
 #include "cli/machine/occupancy_view.h"
 #include "cli/machine/own_kernels.h"
 #include "compute/device/backend.h"
+#include "core/json.h"
 #include "core/read_file.h"
 #include "core/suggest.h"
 #include "core/units.h"

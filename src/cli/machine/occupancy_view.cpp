@@ -4,6 +4,7 @@
 
 #include "cli/machine/own_kernels.h"
 #include "cli/table.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "machine/occupancy/guide.h"
 

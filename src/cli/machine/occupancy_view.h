@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "machine/occupancy/report.h"
 
 namespace assay::cli {

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "core/json.h"
+
 namespace assay::cli {
 
 std::string proof_text(const Proof& proof) {

@@ -12,6 +12,7 @@
 #include "cli/tune/tune_conv_view.h"
 #include "cli/tune/tune_progress.h"
 #include "compute/convolution/convolution.h"
+#include "core/json.h"
 #include "core/own_binary.h"
 #include "measure/benchmarks/conv_cell.h"
 #include "tune/conv/convolution_runs.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "tune/conv/convolution_outcome.h"
 #include "tune/conv/miopen_databases.h"
 

@@ -15,6 +15,7 @@
 #include "cli/tune/tune_gemm_view.h"
 #include "cli/tune/tune_progress.h"
 #include "compute/blas/gemm_choice.h"
+#include "core/json.h"
 #include "core/units.h"
 #include "core/write_file.h"
 #include "machine/system/fingerprint.h"

@@ -10,6 +10,7 @@
 #include "cli/table.h"
 #include "cli/tune/tune_gemm_seat.h"
 #include "compute/device/backend.h"
+#include "core/json.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"
 #include "core/write_file.h"

@@ -8,6 +8,7 @@
 
 #include "cli/table.h"
 #include "cli/tune/tune_tables.h"
+#include "core/json.h"
 #include "core/shown_text.h"
 #include "core/units.h"
 #include "measure/sampling/roofline.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/terminal.h"
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "machine/system/device_facts.h"
 #include "tune/gemm/gemm_files.h"
 #include "tune/gemm/pytorch.h"

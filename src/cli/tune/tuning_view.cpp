@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/progress.h"
 #include "cli/tune/proof_view.h"
+#include "core/json.h"
 #include "core/units.h"
 
 namespace assay::cli {

@@ -9,7 +9,7 @@
 
 #include "cli/table.h"
 #include "cli/terminal.h"
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "tune/tuning.h"
 
 namespace assay::cli {

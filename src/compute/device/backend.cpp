@@ -6,6 +6,8 @@
 #include <charconv>
 #include <optional>
 
+#include "core/json.h"
+
 namespace assay {
 namespace {
 

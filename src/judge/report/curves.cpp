@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/json.h"
 #include "judge/report/charts.h"
 #include "judge/report/display.h"
 

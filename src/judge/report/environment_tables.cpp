@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/json.h"
 #include "judge/report/display.h"
 #include "judge/report/tables.h"
 #include "measure/sampling/sample.h"

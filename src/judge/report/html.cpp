@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "core/embedded.h"
+#include "core/json.h"
 #include "judge/report/display.h"
 #include "judge/report/escape.h"
 #include "judge/report/report.h"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "core/json.h"
 #include "core/version.h"
 #include "model/decoder_shape.h"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/json.h"
 #include "judge/report/charts.h"
 #include "judge/report/display.h"
 #include "measure/store/json_reader.h"

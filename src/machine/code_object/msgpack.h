@@ -1,7 +1,7 @@
 // MessagePack from untrusted files.
 #pragma once
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/result.h"
 #include "machine/code_object/bytes.h"
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/json.h"
 #include "core/suggest.h"
 
 namespace assay {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "machine/code_object/msgpack.h"
 
 namespace assay::occupancy {

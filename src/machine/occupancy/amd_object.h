@@ -1,7 +1,7 @@
 // AMD code objects: ELF files with a note that describes their kernels.
 #pragma once
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/result.h"
 #include "machine/code_object/elf.h"
 #include "machine/occupancy/image.h"

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "core/json.h"
 #include "core/text.h"
 #include "machine/occupancy/amd_object.h"
 #include "machine/occupancy/words.h"

@@ -1,5 +1,6 @@
 #include "machine/system/device_facts.h"
 
+#include "core/json.h"
 #include "core/present.h"
 
 namespace assay {

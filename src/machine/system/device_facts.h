@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 
 namespace assay {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/json.h"
+
 namespace assay {
 
 Json take_fingerprint(Json backends, const Machine& machine) {

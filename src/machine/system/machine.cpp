@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/json.h"
 #include "core/read_file.h"
 #include "machine/system/known_settings.h"
 #include "machine/system/probe.h"

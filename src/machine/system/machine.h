@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 
 namespace assay {
 

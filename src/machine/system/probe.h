@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/registry.h"
 #include "machine/system/machine.h"
 

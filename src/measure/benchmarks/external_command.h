@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/result.h"
 #include "core/yaml_text.h"
 

@@ -5,6 +5,8 @@
 #include <climits>
 #include <cmath>
 
+#include "core/json.h"
+
 namespace assay {
 
 Result<JsonReader> JsonReader::of(const Json& json, std::string path) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/result.h"
 #include "measure/store/record.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/cell.h"
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/result.h"
 #include "machine/telemetry/summary.h"
 #include "measure/benchmarks/benchmark.h"

@@ -7,6 +7,7 @@
 
 #include "core/hash.h"
 #include "core/input_file.h"
+#include "core/json.h"
 #include "core/json_text.h"
 #include "measure/store/record_line.h"
 

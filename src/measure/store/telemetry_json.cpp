@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/json.h"
+
 namespace assay {
 namespace {
 

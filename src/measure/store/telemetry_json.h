@@ -1,7 +1,7 @@
 // Writes and reads the "telemetry" object of a record.
 #pragma once
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/result.h"
 #include "machine/telemetry/summary.h"
 #include "measure/store/json_reader.h"

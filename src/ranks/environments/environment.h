@@ -64,6 +64,11 @@ class Environment {
   /// Called once before the first unit, to check requirements. Error: unavailable, naming what is
   /// missing.
   virtual Status prepare(const LaunchContext&) const { return {}; }
+  /// The command that runs a shell script there, for a look at the place before assay is taken to
+  /// it. Without words: there is no need to look.
+  virtual Result<Launch> look(std::string_view /*script*/, const LaunchContext&) const {
+    return Launch();
+  }
   /// `arguments` are assay's own: {"run", "quick", ...}.
   virtual Result<Launch> launch(const std::vector<std::string>& arguments,
                                 const LaunchContext& context) const = 0;

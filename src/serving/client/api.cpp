@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/json.h"
+
 namespace assay {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/json.h"
 #include "measure/benchmarks/conv_cell.h"
 #include "measure/sampling/roofline.h"
 #include "statistics/summary.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/result.h"
 #include "tune/conv/convolution_list.h"
 

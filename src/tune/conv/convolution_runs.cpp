@@ -5,6 +5,7 @@
 #include <set>
 #include <system_error>
 
+#include "core/json.h"
 #include "core/program.h"
 #include "core/write_file.h"
 #include "measure/benchmarks/conv_cell.h"

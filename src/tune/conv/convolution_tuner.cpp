@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "core/json.h"
 #include "tune/proof.h"
 
 namespace assay {

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "core/json.h"
+
 namespace assay {
 namespace {
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "core/json.h"
 #include "tune/step_members.h"
 
 namespace assay {

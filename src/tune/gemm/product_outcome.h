@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compute/blas/gemm_problem.h"
-#include "core/json.h"
+#include "core/json_fwd.h"
 #include "core/result.h"
 
 namespace assay {

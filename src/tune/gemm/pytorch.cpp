@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "core/json_text.h"
 #include "core/program.h"
 #include "core/shown_text.h"

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "compute/backends/cuda/nvml.h"
+#include "core/json.h"
 #include "machine/system/fact_source.h"
 #include "machine/system/probe.h"
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "machine/doctor/advice.h"
 #include "machine/system/fact_source.h"
 #include "machine/system/nic.h"

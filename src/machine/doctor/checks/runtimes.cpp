@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/json.h"
 #include "machine/doctor/advice.h"
 #include "machine/doctor/version.h"
 

@@ -8,6 +8,7 @@
 
 #include "core/program.h"
 #include "core/suggest.h"
+#include "ranks/environments/c_library.h"
 
 namespace assay {
 namespace {
@@ -15,16 +16,18 @@ namespace {
 struct Engine {
   std::string name;
   const char* program;
-  Result<Launch> (*launch)(const ContainerSettings&, const LaunchContext&,
+  Result<Launch> (*launch)(const ContainerSettings&, const LaunchContext&, const std::string&,
                            const std::vector<std::string>&);
+  const char* binary;  ///< where assay lies inside
   bool needs_image;
 };
 
 const std::vector<Engine>& engines() {
-  static const std::vector<Engine> all = {{"docker", "docker", &launch_docker, true},
-                                          {"podman", "podman", &launch_docker, true},
-                                          {"apptainer", "apptainer", &launch_apptainer, true},
-                                          {"bubblewrap", "bwrap", &launch_bubblewrap, false}};
+  static const std::vector<Engine> all = {
+      {"docker", "docker", &launch_docker, binary_in_container, true},
+      {"podman", "podman", &launch_docker, binary_in_container, true},
+      {"apptainer", "apptainer", &launch_apptainer, binary_in_container, true},
+      {"bubblewrap", "bwrap", &launch_bubblewrap, binary_in_bubblewrap, false}};
   return all;
 }
 
@@ -42,12 +45,17 @@ class Container final : public Environment {
     // The engine would create a missing folder owned by root.
     std::error_code ignored;
     if (!context.cache.empty()) std::filesystem::create_directories(context.cache, ignored);
-    return {};
+    return check_place(*this, context);
+  }
+
+  Result<Launch> look(std::string_view script, const LaunchContext& context) const override {
+    if (settings.image == "/") return Launch();  // this machine's own files
+    return engine->launch(settings, context, "sh", {"-c", std::string(script)});
   }
 
   Result<Launch> launch(const std::vector<std::string>& arguments,
                         const LaunchContext& context) const override {
-    return engine->launch(settings, context, arguments);
+    return engine->launch(settings, context, engine->binary, arguments);
   }
 };
 

@@ -21,6 +21,7 @@ struct ContainerSettings {
 
 /// Paths of assay and its cache inside the container.
 constexpr const char* binary_in_container = "/usr/local/bin/assay";
+constexpr const char* binary_in_bubblewrap = "/tmp/assay";
 constexpr const char* cache_in_container = "/var/cache";
 
 /// Which GPUs the container gets, from `settings` and what the machine has.
@@ -32,12 +33,16 @@ struct ContainerGpus {
 Result<ContainerGpus> container_gpus(const ContainerSettings& settings,
                                      const LaunchContext& context);
 
-/// The command that starts `arguments` in the container. Each engine has its own file.
+/// The command that starts `program`, a path or a name inside, with its arguments in the container.
+/// Each engine has its own file.
 Result<Launch> launch_docker(const ContainerSettings& settings, const LaunchContext& context,
+                             const std::string& program,
                              const std::vector<std::string>& arguments);  // podman too
 Result<Launch> launch_apptainer(const ContainerSettings& settings, const LaunchContext& context,
+                                const std::string& program,
                                 const std::vector<std::string>& arguments);
 Result<Launch> launch_bubblewrap(const ContainerSettings& settings, const LaunchContext& context,
+                                 const std::string& program,
                                  const std::vector<std::string>& arguments);
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 namespace assay {
 
 Result<Launch> launch_apptainer(const ContainerSettings& settings, const LaunchContext& context,
+                                const std::string& program,
                                 const std::vector<std::string>& arguments) {
   const ContainerGpus gpus = TRY(container_gpus(settings, context));
   Launch launch;
@@ -40,7 +41,7 @@ Result<Launch> launch_apptainer(const ContainerSettings& settings, const LaunchC
                   fmt::format("XDG_CACHE_HOME={}", cache_in_container)});
   }
   words.insert(words.end(), settings.options.begin(), settings.options.end());
-  words.insert(words.end(), {settings.image, binary_in_container});
+  words.insert(words.end(), {settings.image, program});
   words.insert(words.end(), arguments.begin(), arguments.end());
   return launch;
 }

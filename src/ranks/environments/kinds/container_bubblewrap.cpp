@@ -16,10 +16,11 @@ std::pair<std::string, std::string> sides_of(const std::string& volume) {
 }  // namespace
 
 Result<Launch> launch_bubblewrap(const ContainerSettings& settings, const LaunchContext& context,
+                                 const std::string& program,
                                  const std::vector<std::string>& arguments) {
   const ContainerGpus gpus = TRY(container_gpus(settings, context));
   // Under an arbitrary root, mount points can be created only in a temporary file system.
-  const std::string binary = "/tmp/assay", cache = "/tmp/cache";
+  const std::string cache = "/tmp/cache";
   Launch launch;
   std::vector<std::string>& words = launch.words;
   words = {"bwrap", "--ro-bind", settings.image, "/", "--proc", "/proc"};
@@ -30,7 +31,7 @@ Result<Launch> launch_bubblewrap(const ContainerSettings& settings, const Launch
   }
   // Provides the machine's description, so that the environments of both sides can be compared.
   if (settings.image != "/") words.insert(words.end(), {"--ro-bind", "/sys", "/sys"});
-  words.insert(words.end(), {"--tmpfs", "/tmp", "--ro-bind", context.binary, binary});
+  words.insert(words.end(), {"--tmpfs", "/tmp", "--ro-bind", context.binary, binary_in_bubblewrap});
   if (!context.cache.empty()) {
     words.insert(words.end(),
                  {"--bind", context.cache, cache + "/assay", "--setenv", "XDG_CACHE_HOME", cache});
@@ -50,7 +51,7 @@ Result<Launch> launch_bubblewrap(const ContainerSettings& settings, const Launch
   words.insert(words.end(), {"--unshare-pid", "--unshare-ipc", "--unshare-uts", "--die-with-parent",
                              "--chdir", "/"});
   words.insert(words.end(), settings.options.begin(), settings.options.end());
-  words.insert(words.end(), {"--", binary});
+  words.insert(words.end(), {"--", program});
   words.insert(words.end(), arguments.begin(), arguments.end());
   launch.limits = settings.limits;
   return launch;

@@ -59,6 +59,7 @@ void add_nvidia(Words& words, const ContainerSettings& settings, const Container
 }  // namespace
 
 Result<Launch> launch_docker(const ContainerSettings& settings, const LaunchContext& context,
+                             const std::string& program,
                              const std::vector<std::string>& arguments) {
   const ContainerGpus gpus = TRY(container_gpus(settings, context));
   Launch launch;
@@ -85,7 +86,7 @@ Result<Launch> launch_docker(const ContainerSettings& settings, const LaunchCont
                                "-e", fmt::format("XDG_CACHE_HOME={}", cache_in_container)});
   }
   words.insert(words.end(), settings.options.begin(), settings.options.end());
-  words.insert(words.end(), {fmt::format("--entrypoint={}", binary_in_container), settings.image});
+  words.insert(words.end(), {fmt::format("--entrypoint={}", program), settings.image});
   words.insert(words.end(), arguments.begin(), arguments.end());
   // Killing the client does not stop the container.
   launch.cleanup = {settings.engine, "rm", "-f", context.unit};

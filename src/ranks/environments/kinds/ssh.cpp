@@ -13,6 +13,7 @@
 #include "core/program.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"
+#include "ranks/environments/c_library.h"
 #include "ranks/environments/environment.h"
 #include "ranks/environments/shell_words.h"
 
@@ -35,12 +36,13 @@ class Ssh final : public Environment {
     if (!binary.empty()) return {};  // the user provides it
     const std::string there = TRY(far_binary(context));
     const ProgramEnd test = TRY(run({"test", "-x", there}, ""));
-    if (test.status == 0) return {};
     if (test.status == connection_failed) {
       return Error{ErrorKind::unavailable,
                    fmt::format("environment {}: cannot connect to {}: {}", context.environment,
                                target, shown_line(last_line(test.errors_tail), most_message))};
     }
+    TRY(check_place(*this, context));
+    if (test.status == 0) return {};
     std::error_code error;
     const auto bytes = std::filesystem::file_size(context.binary, error);
     // Gets its name only when complete: the connection may break at any moment.
@@ -59,20 +61,38 @@ class Ssh final : public Environment {
     return {};
   }
 
+  Result<Launch> look(std::string_view script, const LaunchContext& context) const override {
+    Launch inner;
+    if (inside) inner = TRY(inside->look(script, TRY(far_context(context))));
+    if (inner.words.empty()) inner.words = {"sh", "-c", std::string(script)};
+    return through_ssh(inner);
+  }
+
   Result<Launch> launch(const std::vector<std::string>& arguments,
                         const LaunchContext& context) const override {
-    LaunchContext far = context;
-    far.binary = binary.empty() ? TRY(far_binary(context)) : binary;
-    far.cache.clear();  // it belongs to this machine
-    far.gpus.reset();
-    Launch launch, inner;
+    const LaunchContext far = TRY(far_context(context));
+    Launch inner;
     if (inside) {
       inner = TRY(inside->launch(arguments, far));
-      if (!inner.cleanup.empty()) launch.cleanup = ssh_words(inner.cleanup);
     } else {
       inner.words = {far.binary};
       inner.words.insert(inner.words.end(), arguments.begin(), arguments.end());
     }
+    return through_ssh(inner);
+  }
+
+ private:
+  Result<LaunchContext> far_context(const LaunchContext& context) const {
+    LaunchContext far = context;
+    far.binary = binary.empty() ? TRY(far_binary(context)) : binary;
+    far.cache.clear();  // it belongs to this machine
+    far.gpus.reset();
+    return far;
+  }
+
+  Launch through_ssh(const Launch& inner) const {
+    Launch launch;
+    if (!inner.cleanup.empty()) launch.cleanup = ssh_words(inner.cleanup);
     const std::string script = "{\n" + exports(variables) + exports(inner.variables) + "exec " +
                                shell_words(inner.words) + "\n}\n";
     launch.words = ssh_words({"sh", "-c", read_script(script.size())});
@@ -80,7 +100,6 @@ class Ssh final : public Environment {
     return launch;
   }
 
- private:
   static std::string exports(const std::vector<std::pair<std::string, std::string>>& named) {
     std::string script;
     for (const auto& [name, value] : named) {

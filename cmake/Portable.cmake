@@ -1,0 +1,26 @@
+# assay_portable(TARGET): the program finds nothing but glibc on the machine where it starts, and an old
+# one is enough. src/core/older_glibc has what its static libraries want from newer ones. The linker's
+# map says which object needs what (scripts/glibc-needs).
+set(ASSAY_SYSROOT "" CACHE PATH
+    "a folder with the glibc to link with, as scripts/package makes it; empty: this machine's")
+if(ASSAY_SYSROOT)
+  set(ASSAY_OLDEST_GLIBC 2.31)
+else()
+  set(ASSAY_OLDEST_GLIBC 2.34)
+endif()
+
+function(assay_portable target)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
+                      -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/${target}.map,--cref)
+  if(ASSAY_SYSROOT)
+    # Its libpthread and libdl are libraries of their own. An even older glibc would list the versions
+    # that it lacks; references to these are made weak, so that the program starts and says so itself.
+    target_link_options(${target} PRIVATE --sysroot=${ASSAY_SYSROOT})
+    target_link_libraries(${target} PRIVATE -lpthread -ldl -lm)
+    target_sources(${target} PRIVATE src/core/older_glibc/refusal.cpp)
+    target_compile_definitions(${target} PRIVATE ASSAY_OLDEST_GLIBC="${ASSAY_OLDEST_GLIBC}")
+    add_custom_command(TARGET ${target} POST_BUILD
+      COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/weak_versions.py $<TARGET_FILE:${target}>
+      VERBATIM)
+  endif()
+endfunction()

@@ -1,0 +1,43 @@
+// What assay's static libraries call and only newer versions of glibc have. assay defines these
+// symbols itself, hidden from the libraries that it opens, so that it also starts on older ones.
+// Each is declared under another name here, so that it cannot clash with a declaration in glibc's
+// headers.
+#pragma once
+
+#include <link.h>
+
+#include <cstdint>
+
+namespace assay {
+
+/// What `_dl_find_object` finds. The layout is glibc's `struct dl_find_object` (2.35, <dlfcn.h>).
+struct FoundObject {
+  unsigned long long flags;  ///< 0: no flag is defined
+  void* map_start;           ///< first address of the object
+  void* map_end;             ///< the address behind its last
+  link_map* link;
+  void* eh_frame;  ///< its segment PT_GNU_EH_FRAME; null if it has none
+#if !defined(__x86_64__)
+  void* eh_dbase;
+#endif
+  unsigned long long reserved[7];
+};
+
+}  // namespace assay
+
+extern "C" {
+
+/// 32 random bits from the kernel. Like glibc's (2.36), it never fails: where the kernel has none
+/// to give, the process ends. libstdc++'s std::random_device calls it.
+std::uint32_t assay_arc4random() __asm__("arc4random");
+
+/// Finds the program or library that contains `address`, under the dynamic linker's lock. Returns 0
+/// and fills in `found`, or returns -1 if no object contains it. libgcc's unwinder calls it for
+/// every frame through which an exception passes; glibc's (2.35) takes no lock and is faster.
+int assay_find_object(void* address, assay::FoundObject* found) __asm__("_dl_find_object");
+
+/// Whether the process has only one thread: glibc (2.32) sets it at the start and clears it with
+/// the first thread. Nobody would clear this one, so it is false from the start. libstdc++ leaves
+/// out atomic operations where it is true.
+extern char assay_single_threaded __asm__("__libc_single_threaded");
+}
