@@ -70,6 +70,7 @@ count_left_out() {
 # run_step LABEL COMMAND: status 1 if the deadline ended it.
 run_step() {
   local label=$1 log=$ci_state/step.log begin=$SECONDS cpu status=0 ended='' pid numbers
+  times >"$ci_state/times"  # here: a subshell's own times are others
   cpu=$(children_seconds)
   echo "== $label"
   touch "$ci_state/step.begin"
@@ -97,6 +98,7 @@ run_step() {
   read -ra numbers <<<"$(counts_of "$log" "$status")"
   ci_passed=$((ci_passed + numbers[0])) ci_failed=$((ci_failed + numbers[1]))
   ci_skipped=$((ci_skipped + numbers[2]))
+  times >"$ci_state/times"
   remember "$label" "$((SECONDS - begin))" "$((numbers[0] + numbers[1] + numbers[2]))"
   echo "-- $label: $([ "${numbers[1]}" = 0 ] && echo ok || echo FAILED) after $((SECONDS - begin)) s," \
        "$(($(children_seconds) - cpu)) core-seconds"
@@ -133,5 +135,5 @@ remember() {
 
 # CPU time, user and system, of all ended processes that this shell has started, in whole seconds.
 children_seconds() {
-  times | awk 'NR == 2 { gsub(/[ms]/, " "); printf "%d\n", $1 * 60 + $2 + $3 * 60 + $4 }'
+  awk 'NR == 2 { gsub(/[ms]/, " "); printf "%d\n", $1 * 60 + $2 + $3 * 60 + $4 }' "$ci_state/times"
 }
