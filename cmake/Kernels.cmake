@@ -12,12 +12,11 @@ function(assay_cpu_kernels out name pattern)
   else()
     # Their tiles are loops of known lengths, which -O3 unrolls for a minute.
     set(tiled ${kernels})
-    list(FILTER tiled INCLUDE REGEX "/flash_(attention|backward)\\.cu$")
+    list(FILTER tiled INCLUDE REGEX "/flash_(attention|backward|backward_groups|groups)\\.cu$")
     set_source_files_properties(${tiled} PROPERTIES COMPILE_OPTIONS -O2)
     # These are for GPUs: on CPUs only tests run them.
     set(for_gpus ${kernels})
-    list(FILTER for_gpus INCLUDE REGEX
-         "/(flash_groups|flash_backward_groups|paged_tiles|skinny_product)\\.cu$")
+    list(FILTER for_gpus INCLUDE REGEX "/(paged_tiles|skinny_product)\\.cu$")
     set_source_files_properties(${for_gpus} PROPERTIES COMPILE_OPTIONS -O1)
   endif()
   if(ASSAY_CPU_VARIANTS)
