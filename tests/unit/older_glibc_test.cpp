@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -129,6 +130,19 @@ TEST(OlderGlibc, ExceptionsOfManyThreadsAreCaughtWhileALibraryIsOpenedAndClosed)
   stop = true;
   opener.join();
   EXPECT_EQ(caught, 2000);
+}
+
+TEST(OlderGlibc, NumbersAreReadAsByTheFunctionsThatEveryGlibcHas) {
+  const char* const text = "-0x7fz";
+  char* end = nullptr;
+  EXPECT_EQ(assay_isoc23_strtol(text, &end, 0), -0x7f);
+  EXPECT_EQ(end, text + 5);
+  EXPECT_EQ(assay_isoc23_strtoll("-9223372036854775808", nullptr, 10), INT64_MIN);
+  EXPECT_EQ(assay_isoc23_strtoul("17", nullptr, 8), 15u);
+  EXPECT_EQ(assay_isoc23_strtoull("18446744073709551615", nullptr, 10), UINT64_MAX);
+  errno = 0;
+  EXPECT_EQ(assay_isoc23_strtol("99999999999999999999", nullptr, 10), INT64_MAX);
+  EXPECT_EQ(errno, ERANGE);
 }
 
 TEST(OlderGlibc, SharedCountsAreAtomicFromTheStart) {

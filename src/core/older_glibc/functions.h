@@ -36,6 +36,15 @@ std::uint32_t assay_arc4random() __asm__("arc4random");
 /// every frame through which an exception passes; glibc's (2.35) takes no lock and is faster.
 int assay_find_object(void* address, assay::FoundObject* found) __asm__("_dl_find_object");
 
+/// strtol() and its kin, under the names that headers of glibc 2.38 and later give them. Those also
+/// read "0b101" where the base is 0 or 2; nothing here asks for that, and these do not.
+long assay_isoc23_strtol(const char* text, char** end, int base) __asm__("__isoc23_strtol");
+unsigned long assay_isoc23_strtoul(const char* text, char** end,
+                                   int base) __asm__("__isoc23_strtoul");
+long long assay_isoc23_strtoll(const char* text, char** end, int base) __asm__("__isoc23_strtoll");
+unsigned long long assay_isoc23_strtoull(const char* text, char** end,
+                                         int base) __asm__("__isoc23_strtoull");
+
 /// Whether the process has only one thread: glibc (2.32) sets it at the start and clears it with
 /// the first thread. Nobody would clear this one, so it is false from the start. libstdc++ leaves
 /// out atomic operations where it is true.
