@@ -1,14 +1,22 @@
 # Shared by ./run, ./test and .ci/run: installs what is missing, builds. Sourced from the repository's
 # root with `set -euo pipefail` on.
 
-# What building and running needs; names are the same on Debian 12 and Ubuntu 24.04.
-build_packages="g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libyaml-cpp-dev
+# What building and running needs; names are the same on Debian 12, Ubuntu 22.04 and Ubuntu 24.04. The
+# compiler must be g++ 12 or newer; Ubuntu 22.04 has one beside its own, which is older.
+compiler_package=g++
+if grep -qs '^VERSION_ID="22.04"' /etc/os-release; then
+  compiler_package=g++-12
+  export CXX=${CXX:-g++-12}
+fi
+build_packages="$compiler_package cmake ninja-build libfmt-dev nlohmann-json3-dev libyaml-cpp-dev
   zlib1g-dev libzstd-dev libboost-dev libpcre2-dev libutf8proc-dev libsqlite3-dev
   libssl-dev rapidjson-dev libjs-vega"
+# What README's first command compares with.
+run_packages="bubblewrap"
 # Matrix products on the CPU; the package carries oneDNN's major version in its name.
 blas_packages="libdnnl2|libdnnl3"
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev python3-jsonschema libamdhip64-dev
-  libamdhip64-5 libdnnl-dev libibverbs-dev bubblewrap libopenmpi-dev openmpi-bin libmpich-dev mpich
+  libamdhip64-5 libdnnl-dev libibverbs-dev libopenmpi-dev openmpi-bin libmpich-dev mpich
   iproute2 openssh-server openssh-client clang-19 lld-19 llvm-19"
 ci_packages="ccache git libclang-rt-19-dev clang-tidy clang-format"
 
@@ -41,7 +49,7 @@ any_installed() {
 # need PACKAGE...: installs those that are missing; touches the package manager only for them.
 need() {
   command -v dpkg-query >/dev/null ||
-    fail "needs Debian 12 or Ubuntu 24.04; on another system install a C++20 compiler, CMake 3.25," \
+    fail "needs Debian 12, Ubuntu 22.04 or Ubuntu 24.04; on another system install a C++20 compiler, CMake 3.22," \
          "Ninja and what build_packages in scripts/common.sh names, then:" \
          "cmake -G Ninja -S . -B build && ninja -C build"
   local wanted missing=() as_root=()
@@ -69,7 +77,9 @@ need() {
 
 # Called by need(), which sets `missing` and `as_root`.
 install_packages() {
-  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y) wanted names=()
+  # Another apt-get may be at work; it is waited for.
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300)
+  local wanted names=()
   "${apt[@]}" update || return 1
   for wanted in "${missing[@]}"; do names+=("$(choose_package "$wanted")"); done
   "${apt[@]}" install --no-install-recommends "${names[@]}"

@@ -3,14 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include "compute/backends/cuda/cuda_dialect.h"
 #include "compute/backends/cuda/cuda_libraries.h"
 #include "compute/backends/hip/hip_libraries.h"
+#include "compute/device/kernel_cache.h"
 #include "compute/device/kernel_source.h"
 #include "compute/device/rtc_compiler.h"
 #include "core/embedded.h"
+#include "core/hash.h"
 #include "model/operations/own_backward.h"
 #include "model/operations/own_forward.h"
 
@@ -34,6 +38,38 @@ std::vector<CompileRequest> requests(const std::string& library, const std::stri
                    {"--gpu-architecture=" + arch, "-std=c++17"}});
   }
   return all;
+}
+
+struct Compiled {
+  std::string code, log;
+};
+
+/// What `compile` makes of the request. If ASSAY_CI_CACHE names a folder, results are kept there
+/// under all that they depend on, the compiler's own files among it, and are not computed again.
+Result<Compiled> compiled(const CompileRequest& request,
+                          const std::function<Result<Compiled>()>& compile) {
+  const char* folder = std::getenv("ASSAY_CI_CACHE");
+  if (folder == nullptr) return compile();
+  const std::filesystem::path library = std::filesystem::canonical(request.library);
+  std::vector<std::string> parts = {
+      request.vendor,
+      request.name,
+      request.source,
+      library,
+      std::to_string(std::filesystem::file_size(library)),
+      std::to_string(std::filesystem::last_write_time(library).time_since_epoch().count())};
+  parts.insert(parts.end(), request.options.begin(), request.options.end());
+  const std::string key = hash_of_parts(parts);
+  const KernelCache cache(std::filesystem::path(folder) / "rtc");
+  if (const auto kept = cache.load(key)) {  // the code's size, a line's end, the code, the log
+    const std::size_t end = kept->find('\n'), bytes = std::stoul(kept->substr(0, end));
+    return Compiled{kept->substr(end + 1, bytes), kept->substr(end + 1 + bytes)};
+  }
+  auto result = compile();
+  if (result.ok()) {
+    cache.store(key, std::to_string(result->code.size()) + "\n" + result->code + result->log);
+  }
+  return result;
 }
 
 /// An ELF file for machine 224 (AMDGPU), or a bundle of such files.
@@ -76,11 +112,14 @@ TEST(Nvrtc, CompilesEveryKernelForHopper) {
   std::vector<CompileRequest> all = requests(library->path(), "cuda", "sm_90a");
   for (CompileRequest& more : attention_of_hopper(library->path())) all.push_back(std::move(more));
   for (const CompileRequest& request : all) {
-    std::string log;
-    const auto code = rtc_compile(request, &log);
-    ASSERT_TRUE(code) << code.error().message;
-    EXPECT_EQ(code->substr(0, 4), "\177ELF") << request.name;
-    EXPECT_THAT(log, Not(HasSubstr("(C75"))) << request.name;
+    const auto result = compiled(request, [&]() -> Result<Compiled> {
+      Compiled made;
+      made.code = TRY(rtc_compile(request, &made.log));
+      return made;
+    });
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->code.substr(0, 4), "\177ELF") << request.name;
+    EXPECT_THAT(result->log, Not(HasSubstr("(C75"))) << request.name;
   }
 }
 
@@ -159,9 +198,11 @@ TEST_F(RealHipRtc, CompilesEveryKernelForCdna2) {
   auto all = requests(path_, "hip", "gfx90a:sramecc+:xnack-");
   all.push_back(requests(path_, "hip", "gfx90a").front());
   for (const CompileRequest& request : all) {
-    const auto code = compile_in_child(request);
-    ASSERT_TRUE(code) << code.error().message;
-    EXPECT_TRUE(is_amd_code(*code)) << request.name;
+    const auto result = compiled(request, [&]() -> Result<Compiled> {
+      return Compiled{TRY(compile_in_child(request)), ""};
+    });
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_TRUE(is_amd_code(result->code)) << request.name;
   }
 }
 

@@ -182,6 +182,8 @@ TEST(Versus, MistakesAreNamed) {
                 "docker:IMAGE, "));
   EXPECT_THAT(err({"host", "docker"}), HasSubstr("\"docker\" is not allowed; write docker:IMAGE"));
   EXPECT_THAT(err({"host", "docker:"}), HasSubstr("write docker:IMAGE"));
+  EXPECT_THAT(err({"host", "bubblewrap:"}),
+              HasSubstr("\"bubblewrap:\" is not allowed; write bubblewrap or bubblewrap:FOLDER\n"));
   EXPECT_THAT(err({"host:x", "vm:y"}), HasSubstr("\"host:x\" is not allowed; write host\n"));
   EXPECT_THAT(err({"host", "op=copy"}), HasSubstr("at least two environments"));
   EXPECT_THAT(err({"host", "vm:y", "--margin", "7"}), HasSubstr("margin"));

@@ -41,7 +41,8 @@ class Process {
     environment.try_emplace("PATH", path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin");
     environment.try_emplace("HOME", folder_.path());
     environment.try_emplace("XDG_CACHE_HOME", folder_.path() / "cache");
-    for (const char* inherited : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    for (const char* inherited : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS",
+                                  "ASSAY_COMPILER_LAUNCHER", "CCACHE_DIR", "CCACHE_NOHASHDIR"}) {
       if (const char* value = std::getenv(inherited)) environment.try_emplace(inherited, value);
     }
     std::vector<std::string> words = {program};

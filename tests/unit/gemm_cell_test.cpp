@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 /// One cell with defaults for what `settings` leaves out.
-GemmCell cell_of(std::vector<AxisSetting> settings) {
+GemmCell product_cell(std::vector<AxisSetting> settings) {
   const auto cells = expand_cells("gemm", gemm_axes(), settings);
   EXPECT_TRUE(cells) << cells.error().message;
   EXPECT_EQ(cells->size(), 1u);
@@ -27,21 +27,21 @@ DeviceFacts facts_of(std::string backend, std::string arch) {
 }
 
 std::string refusal(std::vector<AxisSetting> settings, const DeviceFacts& facts) {
-  return gemm_unsupported(cell_of(std::move(settings)), facts).value_or("");
+  return gemm_unsupported(product_cell(std::move(settings)), facts).value_or("");
 }
 
 TEST(GemmCell, ReadsEveryAxis) {
-  const GemmCell cell = cell_of({{"shape", "16384x1024x8192"},
-                                 {"batch", "3"},
-                                 {"dtype", "f16"},
-                                 {"layout", "NT"},
-                                 {"epilogue", "bgrad"},
-                                 {"library", "hipblaslt"},
-                                 {"inputs", "integers"},
-                                 {"pad", "128"},
-                                 {"rotate", "512MiB"},
-                                 {"chain", "20"},
-                                 {"algorithm", "best"}});
+  const GemmCell cell = product_cell({{"shape", "16384x1024x8192"},
+                                      {"batch", "3"},
+                                      {"dtype", "f16"},
+                                      {"layout", "NT"},
+                                      {"epilogue", "bgrad"},
+                                      {"library", "hipblaslt"},
+                                      {"inputs", "integers"},
+                                      {"pad", "128"},
+                                      {"rotate", "512MiB"},
+                                      {"chain", "20"},
+                                      {"algorithm", "best"}});
   EXPECT_EQ(cell.m, 16384);
   EXPECT_EQ(cell.n, 1024);
   EXPECT_EQ(cell.k, 8192);
@@ -59,7 +59,7 @@ TEST(GemmCell, ReadsEveryAxis) {
 }
 
 TEST(GemmCell, ProblemFollowsLayoutAndType) {
-  const GemmCell cell = cell_of({{"shape", "64x32x16"}, {"dtype", "e5m2"}, {"layout", "any"}});
+  const GemmCell cell = product_cell({{"shape", "64x32x16"}, {"dtype", "e5m2"}, {"layout", "any"}});
   ASSERT_EQ(cell.layouts.size(), 4u);
   for (const std::string& layout : cell.layouts) {
     const GemmProblem p = problem_of(cell, layout);
@@ -72,13 +72,14 @@ TEST(GemmCell, ProblemFollowsLayoutAndType) {
 }
 
 TEST(GemmCell, GeluGetsInputsOfOrderOne) {
-  const GemmProblem p = problem_of(cell_of({{"shape", "64x64x1024"}, {"epilogue", "gelu"}}), "TN");
+  const GemmProblem p =
+      problem_of(product_cell({{"shape", "64x64x1024"}, {"epilogue", "gelu"}}), "TN");
   EXPECT_EQ(p.alpha, 1.0 / 32);
-  EXPECT_EQ(problem_of(cell_of({{"shape", "64x64x1024"}}), "TN").alpha, 1);
+  EXPECT_EQ(problem_of(product_cell({{"shape", "64x64x1024"}}), "TN").alpha, 1);
 }
 
 TEST(GemmCell, RotationNeedsAtLeastTwoSets) {
-  GemmCell cell = cell_of({{"shape", "1024"}});  // 3 x 2 MiB in bf16
+  GemmCell cell = product_cell({{"shape", "1024"}});  // 3 x 2 MiB in bf16
   const GemmProblem p = problem_of(cell, "TN");
   EXPECT_EQ(operand_bytes(p), std::uint64_t{6} << 20);
   EXPECT_EQ(operand_sets(cell, p), 1u);
@@ -89,10 +90,10 @@ TEST(GemmCell, RotationNeedsAtLeastTwoSets) {
 }
 
 TEST(GemmCell, LargestInput) {
-  EXPECT_EQ(largest_input(cell_of({{"inputs", "ones"}})), 1);
-  EXPECT_EQ(largest_input(cell_of({{"inputs", "integers"}})), 2);
-  EXPECT_TRUE(std::isinf(largest_input(cell_of({{"inputs", "normal"}}))));
-  EXPECT_EQ(largest_input(cell_of({{"inputs", "normal"}, {"dtype", "i8"}})), 127);
+  EXPECT_EQ(largest_input(product_cell({{"inputs", "ones"}})), 1);
+  EXPECT_EQ(largest_input(product_cell({{"inputs", "integers"}})), 2);
+  EXPECT_TRUE(std::isinf(largest_input(product_cell({{"inputs", "normal"}}))));
+  EXPECT_EQ(largest_input(product_cell({{"inputs", "normal"}, {"dtype", "i8"}})), 127);
 }
 
 TEST(GemmCell, ReasonsNameWhatIsWrong) {

@@ -21,20 +21,23 @@ struct Form {
   std::string_view settings;  ///< of the plan
   std::string_view value;     ///< the key that takes what stands behind the colon; empty: none
   std::string_view shown;     ///< that part in messages: "IMAGE"
+  bool may_lack = false;      ///< whether the colon and what stands behind it may be left out
 };
 constexpr std::array<Form, 8> forms = {{
     {"host", "kind: host", "", ""},
     {"docker", "kind: container, engine: docker", "image", "IMAGE"},
     {"podman", "kind: container, engine: podman", "image", "IMAGE"},
     {"apptainer", "kind: container, engine: apptainer", "image", "IMAGE"},
-    {"bubblewrap", "kind: container, engine: bubblewrap", "", ""},
+    {"bubblewrap", "kind: container, engine: bubblewrap", "image", "FOLDER", true},
     {"ssh", "kind: ssh", "target", "TARGET"},
     {"vm", "kind: ssh", "target", "TARGET"},
     {"partition", "kind: partition", "visible", "INDEX"},
 }};
 
 std::string text_of(const Form& form) {
-  return form.value.empty() ? std::string(form.word) : fmt::format("{}:{}", form.word, form.shown);
+  if (form.value.empty()) return std::string(form.word);
+  const std::string whole = fmt::format("{}:{}", form.word, form.shown);
+  return form.may_lack ? fmt::format("{} or {}", form.word, whole) : whole;
 }
 
 /// "{name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}". `uses` counts the
@@ -54,7 +57,9 @@ Result<std::string> environment_of(const std::string& word, std::map<std::string
     return Error{ErrorKind::usage, fmt::format("\"{}\" is not an environment{}; allowed: {}", word,
                                                did_you_mean(kind, words), fmt::join(texts, ", "))};
   }
-  if (value.empty() != form->value.empty()) {
+  const bool may_be_empty = form->value.empty() || (form->may_lack && colon == std::string::npos);
+  const bool may_be_given = !form->value.empty();
+  if (value.empty() ? !may_be_empty : !may_be_given) {
     return Error{ErrorKind::usage,
                  fmt::format("\"{}\" is not allowed; write {}", word, text_of(*form))};
   }
@@ -134,6 +139,7 @@ const Command command = {
   host                 this machine
   docker:IMAGE         also podman:IMAGE and apptainer:IMAGE; assay is mounted into the image
   bubblewrap           this machine's files in namespaces of their own
+  bubblewrap:FOLDER    the same with FOLDER as the root, another system's files
   vm:TARGET            a machine reached by ssh without a password; also ssh:TARGET
   partition:INDEX      a GPU or a part of one: ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES
 

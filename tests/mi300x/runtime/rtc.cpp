@@ -82,26 +82,18 @@ std::string after(const std::string& text, const std::string& prefix) {
 }
 
 /// The command line that makes clang behave like hipRTC. The program's options are passed on as
-/// they are, except that the one for the architecture has another name.
+/// they are, except that the one for the architecture has another name. ASSAY_COMPILER_LAUNCHER may
+/// name a program that runs compilers, such as ccache.
 std::vector<std::string> compiler_words(const std::string& arch,
                                         const std::vector<std::string>& options,
                                         const std::string& source) {
-  std::vector<std::string> words = {"clang++-19",
-                                    "-x",
-                                    "hip",
-                                    "--offload-device-only",
-                                    "--offload-arch=" + arch,
-                                    "--no-gpu-bundle-output",
-                                    "-nogpulib",
-                                    "-nogpuinc",
-                                    "-std=c++17",
-                                    "-O3",
-                                    "-gline-tables-only",
-                                    "-D__HIPCC_RTC__",
-                                    "-D__HIP_PLATFORM_AMD__",
-                                    "-include",
-                                    MI300X_RTC_BUILTINS,
-                                    "-I."};
+  std::vector<std::string> words;
+  if (const char* launcher = std::getenv("ASSAY_COMPILER_LAUNCHER")) words.emplace_back(launcher);
+  words.insert(words.end(),
+               {"clang++-19", "-x", "hip", "--offload-device-only", "--offload-arch=" + arch,
+                "--no-gpu-bundle-output", "-nogpulib", "-nogpuinc", "-std=c++17", "-O3",
+                "-gline-tables-only", "-D__HIPCC_RTC__", "-D__HIP_PLATFORM_AMD__", "-include",
+                MI300X_RTC_BUILTINS, "-I."});
   words.insert(words.end(), options.begin(), options.end());
   words.insert(words.end(), {"-c", source, "-o", "code"});
   return words;

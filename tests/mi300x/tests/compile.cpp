@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -43,10 +44,13 @@ std::string read(const std::string& path) {
   return std::move(text).str();
 }
 
-/// Runs clang++-19 and returns what it wrote.
+/// Runs clang++-19, by ASSAY_COMPILER_LAUNCHER if that names a program such as ccache, and returns
+/// what it wrote.
 std::string clang(const Folder& folder, const std::string& arguments) {
   const std::string log = folder.file("log"), out = folder.file("out");
-  const std::string command = fmt::format("clang++-19 {} -o {} 2>{}", arguments, out, log);
+  const char* launcher = std::getenv("ASSAY_COMPILER_LAUNCHER");
+  const std::string command = fmt::format("{} clang++-19 {} -o {} 2>{}",
+                                          launcher != nullptr ? launcher : "", arguments, out, log);
   if (std::system(command.c_str()) != 0) throw std::runtime_error(command + "\n" + read(log));
   return read(out);
 }
