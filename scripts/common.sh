@@ -75,6 +75,21 @@ install_packages() {
   "${apt[@]}" install --no-install-recommends "${names[@]}"
 }
 
+# apt_site: the address of the archive of Debian packages that apt here is set up for.
+apt_site() {
+  local site
+  site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | head -n 1)
+  [ -n "$site" ] || fail "apt knows no archive of packages; name one in /etc/apt/sources.list"
+  echo "${site%/}"
+}
+
+# download ADDRESS FILE SHA256, by apt's own means, which know this machine's proxies and certificates.
+download() {
+  local log
+  log=$(/usr/lib/apt/apt-helper download-file "$1" "$2" "SHA256:$3" 2>&1) ||
+    fail "$1 could not be downloaded to $2 with the SHA-256 $3; apt says: $(tail -n 1 <<<"$log")"
+}
+
 # build FOLDER "TARGET..." [CMAKE-OPTION...]: what it prints appears only if it fails.
 build() {
   local folder=$1 targets=$2 log=$1/build.log
