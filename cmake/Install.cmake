@@ -2,9 +2,6 @@
 # completions, which it prints itself; documents, in the tree's own layout, so that links between them
 # hold; licences.
 include(GNUInstallDirs)
-set(ASSAY_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE PATH
-    "where zsh looks for completions; Debian's packages put theirs into share/zsh/vendor-completions")
-
 function(assay_install target)
   set(folder ${CMAKE_BINARY_DIR}/share)
   file(MAKE_DIRECTORY ${folder})
@@ -23,7 +20,8 @@ function(assay_install target)
   install(FILES ${folder}/assay.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${folder}/assay.bash RENAME assay
           DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-  install(FILES ${folder}/assay.zsh RENAME _assay DESTINATION ${ASSAY_ZSH_COMPLETIONS})
+  install(FILES ${folder}/assay.zsh RENAME _assay
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${folder}/assay.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
   install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN results EXCLUDE)

@@ -10,6 +10,8 @@ blas_packages="libdnnl2|libdnnl3"
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev python3-jsonschema libamdhip64-dev
   libamdhip64-5 libdnnl-dev libibverbs-dev bubblewrap libopenmpi-dev openmpi-bin libmpich-dev mpich
   iproute2 openssh-server openssh-client clang-19 lld-19 llvm-19"
+package_packages="binutils dpkg-dev git python3 rpm xz-utils zstd"
+package_test_packages="binutils bubblewrap debootstrap dpkg-dev perl-base podman python3 rpm zstd"
 ci_packages="ccache git libclang-rt-19-dev clang-tidy clang-format"
 
 fail() {
