@@ -22,12 +22,12 @@ function(assay_portable target)
     target_link_options(${target} PRIVATE --sysroot=${ASSAY_SYSROOT}
                         -B${ASSAY_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
     target_link_libraries(${target} PRIVATE -lpthread -ldl -lm)
-    # An even older glibc would list the versions that it lacks; references to these are made weak, so
-    # that the program starts and says so itself.
+    # On an even older glibc the dynamic linker would list what is missing; the program is made to start
+    # there, and says itself what it needs. It then names no version of glibc after 2.17, of 2012.
     target_sources(${target} PRIVATE src/core/older_glibc/refusal.cpp)
     target_compile_definitions(${target} PRIVATE ASSAY_OLDEST_GLIBC="${ASSAY_OLDEST_GLIBC}")
     add_custom_command(TARGET ${target} POST_BUILD
-      COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/weak_versions.py $<TARGET_FILE:${target}>
+      COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/unname_versions.py $<TARGET_FILE:${target}> 2.17
       VERBATIM)
   endif()
 endfunction()
