@@ -2,9 +2,13 @@
 # one is enough. src/core/older_glibc has what its static libraries want from newer ones. The linker's
 # map says which object needs what (scripts/glibc-needs).
 set(ASSAY_SYSROOT "" CACHE PATH
-    "a folder with the glibc to link with, as scripts/package makes it; empty: this machine's")
+    "a folder with the glibc to link with, as scripts/sysroot makes it; empty: this machine's")
 if(ASSAY_SYSROOT)
   set(ASSAY_OLDEST_GLIBC 2.31)
+  # What is released is the same in whatever folder it was built. Of two maps that fit, GCC takes the
+  # later one.
+  add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}=/usr/src/assay
+                      -ffile-prefix-map=${CMAKE_BINARY_DIR}=/usr/src/assay/build)
 else()
   set(ASSAY_OLDEST_GLIBC 2.34)
 endif()
@@ -13,14 +17,17 @@ function(assay_portable target)
   target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc
                       -Wl,-Map=${CMAKE_CURRENT_BINARY_DIR}/${target}.map,--cref)
   if(ASSAY_SYSROOT)
-    # Its libpthread and libdl are libraries of their own. An even older glibc would list the versions
-    # that it lacks; references to these are made weak, so that the program starts and says so itself.
-    target_link_options(${target} PRIVATE --sysroot=${ASSAY_SYSROOT})
+    # With --sysroot alone, g++ still looks first where this machine's glibc is. The other glibc's
+    # libpthread and libdl are libraries of their own.
+    target_link_options(${target} PRIVATE --sysroot=${ASSAY_SYSROOT}
+                        -B${ASSAY_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
     target_link_libraries(${target} PRIVATE -lpthread -ldl -lm)
+    # On an even older glibc the dynamic linker would list what is missing; the program is made to start
+    # there, and says itself what it needs. It then names no version of glibc after 2.17, of 2012.
     target_sources(${target} PRIVATE src/core/older_glibc/refusal.cpp)
     target_compile_definitions(${target} PRIVATE ASSAY_OLDEST_GLIBC="${ASSAY_OLDEST_GLIBC}")
     add_custom_command(TARGET ${target} POST_BUILD
-      COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/weak_versions.py $<TARGET_FILE:${target}>
+      COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/unname_versions.py $<TARGET_FILE:${target}> 2.17
       VERBATIM)
   endif()
 endfunction()

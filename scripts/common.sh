@@ -18,6 +18,8 @@ blas_packages="libdnnl2|libdnnl3"
 test_packages="libgtest-dev libgmock-dev libbenchmark-dev python3-jsonschema libamdhip64-dev
   libamdhip64-5 libdnnl-dev libibverbs-dev libopenmpi-dev openmpi-bin libmpich-dev mpich
   iproute2 openssh-server openssh-client clang-19 lld-19 llvm-19"
+package_packages="binutils dpkg-dev git python3 rpm xz-utils zstd"
+package_test_packages="binutils bubblewrap debootstrap dpkg-dev perl-base podman python3 rpm zstd"
 ci_packages="ccache git libclang-rt-19-dev clang-tidy clang-format"
 
 fail() {
@@ -83,6 +85,21 @@ install_packages() {
   "${apt[@]}" update || return 1
   for wanted in "${missing[@]}"; do names+=("$(choose_package "$wanted")"); done
   "${apt[@]}" install --no-install-recommends "${names[@]}"
+}
+
+# apt_site: the address of the archive of Debian packages that apt here is set up for.
+apt_site() {
+  local site
+  site=$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' | head -n 1)
+  [ -n "$site" ] || fail "apt knows no archive of packages; name one in /etc/apt/sources.list"
+  echo "${site%/}"
+}
+
+# download ADDRESS FILE SHA256, by apt's own means, which know this machine's proxies and certificates.
+download() {
+  local log
+  log=$(/usr/lib/apt/apt-helper download-file "$1" "$2" "SHA256:$3" 2>&1) ||
+    fail "$1 could not be downloaded to $2 with the SHA-256 $3; apt says: $(tail -n 1 <<<"$log")"
 }
 
 # build FOLDER "TARGET..." [CMAKE-OPTION...]: what it prints appears only if it fails.
