@@ -37,6 +37,7 @@ make_root() {
   [ ! -e "$roots/$1/usr/bin/env" ] || return 0
   echo "making $1" >&2
   mkdir -p "$roots"
+  rm -rf "$roots/$1.part"
   debootstrap --variant=minbase ${3:+--include="$3"} "$2" "$roots/$1.part" "$(apt_site)" >"$roots/$1.log" 2>&1 ||
     fail "debootstrap could not make $2; what it did: $roots/$1.log"
   mv "$roots/$1.part" "$roots/$1"
