@@ -61,8 +61,8 @@ class CpuBackend final : public Backend {
   std::string_view name() const override { return "cpu"; }
   int score() override { return kernel_variant().empty() ? 0 : 1; }
   std::string absence() override {
-    return score() > 0 ? ""
-                       : "the kernels were built for newer CPUs than this one (x86-64-v2 needed)";
+    if (score() > 0) return "";
+    return "the kernels were built for " + built_variants() + ", and this CPU has none of these";
   }
   std::vector<LibraryFact> libraries() override { return {}; }
   std::vector<DeviceFacts> devices() override {

@@ -192,6 +192,14 @@ std::string kernel_variant() {
   return {};
 }
 
+std::string built_variants() {
+  std::string all;
+  for (const char* variant : {"x86_64_v2", "x86_64_v3", "x86_64_v4", "generic"}) {
+    if (is_built(variant)) all += (all.empty() ? "" : ", ") + std::string(variant);
+  }
+  return all;
+}
+
 double measure_core_clock() {
 #if defined(__x86_64__)
   // imul has a latency of 3 cycles on every x86 core since 2008 (Agner Fog's tables).

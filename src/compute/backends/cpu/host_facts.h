@@ -24,6 +24,9 @@ std::pair<std::uint64_t, std::uint64_t> memory_free_and_total();
 /// named in ASSAY_CPU_VARIANT if supported. E.g. "x86_64_v3".
 std::string kernel_variant();
 
+/// The instruction sets that kernels were built for: "x86_64_v2, x86_64_v3, x86_64_v4".
+std::string built_variants();
+
 /// Clock of the core this thread runs on, in Hz, from a chain of dependent instructions of known
 /// latency (about 20 us). 0 on architectures for which there is no such chain.
 double measure_core_clock();
