@@ -73,7 +73,7 @@ run_step() {
   times >"$ci_state/times"  # here: a subshell's own times are others
   cpu=$(children_seconds)
   echo "== $label"
-  touch "$ci_state/step.begin"
+  touch --date="@$((EPOCHSECONDS - 1))" "$ci_state/step.begin"  # files of the same moment are not newer
   # A group of processes of its own, so that all of it can be ended.
   set -m
   (set -o pipefail; eval "$2" 2>&1 </dev/null | tee "$log") &

@@ -59,7 +59,7 @@ TEST_F(CiSteps, AStepThatWouldEndTooLateIsNamedAndCountedAsSkipped) {
 
 TEST_F(CiSteps, AtTheDeadlineTheRunningStepIsEndedWithAllItStarted) {
   const Outcome outcome =
-      run("step endless sh -c 'sleep 300 & echo $! >child; wait'\n"
+      run("step endless sh -c 'trap \"\" TERM; sleep 300 & echo $! >child; wait'\n"
           "step after true",
           1, 2);
   EXPECT_EQ(outcome.status, 0);

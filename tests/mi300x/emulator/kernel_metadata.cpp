@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/json.h"
 #include "emulator/elf_image.h"
 #include "machine/code_object/msgpack.h"
 
