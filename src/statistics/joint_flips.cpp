@@ -1,0 +1,152 @@
+#include "statistics/joint_flips.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "core/random.h"
+#include "statistics/distributions.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t most_flips = 4096;
+/// Sums of the same terms in another order differ by less than this share.
+constexpr double rounding = 1e-9;
+
+/// -log p of Student's t with n - 1 degrees of freedom, as a function of the share r^2 = S^2 / (n
+/// Q) of the squared sum S in n times the sum of squares Q; t^2 = (n - 1) r^2 / (1 - r^2). A table,
+/// since it is asked for millions of times.
+class Surprise {
+ public:
+  Surprise(std::size_t n, Flips side) : side_(side) {
+    const double freedom = static_cast<double>(n - 1);
+    for (std::size_t i = 0; i < nodes; ++i) {
+      // With 1 - r^2 = exp(-u) the function is nearly straight in u.
+      const double share = -std::expm1(-step * static_cast<double>(i));
+      const double t = std::sqrt(freedom * share / (1 - share));
+      const double p = student_t_cdf(-t, freedom) * (side == Flips::either ? 2 : 1);
+      table_.push_back(-std::log(std::max(p, 1e-300)));
+    }
+  }
+
+  /// `sum` of the flipped values, whose squares add up to `squares` / n.
+  double operator()(double sum, double n_squares) const {
+    if (side_ == Flips::below) sum = -sum;
+    // One-sided, a sum on the other side is no surprise at all.
+    if (n_squares <= 0 || (side_ != Flips::either && sum <= 0)) return 0;
+    const double left = std::max(1 - sum * sum / n_squares, 1e-12);
+    const double place = std::min(-std::log(left) / step, static_cast<double>(nodes - 2));
+    const auto at = static_cast<std::size_t>(place);
+    return table_[at] + (place - static_cast<double>(at)) * (table_[at + 1] - table_[at]);
+  }
+
+ private:
+  static constexpr std::size_t nodes = 2048;
+  static constexpr double step = 28.0 / (nodes - 1);  // to 1 - r^2 of 7e-13
+  Flips side_;
+  std::vector<double> table_;
+};
+
+/// A comparison that takes part, with its values by coin: 0 where it has none.
+struct Member {
+  std::size_t index = 0;
+  std::vector<double> by_coin;
+  double n_squares = 0;
+  double observed = 0;
+  const Surprise* surprise = nullptr;
+};
+
+/// All of 2^coins, in an order in which neighbours differ by one coin; or most_flips drawn ones, of
+/// which the first is none.
+class FlipSequence {
+ public:
+  FlipSequence(std::size_t coins, std::uint64_t seed)
+      : all_(coins < 64 && (std::uint64_t{1} << coins) <= most_flips),
+        count_(all_ ? std::size_t{1} << coins : most_flips),
+        signs_(coins, 1),
+        random_(seed) {}
+
+  std::size_t count() const { return count_; }
+  const std::vector<double>& signs() const { return signs_; }
+  void go_on() {
+    ++done_;
+    if (all_) {
+      std::size_t coin = 0;  // Gray's code
+      while (coin + 1 < signs_.size() && (done_ >> coin & 1) == 0) ++coin;
+      signs_[coin] = -signs_[coin];
+      return;
+    }
+    for (double& sign : signs_) sign = random_.uniform() < 0.5 ? -1 : 1;
+  }
+
+ private:
+  bool all_;
+  std::size_t count_, done_ = 0;
+  std::vector<double> signs_;
+  Random random_;
+};
+
+}  // namespace
+
+std::vector<double> joint_flip_test(std::span<const FlippedSeries> family, Flips side, double bound,
+                                    std::size_t least, std::uint64_t seed) {
+  std::vector<double> p(family.size(), 1);
+  std::map<std::size_t, std::size_t> places;  // of coins
+  for (const FlippedSeries& series : family) {
+    for (const std::size_t coin : series.coins) places.emplace(coin, 0);
+  }
+  std::size_t coins = 0;
+  for (auto& [coin, place] : places) place = coins++;
+
+  std::map<std::size_t, Surprise> surprises;  // by the number of values
+  std::vector<Member> members;
+  for (std::size_t index = 0; index < family.size(); ++index) {
+    const FlippedSeries& series = family[index];
+    const std::size_t n = series.differences.size();
+    const std::set<std::size_t> own(series.coins.begin(), series.coins.end());
+    if (own.size() < std::max<std::size_t>(least, 2)) continue;
+    Member member;
+    member.index = index;
+    member.by_coin.assign(coins, 0);
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double value = series.differences[i] - bound;
+      member.by_coin[places[series.coins[i]]] += value;
+      member.n_squares += static_cast<double>(n) * value * value;
+      sum += value;
+    }
+    member.surprise = &surprises.try_emplace(n, n, side).first->second;
+    member.observed = (*member.surprise)(sum, member.n_squares);
+    members.push_back(std::move(member));
+  }
+  if (members.empty()) return p;
+
+  // From the least surprising on: the largest of those so far is what each is held against.
+  std::sort(members.begin(), members.end(),
+            [](const Member& a, const Member& b) { return a.observed < b.observed; });
+  std::vector<std::size_t> as_extreme(members.size(), 0);
+  FlipSequence flips(coins, seed);
+  for (std::size_t flip = 0; flip < flips.count(); ++flip) {
+    double largest = 0;
+    for (std::size_t k = 0; k < members.size(); ++k) {
+      const Member& member = members[k];
+      const double sum = std::inner_product(member.by_coin.begin(), member.by_coin.end(),
+                                            flips.signs().begin(), 0.0);
+      largest = std::max(largest, (*member.surprise)(sum, member.n_squares));
+      if (largest >= member.observed * (1 - rounding)) ++as_extreme[k];
+    }
+    flips.go_on();
+  }
+  double before = 0;
+  for (std::size_t k = members.size(); k-- > 0;) {
+    before =
+        std::max(before, static_cast<double>(as_extreme[k]) / static_cast<double>(flips.count()));
+    p[members[k].index] = before;
+  }
+  return p;
+}
+
+}  // namespace assay
