@@ -1,6 +1,7 @@
-// Part of the released program only. On a glibc older than the one that it was linked for, the program
-// prints one line and ends, before it calls anything that such a glibc lacks. The dynamic linker's
-// own message would list one version of symbols per line. ASSAY_OLDEST_GLIBC is that glibc: "2.31".
+// Part of the released program only. On a glibc older than the one that it was linked for, the
+// program prints one line and ends, before it calls anything that such a glibc lacks. The dynamic
+// linker's own message would list one version of symbols per line. ASSAY_OLDEST_GLIBC is that
+// glibc: "2.31".
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <unistd.h>
