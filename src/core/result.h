@@ -27,8 +27,8 @@ struct Error {
   std::string message;
 };
 
-/// A value or an Error. A union of the two: std::variant costs a compiler more for each of hundreds
-/// long for each of hundreds of types.
+/// A value or an Error. It is a union of the two, because std::variant takes compilers longer for
+/// each of the hundreds of types that it is used with.
 template <typename T>
 class [[nodiscard]] Result {
  public:
