@@ -4,6 +4,10 @@
 set(ASSAY_SYSROOT "" CACHE PATH
     "a folder with the glibc to link with, as scripts/sysroot makes it; empty: this machine's")
 if(ASSAY_SYSROOT)
+  if(NOT EXISTS ${ASSAY_SYSROOT}/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libc.so)
+    message(FATAL_ERROR "ASSAY_SYSROOT=${ASSAY_SYSROOT} has no usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libc.so; "
+            "scripts/sysroot makes such a folder")
+  endif()
   set(ASSAY_OLDEST_GLIBC 2.31)
   # What is released is the same in whatever folder it was built. Of two maps that fit, GCC takes the
   # later one.
@@ -28,6 +32,7 @@ function(assay_portable target)
     target_compile_definitions(${target} PRIVATE ASSAY_OLDEST_GLIBC="${ASSAY_OLDEST_GLIBC}")
     add_custom_command(TARGET ${target} POST_BUILD
       COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/unname_versions.py $<TARGET_FILE:${target}> 2.17
+              ${ASSAY_OLDEST_GLIBC}
       VERBATIM)
   endif()
 endfunction()

@@ -1,8 +1,8 @@
 """Makes an ELF program start on a glibc that is older than it needs, so that it can say so itself.
 
-    python3 unname_versions.py PROGRAM MOST        e.g. MOST 2.17
+    python3 unname_versions.py PROGRAM NAMED OLDEST        e.g. NAMED 2.17, OLDEST 2.31
 
-What the program takes from versions of glibc newer than MOST, it then takes without naming the version, and
+OLDEST is the glibc that it needs; a program that needs a newer one is refused. What the program takes from versions of glibc newer than NAMED, it then takes without naming the version, and
 weakly. Named, each version that is missing would be a line of the dynamic linker's, even if it is marked as
 weak; and a missing symbol would end the program where its address is needed at the start, as in SQLite's table
 of functions. Without a name, a symbol of several versions has its oldest, as pow() of 2.2.5 and not 2.29: the
@@ -46,26 +46,29 @@ class Program:
         return self.data[begin:self.data.index(0, begin)].decode()
 
 
-def newer(name, most):
-    return name.startswith("GLIBC_2.") and int(name.split(".")[1]) > int(most.split(".")[1])
+def newer(name, other):
+    return name.startswith("GLIBC_2.") and int(name.split(".")[1]) > int(other.split(".")[1])
 
 
-def unname(program, most):
-    """Takes the versions newer than `most` out of the list; returns the numbers that symbols call them by."""
+def unname(program, named, oldest):
+    """Takes the versions newer than `named` out of the list; returns the numbers that symbols call them by."""
     unnamed = set()
     need, following = program.section(SHT_GNU_VERNEED)[1], 1
     while following:
         _, count, _, first, following = program.read("<HHIII", need)
         version, kept = need + first, []
         for _ in range(count):
-            _, _, number, name, step = program.read("<IHHII", version)
-            if newer(program.text(SHT_GNU_VERNEED, name), most):
+            _, _, number, text, step = program.read("<IHHII", version)
+            name = program.text(SHT_GNU_VERNEED, text)
+            if newer(name, oldest):
+                raise ValueError(f"it needs {name}, and {oldest} is to be enough; scripts/glibc-needs says why")
+            if newer(name, named):
                 unnamed.add(number)
             else:
                 kept.append(version)
             version += step
         if not kept:
-            raise ValueError(f"all that it takes from one library is newer than {most}")
+            raise ValueError(f"all that it takes from one library is newer than {named}")
         program.write("<H", need + 2, len(kept))
         program.write("<I", need + 8, kept[0] - need)
         for one, after in zip(kept, kept[1:] + kept[-1:]):
@@ -86,14 +89,14 @@ def loosen(program, unnamed):
 
 
 def main():
-    path, most = sys.argv[1:]
+    path, named, oldest = sys.argv[1:]
     with open(path, "rb") as file:
         data = bytearray(file.read())
     try:
         if data[:6] != b"\x7fELF\x02\x01":
             raise ValueError("it is not a 64-bit little-endian ELF program")
         program = Program(data)
-        loosen(program, unname(program, most))
+        loosen(program, unname(program, named, oldest))
     except ValueError as error:
         sys.exit(f"{sys.argv[0]}: {path} cannot be changed: {error}")
     with open(path, "r+b") as file:
