@@ -29,7 +29,6 @@ function(assay_portable target)
     # On an even older glibc the dynamic linker would list what is missing; the program is made to start
     # there, and says itself what it needs. It then names no version of glibc after 2.17, of 2012.
     target_sources(${target} PRIVATE src/core/older_glibc/refusal.cpp)
-    target_compile_definitions(${target} PRIVATE ASSAY_OLDEST_GLIBC="${ASSAY_OLDEST_GLIBC}")
     add_custom_command(TARGET ${target} POST_BUILD
       COMMAND python3 ${CMAKE_SOURCE_DIR}/cmake/unname_versions.py $<TARGET_FILE:${target}> 2.17
               ${ASSAY_OLDEST_GLIBC}

@@ -1,7 +1,6 @@
 // Part of the released program only. On a glibc older than the one that it was linked for, the
 // program prints one line and ends, before it calls anything that such a glibc lacks. The dynamic
-// linker's own message would list one version of symbols per line. ASSAY_OLDEST_GLIBC is that
-// glibc: "2.31".
+// linker's own message would list one version of symbols per line.
 #include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <unistd.h>
@@ -9,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "core/version.h"
 
 namespace assay {
 namespace {
@@ -45,14 +46,14 @@ void read_system_name(char* name, std::size_t bytes) {
 
 void refuse_older_glibc(int, char**, char**) {
   const char* version = ::gnu_get_libc_version();
-  if (as_number(version) >= as_number(ASSAY_OLDEST_GLIBC)) return;
+  if (as_number(version) >= as_number(oldest_glibc().data())) return;
   char system[100], message[400];
   read_system_name(system, sizeof system);
   const int length = std::snprintf(
       message, sizeof message,
       "assay: needs glibc %s or newer (Ubuntu 20.04, Debian 11, RHEL 9 and later), and %s has %s; "
       "run it in a container or on a machine with a newer system\n",
-      ASSAY_OLDEST_GLIBC, system[0] != '\0' ? system : "this system", version);
+      oldest_glibc().data(), system[0] != '\0' ? system : "this system", version);
   if (length > 0) (void)!::write(STDERR_FILENO, message, static_cast<std::size_t>(length));
   ::_exit(exit_nothing_ran);
 }
