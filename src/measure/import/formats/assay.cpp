@@ -2,6 +2,7 @@
 // of its commands as a cell.
 #include <fmt/format.h>
 
+#include "core/json.h"
 #include "core/json_text.h"
 #include "measure/import/importer.h"
 #include "measure/import/text_lines.h"
