@@ -69,11 +69,11 @@ count_left_out() {
 
 # run_step LABEL COMMAND: status 1 if the deadline ended it.
 run_step() {
-  local label=$1 log=$ci_state/step.log begin=$SECONDS cpu status=0 ended='' pid numbers
-  times >"$ci_state/times"  # here: a subshell's own times are others
+  local label=$1 log=build/ci-step.log begin=$SECONDS cpu status=0 ended='' pid numbers
+  times >build/ci-times  # here: a subshell's own times are others
   cpu=$(children_seconds)
   echo "== $label"
-  touch --date="@$((EPOCHSECONDS - 1))" "$ci_state/step.begin"  # files of the same moment are not newer
+  touch --date="@$((EPOCHSECONDS - 1))" build/ci-step.begin  # files of the same moment are not newer
   # A group of processes of its own, so that all of it can be ended.
   set -m
   (set -o pipefail; eval "$2" 2>&1 </dev/null | tee "$log") &
@@ -98,7 +98,7 @@ run_step() {
   read -ra numbers <<<"$(counts_of "$log" "$status")"
   ci_passed=$((ci_passed + numbers[0])) ci_failed=$((ci_failed + numbers[1]))
   ci_skipped=$((ci_skipped + numbers[2]))
-  times >"$ci_state/times"
+  times >build/ci-times
   remember "$label" "$((SECONDS - begin))" "$((numbers[0] + numbers[1] + numbers[2]))"
   echo "-- $label: $([ "${numbers[1]}" = 0 ] && echo ok || echo FAILED) after $((SECONDS - begin)) s," \
        "$(($(children_seconds) - cpu)) core-seconds"
@@ -106,7 +106,7 @@ run_step() {
 
 # Whether a log of the step that was ended, its own or one of its tests, has a test that failed.
 has_failed_test() {
-  find "$ci_state/step.log" build -newer "$ci_state/step.begin" \( -name '*.log' -o -name 'shard-*' \) \
+  find build -newer build/ci-step.begin \( -name '*.log' -o -name 'shard-*' \) \
     -exec grep -lE '^\[  FAILED  \]|\*\*\*(Failed|Timeout|Exception)' {} + 2>/dev/null | grep -q .
 }
 
@@ -135,5 +135,5 @@ remember() {
 
 # CPU time, user and system, of all ended processes that this shell has started, in whole seconds.
 children_seconds() {
-  awk 'NR == 2 { gsub(/[ms]/, " "); printf "%d\n", $1 * 60 + $2 + $3 * 60 + $4 }' "$ci_state/times"
+  awk 'NR == 2 { gsub(/[ms]/, " "); printf "%d\n", $1 * 60 + $2 + $3 * 60 + $4 }' build/ci-times
 }

@@ -38,7 +38,7 @@ class CiSteps : public testing::Test {
                                "\n" + steps + "\nrun_steps\n";
     return Process({"-c", script}, variables, "", "/bin/bash").wait();
   }
-  /// As if `label` had taken this long and counted this many tests the last time.
+  /// Writes down that `label` took this long and counted this many tests the last time.
   void remember(const std::string& label, int seconds, int tests) {
     std::filesystem::create_directories(folder_.path() / "state");
     std::ofstream(folder_.path() / "state/durations", std::ios::app)

@@ -177,24 +177,24 @@ TEST(Binary, NeedsOnlyTheCLibrary) {
   }
 }
 
+/// Which symbols of the program need a newer glibc than `most`.
+Outcome glibc_needs(const std::string& most) {
+  const std::string binary = ASSAY_BINARY;
+  return Process({ASSAY_SOURCE_DIR "/scripts/glibc-needs", binary, most, binary + ".map"}, {}, "",
+                 "/bin/bash")
+      .wait();
+}
+
 TEST(Binary, StartsOnGlibc2_34) {
   if (is_sanitized) GTEST_SKIP() << "a sanitizer build is not for other machines";
-  const std::string binary = ASSAY_BINARY;
-  const Outcome outcome =
-      Process({ASSAY_SOURCE_DIR "/scripts/glibc-needs", binary, "2.34", binary + ".map"}, {}, "",
-              "/bin/bash")
-          .wait();
+  const Outcome outcome = glibc_needs("2.34");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "");
 }
 
 TEST(Binary, ASymbolOfANewerGlibcIsNamedWithTheObjectThatNeedsIt) {
   if (is_sanitized) GTEST_SKIP() << "a sanitizer build is not for other machines";
-  const std::string binary = ASSAY_BINARY;
-  const Outcome outcome =
-      Process({ASSAY_SOURCE_DIR "/scripts/glibc-needs", binary, "2.2.5", binary + ".map"}, {}, "",
-              "/bin/bash")
-          .wait();
+  const Outcome outcome = glibc_needs("2.2.5");
   EXPECT_EQ(outcome.status, 1);
   EXPECT_THAT(outcome.out, HasSubstr("memfd_create needs glibc 2.27, more than 2.2.5; referred to "
                                      "by: "));
