@@ -1,126 +1,188 @@
-// How often many cells that are judged together are called different, in simulated campaigns whose
-// truth is known.
-//   build/bench/bench_family_rates [CAMPAIGNS]
-// Each row is one kind of campaign of 10 pairs; its columns are shares of campaigns in percent. The
-// order of each pair is drawn by a coin of its own; campaigns do not draw so yet. Rows of 1,000
-// cells are of a fifth as many campaigns. `wrong`: all cells are equal, and one is called
-// different.
-// `+20%`: all cells are 20% slower, and all are called slower than the margin of 2%. `one`: one
-// cell is 20% slower, and is called so. `margin`: all cells are exactly the margin slower, and one
-// is called slower than that.
+// How often the rule for many cells is right, in simulated campaigns whose truth is known: the real
+// order of units and the real rule.
+//   build/bench/bench_family_rates [CAMPAIGNS [TABLE]]
+// TABLE: together, equal, skewed, sides or all. Rows of 1,000 cells are of a tenth as many
+// campaigns. All columns but `pairs` are shares of campaigns in percent. docs/method.md quotes
+// them.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <string_view>
 
-#include "core/random.h"
-#include "statistics/joint_flips.h"
+#include "simulated_family.h"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t pairs = 10, least = 6;
-constexpr double unit_noise = 0.01;
+const double margin = std::log(1.02), much = std::log(1.2);
 
-enum class Noise {
-  normal,
-  t3,        ///< Student's t with 3 degrees of freedom, of the same deviation: sometimes far away
-  drifting,  ///< normal, and each unit is 0.9 of the one before it plus something new
-};
-
-double standard(Noise noise, Random& random) {
-  const double z = random.normal();
-  if (noise != Noise::t3) return z;
-  return z / std::sqrt(2 * random.gamma(1.5) / 3) / std::sqrt(3.0);
+std::size_t campaigns_of(std::size_t cells, std::size_t campaigns) {
+  return std::max<std::size_t>(1, cells < 1000 ? campaigns : campaigns / 10);
 }
 
-/// The noise of units in the order in which they are measured.
-std::vector<double> units(std::size_t count, Noise noise, Random& random) {
-  std::vector<double> all(count);
-  double before = random.normal();
-  for (double& value : all) {
-    value = standard(noise, random);
-    if (noise == Noise::drifting) value = before = 0.9 * before + std::sqrt(1 - 0.81) * value;
-  }
-  return all;
+/// The share in percent of campaigns in `world` of which `is` holds.
+template <typename Is>
+double share(const FamilyWorld& world, std::size_t campaigns, std::uint64_t seed, Is is) {
+  Random random(seed);
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < campaigns; ++i) found += is(simulate_family(world, random)) ? 1 : 0;
+  return 100.0 * static_cast<double>(found) / static_cast<double>(campaigns);
 }
 
-/// One campaign of `cells` whose noise is correlated by `rho`, with `slower[cell]` added to
-/// logarithms of B's times.
-std::vector<FlippedSeries> campaign(std::size_t cells, double rho, Noise noise,
-                                    const std::vector<double>& slower, Random& random) {
-  std::array<bool, pairs> b_first = {};
-  for (bool& first : b_first) first = random.uniform() < 0.5;
-  const std::vector<double> shared = units(2 * pairs, noise, random);
-  std::vector<FlippedSeries> family(cells);
-  for (std::size_t cell = 0; cell < cells; ++cell) {
-    const std::vector<double> own = units(2 * pairs, noise, random);
-    for (std::size_t pair = 0; pair < pairs; ++pair) {
-      const auto at = [&](std::size_t unit) {
-        return unit_noise * (std::sqrt(rho) * shared[unit] + std::sqrt(1 - rho) * own[unit]);
-      };
-      const double difference = at(2 * pair + 1) - at(2 * pair);
-      family[cell].coins.push_back(pair);
-      family[cell].differences.push_back((b_first[pair] ? -difference : difference) + slower[cell]);
-    }
-  }
-  return family;
+bool any_different(const FamilyOutcome& outcome) {
+  return is_different(outcome.whole.verdict) ||
+         std::ranges::any_of(outcome.cells, [](const CellRuling& cell) {
+           return is_different(cell.ruling.verdict);
+         });
+}
+bool any_slower(const FamilyOutcome& outcome) {
+  return outcome.whole.verdict == Verdict::slower ||
+         std::ranges::any_of(outcome.cells, [](const CellRuling& cell) {
+           return cell.ruling.verdict == Verdict::slower;
+         });
+}
+bool all_slower(const FamilyOutcome& outcome) {
+  return outcome.whole.verdict == Verdict::slower &&
+         std::ranges::all_of(outcome.cells, [](const CellRuling& cell) {
+           return cell.ruling.verdict == Verdict::slower;
+         });
+}
+bool first_different(const FamilyOutcome& outcome) {
+  return is_different(outcome.cells.front().ruling.verdict);
+}
+bool cannot_tell(const FamilyOutcome& outcome) {
+  return std::ranges::any_of(
+      outcome.cells, [](const CellRuling& cell) { return cell.ruling.code == "sides_drift"; });
 }
 
-struct Rates {
-  double wrong = 0, all_found = 0, one_found = 0, at_margin = 0;
-};
+constexpr std::pair<Noise, const char*> noises[] = {{Noise::normal, "normal"}, {Noise::t3, "t3"}};
 
-Rates rates(std::size_t cells, double rho, Noise noise, std::size_t campaigns) {
-  const double margin = std::log(1.02), much = std::log(1.2);
-  Random random(cells * 1000 + static_cast<std::uint64_t>(rho * 100) +
-                static_cast<std::uint64_t>(noise));
-  const auto below = [](const std::vector<double>& p, double alpha) {
-    return static_cast<std::size_t>(
-        std::count_if(p.begin(), p.end(), [&](double value) { return value <= alpha; }));
-  };
-  const auto judged = [&](const std::vector<double>& slower, Flips side, double bound) {
-    return joint_flip_test(campaign(cells, rho, noise, slower, random), side, bound, least,
-                           random.next());
-  };
-  std::vector<double> one(cells, 0);
-  one.front() = much;
-  Rates sums;
-  for (std::size_t i = 0; i < campaigns; ++i) {
-    const std::vector<double> equal(cells, 0), all(cells, much), at(cells, margin);
-    sums.wrong += below(judged(equal, Flips::either, 0), 0.05) > 0 ? 1 : 0;
-    sums.all_found += below(judged(all, Flips::above, margin), 0.025) == cells ? 1 : 0;
-    sums.one_found += judged(one, Flips::above, margin).front() <= 0.025 ? 1 : 0;
-    sums.at_margin += below(judged(at, Flips::above, margin), 0.025) > 0 ? 1 : 0;
-  }
-  const double share = 100.0 / static_cast<double>(campaigns);
-  return {sums.wrong * share, sums.all_found * share, sums.one_found * share,
-          sums.at_margin * share};
-}
-
-int run(std::size_t campaigns) {
-  fmt::print("{} campaigns each ({} of 1000 cells), 10 pairs; % of campaigns\n", campaigns,
-             std::max<std::size_t>(1, campaigns / 5));
-  fmt::print("{:>5} {:9} {:>11} {:>6} {:>6} {:>6} {:>6}\n", "cells", "noise", "correlation",
-             "wrong", "+20%", "one", "margin");
+void print_together(std::size_t campaigns) {
+  fmt::print(
+      "\n10 pairs, units with noise of 1%. wrong: all cells are equal, and a cell or the whole is\n"
+      "called different. all: every cell is 20% slower, and all are called SLOWER. one: one cell "
+      "is\n"
+      "20% slower, and is called so. 2 sd: one cell is slower by two deviations of a difference,\n"
+      "and is called different. margin: every cell is 2% slower, and one is called SLOWER.\n");
+  fmt::print("{:>5} {:8} {:>11} {:>6} {:>6} {:>6} {:>6} {:>6}\n", "cells", "noise", "correlation",
+             "wrong", "all", "one", "2 sd", "margin");
   for (const std::size_t cells : {1, 25, 100, 1000}) {
-    for (const double rho : {0.0, 0.8}) {
-      for (const auto& [noise, name] :
-           {std::pair{Noise::normal, "normal"}, std::pair{Noise::t3, "t3"},
-            std::pair{Noise::drifting, "AR(0.9)"}}) {
-        // The time that a campaign takes grows with its cells.
-        const std::size_t some = std::max<std::size_t>(1, cells < 1000 ? campaigns : campaigns / 5);
-        const Rates found = rates(cells, rho, noise, some);
-        fmt::print("{:5} {:9} {:11.1f} {:6.1f} {:6.1f} {:6.1f} {:6.1f}\n", cells, name, rho,
-                   found.wrong, found.all_found, found.one_found, found.at_margin);
+    for (const double correlation : {0.0, 0.8}) {
+      for (const auto& [noise, drift, name] :
+           {std::tuple{Noise::normal, 0.0, "normal"}, std::tuple{Noise::t3, 0.0, "t3"},
+            std::tuple{Noise::normal, 0.9, "AR(0.9)"}}) {
+        FamilyWorld world{.cells = cells,
+                          .paired_noise = 0.01 * std::sqrt(2.0),
+                          .noise = noise,
+                          .correlation = correlation,
+                          .drift = drift,
+                          .slower = {}};
+        const std::size_t some = campaigns_of(cells, campaigns);
+        const double wrong = share(world, some, 1, any_different);
+        world.slower.assign(cells, much);
+        const double all = share(world, some, 2, all_slower);
+        world.slower = {much};
+        const double one = share(world, some, 3, any_slower);
+        world.slower = {2 * world.paired_noise};
+        const double small = share(world, some, 4, first_different);
+        world.slower.assign(cells, margin);
+        const double at_margin = share(world, some, 5, any_slower);
+        fmt::print("{:5} {:8} {:11.1f} {:6.1f} {:6.1f} {:6.1f} {:6.1f} {:6.1f}\n", cells, name,
+                   correlation, wrong, all, one, small, at_margin);
         std::fflush(stdout);
       }
     }
   }
+}
+
+void print_equal(std::size_t campaigns) {
+  fmt::print(
+      "\nEqual cells, 10 to 40 pairs until all are precise, differences with a deviation of 1%.\n");
+  fmt::print("{:>5} {:8} {:>11} {:>6} {:>6} {:>8} {:>8} {:>8} {:>10}\n", "cells", "noise",
+             "correlation", "pairs", "EQUAL", "UNSTABLE", "INVALID", "INCONCL.", "different");
+  for (const std::size_t cells : {1, 25, 100, 1000}) {
+    for (const double correlation : {0.0, 0.8}) {
+      for (const auto& [noise, name] : noises) {
+        const std::size_t some = campaigns_of(cells, campaigns);
+        Random random(6);
+        std::array<std::size_t, verdict_count> counts = {};
+        std::size_t pairs = 0;
+        for (std::size_t i = 0; i < some; ++i) {
+          const FamilyOutcome outcome = simulate_family({.cells = cells,
+                                                         .noise = noise,
+                                                         .correlation = correlation,
+                                                         .slower = {},
+                                                         .most_pairs = 40},
+                                                        random);
+          ++counts[static_cast<std::size_t>(outcome.whole.verdict)];
+          pairs += outcome.pairs;
+        }
+        const auto percent = [&](std::initializer_list<Verdict> verdicts) {
+          std::size_t sum = 0;
+          for (const Verdict verdict : verdicts) sum += counts[static_cast<std::size_t>(verdict)];
+          return 100.0 * static_cast<double>(sum) / static_cast<double>(some);
+        };
+        fmt::print("{:5} {:8} {:11.1f} {:6.1f} {:6.1f} {:8.1f} {:8.1f} {:8.1f} {:10.1f}\n", cells,
+                   name, correlation, static_cast<double>(pairs) / static_cast<double>(some),
+                   percent({Verdict::equal}), percent({Verdict::unstable}),
+                   percent({Verdict::invalid}), percent({Verdict::inconclusive}),
+                   percent({Verdict::slower, Verdict::faster, Verdict::shifted}));
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
+void print_skewed(std::size_t campaigns) {
+  fmt::print(
+      "\nNot protected: B has a slow tail and A no noise; their means are equal, 10 pairs.\n");
+  fmt::print("{:>5} {:>6}\n", "cells", "wrong");
+  for (const std::size_t cells : {1, 25, 100}) {
+    fmt::print(
+        "{:5} {:6.1f}\n", cells,
+        share({.cells = cells, .noise = Noise::exponential, .only_b_is_noisy = true, .slower = {}},
+              campaigns, 7, any_different));
+    std::fflush(stdout);
+  }
+}
+
+void print_sides(std::size_t campaigns) {
+  fmt::print(
+      "\nSides that drift by themselves: each side's units have the autocorrelation, differences "
+      "a\n"
+      "deviation of 1%. wrong: equal sides are called different. cannot tell: a cell of theirs "
+      "says\n"
+      "so. 20%: B is 20% slower in every cell, and all are called SLOWER.\n");
+  fmt::print("{:>5} {:>6} {:>15} {:>6} {:>12} {:>6}\n", "cells", "pairs", "autocorrelation",
+             "wrong", "cannot tell", "20%");
+  for (const std::size_t cells : {1, 25, 100}) {
+    for (const std::size_t pairs : {10, 20, 40}) {
+      for (const double rho : {0.3, 0.5, 0.7, 0.9, 0.97}) {
+        FamilyWorld world{.cells = cells,
+                          .own_drift = rho,
+                          .slower = {},
+                          .least_pairs = pairs,
+                          .most_pairs = pairs};
+        const double wrong = share(world, campaigns, 8, any_different);
+        const double open = share(world, campaigns, 8, cannot_tell);
+        world.slower.assign(cells, much);
+        fmt::print("{:5} {:6} {:15.2f} {:6.1f} {:12.1f} {:6.1f}\n", cells, pairs, rho, wrong, open,
+                   share(world, campaigns, 9, all_slower));
+        std::fflush(stdout);
+      }
+    }
+  }
+}
+
+int run(std::size_t campaigns, std::string_view table) {
+  fmt::print("{} campaigns each ({} of 1000 cells)\n", campaigns, campaigns_of(1000, campaigns));
+  const bool all = table == "all";
+  if (all || table == "together") print_together(campaigns);
+  if (all || table == "equal") print_equal(campaigns);
+  if (all || table == "skewed") print_skewed(campaigns);
+  if (all || table == "sides") print_sides(campaigns);
   return 0;
 }
 
@@ -135,5 +197,5 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "bench_family_rates: \"{}\" is not a number of campaigns\n", count);
     return 2;
   }
-  return assay::run(campaigns);
+  return assay::run(campaigns, argc > 2 ? argv[2] : "all");
 }

@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "judge/campaign/campaign.h"
 #include "judge/campaign/schedule.h"
-#include "judge/compare/verdict.h"
+#include "judge/compare/family.h"
 
 namespace assay {
 
@@ -30,20 +30,24 @@ inline SimulatedOutcome simulate_campaign(const UnitTime& time, const VerdictRul
   const CampaignDesign design;
   const double margin = rule.log_margin();
   const std::uint64_t seed = random.next();
-  std::vector<double> b_to_a, again_to_a;
+  PairedMember member;
+  PairedSeries& b_to_a = member.differences;
+  PairedSeries& again_to_a = member.control.emplace();
   std::array<double, 3> logs = {};
-  for (std::size_t block = 0;; ++block) {
-    for (const Turn& turn : turns_of_block(seed, block, logs.size())) {
+  for (std::size_t pair = 0;; ++pair) {
+    for (const Turn& turn : turns_of_block(seed, pair, logs.size(), 1)) {
       logs[turn.arm] = std::log(time(static_cast<SimulatedArm>(turn.arm), turn.position, random));
-      if (turn.position % logs.size() != logs.size() - 1) continue;  // the pair is incomplete
-      b_to_a.push_back(logs[1] - logs[0]);
-      again_to_a.push_back(logs[2] - logs[0]);
     }
-    if (b_to_a.size() < design.least_pairs) continue;
-    const PairedEffect effect = paired_effect(b_to_a, margin);
-    if (b_to_a.size() < design.most_pairs && !precise_enough(effect, margin)) continue;
-    const Control control = judge_control(paired_effect(again_to_a, margin), rule);
-    return {judge(effect, true, control, rule).verdict, b_to_a.size()};
+    b_to_a.pairs.push_back(pair);
+    b_to_a.differences.push_back(logs[1] - logs[0]);
+    again_to_a.pairs.push_back(pair);
+    again_to_a.differences.push_back(logs[2] - logs[0]);
+    if (pair + 1 < design.least_pairs) continue;
+    if (pair + 1 < design.most_pairs &&
+        !precise_enough(paired_effects({&b_to_a, 1}, margin).front(), margin)) {
+      continue;
+    }
+    return {judge_family({&member, 1}, 1, rule).members.front().ruling.verdict, pair + 1};
   }
 }
 

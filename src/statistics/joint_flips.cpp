@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/random.h"
+#include "statistics/dependence.h"
 #include "statistics/distributions.h"
 
 namespace assay {
@@ -14,43 +15,63 @@ namespace {
 
 constexpr std::size_t most_flips = 4096;
 /// Sums of the same terms in another order differ by less than this share.
-constexpr double rounding = 1e-9;
+constexpr double rounding_share = 1e-9;
 
-/// -log p of Student's t with n - 1 degrees of freedom, as a function of the share r^2 = S^2 / (n
-/// Q) of the squared sum S in n times the sum of squares Q; t^2 = (n - 1) r^2 / (1 - r^2). A table,
-/// since it is asked for millions of times.
+double surprise_of(double t, double freedom, Alternative alternative) {
+  const double tails = alternative == Alternative::different ? 2 : 1;
+  return -std::log(std::max(tails * student_t_cdf(-t, freedom), 1e-300));
+}
+
+/// surprise_of() Student's t with n - 1 degrees of freedom, as a function of the share r^2 = S^2 /
+/// (n Q) of the squared sum S in n times the sum of squares Q; t^2 = (n - 1) r^2 / (1 - r^2). A
+/// table, since it is asked for millions of times.
 class Surprise {
  public:
-  Surprise(std::size_t n, Flips side) : side_(side) {
+  Surprise(std::size_t n, Alternative alternative) : alternative_(alternative) {
     const double freedom = static_cast<double>(n - 1);
     for (std::size_t i = 0; i < nodes; ++i) {
       // With 1 - r^2 = exp(-u) the function is nearly straight in u.
       const double share = -std::expm1(-step * static_cast<double>(i));
-      const double t = std::sqrt(freedom * share / (1 - share));
-      const double p = student_t_cdf(-t, freedom) * (side == Flips::either ? 2 : 1);
-      table_.push_back(-std::log(std::max(p, 1e-300)));
+      table_.push_back(surprise_of(std::sqrt(freedom * share / (1 - share)), freedom, alternative));
     }
   }
 
   /// `sum` of the flipped values, whose squares add up to `squares` / n.
   double operator()(double sum, double n_squares) const {
-    if (side_ == Flips::below) sum = -sum;
-    // One-sided, a sum on the other side is no surprise at all.
-    if (n_squares <= 0 || (side_ != Flips::either && sum <= 0)) return 0;
+    if (!is_extreme(sum, n_squares)) return 0;
     const double left = std::max(1 - sum * sum / n_squares, 1e-12);
     const double place = std::min(-std::log(left) / step, static_cast<double>(nodes - 2));
     const auto at = static_cast<std::size_t>(place);
     return table_[at] + (place - static_cast<double>(at)) * (table_[at + 1] - table_[at]);
   }
 
+  /// The same of `n` values of which each depends on the one before it.
+  double of_dependent(double sum, double n_squares, std::size_t n, double dependence) const {
+    if (!is_extreme(sum, n_squares)) return 0;
+    const EffectiveSample sample = effective_sample(n, dependence);
+    const double left = std::max(1 - sum * sum / n_squares, 1e-12);
+    // Of t with n - 1 degrees of freedom, the deviation grows and the number of values shrinks.
+    const double t = std::sqrt(static_cast<double>(n - 1) * (1 - left) / left) /
+                     sample.deviation_factor * std::sqrt(sample.n / static_cast<double>(n));
+    return surprise_of(t, sample.n - 1, alternative_);
+  }
+
  private:
   static constexpr std::size_t nodes = 2048;
   static constexpr double step = 28.0 / (nodes - 1);  // to 1 - r^2 of 7e-13
-  Flips side_;
+
+  /// One-sided, a sum on the other side is no surprise at all.
+  bool is_extreme(double sum, double n_squares) const {
+    if (n_squares <= 0) return false;
+    return alternative_ == Alternative::different ||
+           (alternative_ == Alternative::above ? sum > 0 : sum < 0);
+  }
+
+  Alternative alternative_;
   std::vector<double> table_;
 };
 
-/// A comparison that takes part, with its values by coin: 0 where it has none.
+/// A series that takes part, with its values by coin: 0 where it has none.
 struct Member {
   std::size_t index = 0;
   std::vector<double> by_coin;
@@ -79,7 +100,11 @@ class FlipSequence {
       signs_[coin] = -signs_[coin];
       return;
     }
-    for (double& sign : signs_) sign = random_.uniform() < 0.5 ? -1 : 1;
+    std::uint64_t bits = 0;
+    for (std::size_t coin = 0; coin < signs_.size(); ++coin, bits >>= 1) {
+      if (coin % 64 == 0) bits = random_.next();
+      signs_[coin] = (bits & 1) == 0 ? 1 : -1;
+    }
   }
 
  private:
@@ -91,12 +116,14 @@ class FlipSequence {
 
 }  // namespace
 
-std::vector<double> joint_flip_test(std::span<const FlippedSeries> family, Flips side, double bound,
-                                    std::size_t least, std::uint64_t seed) {
+std::vector<double> joint_flip_test(std::span<const PairedSeries> family,
+                                    std::span<const double> dependence, Alternative alternative,
+                                    double bound, const FlipRule& rule) {
   std::vector<double> p(family.size(), 1);
+  const auto coin_of = [&](std::size_t pair) { return pair / rule.pairs_per_draw; };
   std::map<std::size_t, std::size_t> places;  // of coins
-  for (const FlippedSeries& series : family) {
-    for (const std::size_t coin : series.coins) places.emplace(coin, 0);
+  for (const PairedSeries& series : family) {
+    for (const std::size_t pair : series.pairs) places.emplace(coin_of(pair), 0);
   }
   std::size_t coins = 0;
   for (auto& [coin, place] : places) place = coins++;
@@ -104,22 +131,25 @@ std::vector<double> joint_flip_test(std::span<const FlippedSeries> family, Flips
   std::map<std::size_t, Surprise> surprises;  // by the number of values
   std::vector<Member> members;
   for (std::size_t index = 0; index < family.size(); ++index) {
-    const FlippedSeries& series = family[index];
+    const PairedSeries& series = family[index];
     const std::size_t n = series.differences.size();
-    const std::set<std::size_t> own(series.coins.begin(), series.coins.end());
-    if (own.size() < std::max<std::size_t>(least, 2)) continue;
+    std::set<std::size_t> own;
+    for (const std::size_t pair : series.pairs) own.insert(coin_of(pair));
+    if (own.size() < std::max<std::size_t>(rule.least_draws, 2)) continue;
     Member member;
     member.index = index;
     member.by_coin.assign(coins, 0);
     double sum = 0;
     for (std::size_t i = 0; i < n; ++i) {
       const double value = series.differences[i] - bound;
-      member.by_coin[places[series.coins[i]]] += value;
+      member.by_coin[places[coin_of(series.pairs[i])]] += value;
       member.n_squares += static_cast<double>(n) * value * value;
       sum += value;
     }
-    member.surprise = &surprises.try_emplace(n, n, side).first->second;
-    member.observed = (*member.surprise)(sum, member.n_squares);
+    member.surprise = &surprises.try_emplace(n, n, alternative).first->second;
+    member.observed = dependence[index] > 0 ? member.surprise->of_dependent(sum, member.n_squares,
+                                                                            n, dependence[index])
+                                            : (*member.surprise)(sum, member.n_squares);
     members.push_back(std::move(member));
   }
   if (members.empty()) return p;
@@ -128,7 +158,7 @@ std::vector<double> joint_flip_test(std::span<const FlippedSeries> family, Flips
   std::sort(members.begin(), members.end(),
             [](const Member& a, const Member& b) { return a.observed < b.observed; });
   std::vector<std::size_t> as_extreme(members.size(), 0);
-  FlipSequence flips(coins, seed);
+  FlipSequence flips(coins, rule.seed);
   for (std::size_t flip = 0; flip < flips.count(); ++flip) {
     double largest = 0;
     for (std::size_t k = 0; k < members.size(); ++k) {
@@ -136,7 +166,7 @@ std::vector<double> joint_flip_test(std::span<const FlippedSeries> family, Flips
       const double sum = std::inner_product(member.by_coin.begin(), member.by_coin.end(),
                                             flips.signs().begin(), 0.0);
       largest = std::max(largest, (*member.surprise)(sum, member.n_squares));
-      if (largest >= member.observed * (1 - rounding)) ++as_extreme[k];
+      if (largest >= member.observed * (1 - rounding_share)) ++as_extreme[k];
     }
     flips.go_on();
   }

@@ -5,16 +5,20 @@
 #include <limits>
 #include <numeric>
 
+#include "statistics/dependence.h"
 #include "statistics/distributions.h"
 
 namespace assay {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Above this autocorrelation, neighbouring pairs are averaged two by two (each mean covers a whole
-/// block). For few pairs the bound is two standard errors of the autocorrelation of independent
-/// values.
-constexpr double dependent = 0.4;
+/// Of a side that drifts by itself, a mean counts if it is so many deviations away: equal sides
+/// with an autocorrelation of 0.97 over 10 pairs are in one of a hundred cases
+/// (bench_family_rates).
+constexpr double drifting_deviations = 6;
+
+/// An outlier of B lies so many times as far from the median as anything of the control.
+constexpr double control_multiple = 2;
 
 /// The correction for skewness is incomplete; holding the t test to about two thirds of alpha makes
 /// up for the rest.
@@ -52,37 +56,42 @@ double skewness(std::span<const double> values, const Moments& of) {
 /// the margin look safely within it 13 times in 100 instead of 5.
 double tail_beyond(double distance, const PairedEffect& effect, double skew) {
   if (!(effect.deviation > 0)) return distance > 0 ? 0 : distance < 0 ? 1 : 0.5;
-  const double n = static_cast<double>(effect.n);
   const double t = distance / effect.deviation;
-  const double corrected = t + skew * t * t / 3 + skew * skew * t * t * t / 27 + skew / (6 * n);
-  return student_t_cdf(-std::sqrt(n) * corrected, effect.freedom);
+  const double corrected =
+      t + skew * t * t / 3 + skew * skew * t * t * t / 27 + skew / (6 * effect.n);
+  return student_t_cdf(-std::sqrt(effect.n) * corrected, effect.freedom);
 }
 
-/// The t intervals, the detectable effect and the t test's p, from mean, error and freedom.
-void add_t(PairedEffect& effect) {
-  const auto interval = [&](double coverage) {
-    if (!(effect.freedom > 0)) return Interval{-infinity, infinity};
-    const double half = effect.error > 0
-                            ? student_t_quantile((1 + coverage) / 2, effect.freedom) * effect.error
+/// The intervals of the mean and the detectable effect, from mean, error and freedom.
+void add_intervals(PairedEffect& effect) {
+  const auto around = [&](double half) { return Interval{effect.mean - half, effect.mean + half}; };
+  if (!(effect.freedom > 0)) {
+    effect.t90 = effect.t95 = {-infinity, infinity};
+    return;
+  }
+  if (effect.drifts()) {
+    effect.t90 = effect.t95 = around(drifting_deviations * effect.deviation);
+    effect.detectable = drifting_deviations * effect.deviation;
+    return;
+  }
+  const auto half = [&](double coverage) {
+    return effect.error > 0 ? student_t_quantile((1 + coverage) / 2, effect.freedom) * effect.error
                             : 0;
-    return Interval{effect.mean - half, effect.mean + half};
   };
-  effect.t90 = interval(0.90);
-  effect.t95 = interval(0.95);
-  if (!(effect.freedom > 0)) return;
+  effect.t90 = around(half(0.90));
+  effect.t95 = around(half(0.95));
   effect.detectable =
       (student_t_quantile(0.975, effect.freedom) + student_t_quantile(0.80, effect.freedom)) *
       effect.error;
-  const double t = std::abs(effect.mean) / effect.error;  // 0 / 0 is NaN: no effect at all
-  effect.p_different = t >= 0 ? std::min(1.0, 2 * student_t_cdf(-t, effect.freedom)) : 1;
 }
 
-/// Of the median of sorted values; infinite if no pair of order statistics has the coverage.
-Interval sign_interval(std::span<const double> sorted, double coverage) {
-  if (sorted.empty() || coin_cdf(0, sorted.size()) > (1 - coverage) / 2) {
+/// Of the median of sorted values, which count for n independent ones; infinite if no pair of order
+/// statistics has the coverage.
+Interval sign_interval(std::span<const double> sorted, double coverage, double n) {
+  if (sorted.empty() || coin_cdf(0, static_cast<std::size_t>(n)) > (1 - coverage) / 2) {
     return {-infinity, infinity};
   }
-  return median_interval(sorted, coverage, static_cast<double>(sorted.size()));
+  return median_interval(sorted, coverage, n);
 }
 
 /// P(at least `count` of n fair coins).
@@ -90,90 +99,112 @@ double coin_tail(std::size_t count, std::size_t n) {
   return count == 0 ? 1 : 1 - coin_cdf(count - 1, n);
 }
 
-/// The median and its sign intervals, the sign test's part of p_different, and p_equal.
-void add_signs(PairedEffect& effect, std::span<const double> values, double skew, double margin) {
+/// How many independent values the signs of dependent ones count for. They are a gate beside the t
+/// test, which must stay open to few of them.
+double signs_of(const PairedEffect& effect) {
+  return std::min(static_cast<double>(effect.pairs),
+                  std::max(effect.n, static_cast<double>(least_units)));
+}
+
+/// The median and its sign intervals.
+void add_signs(PairedEffect& effect, std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
   effect.median = quantile(sorted, 0.5);
-  effect.sign90 = sign_interval(sorted, 0.90);
-  effect.sign95 = sign_interval(sorted, 0.95);
-  const auto above = [&](double bound) {
-    return static_cast<std::size_t>(sorted.end() -
-                                    std::upper_bound(sorted.begin(), sorted.end(), bound));
+  effect.sign90 = sign_interval(sorted, 0.90, signs_of(effect));
+  effect.sign95 = sign_interval(sorted, 0.95, signs_of(effect));
+}
+
+/// p_equal, if the true distribution has this skewness.
+void add_equality(PairedEffect& effect, std::span<const double> values, double skew,
+                  double margin) {
+  if (effect.drifts()) return;
+  const double coins = std::floor(signs_of(effect));
+  const auto counted = [&](auto is) {
+    const auto count = static_cast<double>(std::ranges::count_if(values, is));
+    return static_cast<std::size_t>(count * coins / static_cast<double>(values.size()));
   };
-  const auto below = [&](double bound) {
-    return static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), bound) -
-                                    sorted.begin());
-  };
-  const std::size_t n = sorted.size();
-  // Ties count for neither side, which can only make the test more conservative.
-  const double p_sign = std::min(1.0, 2 * coin_tail(std::max(above(0), below(0)), n));
-  effect.p_different = std::max(effect.p_different, p_sign);
-  const double p_tost_sign = std::max(coin_tail(above(-margin), n), coin_tail(below(margin), n));
-  const double p_tost_t = std::max(tail_beyond(effect.mean + margin, effect, skew),
-                                   tail_beyond(margin - effect.mean, effect, -skew));
-  effect.p_equal = std::max(std::min(1.0, p_tost_t / t_strictness), p_tost_sign);
+  const std::size_t above = counted([&](double value) { return value > -margin; });
+  const std::size_t below = counted([&](double value) { return value < margin; });
+  const auto n = static_cast<std::size_t>(coins);
+  const double p_sign = std::max(coin_tail(above, n), coin_tail(below, n));
+  const double p_t = std::max(tail_beyond(effect.mean + margin, effect, skew),
+                              tail_beyond(margin - effect.mean, effect, -skew));
+  effect.p_equal = std::max(std::min(1.0, p_t / t_strictness), p_sign);
+}
+
+std::vector<double> distances_from_median(std::span<const double> values) {
+  const double middle = median({values.begin(), values.end()});
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - middle));
+  return distances;
 }
 
 void add_outliers(PairedEffect& effect, std::span<const double> differences, double margin) {
-  std::vector<double> sorted(differences.begin(), differences.end());
-  std::sort(sorted.begin(), sorted.end());
-  const double middle = quantile(sorted, 0.5);
-  std::vector<double> distances;
-  for (const double d : differences) distances.push_back(std::abs(d - middle));
-  std::vector<double> by_size = distances;
-  std::sort(by_size.begin(), by_size.end());
-  const double bound = std::max(margin / 2, 5 * 1.4826 * quantile(by_size, 0.5));
+  const std::vector<double> distances = distances_from_median(differences);
+  const double bound = std::max(margin / 2, 5 * 1.4826 * median(distances));
   for (std::size_t i = 0; i < distances.size(); ++i) {
     if (distances[i] > bound) effect.outliers.push_back(i);
   }
   effect.outlier_share_limit = share_upper_bound(effect.outliers.size(), differences.size(), 0.95);
 }
 
-std::vector<double> two_by_two(std::span<const double> values) {
-  std::vector<double> means;
-  for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
-    means.push_back((values[i] + values[i + 1]) / 2);
-  }
-  return means;
-}
-
 }  // namespace
 
-PairedEffect paired_effect(std::span<const double> differences, double margin) {
+PairedEffect paired_effect(std::span<const double> differences, double margin, double dependence) {
   PairedEffect effect;
   effect.pairs = differences.size();
-  effect.autocorrelation = autocorrelation(differences);
-  std::vector<double> values(differences.begin(), differences.end());
-  const double bound = std::max(
-      dependent, 2 / std::sqrt(static_cast<double>(std::max<std::size_t>(1, values.size()))));
-  if (std::abs(effect.autocorrelation) > bound) values = two_by_two(differences);
-  effect.n = values.size();
-  const Moments of = moments(values);
+  effect.dependence = dependence;
+  const EffectiveSample sample = effective_sample(effect.pairs, dependence);
+  effect.n = sample.n;
+  const Moments of = moments(differences);
   effect.mean = of.mean;
-  effect.deviation = std::sqrt(of.variance);
-  if (effect.n > 1) {
-    effect.error = effect.deviation / std::sqrt(static_cast<double>(effect.n));
-    effect.freedom = static_cast<double>(effect.n - 1);
+  effect.deviation = std::sqrt(of.variance) * (effect.drifts() ? 1 : sample.deviation_factor);
+  if (effect.pairs > 1) {
+    effect.error = effect.deviation / std::sqrt(effect.n);
+    effect.freedom = effect.n - 1;
   }
-  add_t(effect);
-  if (effect.n < 2) {
+  add_intervals(effect);
+  if (effect.pairs < 2) {
     effect.median = effect.mean;
     effect.sign90 = effect.sign95 = {-infinity, infinity};
     return effect;
   }
-  add_signs(effect, values, skewness(values, of), margin);
+  add_signs(effect, differences);
+  add_equality(effect, differences, skewness(differences, of), margin);
   add_outliers(effect, differences, margin);
   return effect;
 }
 
+std::vector<PairedEffect> paired_effects(std::span<const PairedSeries> family, double margin) {
+  const std::vector<double> allowed = find_dependence(family);
+  std::vector<PairedEffect> effects;
+  for (std::size_t i = 0; i < family.size(); ++i) {
+    effects.push_back(paired_effect(family[i].differences, margin, allowed[i]));
+  }
+  return effects;
+}
+
+void allow_for_control(PairedEffect& effect, std::span<const double> differences,
+                       std::span<const double> control, double margin) {
+  if (differences.size() < least_units || control.size() < least_units) return;
+  const std::vector<double> distances = distances_from_median(differences);
+  const std::vector<double> usual = distances_from_median(control);
+  std::erase_if(effect.outliers, [&](std::size_t pair) {
+    return distances[pair] <= control_multiple * std::ranges::max(usual);
+  });
+  effect.outlier_share_limit = share_upper_bound(effect.outliers.size(), differences.size(), 0.95);
+  if (median(usual) >= median(distances) / 2) add_equality(effect, differences, 0, margin);
+}
+
 PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> b) {
   PairedEffect effect;
-  effect.n = effect.pairs = std::min(a.size(), b.size());
+  effect.pairs = std::min(a.size(), b.size());
+  effect.n = static_cast<double>(effect.pairs);
   const Moments of_a = moments(a), of_b = moments(b);
   effect.mean = effect.median = of_b.mean - of_a.mean;
   effect.sign90 = effect.sign95 = {-infinity, infinity};
-  if (effect.n > 1) {
+  if (effect.pairs > 1) {
     const double n_a = static_cast<double>(a.size()), n_b = static_cast<double>(b.size());
     const double part_a = of_a.variance / n_a, part_b = of_b.variance / n_b;
     effect.error = std::sqrt(part_a + part_b);
@@ -183,15 +214,28 @@ PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> 
     effect.freedom = below > 0 ? effect.error * effect.error * effect.error * effect.error / below
                                : n_a + n_b - 2;
   }
-  add_t(effect);
+  add_intervals(effect);
   return effect;
+}
+
+double t_test(const PairedEffect& effect, Alternative alternative, double bound) {
+  if (!(effect.freedom > 0)) return 1;
+  const double distance = effect.mean - bound;
+  const double toward = alternative == Alternative::different ? std::abs(distance)
+                        : alternative == Alternative::above   ? distance
+                                                              : -distance;
+  const double t = toward / effect.error;  // 0 / 0 is NaN: no effect at all
+  if (std::isnan(t)) return 1;
+  const double tail = student_t_cdf(-t, effect.freedom);
+  return alternative == Alternative::different ? std::min(1.0, 2 * tail) : tail;
 }
 
 bool precise_enough(const PairedEffect& effect, double margin, double share) {
   const auto narrow = [&](const Interval& interval) {
     return (interval.high - interval.low) / 2 <= share * margin;
   };
-  return effect.n >= least_units && narrow(effect.t90) && narrow(effect.sign90);
+  return effect.pairs >= least_units && !effect.drifts() && narrow(effect.t90) &&
+         narrow(effect.sign90);
 }
 
 std::size_t values_needed(double deviation, double distance) {

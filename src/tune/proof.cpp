@@ -16,9 +16,12 @@ constexpr double precise_share = 0.33;
 
 /// Of logarithms of times, best over usual.
 PairedEffect effect_of(std::span<const ScorePair> pairs) {
-  std::vector<double> slower;
-  for (const ScorePair& pair : pairs) slower.push_back(pair.usual - pair.best);
-  return paired_effect(slower, rule.log_margin());
+  PairedSeries slower;
+  for (const ScorePair& pair : pairs) {
+    slower.pairs.push_back(slower.pairs.size());
+    slower.differences.push_back(pair.usual - pair.best);
+  }
+  return paired_effects({&slower, 1}, rule.log_margin()).front();
 }
 
 }  // namespace
@@ -29,8 +32,12 @@ Proof prove(std::span<const ScorePair> pairs) {
   proof.pairs = effect.pairs;
   proof.ratio = std::exp(-effect.mean);
   proof.interval95 = {std::exp(-effect.t95.high), std::exp(-effect.t95.low)};
-  proof.verdict = judge(effect, true, Control::off, rule).verdict;
-  const bool different = effect.n >= least_units && effect.p_different < rule.alpha;
+  proof.verdict = judge(effect, alone(effect, rule), true, Control::off, rule).verdict;
+  const auto excludes_zero = [](const Interval& interval) {
+    return interval.low > 0 || interval.high < 0;
+  };
+  const bool different =
+      effect.pairs >= least_units && excludes_zero(effect.t95) && excludes_zero(effect.sign95);
   proof.better = proof.verdict == Verdict::faster || (different && effect.mean < 0);
   proof.worse = proof.verdict == Verdict::slower || (different && effect.mean > 0);
   return proof;

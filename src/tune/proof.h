@@ -24,14 +24,9 @@ struct Proof {
   Interval interval95;  ///< of it, Student's t on logarithms; infinite for a single pair
   Verdict verdict = Verdict::inconclusive;
   /// Proven, maybe by less than the margin, below which `assay compare` calls speeds equal: a small
-  /// gain is one.
+  /// gain is one. `interval95` excludes 1 then.
   bool better = false;
   bool worse = false;  ///< the same
-
-  /// Better, or worse, and the interval says so, too: at small differences the tests behind
-  /// `better` and the interval may disagree.
-  bool surely_better() const { return better && interval95.low > 1; }
-  bool surely_worse() const { return worse && interval95.high < 1; }
 };
 /// `pairs` in time order.
 Proof prove(std::span<const ScorePair> pairs);

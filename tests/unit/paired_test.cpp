@@ -17,7 +17,7 @@ TEST(PairedEffect, AgreesWithTextbookTests) {
   const std::vector<double> d = {0.011, 0.004, 0.016, -0.003, 0.009,
                                  0.012, 0.007, 0.001, 0.013,  0.010};
   const PairedEffect effect = paired_effect(d, margin);
-  EXPECT_EQ(effect.n, 10u);
+  EXPECT_EQ(effect.n, 10);
   EXPECT_NEAR(effect.mean, 0.008, 1e-12);
   EXPECT_NEAR(effect.deviation, 0.005830951895, 1e-8);
   const double half = 2.262157 * 0.005830951895 / std::sqrt(10.0);
@@ -28,8 +28,11 @@ TEST(PairedEffect, AgreesWithTextbookTests) {
   EXPECT_EQ(effect.sign95.low, 0.001);
   EXPECT_EQ(effect.sign95.high, 0.013);
   EXPECT_EQ(effect.sign90.low, 0.001);
-  // Sign test: 9 of 10 above 0, two-sided 2 * 11 / 1024.
-  EXPECT_NEAR(effect.p_different, 22.0 / 1024, 1e-9);
+  // t = 4.3387 with 9 degrees of freedom: 0.00188, two-sided.
+  EXPECT_NEAR(t_test(effect, Alternative::different, 0), 0.00188, 1e-5);
+  EXPECT_NEAR(t_test(effect, Alternative::above, 0), 0.00094, 1e-5);
+  EXPECT_NEAR(t_test(effect, Alternative::below, 0), 1 - 0.00094, 1e-5);
+  EXPECT_NEAR(t_test(effect, Alternative::below, 0.016), 0.00094, 1e-5);
   // All ten lie within the margin: p is 2^-10 by the sign test and below 0.001 by the t test too.
   EXPECT_LT(effect.p_equal, 0.05);
   EXPECT_NEAR(effect.detectable, (2.262157 + 0.883404) * 0.005830951895 / std::sqrt(10.0), 1e-6);
@@ -42,7 +45,7 @@ TEST(PairedEffect, TooFewPairsHaveInfiniteIntervals) {
   for (const PairedEffect& effect : {paired_effect({}, margin), paired_effect(one, margin)}) {
     EXPECT_TRUE(std::isinf(effect.t95.low));
     EXPECT_TRUE(std::isinf(effect.sign90.high));
-    EXPECT_EQ(effect.p_different, 1);
+    EXPECT_EQ(t_test(effect, Alternative::different, 0), 1);
     EXPECT_EQ(effect.p_equal, 1);
     EXPECT_FALSE(precise_enough(effect, margin));
   }
@@ -55,24 +58,62 @@ TEST(PairedEffect, TooFewPairsHaveInfiniteIntervals) {
 TEST(PairedEffect, EqualValuesAreEqualAndNothingElse) {
   const std::vector<double> d(10, 0.0);
   const PairedEffect effect = paired_effect(d, margin);
-  EXPECT_EQ(effect.p_different, 1) << "ties are no evidence of a difference";
+  EXPECT_EQ(t_test(effect, Alternative::different, 0), 1) << "ties are no evidence";
   EXPECT_LT(effect.p_equal, 0.05);
   const std::vector<double> shifted(10, 0.05);
-  EXPECT_LT(paired_effect(shifted, margin).p_different, 0.05);
+  EXPECT_LT(t_test(paired_effect(shifted, margin), Alternative::different, 0), 0.05);
   EXPECT_GT(paired_effect(shifted, margin).p_equal, 0.95);
 }
 
-TEST(PairedEffect, DependentPairsAreAveragedTwoByTwo) {
-  std::vector<double> slow;  // a slow wave: neighbours are alike
-  for (int i = 0; i < 24; ++i) slow.push_back(0.01 * std::sin(i * 0.3));
-  const PairedEffect effect = paired_effect(slow, margin);
-  EXPECT_GT(effect.autocorrelation, 0.8);
-  EXPECT_EQ(effect.pairs, 24u);
-  EXPECT_EQ(effect.n, 12u);
-  std::vector<double> fast;  // every second pair is slow, so the means of blocks stay equal
-  for (int i = 0; i < 24; ++i) fast.push_back(i % 2 == 0 ? 0.01 : -0.01);
-  EXPECT_LT(paired_effect(fast, margin).autocorrelation, -0.9);
-  EXPECT_LT(paired_effect(fast, margin).deviation, 1e-9);
+TEST(PairedEffect, DependentPairsAreWorthFewer) {
+  std::vector<double> d;
+  for (int i = 0; i < 40; ++i) d.push_back(0.001 * (i % 4 < 2 ? 1 : -1));
+  const PairedEffect alone = paired_effect(d, margin), half = paired_effect(d, margin, 0.5);
+  EXPECT_EQ(half.pairs, 40u);
+  EXPECT_NEAR(half.n, 40.0 / 3, 1e-9);
+  // tau = 3: the sample's variance is short by 2 / 39.
+  EXPECT_NEAR(half.deviation, alone.deviation / std::sqrt(1 - 2.0 / 39), 1e-12);
+  EXPECT_NEAR(half.error, half.deviation / std::sqrt(40.0 / 3), 1e-12);
+  EXPECT_LT(half.t95.low, alone.t95.low);
+  EXPECT_GT(half.p_equal, alone.p_equal);
+  EXPECT_FALSE(half.drifts());
+}
+
+TEST(PairedEffect, OfSidesThatDriftOnlyWhatIsFarAwayIsKnown) {
+  std::vector<double> d;
+  for (int i = 0; i < 40; ++i) d.push_back(0.2 + 0.01 * std::sin(i * 0.1));
+  const PairedEffect effect = paired_effect(d, margin, 0.9);
+  EXPECT_TRUE(effect.drifts());
+  EXPECT_EQ(effect.p_equal, 1);
+  EXPECT_FALSE(precise_enough(effect, 10)) << "whatever the margin";
+  EXPECT_NEAR(effect.t95.low, effect.mean - 6 * effect.deviation, 1e-12);
+}
+
+TEST(PairedEffect, OutliersThatTheControlHasTooAreTheMachines) {
+  std::vector<double> d(12, 0.001), control(12, -0.001);
+  d[3] = d[7] = 0.05;
+  d[0] = control[0] = 0;
+  PairedEffect effect = paired_effect(d, margin);
+  EXPECT_THAT(effect.outliers, ElementsAre(3u, 7u));
+  allow_for_control(effect, d, control, margin);
+  EXPECT_THAT(effect.outliers, ElementsAre(3u, 7u)) << "the control is quiet";
+  control[5] = 0.03;
+  allow_for_control(effect, d, control, margin);
+  EXPECT_TRUE(effect.outliers.empty()) << "not twice as far as the control was";
+  EXPECT_NEAR(effect.outlier_share_limit, 1 - std::pow(0.05, 1.0 / 12), 1e-6);
+}
+
+TEST(PairedEffect, ATailThatTheControlSharesIsNotCorrectedFor) {
+  const std::vector<double> d = {-0.004, -0.005, -0.003, -0.004, -0.002, -0.005,
+                                 -0.003, -0.004, -0.005, 0.045,  -0.004, -0.003};
+  PairedEffect effect = paired_effect(d, margin);
+  const double corrected = effect.p_equal;
+  std::vector<double> narrow(12, 0), wide;
+  for (std::size_t i = 0; i < 12; ++i) wide.push_back(i % 2 == 0 ? 0.002 : -0.002);
+  allow_for_control(effect, d, narrow, margin);
+  EXPECT_EQ(effect.p_equal, corrected);
+  allow_for_control(effect, d, wide, margin);
+  EXPECT_LT(effect.p_equal, corrected);
 }
 
 TEST(PairedEffect, NamesOutlyingPairs) {
@@ -114,13 +155,13 @@ TEST(UnpairedEffect, IsWelchs) {
 
 TEST(PreciseEnough, NeedsBothIntervalsAndEnoughValues) {
   PairedEffect effect;
-  effect.n = least_units;
+  effect.pairs = least_units;
   effect.t90 = {-0.008, 0.008};
   effect.sign90 = {-0.008, 0.008};
   EXPECT_TRUE(precise_enough(effect, margin));
-  effect.n = least_units - 1;
+  effect.pairs = least_units - 1;
   EXPECT_FALSE(precise_enough(effect, margin));
-  effect.n = least_units;
+  effect.pairs = least_units;
   effect.sign90 = {-0.015, 0.006};
   EXPECT_FALSE(precise_enough(effect, margin));
   effect.sign90 = effect.t90;

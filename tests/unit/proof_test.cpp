@@ -57,8 +57,8 @@ TEST(Proof, FewPairsProveNothing) {
 }
 
 TEST(Proof, MorePairsAreAskedForUntilTheyArePreciseEnough) {
-  EXPECT_TRUE(precise_enough(pairs_of(10, 1.3, 0.002, 6)));
-  EXPECT_FALSE(precise_enough(pairs_of(11, 1.3, 0.002, 6)));  // the orders are not balanced
+  EXPECT_TRUE(precise_enough(pairs_of(10, 1.3, 0.002, 8)));
+  EXPECT_FALSE(precise_enough(pairs_of(11, 1.3, 0.002, 8)));  // the orders are not balanced
   EXPECT_FALSE(precise_enough(pairs_of(10, 1.3, 0.03, 7)));
 }
 

@@ -126,18 +126,19 @@ TEST(ReportHtml, TheVerdictComesFirstAndEveryCellHasARow) {
   EXPECT_THAT(equal, HasSubstr("container is as fast as host"));
 }
 
-TEST(ReportHtml, AMeanThatProvesNothingSaysSo) {
-  const auto label = [](std::optional<Interval> ratio95) {
+/// A large number that is not proven would be read as a result.
+TEST(ReportHtml, AMeanThatProvesNothingIsNoTile) {
+  const auto label = [](std::optional<Verdict> verdict) {
     ReportInput input = comparison_input(0.9);
-    input.comparisons[0].all.ratio95 = ratio95;
+    input.comparisons[0].all.mean_verdict = verdict;
     for (const Tile& tile : make_document(input).tiles) {
       if (tile.label.starts_with("time of B")) return tile.label;
     }
     return std::string();
   };
-  EXPECT_EQ(label(Interval{1.05, 1.15}), "time of B against A, geometric mean");
-  EXPECT_EQ(label(Interval{0.95, 1.15}), "time of B against A, geometric mean; not proven");
-  EXPECT_EQ(label(std::nullopt), "time of B against A, geometric mean; not proven");
+  EXPECT_EQ(label(Verdict::slower), "time of B against A, geometric mean");
+  EXPECT_EQ(label(Verdict::inconclusive), "");
+  EXPECT_EQ(label(std::nullopt), "");
 }
 
 /// Whoever decides sees on the first screen what was measured, when, with which margin, and what

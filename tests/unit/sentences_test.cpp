@@ -7,10 +7,12 @@
 namespace assay {
 namespace {
 
-std::string time_of(std::optional<double> ratio, std::optional<Interval> ratio95 = std::nullopt) {
+std::string time_of(std::optional<double> ratio, std::optional<Interval> ratio95 = std::nullopt,
+                    Verdict verdict = Verdict::slower) {
   Summation all;
   all.ratio = ratio;
   all.ratio95 = ratio95;
+  all.mean_verdict = verdict;
   return time_sentence(all, "host", "bwrap");
 }
 
@@ -25,6 +27,18 @@ TEST(Sentences, AProvenDifferenceIsANumber) {
   EXPECT_EQ(time_of(0.9, Interval{0.8, 0.95}),
             "In the geometric mean over cells, bwrap takes 10% less time than host (95% interval "
             "5% to 20% less).");
+}
+
+TEST(Sentences, ANumberThatIsNotProvenAmongManyCellsSaysSo) {
+  EXPECT_EQ(time_of(1.018, Interval{1.012, 1.023}, Verdict::inconclusive),
+            "In the geometric mean over cells, bwrap takes 1.8% more time than host (95% interval "
+            "1.2% to 2.3% more), which is not yet proven.");
+}
+
+TEST(Sentences, ANarrowIntervalHasDigitsThatDiffer) {
+  EXPECT_EQ(time_of(1.2, Interval{1.1998, 1.2003}),
+            "In the geometric mean over cells, bwrap takes 20% more time than host (95% interval "
+            "19.98% to 20.03% more).");
 }
 
 TEST(Sentences, ANodeHasItsDistanceAndWhatWouldHaveGoneUnnoticed) {
@@ -46,23 +60,29 @@ TEST(Sentences, WhatIsNotProvenIsNotStated) {
             "host (95% interval of the geometric mean).");
 }
 
-TEST(Sentences, WhatACellTakesAtMostIsStatedWithTheCellsThatKeepIt) {
+TEST(Sentences, WhatACellTakesAtMostIsTheBoundItself) {
   Comparison comparison;
   comparison.all.judgement.verdict = Verdict::inconclusive;
-  for (const double most : {0.01, 0.03, 0.04, 0.3, 9.0}) {
+  const auto add = [&](double most) {
     CellComparison cell;
     cell.judgement.verdict = Verdict::inconclusive;
-    cell.effect.n = 10;
+    cell.effect.pairs = 10;
     cell.effect.t95 = {-1, std::log1p(most)};
+    cell.ratio95 = {0.5, 2};
     comparison.cells.push_back(cell);
-  }
+  };
+  add(0.2003);
   EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"),
-            "bwrap takes at most 5% longer than host in 3 of 5 cells, each with 95% confidence.");
-  comparison.rule.margin = 0.035;
-  comparison.cells.resize(3);
+            "bwrap takes at most 20.1% longer than host, with 95% confidence.");
+  add(0.199);
   EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"),
-            "bwrap takes at most 3.5% longer than host in 2 of 3 cells, each with 95% confidence.");
-  for (CellComparison& cell : comparison.cells) cell.effect.n = 5;  // too few to prove anything
+            "bwrap takes at most 20.1% longer than host in each of 2 cells by itself, with 95% "
+            "confidence.");
+  for (const double most : {0.01, 0.03, 9.0}) add(most);
+  EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"),
+            "bwrap takes at most 19.9% longer than host in 3 of 5 cells, and at most 900.0% in "
+            "all, each with 95% confidence.");
+  for (CellComparison& cell : comparison.cells) cell.effect.pairs = 5;  // too few for an interval
   EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"), "");
   EXPECT_EQ(bound_sentence({}, "host", "bwrap"), "");
 }
@@ -70,8 +90,8 @@ TEST(Sentences, WhatACellTakesAtMostIsStatedWithTheCellsThatKeepIt) {
 TEST(Sentences, WithoutPairsThereIsNoInterval) {
   EXPECT_EQ(
       time_of(1.25),
-      "In the geometric mean over cells, bwrap took 25% more time than host; an interval needs "
-      "several pairs with a value in every cell, so no difference is proven.");
+      "In the geometric mean over cells, bwrap took 25% more time than host; an interval needs 6 "
+      "pairs with a value in every cell, so no difference is proven.");
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ std::vector<double> around(double mean, double spread, std::size_t n = 12) {
 }
 
 Ruling judge_pairs(const std::vector<double>& d, Control control = Control::quiet) {
-  return judge(paired_effect(d, rule.log_margin()), true, control, rule);
+  const PairedEffect effect = paired_effect(d, rule.log_margin());
+  return judge(effect, alone(effect, rule), true, control, rule);
 }
 
 TEST(Verdict, EachHasItsEvidence) {
@@ -42,8 +43,8 @@ TEST(Verdict, ASmallRealDifferenceIsEqualAndSaid) {
 TEST(Verdict, MissingEvidenceIsNeverEquality) {
   EXPECT_EQ(judge_pairs(around(0, 0.001, 5)).code, "too_few_units");
   EXPECT_EQ(judge_pairs({}).code, "too_few_units");
-  EXPECT_EQ(judge_pairs({0.01}).reason, "1 independent pair; a verdict needs at least 6");
-  EXPECT_EQ(judge_pairs({0.01, 0.02}).reason, "2 independent pairs; a verdict needs at least 6");
+  EXPECT_EQ(judge_pairs({0.01}).reason, "1 pair; a verdict needs at least 6");
+  EXPECT_EQ(judge_pairs({0.01, 0.02}).reason, "2 pairs; a verdict needs at least 6");
   EXPECT_EQ(judge_pairs(around(0, 0.003), Control::too_short).code, "control_too_short");
   EXPECT_EQ(judge_pairs(around(0, 0.003), Control::off).verdict, Verdict::equal);
 }
@@ -67,26 +68,79 @@ TEST(Verdict, SaysHowManyPairsWouldDo) {
   EXPECT_EQ(judgement.code, "not_precise");
   EXPECT_THAT(judgement.reason, testing::ContainsRegex("about [0-9]+ more"));
   EXPECT_EQ(judge_pairs(around(0.0198, 0.03)).code, "near_margin");
+  // Far beyond the margin and noisy is not near it.
+  EXPECT_EQ(judge_pairs(around(-0.39, 0.9)).code, "not_precise");
+  EXPECT_EQ(
+      judge_pairs(around(-0.39, 0.9)).more_pairs,
+      values_needed(paired_effect(around(-0.39, 0.9), 1).deviation, 0.39 - rule.log_margin()) - 12);
 }
 
-TEST(Verdict, AsksForTwoPairsPerValueWhereNeighboursDependOnEachOther) {
+TEST(Verdict, AnIntervalWithinTheMarginIsNotCalledImprecise) {
+  std::vector<double> d = around(0, 0.0005, 11);
+  d.push_back(0.06);  // the interval is [-0.7%, +1.7%]; a slow tail could hide more
+  const Ruling judgement = judge_pairs(d);
+  EXPECT_EQ(judgement.code, "not_precise");
+  EXPECT_THAT(judgement.reason, HasSubstr("equal by its interval"));
+}
+
+TEST(Verdict, AsksForMorePairsPerValueWhereNeighboursDependOnEachOther) {
   PairedEffect independent;
-  independent.pairs = independent.n = 12;
+  independent.pairs = 12;
+  independent.n = 12;
   independent.deviation = 0.02;
-  PairedEffect merged = independent;
-  merged.pairs = 24;
+  PairedEffect dependent = independent;
+  dependent.pairs = 24;
   const std::size_t needed = values_needed(0.02, rule.log_margin());
   ASSERT_GT(needed, 12U);
-  EXPECT_THAT(judge(independent, true, Control::quiet, rule).reason,
-              HasSubstr(fmt::format("about {} more", needed - 12)));
-  EXPECT_THAT(judge(merged, true, Control::quiet, rule).reason,
-              HasSubstr(fmt::format("about {} more", 2 * (needed - 12))));
+  EXPECT_EQ(judge(independent, {}, true, Control::quiet, rule).more_pairs, needed - 12);
+  EXPECT_EQ(judge(dependent, {}, true, Control::quiet, rule).more_pairs, 2 * (needed - 12));
+}
+
+TEST(Verdict, SidesThatDriftCannotBeToldApartUnlessTheyAreFarApart) {
+  const auto judge_drifting = [](double mean) {
+    const PairedEffect effect = paired_effect(around(mean, 0.01, 40), rule.log_margin(), 0.9);
+    return judge(effect, alone(effect, rule), true, Control::quiet, rule);
+  };
+  for (const double mean : {0.0, 0.05}) {
+    EXPECT_EQ(judge_drifting(mean).code, "sides_drift");
+    EXPECT_THAT(judge_drifting(mean).reason,
+                testing::MatchesRegex("cannot tell: the sides drift by themselves.*more pairs, "
+                                      "further apart in time, may tell"));
+  }
+  EXPECT_EQ(judge_drifting(0.2).verdict, Verdict::slower);
+  EXPECT_EQ(judge_drifting(-0.2).verdict, Verdict::faster);
+}
+
+TEST(Verdict, OneOfManyNeedsMoreThanItsOwnInterval) {
+  const PairedEffect effect = paired_effect(around(0.05, 0.01), rule.log_margin());
+  FamilyTest among;
+  among.cells = 100;
+  among.p_slower = among.p_different = 0.2;
+  const Ruling open = judge(effect, among, true, Control::quiet, rule);
+  EXPECT_EQ(open.code, "one_of_many");
+  EXPECT_THAT(open.reason,
+              HasSubstr("it looks slower, but one of 100 cells may look so by chance"));
+  among.p_different = 0.04;
+  EXPECT_EQ(judge(effect, among, true, Control::quiet, rule).verdict, Verdict::shifted);
+  among.p_slower = 0.02;
+  EXPECT_EQ(judge(effect, among, true, Control::quiet, rule).verdict, Verdict::slower);
+  among.pairs_short = 2;
+  among.p_different = among.p_slower = 1;
+  EXPECT_EQ(judge(effect, among, true, Control::quiet, rule).code, "too_few_draws");
+}
+
+TEST(Verdict, MoreCellsNeedMoreOutliers) {
+  EXPECT_EQ(unstable_outliers(1), 2u);
+  EXPECT_EQ(unstable_outliers(9), 3u);
+  EXPECT_EQ(unstable_outliers(100), 5u);
+  EXPECT_EQ(unstable_outliers(1000), 6u);
 }
 
 TEST(Verdict, UnpairedDataProvesDifferencesOnly) {
   const std::vector<double> a = around(0, 0.003), b = around(0.05, 0.003);
   const auto judge_unpaired = [](const std::vector<double>& x, const std::vector<double>& y) {
-    return judge(unpaired_effect(x, y), false, Control::off, rule);
+    const PairedEffect effect = unpaired_effect(x, y);
+    return judge(effect, alone(effect, rule), false, Control::off, rule);
   };
   EXPECT_EQ(judge_unpaired(a, a).code, "unpaired");
   const Ruling slower = judge_unpaired(a, b);
@@ -103,6 +157,9 @@ TEST(Control, MovesOnlyBeyondAQuarterOfTheMargin) {
   EXPECT_EQ(control(0.02, 0.005), Control::moved);
   EXPECT_EQ(control(-0.02, 0.005), Control::moved);
   EXPECT_EQ(control(0.02, 0.005, 5), Control::too_short);
+  const PairedEffect chance = paired_effect(around(0.02, 0.015), rule.log_margin());
+  EXPECT_EQ(judge_control(chance, rule), Control::moved);
+  EXPECT_EQ(judge_control(chance, rule, 1000), Control::quiet) << "one of a thousand by chance";
 }
 
 }  // namespace

@@ -53,15 +53,21 @@ Result<Request> read_request(CampaignPlan plan, std::string folder, const Argume
   design.least_pairs = request.plan.least_pairs;
   design.most_pairs = request.plan.most_pairs;
   design.budget_seconds = request.plan.budget_seconds;
+  if (is_campaign(request.folder)) design.pairs_per_draw = read_pairs_per_draw(request.folder);
   if (!arguments.has("--pairs")) return request;
   constexpr std::uint64_t most = 10'000;
   const std::string text = arguments.get("--pairs");
   const auto pairs = parse_integer(text);
-  if (!pairs.ok() || *pairs == 0 || *pairs > most || *pairs % pairs_per_block != 0) {
+  if (!pairs.ok() || *pairs == 0 || *pairs > most) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--pairs \"{}\" is not allowed; allowed: 1 to {}", text, most)};
+  }
+  if (*pairs % design.pairs_per_draw != 0) {
     return Error{ErrorKind::usage,
                  fmt::format("--pairs \"{}\" is not allowed; allowed: even numbers from 2 to {}, "
-                             "since a block is two pairs",
-                             text, most)};
+                             "since {} was begun by an older version, which drew the order of two "
+                             "pairs at once",
+                             text, most, request.folder)};
   }
   design.least_pairs = design.most_pairs = *pairs;
   design.budget_seconds.reset();
@@ -91,8 +97,9 @@ std::string command_text(const Launch& launch) {
 /// Calls `visit` for every turn of the minimal schedule, in order.
 Status for_each_turn(const CampaignDesign& design,
                      const std::function<Status(const Turn&)>& visit) {
-  for (std::size_t block = 0; block * pairs_per_block < design.least_pairs; ++block) {
-    for (const Turn& turn : turns_of_block(design.seed, block, design.schedule.arms.size())) {
+  for (std::size_t block = 0; block * design.pairs_per_draw < design.least_pairs; ++block) {
+    for (const Turn& turn :
+         turns_of_block(design.seed, block, design.schedule.arms.size(), design.pairs_per_draw)) {
       TRY(visit(turn));
     }
   }
@@ -355,10 +362,10 @@ machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. A smal
 --example prints a plan of each kind, `assay help campaigns` explains every key, and
 `assay versus host docker:ubuntu:24.04` needs no plan.
 
-Every unit is one process of `assay run` in its environment. Units run in blocks of two pairs,
-in an order drawn from the seed and then reversed, so that a drift of the machine cancels; the
-baseline is measured twice and compared with itself. The campaign ends when every cell is precise
-enough for its margin, whatever the result.
+Every unit is one process of `assay run` in its environment. The units of a pair run one after the
+other, in an order that is drawn from the seed for each pair, so that a drift of the machine
+favours none of them; the baseline is measured twice and compared with itself. The campaign ends
+when every cell is precise enough for its margin, whatever the result.
 
 A failed unit is retried once; an environment that fails three times in a row is left out, and
 the others continue. The same command continues where an earlier one was interrupted or killed.
@@ -377,8 +384,7 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
              "or ssh",
              "command container dstack host mpi partition slurm ssh"},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},
-            {"--pairs", "N", "exactly N pairs, an even number, regardless of precision and budget",
-             ""},
+            {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--dry-run", "",
              "print each command, the order and the expected time, and start nothing", ""},
         },

@@ -78,7 +78,8 @@ void CampaignView::starting(const std::vector<UnitRequest>& requests) {
   // Counts this call only, so that the time left follows from the time it took.
   if (!started_) first_position_ = first.position;
   started_ = true;
-  const std::size_t whole_block = (first.pair / pairs_per_block + 1) * pairs_per_block;
+  const std::size_t whole_block =
+      (first.pair / design_.pairs_per_draw + 1) * design_.pairs_per_draw;
   progress_.total = std::max(design_.least_pairs, whole_block) * arms - first_position_;
   progress_.done = first.position - first_position_;
   progress_.label = fmt::format("pair {} {}", first.pair, first.member.environment);

@@ -55,7 +55,7 @@ std::string signed_percent(double ratio) {
 /// Smallest detectable change of times, in percent.
 std::string detectable_text(const CellComparison& cell) {
   const double detectable = cell.effect.detectable;
-  return detectable > 0 ? format_percent(std::expm1(detectable)) : "";
+  return cell.has_interval() && detectable > 0 ? format_percent(std::expm1(detectable)) : "";
 }
 
 std::string cells_text(const Comparison& comparison, std::size_t width, const Style& style) {
@@ -231,7 +231,7 @@ std::string sentence(const Comparison& comparison) {
 std::string change_text(const CellComparison& cell) {
   if (cell.effect.pairs == 0) return "";
   std::string text = signed_percent(cell.ratio) + "%";
-  if (std::isfinite(cell.ratio95.high) && cell.ratio95.low > 0) {
+  if (cell.has_interval()) {
     text += fmt::format(" [{}, {}]", signed_percent(cell.ratio95.low),
                         signed_percent(cell.ratio95.high));
   }

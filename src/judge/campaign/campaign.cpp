@@ -32,7 +32,7 @@ class Campaign {
 
   Result<CampaignOutcome> run() {
     for (std::size_t block = 0;; ++block) {
-      outcome_.pairs = block * pairs_per_block;
+      outcome_.pairs = block * design_.pairs_per_draw;
       if (const auto stop = reason_to_stop(block)) {
         outcome_.stop = *stop;
         break;
@@ -61,7 +61,8 @@ class Campaign {
         outcome_.precise == outcome_.contrasts) {
       return CampaignStop::precise;
     }
-    if (outcome_.pairs + pairs_per_block > design_.most_pairs) return CampaignStop::most_pairs;
+    if (outcome_.pairs + design_.pairs_per_draw > design_.most_pairs)
+      return CampaignStop::most_pairs;
     if (design_.budget_seconds && block > 0 && !is_begun(block)) {
       double spent = 0;
       for (const auto& [turn, seconds] : spent_) spent += seconds;
@@ -74,7 +75,7 @@ class Campaign {
 
   /// Whether an earlier call has begun the block: then it is finished even if the budget is spent.
   bool is_begun(std::size_t block) const {
-    const std::size_t first = block * pairs_per_block * design_.schedule.arms.size();
+    const std::size_t first = block * design_.pairs_per_draw * design_.schedule.arms.size();
     return last_position_ && *last_position_ >= first;
   }
 
@@ -104,22 +105,26 @@ class Campaign {
     const double margin = std::log1p(design_.margin);
     for (const Contrast& contrast : design_.schedule.contrasts) {
       if (!is_open(contrast)) continue;
-      std::map<std::pair<std::string, std::string>, std::vector<double>> differences;
+      std::map<std::pair<std::string, std::string>, PairedSeries> by_key;
       for (std::size_t pair = 0; pair < outcome_.pairs; ++pair) {
         const auto a = history_.values.find({contrast.baseline, pair});
         const auto b = history_.values.find({contrast.other, pair});
         if (a == history_.values.end() || b == history_.values.end()) continue;
-        for (const auto& [series, value] : b->second) {
-          const auto same = a->second.find(series);
+        for (const auto& [key, value] : b->second) {
+          const auto same = a->second.find(key);
           if (same == a->second.end()) continue;
-          differences[series].push_back(*log_time(value.value, value.better) -
-                                        *log_time(same->second.value, same->second.better));
+          PairedSeries& series = by_key[key];
+          series.pairs.push_back(pair);
+          series.differences.push_back(*log_time(value.value, value.better) -
+                                       *log_time(same->second.value, same->second.better));
         }
       }
-      if (differences.empty()) ++outcome_.contrasts;  // no values yet: not precise
-      for (const auto& [series, values] : differences) {
+      if (by_key.empty()) ++outcome_.contrasts;  // no values yet: not precise
+      std::vector<PairedSeries> family;
+      for (auto& [key, series] : by_key) family.push_back(std::move(series));
+      for (const PairedEffect& effect : paired_effects(family, margin)) {
         ++outcome_.contrasts;
-        if (precise_enough(paired_effect(values, margin), margin)) ++outcome_.precise;
+        if (precise_enough(effect, margin)) ++outcome_.precise;
       }
     }
     if (ran_) observer_.looked(outcome_.pairs, outcome_.precise, outcome_.contrasts);
@@ -127,7 +132,8 @@ class Campaign {
 
   /// False: interrupted.
   Result<bool> run_block(std::size_t block) {
-    for (const Turn& turn : turns_of_block(design_.seed, block, design_.schedule.arms.size())) {
+    for (const Turn& turn : turns_of_block(design_.seed, block, design_.schedule.arms.size(),
+                                           design_.pairs_per_draw)) {
       if (observer_.stop_requested()) return false;
       if (is_given_up(turn.arm)) continue;
       const int attempt = next_attempt(turn);

@@ -70,6 +70,7 @@ struct CampaignDesign {
   std::uint64_t seed = 1;
   double margin = 0.02;
   std::size_t least_pairs = 10, most_pairs = 40;
+  std::size_t pairs_per_draw = 1;        ///< 2 in a campaign begun by an older version
   std::optional<double> budget_seconds;  ///< of all units, including those of the history
 };
 

@@ -16,12 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The words that measure the plan's suites: a suite file may change although the plan does not.
-constexpr const char* measure_name = "measure.json";
 constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
 
-std::string measure_text(const CampaignPlan& plan) {
-  return Json(plan.measure).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+/// What the folder keeps of the words that measure the plan's suites, since a suite file may change
+/// although the plan does not, and of the order of units. Older versions wrote the words alone.
+std::string measure_text(const CampaignPlan& plan, bool words_alone) {
+  const Json words = plan.measure;
+  const Json all = words_alone ? words : Json({{"draw", "pair"}, {"measure", words}});
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 Status check_same(const fs::path& folder, const CampaignPlan& plan) {
@@ -32,8 +34,8 @@ Status check_same(const fs::path& folder, const CampaignPlan& plan) {
     return Error{ErrorKind::usage, fmt::format("{} was begun with another plan: {}; {}",
                                                folder.string(), difference, advice)};
   }
-  const std::string measured = TRY(read_operand(folder / measure_name, most_file_bytes));
-  if (measured != measure_text(plan)) {
+  const std::string measured = TRY(read_operand(folder / campaign_measure_name, most_file_bytes));
+  if (measured != measure_text(plan, false) && measured != measure_text(plan, true)) {
     return Error{ErrorKind::usage,
                  fmt::format("{} was begun with other cells: a suite file has changed since; {}",
                              folder.string(), advice)};
@@ -43,8 +45,8 @@ Status check_same(const fs::path& folder, const CampaignPlan& plan) {
 
 Status begin(const fs::path& folder, const CampaignPlan& plan) {
   const auto is_own = [](const std::string& name) {
-    return name == folder_lock_name || name == measure_name || is_unfinished(name, measure_name) ||
-           is_unfinished(name, campaign_plan_name);
+    return name == folder_lock_name || name == campaign_measure_name ||
+           is_unfinished(name, campaign_measure_name) || is_unfinished(name, campaign_plan_name);
   };
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
@@ -54,7 +56,7 @@ Status begin(const fs::path& folder, const CampaignPlan& plan) {
                              folder.string(), entry.path().filename().string())};
   }
   // The plan is written last: if it exists, so does everything else.
-  TRY(write_file(folder / measure_name, measure_text(plan)));
+  TRY(write_file(folder / campaign_measure_name, measure_text(plan, false)));
   return write_file(folder / campaign_plan_name, plan.text);
 }
 

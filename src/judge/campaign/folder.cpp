@@ -5,6 +5,7 @@
 #include <set>
 #include <system_error>
 
+#include "core/json.h"
 #include "core/read_file.h"
 #include "core/yaml_text.h"
 #include "judge/campaign/unit_line.h"
@@ -91,6 +92,16 @@ Result<CampaignTerms> read_terms(const std::filesystem::path& folder) {
   TRY(root.optional("description", terms.description));
   TRY(root.share("margin", least_margin, most_margin, terms.margin));
   return terms;
+}
+
+std::size_t read_pairs_per_draw(const std::filesystem::path& folder) {
+  constexpr std::size_t most_bytes = std::size_t{16} << 20, of_older_versions = 2;
+  const auto text = read_operand(folder / campaign_measure_name, most_bytes);
+  if (!text.ok()) return of_older_versions;
+  const Json measure = Json::parse(*text, nullptr, false);
+  const bool drawn_for_each =
+      measure.is_object() && measure.contains("draw") && measure["draw"] == "pair";
+  return drawn_for_each ? 1 : of_older_versions;
 }
 
 bool is_campaign(const std::filesystem::path& path) {

@@ -1,5 +1,6 @@
 // Reads a campaign's folder: which run measured which environment, and which runs are pairs.
 //   DIR/plan.yaml       the plan as it was given
+//   DIR/measure.json    what each unit measures, and how the order of units is drawn
 //   DIR/units.jsonl     a line for every unit that ended, complete or not (docs/campaigns.md)
 //   DIR/ENVIRONMENT/    a store of all its units' records
 #pragma once
@@ -17,6 +18,7 @@ namespace assay {
 
 constexpr const char* campaign_plan_name = "plan.yaml";
 constexpr const char* campaign_units_name = "units.jsonl";
+constexpr const char* campaign_measure_name = "measure.json";
 
 /// A plan's margin lies between these.
 constexpr double least_margin = 0, most_margin = 1;
@@ -25,8 +27,8 @@ constexpr double least_margin = 0, most_margin = 1;
 struct CampaignUnit {
   std::string environment;  ///< the folder that holds its records
   std::string run;          ///< id of the run; empty if the process never reported one
-  std::size_t pair = 0;   ///< units with the same number were measured in the same half of a block
-  bool complete = false;  ///< it measured everything; only such a unit counts
+  std::size_t pair = 0;     ///< units with the same number were measured one after the other
+  bool complete = false;    ///< it measured everything; only such a unit counts
 };
 
 /// In the order in which they ended. At most one unit of an environment and pair is complete. Torn
@@ -47,6 +49,11 @@ struct CampaignTerms {
 };
 /// From the campaign's plan. Error: usage if it cannot be read.
 Result<CampaignTerms> read_terms(const std::filesystem::path& folder);
+
+/// How many pairs in a row have their order drawn at once: 1, or 2 in a campaign that was begun by
+/// a version of assay that measured the second pair in the reverse order of the first. A folder
+/// that does not say so is taken for one of those, whose pairs prove less.
+std::size_t read_pairs_per_draw(const std::filesystem::path& folder);
 
 /// Whether `path` is a folder with the two files of a campaign.
 bool is_campaign(const std::filesystem::path& path);

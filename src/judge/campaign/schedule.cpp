@@ -1,5 +1,6 @@
 #include "judge/campaign/schedule.h"
 
+#include <algorithm>
 #include <numeric>
 #include <utility>
 
@@ -44,7 +45,8 @@ Schedule schedule_of(const CampaignPlan& plan) {
   return schedule;
 }
 
-std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::size_t arms) {
+std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::size_t arms,
+                                 std::size_t pairs_per_draw) {
   // Each block has its own random stream, so that a continued campaign draws the same orders.
   Random random(seed ^ (0x9E3779B97F4A7C15ull * (block + 1)));
   std::vector<std::size_t> order(arms);
@@ -54,11 +56,11 @@ std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::siz
     std::swap(order[i - 1], order[j]);
   }
   std::vector<Turn> turns;
-  const std::size_t first = block * pairs_per_block;
+  const std::size_t first = block * pairs_per_draw;
   std::size_t position = first * arms;
-  for (const std::size_t arm : order) turns.push_back({arm, first, position++});
-  for (auto arm = order.rbegin(); arm != order.rend(); ++arm) {
-    turns.push_back({*arm, first + 1, position++});
+  for (std::size_t pair = first; pair < first + pairs_per_draw; ++pair) {
+    for (const std::size_t arm : order) turns.push_back({arm, pair, position++});
+    std::reverse(order.begin(), order.end());
   }
   return turns;
 }

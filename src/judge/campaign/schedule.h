@@ -42,11 +42,12 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
-constexpr std::size_t pairs_per_block = 2;
-
-/// The turns of block `block`: every arm once in an order drawn from the seed, then once more in
-/// the reverse order, so that over the block all arms have the same mean position and a linear
-/// drift cancels. Each half is a pair: its units are as close together in time as they can be.
-std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::size_t arms);
+/// The turns of block `block`: pairs whose order is drawn from the seed at once
+/// (campaign/folder.h). In every pair each arm has one turn, so that its units are as close
+/// together in time as they can be, and each pair has an order of its own: a coin of its own, on
+/// which the test of differences stands. In a campaign that was begun when two pairs had one draw,
+/// the second pair has the reverse order of the first.
+std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::size_t arms,
+                                 std::size_t pairs_per_draw);
 
 }  // namespace assay

@@ -9,7 +9,7 @@
 
 #include "core/cell_order.h"
 #include "measure/store/figures.h"
-#include "statistics/multiplicity.h"
+#include "statistics/summary.h"
 
 namespace assay {
 namespace {
@@ -77,7 +77,13 @@ std::vector<double> differences(const std::vector<double>& a, const std::vector<
   return result;
 }
 
-/// Compares one series at a time and keeps each pair's differences for the summary.
+/// B and A of pairs.
+Result<PairedSeries> paired_series(const Pairs& pairs, Better better) {
+  return PairedSeries{
+      pairs.numbers, differences(TRY(log_times(pairs.a, better)), TRY(log_times(pairs.b, better)))};
+}
+
+/// Matches the series of both sides and has all of them judged together.
 class Comparer {
  public:
   Comparer(const ResultSet& a, const ResultSet& b, const ResultSet* control,
@@ -86,7 +92,40 @@ class Comparer {
 
   bool paired() const { return paired_; }
 
-  CellComparison cell(const SeriesKey& key) {
+  std::vector<CellComparison> cells(const std::set<SeriesKey>& keys) {
+    for (const SeriesKey& key : keys) add(key);
+    judge_members();
+    return std::move(cells_);
+  }
+
+  /// Of what cells() gave, in any order.
+  Summation sum_up(const std::vector<CellComparison>& cells) const {
+    Summation all;
+    std::vector<CellRuling> rulings;
+    std::map<std::string, std::vector<double>> means;  // of each cell's metrics
+    for (const CellComparison& cell : cells) {
+      rulings.push_back({cell.judgement, cell.effect.mean});
+      ++all.counts[static_cast<std::size_t>(cell.judgement.verdict)];
+      if (cell.effect.pairs > 0) means[cell.key.cell].push_back(cell.effect.mean);
+    }
+    double sum = 0;
+    for (const auto& [cell, metrics] : means) sum += mean(metrics);
+    if (!means.empty()) all.ratio = std::exp(sum / static_cast<double>(means.size()));
+    const JudgedMember* whole = family_.mean ? &*family_.mean : nullptr;
+    if (paired_ && family_.members.size() == 1) whole = &family_.members.front();
+    if (whole != nullptr && whole->effect.pairs >= least_units) {
+      all.ratio = std::exp(whole->effect.mean);
+      all.ratio95 = Interval{std::exp(whole->effect.t95.low), std::exp(whole->effect.t95.high)};
+      all.mean_verdict = whole->ruling.verdict;
+    }
+    all.judgement = judge_whole(rulings, family_.mean, rule_);
+    return all;
+  }
+
+ private:
+  using Fault = std::pair<std::string, std::string>;  ///< code and reason
+
+  void add(const SeriesKey& key) {
     const Series* a = a_.find(key);
     const Series* b = b_.find(key);
     const Series& known = a != nullptr ? *a : *b;
@@ -99,29 +138,13 @@ class Comparer {
     cell.roof = known.roof;
     if (a != nullptr) cell.a = values_of(*a);
     if (b != nullptr) cell.b = values_of(*b);
-    const auto fault = fault_between(key, a, b);
-    if (!fault && a != nullptr && b != nullptr) {
-      cell.judgement = measure(cell, *a, *b);
-    } else {
-      cell.judgement = {Verdict::invalid, fault->first, fault->second};
-    }
+    auto fault = fault_between(key, a, b);
+    if (!fault && a != nullptr && b != nullptr) fault = take_part(cell, *a, *b);
+    if (fault) cell.judgement = {Verdict::invalid, fault->first, fault->second};
     cell.median_a = median_or_zero(cell.a);
     cell.median_b = median_or_zero(cell.b);
-    return cell;
+    cells_.push_back(std::move(cell));
   }
-
-  /// Each pair's mean log ratio over the cells, for pairs with a value in every judged cell.
-  std::vector<double> means_over_cells() const {
-    std::vector<double> means;
-    for (const auto& [pair, logs] : by_pair_) {
-      if (logs.second != judged_) continue;
-      means.push_back(logs.first / static_cast<double>(logs.second));
-    }
-    return means;
-  }
-
- private:
-  using Fault = std::pair<std::string, std::string>;  ///< code and reason
 
   std::optional<Fault> fault_between(const SeriesKey& key, const Series* a, const Series* b) const {
     for (const auto& [set, side] : {std::pair{&a_, "A"}, std::pair{&b_, "B"}}) {
@@ -140,52 +163,54 @@ class Comparer {
     return std::nullopt;
   }
 
-  Ruling measure(CellComparison& cell, const Series& a, const Series& b) {
-    Pairs pairs;
+  /// Makes the cell, the next one in `cells_`, a member of the family.
+  std::optional<Fault> take_part(CellComparison& cell, const Series& a, const Series& b) {
     if (paired_) {
-      pairs = pairs_of(a_, a, b_, b);
-      cell.a = pairs.a;
-      cell.b = pairs.b;
-    }
-    const auto logs_a = log_times(cell.a, cell.better), logs_b = log_times(cell.b, cell.better);
-    if (!logs_a.ok() || !logs_b.ok()) {
-      const Error& error = logs_a.ok() ? logs_b.error() : logs_a.error();
-      return {Verdict::invalid, "no_logarithm", error.message};
-    }
-    if (paired_) {
-      const std::vector<double> d = differences(*logs_a, *logs_b);
-      cell.effect = paired_effect(d, rule_.log_margin());
-      remember(pairs.numbers, d);
-      add_control(cell, a);
+      Pairs pairs = pairs_of(a_, a, b_, b);
+      auto series = paired_series(pairs, cell.better);
+      cell.a = std::move(pairs.a);
+      cell.b = std::move(pairs.b);
+      if (!series.ok()) return Fault{"no_logarithm", series.error().message};
+      const std::size_t number =
+          cell_numbers_.emplace(cell.key.cell, cell_numbers_.size()).first->second;
+      pairs_.push_back({*std::move(series), control_of_cell(cell, a), number});
     } else {
-      cell.effect = unpaired_effect(*logs_a, *logs_b);
+      auto logs_a = log_times(cell.a, cell.better), logs_b = log_times(cell.b, cell.better);
+      if (!logs_a.ok() || !logs_b.ok()) {
+        const Error& error = logs_a.ok() ? logs_b.error() : logs_a.error();
+        return Fault{"no_logarithm", error.message};
+      }
+      unpaired_.push_back({*std::move(logs_a), *std::move(logs_b)});
     }
-    const double sign = cell.better == Better::higher ? -1 : 1;
-    cell.ratio = std::exp(sign * cell.effect.mean);
-    const double one = std::exp(sign * cell.effect.t95.low);
-    const double other = std::exp(sign * cell.effect.t95.high);
-    cell.ratio95 = {std::min(one, other), std::max(one, other)};
-    return judge(cell.effect, paired_, cell.control_state, rule_);
+    places_.push_back(cells_.size());
+    return std::nullopt;
   }
 
-  void add_control(CellComparison& cell, const Series& a) {
-    if (control_ == nullptr) return;
-    cell.control_state = Control::too_short;
+  /// Empty if there is no control at all; without pairs if it has none of this cell.
+  std::optional<PairedSeries> control_of_cell(const CellComparison& cell, const Series& a) const {
+    if (control_ == nullptr) return std::nullopt;
     const Series* again = control_->find(cell.key);
-    if (again == nullptr) return;
-    const Pairs pairs = pairs_of(a_, a, *control_, *again);
-    const auto first = log_times(pairs.a, cell.better), second = log_times(pairs.b, cell.better);
-    if (!first.ok() || !second.ok()) return;
-    cell.control = paired_effect(differences(*first, *second), rule_.log_margin());
-    cell.control_state = judge_control(*cell.control, rule_);
+    if (again == nullptr) return PairedSeries{};
+    auto series = paired_series(pairs_of(a_, a, *control_, *again), cell.better);
+    return series.ok() ? *std::move(series) : PairedSeries{};
   }
 
-  void remember(const std::vector<std::size_t>& numbers, const std::vector<double>& d) {
-    ++judged_;
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      auto& [sum, count] = by_pair_[numbers[i]];
-      sum += d[i];
-      ++count;
+  void judge_members() {
+    family_ =
+        paired_ ? judge_family(pairs_, a_.pairs_per_draw, rule_) : judge_family(unpaired_, rule_);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      CellComparison& cell = cells_[places_[i]];
+      const JudgedMember& member = family_.members[i];
+      cell.effect = member.effect;
+      cell.control = member.control;
+      cell.control_state = member.control_state;
+      cell.test = member.test;
+      cell.judgement = member.ruling;
+      const double sign = cell.better == Better::higher ? -1 : 1;
+      cell.ratio = std::exp(sign * cell.effect.mean);
+      const double one = std::exp(sign * cell.effect.t95.low);
+      const double other = std::exp(sign * cell.effect.t95.high);
+      cell.ratio95 = {std::min(one, other), std::max(one, other)};
     }
   }
 
@@ -194,91 +219,13 @@ class Comparer {
   const ResultSet* control_;
   const VerdictRule& rule_;
   bool paired_;
-  std::size_t judged_ = 0;
-  std::map<std::size_t, std::pair<double, std::size_t>> by_pair_;
+  std::vector<CellComparison> cells_;
+  std::map<std::string, std::size_t> cell_numbers_;
+  std::vector<PairedMember> pairs_;
+  std::vector<UnpairedMember> unpaired_;
+  std::vector<std::size_t> places_;  // in `cells_`, of each member of the family
+  JudgedFamily family_;
 };
-
-void correct_for_many(Comparison& comparison) {
-  std::vector<double> different, equal;
-  std::vector<CellComparison*> judged;
-  for (CellComparison& cell : comparison.cells) {
-    if (cell.judgement.verdict == Verdict::invalid) continue;
-    judged.push_back(&cell);
-    different.push_back(cell.effect.p_different);
-    equal.push_back(cell.effect.p_equal);
-  }
-  const auto differs = holm(different, comparison.rule.alpha);
-  const auto equals = holm(equal, comparison.rule.alpha);
-  for (std::size_t i = 0; i < judged.size(); ++i) {
-    const Verdict verdict = judged[i]->judgement.verdict;
-    judged[i]->differs_corrected =
-        differs[i] &&
-        (verdict == Verdict::slower || verdict == Verdict::faster || verdict == Verdict::shifted);
-    judged[i]->equal_corrected = equals[i] && verdict == Verdict::equal;
-  }
-}
-
-/// The claim "B equals A on every cell" is an intersection-union test: each cell at alpha, no
-/// correction. The claim that cells differ needs Holm's correction.
-Ruling judge_all(const Comparison& comparison) {
-  const auto count = [&](Verdict verdict) {
-    return comparison.all.counts[static_cast<std::size_t>(verdict)];
-  };
-  const std::size_t total = comparison.cells.size();
-  if (total == 0) return {Verdict::invalid, "nothing", "neither has a result to compare"};
-  if (std::ranges::all_of(comparison.cells, [](const CellComparison& cell) {
-        return cell.judgement.code == "missing";
-      })) {
-    return {Verdict::invalid, "nothing", "the two have no cell in common"};
-  }
-  if (count(Verdict::invalid) > 0) {
-    return {Verdict::invalid, "invalid_cells",
-            fmt::format("{} of {} cells cannot be judged", count(Verdict::invalid), total)};
-  }
-  if (count(Verdict::equal) == total) {
-    return {
-        Verdict::equal, "every_cell_equal",
-        fmt::format("all {} cells are equal within {:.2g}%", total, 100 * comparison.rule.margin)};
-  }
-  std::size_t slower = 0, faster = 0, beyond_slower = 0, beyond_faster = 0;
-  for (const CellComparison& cell : comparison.cells) {
-    if (!cell.differs_corrected) continue;
-    (cell.effect.mean > 0 ? slower : faster) += 1;
-    beyond_slower += cell.judgement.verdict == Verdict::slower ? 1 : 0;
-    beyond_faster += cell.judgement.verdict == Verdict::faster ? 1 : 0;
-  }
-  const std::string text =
-      fmt::format("{} of {} cells are slower and {} faster, corrected for {} comparisons", slower,
-                  total, faster, total);
-  if (beyond_slower > 0 && faster == 0) return {Verdict::slower, "cells_slower", text};
-  if (beyond_faster > 0 && slower == 0) return {Verdict::faster, "cells_faster", text};
-  if (slower + faster > 0) return {Verdict::shifted, "cells_differ", text};
-  if (count(Verdict::unstable) > 0) {
-    return {Verdict::unstable, "unstable_cells",
-            fmt::format("{} of {} cells have outlying units", count(Verdict::unstable), total)};
-  }
-  return {Verdict::inconclusive, "cells_open",
-          fmt::format("{} of {} cells are equal, none is proven different", count(Verdict::equal),
-                      total)};
-}
-
-void sum_up(Comparison& comparison, const std::vector<double>& means) {
-  double sum = 0;
-  std::size_t judged = 0;
-  for (const CellComparison& cell : comparison.cells) {
-    ++comparison.all.counts[static_cast<std::size_t>(cell.judgement.verdict)];
-    if (cell.effect.pairs == 0) continue;
-    sum += cell.effect.mean;
-    ++judged;
-  }
-  if (judged > 0) comparison.all.ratio = std::exp(sum / static_cast<double>(judged));
-  if (means.size() > 1) {
-    const PairedEffect effect = paired_effect(means, comparison.rule.log_margin());
-    comparison.all.ratio = std::exp(effect.mean);
-    comparison.all.ratio95 = Interval{std::exp(effect.t95.low), std::exp(effect.t95.high)};
-  }
-  comparison.all.judgement = judge_all(comparison);
-}
 
 std::vector<SideComparison> compare_sides(const ResultSet& a, const ResultSet& b) {
   std::vector<SideComparison> all;
@@ -298,6 +245,10 @@ std::vector<SideComparison> compare_sides(const ResultSet& a, const ResultSet& b
 
 }  // namespace
 
+bool CellComparison::has_interval() const {
+  return effect.pairs >= least_units && std::isfinite(ratio95.high) && ratio95.low > 0;
+}
+
 Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* control,
                    const VerdictRule& rule) {
   Comparison comparison;
@@ -312,15 +263,14 @@ Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* cont
   for (const Series& series : b.series) keys.insert(series.key);
   Comparer comparer(a, b, control, rule);
   comparison.paired = comparer.paired();
-  for (const SeriesKey& key : keys) comparison.cells.push_back(comparer.cell(key));
+  comparison.cells = comparer.cells(keys);
   std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
                    [](const CellComparison& left, const CellComparison& right) {
                      if (left.benchmark != right.benchmark) return left.benchmark < right.benchmark;
                      return comes_before(left.axes, right.axes);
                    });
   comparison.beside = compare_sides(a, b);
-  correct_for_many(comparison);
-  sum_up(comparison, comparer.means_over_cells());
+  comparison.all = comparer.sum_up(comparison.cells);
   if (!a.fingerprints.empty() && !b.fingerprints.empty()) {
     comparison.environment = diff_fingerprints(a.fingerprints.front(), b.fingerprints.front());
   }

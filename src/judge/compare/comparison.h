@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "judge/compare/family.h"
 #include "judge/compare/result_set.h"
-#include "judge/compare/verdict.h"
 #include "machine/system/fingerprint_diff.h"
 
 namespace assay {
@@ -26,9 +26,11 @@ struct CellComparison {
   PairedEffect effect;                  ///< of logarithms of times: positive means slower
   std::optional<PairedEffect> control;  ///< A' against A
   Control control_state = Control::off;
+  FamilyTest test;  ///< among all cells
   Ruling judgement;
-  bool differs_corrected = false;  ///< different with Holm's correction over all cells
-  bool equal_corrected = false;    ///< equal, with the same correction
+
+  /// Whether `ratio95` says something: of fewer pairs it may span a factor of thousands.
+  bool has_interval() const;
 };
 
 /// What both sides came to besides speed.
@@ -41,10 +43,12 @@ struct SideComparison {
 
 /// Over all cells.
 struct Summation {
-  Ruling judgement;  ///< of the claim "B equals A on every cell"
+  Ruling judgement;
   /// Geometric mean over cells of B's time over A's: above 1 means slower. Empty: no cell has both.
   std::optional<double> ratio;
   std::optional<Interval> ratio95;  ///< from the pairs' means over cells; paired data only
+  /// Of the geometric mean, judged as one of the cells; empty as `ratio95`.
+  std::optional<Verdict> mean_verdict;
   std::array<std::size_t, verdict_count> counts = {};  ///< cells by verdict
 };
 

@@ -21,12 +21,11 @@ Json to_json(const PairedEffect& effect) {
   json["mean"] = effect.mean;
   json["median"] = effect.median;
   json["deviation"] = effect.deviation;
-  json["autocorrelation"] = effect.autocorrelation;
+  json["dependence"] = effect.dependence;
   json["t90"] = to_json(effect.t90);
   json["t95"] = to_json(effect.t95);
   json["sign90"] = to_json(effect.sign90);
   json["sign95"] = to_json(effect.sign95);
-  json["p_different"] = effect.p_different;
   json["p_equal"] = effect.p_equal;
   json["detectable"] = effect.detectable;
   json["outliers"] = effect.outliers;
@@ -55,8 +54,11 @@ Json to_json(const CellComparison& cell) {
   }
   json["control"] = name_of(cell.control_state);
   if (cell.control) json["control_effect"] = to_json(*cell.control);
-  json["differs_corrected"] = cell.differs_corrected;
-  json["equal_corrected"] = cell.equal_corrected;
+  if (cell.effect.pairs > 0) {
+    json["p_different"] = cell.test.p_different;
+    json["p_slower"] = cell.test.p_slower;
+    json["p_faster"] = cell.test.p_faster;
+  }
   json["a"] = cell.a;
   json["b"] = cell.b;
   return json;
@@ -80,6 +82,7 @@ Json to_json(const Comparison& comparison) {
   json["reason"] = all.judgement.reason;
   if (all.ratio) json["time_ratio"] = *all.ratio;
   if (all.ratio95) json["time_ratio95"] = to_json(*all.ratio95);
+  if (all.mean_verdict) json["mean_verdict"] = name_of(*all.mean_verdict);
   for (std::size_t i = 0; i < verdict_count; ++i) {
     json["counts"][std::string(name_of(static_cast<Verdict>(i)))] = all.counts[i];
   }

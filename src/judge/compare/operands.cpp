@@ -75,6 +75,7 @@ Result<ResultSet> load_environment(const fs::path& campaign, const std::string& 
     std::erase_if(series.points, [&](const Point& point) { return !counts[point.unit]; });
   }
   set.paired = true;
+  set.pairs_per_draw = read_pairs_per_draw(campaign);
   return set;
 }
 

@@ -57,10 +57,11 @@ struct SideFigure {
 };
 
 struct ResultSet {
-  std::string name;            ///< of the environment, or the path as given
-  bool paired = false;         ///< units have pairs
-  std::vector<Unit> units;     ///< in time order
-  std::vector<Series> series;  ///< sorted by key; without those of Better::neither
+  std::string name;                ///< of the environment, or the path as given
+  bool paired = false;             ///< units have pairs
+  std::size_t pairs_per_draw = 1;  ///< so many pairs in a row had their order drawn at once
+  std::vector<Unit> units;         ///< in time order
+  std::vector<Series> series;      ///< sorted by key; without those of Better::neither
   std::map<SeriesKey, SideFigure> beside;
   std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
   std::vector<Json> fingerprints;             ///< of the units, each once

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "core/units.h"
 
@@ -19,7 +20,13 @@ std::string from_to(const Interval& ratio) {
   if ((ratio.low < 1) == (ratio.high < 1)) {
     const double least = ratio.low < 1 ? ratio.high : ratio.low;
     const double most = ratio.low < 1 ? ratio.low : ratio.high;
-    return fmt::format("{} to {}", format_percent(std::abs(least - 1)), change(most));
+    const std::string from = format_percent(std::abs(least - 1)), to = change(most);
+    // "20% to 20% more" says less than is known.
+    if (to.starts_with(from + " ")) {
+      return fmt::format("{:.2f}% to {:.2f}% {}", 100 * std::abs(least - 1),
+                         100 * std::abs(most - 1), ratio.low < 1 ? "less" : "more");
+    }
+    return fmt::format("{} to {}", from, to);
   }
   return fmt::format("{} to {}", change(ratio.low), change(ratio.high));
 }
@@ -48,10 +55,9 @@ std::string time_sentence(const Summation& all, std::string_view a, std::string_
   if (!all.ratio) return {};
   if (!all.ratio95) {
     return fmt::format(
-        "In the geometric mean over cells, {} took {} time than {}; an interval needs several "
-        "pairs "
+        "In the geometric mean over cells, {} took {} time than {}; an interval needs {} pairs "
         "with a value in every cell, so no difference is proven.",
-        b, change(*all.ratio), a);
+        b, change(*all.ratio), a, least_units);
   }
   if (all.ratio95->low <= 1 && all.ratio95->high >= 1) {
     return fmt::format(
@@ -59,27 +65,38 @@ std::string time_sentence(const Summation& all, std::string_view a, std::string_
         "geometric mean).",
         b, from_to(*all.ratio95), a);
   }
+  const Verdict verdict = all.mean_verdict.value_or(Verdict::inconclusive);
+  const bool proven = is_different(verdict) || verdict == Verdict::equal;
   return fmt::format(
-      "In the geometric mean over cells, {} takes {} time than {} (95% interval {}).", b,
-      change(*all.ratio), a, from_to(*all.ratio95));
+      "In the geometric mean over cells, {} takes {} time than {} (95% interval "
+      "{}){}.",
+      b, change(*all.ratio), a, from_to(*all.ratio95), proven ? "" : ", which is not yet proven");
 }
 
 std::string bound_sentence(const Comparison& comparison, std::string_view a, std::string_view b) {
-  const std::size_t cells = comparison.cells.size();
   if (comparison.all.judgement.verdict == Verdict::equal) return {};
-  for (const double bound : {comparison.rule.margin, 0.05, 0.1, 0.2, 0.5, 1.0}) {
-    if (bound < comparison.rule.margin) continue;
-    const auto kept = static_cast<std::size_t>(std::count_if(
-        comparison.cells.begin(), comparison.cells.end(), [&](const CellComparison& cell) {
-          return cell.judgement.verdict != Verdict::invalid && cell.effect.n >= least_units &&
-                 cell.effect.t95.high <= std::log1p(bound);
-        }));
-    if (2 * kept < cells || kept == 0) continue;
-    return fmt::format(
-        "{} takes at most {} longer than {} in {} of {} cells, each with 95% confidence.", b,
-        format_percent(bound), a, kept, cells);
+  std::vector<double> bounds;  // of how much longer B takes, by cell
+  for (const CellComparison& cell : comparison.cells) {
+    if (cell.judgement.verdict == Verdict::invalid || !cell.has_interval()) continue;
+    bounds.push_back(std::expm1(cell.effect.t95.high));
   }
-  return {};
+  if (bounds.empty() || 2 * bounds.size() < comparison.cells.size()) return {};
+  std::sort(bounds.begin(), bounds.end());
+  const auto most_percent = [](double bound) {
+    // Rounded up, but for what computing added: a bound that is rounded down is none.
+    return fmt::format("{:.1f}%", std::max(0.0, std::ceil(bound * 1000 - 1e-6) / 10));
+  };
+  const double of_all = bounds.back(), of_half = bounds[(bounds.size() - 1) / 2];
+  if (of_all <= 2 * std::max(of_half, comparison.rule.margin) || bounds.size() == 1) {
+    return fmt::format(
+        "{} takes at most {} longer than {}{}, with 95% confidence.", b, most_percent(of_all), a,
+        bounds.size() == 1 ? "" : fmt::format(" in each of {} cells by itself", bounds.size()));
+  }
+  return fmt::format(
+      "{} takes at most {} longer than {} in {} of {} cells, and at most {} in {}, each with 95% "
+      "confidence.",
+      b, most_percent(of_half), a, (bounds.size() - 1) / 2 + 1, comparison.cells.size(),
+      most_percent(of_all), bounds.size() == comparison.cells.size() ? "all" : "the others");
 }
 
 std::string node_sentence(std::string_view node, const NodeCell& cell) {

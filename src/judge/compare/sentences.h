@@ -17,9 +17,10 @@ std::string ruling_sentence(const Comparison& comparison, std::string_view a, st
 /// says what is known instead of a number. Empty if no cell has both values.
 std::string time_sentence(const Summation& all, std::string_view a, std::string_view b);
 
-/// What is proven of how much longer B takes at most, cell by cell: "95% sure of each: B takes at
-/// most 5% longer in 9 of 16 cells". The bound is the lowest of the margin and some round numbers
-/// that at least half of the cells keep. Empty if all are proven equal, or none has a bound.
+/// What is proven of how much longer B takes at most: "B takes at most 20.1% longer than A in each
+/// of 26 cells by itself, with 95% confidence". Where that differs much between cells, it says how
+/// much at most in half of them and in all. Empty if all are proven equal, or most cells have no
+/// bound.
 std::string bound_sentence(const Comparison& comparison, std::string_view a, std::string_view b);
 
 /// Where a node stands in a cell, odd or not, and which difference would have gone unnoticed there:

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/units.h"
 #include "statistics/distributions.h"
@@ -32,25 +34,94 @@ Ruling unstable(const PairedEffect& effect) {
                       effect.outliers.size(), effect.pairs)};
 }
 
+std::string pairs_text(std::size_t more) {
+  return fmt::format("{} more pair{}", more, more == 1 ? "" : "s");
+}
+
+constexpr std::size_t too_many = 10'000;  // pairs that nobody measures
+
+/// How many pairs more than now would probably prove what `distance` away from the mean begins, if
+/// pairs go on as they are; empty: too many.
+std::optional<std::size_t> more_pairs(const PairedEffect& effect, double distance) {
+  const std::size_t needed = values_needed(effect.deviation, distance);
+  if (needed >= too_many) return std::nullopt;
+  const double pairs_per_value = static_cast<double>(effect.pairs) / effect.n;
+  const double more = (static_cast<double>(needed) - effect.n) * pairs_per_value;
+  // What is not proven now needs some more even where the estimate says that there are enough.
+  return std::max<std::size_t>(2, static_cast<std::size_t>(std::ceil(std::max(0.0, more))));
+}
+
+/// "cannot tell: ..." of sides that drift by themselves.
+Ruling drifting(const PairedEffect& effect, const VerdictRule& rule) {
+  if (lies_beyond(effect.t95, rule.log_margin())) {
+    return {effect.mean > 0 ? Verdict::slower : Verdict::faster, "beyond_margin_and_drift",
+            fmt::format("{} by more than the margin of {:.2g}%, far beyond what the sides drift by "
+                        "themselves",
+                        direction(effect.mean), 100 * rule.margin)};
+  }
+  const double apart = std::max(rule.log_margin(), std::abs(effect.mean));
+  const std::size_t more = more_pairs(effect, apart).value_or(too_many);
+  return {Verdict::inconclusive, "sides_drift",
+          fmt::format("cannot tell: the sides drift by themselves (neighbouring pairs correlate by "
+                      "{:.1f}); {}, further apart in time, may tell",
+                      effect.dependence,
+                      more < too_many ? "about " + pairs_text(more) : "many more pairs"),
+          more < too_many ? more : 0};
+}
+
+/// What is missing of a proof that the mean differs from 0, if it looks so by itself.
+std::optional<Ruling> nearly_different(const PairedEffect& effect, const FamilyTest& test,
+                                       const VerdictRule& rule) {
+  if (!excludes_zero(effect.t95) || !excludes_zero(effect.sign95)) return std::nullopt;
+  if (test.pairs_short > 0) {
+    return Ruling{Verdict::inconclusive, "too_few_draws",
+                  fmt::format("it looks {}, but this campaign drew its order once for two pairs: "
+                              "{} would allow a proof",
+                              direction(effect.mean), pairs_text(test.pairs_short)),
+                  test.pairs_short};
+  }
+  if (test.cells < 2) return std::nullopt;
+  // A normal test among so many cells, with 90% power.
+  const double z =
+      normal_quantile(1 - rule.alpha / 2 / static_cast<double>(test.cells)) + normal_quantile(0.9);
+  const double spread = z * effect.deviation / std::abs(effect.mean);
+  const double missing = spread * spread - effect.n;
+  const std::size_t more =
+      std::max<std::size_t>(2, static_cast<std::size_t>(std::ceil(std::clamp(missing, 0.0, 1e6))));
+  return Ruling{
+      Verdict::inconclusive, "one_of_many",
+      fmt::format("it looks {}, but one of {} cells may look so by chance: about {} would "
+                  "prove it",
+                  direction(effect.mean), test.cells, pairs_text(more)),
+      more};
+}
+
 /// Why nothing is proven, and what would help.
-Ruling undecided(const PairedEffect& effect, bool paired, const VerdictRule& rule) {
+Ruling undecided(const PairedEffect& effect, const FamilyTest& test, bool paired,
+                 const VerdictRule& rule) {
   if (!paired) {
     return {Verdict::inconclusive, "unpaired",
             "the two sides were not measured in turns: drift between them could look the same, so "
             "only a clear difference can be proven"};
   }
-  if (effect.outliers.size() >= 2) return unstable(effect);
-  const double room = rule.log_margin() - std::abs(effect.mean);
-  const std::size_t needed = room > 0 ? values_needed(effect.deviation, room) : std::size_t{0};
-  if (needed > effect.n && needed < 10'000) {
-    // Where neighbouring pairs depend on each other, two of them make one independent value.
-    const std::size_t pairs_per_value = (effect.pairs + effect.n - 1) / effect.n;
-    const std::size_t more = (needed - effect.n) * pairs_per_value;
-    return {Verdict::inconclusive, "not_precise",
-            fmt::format("not enough pairs: at this noise about {} more are needed", more), more};
+  if (effect.outliers.size() >= unstable_outliers(test.cells)) return unstable(effect);
+  if (auto ruling = nearly_different(effect, test, rule)) return *std::move(ruling);
+  const double margin = rule.log_margin();
+  const auto more = more_pairs(effect, std::abs(margin - std::abs(effect.mean)));
+  if (!more) {
+    return {Verdict::inconclusive, "near_margin",
+            std::abs(effect.mean) < 2 * margin
+                ? "the difference lies too near the margin to be called equal or different"
+                : "its pairs differ too much from each other for any number of them to decide"};
   }
-  return {Verdict::inconclusive, "near_margin",
-          "the effect lies too near the margin to be called equal or different"};
+  const bool within = effect.t95.low > -margin && effect.t95.high < margin;
+  return {Verdict::inconclusive, "not_precise",
+          within ? fmt::format("equal by its interval, but not yet by the tests that allow for "
+                               "skewed times: about {} would probably do",
+                               pairs_text(*more))
+                 : fmt::format("not enough pairs: at this noise about {} {} needed", *more,
+                               *more == 1 ? "more is" : "more are"),
+          *more};
 }
 
 }  // namespace
@@ -93,27 +164,40 @@ std::string_view name_of(Control control) {
   return "moved";
 }
 
-Control judge_control(const PairedEffect& control, const VerdictRule& rule) {
+bool is_different(Verdict verdict) {
+  return verdict == Verdict::slower || verdict == Verdict::faster || verdict == Verdict::shifted;
+}
+
+Control judge_control(const PairedEffect& control, const VerdictRule& rule, std::size_t cells) {
   if (control.pairs < least_units || !(control.freedom > 0)) return Control::too_short;
-  const double half = student_t_quantile(0.995, control.freedom) * control.error;
+  const double miss = 0.01 / static_cast<double>(std::max<std::size_t>(1, cells));
+  const double half = student_t_quantile(1 - miss / 2, control.freedom) * control.error;
   const Interval interval{control.mean - half, control.mean + half};
   return lies_beyond(interval, rule.log_margin() / 4) ? Control::moved : Control::quiet;
 }
 
-Ruling judge(const PairedEffect& effect, bool paired, Control control, const VerdictRule& rule) {
+std::size_t unstable_outliers(std::size_t cells) {
+  const double more = std::log(static_cast<double>(std::max<std::size_t>(1, cells))) / std::log(9);
+  return 2 + static_cast<std::size_t>(std::ceil(more - 1e-9));
+}
+
+Ruling judge(const PairedEffect& effect, const FamilyTest& test, bool paired, Control control,
+             const VerdictRule& rule) {
   if (control == Control::moved) {
     return {Verdict::invalid, "control_moved",
             "A measured twice differs from itself: the order or time of measuring made a "
             "difference, so this says nothing about B"};
   }
-  if (effect.n < least_units) {
-    return {Verdict::inconclusive, "too_few_units",
-            fmt::format("{} {}{}{}; a verdict needs at least {}", effect.n,
-                        paired ? "independent pair" : "run", effect.n == 1 ? "" : "s",
-                        paired ? "" : " a side", least_units)};
+  if (effect.pairs < least_units) {
+    return {
+        Verdict::inconclusive, "too_few_units",
+        fmt::format("{} {}{}{}; a verdict needs at least {}", effect.pairs, paired ? "pair" : "run",
+                    effect.pairs == 1 ? "" : "s", paired ? "" : " a side", least_units)};
   }
+  if (effect.drifts()) return drifting(effect, rule);
   const bool signs_agree = !paired || excludes_zero(effect.sign95);
-  if (lies_beyond(effect.t95, rule.log_margin()) && signs_agree) {
+  const double p_beyond = effect.mean > 0 ? test.p_slower : test.p_faster;
+  if (lies_beyond(effect.t95, rule.log_margin()) && signs_agree && p_beyond <= rule.alpha / 2) {
     return {
         effect.mean > 0 ? Verdict::slower : Verdict::faster, "beyond_margin",
         fmt::format("{} by more than the margin of {:.2g}%{}", direction(effect.mean),
@@ -121,25 +205,34 @@ Ruling judge(const PairedEffect& effect, bool paired, Control control, const Ver
                     paired ? "" : "; UNPAIRED: a drift between the two sides is not controlled")};
   }
   if (effect.p_equal < rule.alpha) {
-    if (effect.outliers.size() >= 2) return unstable(effect);
+    if (effect.outliers.size() >= unstable_outliers(test.cells)) return unstable(effect);
     if (control == Control::too_short) {
       return {Verdict::inconclusive, "control_too_short",
               "the control (A measured twice) has too few pairs to rule out that something else "
               "changed"};
     }
-    const bool tiny = excludes_zero(effect.t95) && excludes_zero(effect.sign95);
+    const bool tiny =
+        excludes_zero(effect.t95) && excludes_zero(effect.sign95) && test.p_different <= rule.alpha;
     return {Verdict::equal, "within_margin",
             tiny ? fmt::format("within the margin; {} {} is real but small", percent(effect.mean),
                                direction(effect.mean))
                  : "within the margin"};
   }
-  if (excludes_zero(effect.t95) && signs_agree) {
+  if (excludes_zero(effect.t95) && signs_agree && test.p_different <= rule.alpha) {
     return {
         Verdict::shifted, "differs",
         fmt::format("{}, but not proven to be beyond the margin{}", direction(effect.mean),
                     paired ? "" : "; UNPAIRED: a drift between the two sides is not controlled")};
   }
-  return undecided(effect, paired, rule);
+  return undecided(effect, test, paired, rule);
+}
+
+FamilyTest alone(const PairedEffect& effect, const VerdictRule& rule) {
+  FamilyTest test;
+  test.p_different = t_test(effect, Alternative::different, 0);
+  test.p_slower = t_test(effect, Alternative::above, rule.log_margin());
+  test.p_faster = t_test(effect, Alternative::below, -rule.log_margin());
+  return test;
 }
 
 }  // namespace assay

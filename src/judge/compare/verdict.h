@@ -25,7 +25,7 @@ std::string_view name_of(Verdict verdict);
 
 struct VerdictRule {
   double margin = 0.02;  ///< ratios within (1 / (1 + margin), 1 + margin) are equal
-  double alpha = 0.05;   ///< chance of a false EQUAL, and of a false difference
+  double alpha = 0.05;   ///< chance of a false EQUAL, and of any false difference among all cells
 
   double log_margin() const;
 };
@@ -40,10 +40,24 @@ enum class Control {
 /// "off", "too_short", "quiet", "moved"
 std::string_view name_of(Control control);
 
-/// Moved: the 99% interval lies beyond a quarter of the margin. (A test of difference at 5% would
-/// void one sound campaign in twenty; this one voids almost none and still detects a bias as large
-/// as the margin.)
-Control judge_control(const PairedEffect& control, const VerdictRule& rule);
+/// The tests of one comparison's mean, among all that are judged together.
+struct FamilyTest {
+  std::size_t cells = 1;  ///< judged together
+  /// Too few coins were tossed for the order of pairs to prove a difference; 0: enough. So many
+  /// more pairs would do.
+  std::size_t pairs_short = 0;
+  double p_different = 1;             ///< if the mean is 0; adjusted for all
+  double p_slower = 1, p_faster = 1;  ///< if it lies at the margin, one-sided; adjusted for all
+};
+
+/// Moved: the interval of 1 - 0.01 / `cells` coverage lies beyond a quarter of the margin. (A test
+/// of difference at 5% would void one sound campaign in twenty; this one voids almost none and
+/// still detects a bias as large as the margin.)
+Control judge_control(const PairedEffect& control, const VerdictRule& rule, std::size_t cells = 1);
+
+/// How many outlying pairs make one of `cells` cells UNSTABLE: 2, and one more for every nine times
+/// as many cells. Simulated: bench_verdict_rates.
+std::size_t unstable_outliers(std::size_t cells);
 
 struct Ruling {
   Verdict verdict = Verdict::inconclusive;
@@ -53,6 +67,14 @@ struct Ruling {
 };
 
 /// `effect` is of logarithms of times: positive means slower.
-Ruling judge(const PairedEffect& effect, bool paired, Control control, const VerdictRule& rule);
+Ruling judge(const PairedEffect& effect, const FamilyTest& test, bool paired, Control control,
+             const VerdictRule& rule);
+
+/// The tests of a comparison that is judged alone, by Student's t, without a coin that drew the
+/// order of its pairs.
+FamilyTest alone(const PairedEffect& effect, const VerdictRule& rule);
+
+/// Whether it is proven that one side is slower or faster, by how much ever.
+bool is_different(Verdict verdict);
 
 }  // namespace assay

@@ -71,8 +71,7 @@ Chart chart_of(const Cells& all, std::size_t first, const Comparison& comparison
                          {"low", "95% low", ColumnKind::number, "1"},
                          {"high", "95% high", ColumnKind::number, "1"}};
   for (const CellComparison* cell : cells) {
-    // Two runs or fewer give no interval.
-    const bool bounded = std::isfinite(cell->ratio95.high) && cell->ratio95.low > 0;
+    const bool bounded = cell->has_interval();
     chart.table.rows.push_back({label_of(*cell, all), std::string(name_of(cell->judgement.verdict)),
                                 cell->ratio, bounded ? Field(cell->ratio95.low) : Field(),
                                 bounded ? Field(cell->ratio95.high) : Field()});
@@ -85,7 +84,7 @@ Chart chart_of(const Cells& all, std::size_t first, const Comparison& comparison
 std::vector<Chart> ratio_charts(const Comparison& comparison) {
   std::map<std::pair<std::string, std::string>, Cells> groups;
   for (const CellComparison& cell : comparison.cells) {
-    if (cell.effect.n == 0) continue;  // never compared: INVALID before any ratio
+    if (cell.effect.pairs == 0) continue;  // never compared: INVALID before any ratio
     groups[{cell.benchmark, cell.key.metric}].push_back(&cell);
   }
   std::vector<Chart> charts;

@@ -80,14 +80,14 @@ Word word_of(Verdict verdict) {
       return {verdict, "Neither a difference nor equality is proven.",
               "Measure more pairs: the cell's reason says how many."};
     case Verdict::unstable:
-      return {verdict, "No difference is proven, but several pairs lie far from the others.",
-              "Find what disturbed them: other programs, heat, a changing clock. If the value "
-              "itself jumps "
-              "between two levels, as some times below a microsecond do, nothing did."};
+      return {
+          verdict, "No difference is proven, but several pairs lie far from the others.",
+          "Find what disturbed them: other programs, heat, a changing clock. Some times below a "
+          "microsecond alternate between two levels by themselves; then nothing is wrong."};
     case Verdict::invalid:
       break;
   }
-  return {verdict, "The data cannot be judged.", "The cell's reason says why; mend it and repeat."};
+  return {verdict, "The data cannot be judged.", "The cell's reason says why; fix it and repeat."};
 }
 
 std::string headline_of(const Comparison& comparison) {
@@ -115,12 +115,10 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
     document.tiles.push_back({fmt::format("{} of {}", count(verdict), comparison.cells.size()),
                               fmt::format("cells {}", name_of(verdict))});
   }
-  if (judged && comparison.all.ratio) {
-    const auto& interval = comparison.all.ratio95;
-    const bool proven = interval && (interval->low > 1 || interval->high < 1);
-    document.tiles.push_back(
-        {fmt::format("{:+.2f}%", 100 * (*comparison.all.ratio - 1)),
-         fmt::format("time of B against A, geometric mean{}", proven ? "" : "; not proven")});
+  // A large number that is not proven would be read as a result.
+  if (judged && is_different(comparison.all.mean_verdict.value_or(Verdict::inconclusive))) {
+    document.tiles.push_back({fmt::format("{:+.2f}%", 100 * (*comparison.all.ratio - 1)),
+                              "time of B against A, geometric mean"});
   }
   document.tiles.push_back({fmt::format("{} + {}", comparison.units_a, comparison.units_b),
                             comparison.paired ? "runs, paired" : "runs, not paired"});

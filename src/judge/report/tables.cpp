@@ -19,15 +19,10 @@ Field finite(double value) {
 /// "quiet, +0.10%": the result of measuring A twice.
 std::string control_text(const CellComparison& cell) {
   std::string text(name_of(cell.control_state));
-  if (cell.control && cell.control->n > 0) {
+  if (cell.control && cell.control->pairs > 0) {
     text += fmt::format(", {:+.2f}%", 100 * std::expm1(cell.control->mean));
   }
   return text;
-}
-
-std::string corrected_text(const CellComparison& cell) {
-  if (cell.differs_corrected) return "different";
-  return cell.equal_corrected ? "equal" : "";
 }
 
 /// Cells that need action come first.
@@ -79,15 +74,13 @@ Table verdict_table(const Comparison& comparison) {
       {"median_a", "A: " + comparison.name_a, ColumnKind::measured},
       {"median_b", "B: " + comparison.name_b, ColumnKind::measured},
       {"pairs", comparison.paired ? "pairs" : "runs", ColumnKind::count},
-      {"n", "independent", ColumnKind::count},
       {"detectable", "detectable", ColumnKind::share, "1"},
       {"control", "control"},
-      {"corrected", "after correction"},
       {"reason", "reason"},
       {"code", "code"},
   };
   for (Column& column : table.columns) {
-    for (const char* key : {"pairs", "n", "detectable", "control", "corrected", "code"}) {
+    for (const char* key : {"pairs", "detectable", "control", "code"}) {
       column.detail = column.detail || column.key == key;
     }
   }
@@ -102,19 +95,19 @@ Table verdict_table(const Comparison& comparison) {
   });
   for (const CellComparison* pointer : cells) {
     const CellComparison& cell = *pointer;
-    const bool compared = cell.effect.n > 0;
-    const bool bounded = compared && std::isfinite(cell.ratio95.high) && cell.ratio95.low > 0;
-    table.rows.push_back(
-        {std::string(name_of(cell.judgement.verdict)), cell.key.cell, cell.key.metric, cell.unit,
-         compared ? finite(cell.ratio - 1) : Field(),
-         bounded ? finite(cell.ratio95.low - 1) : Field(),
-         bounded ? finite(cell.ratio95.high - 1) : Field(),
-         cell.a.empty() ? Field() : finite(cell.median_a),
-         cell.b.empty() ? Field() : finite(cell.median_b),
-         compared ? Field(static_cast<double>(cell.effect.pairs)) : Field(),
-         compared ? Field(static_cast<double>(cell.effect.n)) : Field(),
-         cell.effect.detectable > 0 ? finite(std::expm1(cell.effect.detectable)) : Field(),
-         control_text(cell), corrected_text(cell), cell.judgement.reason, cell.judgement.code});
+    const bool compared = cell.effect.pairs > 0;
+    const bool bounded = cell.has_interval();
+    table.rows.push_back({std::string(name_of(cell.judgement.verdict)), cell.key.cell,
+                          cell.key.metric, cell.unit, compared ? finite(cell.ratio - 1) : Field(),
+                          bounded ? finite(cell.ratio95.low - 1) : Field(),
+                          bounded ? finite(cell.ratio95.high - 1) : Field(),
+                          cell.a.empty() ? Field() : finite(cell.median_a),
+                          cell.b.empty() ? Field() : finite(cell.median_b),
+                          compared ? Field(static_cast<double>(cell.effect.pairs)) : Field(),
+                          bounded && cell.effect.detectable > 0
+                              ? finite(std::expm1(cell.effect.detectable))
+                              : Field(),
+                          control_text(cell), cell.judgement.reason, cell.judgement.code});
   }
   return table;
 }

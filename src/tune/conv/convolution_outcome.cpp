@@ -96,8 +96,8 @@ void take_proof(const Times& times, ConvolutionOutcome& outcome) {
   outcome.gain = proof.ratio;
   outcome.gain_low = proof.interval95.low;
   outcome.gain_high = proof.interval95.high;
-  outcome.faster = proof.surely_better();
-  outcome.slower = proof.surely_worse();
+  outcome.faster = proof.better;
+  outcome.slower = proof.worse;
   outcome.equal = !outcome.faster && !outcome.slower && proof.verdict == Verdict::equal;
 }
 

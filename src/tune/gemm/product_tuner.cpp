@@ -151,7 +151,7 @@ Result<bool> hold_proof(ProductTrials& trials, std::size_t usual, std::size_t fa
   outcome.gain = proof.ratio;
   outcome.gain_low = proof.interval95.low;
   outcome.gain_high = proof.interval95.high;
-  outcome.proven = proof.surely_better();
+  outcome.proven = proof.better;
   return true;
 }
 

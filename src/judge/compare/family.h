@@ -1,0 +1,59 @@
+// All cells of two environments judged together: one rule for a cell's word, the headline and the
+// geometric mean. Why it is right and how often it is wrong: docs/method.md, "Many cells". Pure
+// functions.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "judge/compare/verdict.h"
+#include "statistics/paired_series.h"
+
+namespace assay {
+
+/// One metric of one cell, measured in pairs.
+struct PairedMember {
+  PairedSeries differences;             ///< B and A
+  std::optional<PairedSeries> control;  ///< A' and A; empty: not part of the plan
+  std::size_t cell = 0;                 ///< metrics of one cell have the same number
+};
+
+/// One metric of one cell, as logarithms of the times of unpaired units.
+struct UnpairedMember {
+  std::vector<double> a, b;
+};
+
+struct JudgedMember {
+  PairedEffect effect;
+  std::optional<PairedEffect> control;
+  Control control_state = Control::off;
+  FamilyTest test;
+  Ruling ruling;
+};
+
+struct JudgedFamily {
+  std::vector<JudgedMember> members;  ///< in the given order
+  /// The mean over cells of the pairs that every member has, each cell counting once; empty: a
+  /// single member, unpaired ones, or no such pair.
+  std::optional<JudgedMember> mean;
+};
+
+/// `pairs_per_draw`: so many pairs in a row had their order drawn at once.
+JudgedFamily judge_family(std::span<const PairedMember> members, std::size_t pairs_per_draw,
+                          const VerdictRule& rule);
+JudgedFamily judge_family(std::span<const UnpairedMember> members, const VerdictRule& rule);
+
+struct CellRuling {
+  Ruling ruling;
+  double mean = 0;  ///< of logarithms of times, B against A
+};
+/// The ruling over all cells. `cells` may hold more rulings than the family, of cells that could
+/// not be compared at all. "B equals A on every cell" is an intersection-union test: each cell at
+/// alpha, without a correction. That a cell differs was corrected for all of them.
+Ruling judge_whole(std::span<const CellRuling> cells, const std::optional<JudgedMember>& mean,
+                   const VerdictRule& rule);
+
+}  // namespace assay
