@@ -64,12 +64,12 @@ Result<std::vector<std::uint16_t>> free_ports(int count, int row) {
                    row == 1 ? fmt::format("cannot find a free port: {}", std::strerror(errno))
                             : fmt::format("cannot find {} free ports in a row", row)};
     }
-    int free = 1;
-    while (free < row && *first + free <= std::numeric_limits<std::uint16_t>::max() &&
-           hold_port(static_cast<std::uint16_t>(*first + free), held)) {
-      ++free;
+    int in_row = 1;
+    while (in_row < row && *first + in_row <= std::numeric_limits<std::uint16_t>::max() &&
+           hold_port(static_cast<std::uint16_t>(*first + in_row), held)) {
+      ++in_row;
     }
-    if (free == row) ports.push_back(*first);
+    if (in_row == row) ports.push_back(*first);
   }
   return ports;
 }

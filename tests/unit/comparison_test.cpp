@@ -299,8 +299,10 @@ TEST(ResultSet, AMetricInTwoUnitsIsAFault) {
   one.run = "1";
   one.metrics = {{"rate", 5, "tokens/s", Better::higher, ""}};
   other.metrics = {{"rate", 5, "1/s", Better::higher, ""}};
-  EXPECT_THAT(result_set_of({one, other}, "x").fault_of(copy.id()),
+  const ResultSet set = result_set_of({one, other}, "x");
+  EXPECT_THAT(set.fault_of(copy.id()),
               HasSubstr("rate is in tokens/s in one run and in 1/s in another"));
+  EXPECT_EQ(set.find({copy.id(), "rate"})->points.size(), 1u) << "never pooled";
 }
 
 TEST(ResultSet, ThrottledSamplesAreSaidWithTheirShare) {

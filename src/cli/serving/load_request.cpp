@@ -324,9 +324,8 @@ std::vector<Option> load_options() {
        "afterwards; {port}, {index} and terms of them, e.g. {128+index}, are replaced",
        ""},
       {"--servers", "N",
-       "with --spawn: number of servers, one GPU each; default 1; a command that is several "
-       "servers "
-       "itself, as assay serve --partitions 8, needs no number: all that it starts are loaded",
+       "with --spawn: how often to start it, one GPU each; default 1. Where one command is several "
+       "servers, as assay serve --partitions 8, all of them are loaded",
        ""},
       {"--spawn-env", "NAME=VALUE",
        "with --spawn: environment variable, e.g. HIP_VISIBLE_DEVICES={2*index}", "", true},

@@ -68,6 +68,7 @@ class Collector {
       if (!series.points.empty() && series.unit != figure.unit) {
         set_.faults.emplace(cell, fmt::format("{} is in {} in one run and in {} in another",
                                               figure.metric, series.unit, figure.unit));
+        continue;
       }
       series.unit = figure.unit;
       series.better = figure.better;
@@ -125,10 +126,10 @@ class Collector {
     constexpr double least_share = 0.01;
     const double share = static_cast<double>(throttled_) / static_cast<double>(samples_);
     if (samples_ == 0 || share < least_share) return;
-    set_.problems.push_back(
-        fmt::format("{:.0f}% of its samples were throttled ({} of {}): the clock was below 90% of "
-                    "the device's highest, so it may be slower than it need be",
-                    100 * share, throttled_, samples_));
+    set_.problems.push_back(fmt::format(
+        "{:.0f}% of its samples were throttled ({} of {}): their clock was below 90% of the "
+        "device's highest",
+        100 * share, throttled_, samples_));
   }
 
   std::size_t unit_of_run(const Record& record) {

@@ -147,6 +147,7 @@ std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
       return one.panel->benchmark == panel.benchmark && one.panel->metric == panel.metric;
     });
     for (const Mark& mark : panel.marks) {
+      if (!mark.fault.empty()) continue;
       if (known == best.end()) known = best.insert(best.end(), {&panel, &mark});
       const double value = mark.centre.median, least = known->mark->centre.median;
       const bool better = panel.better == Better::higher ? value > least : value < least;
@@ -200,6 +201,9 @@ void summarize_alone(const std::vector<Environment>& environments, Document& doc
                                     100 * most_taken)
                       : std::string("none of them doubtful"));
   document.tiles = key_figures({environments.front()});  // not of results beside them
+  for (Tile& tile : document.tiles) {
+    if (first.emulated()) tile.label += "; from a model";
+  }
   document.tiles.push_back(
       {fmt::format("{}", first.units.size()), first.units.size() == 1 ? "run" : "runs"});
   if (faults > 0)

@@ -84,12 +84,12 @@ void add_as_vllm(Metrics& metrics, const ServingResult& result) {
   const Judged from_sending = late ? Judged::is_void : Judged::mean_and_p99;
   metrics.add("output_throughput", result.output_throughput, "tokens/s", Better::higher);
   metrics.told("request_throughput", result.request_throughput, "1/s");
-  if (late && !result.load.is_open_loop()) metrics.make_void_from(0);
   if (result.goodput) {
     metrics.add("request_goodput", *result.goodput, "1/s", Better::higher);
     if (late) metrics.make_void_from(metrics.size() - 1);
   }
   metrics.told("total_token_throughput", result.total_throughput, "tokens/s");
+  if (late && !result.load.is_open_loop()) metrics.make_void_from(0);
   metrics.latency("ttft", result.ttft, from_sending);
   // For non-streamed replies the time between tokens is unknown; vLLM reports 0.
   if (result.itl.n > 0) metrics.latency("tpot", result.tpot, Judged::mean_and_p99);
@@ -119,9 +119,12 @@ void add_beyond_vllm(Metrics& metrics, const ServingResult& result) {
   metrics.latency("e2el_scheduled", result.e2el_scheduled);
   metrics.tail("queue_time", result.queue_time);
   if (result.steady) {
+    const bool late = !result.verdict.late.empty();
+    const std::size_t before = metrics.size();
     metrics.told("steady_output_throughput", result.steady->output_throughput, "tokens/s");
     metrics.told("steady_request_throughput", result.steady->request_throughput, "1/s");
-    metrics.latency("steady_ttft", result.steady->ttft);
+    if (late && !result.load.is_open_loop()) metrics.make_void_from(before);
+    metrics.latency("steady_ttft", result.steady->ttft, late ? Judged::is_void : Judged::none);
     metrics.latency("steady_tpot", result.steady->tpot);
   }
   if (result.saturation.achieved_share) {
