@@ -92,12 +92,13 @@ TEST(LoadSpawn, EveryServerOfOneProgramIsLoaded) {
   const Json& notes = records[1]["notes"];
   std::uint16_t first = 0;
   for (int i = 0; i < 3; ++i) {
-    const auto url = parse_url(notes["url " + std::to_string(i)].get<std::string>());
+    const std::string number = std::to_string(i);
+    ASSERT_TRUE(notes.contains("url " + number)) << notes.dump();
+    const auto url = parse_url(notes["url " + number].get<std::string>());
     ASSERT_TRUE(url.ok());
     if (i == 0) first = url->port;
     EXPECT_EQ(url->port, first + i);
-    EXPECT_THAT(notes["target " + std::to_string(i)].get<std::string>(),
-                Not(HasSubstr("0 requests")));
+    EXPECT_THAT(notes["target " + number].get<std::string>(), Not(HasSubstr("0 requests")));
   }
   EXPECT_FALSE(notes.contains("url 3"));
   const Outcome hidden = assay_run({"load", "--spawn", simulated("--servers 3 --json"),
