@@ -51,7 +51,7 @@ std::size_t count_metrics(std::span<const Record* const> records) {
 
 std::string metric_text(const Record& record, std::string_view name) {
   for (const Metric& metric : record.metrics) {
-    if (metric.name == name) return format_metric(metric);
+    if (metric.name == name) return metric.is_void ? "void" : format_metric(metric);
   }
   return {};
 }

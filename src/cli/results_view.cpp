@@ -151,7 +151,7 @@ std::vector<std::string> time_and_algbw(const Record& record) {
   if (!record.value || !record.seconds || bytes == record.notes.end()) return cells;
   const double seconds = record.seconds->median;
   const double rate = std::strtod(bytes->second.c_str(), nullptr) / seconds;
-  const std::string_view mark = model_mark(record.device);
+  const std::string_view mark = model_mark(record.device.emulated);
   cells[0] = fmt::format("{}{}", mark, format_seconds(seconds));
   cells[1] = fmt::format("{}{}", mark, format_value({Quantity::bandwidth, rate, {}, {}, {}}));
   return cells;
@@ -163,8 +163,9 @@ std::vector<std::string> value_cells(const Record& record, bool collective, cons
   const std::size_t n = record.seconds ? record.seconds->n : 0;
   std::vector<std::string> cells;
   if (collective) cells = time_and_algbw(record);
-  cells.push_back(value ? style.bold(std::string(model_mark(record.device)) + format_value(*value))
-                        : style.dim("-"));
+  cells.push_back(
+      value ? style.bold(std::string(model_mark(record.device.emulated)) + format_value(*value))
+            : style.dim("-"));
   cells.push_back(value && !record.device.emulated ? format_interval(*value, n) : "");
   cells.push_back(value && value->share && !record.device.emulated
                       ? fmt::format("{:.1f}%", *value->share * 100)
@@ -243,7 +244,7 @@ std::string group_text(Pointers group, std::size_t width, const Style& style) {
     }
     for (const std::string& metric : metrics) {
       std::string text = metric_text(*record, metric);
-      row.push_back(text.empty() ? text : std::string(model_mark(record->device)) + text);
+      row.push_back(text.empty() ? text : std::string(model_mark(record->device.emulated)) + text);
     }
     row.push_back(styled_status(record->status, style));
     table.add(std::move(row));
@@ -262,13 +263,17 @@ std::string group_text(Pointers group, std::size_t width, const Style& style) {
   return text;
 }
 
-/// Flags in results of other programs that would otherwise look like successes.
-std::string flags_text(std::span<const Record> records, const Style& style) {
+/// Flags in results of other programs that would otherwise look like successes, and why metrics are
+/// void.
+std::string flags_text(std::span<const Record> records, std::size_t width, const Style& style) {
   std::string text;
   for (const Record& record : records) {
-    for (const auto& [key, value] : record.notes) {
-      if (key != "flag") continue;
-      text += fmt::format("{}: {}\n  {}\n", style.yellow("flagged"), record.cell.id(), value);
+    for (const auto& [key, word] :
+         {std::pair{std::string_view("flag"), "flagged"}, {void_note, "void in part"}}) {
+      const std::string* const why = find_note(record, key);
+      if (why == nullptr) continue;
+      text += fmt::format("{}: {}\n  {}\n", style.yellow(word), record.cell.id(),
+                          wrapped(*why, 2, width));
     }
   }
   return text;
@@ -352,8 +357,8 @@ std::string reasons_text(std::span<const Record> records, std::size_t width, con
 
 }  // namespace
 
-std::string_view model_mark(const DeviceFacts& facts) {
-  return facts.emulated ? "model " : "";
+std::string_view model_mark(bool emulated) {
+  return emulated ? "model " : "";
 }
 
 std::string format_value(const Value& value) {
@@ -374,7 +379,7 @@ std::string outcome_text(const Record& record, const Style& style) {
     return fmt::format("{}: {}", styled_status(record.status, style), record.reason);
   }
   if (record.device.emulated)
-    return std::string(model_mark(record.device)) + format_value(*record.value);
+    return std::string(model_mark(record.device.emulated)) + format_value(*record.value);
   const std::size_t n = record.seconds ? record.seconds->n : 0;
   std::string text = fmt::format("{} {}", style.bold(format_value(*record.value)),
                                  format_interval(*record.value, n));
@@ -389,12 +394,11 @@ std::string results_text(std::span<const Record> records, std::size_t width, con
   }
   if (std::any_of(records.begin(), records.end(),
                   [](const Record& record) { return record.device.emulated; })) {
-    text +=
-        "model: an emulated device; its times are computed by a model, nothing was measured\n\n";
+    text += std::string(model_footnote) + "\n";
   }
-  const std::string reasons = reasons_text(records, width, style) +
-                              noise_text(records, width, style) +
-                              shared_text(records, width, style) + flags_text(records, style);
+  const std::string reasons =
+      reasons_text(records, width, style) + noise_text(records, width, style) +
+      shared_text(records, width, style) + flags_text(records, width, style);
   return reasons.empty() ? text : text + reasons + "\n";
 }
 
@@ -414,7 +418,10 @@ std::string counts_text(std::span<const Record> records) {
 
 std::string device_text(const DeviceFacts& facts) {
   // For another program's machine, at most the device's name is known.
-  if (facts.backend == "other") return facts.name.empty() ? "an unknown device" : facts.name;
+  if (facts.backend == "other") {
+    return (facts.name.empty() ? "an unknown device" : facts.name) +
+           (facts.emulated ? ", simulated" : "");
+  }
   std::string text = fmt::format("{}:{} {}", facts.backend, facts.ordinal, facts.name);
   if (!facts.arch.empty()) text += ", " + facts.arch;
   if (!facts.partition.empty()) text += ", " + facts.partition;

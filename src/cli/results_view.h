@@ -12,8 +12,12 @@ namespace assay::cli {
 
 /// "812.3 GB/s"; bandwidths are always in GB/s, so that a column is easy to compare.
 std::string format_value(const Value& value);
-/// The prefix of every value of an emulated device; empty for a measured one.
-std::string_view model_mark(const DeviceFacts& facts);
+/// The prefix of every value that comes from a model; empty for a measured one.
+std::string_view model_mark(bool emulated);
+/// What it means, as a line below a table.
+inline constexpr const char* model_footnote =
+    "model: an emulated device or a simulated server; its times come from a model, nothing was "
+    "measured\n";
 /// "[811.9, 812.8]" in the value's own unit; "too few samples" if `n` samples cannot give a 95%
 /// interval of the median.
 std::string format_interval(const Value& value, std::size_t n);

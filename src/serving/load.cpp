@@ -52,13 +52,14 @@ Status warm_up(const LoadSettings& settings, const LoadPoint& point,
 }  // namespace
 
 std::uint64_t seed_of_load(std::uint64_t seed, const LoadPoint& point, std::size_t number,
-                           std::uint64_t pair) {
+                           std::uint64_t pair, std::uint64_t set) {
   std::uint64_t mixed = Random(seed).next();
   for (const std::uint64_t part :
        {std::bit_cast<std::uint64_t>(point.request_rate), std::uint64_t{point.max_concurrency},
         std::uint64_t{point.requests}, std::uint64_t{number}, pair}) {
     mixed = Random(mixed ^ part).next();
   }
+  if (set > 1) mixed = Random(mixed ^ set).next();  // the first has none: as before there were sets
   return mixed;
 }
 

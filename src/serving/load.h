@@ -39,10 +39,11 @@ struct LoadPoint {
 
 /// The seed of one load of a command. A server serves prompts it has seen from its prefix cache, so
 /// no two loads share a seed: not those of commands with other seeds, nor other points, nor passes
-/// over a point (`number`), nor pairs of a campaign (`pair`, 0: none). In compared environments all
-/// of these are the same, and so is the load.
+/// over a point (`number`), nor pairs of a campaign (`pair`, 0: none), nor loads on the same
+/// servers within a pair (`set`, from 1). In compared environments all of these are the same, and
+/// so is the load.
 std::uint64_t seed_of_load(std::uint64_t seed, const LoadPoint& point, std::size_t number,
-                           std::uint64_t pair);
+                           std::uint64_t pair, std::uint64_t set = 1);
 
 struct LoadReport {
   ServingResult result;

@@ -40,6 +40,8 @@ Result<ServedModel> served_model(const Endpoint& endpoint, std::string_view fiel
   ServedModel model;
   model.id = id->get<std::string>();
   model.most_tokens = count_at(first, "max_model_len");
+  const auto owner = first.find("owned_by");
+  if (owner != first.end() && owner->is_string()) model.owner = owner->get<std::string>();
   const auto meta = first.find("meta");
   if (meta != first.end() && meta->is_object()) model.vocabulary = count_at(*meta, "n_vocab");
   return model;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/result.h"
 #include "serving/client/endpoint.h"
@@ -12,9 +13,13 @@
 
 namespace assay {
 
+/// Who owns the model of `assay serve-sim`, by its /v1/models: what comes from there is a model's.
+inline constexpr std::string_view simulated_owner = "assay-sim";
+
 /// The first model of /v1/models.
 struct ServedModel {
   std::string id;
+  std::string owner;              ///< "owned_by"; empty: not reported
   std::uint64_t vocabulary = 0;   ///< 0: not reported; llama.cpp reports it
   std::uint64_t most_tokens = 0;  ///< prompt and reply together; 0: not reported; vLLM reports it
 };

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <mutex>
 #include <thread>
 
@@ -32,26 +33,75 @@ constexpr std::uint64_t most_constant = 1'000'000;
 constexpr std::int64_t most_value = 1'000'000'000'000;
 constexpr int http_ok = 200, http_not_found = 404;
 
-/// Ports that were free a moment ago. All are held until the last one is found, so that they
-/// differ.
-Result<std::vector<std::uint16_t>> free_ports(int count) {
-  std::vector<std::unique_ptr<Descriptor>> held;
+using Held = std::vector<std::unique_ptr<Descriptor>>;
+
+/// Binds a socket to `port`, 0: any free one, and keeps it in `held`; empty if it is taken.
+std::optional<std::uint16_t> hold_port(std::uint16_t port, Held& held) {
+  held.push_back(std::make_unique<Descriptor>(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  const int socket = held.back()->number();
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;  // on all interfaces, because servers may listen on any of them
+  address.sin_port = htons(port);
+  socklen_t size = sizeof(address);
+  auto* const generic = reinterpret_cast<sockaddr*>(&address);
+  if (socket < 0 || ::bind(socket, generic, size) != 0 ||
+      ::getsockname(socket, generic, &size) != 0) {
+    return std::nullopt;
+  }
+  return ntohs(address.sin_port);
+}
+
+/// Ports that were free a moment ago, each the first of `row` free ones. All are held until the
+/// last one is found, so that they differ.
+Result<std::vector<std::uint16_t>> free_ports(int count, int row) {
+  constexpr int most_attempts = 100;  // at a row of free ports
+  Held held;
   std::vector<std::uint16_t> ports;
-  for (int i = 0; i < count; ++i) {
-    held.push_back(std::make_unique<Descriptor>(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
-    const int socket = held.back()->number();
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;  // on all interfaces, because servers may listen on any of them
-    socklen_t size = sizeof(address);
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    if (socket < 0 || ::bind(socket, generic, size) != 0 ||
-        ::getsockname(socket, generic, &size) != 0) {
+  for (int attempt = 0; static_cast<int>(ports.size()) < count; ++attempt) {
+    const auto first = hold_port(0, held);
+    if (!first || attempt >= count + most_attempts) {
       return Error{ErrorKind::exhausted,
-                   fmt::format("cannot find a free port: {}", std::strerror(errno))};
+                   row == 1 ? fmt::format("cannot find a free port: {}", std::strerror(errno))
+                            : fmt::format("cannot find {} free ports in a row", row)};
     }
-    ports.push_back(ntohs(address.sin_port));
+    int in_row = 1;
+    while (in_row < row && *first + in_row <= std::numeric_limits<std::uint16_t>::max() &&
+           hold_port(static_cast<std::uint16_t>(*first + in_row), held)) {
+      ++in_row;
+    }
+    if (in_row == row) ports.push_back(*first);
   }
   return ports;
+}
+
+/// How many servers the command starts by itself, on ports in a row from {port} on: `assay serve
+/// --partitions 8` and `assay serve-sim --servers 8`, whatever starts assay.
+int servers_started_by(const std::vector<std::string>& words) {
+  constexpr int most = 256;
+  std::string_view option;
+  int count = 1;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    const bool of_assay = i > 0 && std::filesystem::path(words[i - 1]).filename() == "assay";
+    if (of_assay && word == "serve") option = "--partitions";
+    if (of_assay && word == "serve-sim") option = "--servers";
+    if (option.empty() || !word.starts_with(option)) continue;
+    const std::string_view value = word.substr(option.size());
+    const auto number = value.starts_with('=')                  ? parse_count(value.substr(1))
+                        : value.empty() && i + 1 < words.size() ? parse_count(words[i + 1])
+                                                                : std::nullopt;
+    if (number && *number >= 1 && *number <= most) count = static_cast<int>(*number);
+  }
+  return count;
+}
+
+/// The port in what assay's servers say when they are ready: "listening on http://127.0.0.1:8000".
+std::optional<std::uint16_t> announced_port(std::string_view line) {
+  constexpr std::string_view ready = "listening on http://";
+  if (!line.starts_with(ready)) return std::nullopt;
+  const auto port = parse_count(trim(line.substr(line.rfind(':') + 1)));
+  if (!port || *port == 0 || *port > std::numeric_limits<std::uint16_t>::max()) return std::nullopt;
+  return static_cast<std::uint16_t>(*port);
 }
 
 /// The value of "index", "port+1", "128+index", "8000+2*index": numbers and the two names, with + -
@@ -155,7 +205,20 @@ class SpawnedServers::Server {
   }
 
   void stop() { program_->stop(); }
-  const Url& url() const { return url_; }
+  int announced() const {
+    const std::lock_guard guard(mutex_);
+    return announced_;
+  }
+
+  /// Of all servers that the program is: of each that it said it listens on.
+  std::vector<Url> urls() const {
+    std::vector<Url> urls;
+    do {
+      urls.push_back(url_);
+      urls.back().port = static_cast<std::uint16_t>(url_.port + urls.size() - 1);
+    } while (static_cast<int>(urls.size()) < announced());
+    return urls;
+  }
 
   std::string last_output() const {
     const std::lock_guard guard(mutex_);
@@ -179,8 +242,15 @@ class SpawnedServers::Server {
                                                 said.empty() ? ", silent" : ": ", said, log_path_)};
   }
 
-  bool answers() const {
-    const auto endpoint = find_endpoint(url_, false);
+  /// Whether each of at least `count` servers answers.
+  bool answers(int count) const {
+    if (count > 1 && announced() < count) return false;
+    return std::ranges::all_of(urls(), &Server::answers_at);
+  }
+
+ private:
+  static bool answers_at(const Url& url) {
+    const auto endpoint = find_endpoint(url, false);
     if (!endpoint) return false;
     const auto status_of = [&](const char* page) {
       const auto reply = http_call(*endpoint, "GET", page, "", "", reply_seconds);
@@ -191,12 +261,14 @@ class SpawnedServers::Server {
     return health == http_ok || (health == http_not_found && status_of("/v1/models") == http_ok);
   }
 
- private:
   /// Called on the thread that reads the program's output.
   void take(std::string_view line) {
     (log_ << line << '\n').flush();
     std::string shown = shown_line(last_line(line), most_shown);
+    const auto port = announced_port(line);
     const std::lock_guard guard(mutex_);
+    // No other port than the next one: a program may listen on more than is to be loaded.
+    if (port && *port == url_.port + announced_) ++announced_;
     if (!shown.empty()) last_line_ = std::move(shown);
   }
 
@@ -204,8 +276,9 @@ class SpawnedServers::Server {
   Url url_;
   std::string log_path_;
   std::ofstream log_;
-  mutable std::mutex mutex_;  // guards last_line_
+  mutable std::mutex mutex_;  // guards what the program said
   std::string last_line_;
+  int announced_ = 0;  // how many ports in a row from its own on it said it listens on
   std::unique_ptr<BackgroundProgram> program_;  // last: ends before what it writes to
 };
 
@@ -221,7 +294,13 @@ Result<std::unique_ptr<SpawnedServers>> SpawnedServers::start(
   }
   std::error_code error;
   std::filesystem::create_directories(plan.logs.parent_path(), error);
-  const std::vector<std::uint16_t> ports = TRY(free_ports(plan.servers));
+  const int each = servers_started_by(plan.words);
+  if (each > 1 && std::ranges::find(plan.words, "--json") != plan.words.end()) {
+    return Error{ErrorKind::usage,
+                 "the server's command starts several servers, whose addresses --json hides: leave "
+                 "out --json"};
+  }
+  const std::vector<std::uint16_t> ports = TRY(free_ports(plan.servers, each));
   std::unique_ptr<SpawnedServers> spawned(new SpawnedServers);
   for (int i = 0; i < plan.servers; ++i) {
     spawned->servers_.push_back(TRY(Server::start(plan, i, ports[static_cast<std::size_t>(i)])));
@@ -240,7 +319,7 @@ Status SpawnedServers::wait(const SpawnPlan& plan, const std::function<bool()>& 
     if (stop_requested && stop_requested()) {
       return Error{ErrorKind::interrupted, "stopped before the servers were ready"};
     }
-    if (next.answers()) {
+    if (next.answers(servers_started_by(plan.words))) {
       ++state.ready;
       continue;
     }
@@ -261,7 +340,9 @@ SpawnedServers::~SpawnedServers() {
 
 std::vector<Url> SpawnedServers::urls() const {
   std::vector<Url> urls;
-  for (const auto& server : servers_) urls.push_back(server->url());
+  for (const auto& server : servers_) {
+    for (Url& url : server->urls()) urls.push_back(std::move(url));
+  }
   return urls;
 }
 

@@ -38,9 +38,11 @@ struct SpawnState {
 class SpawnedServers {
  public:
   /// Starts them on free ports of this machine, all at once, and waits until each answers GET
-  /// /health or, if there is no such page, GET /v1/models with HTTP 200. `progress` is called
-  /// several times a second and may be empty. Error: usage, if no word has "{port}"; unavailable,
-  /// with the last line of its output, if a server ends or does not answer in time; interrupted.
+  /// /health or, if there is no such page, GET /v1/models with HTTP 200. A program that is several
+  /// servers, `assay serve --partitions 8` or `assay serve-sim --servers 8`, gets as many free
+  /// ports in a row and must say of each that it listens there. `progress` is called several times
+  /// a second and may be empty. Error: usage, if no word has "{port}"; unavailable, with the last
+  /// line of its output, if a server ends or does not answer in time; interrupted.
   static Result<std::unique_ptr<SpawnedServers>> start(
       const SpawnPlan& plan, const std::function<bool()>& stop_requested,
       const std::function<void(const SpawnState&)>& progress);
@@ -50,7 +52,7 @@ class SpawnedServers {
   /// Stops all servers, each with its process group: SIGTERM and, after ten seconds, SIGKILL.
   ~SpawnedServers();
 
-  /// http://127.0.0.1:PORT of each.
+  /// http://127.0.0.1:PORT of each; of a program that is several servers, of all of them.
   std::vector<Url> urls() const;
   /// Checks that no server has ended. Error: unavailable, with the last line that it wrote.
   Status check() const;

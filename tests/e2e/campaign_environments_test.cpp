@@ -249,6 +249,21 @@ TEST(CampaignCommand, AStudyOfPartitionsTellsSumAndInterference) {
   }
 }
 
+TEST(CampaignCommand, AStudyOfAnEmulatedDeviceSaysThatNothingWasMeasured) {
+  const Study study(head() +
+                    "environments:\n"
+                    "  - {name: p0, kind: partition, cpus: '0'}\n"
+                    "  - {name: p1, kind: partition, cpus: '0'}\n"
+                    "study: {each: [p0, p1]}\n");
+  const Outcome outcome = study.run({"--pairs", "2"}, {{"ASSAY_FAKE", "emulated=1"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("p1         model "));
+  EXPECT_THAT(outcome.out, HasSubstr("nothing was measured"));
+  EXPECT_EQ(Json::parse(Process::read(study.out() / "study.json"))[0]["emulated"], true);
+  const Outcome report = assay_run({"report", study.out().string()});
+  EXPECT_THAT(report.out, HasSubstr("The device is emulated: every value comes from a model."));
+}
+
 TEST(CampaignCommand, AThreadThatCannotBeStartedEndsInOneLine) {
   if (is_sanitized) GTEST_SKIP() << "a sanitizer needs more addresses than the limit leaves";
   const Study study(head() +

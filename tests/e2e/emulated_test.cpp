@@ -40,7 +40,8 @@ TEST(Emulated, IsRefusedBesideARealDevice) {
   for (const char* command : {"compare", "report"}) {
     const Outcome outcome = assay_run({command, emulated, real});
     EXPECT_EQ(outcome.status, 2) << command;
-    EXPECT_THAT(outcome.err, HasSubstr("is from an emulated device (a model) and "));
+    EXPECT_THAT(outcome.err,
+                HasSubstr("is from a model (an emulated device or a simulated server) and "));
   }
 }
 
@@ -52,7 +53,8 @@ TEST(Emulated, ACampaignOfBothEndsTheUnitsOfTheSecond) {
   const Outcome outcome = study.run({"--pairs", "2"});
   EXPECT_NE(outcome.status, 0);
   EXPECT_THAT(outcome.err,
-              HasSubstr("model is from an emulated device (a model) and real from a real"));
+              HasSubstr("model is from a model (an emulated device or a simulated server) and real "
+                        "is from a real one"));
 }
 
 TEST(Emulated, NothingIsTunedOnAModel) {

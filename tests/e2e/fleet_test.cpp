@@ -32,5 +32,35 @@ TEST(FleetCommand, SaysOfEachNodeWhereItStands) {
             json["odd"][0]["cells"][0]["detectable_ratio"]);
 }
 
+/// The text and the exit status say the same: two groups, cannot tell, alike.
+TEST(FleetCommand, AlikeIsSaidOnlyOfNodesThatAre) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& rack, int node, double gigabytes) {
+    auto store = Store::open(folder.path() / rack / ("node" + std::to_string(node)));
+    ASSERT_TRUE(store.ok());
+    ASSERT_TRUE(store->append(sound_record(0, gigabytes)).ok());
+  };
+  for (int i = 0; i < 8; ++i) {
+    write("split", i, (i % 2 == 1 ? 700 : 1000) + i);
+    write("scattered", i, 1000 * (1 + 0.08 * i));
+    write("alike", i, 1000 + i);
+  }
+  const Outcome split = assay_run({"fleet", folder.path() / "split"});
+  EXPECT_EQ(split.status, 1);
+  EXPECT_THAT(split.out, HasSubstr("The 8 nodes fall into two groups in 1 of 1 series"));
+  EXPECT_THAT(split.out, HasSubstr("the fast 4: node0, node2, node4, node6\n"));
+  EXPECT_THAT(split.out, HasSubstr("the slow 4: node1, node3, node5, node7\n"));
+  EXPECT_THAT(split.out, HasSubstr("+42."));
+  const Json json = Json::parse(assay_run({"fleet", folder.path() / "split", "--json"}).out);
+  ASSERT_EQ(json["groups"].size(), 1u);
+  EXPECT_EQ(json["groups"][0]["slow"]["nodes"][3], "node7");
+  const Outcome scattered = assay_run({"fleet", folder.path() / "scattered"});
+  EXPECT_EQ(scattered.status, 6);
+  EXPECT_THAT(scattered.out, HasSubstr("It cannot be told whether all 8 nodes are alike"));
+  const Outcome alike = assay_run({"fleet", folder.path() / "alike"});
+  EXPECT_EQ(alike.status, 0);
+  EXPECT_THAT(alike.out, HasSubstr("All 8 nodes are alike in 1 series"));
+}
+
 }  // namespace
 }  // namespace assay

@@ -5,10 +5,12 @@
 
 #include <fstream>
 
+#include "campaign_study.h"
 #include "core/json.h"
 #include "energy.h"
 #include "json_lines.h"
 #include "process.h"
+#include "served.h"
 #include "serving/client/endpoint.h"
 
 namespace assay {
@@ -77,6 +79,75 @@ TEST(LoadSpawn, StartsItsServersLoadsThemAndEndsThem) {
   EXPECT_NE(notes["url 0"], notes["url 1"]);
   for (const char* url : {"url 0", "url 1"}) {
     EXPECT_FALSE(find_endpoint(*parse_url(notes[url].get<std::string>()), false).ok());
+  }
+}
+
+/// As `assay serve --partitions` and `assay serve-sim --servers` are several servers.
+TEST(LoadSpawn, EveryServerOfOneProgramIsLoaded) {
+  const Outcome outcome = assay_run(
+      {"load", "--spawn", simulated("--gpu MI300X --partitions --servers 3"), "--max-concurrency",
+       "3", "--requests", "9", "--input", "8", "--output-tokens", "2", "--out", "-"});
+  const auto records = json_lines(outcome.out);
+  ASSERT_EQ(records.size(), 2u) << outcome.err;  // a fingerprint comes first
+  const Json& notes = records[1]["notes"];
+  std::uint16_t first = 0;
+  for (int i = 0; i < 3; ++i) {
+    const std::string number = std::to_string(i);
+    ASSERT_TRUE(notes.contains("url " + number)) << notes.dump();
+    const auto url = parse_url(notes["url " + number].get<std::string>());
+    ASSERT_TRUE(url.ok());
+    if (i == 0) first = url->port;
+    EXPECT_EQ(url->port, first + i);
+    EXPECT_THAT(notes["target " + number].get<std::string>(), Not(HasSubstr("0 requests")));
+  }
+  EXPECT_FALSE(notes.contains("url 3"));
+  const Outcome hidden = assay_run({"load", "--spawn", simulated("--servers 3 --json"),
+                                    "--request-rate", "1", "--requests", "1", "--out", "-"});
+  EXPECT_EQ(hidden.status, 2);
+  EXPECT_THAT(hidden.err, HasSubstr("leave out --json"));
+}
+
+/// What a simulated server takes is no measurement, in whatever form it is kept.
+TEST(LoadSimulated, NothingPassesForMeasured) {
+  const TemporaryFolder folder;
+  const std::string store = folder.path() / "store", json = folder.path() / "vllm.json";
+  const Outcome outcome = assay_run({"load", "--spawn", simulated("--ttft 5ms --itl 1ms"),
+                                     "--max-concurrency", "2", "--requests", "4", "--input", "8",
+                                     "--output-tokens", "2", "--out", store, "--save-vllm", json});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("From a model, not measured: 2 in flight"));
+  EXPECT_THAT(outcome.out, HasSubstr("a simulated server; its times come from a model"));
+  EXPECT_THAT(assay_run({"show", store}).out,
+              AllOf(HasSubstr(", simulated, "), HasSubstr("model "), HasSubstr("nothing was")));
+  EXPECT_THAT(assay_run({"report", store}).out,
+              AllOf(HasSubstr("store (model)"), HasSubstr("From a model, not measured: "),
+                    Not(HasSubstr("; measured 2"))));
+  EXPECT_THAT(assay_run({"compare", store, store}).out, HasSubstr("From a model, not measured: "));
+  EXPECT_THAT(assay_run({"import", json}).out, HasSubstr("model "));
+  std::string text = Process::read(folder.path() / "store/records.jsonl");
+  const std::string mark = ",\"emulated\":true";
+  ASSERT_NE(text.find(mark), std::string::npos);
+  text.erase(text.find(mark), mark.size());
+  folder.write("real/records.jsonl", text);
+  const Outcome mixed = assay_run({"compare", store, folder.path() / "real"});
+  EXPECT_EQ(mixed.status, 2);
+  EXPECT_THAT(mixed.err, HasSubstr("store is from a model (an emulated device or a simulated "));
+}
+
+TEST(LoadSimulated, IsNotMixedWithOtherServers) {
+  Process simulator({"serve-sim", "--port", "0", "--ttft", "1ms", "--itl", "1ms"});
+  Process real(tiny_serve());
+  const auto simulated = ports_of(simulator, 1), served = ports_of(real, 1);
+  ASSERT_EQ(simulated.size() + served.size(), 2u);
+  const auto url = [](std::uint16_t port) { return "http://127.0.0.1:" + std::to_string(port); };
+  for (const bool first : {true, false}) {
+    const std::string one = url(simulated[0]), other = url(served[0]);
+    const Outcome outcome =
+        assay_run({"load", "--url", first ? one : other, "--url", first ? other : one,
+                   "--max-concurrency", "1", "--requests", "1", "--out", "-"});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_THAT(outcome.err,
+                HasSubstr(one + " is simulated by assay serve-sim and " + other + " is not"));
   }
 }
 
@@ -320,9 +391,10 @@ TEST(LoadPrompts, NoLoopNorPairRepeatsThoseOfAnother) {
   const std::vector<std::string> common = {
       "load", "--url",  url, "--requests",  "4",   "--input", "512", "--output-tokens",
       "2",    "--seed", "5", "--telemetry", "off", "--out",   "-"};
-  const auto hits = [&](std::vector<std::string> load, const std::string& pair) {
+  const auto hits = [&](std::vector<std::string> load, const std::string& pair,
+                        const std::string& set = "1") {
     load.insert(load.begin(), common.begin(), common.end());
-    const Outcome outcome = assay_run(load, {{"ASSAY_PAIR", pair}});
+    const Outcome outcome = assay_run(load, {{"ASSAY_PAIR", pair}, {"ASSAY_PROMPTS", set}});
     const auto records = load_records(outcome);
     EXPECT_EQ(records.size(), 1u) << outcome.err;
     return records.empty() ? -1 : metric_in(records[0], "prefix_cache_hit_rate");
@@ -333,6 +405,29 @@ TEST(LoadPrompts, NoLoopNorPairRepeatsThoseOfAnother) {
   EXPECT_THAT(hits({"--max-concurrency", "2"}, "2"), few);
   EXPECT_THAT(hits({"--request-rate", "50"}, "2"), few);
   EXPECT_GT(hits({"--request-rate", "50"}, "2"), 0.5);  // the same load again
+  EXPECT_THAT(hits({"--request-rate", "50"}, "2", "2"), few);
+}
+
+/// The control loads the baseline's servers a second time within the pair.
+TEST(LoadPrompts, ACampaignsControlIsNotAnsweredFromTheCache) {
+  Process servers({"serve-sim", "--port", "0", "--gpu", "A100-80", "--servers", "2"});
+  const auto ports = ports_of(servers, 2);
+  ASSERT_EQ(ports.size(), 2u);
+  const auto url = [&](int i) { return "http://127.0.0.1:" + std::to_string(ports[i]); };
+  const Study study(
+      "name: n\nload: {max-concurrency: 2, requests: 4, input: 512, output-tokens: 2, telemetry: "
+      "off}\nenvironments:\n  - {name: a, kind: host, url: '" +
+      url(0) + "'}\n  - {name: b, kind: host, url: '" + url(1) + "'}\n");
+  const Outcome outcome = study.run({"--pairs", "2"});
+  EXPECT_EQ(study.complete().size(), 6u) << outcome.err;
+  for (const char* environment : {"a", "b", "a-control"}) {
+    const auto records = json_lines(Process::read(study.out() / environment / "records.jsonl"));
+    ASSERT_EQ(records.size(), 2u) << environment;
+    for (const Json& record : records) {
+      EXPECT_LT(metric_in(record, "prefix_cache_hit_rate"), 0.01) << environment;
+      EXPECT_GE(metric_in(record, "prefix_cache_hit_rate"), 0) << environment;
+    }
+  }
 }
 
 TEST(LoadFindRate, EveryProbeAndItsVerdictAreInTheJson) {

@@ -64,7 +64,9 @@ TEST(TuneServe, TheBestIsProvenAlthoughAServerDoesNotStart) {
   EXPECT_GT(json["proof"]["ratio"], 1.3);
   const std::string records = Process::read(process->folder() / "tuning/records.jsonl");
   EXPECT_EQ(std::count(records.begin(), records.end(), '\n'), 3 + 12);
-  EXPECT_THAT(records, AllOf(HasSubstr("\"tuning\":\"proof\""),
+  EXPECT_THAT(outcome.err,
+              HasSubstr("a simulated server; its times come from a model, nothing was"));
+  EXPECT_THAT(records, AllOf(HasSubstr("\"tuning\":\"proof\""), HasSubstr("\"emulated\":true"),
                              HasSubstr("\"setting\":\"max-num-seqs=4\"")));
 }
 

@@ -47,6 +47,7 @@ class FleetTest : public testing::Test {
       if (record.status == RecordStatus::passed) {
         const double value = 1e11 * std::exp(0.003 * random_.normal()) * (copy ? 1 : node.factor);
         record.value = Value{Quantity::bandwidth, value, {value, value}, std::nullopt, {}};
+        record.verification = Verification{true, "every element", 0, 0, ""};
       }
       ASSERT_TRUE(store->append(record).ok());
     }
@@ -130,6 +131,60 @@ TEST_F(FleetTest, WhatManySoundNodesShareExplainsNothing) {
   for (const Difference& difference : fleet.odd[0].differences) {
     EXPECT_NE(difference.path, "cpu.governor");
   }
+}
+
+TEST_F(FleetTest, HalfOfTheNodesSlowerAreTwoGroups) {
+  for (int i = 0; i < 8; ++i) {
+    write("node" + std::to_string(i), {.factor = i % 2 == 1 ? 1 / 1.3 : 1});
+  }
+  const Fleet fleet = judged();
+  EXPECT_TRUE(fleet.odd.empty());
+  ASSERT_EQ(fleet.splits.size(), 1u);
+  const SplitCell& split = fleet.splits[0];
+  EXPECT_EQ(split.key.cell, "memory op=triad");
+  EXPECT_THAT(split.fast.nodes, ElementsAre("node0", "node2", "node4", "node6"));
+  EXPECT_THAT(split.slow.nodes, ElementsAre("node1", "node3", "node5", "node7"));
+  EXPECT_NEAR(split.slower, 1.3, 0.02);
+  EXPECT_GT(split.fast.value, split.slow.value) << "a bandwidth";
+  EXPECT_TRUE(fleet.open.empty());
+}
+
+TEST_F(FleetTest, AGroupOfOddNodesIsSaidOnce) {
+  write_sound(0, 9);
+  for (const char* name : {"slow1", "slow2", "slow3"}) write(name, {.factor = 0.7});
+  const Fleet fleet = judged();
+  EXPECT_EQ(fleet.odd.size(), 3u);
+  EXPECT_TRUE(fleet.splits.empty());
+}
+
+TEST_F(FleetTest, GroupsCloserThanTheMarginDoNotMatter) {
+  for (int i = 0; i < 20; ++i) {
+    write("node" + std::to_string(10 + i), {.factor = i % 2 == 1 ? 0.97 : 1});
+  }
+  EXPECT_EQ(judged().splits.size(), 1u);
+  const auto fleet = judge_fleet(folder_.path(), {.margin = 0.05}, {});
+  ASSERT_TRUE(fleet.ok()) << fleet.error().message;
+  EXPECT_TRUE(fleet->splits.empty());
+}
+
+/// Nodes far apart, each at a place of its own: nobody can say what is normal.
+TEST_F(FleetTest, AFleetThatScattersCannotTell) {
+  for (int i = 0; i < 6; ++i) {
+    write("node" + std::to_string(i), {.factor = std::pow(1.08, i)});
+  }
+  const Fleet fleet = judged();
+  EXPECT_TRUE(fleet.odd.empty());
+  EXPECT_TRUE(fleet.splits.empty());
+  ASSERT_EQ(fleet.open.size(), 1u);
+  EXPECT_EQ(fleet.open[0].second.key.cell, "memory op=triad");
+  EXPECT_GT(fleet.open[0].second.detectable, 1.1);
+}
+
+TEST_F(FleetTest, SeveralValuesOfOneRunAreNamedWithTheirNode) {
+  write_sound(0, 6);
+  write("node10", {.factor = 1.001});  // once more, in the same run
+  EXPECT_THAT(judged().problems,
+              testing::Contains(HasSubstr("node10: run r has several values of memory op=triad")));
 }
 
 TEST_F(FleetTest, SmallDistancesDoNotMatter) {

@@ -259,6 +259,14 @@ TEST(CampaignPlan, ALoadIsACellWhoseServersDifferBetweenEnvironments) {
   EXPECT_EQ(words_of_load(*plan, 1, 0), expected);
   const Suite unit = commands_of_unit(*plan, plan->environments[0], 4);
   EXPECT_THAT(unit.entries[0].command->variables, ElementsAre(testing::Pair("ASSAY_PAIR", "5")));
+  // A second unit of the pair meets a prefix cache only in servers that keep running.
+  const auto again = [&](std::size_t environment) {
+    return commands_of_unit(*plan, plan->environments[environment], 4, true)
+        .entries[0]
+        .command->variables;
+  };
+  EXPECT_THAT(again(0), ElementsAre(Pair("ASSAY_PAIR", "5"), Pair("ASSAY_PROMPTS", "2")));
+  EXPECT_THAT(again(1), ElementsAre(Pair("ASSAY_PAIR", "5")));
   const auto cells = cells_of(unit, {});
   ASSERT_TRUE(cells.ok()) << cells.error().message;
   EXPECT_EQ(cells->front().id(), cells_of(*plan->commands, {})->front().id());

@@ -23,6 +23,7 @@ Record record(const std::string& run, const Cell& cell, double value,
   record.status = RecordStatus::passed;
   record.value = Value{quantity, value, {value, value}, std::nullopt, std::nullopt};
   record.work = Work{.bytes = 1e6};
+  record.verification = Verification{true, "every element", 0, 0, ""};
   return record;
 }
 
@@ -286,6 +287,40 @@ TEST(ResultSet, RunsOfASearchAreNoMeasurements) {
                                 "2 of 3 runs of a search failed, most often (2): it ended with 9"));
 }
 
+TEST(ResultSet, WhatIsStoredTwiceIsNoSecondValue) {
+  const ResultSet set = result_set_of({record("1", triad, 2), record("1", triad, 2)}, "x");
+  EXPECT_EQ(set.series.at(0).points.size(), 1u);
+  EXPECT_TRUE(set.problems.empty());
+}
+
+TEST(ResultSet, AMetricInTwoUnitsIsAFault) {
+  Record other = record("2", copy, 1);
+  Record one = other;
+  one.run = "1";
+  one.metrics = {{"rate", 5, "tokens/s", Better::higher, ""}};
+  other.metrics = {{"rate", 5, "1/s", Better::higher, ""}};
+  const ResultSet set = result_set_of({one, other}, "x");
+  EXPECT_THAT(set.fault_of(copy.id()),
+              HasSubstr("rate is in tokens/s in one run and in 1/s in another"));
+  EXPECT_EQ(set.find({copy.id(), "rate"})->points.size(), 1u) << "never pooled";
+}
+
+TEST(ResultSet, ThrottledSamplesAreSaidWithTheirShare) {
+  const auto side = [](std::size_t throttled) {
+    Record one = record("1", triad, 1e9);
+    one.samples.emplace();
+    one.samples->samples.assign(200, {1e-3, 1.9e9, false});
+    for (std::size_t i = 0; i < throttled; ++i) one.samples->samples[i].throttled = true;
+    return result_set_of({one}, "x");
+  };
+  EXPECT_THAT(side(200).problems,
+              testing::ElementsAre(HasSubstr("100% of its samples were throttled (200 of 200)")));
+  EXPECT_THAT(side(1).problems, testing::IsEmpty()) << "half a percent";
+  const Comparison comparison = compare(side(0), side(60), nullptr, rule);
+  EXPECT_THAT(comparison.problems,
+              testing::Contains(HasSubstr("x: 30% of its samples were throttled")));
+}
+
 TEST(ResultSet, KeepsRunsApartAndNamesWhatItLeavesOut) {
   Record error = record("11", triad, 1e11);
   error.status = RecordStatus::error;
@@ -300,8 +335,11 @@ TEST(ResultSet, KeepsRunsApartAndNamesWhatItLeavesOut) {
   ASSERT_NE(series, nullptr);
   ASSERT_EQ(series->points.size(), 2u);
   EXPECT_EQ(series->points[1].value, 3) << "the last of a run's two";
-  EXPECT_THAT(set.problems, testing::UnorderedElementsAre(HasSubstr("error: out of memory"),
-                                                          HasSubstr("occurs twice")));
+  EXPECT_THAT(set.problems,
+              testing::UnorderedElementsAre(
+                  HasSubstr("error: out of memory"),
+                  "run 12 has several values of memory op=triad bandwidth, of which the last one "
+                  "counts: 2, 3 bytes/s"));
   EXPECT_EQ(set.find({triad.id(), "latency"}), nullptr);
 }
 

@@ -5,13 +5,17 @@
 #include <gtest/gtest.h>
 
 #include "accepted_runs.h"
+#include "cli/judge/campaign_view.h"
 #include "cli/judge/compare_view.h"
 #include "cli/results_view.h"
+#include "core/json.h"
 #include "judge/compare/baseline.h"
 #include "judge/compare/comparison.h"
 #include "judge/compare/fleet.h"
 #include "judge/compare/operands.h"
 #include "judge/history/history.h"
+#include "judge/report/document.h"
+#include "judge/report/report.h"
 #include "measure/sampling/roofline.h"
 #include "temporary_folder.h"
 
@@ -76,6 +80,73 @@ TEST_F(EmulatedTest, MetricsAreMarkedToo) {
   EXPECT_THAT(cli::results_text(std::vector{record}, 0, no_style), HasSubstr("model 100.0 GB/s"));
 }
 
+/// What `assay load` leaves of `assay serve-sim`.
+TEST_F(EmulatedTest, ASimulatedServersResultIsAModels) {
+  const auto load = [](bool simulated) {
+    Record record;
+    record.run = "1";
+    record.cell = Cell("serving", {{"request_rate", "4"}});
+    record.status = RecordStatus::passed;
+    record.source = Source{"assay load", "", "", 0};
+    record.device.backend = "other";
+    record.device.name = "llama-3.3-70b";
+    record.device.emulated = simulated;
+    record.metrics = {{"mean_ttft", 0.02, "s", Better::lower, ""}};
+    return record;
+  };
+  EXPECT_EQ(cli::device_text(load(true).device), "llama-3.3-70b, simulated");
+  EXPECT_THAT(cli::results_text(std::vector{load(true)}, 0, no_style),
+              AllOf(HasSubstr("model 20.00 ms"), HasSubstr("a simulated server")));
+  const ResultSet model = result_set_of({load(true)}, "model");
+  const ResultSet real = result_set_of({load(false)}, "real");
+  EXPECT_TRUE(model.emulated());
+  EXPECT_FALSE(refuse_mixture({&model, &real}).ok());
+  report::ReportInput input;
+  input.environments = {{.results = model, .records = {}}};
+  const std::string text = report::to_markdown(report::make_document(input));
+  EXPECT_THAT(text, AllOf(HasSubstr("\nFrom a model, not measured: model: 1 result"),
+                          HasSubstr("mean_ttft, best of all; from a model"),
+                          HasSubstr("nothing was measured")));
+}
+
+TEST_F(EmulatedTest, AReportOfAModelSaysNotThatItMeasured) {
+  Record record = emulated(passed_record());
+  report::ReportInput input;
+  const auto about = [&] {
+    input.environments = {{.results = result_set_of({record}, "x"), .records = {}}};
+    return report::make_document(input).about;
+  };
+  EXPECT_THAT(about(),
+              AllOf(HasSubstr("from a model, computed 2026-01-31"), Not(HasSubstr("measured"))));
+  record.device.emulated = false;
+  EXPECT_THAT(about(), HasSubstr("; measured 2026-01-31"));
+}
+
+TEST_F(EmulatedTest, APartitionStudyMarksItsValues) {
+  const auto figure = [](double value, bool of_model) {
+    return UnitValues{{{"cell", "bandwidth"},
+                       {"bandwidth", value, {value, value}, "bytes/s", Better::higher, of_model}}};
+  };
+  const auto cells = [&](bool of_model) {
+    std::map<std::pair<std::string, std::size_t>, UnitValues> values;
+    for (std::size_t pair = 0; pair < 3; ++pair) {
+      for (const char* name : {"p", "q", "p-together", "q-together", "w"}) {
+        values[{name, pair}] = figure(2e9, of_model);
+      }
+    }
+    return conclude_study({{"p", "q"}, {"p", "q"}, "w"}, values);
+  };
+  const std::string text = cli::study_text(cells(true), 0, no_style);
+  EXPECT_THAT(text, AllOf(HasSubstr("p          model 2.000 GB/s  model 2.000 GB/s"),
+                          HasSubstr("sum model 4.000 GB/s; whole device model 2.000 GB/s"),
+                          HasSubstr("nothing was measured")));
+  EXPECT_EQ(to_json(cells(true).at(0))["emulated"], true);
+  EXPECT_THAT(cli::study_text(cells(false), 0, no_style), Not(HasSubstr("model")));
+  EXPECT_FALSE(to_json(cells(false).at(0)).contains("emulated"));
+  const std::vector<Figure> figures = figures_of(emulated(passed_record()));
+  EXPECT_TRUE(figures.at(0).emulated) << "what a campaign's units give the study";
+}
+
 TEST_F(EmulatedTest, HasNoRoofline) {
   DeviceFacts facts;
   facts.backend = "hip";
@@ -92,8 +163,9 @@ TEST_F(EmulatedTest, IsNotComparedWithARealDevice) {
     const auto operands = load_operands(a, b);
     ASSERT_FALSE(operands.ok());
     EXPECT_EQ(operands.error().kind, ErrorKind::usage);
-    EXPECT_THAT(operands.error().message,
-                AllOf(HasSubstr(model + " is from an emulated device"), HasSubstr(real)));
+    EXPECT_THAT(
+        operands.error().message,
+        AllOf(HasSubstr(model + " is from a model (an emulated device or"), HasSubstr(real)));
   }
   store("real", true, 5, 6);  // one more run, of a model
   const auto mixed = load_operands(real, real);
@@ -133,8 +205,10 @@ TEST_F(EmulatedTest, AFleetIsOfOneKind) {
   const auto mixed = judge_fleet(folder_.path() / "rack", {}, {});
   ASSERT_FALSE(mixed.ok());
   EXPECT_EQ(mixed.error().kind, ErrorKind::usage);
-  EXPECT_THAT(mixed.error().message,
-              HasSubstr("node0 is from an emulated device (a model) and real from a real one"));
+  EXPECT_THAT(
+      mixed.error().message,
+      HasSubstr("node0 is from a model (an emulated device or a simulated server) and real is "
+                "from a real one"));
 }
 
 TEST_F(EmulatedTest, IsAnotherDeviceInAHistory) {

@@ -73,6 +73,14 @@ TEST_F(HistoryTest, WhatIsAddedTwiceIsThereOnce) {
   EXPECT_EQ(series[0].points[3].value, 1e9 * usual(3));
 }
 
+TEST_F(HistoryTest, SeveralValuesOfOneRunAreSaid) {
+  EXPECT_THAT(add(runs(0, 3, 1)).problems, testing::IsEmpty());
+  const History::Added added = add({sound_record(4, 1000), sound_record(4, 1100)});
+  EXPECT_THAT(added.problems,
+              ElementsAre(HasSubstr("run run004 has several values of memory op=triad bandwidth")));
+  EXPECT_EQ(added.points, 1u);
+}
+
 TEST_F(HistoryTest, PointsAreInTheOrderOfTimeHoweverTheyCame) {
   add(runs(4, 6, 1));
   add(runs(0, 2, 1));

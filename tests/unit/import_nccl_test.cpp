@@ -35,7 +35,10 @@ TEST(ImportNccl, ARowGivesTwoCellsInUnitsOfTheSystem) {
   EXPECT_EQ(metric_of(record, "busbw").unit, "bytes/s");
   EXPECT_EQ(metric_of(record, "busbw").text, "0.19");
   EXPECT_DOUBLE_EQ(metric_of(record, "time").value, 10.75e-6);
-  EXPECT_EQ(metric_of(record, "time").better, Better::lower);
+  EXPECT_EQ(metric_of(record, "busbw").better, Better::higher);
+  for (const char* same : {"time", "algbw"}) {
+    EXPECT_EQ(metric_of(record, same).better, Better::neither) << "the row is judged once";
+  }
   EXPECT_EQ(metric_of(record, "wrong").value, 0);
   EXPECT_EQ(record.device.backend, "other");
   EXPECT_EQ(record.device.name, "NVIDIA H100 80GB HBM3");

@@ -41,6 +41,14 @@ TEST(ImportVllm, StatedAndRecomputedOfSeveralRuns) {
   EXPECT_EQ(second.source->line, 2u);
 }
 
+TEST(ImportVllm, AResultOfASimulatedServerStaysOne) {
+  std::string text(vllm_sample.substr(0, vllm_sample.find('\n')));
+  EXPECT_FALSE(imported(text).records.at(0).device.emulated);
+  text.replace(text.find("\"label\":null"), 12,
+               "\"label\":\"" + std::string(simulated_label) + "\"");
+  EXPECT_TRUE(imported(text).records.at(0).device.emulated);
+}
+
 TEST(ImportVllm, ContradictionsWithItsArraysAreNamed) {
   std::string text(vllm_sample.substr(0, vllm_sample.find('\n')));
   text.replace(text.find("\"mean_ttft_ms\":200.0"), 20, "\"mean_ttft_ms\":100.0");
@@ -121,6 +129,8 @@ TEST(ImportAiperf, TagsWithTheirUnits) {
   const Record& record = record_of(result, "serving concurrency=10 request_count=100");
   EXPECT_EQ(metric_of(record, "request_throughput").unit, "1/s");
   EXPECT_EQ(metric_of(record, "output_token_throughput").value, 1200.5);
+  EXPECT_EQ(metric_of(record, "output_token_throughput").better, Better::higher);
+  EXPECT_EQ(metric_of(record, "request_throughput").better, Better::neither);
   EXPECT_EQ(metric_of(record, "p99_e2el").value, 1.2);
   EXPECT_EQ(metric_of(record, "median_ttft").value, 0.079);
   EXPECT_EQ(metric_of(record, "mean_output_sequence_length").better, Better::neither);

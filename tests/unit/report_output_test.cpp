@@ -200,6 +200,8 @@ TEST(ReportHtml, AnEnvironmentAloneHasResultsAndNoVerdict) {
   EXPECT_THAT(html, Not(HasSubstr("class=\"badge")));
   EXPECT_THAT(html, HasSubstr("1 cell that cannot be trusted"));
   EXPECT_THAT(html, HasSubstr("above its roofline"));
+  const std::vector<Tile> tiles = make_document(input).tiles;
+  EXPECT_EQ(tiles.at(0).figure, "760.1 GB/s") << "the best that can be trusted";
   EXPECT_THAT(html, HasSubstr("80.0%"));
 }
 

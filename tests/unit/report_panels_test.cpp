@@ -108,6 +108,23 @@ TEST(ReportPanels, CategoriesCarryOnlyTheAxesThatVary) {
   EXPECT_EQ(panels[0].constants, "layout=TN");
 }
 
+/// Figures that somebody else reported lack most axes of assay's own.
+TEST(ReportPanels, WhatSomeMarksLackIsNotSaidOfAll) {
+  const Environment own = environment_of(
+      "host", {series_of("train", {{"model", "30M"}, {"batch", "8"}, {"precision", "f32"}}, {1}),
+               series_of("train", {{"model", "124M"}, {"batch", "8"}, {"precision", "f32"}}, {2})});
+  const Environment reported =
+      environment_of("reported", {series_of("train", {{"model", "30M"}, {"batch", "8"}}, {3})});
+  const auto panels = panels_of({own, reported});
+  ASSERT_EQ(panels.size(), 1U);
+  EXPECT_EQ(panels[0].constants, "batch=8");
+  EXPECT_EQ(panels[0].constants_of_some, "precision=f32");
+  const auto chart = curve_chart(panels[0], {"host", "reported"});
+  ASSERT_TRUE(chart);
+  EXPECT_THAT(chart->summary, testing::HasSubstr(" All with batch=8. Where it is known, with "
+                                                 "precision=f32."));
+}
+
 TEST(ReportPanels, TooManyCategoriesAreSplitIntoPanelsThatSayWhatTheyShare) {
   std::vector<Series> series;
   for (int i = 0; i < 20; ++i) {

@@ -12,6 +12,7 @@ namespace {
 TEST(LoadSeed, ComparedLoadsShareOne) {
   const LoadPoint point = {4, 0, 100};
   EXPECT_EQ(seed_of_load(7, point, 1, 3), seed_of_load(7, point, 1, 3));
+  EXPECT_EQ(seed_of_load(7, point, 1, 3), seed_of_load(7, point, 1, 3, 1));
 }
 
 TEST(LoadSeed, NoTwoOtherLoadsDo) {
@@ -24,8 +25,10 @@ TEST(LoadSeed, NoTwoOtherLoadsDo) {
           LoadPoint{8, 16, 100}, LoadPoint{8, 16, 200}}) {
       for (std::size_t pass = 0; pass < 4; ++pass) {
         for (std::uint64_t pair = 0; pair < 4; ++pair) {
-          seeds.insert(seed_of_load(seed, point, pass, pair));
-          ++loads;
+          for (const std::uint64_t set : {1, 2, 3}) {
+            seeds.insert(seed_of_load(seed, point, pass, pair, set));
+            ++loads;
+          }
         }
       }
     }

@@ -3,8 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include "cli/results_view.h"
 #include "core/json.h"
 #include "import_test.h"
+#include "judge/report/document.h"
+#include "judge/report/report.h"
 #include "serving/results/analysis.h"
 #include "serving/results/passes.h"
 #include "serving/results/vllm_json.h"
@@ -45,14 +48,24 @@ std::vector<std::string> names_of(const Record& record) {
   return names;
 }
 
-TEST(ServingRecord, AFewOfItsMetricsAreJudged) {
-  const Record record = serving_record(analyse(uneven_logs(100), settings_of(100)), {});
+std::vector<std::string> judged_of(const Record& record) {
   std::vector<std::string> judged;
   for (const Metric& metric : record.metrics) {
     if (metric.better != Better::neither) judged.push_back(metric.name);
   }
+  return judged;
+}
+
+TEST(ServingRecord, AFewOfItsMetricsAreJudged) {
+  const ServingResult result = analyse(uneven_logs(100), settings_of(100));
+  const std::vector<std::string> judged = judged_of(serving_record(result, {}));
   EXPECT_THAT(judged, ElementsAre("output_throughput", "request_goodput", "mean_ttft", "p99_ttft",
                                   "mean_tpot", "p99_tpot", "p99_itl", "mean_e2el", "p99_e2el"));
+  const Imported others = imported(vllm_json({}, result, nullptr));
+  ASSERT_EQ(others.records.size(), 1u);
+  EXPECT_THAT(judged_of(others.records[0]), testing::UnorderedElementsAreArray(judged))
+      << "of the same result in vLLM's JSON, the same ones";
+  EXPECT_GT(others.records[0].metrics.size(), judged.size()) << "the others are shown";
 }
 
 TEST(ServingRecord, IsReadBackFromTheStore) {
@@ -99,6 +112,61 @@ TEST(ServingRecord, AVoidRunIsFailedAndKeepsItsMetrics) {
   EXPECT_THAT(record.reason, HasSubstr("; 3 of 5 requests failed"));
   EXPECT_EQ(metric_of(record, "failed").value, 3);
   EXPECT_EQ(metric_of(record, "client_cpu_share").value, 0.9);
+}
+
+std::vector<std::string> voids_of(const Record& record) {
+  std::vector<std::string> names;
+  for (const Metric& metric : record.metrics) {
+    if (metric.is_void) names.push_back(metric.name);
+  }
+  return names;
+}
+
+/// What late sends void stays void wherever the record is read.
+TEST(ServingRecord, VoidFiguresStayVoid) {
+  ServingResult result = analyse(uneven_logs(100), settings_of(100));
+  EXPECT_THAT(voids_of(serving_record(result, {})), IsEmpty());
+  result.verdict.late = "5 of 100 requests were sent more than 1 ms late; TTFT and E2EL are void";
+  Record record = serving_record(result, {});
+  record.run = "1";
+  EXPECT_THAT(voids_of(record),
+              testing::IsSupersetOf({"request_goodput", "mean_ttft", "median_ttft", "p99_ttft",
+                                     "mean_e2el", "p99_e2el"}));
+  for (const std::string& name : voids_of(record)) {
+    EXPECT_EQ(metric_of(record, name).better, Better::neither) << name;
+    EXPECT_THAT(name, testing::Not(HasSubstr("scheduled"))) << "counts from the schedule";
+    EXPECT_THAT(name, testing::Not(HasSubstr("tpot")));
+  }
+  const auto read = record_from_json(to_json(record));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(voids_of(*read), voids_of(record));
+  const std::string shown = cli::results_text(std::vector{*read}, 0, cli::Style(false));
+  EXPECT_THAT(shown, testing::ContainsRegex("mean_ttft .*\n.*void"));
+  EXPECT_THAT(shown, HasSubstr("void in part: serving "));
+  EXPECT_THAT(shown, HasSubstr("sent more than 1 ms late"));
+  EXPECT_THAT(shown, testing::Not(HasSubstr("229.")));  // milliseconds
+  report::ReportInput input;
+  input.environments = {{.results = result_set_of({*read}, "host"), .records = {}}};
+  const report::Document document = report::make_document(input);
+  EXPECT_THAT(document.headline, HasSubstr("1 cell void in part"));
+  EXPECT_THAT(document.warnings, testing::Contains(HasSubstr("sent more than 1 ms late")));
+  EXPECT_THAT(report::to_markdown(document),
+              testing::ContainsRegex("mean_ttft[^|]*\\|.*\\| void: "));
+  // A closed loop sends when a reply has ended: its throughput is void, too.
+  result.load.request_rate = INFINITY;
+  EXPECT_THAT(voids_of(serving_record(result, {})),
+              testing::IsSupersetOf({"output_throughput", "total_token_throughput"}));
+}
+
+TEST(ServingRecord, WhatIsVoidInOnePassIsVoidInTheMean) {
+  ServingResult result = analyse(uneven_logs(100), settings_of(100));
+  const Record sound = serving_record(result, {});
+  result.verdict.late = "3 of 100 requests were late";
+  const Record late = serving_record(result, {});
+  const std::vector<Record> passes = {sound, late};
+  const Record mean = record_of_passes(passes);
+  EXPECT_EQ(voids_of(mean), voids_of(late));
+  EXPECT_EQ(note_of(mean, "void"), "3 of 100 requests were late");
 }
 
 TEST(ServingRecord, RepliesThatCameWholeHaveNoTimePerToken) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/interrupt.h"
+#include "cli/results_view.h"
 #include "cli/table.h"
 #include "core/units.h"
 #include "machine/telemetry/summary.h"
@@ -154,24 +155,29 @@ std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, d
 std::string study_text(const std::vector<StudyCell>& cells, std::size_t width, const Style& style) {
   using Align = Column::Align;
   std::string text;
+  bool emulated = false;
   for (const StudyCell& cell : cells) {
+    emulated = emulated || cell.emulated;
+    const auto shown = [&](double value) {
+      return std::string(model_mark(cell.emulated)) + value_text(value, cell.unit);
+    };
     text += style.bold(fmt::format("{} {}", cell.cell, cell.metric)) + "\n";
     Table table({{"partition"},
                  {"alone", Align::right},
                  {"together", Align::right},
                  {"together / alone", Align::left}});
     for (const StudyPart& part : cell.parts) {
-      table.add({part.environment, value_text(part.each, cell.unit),
-                 value_text(part.together, cell.unit), ratio_text(part.interference)});
+      table.add({part.environment, shown(part.each), shown(part.together),
+                 ratio_text(part.interference)});
     }
     text += table.render(width, style);
     text += fmt::format("  worst together: {}", cell.worst);
-    if (cell.sum) text += fmt::format("; sum {}", value_text(*cell.sum, cell.unit));
-    if (cell.whole) text += fmt::format("; whole device {}", value_text(*cell.whole, cell.unit));
+    if (cell.sum) text += fmt::format("; sum {}", shown(*cell.sum));
+    if (cell.whole) text += fmt::format("; whole device {}", shown(*cell.whole));
     if (cell.sum_to_whole) text += fmt::format("; sum / whole {}", ratio_text(*cell.sum_to_whole));
     text += "\n\n";
   }
-  return text;
+  return emulated ? text + model_footnote + "\n" : text;
 }
 
 }  // namespace assay::cli

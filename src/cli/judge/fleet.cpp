@@ -2,8 +2,10 @@
 #include "judge/compare/fleet.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <span>
 
@@ -35,6 +37,26 @@ Json json_of(const NodeCell& cell) {
           {"p", cell.p}};
 }
 
+Json json_of(const std::pair<std::string, NodeCell>& entry) {
+  Json json = json_of(entry.second);
+  json["node"] = entry.first;
+  return json;
+}
+
+Json json_of(const NodeGroup& group) {
+  return {{"nodes", group.nodes}, {"value", group.value}};
+}
+
+Json json_of(const SplitCell& cell) {
+  return {{"cell", cell.key.cell},
+          {"metric", cell.key.metric},
+          {"unit", cell.unit},
+          {"fast", json_of(cell.fast)},
+          {"slow", json_of(cell.slow)},
+          {"time_ratio", cell.slower},
+          {"p", cell.p}};
+}
+
 Json json_of(const OddNode& node) {
   Json json;
   json["node"] = node.name;
@@ -56,11 +78,12 @@ Json json_of(const Fleet& fleet) {
   json["typical"] = fleet.typical;
   json["odd"] = Json::array();
   for (const OddNode& node : fleet.odd) json["odd"].push_back(json_of(node));
+  json["groups"] = Json::array();
+  for (const SplitCell& cell : fleet.splits) json["groups"].push_back(json_of(cell));
+  json["open"] = Json::array();
+  for (const auto& entry : fleet.open) json["open"].push_back(json_of(entry));
   json["farthest"] = Json::array();
-  for (const auto& [node, cell] : fleet.farthest) {
-    json["farthest"].push_back(json_of(cell));
-    json["farthest"].back()["node"] = node;
-  }
+  for (const auto& entry : fleet.farthest) json["farthest"].push_back(json_of(entry));
   json["problems"] = fleet.problems;
   return json;
 }
@@ -126,25 +149,96 @@ std::string farthest_text(const Fleet& fleet, bool all, const Style& style) {
   return text;
 }
 
+/// The cells in which the same nodes are slower than the same others, under these nodes' names.
+std::string splits_text(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
+  using Division = std::pair<std::vector<std::string>, std::vector<std::string>>;
+  std::map<Division, std::vector<SplitCell>> divisions;
+  for (const SplitCell& cell : fleet.splits) {
+    divisions[{cell.fast.nodes, cell.slow.nodes}].push_back(cell);
+  }
+  std::string text;
+  for (const auto& [nodes, split] : divisions) {
+    text += style.bold("Two groups of nodes") + "\n";
+    for (const auto& [label, names] : {std::pair{"fast", &nodes.first}, {"slow", &nodes.second}}) {
+      const std::string list = fmt::format("{}: {}", names->size(), fmt::join(*names, ", "));
+      text += fmt::format("  the {} {}\n", label, wrapped(list, 11, width));
+    }
+    Table table({{"cell"},
+                 {"metric", Column::Align::left, 1},
+                 {"fast", Column::Align::right},
+                 {"slow", Column::Align::right},
+                 {"time of slow against fast", Column::Align::right}});
+    const std::size_t shown = all ? split.size() : std::min(split.size(), most_cells);
+    const CellNames cells = cell_names(std::span(split).first(shown),
+                                       [](const SplitCell& cell) { return cell.key.cell; });
+    for (std::size_t i = 0; i < shown; ++i) {
+      const SplitCell& cell = split[i];
+      table.add({cells.names[i], cell.key.metric, format_in(cell.fast.value, cell.unit),
+                 format_in(cell.slow.value, cell.unit),
+                 fmt::format("{:+.1f}%", 100 * (cell.slower - 1))});
+    }
+    text += cells.heading(width) + table.render(width, style);
+    if (shown < split.size()) {
+      text += fmt::format("  and {} more cells: --all\n", split.size() - shown);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string open_text(const Fleet& fleet, bool all, const Style& style) {
+  if (fleet.open.empty()) return "";
+  std::string text =
+      style.bold("Cells that cannot tell, with the node farthest from the fleet") + "\n";
+  const std::size_t shown = all ? fleet.open.size() : std::min(fleet.open.size(), most_cells);
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += "  " + node_sentence(fleet.open[i].first, fleet.open[i].second) + "\n";
+  }
+  if (shown < fleet.open.size()) {
+    text += fmt::format("  and {} more cells: --all\n", fleet.open.size() - shown);
+  }
+  return text + "\n";
+}
+
+/// What the exit status says, too.
+std::string headline(const Fleet& fleet) {
+  const std::string odd = fmt::format("{} of {} nodes {} odd", fleet.odd.size(), fleet.nodes,
+                                      fleet.odd.size() == 1 ? "is" : "are");
+  const std::string split = fmt::format("nodes fall into two groups in {} of {} series",
+                                        fleet.splits.size(), fleet.series);
+  if (!fleet.splits.empty()) {
+    return fleet.odd.empty() ? fmt::format("The {} {}", fleet.nodes, split)
+                             : fmt::format("{}, and the {}", odd, split);
+  }
+  if (!fleet.odd.empty()) return fmt::format("{} in {} series", odd, fleet.series);
+  if (!fleet.open.empty()) {
+    return fmt::format("It cannot be told whether all {} nodes are alike in {} of {} series",
+                       fleet.nodes, fleet.open.size(), fleet.series);
+  }
+  return fmt::format("All {} nodes are alike in {} series", fleet.nodes, fleet.series);
+}
+
 std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
   std::string text =
-      std::string(fleet.emulated ? of_a_model : "") +
-      style.bold(fleet.odd.empty()
-                     ? fmt::format("All {} nodes are alike", fleet.nodes)
-                     : fmt::format("{} of {} nodes {} odd", fleet.odd.size(), fleet.nodes,
-                                   fleet.odd.size() == 1 ? "is" : "are")) +
+      std::string(fleet.emulated ? of_a_model : "") + style.bold(headline(fleet)) +
       fmt::format(
-          " in {} series: beyond {:.2g}%, with a chance below {:.2g}% that a sound fleet has "
-          "any odd node.\n\n",
-          fleet.series, 100 * fleet.rule.margin, 100 * fleet.rule.alpha);
+          ": beyond {:.2g}%, with a chance below {:.2g}% that a sound fleet has any odd node.\n\n",
+          100 * fleet.rule.margin, 100 * fleet.rule.alpha);
+  text += splits_text(fleet, all, width, style);
   const std::size_t shown = all ? fleet.odd.size() : std::min(fleet.odd.size(), most_nodes);
   for (std::size_t i = 0; i < shown; ++i) text += node_text(fleet.odd[i], all, width, style);
   if (shown < fleet.odd.size()) {
     text += fmt::format("and {} more nodes: --all\n", fleet.odd.size() - shown);
   }
+  text += open_text(fleet, all, style);
   text += farthest_text(fleet, all, style);
   for (const std::string& problem : fleet.problems) text += "note: " + problem + "\n";
   return text;
+}
+
+int status_of(const Fleet& fleet) {
+  if (!fleet.odd.empty() || !fleet.splits.empty()) return exit_differs;
+  return fleet.open.empty() ? exit_ok : exit_inconclusive;
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
@@ -164,7 +258,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
                      ? json_of(*fleet).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
                      : text_of(*fleet, arguments.has("--all"),
                                static_cast<std::size_t>(terminal.width()), terminal.out_style()));
-  return fleet->odd.empty() ? exit_ok : exit_differs;
+  return status_of(*fleet);
 }
 
 const Command command = {
@@ -179,7 +273,10 @@ another program. A node is odd if it is farther than the margin from the fleet's
 that is significant: medians and MADs, so that odd nodes do not mask each other, and Holm's
 correction over all nodes and cells. A sentence for each node, odd or not, says in which cell it
 is farthest from the fleet, by how much, and from which difference on it would have been odd
-there. Exit status: 0 no node is odd, 1 some node is odd.
+there. Where the nodes fall into two groups, none is odd: the groups are named. A cell cannot tell
+if a node lies beyond the margin there, but only differences beyond five margins would be odd.
+Exit status: 0 all nodes are alike, 1 some node is odd or there are two groups, 6 some cell cannot
+tell.
 
   assay fleet results/rack12
   assay fleet results/rack12 --margin 5% --json | jq -r '.odd[].node'

@@ -85,8 +85,8 @@ Result<int> add(const Arguments& arguments, Terminal& terminal) {
     History::Added added = TRY(history.add(evidence[i]));
     std::vector<LeftOut> left_out = evidence[i].left_out;
     left_out.insert(left_out.end(), added.left_out.begin(), added.left_out.end());
-    for (const std::string& problem : evidence[i].problems) {
-      terminal.complain(operands[i] + ": " + problem);
+    for (const auto* problems : {&evidence[i].problems, &added.problems}) {
+      for (const std::string& problem : *problems) terminal.complain(operands[i] + ": " + problem);
     }
     if (arguments.has("--json")) {
       json["stores"].push_back({{"store", operands[i]},

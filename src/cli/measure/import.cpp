@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/metrics_view.h"
+#include "cli/results_view.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "measure/import/importer.h"
@@ -118,7 +119,8 @@ std::size_t count_runs(const std::vector<Record>& records) {
 std::string headline(const std::vector<Record>& records) {
   const Record& last = records.back();
   if (last.metrics.empty()) return std::string(name_of(last.status));
-  return fmt::format("{} {}", last.metrics.front().name, format_metric(last.metrics.front()));
+  return fmt::format("{} {}{}", last.metrics.front().name, model_mark(last.device.emulated),
+                     format_metric(last.metrics.front()));
 }
 
 std::string table_of(const std::vector<File>& files, const Terminal& terminal) {

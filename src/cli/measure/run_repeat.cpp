@@ -46,7 +46,7 @@ void take(std::vector<Repeated>& all, const Record& record) {
   auto at =
       std::find_if(all.begin(), all.end(), [&](const Repeated& one) { return one.cell == cell; });
   if (at == all.end())
-    at = all.insert(all.end(), {cell, *record.value, model_mark(record.device), {}});
+    at = all.insert(all.end(), {cell, *record.value, model_mark(record.device.emulated), {}});
   at->values.push_back(record.value->median);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/results_store.h"
+#include "cli/results_view.h"
 #include "cli/serving/load_calibrate.h"
 #include "cli/serving/load_find_rate.h"
 #include "cli/serving/load_output.h"
@@ -17,7 +18,9 @@
 #include "compute/device/backend.h"
 #include "core/json.h"
 #include "core/write_file.h"
+#include "judge/compare/emulated.h"
 #include "machine/system/fingerprint.h"
+#include "measure/import/serving.h"
 #include "measure/sampling/runner.h"
 #include "serving/results/passes.h"
 #include "serving/results/vllm_json.h"
@@ -60,6 +63,7 @@ Status keep_for_vllm(const LoadRequest& request, const LoadReport& report, Keepe
   names.date = compact_date();
   names.endpoint_type = request.settings.plan.request.api == Api::chat ? "openai-chat" : "openai";
   names.model_id = names.tokenizer_id = request.settings.plan.request.model;
+  if (request.simulated) names.label = simulated_label;
   keeper.vllm_text +=
       vllm_json(names, report.result, keeper.vllm_details ? &report.logs : nullptr) + "\n";
   return write_file(keeper.vllm_path, keeper.vllm_text);
@@ -100,7 +104,9 @@ class Session {
     passes_.push_back(load_record(request, report));
     if (telemetry_ != nullptr) add_telemetry(passes_.back(), *telemetry_, report);
     TRY(keep_for_vllm(request, report, keeper_));
-    say(report_text(report, width(), style()) + telemetry_text(passes_.back()));
+    say(std::string(request.simulated ? of_a_model : "") + report_text(report, width(), style()) +
+        telemetry_text(passes_.back()));
+    simulated_ = request.simulated;
     results_.push_back(report.result);
     return report;
   }
@@ -116,6 +122,7 @@ class Session {
 
   void sum_up() {
     if (results_.size() > 1) say("\n" + sweep_text(results_, width(), style()));
+    if (simulated_) say(model_footnote);
     if (!keeper_.store) return;
     terminal_.note(fmt::format("stored in {} as run {}\n", keeper_.folder, keeper_.run));
   }
@@ -136,6 +143,7 @@ class Session {
   std::vector<Record> passes_;  ///< over the present point
   std::vector<ServingResult> results_;
   bool interrupted_ = false;
+  bool simulated_ = false;  ///< LoadRequest::simulated
 };
 
 /// Runs all passes over all points. Error: as from Session::run_point().
@@ -145,8 +153,8 @@ Result<int> load_points(const LoadRequest& request, Session& session) {
   for (const LoadPoint& point : request.points) {
     ++number;
     for (std::size_t pass = 0; pass < request.passes && !session.interrupted(); ++pass) {
-      asked.settings.use_seed(
-          seed_of_load(request.settings.prompts.seed, point, pass, request.pair));
+      asked.settings.use_seed(seed_of_load(request.settings.prompts.seed, point, pass, request.pair,
+                                           request.prompt_set));
       const std::string label =
           request.passes > 1 ? fmt::format(", pass {}/{}", pass + 1, request.passes) : "";
       const auto ran = session.run_point(
@@ -182,7 +190,8 @@ Result<int> load_search(const FindRate& find, const LoadRequest& request, const 
       TRY(find_rate(find, request, measure, [&](const std::string& text) { session.say(text); }));
   const SearchResult& result = found.result;
   session.sum_up();
-  session.say("\n" + session.style().bold(found_text(find, result)) + "\n");
+  session.say("\n" + std::string(request.simulated ? of_a_model : "") +
+              session.style().bold(found_text(find, result)) + "\n");
   if (keeper.json) {
     terminal.print(to_json(find, found).dump() + "\n");
     terminal.flush();
@@ -287,7 +296,8 @@ sending is. A reply with more tokens than asked for, or than its bytes can hold,
 key in OPENAI_API_KEY is sent to the servers.
 
 --spawn starts the servers without a shell, waits until they answer, and always stops them at
-the end. Several servers get one GPU each. Their output is kept in DIR/servers/.
+the end. Several servers get one GPU each. Their output is kept in DIR/servers/. Results of
+assay serve-sim are marked as a model's wherever they are shown, and never compared with real ones.
 
   assay load --url http://127.0.0.1:8000 --max-concurrency 4,8,16,32,64,128,256 --requests 10x
   assay load --url http://127.0.0.1:8000 --request-rate 2,4,8,16,32 --dataset sharegpt --file f.json

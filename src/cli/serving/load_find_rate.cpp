@@ -116,7 +116,8 @@ LoadRequest request_of(const FindRate& find, const LoadRequest& request, const R
                        const LoadPoint& point) {
   LoadRequest asked = request;
   LoadSettings& settings = asked.settings;
-  settings.use_seed(seed_of_load(settings.prompts.seed, point, probe.number, request.pair));
+  settings.use_seed(
+      seed_of_load(settings.prompts.seed, point, probe.number, request.pair, request.prompt_set));
   if (probe.kind != RateProbe::Kind::at_rate && settings.plan.send_seconds <= 0) {
     settings.plan.send_seconds = find.seconds;
   }

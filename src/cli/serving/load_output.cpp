@@ -213,11 +213,13 @@ Record load_record(const LoadRequest& request, const LoadReport& report) {
   record.time = utc_now();
   record.device.backend = "other";
   record.device.name = request.settings.plan.request.model;
+  record.device.emulated = request.simulated;
   for (std::size_t i = 0; i < request.urls.size(); ++i) {  // names of notes must be distinct
     record.notes.emplace_back(request.urls.size() == 1 ? "url" : fmt::format("url {}", i),
                               text_of(request.urls[i]));
   }
   const RequestOptions& options = request.settings.plan.request;
+  if (request.simulated) record.notes.emplace_back("simulated", "the server is assay serve-sim");
   record.notes.emplace_back("api", name_of(options.api));
   record.notes.emplace_back("seed", fmt::format("{}", request.asked_prompts.seed));
   if (request.pair > 0) record.notes.emplace_back("pair", fmt::format("{}", request.pair));

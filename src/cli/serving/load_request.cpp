@@ -171,18 +171,25 @@ Result<std::size_t> requests_at(const std::string& text, const LoadPoint& point)
   return static_cast<std::size_t>(std::llround(count));
 }
 
-/// The campaign's pair from the environment, which a campaign sets for the commands of its units.
-Status read_pair(LoadRequest& request) {
-  const char* text = std::getenv("ASSAY_PAIR");
+/// A number below 2^32 from a variable of the environment; `target` stays if it is not set.
+Status read_variable(const char* name, std::string_view allowed, std::uint64_t& target) {
+  const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return {};
-  const auto pair = parse_integer(text);
-  if (!pair) {
-    return Error{ErrorKind::usage, fmt::format("ASSAY_PAIR \"{}\" is not allowed; allowed: the "
-                                               "number of a campaign's pair, from 1",
-                                               hide_secrets_in(text))};
+  const auto number = parse_integer(text);
+  if (!number || *number > std::numeric_limits<std::uint32_t>::max()) {
+    return Error{ErrorKind::usage, fmt::format("{} \"{}\" is not allowed; allowed: {}", name,
+                                               hide_secrets_in(text), allowed)};
   }
-  request.pair = *pair;
+  target = *number;
   return {};
+}
+
+/// The campaign's pair and the set of its prompts, which a campaign sets for the commands of its
+/// units.
+Status read_pair(LoadRequest& request) {
+  TRY(read_variable("ASSAY_PAIR", "the number of a campaign's pair, from 1", request.pair));
+  return read_variable("ASSAY_PROMPTS", "the number of a pair's set of prompts, from 1",
+                       request.prompt_set);
 }
 
 Status read_passes(const Arguments& arguments, LoadRequest& request) {
@@ -316,7 +323,10 @@ std::vector<Option> load_options() {
        "instead of --url: start this server, e.g. \"vllm serve MODEL --port {port}\", and stop it "
        "afterwards; {port}, {index} and terms of them, e.g. {128+index}, are replaced",
        ""},
-      {"--servers", "N", "with --spawn: number of servers, one GPU each; default 1", ""},
+      {"--servers", "N",
+       "with --spawn: how often to start it, one GPU each; default 1. Where one command is several "
+       "servers, as assay serve --partitions 8, all of them are loaded",
+       ""},
       {"--spawn-env", "NAME=VALUE",
        "with --spawn: environment variable, e.g. HIP_VISIBLE_DEVICES={2*index}", "", true},
       {"--spawn-timeout", "TIME", "with --spawn: time within which they must answer; default 10min",

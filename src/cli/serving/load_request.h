@@ -20,6 +20,9 @@ struct LoadRequest {
   std::vector<LoadPoint> points;
   std::size_t passes = 1;  ///< over each point
   std::uint64_t pair = 0;  ///< of the campaign that this load belongs to, from 1; 0: none
+  /// Which of the pair's loads on these servers it is, from 1: each has prompts of its own.
+  std::uint64_t prompt_set = 1;
+  bool simulated = false;  ///< the servers are `assay serve-sim`: what they take is a model's
   std::vector<std::pair<std::string, std::string>> notes;  ///< extra notes for the records
 };
 

@@ -58,6 +58,25 @@ Status choose_devices(SpawnPlan& plan) {
                   plan.servers, plan.devices->devices.size(), plan.devices->variable)};
 }
 
+/// Sets LoadRequest::simulated. Error: usage, if only some of the servers are simulated.
+/// `first`: whether the first is.
+Status refuse_mixed_servers(LoadRequest& request, bool first) {
+  const LoadSettings& settings = request.settings;
+  for (std::size_t i = 1; i < settings.targets.size(); ++i) {
+    const auto model = served_model(settings.targets[i], settings.plan.fields);
+    const bool simulated = model.ok() && model->owner == simulated_owner;
+    if (simulated == first) continue;
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{} is simulated by assay serve-sim and {} is not; load them one after "
+                    "the other",
+                    text_of(request.urls[simulated ? i : 0]),
+                    text_of(request.urls[simulated ? 0 : i]))};
+  }
+  request.simulated = first;
+  return {};
+}
+
 /// "waiting for servers: 2 of 8 ready, 0:34: what the next one says"
 class WaitView {
  public:
@@ -169,6 +188,7 @@ Status find_servers(LoadRequest& request) {
   const bool needs_name =
       options.model.empty() && (options.api == Api::completions || options.api == Api::chat);
   if (!model && needs_name) return model.error();
+  TRY(refuse_mixed_servers(request, model.ok() && model->owner == simulated_owner));
   if (model) {
     if (options.model.empty()) options.model = model->id;
     settings.prompts.vocabulary = static_cast<std::uint32_t>(

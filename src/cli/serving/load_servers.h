@@ -34,7 +34,8 @@ Result<std::unique_ptr<SpawnedServers>> spawn_servers(const SpawnPlan& plan, Ter
 std::vector<std::pair<std::string, std::string>> spawn_notes(const SpawnPlan& plan);
 
 /// Finds the servers at the request's URLs, their model and, if they take no token ids, the length
-/// of their tokens; stores this in the request. Error: unavailable, naming the server.
+/// of their tokens, and whether they are simulated; stores this in the request. Error: unavailable,
+/// naming the server; usage, if simulated servers are mixed with others.
 Status find_servers(LoadRequest& request);
 
 }  // namespace assay::cli

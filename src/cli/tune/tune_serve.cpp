@@ -13,6 +13,7 @@
 #include "cli/metrics_view.h"
 #include "cli/parse.h"
 #include "cli/results_store.h"
+#include "cli/results_view.h"
 #include "cli/serving/load_output.h"
 #include "cli/serving/load_request.h"
 #include "cli/serving/load_servers.h"
@@ -137,10 +138,13 @@ class ServerTrials {
     }
     const LoadReport loaded = TRY(std::move(report));
     warn_of_thin_load(loaded.result);
+    simulated_ = load.simulated;
     Record record = load_record(load, loaded);
     record.cell = with_setting(record.cell, settings);
     return std::vector{std::move(record)};
   }
+
+  bool simulated() const { return simulated_; }
 
  private:
   /// Starts servers, loads them and stops them before returning.
@@ -176,6 +180,7 @@ class ServerTrials {
   const TuneServeRequest& request_;
   Terminal& terminal_;
   bool warned_ = false;
+  bool simulated_ = false;  ///< LoadRequest::simulated
 };
 
 TrialKind kind_of(const TuneServeRequest& request, ServerTrials& trials) {
@@ -208,7 +213,11 @@ TuningColumns columns_of(const LoadRequest& load) {
   }
   columns.texts = [shown](double, const Trial& last) {
     std::vector<std::string> texts;
-    for (const Shown& one : shown) texts.push_back(metric_text(last.records.front(), one.metric));
+    const Record& record = last.records.front();
+    for (const Shown& one : shown) {
+      const std::string text = metric_text(record, one.metric);
+      texts.push_back(text.empty() ? text : std::string(model_mark(record.device.emulated)) + text);
+    }
     return texts;
   };
   return columns;
@@ -229,6 +238,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
                          kind_of(*request, trials),
                          columns_of(request->load)};
   const auto status = run_tuning(run, arguments, terminal);
+  if (trials.simulated()) terminal.note(model_footnote);
   return status.ok() ? *status : report(terminal, status.error());
 }
 

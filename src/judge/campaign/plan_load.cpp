@@ -141,7 +141,7 @@ Result<std::vector<std::string>> read_load_servers(const YamlReader& environment
 }
 
 Suite commands_of_unit(const CampaignPlan& plan, const PlannedEnvironment& environment,
-                       std::size_t pair) {
+                       std::size_t pair, bool again) {
   Suite suite = *plan.commands;
   for (SuiteEntry& entry : suite.entries) {
     if (!entry.command) continue;
@@ -153,6 +153,9 @@ Suite commands_of_unit(const CampaignPlan& plan, const PlannedEnvironment& envir
     for (std::string& word : command.words) word = expanded(word, environment.variables);
     for (auto& [name, value] : command.variables) value = expanded(value, environment.variables);
     command.variables.emplace_back("ASSAY_PAIR", fmt::format("{}", pair + 1));
+    // Servers that every unit starts anew have seen no prompts, and pairs are closer with the same.
+    const bool fresh = !environment.servers.empty() && environment.servers.front() == "--spawn";
+    if (again && !fresh) command.variables.emplace_back("ASSAY_PROMPTS", "2");
   }
   return suite;
 }

@@ -28,8 +28,10 @@ Result<std::vector<std::string>> read_load_servers(const YamlReader& environment
 
 /// The suite `commands` of a plan as one unit of `environment` measures it: in its commands the
 /// variables of the environment, "$NAME" and "${NAME}", have their values, the load has its
-/// servers, and ASSAY_PAIR is the number of the pair, from 1.
+/// servers, and ASSAY_PAIR is the number of the pair, from 1. `again`: the environment is measured
+/// a second time within the pair, as the control or together with others; ASSAY_PROMPTS then asks
+/// for other prompts, which no prefix cache of a running server has seen.
 Suite commands_of_unit(const CampaignPlan& plan, const PlannedEnvironment& environment,
-                       std::size_t pair);
+                       std::size_t pair, bool again = false);
 
 }  // namespace assay

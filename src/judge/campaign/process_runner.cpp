@@ -100,10 +100,10 @@ Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan
 
 std::vector<std::string> unit_arguments(const CampaignPlan& plan,
                                         const PlannedEnvironment& environment, std::size_t pair,
-                                        const std::string& barrier) {
+                                        const std::string& barrier, bool again) {
   std::vector<std::string> words = plan.measure;
   if (plan.commands) {
-    words = {"run", inline_text(commands_of_unit(plan, environment, pair), {})};
+    words = {"run", inline_text(commands_of_unit(plan, environment, pair, again), {})};
   }
   words.insert(words.end(), {"--out", "-", "--seed", fmt::format("{}", plan.seed)});
   const std::string own = environment.where->device();
@@ -191,8 +191,9 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
                                   UnitResult& result) {
   const PlannedEnvironment& environment = plan_.environments[request.member.index];
   const LaunchContext context = launch_context(plan_, request.member, folder_);
+  const bool again = request.member.environment != environment.name;
   const Launch launch = TRY(environment.where->launch(
-      unit_arguments(plan_, environment, request.pair, barrier), context));
+      unit_arguments(plan_, environment, request.pair, barrier, again), context));
   TRY(prepare(request.member, context, launch.cleanup));
   const auto keep = [&result](Status status) {
     if (!status.ok()) result.store_failure = status.error();

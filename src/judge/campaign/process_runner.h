@@ -17,10 +17,10 @@
 namespace assay {
 
 /// assay's arguments that measure the unit of `environment` in `pair`, from 0. `barrier`: empty, or
-/// the value of `assay run --barrier`.
+/// the value of `assay run --barrier`. `again`: as for commands_of_unit().
 std::vector<std::string> unit_arguments(const CampaignPlan& plan,
                                         const PlannedEnvironment& environment, std::size_t pair,
-                                        const std::string& barrier);
+                                        const std::string& barrier, bool again = false);
 
 /// `member`: the store and the plan's environment. `folder`: the campaign's.
 LaunchContext launch_context(const CampaignPlan& plan, const Member& member,

@@ -64,12 +64,15 @@ class Study {
       series[unit.second] = value->second.value;
       cell.unit = value->second.unit;
       cell.better = value->second.better;
+      cell.emulated = cell.emulated || value->second.emulated;
     }
     return series;
   }
 
   std::optional<StudyCell> conclude(const Key& key) const {
-    StudyCell cell{key.first, key.second, "", Better::higher, {}, {}, {}, {}, ""};
+    StudyCell cell;
+    cell.cell = key.first;
+    cell.metric = key.second;
     std::vector<ByPair> together;
     for (const std::string& name : plan_.together) {
       const ByPair alone = series_of(name, key, cell);
@@ -134,6 +137,7 @@ Json to_json(const StudyCell& cell) {
                {"metric", cell.metric},
                {"unit", cell.unit},
                {"better", name_of(cell.better)}};
+  if (cell.emulated) json["emulated"] = true;
   for (const StudyPart& part : cell.parts) {
     json["parts"].push_back({{"environment", part.environment},
                              {"each", part.each},

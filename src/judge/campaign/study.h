@@ -32,6 +32,7 @@ struct StudyPart {
 struct StudyCell {
   std::string cell, metric, unit;
   Better better = Better::higher;
+  bool emulated = false;  ///< of emulated devices: the values come from a model
   std::vector<StudyPart> parts;
   /// Only of rates: latencies do not add up. Medians over pairs.
   std::optional<double> sum;

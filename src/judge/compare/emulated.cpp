@@ -5,11 +5,10 @@
 namespace assay {
 
 Error mixture(const std::string& emulated, const std::string& real) {
-  return {
-      ErrorKind::usage,
-      fmt::format(
-          "{} is from an emulated device (a model) and {} from a real one; they cannot be compared",
-          emulated, real)};
+  return {ErrorKind::usage, fmt::format("{} is from a model (an emulated device or a simulated "
+                                        "server) and {} is from a real one; "
+                                        "they cannot be compared",
+                                        emulated, real)};
 }
 
 Status refuse_mixture(std::initializer_list<const ResultSet*> sets) {
@@ -23,7 +22,8 @@ Status refuse_mixture(std::initializer_list<const ResultSet*> sets) {
   return Error{
       ErrorKind::usage,
       fmt::format(
-          "{} mixes results of emulated devices (a model) with real ones; name one run, STORE:RUN",
+          "{} mixes results of a model (an emulated device or a simulated server) with real ones; "
+          "name one run, STORE:RUN",
           emulated->name)};
 }
 

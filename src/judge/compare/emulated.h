@@ -1,4 +1,5 @@
-// Results of emulated devices come from a model and may be compared only with each other.
+// Results of emulated devices and simulated servers come from a model and may be compared only with
+// each other.
 #pragma once
 
 #include <initializer_list>
@@ -10,13 +11,13 @@
 
 namespace assay {
 
-/// How a sentence about emulated devices begins.
+/// How a sentence about such results begins.
 constexpr std::string_view of_a_model = "From a model, not measured: ";
 
 /// The error for comparing the result sets of these names.
 Error mixture(const std::string& emulated, const std::string& real);
 
-/// Error: usage, if the sets mix units of emulated and of real devices.
+/// Error: usage, if the sets mix units from a model with measured ones.
 Status refuse_mixture(std::initializer_list<const ResultSet*> sets);
 
 }  // namespace assay

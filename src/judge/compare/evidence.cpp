@@ -12,15 +12,11 @@
 namespace assay {
 namespace {
 
-/// Why the record may not be used. A result of another program needs no verification: only that
-/// program could have verified it.
+/// Why the record may not be used.
 std::optional<std::string> refusal_of(const Record& record) {
   if (const auto fault = fault_of(record)) return *fault;
   if (record.status != RecordStatus::passed) {
     return fmt::format("{}: {}", name_of(record.status), record.reason);
-  }
-  if (!record.source && !(record.verification && record.verification->passed)) {
-    return "its result was not verified";
   }
   return std::nullopt;
 }

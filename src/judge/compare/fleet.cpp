@@ -8,6 +8,8 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "core/json.h"
 #include "judge/compare/emulated.h"
@@ -16,6 +18,7 @@
 #include "statistics/multiplicity.h"
 #include "statistics/outliers.h"
 #include "statistics/summary.h"
+#include "statistics/two_groups.h"
 
 namespace assay {
 namespace {
@@ -23,6 +26,9 @@ namespace {
 constexpr std::size_t least_nodes = 4;
 /// A difference that more than this share of the sound nodes has explains nothing.
 constexpr double common = 0.25;
+/// A cell of which the detectable difference is more than this many margins tells nothing of nodes
+/// between the two.
+constexpr double far = 5;
 
 /// One series over the fleet.
 struct Column {
@@ -51,36 +57,114 @@ std::vector<Column> columns_of(const FleetNodes& fleet, std::vector<std::string>
   return columns;
 }
 
-/// Every cell of every node, by node and series.
-std::vector<std::vector<NodeCell>> node_cells(const FleetNodes& fleet,
-                                              const std::vector<Column>& columns,
-                                              const FleetRule& rule) {
-  std::vector<double> p;
-  for (const Column& column : columns) {
-    const std::vector<double> of_column = outlier_p(column.logs);
-    p.insert(p.end(), of_column.begin(), of_column.end());
+/// What the nodes are found to be in each cell.
+struct Findings {
+  std::vector<std::vector<NodeCell>> cells;  ///< every cell of every node, by node and series
+  std::vector<SplitCell> splits;
+  std::vector<std::pair<std::string, NodeCell>> open;
+};
+
+/// Judges all columns together: one correction over all tests of nodes and of groups.
+class Judge {
+ public:
+  Judge(const FleetNodes& fleet, const std::vector<Column>& columns, const FleetRule& rule)
+      : fleet_(fleet), columns_(columns), rule_(rule) {
+    findings_.cells.resize(fleet.nodes.size());
   }
-  const std::vector<bool> rejected = holm(p, rule.alpha);
-  // Holm's steps end here: what it rejects has at most this p, all else has more.
-  const auto kept = std::count(rejected.begin(), rejected.end(), false);
-  const double level = rule.alpha / static_cast<double>(std::max<std::ptrdiff_t>(kept, 1));
-  std::vector<std::vector<NodeCell>> cells(fleet.nodes.size());
-  std::size_t at = 0;
-  for (std::size_t series = 0; series < columns.size(); ++series) {
-    const Column& column = columns[series];
-    const FleetSeries& facts = fleet.series[series];
-    const double sign = facts.better == Better::higher ? -1 : 1;
-    const auto distance = outlier_distance(column.logs, level);
-    const double detectable = distance ? std::max(std::exp(*distance), 1 + rule.margin)
-                                       : std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < column.nodes.size(); ++i, ++at) {
-      cells[column.nodes[i]].push_back(
-          {facts.key, facts.unit, std::exp(sign * column.logs[i]), std::exp(sign * column.median),
-           std::exp(column.logs[i] - column.median), p[at], detectable});
+
+  Findings run() {
+    std::vector<double> p;
+    for (const Column& column : columns_) {
+      const std::vector<double> of_column = outlier_p(column.logs);
+      p.insert(p.end(), of_column.begin(), of_column.end());
     }
+    std::vector<std::optional<TwoGroups>> groups;
+    const std::size_t of_nodes = p.size();
+    for (const Column& column : columns_) {
+      groups.push_back(two_groups(column.logs));
+      p.push_back(groups.back() ? groups.back()->p : 1);
+    }
+    const std::vector<bool> rejected = holm(p, rule_.alpha);
+    // Holm's steps end here: what it rejects has at most this p, all else has more.
+    const auto kept = std::count(rejected.begin(), rejected.end(), false);
+    level_ = rule_.alpha / static_cast<double>(std::max<std::ptrdiff_t>(kept, 1));
+    std::size_t at = 0;
+    for (std::size_t series = 0; series < columns_.size(); ++series) {
+      const std::size_t size = columns_[series].nodes.size();
+      const auto cells = cells_of(series, std::span(p).subspan(at, size));
+      at += size;
+      const bool apart = rejected[of_nodes + series] && is_split(*groups[series], cells);
+      if (apart) findings_.splits.push_back(split_of(series, *groups[series]));
+      if (!apart) note_if_open(series, cells);
+      for (std::size_t i = 0; i < size; ++i) {
+        findings_.cells[columns_[series].nodes[i]].push_back(cells[i]);
+      }
+    }
+    return std::move(findings_);
   }
-  return cells;
-}
+
+ private:
+  double sign(std::size_t series) const {
+    return fleet_.series[series].better == Better::higher ? -1 : 1;
+  }
+  const std::string& name(std::size_t series, std::size_t i) const {
+    return fleet_.nodes[columns_[series].nodes[i]].name;
+  }
+
+  /// The cells of the column's nodes.
+  std::vector<NodeCell> cells_of(std::size_t series, std::span<const double> p) const {
+    const Column& column = columns_[series];
+    const auto distance = outlier_distance(column.logs, level_);
+    const double detectable = distance ? std::max(std::exp(*distance), 1 + rule_.margin)
+                                       : std::numeric_limits<double>::infinity();
+    std::vector<NodeCell> cells;
+    for (std::size_t i = 0; i < column.nodes.size(); ++i) {
+      cells.push_back({fleet_.series[series].key, fleet_.series[series].unit,
+                       std::exp(sign(series) * column.logs[i]),
+                       std::exp(sign(series) * column.median),
+                       std::exp(column.logs[i] - column.median), p[i], detectable});
+    }
+    return cells;
+  }
+
+  /// Not if the groups are closer than the margin, nor if the smaller one is odd nodes anyway.
+  bool is_split(const TwoGroups& groups, const std::vector<NodeCell>& cells) const {
+    if (groups.distance < std::log1p(rule_.margin)) return false;
+    const auto& smaller = groups.low.size() < groups.high.size() ? groups.low : groups.high;
+    return !std::ranges::all_of(smaller, [&](std::size_t i) { return cells[i].odd(); });
+  }
+
+  SplitCell split_of(std::size_t series, const TwoGroups& groups) const {
+    const auto group = [&](const std::vector<std::size_t>& members) {
+      NodeGroup made;
+      std::vector<double> logs;
+      for (const std::size_t i : members) {
+        made.nodes.push_back(name(series, i));
+        logs.push_back(columns_[series].logs[i]);
+      }
+      made.value = std::exp(sign(series) * median(std::move(logs)));
+      return made;
+    };
+    return {fleet_.series[series].key, fleet_.series[series].unit, group(groups.low),
+            group(groups.high),        std::exp(groups.distance),  groups.p};
+  }
+
+  void note_if_open(std::size_t series, const std::vector<NodeCell>& cells) {
+    if (cells.empty() || std::ranges::any_of(cells, &NodeCell::odd)) return;
+    const auto away = [](const NodeCell& cell) { return std::abs(std::log(cell.slower)); };
+    const auto farthest = std::ranges::max_element(cells, {}, away);
+    if (away(*farthest) <= std::log1p(rule_.margin)) return;
+    if (farthest->detectable <= 1 + far * rule_.margin) return;
+    findings_.open.emplace_back(name(series, static_cast<std::size_t>(farthest - cells.begin())),
+                                *farthest);
+  }
+
+  const FleetNodes& fleet_;
+  const std::vector<Column>& columns_;
+  const FleetRule& rule_;
+  double level_ = 0;
+  Findings findings_;
+};
 
 std::vector<NodeCell> odd_among(const std::vector<NodeCell>& cells) {
   std::vector<NodeCell> odd;
@@ -195,6 +279,7 @@ Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& 
   for (const FleetNode& node : read.nodes) {
     if (node.problem.empty()) ++fleet.nodes;
     if (!node.problem.empty()) fleet.problems.push_back(node.name + ": " + node.problem);
+    for (const std::string& note : node.notes) fleet.problems.push_back(node.name + ": " + note);
   }
   if (fleet.nodes < least_nodes) {
     return Error{
@@ -205,7 +290,10 @@ Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& 
   }
   fleet.emulated = TRY(all_emulated(read.nodes));
   const std::vector<Column> columns = columns_of(read, fleet.problems);
-  const auto cells = node_cells(read, columns, rule);
+  Findings findings = Judge(read, columns, rule).run();
+  const auto& cells = findings.cells;
+  fleet.splits = std::move(findings.splits);
+  fleet.open = std::move(findings.open);
   fleet.farthest = farthest_of(read, cells);
   std::vector<bool> sound(read.nodes.size(), true);
   for (std::size_t node = 0; node < read.nodes.size(); ++node) {

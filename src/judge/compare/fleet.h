@@ -19,7 +19,8 @@ namespace assay {
 
 struct FleetRule {
   double margin = 0.02;  ///< a node closer to the fleet's median than this is never odd
-  double alpha = 0.05;   ///< chance that any node of a sound fleet is called odd
+  /// Chance that a sound fleet has any odd node or falls into groups.
+  double alpha = 0.05;
 };
 
 /// A node's value in a cell against the fleet's.
@@ -48,6 +49,22 @@ struct OddNode {
   std::vector<Difference> differences;
 };
 
+/// Nodes that are alike in a cell, and differ there from the others.
+struct NodeGroup {
+  std::vector<std::string> nodes;
+  double value = 0;  ///< their median
+};
+
+/// A cell in which the nodes fall into two groups: what is normal there cannot be told, so no node
+/// is odd.
+struct SplitCell {
+  SeriesKey key;
+  std::string unit;
+  NodeGroup fast, slow;
+  double slower = 1;  ///< the slow group's time over the fast one's
+  double p = 1;       ///< of this test alone; Holm's correction over all tests decides
+};
+
 struct Fleet {
   bool emulated = false;  ///< every device is: the fleet is a model
   FleetRule rule;
@@ -55,6 +72,10 @@ struct Fleet {
   std::size_t series = 0;
   std::string typical;       ///< the sound node nearest to the fleet's medians
   std::vector<OddNode> odd;  ///< by name
+  std::vector<SplitCell> splits;
+  /// Cells that cannot tell whether the nodes are alike, each with the node that is farthest from
+  /// the fleet there: it lies beyond the margin, but only far larger differences would be odd.
+  std::vector<std::pair<std::string, NodeCell>> open;
   /// Every node, odd or not, in the cell in which it is farthest from the fleet; the farthest
   /// first.
   std::vector<std::pair<std::string, NodeCell>> farthest;

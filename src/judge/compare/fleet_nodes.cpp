@@ -45,8 +45,9 @@ double median_of(const std::vector<Point>& points) {
 Result<ResultSet> read_node(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(folder / "records.jsonl", ignored)) return load_result_set(folder.string());
-  const StoredRecords stored = TRY(read_records(folder, Detail::summary));
+  const StoredRecords stored = TRY(read_records(folder));
   ResultSet set = result_set_of(stored.records, folder.filename().string());
+  set.problems.insert(set.problems.end(), stored.problems.begin(), stored.problems.end());
   const auto fingerprints = read_stored_fingerprints(folder);
   if (!set.units.empty()) {
     const auto at = fingerprints.find(set.units.back().fingerprint);
@@ -68,9 +69,16 @@ FleetNode node_of(const fs::path& folder, SeriesIndex& index) {
     return node;
   }
   node.emulated = set->emulated();
+  constexpr std::size_t most_notes = 3;
+  const std::size_t told = std::min(set->problems.size(), most_notes);
+  node.notes.assign(set->problems.begin(),
+                    set->problems.begin() + static_cast<std::ptrdiff_t>(told));
+  if (told < set->problems.size()) {
+    node.notes.push_back(fmt::format("and {} more notes", set->problems.size() - told));
+  }
   for (const auto& [cell, fault] : set->faults) node.faults.push_back(cell + ": " + fault);
   for (const Series& series : set->series) {
-    if (set->faults.count(series.key.cell) > 0) continue;
+    if (set->faults.count(series.key.cell) > 0 || series.points.empty()) continue;
     node.values.emplace_back(index.number_of(series), median_of(series.points));
   }
   std::sort(node.values.begin(), node.values.end());

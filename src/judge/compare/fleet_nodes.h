@@ -16,9 +16,10 @@ struct FleetNode {
   std::string name;
   std::vector<std::pair<std::size_t, double>> values;  ///< series and its value, by series
   std::vector<std::string> faults;
-  Json fingerprint;       ///< null if there is none
-  bool emulated = false;  ///< its values come from a model
-  std::string problem;    ///< why it could not be read; empty if it was
+  Json fingerprint;                ///< null if there is none
+  bool emulated = false;           ///< its values come from a model
+  std::string problem;             ///< why it could not be read; empty if it was
+  std::vector<std::string> notes;  ///< what else is to be known of its results; a few
 };
 
 struct FleetSeries {

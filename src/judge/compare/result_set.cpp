@@ -1,9 +1,11 @@
 #include "judge/compare/result_set.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <unordered_map>
 
 #include "measure/sampling/sample.h"
@@ -33,6 +35,13 @@ class Collector {
       return;
     }
     for (const Metric& metric : record.metrics) {
+      if (!metric.is_void) continue;
+      const std::string* const why = find_note(record, void_note);
+      VoidFigures& figures = set_.voids[cell];
+      figures.reason = why == nullptr ? "for an unknown reason" : *why;
+      figures.metrics.insert(metric.name);
+    }
+    for (const Metric& metric : record.metrics) {
       if (metric.name != "prefix_cache_hit_rate") continue;
       double& most = prompt_hits_[cell];
       most = std::max(most, metric.value);
@@ -46,6 +55,8 @@ class Collector {
           std::count_if(record.samples->samples.begin(), record.samples->samples.end(),
                         [](const Sample& sample) { return sample.throttled; }));
     }
+    samples_ += samples;
+    throttled_ += throttled;
     for (const Metric& metric : record.metrics) {
       if (metric.better != Better::neither || !stands_beside(metric.name)) continue;
       SideFigure& figure = set_.beside[{cell, metric.name}];
@@ -54,6 +65,11 @@ class Collector {
     }
     for (const Figure& figure : figures_of(record)) {
       Series& series = series_of(record, {cell, figure.metric});
+      if (!series.points.empty() && series.unit != figure.unit) {
+        set_.faults.emplace(cell, fmt::format("{} is in {} in one run and in {} in another",
+                                              figure.metric, series.unit, figure.unit));
+        continue;
+      }
       series.unit = figure.unit;
       series.better = figure.better;
       // A roof is a rate, so a latency has none; nor has another program's number.
@@ -68,6 +84,8 @@ class Collector {
   ResultSet finish() {
     order_units();
     tell_failed_trials();
+    tell_throttled();
+    tell_voids();
     constexpr double least_hits = 0.01;
     for (const auto& [cell, hits] : prompt_hits_) {
       if (hits < least_hits) continue;
@@ -96,6 +114,22 @@ class Collector {
                          [](const auto& a, const auto& b) { return a.second < b.second; });
     set_.problems.push_back(fmt::format("{} of {} runs of a search failed, most often ({}): {}",
                                         failed, trials_, most->second, most->first));
+  }
+
+  void tell_voids() {
+    for (const auto& [cell, figures] : set_.voids) {
+      set_.problems.push_back(fmt::format("{}: void in part: {}", cell, figures.reason));
+    }
+  }
+
+  void tell_throttled() {
+    constexpr double least_share = 0.01;
+    const double share = static_cast<double>(throttled_) / static_cast<double>(samples_);
+    if (samples_ == 0 || share < least_share) return;
+    set_.problems.push_back(fmt::format(
+        "{:.0f}% of its samples were throttled ({} of {}): their clock was below 90% of the "
+        "device's highest",
+        100 * share, throttled_, samples_));
   }
 
   std::size_t unit_of_run(const Record& record) {
@@ -143,23 +177,41 @@ class Collector {
   void keep_last_of_each_unit(Series& series) {
     std::stable_sort(series.points.begin(), series.points.end(),
                      [](const Point& a, const Point& b) { return a.unit < b.unit; });
-    std::vector<Point> points;
-    for (const Point& point : series.points) {
-      if (!points.empty() && points.back().unit == point.unit) {
-        set_.problems.push_back(fmt::format("run {}: {} {} occurs twice; the last one counts",
-                                            set_.units[point.unit].run, series.key.cell,
-                                            series.key.metric));
-        points.back() = point;
-      } else {
-        points.push_back(point);
-      }
+    std::vector<Point> kept;
+    for (auto point = series.points.begin(); point != series.points.end();) {
+      const auto next = std::find_if(point, series.points.end(),
+                                     [&](const Point& other) { return other.unit != point->unit; });
+      warn_of_several_values(series, {point, next});
+      kept.push_back(*(next - 1));
+      point = next;
     }
-    series.points = std::move(points);
+    series.points = std::move(kept);
+  }
+
+  /// `points`: one run's. What was stored twice is no warning; what was measured twice is.
+  void warn_of_several_values(const Series& series, std::span<const Point> points) {
+    constexpr std::size_t most_named = 5;
+    const double first = points.front().value;
+    if (std::ranges::all_of(points, [&](const Point& point) { return point.value == first; })) {
+      return;
+    }
+    std::vector<std::string> values;
+    for (const Point& point : points.first(std::min(points.size(), most_named))) {
+      values.push_back(fmt::format("{}", point.value));
+    }
+    if (points.size() > most_named) {
+      values.push_back(fmt::format("{} more", points.size() - most_named));
+    }
+    set_.problems.push_back(
+        fmt::format("run {} has several values of {} {}, of which the last one counts: {} {}",
+                    set_.units[points.front().unit].run, series.key.cell, series.key.metric,
+                    fmt::join(values, ", "), series.unit));
   }
 
   ResultSet set_;
   std::unordered_map<std::string, std::size_t> units_, index_;
   std::size_t trials_ = 0;
+  std::size_t samples_ = 0, throttled_ = 0;           ///< of all records
   std::map<std::string, std::size_t> failed_trials_;  ///< by reason
   std::map<std::string, double> prompt_hits_;         ///< by cell: the largest share of all runs
 };

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,12 @@ struct SideFigure {
   std::vector<double> values;
 };
 
+/// Figures of a cell that do not hold in some run: there they are neither judged nor drawn.
+struct VoidFigures {
+  std::string reason;
+  std::set<std::string> metrics;
+};
+
 struct ResultSet {
   std::string name;                ///< of the environment, or the path as given
   bool paired = false;             ///< units have pairs
@@ -64,6 +71,7 @@ struct ResultSet {
   std::vector<Series> series;      ///< sorted by key; without those of Better::neither
   std::map<SeriesKey, SideFigure> beside;
   std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
+  std::map<std::string, VoidFigures> voids;   ///< by cell
   std::vector<Json> fingerprints;             ///< of the units, each once
   double most_taken = 0;              ///< the most that taken_from_cpus() says of any result
   std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines, and

@@ -193,6 +193,7 @@ Result<History::Added> History::add(const Evidence& evidence) {
   for (const Record& record : evidence.records) devices.emplace(record.run, &record.device);
   const ResultSet set = result_set_of(evidence.records, "");
   Added added;
+  added.problems = set.problems;
   Transaction transaction = TRY(Transaction::begin(database_, Database::Access::write));
   Statement keep = TRY(database_.prepare("INSERT OR IGNORE INTO fingerprint VALUES(?,?)"));
   for (const auto& [id, fingerprint] : evidence.fingerprints) {

@@ -62,6 +62,7 @@ class History {
   struct Added {
     std::size_t points = 0, known = 0;  ///< rows that are new; rows that existed already
     std::vector<LeftOut> left_out;
+    std::vector<std::string> problems;  ///< ResultSet::problems
   };
   /// Adds all of it or, with an Error, nothing.
   Result<Added> add(const Evidence& evidence);

@@ -217,6 +217,9 @@ std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::stri
   for (const Mark& mark : panel.marks) faults.push_back(mark.fault);
   chart.summary += add_faults(chart.table, faults);
   if (!panel.constants.empty()) chart.summary += " All with " + panel.constants + ".";
+  if (!panel.constants_of_some.empty()) {
+    chart.summary += " Where it is known, with " + panel.constants_of_some + ".";
+  }
   return chart;
 }
 

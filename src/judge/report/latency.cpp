@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::array<std::string_view, 4> loads = {"max_concurrency", "request_rate", "concurrency",
                                                    "rate"};
-constexpr std::array<std::string_view, 4> throughputs = {
-    "output_throughput", "total_token_throughput", "total_throughput", "request_throughput"};
+constexpr std::array<std::string_view, 5> throughputs = {
+    "output_throughput", "output_token_throughput", "total_token_throughput", "total_throughput",
+    "request_throughput"};
 constexpr std::array<std::string_view, 6> latencies = {"mean_ttft", "p99_ttft",  "mean_tpot",
                                                        "p99_tpot",  "mean_e2el", "p99_e2el"};
 

@@ -107,7 +107,7 @@ struct Layout {
   const AxisValues* x = nullptr;
   bool links = false;
   std::vector<std::string> line_axes, facet_axes;
-  std::string constants;
+  std::vector<std::string> constants;  ///< axes with one value
 };
 
 std::string joined(const Axes& axes, const std::vector<std::string>& names, bool bare) {
@@ -135,8 +135,7 @@ Layout layout_of(const std::vector<AxisValues>& axes, const std::vector<Entry>& 
     } else if (axis.varies()) {
       free.push_back(&axis);
     } else {
-      layout.constants += fmt::format("{}{}={}", layout.constants.empty() ? "" : " ", axis.name,
-                                      axis.values.front());
+      layout.constants.push_back(axis.name);
     }
   }
   layout.x = main_axis(free, entries);
@@ -201,9 +200,26 @@ std::optional<Mark> mark_of(const Entry& entry, const Layout& layout) {
   return mark;
 }
 
+/// Says which of these axes have which value, of all marks or of those that have it: figures of
+/// elsewhere may lack axes.
+void name_constants(Panel& panel, const std::vector<std::string>& axes) {
+  for (const std::string& name : axes) {
+    std::string_view value;
+    bool all = true;
+    for (const Mark& mark : panel.marks) {
+      const std::string_view own = value_of(mark.axes, name);
+      all = all && !own.empty();
+      if (!own.empty()) value = own;
+    }
+    if (value.empty()) continue;
+    std::string& text = all ? panel.constants : panel.constants_of_some;
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  }
+}
+
 /// Names categories by the axes that vary among them; constant axes are named once for the panel.
 void name_categories(Panel& panel, const Layout& layout) {
-  std::vector<std::string> varying;
+  std::vector<std::string> varying, constant = layout.constants;
   for (const std::string& name : layout.line_axes) {
     const std::string_view first = value_of(panel.marks.front().axes, name);
     const bool varies = std::any_of(panel.marks.begin(), panel.marks.end(), [&](const Mark& mark) {
@@ -212,9 +228,10 @@ void name_categories(Panel& panel, const Layout& layout) {
     if (varies) {
       varying.push_back(name);
     } else if (!first.empty()) {
-      panel.constants += fmt::format("{}{}={}", panel.constants.empty() ? "" : " ", name, first);
+      constant.push_back(name);
     }
   }
+  name_constants(panel, constant);
   if (varying.empty() || panel.lines_are_links) return;
   // A word is clear by itself, a number needs its axis.
   const bool bare =
@@ -242,7 +259,6 @@ std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool sever
       panel.unit = entry.series->unit;
       panel.better = entry.series->better;
       panel.facet = facet;
-      panel.constants = layout.constants;
       panel.lines_are_links = layout.links;
       if (layout.x != nullptr) {
         panel.x_axis = layout.x->name;
@@ -253,7 +269,11 @@ std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool sever
     at->marks.push_back(std::move(*mark));
   }
   for (Panel& panel : panels) {
-    if (panel.x_axis.empty()) name_categories(panel, layout);
+    if (panel.x_axis.empty()) {
+      name_categories(panel, layout);
+    } else {
+      name_constants(panel, layout.constants);
+    }
     std::stable_sort(panel.marks.begin(), panel.marks.end(), [&](const Mark& a, const Mark& b) {
       if (a.environment != b.environment) return a.environment < b.environment;
       if (panel.x_axis.empty()) return comes_before(a.axes, b.axes);

@@ -32,8 +32,9 @@ struct Panel {
   Better better = Better::higher;
   std::string facet;  ///< axis values of its marks that set it apart from other panels: "op=triad
                       ///< dtype=f64"
-  std::string constants;  ///< axes that have one value in all panels of this metric
-  std::string x_axis;     ///< empty: there is no numeric axis
+  std::string constants;  ///< axes that have one value in all panels of this metric: of all marks,
+  std::string constants_of_some;  ///< and of those that have them
+  std::string x_axis;             ///< empty: there is no numeric axis
   bool x_is_size = false;
   bool lines_are_links = false;  ///< a line is a pair of devices
   std::vector<Mark> marks;       ///< by environment, line, x

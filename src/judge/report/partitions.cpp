@@ -105,10 +105,18 @@ const Series* series_of(const std::string& cell, const std::vector<Environment>&
   return nullptr;
 }
 
+/// Whether the partitions are of an emulated device.
+bool of_model(const ReportInput& input) {
+  return std::ranges::any_of(input.environments, [](const Environment& environment) {
+    return environment.results.emulated();
+  });
+}
+
 /// Charts of the sum over partitions and of the whole device, drawn as two environments.
 std::vector<Chart> sum_charts(const std::vector<StudyCell>& cells, const ReportInput& input) {
   std::vector<Environment> sides(2);
-  const std::vector<std::string> names = {"sum of the partitions", "whole device"};
+  const std::string mark = of_model(input) ? " (model)" : "";
+  const std::vector<std::string> names = {"sum of the partitions" + mark, "whole device" + mark};
   for (const StudyCell& cell : cells) {
     const Series* known = series_of(cell.cell, input.environments);
     if (known == nullptr) continue;
@@ -150,6 +158,10 @@ std::optional<Chapter> partitions_chapter(const ReportInput& input) {
       "Each partition was measured alone and together with all others. Together over alone is the "
       "interference: for a rate, below 1 means that it suffers from its neighbours. The sum is of "
       "rates only; latencies do not add up."};
+  if (of_model(input)) {
+    chapter.paragraphs.insert(chapter.paragraphs.begin(),
+                              "The device is emulated: every value comes from a model.");
+  }
   for (Chart& chart : sum_charts(cells, input)) chapter.blocks.emplace_back(std::move(chart));
   chapter.blocks.emplace_back(table_of(cells));
   return chapter;

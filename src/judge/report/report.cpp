@@ -50,9 +50,11 @@ std::string about_of(const ReportInput& input) {
   std::vector<std::string> parts;
   if (!devices.empty()) parts.push_back(fmt::format("{}", fmt::join(devices, ", ")));
   if (!days.empty()) {
-    parts.push_back(days.size() == 1
-                        ? "measured " + *days.begin()
-                        : fmt::format("measured {} to {}", *days.begin(), *days.rbegin()));
+    const bool measured = std::ranges::none_of(
+        input.environments,
+        [](const Environment& environment) { return environment.results.emulated(); });
+    parts.push_back(fmt::format("{} {}{}", measured ? "measured" : "from a model, computed",
+                                *days.begin(), days.size() == 1 ? "" : " to " + *days.rbegin()));
   }
   if (!input.comparisons.empty()) {
     parts.push_back(fmt::format("differences below {:.3g}% do not matter",
@@ -143,6 +145,7 @@ std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
       return one.panel->benchmark == panel.benchmark && one.panel->metric == panel.metric;
     });
     for (const Mark& mark : panel.marks) {
+      if (!mark.fault.empty()) continue;
       if (known == best.end()) known = best.insert(best.end(), {&panel, &mark});
       const double value = mark.centre.median, least = known->mark->centre.median;
       const bool better = panel.better == Better::higher ? value > least : value < least;
@@ -173,26 +176,32 @@ std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
 }
 
 void summarize_alone(const std::vector<Environment>& environments, Document& document) {
-  std::size_t series = 0, faults = 0;
+  std::size_t series = 0, faults = 0, voids = 0;
   double most_taken = 0;
   std::set<std::string> benchmarks;
   for (const Environment& environment : environments) {
     most_taken = std::max(most_taken, environment.results.most_taken);
     series += environment.results.series.size();
     faults += environment.results.faults.size();
+    voids += environment.results.voids.size();
     for (const Series& one : environment.results.series) benchmarks.insert(one.benchmark);
   }
   const ResultSet& first = environments.front().results;
   document.headline =
+      std::string(first.emulated() ? of_a_model : "") +
       fmt::format("{}: {} of {}, {}.", first.name, counted(series, "result"),
                   counted(benchmarks.size(), "benchmark"),
-                  faults > 0 ? counted(faults, "cell") + " that cannot be trusted"
+                  faults > 0  ? counted(faults, "cell") + " that cannot be trusted"
+                  : voids > 0 ? counted(voids, "cell") + " void in part"
                   : most_taken > much_taken
                       ? fmt::format("some of them while others used up to {:.0f}% of the CPUs, "
                                     "without whom they are faster",
                                     100 * most_taken)
                       : std::string("none of them doubtful"));
   document.tiles = key_figures({environments.front()});  // not of results beside them
+  for (Tile& tile : document.tiles) {
+    if (first.emulated()) tile.label += "; from a model";
+  }
   document.tiles.push_back(
       {fmt::format("{}", first.units.size()), first.units.size() == 1 ? "run" : "runs"});
   if (faults > 0)
@@ -337,8 +346,8 @@ void add_warnings(const ReportInput& input, Document& document) {
   for (const Environment& environment : input.environments) {
     if (!environment.results.emulated()) continue;
     add(
-        fmt::format("{} is from an emulated device: its times and rates come from a model; nothing "
-                    "was measured.",
+        fmt::format("{} is from an emulated device or a simulated server: its times and rates come "
+                    "from a model; nothing was measured.",
                     environment.results.name));
   }
   for (const Comparison& comparison : input.comparisons) {

@@ -1,6 +1,7 @@
 #include "judge/report/tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -144,6 +145,11 @@ Table results_table(const std::vector<Environment>& environments) {
            spread ? Field(centre->high) : Field(), static_cast<double>(centre ? centre->runs : 0),
            roofed ? Field(share) : Field(), roofed ? Field(series.roof->source) : Field(),
            fault.empty() ? Field() : Field(fault)});
+    }
+    for (const auto& [cell, figures] : set.voids) {
+      table.rows.push_back({set.name, cell, fmt::format("{}", fmt::join(figures.metrics, ", ")),
+                            std::string(), Field(), Field(), Field(), 0.0, Field(), Field(),
+                            "void: " + figures.reason});
     }
     for (const auto& [cell, fault] : set.faults) {
       const bool shown =

@@ -22,6 +22,9 @@ struct Metric {
   Better better = Better::neither;
   std::string text;  ///< as written by the program, with the unit if it wrote one: "184.92 GB/s"
   std::optional<Interval> interval95 = std::nullopt;  ///< within the run; contains `value`
+  /// It does not hold, for the reason in the record's note "void": kept as evidence, never judged,
+  /// and shown as void.
+  bool is_void = false;
 };
 
 /// A quantity along another, e.g. the loss along the steps of a training run.

@@ -8,6 +8,7 @@
 
 #include "core/hash.h"
 #include "core/text.h"
+#include "measure/import/judged_metrics.h"
 #include "measure/import/text_lines.h"
 
 namespace assay {
@@ -86,6 +87,7 @@ void Draft::close_run() {
     Record& record = records_[i];
     record.run = id;
     judge_numbers(record);
+    keep_judged(record);
     record.time = iso_time(record.time.empty() ? run_.time : record.time);
     if (record.device.name.empty()) record.device.name = one_line(run_.device);
     record.source->tool = run_.tool;

@@ -11,6 +11,10 @@
 
 namespace assay {
 
+/// The label of results of simulated servers in vLLM's JSON, which `assay load` writes: what is
+/// read back is marked like device.emulated.
+inline constexpr std::string_view simulated_label = "simulated by assay serve-sim";
+
 /// "16" of "16.0", "inf" of "inf" or "Infinity", as an axis value; "none" if empty.
 std::string rate_text(std::string_view text);
 

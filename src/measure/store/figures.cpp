@@ -11,12 +11,14 @@ std::vector<Figure> figures_of(const Record& record) {
     const Value& value = *record.value;
     figures.push_back({std::string(name_of(value.quantity)), value.median, value.interval95,
                        std::string(unit_of(value.quantity)),
-                       value.quantity == Quantity::latency ? Better::lower : Better::higher});
+                       value.quantity == Quantity::latency ? Better::lower : Better::higher,
+                       record.device.emulated});
   }
   for (const Metric& metric : record.metrics) {
-    if (metric.better == Better::neither) continue;
+    if (metric.better == Better::neither || metric.is_void) continue;
     const Interval interval = metric.interval95.value_or(Interval{metric.value, metric.value});
-    figures.push_back({metric.name, metric.value, interval, metric.unit, metric.better});
+    figures.push_back(
+        {metric.name, metric.value, interval, metric.unit, metric.better, record.device.emulated});
   }
   return figures;
 }

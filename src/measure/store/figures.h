@@ -15,6 +15,7 @@ struct Figure {
   Interval interval95;  ///< within the run; both ends are `value` if unknown
   std::string unit;     ///< "bytes/s", "s", ...
   Better better = Better::higher;
+  bool emulated = false;  ///< computed by a model, not measured
 };
 
 /// The record's own value, then its metrics with a known better direction. Empty unless the record

@@ -30,7 +30,7 @@ Json to_json(const SensorReading& reading) {
 Json to_json(const Value& value) {
   Json json;
   json["quantity"] = name_of(value.quantity);
-  json["unit"] = unit_of(value.quantity);
+  json["unit"] = value.unit.empty() ? unit_of(value.quantity) : std::string_view(value.unit);
   json["median"] = value.median;
   json["interval95"] = to_json(value.interval95);
   if (value.roof) json["roof"] = {{"rate", value.roof->rate}, {"source", value.roof->source}};
@@ -89,6 +89,7 @@ Json to_json(const Metric& metric) {
   json["better"] = name_of(metric.better);
   put_present(json, "text", metric.text);
   if (metric.interval95) json["interval95"] = to_json(*metric.interval95);
+  if (metric.is_void) json["void"] = true;
   return json;
 }
 
@@ -151,6 +152,12 @@ bool is_trial(const Record& record) {
   return std::any_of(record.notes.begin(), record.notes.end(), [](const auto& note) {
     return note.first == tuning_note && note.second == search_part;
   });
+}
+
+const std::string* find_note(const Record& record, std::string_view name) {
+  const auto at = std::ranges::find(
+      record.notes, name, [](const auto& note) -> std::string_view { return note.first; });
+  return at == record.notes.end() ? nullptr : &at->second;
 }
 
 std::string_view name_of(RecordStatus status) {

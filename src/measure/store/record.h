@@ -35,6 +35,7 @@ struct Value {
   Interval interval95;  ///< low <= median <= high, in the unit of the quantity
   std::optional<Roof> roof;
   std::optional<double> share;  ///< median / roof rate (or floor seconds / median for latency)
+  std::string unit = {};        ///< as a file names it; empty: unit_of(quantity)
 };
 
 /// Where a record with metrics comes from: the program that measured and the file.
@@ -80,12 +81,17 @@ inline constexpr std::string_view tuning_note = "tuning", search_part = "search"
 /// The axis by which the cells of a tuned benchmark or server differ; a program's cells have its
 /// parameters instead.
 inline constexpr std::string_view setting_axis = "setting";
+/// The note that says why metrics of a record are void (Metric::is_void).
+inline constexpr std::string_view void_note = "void";
 /// Whether it is a run of a search, which tries a setting to find a better one: nothing to compare.
 bool is_trial(const Record& record);
 /// Of a CPU's result: the share of its host's CPUs that other programs and the hypervisor took.
 /// None of other devices', of emulated ones', and of ranks', which are other programs to each
 /// other.
 std::optional<double> taken_from_cpus(const Record& record);
+
+/// Null if there is no note of that name.
+const std::string* find_note(const Record& record, std::string_view name);
 
 std::string_view name_of(RecordStatus status);
 /// "bytes/s", "FLOP/s", "s": the unit of Value::median and its interval.

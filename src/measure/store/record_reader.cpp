@@ -58,6 +58,7 @@ Result<DeviceFacts> read_device(const JsonReader& json) {
 Result<Value> read_value(const JsonReader& json) {
   Value value;
   value.quantity = TRY(json.one_of("quantity", Quantity::bandwidth, Quantity::sample_rate));
+  TRY(json.optional("unit", value.unit));
   value.median = TRY(json.number("median"));
   value.interval95 = TRY(read_interval(json, "interval95"));
   if (json.has("roof")) {
@@ -83,6 +84,7 @@ Result<Metric> read_metric(const JsonReader& json) {
     }
     metric.interval95 = interval;
   }
+  if (json.has("void")) metric.is_void = TRY(json.flag("void"));
   return metric;
 }
 

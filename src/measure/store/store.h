@@ -50,7 +50,9 @@ struct StoredRecords {
 /// How much of each record to read.
 enum class Detail {
   whole,
-  summary,  ///< without samples, their summary, verification and telemetry: several times faster
+  /// Without samples, their summary, verification and telemetry: several times faster. Nothing may
+  /// be judged by it, as fault_of() needs the whole.
+  summary,
 };
 
 /// `path`: a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.

@@ -26,6 +26,7 @@ std::optional<Metric> mean_metric(std::span<const Record* const> passes, const M
     if (own == nullptr) return std::nullopt;
     values.push_back(own->value);
     if (own->better == Better::neither) metric.better = Better::neither;
+    metric.is_void = metric.is_void || own->is_void;
   }
   metric.value = mean(values);
   if (values.size() < 2 || first.unit == "1") {
@@ -69,6 +70,15 @@ Record record_of_passes(std::span<const Record> passes) {
   record.metrics.clear();
   for (const Metric& metric : counted.front()->metrics) {
     if (auto all = mean_metric(counted, metric)) record.metrics.push_back(std::move(*all));
+  }
+  // What is void in one pass is void in the mean.
+  if (find_note(record, void_note) == nullptr) {
+    for (const Record* pass : counted) {
+      const std::string* const reason = find_note(*pass, void_note);
+      if (reason == nullptr) continue;
+      record.notes.emplace_back(void_note, *reason);
+      break;
+    }
   }
   record.notes.emplace_back("passes", fmt::format("{}", passes.size()));
   for (std::size_t i = 0; i < passes.size(); ++i) {

@@ -10,8 +10,9 @@ namespace {
 constexpr std::string_view in_seconds = "s";
 
 /// Which statistics `assay compare` judges. Forty judgements of one load would mostly repeat each
-/// other, and each would need more pairs to be certain; the rest are only reported.
-enum class Judged { none, p99, mean_and_p99 };
+/// other, and each would need more pairs to be certain; the rest are only reported. What is void is
+/// kept as evidence, and nothing is judged by it.
+enum class Judged { none, p99, mean_and_p99, is_void };
 
 class Metrics {
  public:
@@ -21,6 +22,14 @@ class Metrics {
            std::optional<Interval> interval = std::nullopt) {
     metrics_.push_back({std::move(name), value, std::string(unit), better, "", interval});
   }
+  /// Those from number `first` on do not hold.
+  void make_void_from(std::size_t first) {
+    for (std::size_t i = first; i < metrics_.size(); ++i) {
+      metrics_[i].better = Better::neither;
+      metrics_[i].is_void = true;
+    }
+  }
+  std::size_t size() const { return metrics_.size(); }
   void count(std::string name, std::size_t value) {
     told(std::move(name), static_cast<double>(value), "1");
   }
@@ -30,6 +39,7 @@ class Metrics {
   /// mean_NAME, median_NAME, std_NAME, p99_NAME; nothing if there are no values.
   void latency(const std::string& name, const Latency& latency, Judged judged = Judged::none) {
     if (latency.n == 0) return;
+    const std::size_t before = metrics_.size();
     const auto better_if = [](bool is_judged) {
       return is_judged ? Better::lower : Better::neither;
     };
@@ -44,6 +54,7 @@ class Metrics {
       add(std::move(key), percentile.value, in_seconds,
           better_if(percentile.percent == 99 && judged != Judged::none), percentile.interval95);
     }
+    if (judged == Judged::is_void) make_void_from(before);
   }
   void tail(const std::string& name, const Tail& tail) {
     told(name + "_median", tail.median, in_seconds);
@@ -69,16 +80,16 @@ Cell cell_of(const OfferedLoad& load, std::vector<std::pair<std::string, std::st
 
 /// The metrics that vLLM also reports, in the order in which its results are imported.
 void add_as_vllm(Metrics& metrics, const ServingResult& result) {
-  // Void figures are kept as evidence, but nothing is judged by them.
   const bool late = !result.verdict.late.empty();
-  const Judged from_sending = late ? Judged::none : Judged::mean_and_p99;
-  metrics.add("output_throughput", result.output_throughput, "tokens/s",
-              late && !result.load.is_open_loop() ? Better::neither : Better::higher);
+  const Judged from_sending = late ? Judged::is_void : Judged::mean_and_p99;
+  metrics.add("output_throughput", result.output_throughput, "tokens/s", Better::higher);
   metrics.told("request_throughput", result.request_throughput, "1/s");
   if (result.goodput) {
-    metrics.add("request_goodput", *result.goodput, "1/s", late ? Better::neither : Better::higher);
+    metrics.add("request_goodput", *result.goodput, "1/s", Better::higher);
+    if (late) metrics.make_void_from(metrics.size() - 1);
   }
   metrics.told("total_token_throughput", result.total_throughput, "tokens/s");
+  if (late && !result.load.is_open_loop()) metrics.make_void_from(0);
   metrics.latency("ttft", result.ttft, from_sending);
   // For non-streamed replies the time between tokens is unknown; vLLM reports 0.
   if (result.itl.n > 0) metrics.latency("tpot", result.tpot, Judged::mean_and_p99);
@@ -108,9 +119,12 @@ void add_beyond_vllm(Metrics& metrics, const ServingResult& result) {
   metrics.latency("e2el_scheduled", result.e2el_scheduled);
   metrics.tail("queue_time", result.queue_time);
   if (result.steady) {
+    const bool late = !result.verdict.late.empty();
+    const std::size_t before = metrics.size();
     metrics.told("steady_output_throughput", result.steady->output_throughput, "tokens/s");
     metrics.told("steady_request_throughput", result.steady->request_throughput, "1/s");
-    metrics.latency("steady_ttft", result.steady->ttft);
+    if (late && !result.load.is_open_loop()) metrics.make_void_from(before);
+    metrics.latency("steady_ttft", result.steady->ttft, late ? Judged::is_void : Judged::none);
     metrics.latency("steady_tpot", result.steady->tpot);
   }
   if (result.saturation.achieved_share) {
@@ -145,7 +159,7 @@ void add_notes(Record& record, const ServingResult& result) {
                        target.requests, target.completed, target.mean_ttft, target.mean_e2el));
     }
   }
-  if (!result.verdict.late.empty()) note("void", result.verdict.late);
+  if (!result.verdict.late.empty()) note(std::string(void_note), result.verdict.late);
   const std::vector<std::string>& warnings = result.verdict.warnings;
   for (std::size_t i = 0; i < warnings.size(); ++i) {
     note(fmt::format("warning {}", i + 1), warnings[i]);

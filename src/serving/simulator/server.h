@@ -9,6 +9,7 @@
 
 #include "core/result.h"
 #include "serving/server/instance.h"
+#include "serving/server_facts.h"
 #include "serving/simulator/engine.h"
 #include "serving/simulator/faults.h"
 #include "serving/simulator/fixed_timing.h"
@@ -19,7 +20,7 @@ struct ServerSettings {
   std::string host = "127.0.0.1";  ///< a numeric address
   std::uint16_t port = 8000;       ///< port of the first server; 0: any free port for each
   int servers = 1;                 ///< on consecutive ports, each with an engine of its own
-  ServedModelFacts model{.name = "assay-sim", .owner = "assay-sim"};
+  ServedModelFacts model{.name = "assay-sim", .owner = std::string(simulated_owner)};
   std::optional<FixedTiming> fixed;  ///< if set, there is no engine
   EngineSettings engine;             ///< of each server; its blocks must fit model.max_length
   FaultPlan faults;

@@ -39,6 +39,7 @@ void add_serving(Draft& draft, const JsonNode& result, const Cell& cell, std::si
     add_metric(record, result, key, key, 1, "1", Better::neither);
   }
   judge_serving(draft, record, result, line);
+  record.device.emulated = result.at("label") == simulated_label;
 }
 
 using Axes = std::vector<std::pair<std::string, std::string>>;
