@@ -100,6 +100,7 @@ Status CampaignView::finished(const UnitLine& line) {
   }
   const std::string what = fmt::format("pair {} {}", line.unit.pair, line.unit.environment);
   if (!line.unit.complete) {
+    reasons_[line.unit.environment] = line.reason;
     say(fmt::format("{}: attempt {} failed: {}\n", what, line.attempt, line.reason));
   } else if (!terminal_.interactive()) {
     terminal_.note(fmt::format("{}: {}{}\n", what, format_seconds(line.seconds),
@@ -117,8 +118,9 @@ void CampaignView::looked(std::size_t pairs, std::size_t precise, std::size_t co
 void CampaignView::gave_up(const Arm& arm) {
   std::vector<std::string> names;
   for (const Member& member : arm) names.push_back(member.environment);
-  say(fmt::format("{} failed three times in a row and is left out from here on\n",
-                  fmt::join(names, ", ")));
+  const std::string failed = fmt::format("{} failed three times in a row", fmt::join(names, ", "));
+  last_failure_ = fmt::format("{}, at last: {}", failed, reasons_[names.front()]);
+  say(failed + " and is left out from here on\n");
 }
 
 bool CampaignView::stop_requested() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -30,6 +31,11 @@ class CampaignView final : public CampaignObserver {
 
   /// Removes the progress bar from the screen.
   void clear();
+  /// Shows lines beside the progress bar.
+  void say(const std::string& text);
+  /// "vm failed three times in a row, at last: it exited with status 255: ...", of the environment
+  /// that was left out last; empty: none was.
+  const std::string& last_failure() const { return last_failure_; }
   std::size_t retries() const { return retries_; }
   /// "other programs and the hypervisor used up to 63% of the CPUs' time in 14 of 40 units", with
   /// what that means; empty: they used little, or it is not known.
@@ -38,7 +44,6 @@ class CampaignView final : public CampaignObserver {
 
  private:
   void draw();
-  void say(const std::string& text);
 
   using Clock = std::chrono::steady_clock;
   Terminal& terminal_;
@@ -50,6 +55,8 @@ class CampaignView final : public CampaignObserver {
   std::size_t first_position_ = 0, retries_ = 0;
   std::size_t watched_ = 0, disturbed_ = 0;  // units of which it is known what others used; much
   double most_taken_ = 0;
+  std::map<std::string, std::string> reasons_;  // why each environment's last unit failed
+  std::string last_failure_;
   bool started_ = false;
   std::mutex stop_mutex_;  // guards the members below and the messages about them
   bool announced_stop_ = false;
