@@ -78,13 +78,29 @@ TEST(CampaignCommand, CellsTakeTurnsAtBeingTheFirst) {
 }
 
 TEST(CampaignCommand, WhatItsBudgetHasNoTimeForIsSaidBeforeItBegins) {
-  const Study study(head("budget: 20s\n") + two_hosts);
-  const std::string plan = Process::read(study.folder().path() / "plan.yaml");
-  study.folder().write("plan.yaml", plan + "pairs: {least: 30, most: 30}\n");
+  const Study study(head("budget: 60s\npairs: {least: 500, most: 500}\n") + two_hosts);
+  Process process(study.words());
+  ASSERT_TRUE(process.wait_for_error_text("pair 0 "));
+  process.signal(SIGINT);
+  const std::string err = process.wait().err;
+  const std::size_t said = err.find("the budget of 1:00 has time for about ");
+  ASSERT_NE(said, std::string::npos) << err;
+  EXPECT_LT(said, err.find("pair 0 ")) << err;
+}
+
+/// A unit that takes longer than the whole budget is ended with it.
+TEST(CampaignCommand, TheBudgetHolds) {
+  const Study study(head("budget: 8s\ncontrol: off\n") +
+                    "environments:\n  - {name: a, kind: host}\n"
+                    "  - {name: b, kind: command, prefix: " +
+                    after_look("exec sleep 600") + "}\n");
   const Outcome outcome = study.run();
-  const std::size_t said = outcome.err.find("the budget of 0:20 has time for about ");
-  ASSERT_NE(said, std::string::npos) << outcome.err;
-  EXPECT_LT(said, outcome.err.find("pair 0 ")) << outcome.err;
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("the budget has no time for more"));
+  EXPECT_EQ(last_of(outcome.err),
+            "assay: the budget of 0:08 was spent before the first two pairs were whole, so that "
+            "nothing can be compared; give more, or measure fewer cells\n");
+  for (const Json& unit : study.units()) EXPECT_EQ(unit["environment"], "a");
 }
 
 TEST(CampaignCommand, JsonIsTheUnitsAndTheOutcome) {

@@ -246,7 +246,10 @@ void compare_all(const Request& request, const CampaignOutcome& outcome, Termina
 
 int status_of(const CampaignDesign& design, const CampaignOutcome& outcome) {
   if (outcome.stop == CampaignStop::interrupted) return exit_interrupted;
-  if (outcome.stop == CampaignStop::failed || outcome.values.empty()) return exit_nothing_ran;
+  const bool too_short = outcome.stop == CampaignStop::budget && outcome.pairs == 0;
+  if (outcome.stop == CampaignStop::failed || too_short || outcome.values.empty()) {
+    return exit_nothing_ran;
+  }
   const auto is_measured = [&](const Member& member) {
     return has_values(outcome, member.environment);
   };
@@ -312,14 +315,14 @@ int measure(const Request& request, Terminal& terminal) {
   terminal.note(aim_text(request));
   tell_limits(request, folder->path(), terminal);
   catch_interrupts();
-  CampaignView view(terminal, *folder, request.design, request.json);
+  CampaignView view(terminal, *folder, request.design, seconds_of(history->lines), request.json);
   ProcessRunner runner(
       request.plan, folder->path(), [&] { return view.stop_requested(); },
       [&](const std::vector<EnvironmentLook>& looks) -> Status {
         view.say(TRY(text_of_looks(request, looks)));
         return {};
       });
-  const auto outcome = run_campaign(request.design, *std::move(history), runner, view);
+  auto outcome = run_campaign(request.design, *std::move(history), runner, view);
   view.clear();
   if (runner.refusal()) return report(terminal, *runner.refusal());
   if (!outcome.ok()) {
@@ -327,6 +330,7 @@ int measure(const Request& request, Terminal& terminal) {
                                   outcome.error().message));
     return exit_io;
   }
+  if (view.budget_is_spent()) outcome->stop = CampaignStop::budget;
   const std::string text =
       campaign_text(*outcome, view.retries(), view.elapsed_seconds()) + view.disturbance_text();
   if (request.json) {
@@ -353,6 +357,11 @@ int measure(const Request& request, Terminal& terminal) {
   }
   if (outcome->stop == CampaignStop::failed) {
     terminal.complain("nothing is left to compare: " + view.last_failure());
+  } else if (outcome->stop == CampaignStop::budget && outcome->pairs == 0) {
+    terminal.complain(
+        fmt::format("the budget of {} was spent before the first two pairs were whole, so that "
+                    "nothing can be compared; give more, or measure fewer cells",
+                    format_clock(*request.design.budget_seconds)));
   }
   return status_of(request.design, *outcome);
 }

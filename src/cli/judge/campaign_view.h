@@ -1,6 +1,7 @@
 // The output of `assay campaign` during and after the run.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
@@ -20,14 +21,18 @@ namespace assay::cli {
 /// standard error, and with --json the unit's line on standard output.
 class CampaignView final : public CampaignObserver {
  public:
-  CampaignView(Terminal& terminal, CampaignFolder& folder, const CampaignDesign& design, bool json);
+  /// `spent_seconds`: of the budget, by earlier calls.
+  CampaignView(Terminal& terminal, CampaignFolder& folder, const CampaignDesign& design,
+               double spent_seconds, bool json);
 
   void starting(const std::vector<UnitRequest>& requests) override;
   Status finished(const UnitLine& line) override;
   void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) override;
   void gave_up(const Arm& arm) override;
-  /// May be called from any thread.
+  /// On an interrupt, and when the budget is spent. May be called from any thread.
   bool stop_requested() override;
+  /// Whether it was the budget that asked to stop.
+  bool budget_is_spent() const { return budget_is_spent_; }
 
   /// Removes the progress bar from the screen.
   void clear();
@@ -49,6 +54,7 @@ class CampaignView final : public CampaignObserver {
   Terminal& terminal_;
   CampaignFolder& folder_;
   const CampaignDesign& design_;
+  const double spent_seconds_;
   const bool json_;
   const Clock::time_point begin_ = Clock::now();
   Progress progress_;
@@ -60,6 +66,7 @@ class CampaignView final : public CampaignObserver {
   bool started_ = false;
   std::mutex stop_mutex_;  // guards the members below and the messages about them
   bool announced_stop_ = false;
+  std::atomic<bool> budget_is_spent_ = false;
 };
 
 /// "12 pairs, stopped because every cell is precise enough", and a line for each problem.
