@@ -17,6 +17,7 @@
 #include "core/background_program.h"
 #include "core/descriptor.h"
 #include "core/own_binary.h"
+#include "core/program.h"
 #include "core/shown_text.h"
 #include "core/text.h"
 #include "serving/client/endpoint.h"
@@ -25,7 +26,8 @@
 namespace assay {
 namespace {
 
-constexpr double grace_seconds = 10;  // engines free GPU memory before they exit
+constexpr std::string_view own_name = "assay";  // means this binary
+constexpr double grace_seconds = 10;            // engines free GPU memory before they exit
 constexpr double reply_seconds = 2;
 constexpr auto between_questions = std::chrono::milliseconds(50);
 constexpr std::size_t most_shown = 200;  // characters of a line of output
@@ -168,6 +170,20 @@ std::string filled(std::string_view text, int port, int index, int* ports = null
 
 }  // namespace
 
+Status check_spawn(const SpawnPlan& plan) {
+  int named_ports = 0;
+  for (const std::string& word : plan.words) filled(word, 1, 0, &named_ports);
+  if (named_ports == 0) {
+    return Error{ErrorKind::usage,
+                 "the server's command has no {port}: write it where the port belongs, e.g. "
+                 "\"vllm serve MODEL --port {port}\""};
+  }
+  const std::string& program = plan.words.front();
+  if (program == own_name || find_program(program)) return {};
+  return Error{ErrorKind::unavailable,
+               fmt::format("cannot start {}: there is no such program in PATH", program)};
+}
+
 /// One server and its log.
 class SpawnedServers::Server {
  public:
@@ -185,7 +201,7 @@ class SpawnedServers::Server {
     ProgramStart program;
     for (const std::string& word : plan.words) program.words.push_back(filled(word, port, index));
     const std::string binary = TRY(own_binary());
-    if (program.words.front() == "assay") program.words.front() = binary;
+    if (program.words.front() == own_name) program.words.front() = binary;
     const auto sets_path = [](const auto& variable) { return variable.first == "PATH"; };
     if (std::ranges::none_of(plan.variables, sets_path)) {
       program.variables.emplace_back("PATH", path_with(binary));
@@ -285,13 +301,7 @@ class SpawnedServers::Server {
 Result<std::unique_ptr<SpawnedServers>> SpawnedServers::start(
     const SpawnPlan& plan, const std::function<bool()>& stop_requested,
     const std::function<void(const SpawnState&)>& progress) {
-  int named_ports = 0;
-  for (const std::string& word : plan.words) filled(word, 1, 0, &named_ports);
-  if (named_ports == 0) {
-    return Error{ErrorKind::usage,
-                 "the server's command has no {port}: write it where the port belongs, e.g. "
-                 "\"vllm serve MODEL --port {port}\""};
-  }
+  TRY(check_spawn(plan));
   std::error_code error;
   std::filesystem::create_directories(plan.logs.parent_path(), error);
   const int each = servers_started_by(plan.words);

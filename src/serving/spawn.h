@@ -28,6 +28,10 @@ struct SpawnPlan {
   std::filesystem::path logs;    ///< path prefix: server 0 writes LOGS-0.log, which is overwritten
 };
 
+/// Whether the servers could be started, without starting them. Error: usage, if no word has
+/// "{port}"; unavailable, if there is no such program.
+Status check_spawn(const SpawnPlan& plan);
+
 /// The state while waiting for servers.
 struct SpawnState {
   int ready = 0;
@@ -41,8 +45,8 @@ class SpawnedServers {
   /// /health or, if there is no such page, GET /v1/models with HTTP 200. A program that is several
   /// servers, `assay serve --partitions 8` or `assay serve-sim --servers 8`, gets as many free
   /// ports in a row and must say of each that it listens there. `progress` is called several times
-  /// a second and may be empty. Error: usage, if no word has "{port}"; unavailable, with the last
-  /// line of its output, if a server ends or does not answer in time; interrupted.
+  /// a second and may be empty. Error: as from check_spawn(); unavailable, with the last line of
+  /// its output, if a server ends or does not answer in time; interrupted.
   static Result<std::unique_ptr<SpawnedServers>> start(
       const SpawnPlan& plan, const std::function<bool()>& stop_requested,
       const std::function<void(const SpawnState&)>& progress);

@@ -118,7 +118,10 @@ void add_signs(PairedEffect& effect, std::span<const double> values) {
 /// p_equal, if the true distribution has this skewness.
 void add_equality(PairedEffect& effect, std::span<const double> values, double skew,
                   double margin) {
-  if (effect.drifts()) return;
+  if (effect.drifts()) {
+    effect.p_equal = effect.t95.low > -margin && effect.t95.high < margin ? 0 : 1;
+    return;
+  }
   const double coins = std::floor(signs_of(effect));
   const auto counted = [&](auto is) {
     const auto count = static_cast<double>(std::ranges::count_if(values, is));
@@ -234,8 +237,7 @@ bool precise_enough(const PairedEffect& effect, double margin, double share) {
   const auto narrow = [&](const Interval& interval) {
     return (interval.high - interval.low) / 2 <= share * margin;
   };
-  return effect.pairs >= least_units && !effect.drifts() && narrow(effect.t90) &&
-         narrow(effect.sign90);
+  return effect.pairs >= least_units && narrow(effect.t90) && narrow(effect.sign90);
 }
 
 std::size_t values_needed(double deviation, double distance) {

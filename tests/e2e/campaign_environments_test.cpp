@@ -26,7 +26,7 @@ class FakePrograms {
         "while [ $# -gt 0 ]; do case \"$1\" in env|*/assay) break;; esac; shift; done\n";
     // Skips its own words up to the image; assay's follow.
     const std::string docker =
-        "[ $1 = run ] || exit 1\n"
+        "[ $1 != version ] || exit 0\n[ $1 = run ] || exit 1\n"
         "while [ $# -gt 0 ]; do case \"$1\" in --entrypoint=*) break;; esac; shift; done\n"
         "program=${1#--entrypoint=}\nshift 2\n[ $program != sh ] || exec sh "
         "\"$@\"\nexec " ASSAY_BINARY " \"$@\"\n";
@@ -119,9 +119,11 @@ TEST(CampaignCommand, APlaceWhoseCLibraryIsTooOldIsNamedBeforeAssayIsTakenThere)
                       "environments:\n  - {name: host, kind: host}\n  - {name: old, " + kind +
                       "}\n");
     const Outcome outcome = study.run({"--pairs", "2"}, programs.environment());
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("environment old: this assay needs glibc 2."),
-                                   HasSubstr("glibc there is 2.17")))
+    EXPECT_EQ(outcome.status, 4);
+    EXPECT_THAT(last_of(outcome.err), AllOf(HasSubstr("environment old: this assay needs glibc 2."),
+                                            HasSubstr("glibc there is 2.17")))
         << kind;
+    EXPECT_TRUE(study.units().empty()) << kind;
   }
   EXPECT_FALSE(std::filesystem::exists(programs.home() / ".cache/assay/bin"));
 }
@@ -169,6 +171,80 @@ TEST(Versus, ComparesEnvironmentsFromOneLineAndKeepsItsPlan) {
   EXPECT_THAT(by_plan.err, HasSubstr("continuing"));
 }
 
+TEST(Versus, WithoutASuiteItMeasuresAFewShortCellsInThreeMinutes) {
+  const auto dry = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"versus", "host", "bubblewrap", "--dry-run"});
+    return assay_run(more).out;
+  };
+  EXPECT_THAT(dry({}), AllOf(HasSubstr("first: 5 cells, 10 to 40 pairs"),
+                             HasSubstr("/assay run first --out - --seed 1 --budget 4s\n"),
+                             HasSubstr("at most 3:00 for 40")));
+  // A shorter budget makes shorter units of it, so that enough pairs fit in.
+  EXPECT_THAT(dry({"--budget", "90s"}), HasSubstr(" --budget 2s\n"));
+  EXPECT_THAT(dry({"--budget", "20s"}), HasSubstr(" --budget 1s\n"));
+  EXPECT_THAT(dry({"--budget", "20s", "--unit-budget", "7s"}), HasSubstr(" --budget 7s\n"));
+  EXPECT_THAT(dry({"--suite", "quick"}),
+              AllOf(HasSubstr("/assay run quick "), HasSubstr(" --budget 10s\n")));
+  const std::string cells = assay_run({"run", "first", "--dry-run"}).out;
+  EXPECT_THAT(cells, AllOf(HasSubstr("memory op=triad"), HasSubstr("gemm "), HasSubstr("launch ")));
+}
+
+TEST(Versus, MeasuresBetweenRanks) {
+  const TemporaryFolder folder;
+  const std::filesystem::path out = folder.path() / "out";
+  const Outcome outcome = assay_run(
+      {"versus", "host", "host", "--suite", "collective", "op=all_reduce", "size=4KiB", "place=in",
+       "--ranks", "2", "--device", "cpu", "--unit-budget", "1s", "--pairs", "2", "--out", out});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* store : {"host", "host-2", "host-control"}) {
+    const auto records = json_lines(Process::read(out / store / "records.jsonl"));
+    ASSERT_EQ(records.size(), 2u) << store;
+    EXPECT_EQ(records[0]["axes"]["ranks"], "2") << store;
+    EXPECT_EQ(records[0]["status"], "passed") << store;
+  }
+  EXPECT_THAT(assay_run({"versus", "host", "vm:h", "--hosts", "n1:2,n2:2", "--suite", "collective",
+                         "--dry-run"})
+                  .out,
+              HasSubstr(" --hosts n1:2,n2:2\n"));
+}
+
+TEST(Versus, MeasuresALoad) {
+  const TemporaryFolder folder;
+  const std::filesystem::path out = folder.path() / "out";
+  const Outcome outcome = assay_run({"versus",
+                                     "host",
+                                     "host",
+                                     "--device",
+                                     "fake",
+                                     "--pairs",
+                                     "2",
+                                     "--out",
+                                     out,
+                                     "--",
+                                     "load",
+                                     "--spawn",
+                                     "assay serve-sim --port {port} --ttft 5ms --itl 1ms",
+                                     "--servers",
+                                     "2",
+                                     "--max-concurrency",
+                                     "1,2",
+                                     "--requests",
+                                     "2",
+                                     "--output-tokens",
+                                     "4",
+                                     "--input",
+                                     "8"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* store : {"host", "host-2", "host-control"}) {
+    const auto records = json_lines(Process::read(out / store / "records.jsonl"));
+    ASSERT_EQ(records.size(), 4u) << store;  // both points, in each pair
+    EXPECT_EQ(records[0]["axes"]["max_concurrency"], "1") << store;
+    EXPECT_EQ(records[0]["notes"]["servers"], "2") << store;
+  }
+  const std::string plan = Process::read(out / "plan.yaml");
+  EXPECT_THAT(plan, AllOf(HasSubstr("\nload: {"), Not(HasSubstr("suite:"))));
+}
+
 TEST(Versus, MistakesAreNamed) {
   const auto err = [](std::vector<std::string> words) {
     words.insert(words.begin(), "versus");
@@ -187,6 +263,14 @@ TEST(Versus, MistakesAreNamed) {
   EXPECT_THAT(err({"host:x", "vm:y"}), HasSubstr("\"host:x\" is not allowed; write host\n"));
   EXPECT_THAT(err({"host", "op=copy"}), HasSubstr("at least two environments"));
   EXPECT_THAT(err({"host", "vm:y", "--margin", "7"}), HasSubstr("margin"));
+  EXPECT_THAT(err({"host", "vm:y", "--budget", "soon"}), HasSubstr("--budget: bad duration"));
+  EXPECT_THAT(err({"host", "vm:y", "--ranks", "0"}), HasSubstr("ranks"));
+  EXPECT_THAT(err({"host", "vm:y", "--", "load", "--max-concurrency", "1"}),
+              HasSubstr("after --: the load needs servers: --url "));
+  EXPECT_THAT(err({"host", "vm:y", "--", "--url", "http://h:1", "--out", "x"}),
+              HasSubstr("after --: --out is not allowed in a campaign; allowed are --url, "));
+  EXPECT_THAT(err({"host", "vm:y", "--", "load", "--url", "http://h:1", "--request", "1"}),
+              HasSubstr("after --: load has no option --request; did you mean"));
 }
 
 TEST(CampaignCommand, EveryExampleIsAPlan) {
@@ -212,7 +296,7 @@ TEST(CampaignCommand, EveryExampleIsAPlan) {
     }
     EXPECT_EQ(planned.status, 0) << planned.err;
   }
-  EXPECT_EQ(examples, 8);
+  EXPECT_EQ(examples, 11);
 }
 
 TEST(CampaignCommand, BubblewrapIsAnotherEnvironmentByItsFingerprint) {

@@ -18,6 +18,18 @@ inline std::string head(const std::string& more = "") {
          more;
 }
 
+/// The prefix of an environment that passes the first look and then does as the shell script says,
+/// in which "$0" "$@" is what it should start.
+inline std::string after_look(const std::string& script) {
+  return "[sh, -c, 'case \"$*\" in *--check*) exec \"$0\" \"$@\";; esac; " + script + "']";
+}
+
+/// The last line that was written.
+inline std::string last_of(const std::string& text) {
+  const std::size_t begin = text.rfind('\n', text.empty() ? 0 : text.size() - 2);
+  return begin == std::string::npos ? text : text.substr(begin + 1);
+}
+
 /// A folder with a plan, and the campaign run there.
 class Study {
  public:

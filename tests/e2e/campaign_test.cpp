@@ -60,6 +60,49 @@ TEST(CampaignCommand, ItsTermsAreUsedByCompareAndReport) {
   EXPECT_THAT(report, AllOf(HasSubstr("margin 7%"), HasSubstr("what a doubt costs")));
 }
 
+/// The cells of a unit come in another order in every pair, in the same one in all environments.
+TEST(CampaignCommand, CellsTakeTurnsAtBeingTheFirst) {
+  const Study study(
+      "name: t\nsuite: memory\naxes: {op: [copy, triad], dtype: f64, size: 1MiB}\n"
+      "device: fake\ntelemetry: off\ncontrol: off\n" +
+      two_hosts);
+  const Outcome outcome = study.run({"--pairs", "2"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* environment : {"a", "b"}) {
+    const auto records = json_lines(Process::read(study.out() / environment / "records.jsonl"));
+    ASSERT_EQ(records.size(), 4u);
+    std::vector<std::string> ops;
+    for (const Json& record : records) ops.push_back(record["axes"]["op"]);
+    EXPECT_THAT(ops, testing::ElementsAre("copy", "triad", "triad", "copy"));
+  }
+}
+
+TEST(CampaignCommand, WhatItsBudgetHasNoTimeForIsSaidBeforeItBegins) {
+  const Study study(head("budget: 60s\npairs: {least: 500, most: 500}\n") + two_hosts);
+  Process process(study.words());
+  ASSERT_TRUE(process.wait_for_error_text("pair 0 "));
+  process.signal(SIGINT);
+  const std::string err = process.wait().err;
+  const std::size_t said = err.find("the budget of 1:00 has time for about ");
+  ASSERT_NE(said, std::string::npos) << err;
+  EXPECT_LT(said, err.find("pair 0 ")) << err;
+}
+
+/// A unit that takes longer than the whole budget is ended with it.
+TEST(CampaignCommand, TheBudgetHolds) {
+  const Study study(head("budget: 8s\ncontrol: off\n") +
+                    "environments:\n  - {name: a, kind: host}\n"
+                    "  - {name: b, kind: command, prefix: " +
+                    after_look("exec sleep 600") + "}\n");
+  const Outcome outcome = study.run();
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("the budget has no time for more"));
+  EXPECT_EQ(last_of(outcome.err),
+            "assay: the budget of 0:08 was spent before the first two pairs were whole, so that "
+            "nothing can be compared; give more, or measure fewer cells\n");
+  for (const Json& unit : study.units()) EXPECT_EQ(unit["environment"], "a");
+}
+
 TEST(CampaignCommand, JsonIsTheUnitsAndTheOutcome) {
   const Study study(head() + two_hosts);
   const auto lines = json_lines(study.run({"--pairs", "2", "--json"}).out);
@@ -124,15 +167,13 @@ TEST(CampaignCommand, AnotherPlanInTheSameFolderIsAnError) {
 }
 
 TEST(CampaignCommand, AnEnvironmentThatFailsCostsTheOthersNothing) {
-  const Study study(head() + two_hosts +
-                    "  - {name: bad, kind: command, prefix: [sh, -c, 'echo no such node >&2; exit "
-                    "9', sh]}\n  - {name: absent, kind: command, prefix: [no-such-launcher]}\n");
+  const Study study(head() + two_hosts + "  - {name: bad, kind: command, prefix: " +
+                    after_look("echo no such node >&2; exit 9") + "}\n");
   const Outcome outcome = study.run({"--pairs", "4"});
   EXPECT_EQ(outcome.status, 1) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("permanently failed: bad, absent"));
+  EXPECT_THAT(outcome.out, HasSubstr("permanently failed: bad\n"));
   EXPECT_THAT(outcome.err,
               HasSubstr("bad: attempt 2 failed: it exited with status 9: no such node"));
-  EXPECT_THAT(outcome.err, HasSubstr("cannot start no-such-launcher"));
   EXPECT_EQ(study.complete().size(), 12u);
   bool told = false;
   for (const Json& unit : study.units()) {
@@ -142,19 +183,38 @@ TEST(CampaignCommand, AnEnvironmentThatFailsCostsTheOthersNothing) {
 }
 
 TEST(CampaignCommand, IfNoUnitRanNothingIsCompared) {
-  const Study study(head() + "environments:\n  - {name: a, kind: command, prefix: ['false']}\n");
-  const Outcome outcome = study.run({"--pairs", "2"});
+  const std::string fails = "{name: a, kind: command, prefix: " + after_look("exit 1") + "}\n";
+  const Study study(head() + "environments:\n  - " + fails);
+  const Outcome outcome = study.run({"--pairs", "8"});
   EXPECT_EQ(outcome.status, 4);
   EXPECT_THAT(outcome.out, Not(HasSubstr("EQUAL")));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("stored in")));
   EXPECT_THAT(outcome.err, HasSubstr("a: attempt 2 failed: it exited with status 1"));
-  const Study two(head("control: off\n") +
-                  "environments:\n"
-                  "  - {name: a, kind: command, prefix: ['false']}\n"
-                  "  - {name: b, kind: command, prefix: ['false']}\n");
-  two.run({"--pairs", "2"});
-  const std::string compared = assay_run({"compare", two.out()}).out;
+  const std::string compared = assay_run({"compare", study.out()}).out;
   EXPECT_THAT(compared, StartsWith("INVALID: "));
   EXPECT_THAT(compared, Not(HasSubstr("cells:")));  // no table of nothing
+}
+
+/// An environment that dies in the middle: the other one is measured against nothing no further.
+TEST(CampaignCommand, WhereNothingIsLeftToCompareItStopsAndSaysWhyLast) {
+  const TemporaryFolder folder;
+  const std::string count = folder.path() / "count";
+  const Study study(
+      head() +
+      "environments:\n  - {name: a, kind: host}\n"
+      "  - {name: b, kind: command, prefix: " +
+      after_look("echo x >> " + count + "; [ $(wc -l < " + count +
+                 ") -gt 2 ] || exec \"$0\" \"$@\"; echo the node is gone >&2; exit 9") +
+      "}\n");
+  const Outcome outcome = study.run({"--pairs", "20"});
+  EXPECT_EQ(outcome.status, 4) << outcome.err;
+  EXPECT_EQ(last_of(outcome.err),
+            "assay: nothing is left to compare: b failed three times in a row, at last: it exited "
+            "with status 9: the node is gone\n");
+  const auto units = study.units();
+  ASSERT_FALSE(units.empty());
+  EXPECT_EQ(units.back()["environment"], "b") << outcome.err;
+  EXPECT_EQ(study.complete().count("b0"), 1u) << "what was measured before is kept";
 }
 
 TEST(CampaignCommand, AUnitThatFailsOnceIsRetried) {
@@ -163,8 +223,8 @@ TEST(CampaignCommand, AUnitThatFailsOnceIsRetried) {
                            " 2>/dev/null; then exit 3; else exec \"$0\" \"$@\"; fi";
   const Study study(head("control: off\n") +
                     "environments:\n  - {name: a, kind: host}\n"
-                    "  - {name: b, kind: command, prefix: [sh, -c, '" +
-                    once + "']}\n");
+                    "  - {name: b, kind: command, prefix: " +
+                    after_look(once) + "}\n");
   const Outcome outcome = study.run({"--pairs", "2"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("1 units were retried"));
@@ -261,10 +321,11 @@ TEST(CampaignCommand, AFailedUnitTellsItsCause) {
   const Study study(
       head() +
       "environments:\n  - {name: a, kind: host}\n"
-      "  - {name: b, kind: command, prefix: [sh, -c, 'echo \"docker: no such image.\" >&2; echo "
-      "\"See docker run --help.\" >&2; exit 125', sh]}\n"
-      "  - {name: c, kind: command, prefix: [sh, -c, '\"$0\" run quick --device none; s=$?; echo "
-      "logged out >&2; exit $s']}\n");
+      "  - {name: b, kind: command, prefix: " +
+      after_look("echo \"docker: no such image.\" >&2; echo \"See docker run --help.\" >&2; exit "
+                 "125") +
+      "}\n  - {name: c, kind: command, prefix: " +
+      after_look("\"$0\" run quick --device none; s=$?; echo logged out >&2; exit $s") + "}\n");
   const Outcome outcome = study.run({"--pairs", "2"});
   EXPECT_THAT(
       outcome.err,
@@ -316,14 +377,15 @@ TEST(CampaignCommand, ALoadIsACell) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("mean_ttft"), Not(HasSubstr("median_ttft"))));
 }
 
+/// Its server's program is there at the first look and ends as soon as it is started.
 TEST(CampaignCommand, WhyNoCellOfAUnitRanIsSaid) {
   const Study study(
       "name: n\ndevice: fake\ncontrol: off\nload: {max-concurrency: 1, requests: 2}\n"
-      "environments:\n  - {name: a, kind: host, spawn: 'no-such-server --port {port}'}\n"
-      "  - {name: b, kind: host, spawn: 'no-such-server --port {port}'}\n");
+      "environments:\n  - {name: a, kind: host, spawn: 'false {port}'}\n"
+      "  - {name: b, kind: host, spawn: 'false {port}'}\n");
   const Outcome outcome = study.run({"--pairs", "2"});
   EXPECT_THAT(outcome.err, HasSubstr("a: attempt 1 failed: it exited with status 4: "));
-  EXPECT_THAT(outcome.err, HasSubstr("cannot start no-such-server: there is no such program"));
+  EXPECT_THAT(outcome.err, HasSubstr("server 0 ended with status 1"));
 }
 
 TEST(CampaignCommand, ALoadOfThePlanHasServersOfEachEnvironment) {

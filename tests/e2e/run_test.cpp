@@ -34,6 +34,18 @@ Outcome without_proc(const std::vector<std::string>& arguments) {
   return process.wait();
 }
 
+TEST(Run, BeginsWithAnyCellOfTheList) {
+  const auto first_op = [](const char* first) {
+    const auto lines =
+        json_lines(assay_run(with(two_cells, {"--json", "--first-cell", first})).out);
+    EXPECT_EQ(lines.size(), 2u);
+    return lines.empty() ? "" : lines[0]["axes"]["op"].get<std::string>();
+  };
+  EXPECT_EQ(first_op("0"), "copy");
+  EXPECT_EQ(first_op("1"), "triad");
+  EXPECT_EQ(first_op("4"), "copy");  // the list is a circle
+}
+
 TEST(Run, MeasuresWithoutProcAndSaysThatItIsMissing) {
   if (is_sanitized) GTEST_SKIP() << "sanitizers need /proc themselves";
   if (without_proc({"true"}).status != 0) GTEST_SKIP() << "namespaces are not permitted here";

@@ -197,7 +197,7 @@ TEST(Environments, SshTellsItsWordsNoVariable) {
   ASSERT_TRUE(launch.ok()) << launch.error().message;
   EXPECT_EQ(launch->input, "{\nexport A='it'\\''s'\nexec /far/assay run quick\n}\n");
   EXPECT_THAT(launch->words,
-              ElementsAre("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o",
+              ElementsAre("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8", "-o",
                           "ServerAliveInterval=15", "-p", "22007", "-i", "/k", "-J", "jump", "--",
                           "u@h", "sh -c 'eval \"$(dd bs=1 count=49 2>/dev/null)\"'"));
   for (const char* name : {"A-B", "1A", "A B", "A;id", "\u00e9"}) {

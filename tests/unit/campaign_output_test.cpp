@@ -96,8 +96,11 @@ std::string open_problem(const std::filesystem::path& path, const CampaignPlan& 
 TEST(CampaignFolder, ContinuesOnlyItsOwnPlan) {
   const TemporaryFolder parent;
   const auto path = parent.path() / "campaign";
+  EXPECT_EQ(open_problem(path, plan_with("c: 1\n")), "");
+  // Nothing is measured yet, so the plan may change: the first look may have refused it.
   EXPECT_EQ(open_problem(path, plan_with("a: 1\nb: 2\n")), "");
   EXPECT_TRUE(is_campaign(path));
+  EXPECT_TRUE(CampaignFolder::open(path, plan_with("a: 1\nb: 2\n"))->append(UnitLine()).ok());
   EXPECT_EQ(open_problem(path, plan_with("a: 1\nb: 2\n")), "");
   EXPECT_THAT(open_problem(path, plan_with("a: 1\nb: 3\n")),
               HasSubstr("was begun with another plan: plan.yaml:2: was \"b: 2\", is \"b: 3\"; "

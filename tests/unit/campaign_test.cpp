@@ -46,7 +46,7 @@ class FakeRunner final : public UnitRunner {
       ran.push_back(result.run);
       result.interrupted = interrupts();
       if (ran.size() > full_after) {
-        result.store_failure = Error{ErrorKind::exhausted, "cannot write x: the disk is full"};
+        result.end_of_campaign = Error{ErrorKind::exhausted, "cannot write x: the disk is full"};
         results.push_back(std::move(result));
         continue;
       }

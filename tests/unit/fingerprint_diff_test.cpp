@@ -35,6 +35,15 @@ TEST(FingerprintDiff, LikeliestFirstAndLikeChangesMerged) {
   EXPECT_EQ(differences[3].likelihood, Likelihood::identity);
 }
 
+TEST(FingerprintDiff, AHypervisorComesBeforeWhatFollowsFromIt) {
+  const auto found = diff_fingerprints(
+      Json::parse(R"({"cpu": {"model": "EPYC"}, "virtualization": {"hypervisor": "none"}})"),
+      Json::parse(R"({"cpu": {"model": "QEMU"}, "virtualization": {"hypervisor": "qemu"}})"));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].path, "virtualization.hypervisor");
+  EXPECT_EQ(found[1].path, "cpu.model");
+}
+
 TEST(FingerprintDiff, KernelOptionsAreComparedOneByOne) {
   const auto booted = [](const char* line) { return Json{{"host", {{"command_line", line}}}}; };
   const auto differences = diff_fingerprints(

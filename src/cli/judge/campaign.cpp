@@ -23,9 +23,13 @@
 #include "core/own_binary.h"
 #include "core/suggest.h"
 #include "core/units.h"
+#include "judge/campaign/budget_outlook.h"
+#include "judge/campaign/first_look.h"
 #include "judge/campaign/folder.h"
 #include "judge/campaign/process_runner.h"
+#include "judge/campaign/unit_launch.h"
 #include "judge/compare/operands.h"
+#include "ranks/environments/control_group.h"
 #include "ranks/environments/shell_words.h"
 
 namespace assay::cli {
@@ -53,7 +57,7 @@ Result<Request> read_request(CampaignPlan plan, std::string folder, const Argume
   design.least_pairs = request.plan.least_pairs;
   design.most_pairs = request.plan.most_pairs;
   design.budget_seconds = request.plan.budget_seconds;
-  if (is_campaign(request.folder)) design.pairs_per_draw = read_pairs_per_draw(request.folder);
+  design.pairs_per_draw = read_pairs_per_draw(request.folder);
   if (!arguments.has("--pairs")) return request;
   constexpr std::uint64_t most = 10'000;
   const std::string text = arguments.get("--pairs");
@@ -199,10 +203,8 @@ void tell_limits(const Request& request, const fs::path& folder, Terminal& termi
         environment.where->launch(unit_arguments(request.plan, environment, 0, ""), context);
     if (!launch.ok() || !launch->limits.any()) continue;
     const auto applied = apply_limits(launch->limits, context.unit);
-    terminal.note(
-        applied.ok() ? fmt::format("{}: limits are applied by {}\n", environment.name, applied->how)
-                     : fmt::format("{}: its limits cannot be applied: {}\n", environment.name,
-                                   applied.error().message));
+    if (!applied.ok()) continue;  // the first look says why, and ends the campaign
+    terminal.note(fmt::format("{}: limits are applied by {}\n", environment.name, applied->how));
   }
 }
 
@@ -221,11 +223,20 @@ void conclude(const Request& request, const CampaignOutcome& outcome, const fs::
                                                   terminal.out_style()));
 }
 
-/// Shows the result of `assay compare` for the campaign.
-void compare_all(const Request& request, Terminal& terminal) {
+bool has_values(const CampaignOutcome& outcome, const std::string& environment) {
+  const auto first = outcome.values.lower_bound({environment, 0});
+  return first != outcome.values.end() && first->first.first == environment;
+}
+
+/// Shows the result of `assay compare` for what the campaign has measured.
+void compare_all(const Request& request, const CampaignOutcome& outcome, Terminal& terminal) {
   const auto pairs = pairs_of_campaign(request.folder);
   if (!pairs.ok()) return;
   for (const auto& [a, b] : *pairs) {
+    if (!has_values(outcome, fs::path(a).filename()) ||
+        !has_values(outcome, fs::path(b).filename())) {
+      continue;
+    }
     const auto operands = load_operands(a, b);
     if (!operands.ok()) {
       terminal.complain(operands.error().message);
@@ -242,13 +253,15 @@ void compare_all(const Request& request, Terminal& terminal) {
 
 int status_of(const CampaignDesign& design, const CampaignOutcome& outcome) {
   if (outcome.stop == CampaignStop::interrupted) return exit_interrupted;
-  if (outcome.stop == CampaignStop::failed || outcome.values.empty()) return exit_nothing_ran;
-  const auto has_values = [&](const Member& member) {
-    const auto first = outcome.values.lower_bound({member.environment, 0});
-    return first != outcome.values.end() && first->first.first == member.environment;
+  const bool too_short = outcome.stop == CampaignStop::budget && outcome.pairs == 0;
+  if (outcome.stop == CampaignStop::failed || too_short || outcome.values.empty()) {
+    return exit_nothing_ran;
+  }
+  const auto is_measured = [&](const Member& member) {
+    return has_values(outcome, member.environment);
   };
   for (const Arm& arm : design.schedule.arms) {
-    if (!std::all_of(arm.begin(), arm.end(), has_values)) return exit_cell_error;
+    if (!std::all_of(arm.begin(), arm.end(), is_measured)) return exit_cell_error;
   }
   return outcome.given_up.empty() ? exit_ok : exit_cell_error;
 }
@@ -277,6 +290,26 @@ std::string aim_text(const Request& request) {
   return text + "\n";
 }
 
+/// What the first look at the environments found: cells that are left out, and what the budget has
+/// no time for. Error: as from compare_looks() and budget_outlook().
+Result<std::string> text_of_looks(const Request& request,
+                                  const std::vector<EnvironmentLook>& looks) {
+  std::string text = TRY(compare_looks(looks));
+  if (!text.empty()) text += "\n";
+  if (!request.design.budget_seconds) return text;
+  BudgetTerms terms;
+  terms.budget_seconds = *request.design.budget_seconds;
+  terms.unit_budget_seconds = request.plan.unit_budget_seconds;
+  terms.cells = request.plan.cells;
+  terms.least_pairs = request.design.least_pairs;
+  for (const Arm& arm : request.design.schedule.arms) {
+    double longest = 0;  // its members start together
+    for (const Member& member : arm) longest = std::max(longest, looks[member.index].seconds);
+    terms.start_seconds.push_back(longest);
+  }
+  return text + TRY(budget_outlook(terms));
+}
+
 int measure(const Request& request, Terminal& terminal) {
   auto folder = CampaignFolder::open(request.folder, request.plan);
   if (!folder.ok()) return report(terminal, about("--out", folder.error()));
@@ -289,15 +322,22 @@ int measure(const Request& request, Terminal& terminal) {
   terminal.note(aim_text(request));
   tell_limits(request, folder->path(), terminal);
   catch_interrupts();
-  CampaignView view(terminal, *folder, request.design, request.json);
-  ProcessRunner runner(request.plan, folder->path(), [&] { return view.stop_requested(); });
-  const auto outcome = run_campaign(request.design, *std::move(history), runner, view);
+  CampaignView view(terminal, *folder, request.design, seconds_of(history->lines), request.json);
+  ProcessRunner runner(
+      request.plan, folder->path(), [&] { return view.stop_requested(); },
+      [&](const std::vector<EnvironmentLook>& looks) -> Status {
+        view.say(TRY(text_of_looks(request, looks)));
+        return {};
+      });
+  auto outcome = run_campaign(request.design, *std::move(history), runner, view);
   view.clear();
+  if (runner.refusal()) return report(terminal, *runner.refusal());
   if (!outcome.ok()) {
     terminal.complain(fmt::format("{}; no environment is to blame, and the same command continues",
                                   outcome.error().message));
     return exit_io;
   }
+  if (view.budget_is_spent()) outcome->stop = CampaignStop::budget;
   const std::string text =
       campaign_text(*outcome, view.retries(), view.elapsed_seconds()) + view.disturbance_text();
   if (request.json) {
@@ -313,14 +353,22 @@ int measure(const Request& request, Terminal& terminal) {
   }
   if (request.plan.study) {
     conclude(request, *outcome, folder->path(), terminal);
-  } else if (!request.json && !outcome->values.empty() && outcome->pairs > 0) {
-    compare_all(request, terminal);
+  } else if (!request.json && outcome->pairs > 0) {
+    compare_all(request, *outcome, terminal);
   }
-  if (!request.json) {
+  if (!request.json && !outcome->values.empty()) {
     terminal.print(
         fmt::format("\nstored in {0}; `{1} report {0} -o report.html` draws it, `{1} compare {0}` "
                     "judges it again\n",
                     request.folder, own_command()));
+  }
+  if (outcome->stop == CampaignStop::failed) {
+    terminal.complain("nothing is left to compare: " + view.last_failure());
+  } else if (outcome->stop == CampaignStop::budget && outcome->pairs == 0) {
+    terminal.complain(
+        fmt::format("the budget of {} was spent before the first two pairs were whole, so that "
+                    "nothing can be compared; give more, or measure fewer cells",
+                    format_clock(*request.design.budget_seconds)));
   }
   return status_of(request.design, *outcome);
 }
@@ -359,7 +407,7 @@ machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. A smal
     - {name: host, kind: host}
     - {name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}
 
---example prints a plan of each kind, `assay help campaigns` explains every key, and
+--example prints a plan of each kind and of what is often asked, `assay help campaigns` explains every key, and
 `assay versus host docker:ubuntu:24.04` needs no plan.
 
 Every unit is one process of `assay run` in its environment. The units of a pair run one after the
@@ -367,8 +415,10 @@ other, in an order that is drawn from the seed for each pair, so that a drift of
 favours none of them; the baseline is measured twice and compared with itself. The campaign ends
 when every cell is precise enough for its margin, whatever the result.
 
-A failed unit is retried once; an environment that fails three times in a row is left out, and
-the others continue. The same command continues where an earlier one was interrupted or killed.
+Before anything is timed, each environment is started once and checks the plan's cells: one that
+cannot start, or lacks what the others measure, ends the campaign at once with the reason. Later
+a failed unit is retried once; an environment that fails three times in a row is left out, and
+the others continue while any two are left to compare. The same command continues where an earlier one was interrupted or killed.
 Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 
   assay campaign --example container > container.yaml
@@ -380,9 +430,9 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
     .options =
         {
             {"--example", "KIND",
-             "print a plan to begin with: command, container, dstack, host, mpi, partition, slurm "
-             "or ssh",
-             "command container dstack host mpi partition slurm ssh"},
+             "print a plan to begin with: of a kind of environment (command, container, dstack, "
+             "host, mpi, partition, slurm, ssh) or of what is measured (rccl, train, vllm)",
+             "command container dstack host mpi partition rccl slurm ssh train vllm"},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},
             {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--dry-run", "",

@@ -14,6 +14,8 @@
 namespace assay::cli {
 namespace {
 
+constexpr double most_overrun = 1.05;  // of the budget, for a last unit that takes a little longer
+
 std::string_view reason_text(CampaignStop stop) {
   switch (stop) {
     case CampaignStop::precise:
@@ -21,7 +23,7 @@ std::string_view reason_text(CampaignStop stop) {
     case CampaignStop::most_pairs:
       return "the plan asks for no more pairs";
     case CampaignStop::budget:
-      return "the next block would exceed the budget";
+      return "the budget has no time for more";
     case CampaignStop::interrupted:
       return "interrupted; the same command continues it";
     case CampaignStop::failed:
@@ -47,8 +49,12 @@ std::string ratio_text(const StudyRatio& ratio) {
 }  // namespace
 
 CampaignView::CampaignView(Terminal& terminal, CampaignFolder& folder, const CampaignDesign& design,
-                           bool json)
-    : terminal_(terminal), folder_(folder), design_(design), json_(json) {
+                           double spent_seconds, bool json)
+    : terminal_(terminal),
+      folder_(folder),
+      design_(design),
+      spent_seconds_(spent_seconds),
+      json_(json) {
   progress_.budget_seconds = design.budget_seconds;
 }
 
@@ -102,6 +108,7 @@ Status CampaignView::finished(const UnitLine& line) {
   }
   const std::string what = fmt::format("pair {} {}", line.unit.pair, line.unit.environment);
   if (!line.unit.complete) {
+    reasons_[line.unit.environment] = line.reason;
     say(fmt::format("{}: attempt {} failed: {}\n", what, line.attempt, line.reason));
   } else if (!terminal_.interactive()) {
     terminal_.note(fmt::format("{}: {}{}\n", what, format_seconds(line.seconds),
@@ -119,15 +126,23 @@ void CampaignView::looked(std::size_t pairs, std::size_t precise, std::size_t co
 void CampaignView::gave_up(const Arm& arm) {
   std::vector<std::string> names;
   for (const Member& member : arm) names.push_back(member.environment);
-  say(fmt::format("{} failed three times in a row and is left out from here on\n",
-                  fmt::join(names, ", ")));
+  const std::string failed = fmt::format("{} failed three times in a row", fmt::join(names, ", "));
+  last_failure_ = fmt::format("{}, at last: {}", failed, reasons_[names.front()]);
+  say(failed + " and is left out from here on\n");
 }
 
 bool CampaignView::stop_requested() {
+  if (budget_is_spent_) return true;
   const bool stop = interrupt_requested() || terminal_.output_failed();
-  if (!stop) return false;
+  // Blocks that would exceed the budget are not begun; this ends one that takes longer than they
+  // did. Units that earlier calls measured cost nothing.
+  const bool spent = started_ && design_.budget_seconds &&
+                     spent_seconds_ + elapsed_seconds() > *design_.budget_seconds * most_overrun;
+  if (!stop && !spent) return false;
   const std::lock_guard guard(stop_mutex_);
-  if (!announced_stop_) {
+  if (!stop) {
+    budget_is_spent_ = true;
+  } else if (!announced_stop_) {
     announced_stop_ = true;
     say("stopping; finished units are kept (interrupt again to stop at once)\n");
   }

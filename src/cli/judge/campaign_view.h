@@ -1,7 +1,9 @@
 // The output of `assay campaign` during and after the run.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -19,17 +21,26 @@ namespace assay::cli {
 /// standard error, and with --json the unit's line on standard output.
 class CampaignView final : public CampaignObserver {
  public:
-  CampaignView(Terminal& terminal, CampaignFolder& folder, const CampaignDesign& design, bool json);
+  /// `spent_seconds`: of the budget, by earlier calls.
+  CampaignView(Terminal& terminal, CampaignFolder& folder, const CampaignDesign& design,
+               double spent_seconds, bool json);
 
   void starting(const std::vector<UnitRequest>& requests) override;
   Status finished(const UnitLine& line) override;
   void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) override;
   void gave_up(const Arm& arm) override;
-  /// May be called from any thread.
+  /// On an interrupt, and when the budget is spent. May be called from any thread.
   bool stop_requested() override;
+  /// Whether it was the budget that asked to stop.
+  bool budget_is_spent() const { return budget_is_spent_; }
 
   /// Removes the progress bar from the screen.
   void clear();
+  /// Shows lines beside the progress bar.
+  void say(const std::string& text);
+  /// "vm failed three times in a row, at last: it exited with status 255: ...", of the environment
+  /// that was left out last; empty: none was.
+  const std::string& last_failure() const { return last_failure_; }
   std::size_t retries() const { return retries_; }
   /// "other programs and the hypervisor used up to 63% of the CPUs' time in 14 of 40 units", with
   /// what that means; empty: they used little, or it is not known.
@@ -38,21 +49,24 @@ class CampaignView final : public CampaignObserver {
 
  private:
   void draw();
-  void say(const std::string& text);
 
   using Clock = std::chrono::steady_clock;
   Terminal& terminal_;
   CampaignFolder& folder_;
   const CampaignDesign& design_;
+  const double spent_seconds_;
   const bool json_;
   const Clock::time_point begin_ = Clock::now();
   Progress progress_;
   std::size_t first_position_ = 0, retries_ = 0;
   std::size_t watched_ = 0, disturbed_ = 0;  // units of which it is known what others used; much
   double most_taken_ = 0;
+  std::map<std::string, std::string> reasons_;  // why each environment's last unit failed
+  std::string last_failure_;
   bool started_ = false;
   std::mutex stop_mutex_;  // guards the members below and the messages about them
   bool announced_stop_ = false;
+  std::atomic<bool> budget_is_spent_ = false;
 };
 
 /// "12 pairs, stopped because every cell is precise enough", and a line for each problem.

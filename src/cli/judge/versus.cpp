@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/judge/campaign.h"
+#include "cli/judge/versus_load.h"
 #include "core/suggest.h"
+#include "core/units.h"
 #include "core/yaml_text.h"
 
 namespace assay::cli::versus_command {
@@ -40,9 +43,30 @@ std::string text_of(const Form& form) {
   return form.may_lack ? fmt::format("{} or {}", form.word, whole) : whole;
 }
 
-/// "{name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}". `uses` counts the
-/// names, so that each is given once.
-Result<std::string> environment_of(const std::string& word, std::map<std::string, int>& uses) {
+constexpr std::string_view usual_suite = "first";
+/// The few short cells of the usual suite need less time than others.
+constexpr double usual_unit_seconds = 10, short_unit_seconds = 4;
+constexpr std::size_t wanted_pairs = 10;
+
+/// The words before the load, which begins after "--" with the word load or with its options.
+std::vector<std::string> words_before_load(const Arguments& arguments) {
+  const auto& words = arguments.positionals;
+  const auto end = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word == "load" || word.starts_with('-');
+  });
+  return {words.begin(), end};
+}
+
+/// What is measured beside the load; empty: the load alone.
+std::string suite_of(const Arguments& arguments) {
+  const bool has_load = words_before_load(arguments).size() < arguments.positionals.size();
+  return arguments.get("--suite", has_load ? "" : usual_suite);
+}
+
+/// "{name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}", with `servers`, the
+/// keys of a load's, if there is one. `uses` counts the names, so that each is given once.
+Result<std::string> environment_of(const std::string& word, const std::string& servers,
+                                   std::map<std::string, int>& uses) {
   const std::size_t colon = word.find(':');
   const std::string kind = word.substr(0, colon);
   const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
@@ -65,50 +89,75 @@ Result<std::string> environment_of(const std::string& word, std::map<std::string
   }
   const int use = ++uses[kind];
   const std::string name = use == 1 ? kind : fmt::format("{}-{}", kind, use);
-  const std::string setting =
+  std::string setting =
       value.empty() ? "" : fmt::format(", {}: {}", form->value, yaml_scalar(value));
+  if (!servers.empty()) setting += ", " + servers;
   return fmt::format("{{name: {}, {}{}}}", name, form->settings, setting);
+}
+
+/// `budget` and `unit_budget`. Units of a short budget are short, so that enough pairs fit in; each
+/// takes about a second to start.
+Result<std::string> time_text(const Arguments& arguments, const std::string& suite,
+                              std::size_t arms) {
+  const bool is_short = suite == usual_suite;
+  const std::string budget = arguments.get("--budget", is_short ? "3min" : "10min");
+  const auto seconds = parse_duration(budget);
+  if (!seconds.ok()) return about("--budget", seconds.error());
+  const std::string text = fmt::format("budget: {}\n", yaml_scalar(budget));
+  if (arguments.has("--unit-budget")) {
+    return text + fmt::format("unit_budget: {}\n", yaml_scalar(arguments.get("--unit-budget")));
+  }
+  if (suite.empty()) return text;  // a load takes the time that its requests take
+  const double most = is_short ? short_unit_seconds : usual_unit_seconds;
+  const double fitting = *seconds / static_cast<double>(arms * wanted_pairs) - 1;
+  return text + fmt::format("unit_budget: {:.3g}s\n", std::clamp(fitting, 1.0, most));
 }
 
 /// A plan as a person would have written it, so that it can be kept and changed.
 Result<std::string> plan_text(const Arguments& arguments) {
+  const std::vector<std::string> words = words_before_load(arguments);
+  PlannedLoad load;
+  if (words.size() < arguments.positionals.size()) {
+    load = TRY(planned_load(
+        {arguments.positionals.begin() + std::ssize(words), arguments.positionals.end()}));
+  }
   std::vector<std::string> environments, axes;
   std::map<std::string, int> uses;
-  for (const std::string& word : arguments.positionals) {
+  for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     if (equals != std::string::npos && word.find(':') > equals) {
       axes.push_back(
           fmt::format("{}: {}", word.substr(0, equals), yaml_scalar(word.substr(equals + 1))));
     } else {
-      environments.push_back(TRY(environment_of(word, uses)));
+      environments.push_back(TRY(environment_of(word, load.servers, uses)));
     }
   }
   if (environments.size() < 2) {
     return Error{ErrorKind::usage,
                  "assay versus compares at least two environments, e.g. host docker:ubuntu:24.04"};
   }
-  const std::string suite = arguments.get("--suite", "quick");
-  std::string text =
-      fmt::format("# assay versus {}\nname: {}\nsuite: {}\n", fmt::join(arguments.positionals, " "),
-                  yaml_scalar(suite), yaml_scalar(suite));
+  const std::string suite = suite_of(arguments);
+  std::string text = fmt::format("# assay versus {}\nname: {}\n", fmt::join(words, " "),
+                                 yaml_scalar(suite.empty() ? "load" : suite));
+  if (!suite.empty()) text += fmt::format("suite: {}\n", yaml_scalar(suite));
   if (!axes.empty()) text += fmt::format("axes: {{{}}}\n", fmt::join(axes, ", "));
-  text += fmt::format("unit_budget: {}\n", yaml_scalar(arguments.get("--unit-budget", "10s")));
-  text += fmt::format("budget: {}\n", yaml_scalar(arguments.get("--budget", "10min")));
-  const std::array<std::pair<std::string_view, std::string_view>, 2> settings = {
-      {{"--margin", "margin"}, {"--device", "device"}}};
-  for (const auto& [option, key] : settings) {
-    if (arguments.has(option))
-      text += fmt::format("{}: {}\n", key, yaml_scalar(arguments.get(option)));
+  text += load.load;
+  text += TRY(time_text(arguments, suite, environments.size() + 1));
+  for (const std::string_view key : {"margin", "device", "ranks", "hosts"}) {
+    const std::string option = fmt::format("--{}", key);
+    if (!arguments.has(option)) continue;
+    text += fmt::format("{}: {}\n", key, yaml_scalar(arguments.get(option)));
   }
   text += "environments:                # the first one is the baseline\n";
   for (const std::string& environment : environments) text += "  - " + environment + "\n";
   return text;
 }
 
-/// "campaigns/quick-host-docker-ubuntu-24.04": the same words continue the same campaign.
+/// "campaigns/first-host-docker-ubuntu-24.04": the same words continue the same campaign.
 std::string default_folder(const Arguments& arguments) {
-  std::string name = arguments.get("--suite", "quick");
-  for (const std::string& word : arguments.positionals) name += "-" + word;
+  const std::string suite = suite_of(arguments);
+  std::string name = suite.empty() ? "load" : suite;
+  for (const std::string& word : words_before_load(arguments)) name += "-" + word;
   for (char& letter : name) {
     const bool plain = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
                        (letter >= 'A' && letter <= 'Z') || letter == '.' || letter == '_';
@@ -130,9 +179,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "versus",
     .summary = "Does it cost anything? Measure environments in turns and say which is faster",
-    .positionals = "BASELINE OTHER... [AXIS=VALUE]...",
+    .positionals = "BASELINE OTHER... [AXIS=VALUE]... [-- load LOAD OPTIONS]",
     .least_positionals = 2,
-    .most_positionals = 64,
+    .most_positionals = 128,
     .details =
         R"(An environment is one of
 
@@ -143,11 +192,17 @@ const Command command = {
   vm:TARGET            a machine reached by ssh without a password; also ssh:TARGET
   partition:INDEX      a GPU or a part of one: ROCR_VISIBLE_DEVICES or CUDA_VISIBLE_DEVICES
 
-They are measured in turns, in short units and a random order, until every cell is precise enough
-for the margin or the budget is spent; the baseline is measured twice and compared with itself. The end is a verdict for
-each cell, EQUAL, FASTER or SLOWER, with known error rates, and what differs between the
-environments. The same command continues where an earlier one stopped, and with --pairs 40 goes
+Each is started once and checked first: what cannot start there, or cannot be measured, ends the
+command at once. Then they are measured in turns, in short units and a random order, until every
+cell is precise enough for the margin or the budget is spent; the baseline is measured twice and
+compared with itself. The end is a verdict for each cell, EQUAL, FASTER or SLOWER, with known error
+rates, and what differs between the environments. The same command continues where an earlier one stopped, and with --pairs 40 goes
 on to that many. The exit status says whether it measured; `assay compare FOLDER` has the verdict's.
+
+The suite first, few short cells of memory, copies, launches and matrix products, decides within
+three minutes on a quiet machine. --ranks and --hosts measure collectives and all else between
+processes. After -- follows a load on LLM servers, with the options of `assay load`: --spawn starts
+a server in each environment and each turn, --url names one that runs, as seen from there.
 
 The plan is written to the campaign's folder: `assay campaign` takes it, changed or not, and
 `assay help campaigns` explains it.
@@ -155,18 +210,28 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
   assay versus host docker:ubuntu:24.04
   assay versus host vm:root@vm7 --suite memory op=copy,triad size=64MiB
   assay versus host bubblewrap --margin 1% --budget 10min
+  assay versus host docker:rocm/vllm --suite collective --ranks 8
+  assay versus host vm:root@vm7 -- load --spawn "vllm serve MODEL --port {port}" --max-concurrency 8
 
 )",
     .options =
         {
             {"--suite", "NAME",
-             "what to measure: a suite, a benchmark or a suite file, default quick", "quick"},
+             "what to measure: a suite, a benchmark or a suite file; default first, or the load "
+             "alone",
+             "first quick collective memory"},
+            {"--ranks", "N", "measure with N ranks in each environment, as for assay run", ""},
+            {"--hosts", "LIST", "measure with ranks on these hosts, as for assay run", ""},
             {"--margin", "SHARE", "differences below this do not matter, default 2%", ""},
             {"--device", "NAME", "device to measure, as for assay run", ""},
-            {"--unit-budget", "TIME", "time for measuring all cells once, default 10s", ""},
-            {"--budget", "TIME", "time for everything, default 10min", ""},
-            {"--pairs", "N", "exactly N pairs, an even number, regardless of precision and budget",
+            {"--unit-budget", "TIME",
+             "time for measuring all cells once; default 4s for the suite first and 10s for "
+             "others, "
+             "or less if --budget asks for it",
              ""},
+            {"--budget", "TIME",
+             "time for everything; default 3min for the suite first, 10min for others", ""},
+            {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/SUITE-ENVIRONMENTS",
              "folder"},
             {"--dry-run", "",

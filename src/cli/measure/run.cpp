@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "cli/cli.h"
 #include "cli/command.h"
@@ -34,6 +35,7 @@ struct Request {
   std::string folder;
   RunOptions options;
   TeamRequest team;
+  std::uint64_t first_cell = 0;
   bool json = false;
 };
 
@@ -75,6 +77,11 @@ Result<Request> read_request(const Arguments& arguments) {
   const auto seed = parse_integer(arguments.get("--seed", "1"));
   if (!seed.ok()) return about("--seed", seed.error());
   request.options.seed = *seed;
+  if (arguments.has("--first-cell")) {
+    const auto first = parse_integer(arguments.get("--first-cell"));
+    if (!first.ok()) return about("--first-cell", first.error());
+    request.first_cell = *first;
+  }
   TRY(check_formats(request.plan.commands));
   request.options.commands = request.plan.commands;
   if (arguments.has("--barrier")) {
@@ -87,6 +94,10 @@ Result<Request> read_request(const Arguments& arguments) {
     request.options.device_patience_seconds = device_patience(request.team);
   }
   TRY(check_repeat(arguments, request));
+  if (arguments.has("--check")) {
+    request.options.only_check = true;
+    request.folder = pipe;  // there is nothing to store
+  }
   return request;
 }
 
@@ -179,6 +190,26 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   }
 }
 
+/// What a check of the cells found: which cannot be measured, and why.
+int conclude_check(const Request& request, const std::vector<Record>& records, Terminal& terminal) {
+  std::vector<Record> lacking;
+  std::copy_if(records.begin(), records.end(), std::back_inserter(lacking),
+               [](const Record& record) { return record.status == RecordStatus::unsupported; });
+  const auto width =
+      static_cast<std::size_t>(request.json ? terminal.error_width() : terminal.width());
+  const Style style = request.json ? terminal.error_style() : terminal.out_style();
+  const std::string text = (lacking.empty() ? "" : results_text(lacking, width, style)) +
+                           fmt::format("{} of {} cells can be measured here\n",
+                                       records.size() - lacking.size(), records.size());
+  if (request.json) {
+    terminal.note(text);
+  } else {
+    terminal.print(text);
+  }
+  if (lacking.empty()) return exit_ok;
+  return lacking.size() == records.size() ? exit_nothing_ran : exit_cell_error;
+}
+
 int measure(Request& request, Terminal& terminal) {
   if (request.folder == pipe && is_other_rank()) close_output();
   const auto session = meet_ranks(request.team, request.plan, terminal);
@@ -199,10 +230,17 @@ int measure(Request& request, Terminal& terminal) {
       agree(team, "opening devices", device.ok() ? Status() : Status(device.error()));
   if (!opened.ok()) return report(terminal, opened.error());
   request.plan.cells = expand_on(request.plan.cells, **device, team);
+  if (std::vector<Cell>& cells = request.plan.cells; !cells.empty()) {
+    std::rotate(cells.begin(),
+                cells.begin() + static_cast<std::ptrdiff_t>(request.first_cell % cells.size()),
+                cells.end());
+  }
   const auto plan = plan_of_rank_0(team, {request.plan.cells, request.options.seed});
   if (!plan.ok()) return report(terminal, plan.error());
   std::optional<Store> store;
-  const auto fingerprint = keep_fingerprint(request.folder, found, store, terminal);
+  const bool silent = request.options.only_check && !request.json;
+  const auto fingerprint = silent ? Result<std::string>(fingerprint_id(found))
+                                  : keep_fingerprint(request.folder, found, store, terminal);
   if (!fingerprint.ok()) {
     terminal.complain(about("--out", fingerprint.error()).message);
     return exit_io;
@@ -218,6 +256,9 @@ int measure(Request& request, Terminal& terminal) {
                request.options.budget_seconds, request.json);
   const auto outcome = run_cells(request.plan.cells, **device, request.options, view, team);
   view.clear();
+  if (request.options.only_check && outcome.ok() && !outcome->interrupted) {
+    return conclude_check(request, view.records(), terminal);
+  }
   print_results(request, view, outcome.ok() ? *outcome : RunOutcome{}, outcome.ok(), terminal);
   if (!outcome.ok()) {
     terminal.complain(with_failures(outcome.error().message, session->started));
@@ -230,7 +271,7 @@ int measure(Request& request, Terminal& terminal) {
 int run(const Arguments& arguments, Terminal& terminal) {
   auto request = read_request(arguments);
   if (!request.ok()) return report(terminal, request.error());
-  if (arguments.has("--repeat") && !arguments.has("--dry-run")) {
+  if (arguments.has("--repeat") && !arguments.has("--dry-run") && !arguments.has("--check")) {
     return repeat_run(arguments, *parse_integer(arguments.get("--repeat")), terminal);
   }
   if (arguments.has("--dry-run")) {
@@ -305,6 +346,8 @@ the run starts only with --without-secret.
             {"--seed", "N", "seed of the benchmarks' inputs; default 1", ""},
             {"--budget", "TIME", "time for the whole run, divided over its cells, e.g. 90s, 10min",
              ""},
+            {"--first-cell", "N",
+             "begin with cell N of the list, from 0, and measure those before it last", ""},
             {"--telemetry", "RATE",
              "record clocks, power, temperature and throttling RATE times per second, or off; "
              "default 10",
@@ -331,6 +374,10 @@ the run starts only with --without-secret.
              "default 2min and 10min",
              ""},
             {"--dry-run", "", "print the cells and measure nothing", ""},
+            {"--check", "",
+             "start as for measuring, ranks and all, say which cells cannot be measured here and "
+             "why, and measure nothing",
+             ""},
         },
     .run = &run,
     .help_on_operand = &help_on_operand,

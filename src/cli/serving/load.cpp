@@ -203,6 +203,15 @@ Result<int> load_search(const FindRate& find, const LoadRequest& request, const 
   return result.passed ? exit_ok : exit_cell_error;
 }
 
+/// Whether there is something to load: servers that answer, or that could be started.
+int check_servers(const std::optional<SpawnPlan>& plan, LoadRequest& request, Terminal& terminal) {
+  const Status checked = plan ? check_spawn(*plan) : find_servers(request);
+  if (!checked.ok()) return report(terminal, checked.error());
+  terminal.note(plan ? "the servers' program is here; nothing was started\n"
+                     : "the servers answer; no load was sent\n");
+  return exit_ok;
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.has("--calibrate")) return calibrate_load(arguments, terminal);
   auto request = read_load_request(arguments);
@@ -217,6 +226,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
                    "no server is given: use --url http://127.0.0.1:8000, or --spawn \"vllm serve "
                    "MODEL --port {port}\" to start one"});
   }
+  if (arguments.has("--check")) return check_servers(*plan, *request, terminal);
   Keeper keeper;
   keeper.folder = arguments.get("--out", default_folder);
   keeper.run = new_run_id();
@@ -266,6 +276,10 @@ std::vector<Option> all_options() {
         ""},
        {"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
         "folder"},
+       {"--check", "",
+        "find out whether the servers answer, or whether those of --spawn could be started, and "
+        "send no load",
+        ""},
        {"--telemetry", "RATE",
         "record clocks, power and temperature of this machine RATE times per second, or off; "
         "default 10 if all servers are on this machine",

@@ -53,7 +53,8 @@ Result<Arguments> load_arguments(std::vector<std::string> words) {
   words.insert(words.begin(), "load");
   const auto parsed = parse(words);
   if (!parsed) return about("after --", parsed.error());
-  for (const char* option : {"--url", "--spawn", "--out", "--save-vllm", "--json", "--help"}) {
+  for (const char* option :
+       {"--url", "--spawn", "--out", "--save-vllm", "--check", "--json", "--help"}) {
     if (parsed->arguments.has(option)) {
       return Error{
           ErrorKind::usage,

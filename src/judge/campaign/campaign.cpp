@@ -135,6 +135,7 @@ class Campaign {
     for (const Turn& turn : turns_of_block(design_.seed, block, design_.schedule.arms.size(),
                                            design_.pairs_per_draw)) {
       if (observer_.stop_requested()) return false;
+      if (nothing_to_compare()) return true;
       if (is_given_up(turn.arm)) continue;
       const int attempt = next_attempt(turn);
       if (attempt > most_attempts) continue;
@@ -176,7 +177,7 @@ class Campaign {
       ran_ = true;
       std::vector<UnitResult> results = runner_.run(requests);
       for (UnitResult& result : results) {
-        if (result.store_failure) return *std::move(result.store_failure);
+        if (result.end_of_campaign) return *std::move(result.end_of_campaign);
       }
       if (std::any_of(results.begin(), results.end(),
                       [](const UnitResult& result) { return result.interrupted; })) {

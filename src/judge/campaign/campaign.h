@@ -28,9 +28,10 @@ struct UnitResult {
   int exit_status = 0;
   bool complete = false;
   bool interrupted = false;  ///< by the user: it did not fail and does not count
-  /// Why its results cannot be kept on this machine, which no environment is to blame for: the
-  /// campaign ends, and the unit counts as not begun.
-  std::optional<Error> store_failure;
+  /// Why the campaign ends here and the unit counts as not begun: its results cannot be kept on
+  /// this machine, which no environment is to blame for, or the first look found an environment
+  /// that cannot be measured.
+  std::optional<Error> end_of_campaign;
   std::string reason;  ///< why it is not complete, or what went wrong in it
   std::string stderr_tail;
   UnitValues values;
@@ -92,7 +93,7 @@ struct CampaignOutcome {
 };
 
 /// Units that `history` holds are not repeated. Errors: from the observer, and a unit's
-/// store_failure.
+/// end_of_campaign.
 Result<CampaignOutcome> run_campaign(const CampaignDesign& design, CampaignHistory history,
                                      UnitRunner& runner, CampaignObserver& observer);
 

@@ -43,6 +43,12 @@ Status check_same(const fs::path& folder, const CampaignPlan& plan) {
   return {};
 }
 
+/// The plan is written last: if it exists, so does everything else.
+Status write_plan(const fs::path& folder, const CampaignPlan& plan) {
+  TRY(write_file(folder / campaign_measure_name, measure_text(plan, false)));
+  return write_file(folder / campaign_plan_name, plan.text);
+}
+
 Status begin(const fs::path& folder, const CampaignPlan& plan) {
   const auto is_own = [](const std::string& name) {
     return name == folder_lock_name || name == campaign_measure_name ||
@@ -55,9 +61,14 @@ Status begin(const fs::path& folder, const CampaignPlan& plan) {
                  fmt::format("{} holds {} and is not a campaign; give an empty or new folder",
                              folder.string(), entry.path().filename().string())};
   }
-  // The plan is written last: if it exists, so does everything else.
-  TRY(write_file(folder / campaign_measure_name, measure_text(plan, false)));
-  return write_file(folder / campaign_plan_name, plan.text);
+  return write_plan(folder, plan);
+}
+
+/// Whether a unit was measured, or tried.
+bool has_units(const fs::path& folder) {
+  std::error_code error;
+  const auto bytes = fs::file_size(folder / campaign_units_name, error);
+  return !error && bytes > 0;
 }
 
 }  // namespace
@@ -68,7 +79,7 @@ Result<CampaignFolder> CampaignFolder::open(const fs::path& path, const Campaign
   const fs::path& folder = error ? path : absolute;
   auto lock = TRY(lock_folder(folder, "assay campaign"));
   if (fs::exists(folder / campaign_plan_name, error)) {
-    TRY(check_same(folder, plan));
+    TRY(has_units(folder) ? check_same(folder, plan) : write_plan(folder, plan));
   } else {
     TRY(begin(folder, plan));
   }

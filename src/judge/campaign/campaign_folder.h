@@ -15,9 +15,9 @@ namespace assay {
 
 class CampaignFolder {
  public:
-  /// Makes the folder, or continues it if it was begun with the same plan. Error: usage if it was
-  /// begun with another plan (naming the first line that differs) or suite, if it holds something
-  /// else, or if another process uses it; exhausted on a full disk.
+  /// Makes the folder, or continues it if it was begun with the same plan or measured nothing yet.
+  /// Error: usage if it was begun with another plan (naming the first line that differs) or suite,
+  /// if it holds something else, or if another process uses it; exhausted on a full disk.
   static Result<CampaignFolder> open(const std::filesystem::path& path, const CampaignPlan& plan);
 
   /// Absolute.

@@ -96,6 +96,9 @@ Result<CampaignTerms> read_terms(const std::filesystem::path& folder) {
 
 std::size_t read_pairs_per_draw(const std::filesystem::path& folder) {
   constexpr std::size_t most_bytes = std::size_t{16} << 20, of_older_versions = 2;
+  std::error_code error;
+  const auto measured = std::filesystem::file_size(folder / campaign_units_name, error);
+  if (error || measured == 0) return 1;  // not begun
   const auto text = read_operand(folder / campaign_measure_name, most_bytes);
   if (!text.ok()) return of_older_versions;
   const Json measure = Json::parse(*text, nullptr, false);

@@ -6,16 +6,13 @@
 #include <chrono>
 #include <system_error>
 #include <thread>
+#include <utility>
 
-#include "compute/device/cache_folder.h"
-#include "core/hash.h"
-#include "core/own_binary.h"
 #include "core/program.h"
-#include "core/write_file.h"
-#include "judge/campaign/plan_load.h"
+#include "judge/campaign/first_look.h"
+#include "judge/campaign/unit_launch.h"
 #include "judge/compare/emulated.h"
 #include "measure/sampling/runner.h"
-#include "ranks/team/greeting.h"
 
 namespace assay {
 namespace {
@@ -28,40 +25,6 @@ constexpr int cell_error = 1, wrong_result = 3, nothing_ran = 4;
 
 Error failed(std::string message) {
   return {ErrorKind::failed, std::move(message)};
-}
-
-void clean_up(const std::vector<std::string>& words) {
-  if (words.empty()) return;
-  ProgramStart start;
-  start.words = words;
-  start.timeout_seconds = 60;
-  const auto ignored = run_program(start);  // usually there is nothing to clean up
-  static_cast<void>(ignored);
-}
-
-Status write_files(const Launch& launch) {
-  for (const auto& [path, text] : launch.files) {
-    std::error_code ignored;
-    fs::create_directories(path.parent_path(), ignored);
-    TRY(write_file(path, text));
-  }
-  return {};
-}
-
-/// What a program that failed said of the cause: assay its own error, a container engine a first
-/// line with the cause and more with advice, others their last words.
-std::string cause_in(const ProgramEnd& end) {
-  constexpr int least_of_engines = 125, most_of_engines = 127;  // docker, podman: the engine failed
-  const std::string lines = "\n" + end.errors_tail;
-  if (const std::size_t own = lines.rfind("\nassay: "); own != std::string::npos) {
-    return lines.substr(own + 1, lines.find('\n', own + 1) - own - 1);
-  }
-  std::string_view text = end.errors_tail;
-  if (end.status >= least_of_engines && end.status <= most_of_engines) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-    return std::string(text.substr(0, text.find_first_of("\r\n")));
-  }
-  return last_line(text);
 }
 
 /// Whether the unit of a process that ended counts.
@@ -98,46 +61,23 @@ Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan
 
 }  // namespace
 
-std::vector<std::string> unit_arguments(const CampaignPlan& plan,
-                                        const PlannedEnvironment& environment, std::size_t pair,
-                                        const std::string& barrier, bool again) {
-  std::vector<std::string> words = plan.measure;
-  if (plan.commands) {
-    words = {"run", inline_text(commands_of_unit(plan, environment, pair, again), {})};
-  }
-  words.insert(words.end(), {"--out", "-", "--seed", fmt::format("{}", plan.seed)});
-  const std::string own = environment.where->device();
-  const std::string device = own.empty() ? plan.device : own;
-  if (!device.empty()) words.insert(words.end(), {"--device", device});
-  if (!plan.telemetry.empty()) words.insert(words.end(), {"--telemetry", plan.telemetry});
-  if (plan.unit_budget_seconds) {
-    words.insert(words.end(), {"--budget", fmt::format("{}s", *plan.unit_budget_seconds)});
-  }
-  if (plan.ranks > 0) words.insert(words.end(), {"--ranks", fmt::format("{}", plan.ranks)});
-  if (!plan.hosts.empty()) words.insert(words.end(), {"--hosts", plan.hosts});
-  if (!barrier.empty()) words.insert(words.end(), {"--barrier", barrier});
-  return words;
-}
-
-LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
-                             const fs::path& folder) {
-  static const GpuAccess gpus = gpu_access();
-  LaunchContext context;
-  if (const auto binary = own_binary()) context.binary = *binary;
-  context.environment = plan.environments[member.index].name;
-  context.unit =
-      fmt::format("assay-{}-{}", sha256_hex(folder.string()).substr(0, 8), member.environment);
-  context.folder = folder;
-  context.cache = cache_folder();
-  context.gpus = gpus;
-  return context;
-}
-
 ProcessRunner::ProcessRunner(const CampaignPlan& plan, fs::path folder,
-                             std::function<bool()> stop_requested)
-    : plan_(plan), folder_(std::move(folder)), stop_requested_(std::move(stop_requested)) {}
+                             std::function<bool()> stop_requested,
+                             std::function<Status(const std::vector<EnvironmentLook>&)> looked)
+    : plan_(plan),
+      folder_(std::move(folder)),
+      stop_requested_(std::move(stop_requested)),
+      looked_(std::move(looked)) {}
 
 std::vector<UnitResult> ProcessRunner::run(const std::vector<UnitRequest>& requests) {
+  if (!std::exchange(has_looked_, true)) {
+    if (const Status look = first_look(); !look.ok()) {
+      UnitResult refused;
+      refused.interrupted = look.error().kind == ErrorKind::interrupted;
+      if (!refused.interrupted) refused.end_of_campaign = refusal_ = look.error();
+      return std::vector<UnitResult>(requests.size(), refused);
+    }
+  }
   if (requests.size() == 1) return {run_one(requests.front(), "")};
   const fs::path meeting =
       folder_ / fmt::format("barrier-{}-{}", requests.front().position, requests.front().attempt);
@@ -167,14 +107,15 @@ UnitResult ProcessRunner::run_one(const UnitRequest& request, const std::string&
   return result;
 }
 
-Status ProcessRunner::prepare(const Member& member, const LaunchContext& context,
-                              const std::vector<std::string>& cleanup) {
+Status ProcessRunner::first_look() {
+  auto looks = TRY(look_at_environments(plan_, folder_, stop_requested_));
+  return looked_(looks);
+}
+
+/// An earlier call that was killed may have left something behind.
+void ProcessRunner::clean_up_once(const Member& member, const Launch& launch) {
   const std::lock_guard guard(mutex_);
-  if (prepared_.count(member.environment) > 0) return {};
-  TRY(plan_.environments[member.index].where->prepare(context));
-  clean_up(cleanup);  // an earlier call that was killed may have left something behind
-  prepared_.insert(member.environment);
-  return {};
+  if (cleaned_.insert(member.environment).second) clean_up(launch);
 }
 
 /// A campaign compares its environments, and results of a model must not be compared with real
@@ -194,32 +135,20 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   const bool again = request.member.environment != environment.name;
   const Launch launch = TRY(environment.where->launch(
       unit_arguments(plan_, environment, request.pair, barrier, again), context));
-  TRY(prepare(request.member, context, launch.cleanup));
+  clean_up_once(request.member, launch);
   const auto keep = [&result](Status status) {
-    if (!status.ok()) result.store_failure = status.error();
+    if (!status.ok()) result.end_of_campaign = status.error();
     return status;
   };
   TRY(keep(write_files(launch)));
-  AppliedLimits limits = TRY(apply_limits(launch.limits, context.unit));
   auto store = Store::open(folder_ / request.member.environment);
   TRY(keep(store.ok() ? Status() : Status(store.error())));
   UnitOutput output(*store);
-  ProgramStart start;
-  start.words = limits.prefix;
-  start.words.insert(start.words.end(), launch.words.begin(), launch.words.end());
-  start.variables = launch.variables;
-  const bool has_token =
-      std::any_of(launch.variables.begin(), launch.variables.end(),
-                  [](const auto& variable) { return variable.first.starts_with("ASSAY_TOKEN"); });
-  if (launch.needs_token && !has_token) start.variables.emplace_back("ASSAY_TOKEN", new_token());
-  start.input = launch.input;
-  start.cpus = limits.cpus;
-  start.address_space_bytes = limits.address_space_bytes;
-  start.control_groups = limits.groups.process_files();
-  start.timeout_seconds = plan_.unit_timeout_seconds;
-  start.stop_requested = [&] { return stop_requested_() || !output.stored().ok(); };
-  start.line = [&](std::string_view line) { output.take(line); };
-  const ProgramEnd end = TRY(run_program(start));
+  const ProgramEnd end =
+      TRY(run_launch(launch, context,
+                     {.timeout_seconds = plan_.unit_timeout_seconds,
+                      .stop_requested = [&] { return stop_requested_() || !output.stored().ok(); },
+                      .line = [&](std::string_view line) { output.take(line); }}));
   TRY(keep(output.stored()));
   result.run = output.run();
   result.exit_status = end.status;
@@ -227,7 +156,6 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   result.values = output.values();
   result.taken_share = output.taken_share();
   result.interrupted = end.stopped;
-  if (end.stopped || end.timed_out || end.status > 128) clean_up(launch.cleanup);
   TRY(judge(end, output, plan_, request, result));
   return refuse_other_kind(request.member, output);
 }

@@ -1,52 +1,54 @@
-// Units as processes: starts assay in the environment, reads its lines, keeps its records.
+// Units as processes: starts assay in the environment, reads its lines, keeps its records. Before
+// the first unit it looks at all environments.
 #pragma once
 
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "judge/campaign/campaign.h"
+#include "judge/campaign/first_look.h"
 #include "judge/campaign/plan.h"
 #include "judge/campaign/unit_output.h"
 #include "measure/store/store.h"
-#include "ranks/environments/control_group.h"
+#include "ranks/environments/environment.h"
 
 namespace assay {
 
-/// assay's arguments that measure the unit of `environment` in `pair`, from 0. `barrier`: empty, or
-/// the value of `assay run --barrier`. `again`: as for commands_of_unit().
-std::vector<std::string> unit_arguments(const CampaignPlan& plan,
-                                        const PlannedEnvironment& environment, std::size_t pair,
-                                        const std::string& barrier, bool again = false);
-
-/// `member`: the store and the plan's environment. `folder`: the campaign's.
-LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
-                             const std::filesystem::path& folder);
-
 class ProcessRunner final : public UnitRunner {
  public:
-  /// `folder`: the campaign's, absolute. `stop_requested` is called from several threads.
+  /// `folder`: the campaign's, absolute. `stop_requested` is called from several threads. `looked`
+  /// judges the first look at the environments.
   ProcessRunner(const CampaignPlan& plan, std::filesystem::path folder,
-                std::function<bool()> stop_requested);
+                std::function<bool()> stop_requested,
+                std::function<Status(const std::vector<EnvironmentLook>&)> looked);
 
+  /// The first call looks at the environments before it starts a unit.
   std::vector<UnitResult> run(const std::vector<UnitRequest>& requests) override;
+
+  /// Why the first look ended the campaign; empty: it did not.
+  const std::optional<Error>& refusal() const { return refusal_; }
 
  private:
   UnitResult run_one(const UnitRequest& request, const std::string& barrier);
   Status run_process(const UnitRequest& request, const std::string& barrier, UnitResult& result);
   Status refuse_other_kind(const Member& member, const UnitOutput& output);
-  Status prepare(const Member& member, const LaunchContext& context,
-                 const std::vector<std::string>& cleanup);
+  Status first_look();
+  void clean_up_once(const Member& member, const Launch& launch);
 
   const CampaignPlan& plan_;
   const std::filesystem::path folder_;
   const std::function<bool()> stop_requested_;
-  std::mutex mutex_;                // guards the members below: units may run together
-  std::set<std::string> prepared_;  // stores whose environment is prepared
-  std::string emulated_, real_;     // the first environment with such a device; empty: none yet
+  const std::function<Status(const std::vector<EnvironmentLook>&)> looked_;
+  bool has_looked_ = false;
+  std::optional<Error> refusal_;
+  std::mutex mutex_;               // guards the members below: units may run together
+  std::set<std::string> cleaned_;  // stores before whose first unit was cleaned up
+  std::string emulated_, real_;    // the first environment with such a device; empty: none yet
 };
 
 }  // namespace assay

@@ -1,5 +1,9 @@
 #include "judge/campaign/unit_line.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
@@ -68,6 +72,17 @@ Result<std::vector<UnitLine>> read_unit_lines(const std::filesystem::path& folde
     begin = end + 1;
   }
   return lines;
+}
+
+double seconds_of(const std::vector<UnitLine>& lines) {
+  std::map<std::pair<std::size_t, int>, double> spent;  // by position and attempt
+  for (const UnitLine& line : lines) {
+    double& seconds = spent[{line.position, line.attempt}];
+    seconds = std::max(seconds, line.seconds);
+  }
+  double all = 0;
+  for (const auto& [turn, seconds] : spent) all += seconds;
+  return all;
 }
 
 }  // namespace assay

@@ -31,4 +31,7 @@ std::optional<UnitLine> parse_unit_line(std::string_view text);
 /// Every whole line of a campaign's units.jsonl; read_units() gives their units. Error: usage.
 Result<std::vector<UnitLine>> read_unit_lines(const std::filesystem::path& folder);
 
+/// What the units took; those that ran together count once.
+double seconds_of(const std::vector<UnitLine>& lines);
+
 }  // namespace assay

@@ -194,7 +194,7 @@ Ruling judge(const PairedEffect& effect, const FamilyTest& test, bool paired, Co
         fmt::format("{} {}{}{}; a verdict needs at least {}", effect.pairs, paired ? "pair" : "run",
                     effect.pairs == 1 ? "" : "s", paired ? "" : " a side", least_units)};
   }
-  if (effect.drifts()) return drifting(effect, rule);
+  if (effect.drifts() && effect.p_equal >= rule.alpha) return drifting(effect, rule);
   const bool signs_agree = !paired || excludes_zero(effect.sign95);
   const double p_beyond = effect.mean > 0 ? test.p_slower : test.p_faster;
   if (lies_beyond(effect.t95, rule.log_margin()) && signs_agree && p_beyond <= rule.alpha / 2) {

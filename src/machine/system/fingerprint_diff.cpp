@@ -7,6 +7,7 @@
 #include <cctype>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/json.h"
 #include "machine/system/known_settings.h"
@@ -240,9 +241,13 @@ std::vector<Difference> diff_fingerprints(const Json& a, const Json& b) {
     if (left.find(path) == left.end() && !is_masked(value)) add(path, {}, value);
   }
   std::vector<Difference> folded = fold(all);
-  std::stable_sort(folded.begin(), folded.end(), [](const Difference& x, const Difference& y) {
-    return x.likelihood != y.likelihood ? x.likelihood < y.likelihood : x.path < y.path;
-  });
+  // What a guest sees of its processor and memory follows from its hypervisor, which comes first.
+  const auto place = [](const Difference& one) {
+    return std::tuple(one.likelihood, one.path != "virtualization.hypervisor",
+                      std::string_view(one.path));
+  };
+  std::stable_sort(folded.begin(), folded.end(),
+                   [&](const Difference& x, const Difference& y) { return place(x) < place(y); });
   return folded;
 }
 

@@ -25,7 +25,8 @@ struct Difference {
   std::string why;  ///< what it affects; one sentence
 };
 
-/// Most likely first, then by path. Fingerprints are not trusted: any JSON is accepted.
+/// Most likely first, among equally likely ones the hypervisor, then by path. Fingerprints are not
+/// trusted: any JSON is accepted.
 std::vector<Difference> diff_fingerprints(const Json& a, const Json& b);
 
 std::string_view name_of(Likelihood likelihood);

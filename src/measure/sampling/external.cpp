@@ -23,6 +23,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t most_output_bytes = std::size_t{256} << 20;
+constexpr std::string_view own_name = "assay";
 
 Error failed(std::string message) {
   return {ErrorKind::failed, std::move(message)};
@@ -83,6 +84,18 @@ std::string command_line(const ExternalCommand& command) {
   return fmt::format("{}", fmt::join(hide_secrets(command.words), " "));
 }
 
+/// How to start the command; "assay" means this binary, wherever it is and whatever its name.
+Result<ProgramStart> start_of(const ExternalCommand& command,
+                              const std::function<bool()>& stop_requested) {
+  ProgramStart program;
+  program.words = command.words;
+  if (program.words.front() == own_name) program.words.front() = TRY(own_binary());
+  program.variables = command.variables;
+  program.timeout_seconds = command.timeout_seconds;
+  program.stop_requested = stop_requested;
+  return program;
+}
+
 /// The program's output: from its file if the suite names one, otherwise from standard output.
 Result<std::string> run_and_read(const ExternalCommand& command,
                                  const std::function<bool()>& stop_requested) {
@@ -91,13 +104,7 @@ Result<std::string> run_and_read(const ExternalCommand& command,
     std::filesystem::remove(command.file, ignored);  // so that no old result is read
   std::string output;
   bool too_long = false;
-  ProgramStart program;
-  program.words = command.words;
-  // "assay" means this binary, wherever it is and whatever its name.
-  if (program.words.front() == "assay") program.words.front() = TRY(own_binary());
-  program.variables = command.variables;
-  program.timeout_seconds = command.timeout_seconds;
-  program.stop_requested = stop_requested;
+  ProgramStart program = TRY(start_of(command, stop_requested));
   program.line = [&](std::string_view line) {
     too_long = too_long || output.size() + line.size() > most_output_bytes;
     if (!too_long) output.append(line).append("\n");
@@ -156,6 +163,30 @@ Result<std::vector<Record>> imported_records(const ExternalCommand& command, con
 }
 
 }  // namespace
+
+Status check_external(const ExternalCommand& command, const std::function<bool()>& stop_requested) {
+  const std::string& name = command.words.front();
+  if (name != own_name) {
+    if (find_program(name)) return {};
+    return Error{
+        ErrorKind::unavailable,
+        fmt::format("there is no program {} that can be started{}; install it, or name its "
+                    "path",
+                    name, name.find('/') == std::string::npos ? " in PATH" : "")};
+  }
+  const bool checks_itself =
+      command.words.size() > 1 && (command.words[1] == "load" || command.words[1] == "run");
+  if (!checks_itself) return {};
+  ProgramStart program = TRY(start_of(command, stop_requested));
+  program.words.emplace_back("--check");
+  const ProgramEnd end = TRY(run_program(program));
+  if (end.stopped) return Error{ErrorKind::interrupted, name + " was stopped"};
+  if (end.status == 0) return {};
+  constexpr std::string_view mark = "assay: ";
+  std::string told = last_line(end.errors_tail);
+  if (told.starts_with(mark)) told.erase(0, mark.size());
+  return Error{ErrorKind::unavailable, told};
+}
 
 Status check_formats(const std::vector<ExternalCommand>& commands) {
   std::vector<std::string> names;

@@ -156,6 +156,7 @@ class Runner {
   }
 
   double remaining_seconds() const {
+    if (options_.only_check) return 0;
     if (!options_.budget_seconds) return std::numeric_limits<double>::infinity();
     const std::chrono::duration<double> spent = Clock::now() - begin_;
     return *options_.budget_seconds - spent.count();
@@ -185,6 +186,7 @@ class Runner {
   }
 
   Error budget_spent() const {
+    if (options_.only_check) return {ErrorKind::interrupted, "it was checked and not measured"};
     // Only rank 0 has a budget; the others learn from its share that it is spent.
     return {ErrorKind::interrupted, options_.budget_seconds
                                         ? fmt::format("the budget of {} was spent before this cell",
@@ -205,8 +207,9 @@ class Runner {
     const Record blank = blank_record(Cell(command.name, {}));
     const auto run = [&]() -> Result<std::vector<Record>> {
       TRY(meet(index));
-      if (seconds <= 0) return budget_spent();
       if (team_.size() > 1) return not_by_ranks(command.name);
+      if (options_.only_check) TRY(check_external(command, [this] { return stop_requested(); }));
+      if (seconds <= 0) return budget_spent();
       return run_external(command, blank, [this] { return stop_requested(); });
     };
     const auto begin = Clock::now();

@@ -24,7 +24,9 @@ struct RunOptions {
   std::string fingerprint;               ///< id of the environment, likewise
   std::uint64_t seed = 1;                ///< of the inputs
   std::optional<double> budget_seconds;  ///< wall-clock time for all cells together
-  SamplingLimits limits;                 ///< per cell; a budget tightens them
+  bool only_check = false;  ///< whether cells are only checked: those that could be measured have
+                            ///< records that say so
+  SamplingLimits limits;    ///< per cell; a budget tightens them
   double telemetry_interval = 0;  ///< seconds between telemetry ticks during the run; 0: none
   std::vector<ExternalCommand> commands;  ///< cells that are other programs, by name
   std::optional<Barrier> barrier;  ///< where to meet other processes before every cell's samples

@@ -7,11 +7,14 @@
 #include <system_error>
 
 #include "core/program.h"
+#include "core/shown_text.h"
 #include "core/suggest.h"
 #include "ranks/environments/c_library.h"
 
 namespace assay {
 namespace {
+
+constexpr std::size_t most_message = 500;  // bytes of what an engine says
 
 struct Engine {
   std::string name;
@@ -20,15 +23,38 @@ struct Engine {
                            const std::vector<std::string>&);
   const char* binary;  ///< where assay lies inside
   bool needs_image;
+  /// A command that fails at once if the engine's daemon cannot be used; empty: it has none.
+  std::vector<std::string> question = {};
 };
 
 const std::vector<Engine>& engines() {
   static const std::vector<Engine> all = {
-      {"docker", "docker", &launch_docker, binary_in_container, true},
+      {"docker",
+       "docker",
+       &launch_docker,
+       binary_in_container,
+       true,
+       {"docker", "version", "--format", "{{.Server.Version}}"}},
       {"podman", "podman", &launch_docker, binary_in_container, true},
       {"apptainer", "apptainer", &launch_apptainer, binary_in_container, true},
       {"bubblewrap", "bwrap", &launch_bubblewrap, binary_in_bubblewrap, false}};
   return all;
+}
+
+/// Error: unavailable, if the engine's daemon does not answer.
+Status ask(const Engine& engine, const std::string& environment) {
+  if (engine.question.empty()) return {};
+  constexpr double patience = 8;  // seconds
+  ProgramStart start;
+  start.words = engine.question;
+  start.timeout_seconds = patience;
+  const ProgramEnd end = TRY(run_program(start));
+  if (end.status == 0) return {};
+  const std::string told = shown_line(last_line(end.errors_tail), most_message);
+  return Error{
+      ErrorKind::unavailable,
+      fmt::format("environment {}: {} cannot start containers: {}", environment, engine.name,
+                  end.timed_out ? fmt::format("its daemon is silent for {:g} s", patience) : told)};
 }
 
 class Container final : public Environment {
@@ -42,6 +68,7 @@ class Container final : public Environment {
                    fmt::format("environment {}: there is no program {} in PATH; install {}",
                                context.environment, engine->program, engine->name)};
     }
+    TRY(ask(*engine, context.environment));
     // The engine would create a missing folder owned by root.
     std::error_code ignored;
     if (!context.cache.empty()) std::filesystem::create_directories(context.cache, ignored);

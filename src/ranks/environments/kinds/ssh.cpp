@@ -117,7 +117,7 @@ class Ssh final : public Environment {
 
   std::vector<std::string> ssh_words(const std::vector<std::string>& far_words) const {
     std::vector<std::string> words = {
-        "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=15"};
+        "ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=8", "-o", "ServerAliveInterval=15"};
     if (!port.empty()) words.insert(words.end(), {"-p", port});
     if (!identity.empty()) words.insert(words.end(), {"-i", identity});
     if (!user.empty()) words.insert(words.end(), {"-l", user});

@@ -1,0 +1,20 @@
+// The load of `assay versus A B -- load ...` as a plan has it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::cli {
+
+struct PlannedLoad {
+  std::string load;     ///< the plan's key: "load: {max-concurrency: 4}\n"
+  std::string servers;  ///< of every environment: "url: http://a:8000", "spawn: ..., servers: 8"
+};
+
+/// `words`: options of `assay load`, with or without "load" before them. Error: usage, naming the
+/// option.
+Result<PlannedLoad> planned_load(std::vector<std::string> words);
+
+}  // namespace assay::cli

@@ -1,0 +1,45 @@
+// What the first look at a campaign's environments comes to.
+#include "judge/campaign/first_look.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+EnvironmentLook look(std::string environment,
+                     std::vector<std::pair<std::string, std::string>> cells) {
+  return {std::move(environment), 0.5, std::move(cells)};
+}
+
+TEST(FirstLook, WhatAllCanMeasureIsCompared) {
+  const auto compared = compare_looks({look("a", {{"x", ""}, {"y", ""}}), look("b", {{"x", ""}})});
+  ASSERT_TRUE(compared.ok());
+  EXPECT_EQ(*compared, "");
+}
+
+TEST(FirstLook, ACellThatOneLacksIsNamedWithItsReason) {
+  const auto compared =
+      compare_looks({look("a", {{"x", ""}, {"y", ""}}), look("b", {{"x", ""}, {"y", "no GPU"}})});
+  ASSERT_FALSE(compared.ok());
+  EXPECT_EQ(compared.error().kind, ErrorKind::unavailable);
+  EXPECT_EQ(compared.error().message,
+            "environment b: y: no GPU; leave the cell out, as only a could measure it");
+}
+
+TEST(FirstLook, WhatNoneCanMeasureIsLeftOut) {
+  const auto compared = compare_looks({look("a", {{"x", ""}, {"y", "no"}, {"z", "never"}}),
+                                       look("b", {{"x", ""}, {"y", "no"}, {"z", "never"}})});
+  ASSERT_TRUE(compared.ok());
+  EXPECT_EQ(*compared,
+            "2 of 3 cells cannot be measured in any environment and are left out: y: no");
+}
+
+TEST(FirstLook, AnEnvironmentWithoutAnyCellEndsTheCampaign) {
+  const auto compared = compare_looks({look("a", {{"x", "one rank"}}), look("b", {{"x", ""}})});
+  ASSERT_FALSE(compared.ok());
+  EXPECT_EQ(compared.error().message, "environment a: no cell can be measured there: x: one rank");
+}
+
+}  // namespace
+}  // namespace assay
