@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -154,7 +156,32 @@ TEST(CampaignCommand, MistakesNameTheLine) {
   EXPECT_THAT(outcome.err, HasSubstr("plan.yaml:4: unknown kind \"hots\""));
   EXPECT_EQ(assay_run({"campaign", "/no/such.yaml"}).status, 2);
   const Study good(head() + two_hosts);
-  EXPECT_THAT(good.run({"--pairs", "3"}).err, HasSubstr("even numbers"));
+  EXPECT_THAT(good.run({"--pairs", "0"}).err, HasSubstr("allowed: 1 to 10000"));
+}
+
+/// Two pairs of such a campaign have one draw, and what it has measured counts.
+TEST(CampaignCommand, OneThatAnOlderVersionBeganGoesOnInItsOwnOrder) {
+  const Study study(head() + two_hosts);
+  EXPECT_EQ(study.run({"--pairs", "2"}).status, 0);
+  // Older versions wrote the words that measure, and nothing about the order.
+  const std::filesystem::path file = study.out() / "measure.json";
+  const Json measure = Json::parse(Process::read(file));
+  EXPECT_EQ(measure["draw"], "pair");
+  std::ofstream(file) << measure["measure"].dump(2) + "\n";
+  EXPECT_THAT(study.run({"--pairs", "5"}).err, HasSubstr("allowed: even numbers"));
+  EXPECT_EQ(study.run({"--pairs", "6"}).status, 0);
+  std::map<std::size_t, std::vector<std::string>> orders;
+  for (const Json& unit : study.units()) {
+    orders[unit["pair"].get<std::size_t>()].push_back(unit["environment"]);
+  }
+  ASSERT_EQ(orders.size(), 6u);
+  for (const std::size_t first : {2u, 4u}) {
+    std::ranges::reverse(orders[first]);
+    EXPECT_EQ(orders[first], orders[first + 1]);
+  }
+  const Json compared = Json::parse(assay_run({"compare", study.out(), "--json"}).out);
+  EXPECT_EQ(compared["cells"][0]["effect"]["pairs"], 6);
+  EXPECT_EQ(compared["cells"][0]["p_different"], 1) << "three draws prove no difference";
 }
 
 TEST(CampaignCommand, AnotherPlanInTheSameFolderIsAnError) {

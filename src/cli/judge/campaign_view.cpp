@@ -119,8 +119,8 @@ Status CampaignView::finished(const UnitLine& line) {
 
 void CampaignView::looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) {
   if (terminal_.interactive()) return;
-  terminal_.note(
-      fmt::format("{} pairs: {} of {} cells are precise enough\n", pairs, precise, contrasts));
+  terminal_.note(fmt::format("{} pair{}: {} of {} cells are precise enough\n", pairs,
+                             pairs == 1 ? "" : "s", precise, contrasts));
 }
 
 void CampaignView::gave_up(const Arm& arm) {
