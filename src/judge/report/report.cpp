@@ -215,10 +215,11 @@ std::string suffix(std::size_t index, std::size_t count) {
 void add_comparisons(const ReportInput& input, Document& document) {
   Chapter cells{"cells", "Verdict for every cell", "Verdicts"};
   cells.paragraphs = {
-      "\"B against A\" is the change of the metric itself, with its 95% interval. \"Detectable\" "
-      "is the smallest change in time that this many runs would find four times in five; pairs "
-      "that depend on their neighbours count half. \"After correction\" says which verdicts hold "
-      "when all cells are judged together."};
+      "\"B against A\" is the change of the metric itself, the mean of its pairs, with the 95% "
+      "interval of this cell alone; the medians of A and B are of all their runs. A verdict holds "
+      "when all cells are judged together, so a cell may need more than its interval. "
+      "\"Detectable\" is the smallest difference in time that this many runs find four times in "
+      "five."};
   Chapter ratios{"ratios", "How far apart", "Ratios"};
   ratios.paragraphs = {
       "Each dot is B over A with its 95% interval; the shaded band is the margin within which a "
