@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/results_view.h"
 #include "core/units.h"
 
 namespace assay::cli {
@@ -51,7 +52,9 @@ std::size_t count_metrics(std::span<const Record* const> records) {
 
 std::string metric_text(const Record& record, std::string_view name) {
   for (const Metric& metric : record.metrics) {
-    if (metric.name == name) return metric.is_void ? "void" : format_metric(metric);
+    if (metric.name != name) continue;
+    if (metric.is_void) return "void";
+    return std::string(model_mark(record.device.emulated)) + format_metric(metric);
   }
   return {};
 }

@@ -242,10 +242,7 @@ std::string group_text(Pointers group, std::size_t width, const Style& style) {
       for (std::string& cell : value_cells(*record, collective, style))
         row.push_back(std::move(cell));
     }
-    for (const std::string& metric : metrics) {
-      std::string text = metric_text(*record, metric);
-      row.push_back(text.empty() ? text : std::string(model_mark(record->device.emulated)) + text);
-    }
+    for (const std::string& metric : metrics) row.push_back(metric_text(*record, metric));
     row.push_back(styled_status(record->status, style));
     table.add(std::move(row));
   }

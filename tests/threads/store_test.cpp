@@ -103,7 +103,8 @@ TEST(Store, InSummaryEveryRecordKeepsItsOwnDevice) {
   for (const Record& record : stored->records) {
     names.push_back(record.device.name);
     EXPECT_EQ(record.device.memory_bytes, 1u << 30);
-    EXPECT_FALSE(record.samples);
+    EXPECT_FALSE(record.telemetry);
+    EXPECT_TRUE(record.samples && record.verification) << "what tells whether it is evidence";
     EXPECT_DOUBLE_EQ(record.value->median, passed_record().value->median);
   }
   EXPECT_EQ(names, (std::vector<std::string>{"first", "first", "second", "first"}));

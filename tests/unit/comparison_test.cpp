@@ -287,6 +287,19 @@ TEST(ResultSet, RunsOfASearchAreNoMeasurements) {
                                 "2 of 3 runs of a search failed, most often (2): it ended with 9"));
 }
 
+TEST(ResultSet, SeveralValuesAreSaidOnceForAllMetricsOfACell) {
+  std::vector<Record> records;
+  for (int i = 0; i < 7; ++i) {
+    Record one = record("1", triad, 1e9 + i * 1e6);
+    one.metrics = {{"step_time", 1.0 + i, "s", Better::lower, ""}};
+    records.push_back(std::move(one));
+  }
+  EXPECT_THAT(result_set_of(records, "x").problems,
+              testing::ElementsAre("run 1 has several values of memory op=triad, of which the last "
+                                   "one counts: bandwidth 1e+09, 1.001e+09, 1.002e+09, 1.003e+09, "
+                                   "1.004e+09 and 2 more bytes/s; and of 1 more metric"));
+}
+
 TEST(ResultSet, WhatIsStoredTwiceIsNoSecondValue) {
   const ResultSet set = result_set_of({record("1", triad, 2), record("1", triad, 2)}, "x");
   EXPECT_EQ(set.series.at(0).points.size(), 1u);
@@ -338,8 +351,8 @@ TEST(ResultSet, KeepsRunsApartAndNamesWhatItLeavesOut) {
   EXPECT_THAT(set.problems,
               testing::UnorderedElementsAre(
                   HasSubstr("error: out of memory"),
-                  "run 12 has several values of memory op=triad bandwidth, of which the last one "
-                  "counts: 2, 3 bytes/s"));
+                  "run 12 has several values of memory op=triad, of which the last one counts: "
+                  "bandwidth 2, 3 bytes/s"));
   EXPECT_EQ(set.find({triad.id(), "latency"}), nullptr);
 }
 

@@ -77,7 +77,7 @@ TEST_F(HistoryTest, SeveralValuesOfOneRunAreSaid) {
   EXPECT_THAT(add(runs(0, 3, 1)).problems, testing::IsEmpty());
   const History::Added added = add({sound_record(4, 1000), sound_record(4, 1100)});
   EXPECT_THAT(added.problems,
-              ElementsAre(HasSubstr("run run004 has several values of memory op=triad bandwidth")));
+              ElementsAre(HasSubstr("run run004 has several values of memory op=triad, of which")));
   EXPECT_EQ(added.points, 1u);
 }
 

@@ -5,12 +5,18 @@
 namespace assay {
 namespace {
 
-TEST(RecordLine, LosesItsSamplesAndTelemetry) {
-  EXPECT_EQ(shorten(R"({"a":1,"samples":{"seconds":[1,2],"x":{"y":"}"}},"b":[2,{"c":3}]})").text,
+TEST(RecordLine, LosesItsTelemetry) {
+  EXPECT_EQ(shorten(R"({"a":1,"telemetry":{"seconds":[1,2],"x":{"y":"}"}},"b":[2,{"c":3}]})").text,
             R"({"a":1,"b":[2,{"c":3}]})");
-  EXPECT_EQ(shorten(R"({"samples":[1],"telemetry":{},"b":1})").text, R"({"b":1})");
-  EXPECT_EQ(shorten(R"({"a":"\"samples\":{","telemetry":{},"samples":[[]]})").text,
-            R"({"a":"\"samples\":{"})");
+  EXPECT_EQ(shorten(R"({"telemetry":[1],"b":1})").text, R"({"b":1})");
+  EXPECT_EQ(shorten(R"({"a":"\"telemetry\":{","telemetry":{}})").text,
+            R"({"a":"\"telemetry\":{"})");
+}
+
+/// By these it is told whether a record is evidence.
+TEST(RecordLine, KeepsItsSamplesAndVerification) {
+  const char* line = R"({"samples":{"seconds":[1]},"seconds":{"median":1},"verification":{}})";
+  EXPECT_EQ(shorten(line).text, line);
 }
 
 TEST(RecordLine, ADeviceThatIsKnownIsLeftOut) {
@@ -24,13 +30,13 @@ TEST(RecordLine, ADeviceThatIsKnownIsLeftOut) {
 }
 
 TEST(RecordLine, MembersOfMembersStay) {
-  const char* line = R"({"notes":{"samples":"3"},"a":1})";
+  const char* line = R"({"notes":{"telemetry":"3"},"a":1})";
   EXPECT_EQ(shorten(line).text, line);
 }
 
 TEST(RecordLine, RubbishIsHandedOnToTheParser) {
-  for (const char* line : {"", "{", "}", "{}", "[1]", "{\"a", "{\"a\":", "{\"samples\":[1,2",
-                           "{\"samples\"", "{\"a\":\"\\", "{,,,}", "nothing", "{\"a\":[1"}) {
+  for (const char* line : {"", "{", "}", "{}", "[1]", "{\"a", "{\"a\":", "{\"telemetry\":[1,2",
+                           "{\"telemetry\"", "{\"a\":\"\\", "{,,,}", "nothing", "{\"a\":[1"}) {
     EXPECT_LE(shorten(line).text.size(), std::string(line).size());
   }
   EXPECT_EQ(shorten("{}").text, "{}");

@@ -145,13 +145,17 @@ TEST(ServingRecord, VoidFiguresStayVoid) {
   EXPECT_THAT(shown, HasSubstr("void in part: serving "));
   EXPECT_THAT(shown, HasSubstr("sent more than 1 ms late"));
   EXPECT_THAT(shown, testing::Not(HasSubstr("229.")));  // milliseconds
+  Record of_model = *read;
+  of_model.device.emulated = true;
+  EXPECT_THAT(cli::results_text(std::vector{of_model}, 0, cli::Style(false)),
+              testing::Not(HasSubstr("model void")));
   report::ReportInput input;
   input.environments = {{.results = result_set_of({*read}, "host"), .records = {}}};
   const report::Document document = report::make_document(input);
   EXPECT_THAT(document.headline, HasSubstr("1 cell void in part"));
   EXPECT_THAT(document.warnings, testing::Contains(HasSubstr("sent more than 1 ms late")));
   EXPECT_THAT(report::to_markdown(document),
-              testing::ContainsRegex("mean_ttft[^|]*\\|.*\\| void: "));
+              testing::ContainsRegex("e2el, request_goodput[^|]*ttft[^|]*\\|.*\\| void: "));
   // A closed loop sends when a reply has ended: its throughput is void, too.
   result.load.request_rate = INFINITY;
   EXPECT_THAT(voids_of(serving_record(result, {})),

@@ -214,11 +214,7 @@ TuningColumns columns_of(const LoadRequest& load) {
   }
   columns.texts = [shown](double, const Trial& last) {
     std::vector<std::string> texts;
-    const Record& record = last.records.front();
-    for (const Shown& one : shown) {
-      const std::string text = metric_text(record, one.metric);
-      texts.push_back(text.empty() ? text : std::string(model_mark(record.device.emulated)) + text);
-    }
+    for (const Shown& one : shown) texts.push_back(metric_text(last.records.front(), one.metric));
     return texts;
   };
   return columns;

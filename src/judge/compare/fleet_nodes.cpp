@@ -45,7 +45,7 @@ double median_of(const std::vector<Point>& points) {
 Result<ResultSet> read_node(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::exists(folder / "records.jsonl", ignored)) return load_result_set(folder.string());
-  const StoredRecords stored = TRY(read_records(folder));
+  const StoredRecords stored = TRY(read_records(folder, Detail::summary));
   ResultSet set = result_set_of(stored.records, folder.filename().string());
   set.problems.insert(set.problems.end(), stored.problems.begin(), stored.problems.end());
   const auto fingerprints = read_stored_fingerprints(folder);

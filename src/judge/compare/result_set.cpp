@@ -1,7 +1,6 @@
 #include "judge/compare/result_set.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -18,6 +17,20 @@ namespace {
 /// steps a run made.
 bool stands_beside(const std::string& metric) {
   return metric == "sample_rate" || metric == "memory" || metric.starts_with("loss_at_step_");
+}
+
+/// "ttft" of "p99_9_ttft" and "mean_ttft": what a statistic is of.
+std::string quantity_of(std::string_view metric) {
+  const auto is_statistic = [](std::string_view word) {
+    if (word.starts_with('p')) word.remove_prefix(1);
+    const bool number = !word.empty() && word.find_first_not_of("0123456789") == word.npos;
+    return number || word == "mean" || word == "median" || word == "std";
+  };
+  for (std::size_t end = metric.find('_');
+       end != metric.npos && is_statistic(metric.substr(0, end)); end = metric.find('_')) {
+    metric.remove_prefix(end + 1);
+  }
+  return std::string(metric);
 }
 
 /// Collects records; their cells and runs may come in any order.
@@ -39,7 +52,7 @@ class Collector {
       const std::string* const why = find_note(record, void_note);
       VoidFigures& figures = set_.voids[cell];
       figures.reason = why == nullptr ? "for an unknown reason" : *why;
-      figures.metrics.insert(metric.name);
+      figures.quantities.insert(quantity_of(metric.name));
     }
     for (const Metric& metric : record.metrics) {
       if (metric.name != "prefix_cache_hit_rate") continue;
@@ -83,6 +96,7 @@ class Collector {
 
   ResultSet finish() {
     order_units();
+    tell_several_values();
     tell_failed_trials();
     tell_throttled();
     tell_voids();
@@ -195,22 +209,35 @@ class Collector {
     if (std::ranges::all_of(points, [&](const Point& point) { return point.value == first; })) {
       return;
     }
-    std::vector<std::string> values;
+    auto& [values, others] = repeated_[{points.front().unit, series.key.cell}];
+    if (!values.empty()) {
+      ++others;
+      return;
+    }
     for (const Point& point : points.first(std::min(points.size(), most_named))) {
-      values.push_back(fmt::format("{}", point.value));
+      values += fmt::format("{}{:.6g}", values.empty() ? "" : ", ", point.value);
     }
     if (points.size() > most_named) {
-      values.push_back(fmt::format("{} more", points.size() - most_named));
+      values += fmt::format(" and {} more", points.size() - most_named);
     }
-    set_.problems.push_back(
-        fmt::format("run {} has several values of {} {}, of which the last one counts: {} {}",
-                    set_.units[points.front().unit].run, series.key.cell, series.key.metric,
-                    fmt::join(values, ", "), series.unit));
+    values = fmt::format("{} {} {}", series.key.metric, values, series.unit);
+  }
+  void tell_several_values() {
+    for (const auto& [place, told] : repeated_) {
+      const auto& [values, others] = told;
+      set_.problems.push_back(fmt::format(
+          "run {} has several values of {}, of which the last one counts: {}{}",
+          set_.units[place.first].run, place.second, values,
+          others == 0 ? ""
+                      : fmt::format("; and of {} more metric{}", others, others == 1 ? "" : "s")));
+    }
   }
 
   ResultSet set_;
   std::unordered_map<std::string, std::size_t> units_, index_;
   std::size_t trials_ = 0;
+  /// By unit and cell: the values of one metric, and how many others have several values.
+  std::map<std::pair<std::size_t, std::string>, std::pair<std::string, std::size_t>> repeated_;
   std::size_t samples_ = 0, throttled_ = 0;           ///< of all records
   std::map<std::string, std::size_t> failed_trials_;  ///< by reason
   std::map<std::string, double> prompt_hits_;         ///< by cell: the largest share of all runs

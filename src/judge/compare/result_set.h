@@ -60,7 +60,7 @@ struct SideFigure {
 /// Figures of a cell that do not hold in some run: there they are neither judged nor drawn.
 struct VoidFigures {
   std::string reason;
-  std::set<std::string> metrics;
+  std::set<std::string> quantities;  ///< "ttft", "e2el"
 };
 
 struct ResultSet {

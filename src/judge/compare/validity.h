@@ -12,8 +12,7 @@ namespace assay {
 
 /// Why no verdict may rest on this record: it failed, its result was not verified or contradicts
 /// its samples, its unit does not fit, its rate lies above its roofline, requests failed or got
-/// empty replies. Empty if there is no fault. One sentence, without the cell's name. Needs the
-/// whole record (Detail::whole).
+/// empty replies. Empty if there is no fault. One sentence, without the cell's name.
 std::optional<std::string> fault_of(const Record& record);
 
 /// How much work a record stands for: equal cells must have done equal amounts.

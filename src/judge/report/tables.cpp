@@ -147,7 +147,7 @@ Table results_table(const std::vector<Environment>& environments) {
            fault.empty() ? Field() : Field(fault)});
     }
     for (const auto& [cell, figures] : set.voids) {
-      table.rows.push_back({set.name, cell, fmt::format("{}", fmt::join(figures.metrics, ", ")),
+      table.rows.push_back({set.name, cell, fmt::format("{}", fmt::join(figures.quantities, ", ")),
                             std::string(), Field(), Field(), Field(), 0.0, Field(), Field(),
                             "void: " + figures.reason});
     }

@@ -50,9 +50,7 @@ struct StoredRecords {
 /// How much of each record to read.
 enum class Detail {
   whole,
-  /// Without samples, their summary, verification and telemetry: several times faster. Nothing may
-  /// be judged by it, as fault_of() needs the whole.
-  summary,
+  summary,  ///< without telemetry, by which nothing is judged: several times faster
 };
 
 /// `path`: a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.
