@@ -76,7 +76,7 @@ inline FamilyOutcome simulate_family(const FamilyWorld& world, Random& random) {
   const VerdictRule rule;
   const CampaignDesign design;
   const std::uint64_t seed = random.next();
-  const double deviation = world.paired_noise / (world.only_b_is_noisy ? 1 : std::sqrt(2.0));
+  const double unit_deviation = world.paired_noise / (world.only_b_is_noisy ? 1 : std::sqrt(2.0));
   const bool apart = world.own_drift > 0;  // both sides have streams of their own
   const std::vector<NoiseStream> streams(apart ? 2 : 1,
                                          {world.noise, apart ? world.own_drift : world.drift});
@@ -100,11 +100,11 @@ inline FamilyOutcome simulate_family(const FamilyWorld& world, Random& random) {
                              std::sqrt(1 - world.correlation) * own[cell][stream].next(random);
         const double slower = cell < world.slower.size() ? world.slower[cell] : 0;
         logs[cell][turn.arm] =
-            (is_b || !world.only_b_is_noisy ? deviation * noise : 0) + (is_b ? slower : 0);
+            (is_b || !world.only_b_is_noisy ? unit_deviation * noise : 0) + (is_b ? slower : 0);
       }
     }
     for (std::size_t cell = 0; apart && cell < world.cells; ++cell) {
-      logs[cell][2] = logs[cell][0] + 0.3 * deviation * random.normal();
+      logs[cell][2] = logs[cell][0] + 0.3 * unit_deviation * random.normal();
     }
     for (std::size_t cell = 0; cell < world.cells; ++cell) {
       PairedMember& member = members[cell];

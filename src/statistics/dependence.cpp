@@ -12,7 +12,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t permutations = 199;
-constexpr double evidence_level = 0.05;
+constexpr double evidence_level = 0.02;
 constexpr double most_allowed = 0.98;
 /// Fewer values have no autocorrelation worth a test.
 constexpr std::size_t least_values = 6;

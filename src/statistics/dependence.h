@@ -14,7 +14,7 @@ namespace assay {
 /// leaves pairs independent; they depend on each other where one side drifts by itself, as two
 /// machines or two servers do.
 ///
-/// The evidence is a permutation test of the order of pairs, at 5%: of the mean of all series'
+/// The evidence is a permutation test of the order of pairs, at 2%: of the mean of all series'
 /// autocorrelations, since a side that drifts usually moves all cells, and of the largest one. The
 /// value is Kendall's (1954) correction of the estimate, whose expectation is about
 /// rho - (1 + 4 rho) / n.

@@ -33,13 +33,13 @@ std::vector<PairedSeries> drifting_family(double rho, std::size_t cells, std::si
   return family;
 }
 
-TEST(Dependence, IsFoundInIndependentPairsInOneCaseOfTwenty) {
+TEST(Dependence, IsFoundInIndependentPairsInOneCaseOfFifty) {
   Random random(11);
   int found = 0;
   for (int i = 0; i < 400; ++i) {
     found += find_dependence(drifting_family(0, 1, 12, random))[0] > 0 ? 1 : 0;
   }
-  EXPECT_NEAR(found, 20, 13);  // three standard deviations
+  EXPECT_NEAR(found, 8, 8);  // nearly three standard deviations
 }
 
 TEST(Dependence, OfOneSeriesIsNearTheTruth) {

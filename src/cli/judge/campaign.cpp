@@ -87,7 +87,8 @@ Result<Launch> launch_of(const Request& request, const Arm& arm, const Member& m
   std::error_code ignored;
   const PlannedEnvironment& environment = request.plan.environments[member.index];
   return environment.where->launch(
-      unit_arguments(request.plan, environment, pair, barrier_of(arm)),
+      unit_arguments(request.plan, environment, pair, barrier_of(arm),
+                     member.environment != environment.name),
       launch_context(request.plan, member, fs::absolute(request.folder, ignored)));
 }
 
