@@ -202,7 +202,8 @@ on to that many. The exit status says whether it measured; `assay compare FOLDER
 The suite first, few short cells of memory, copies, launches and matrix products, decides within
 three minutes on a quiet machine. --ranks and --hosts measure collectives and all else between
 processes. After -- follows a load on LLM servers, with the options of `assay load`: --spawn starts
-a server in each environment and each turn, --url names one that runs, as seen from there.
+a server in each environment and each turn, --url names one that runs, as seen from there: two
+environments that see the same server would measure its prefix cache.
 
 The plan is written to the campaign's folder: `assay campaign` takes it, changed or not, and
 `assay help campaigns` explains it.

@@ -11,7 +11,6 @@
 #include "core/program.h"
 #include "judge/campaign/first_look.h"
 #include "judge/campaign/unit_launch.h"
-#include "judge/compare/emulated.h"
 #include "measure/sampling/runner.h"
 
 namespace assay {
@@ -118,16 +117,6 @@ void ProcessRunner::clean_up_once(const Member& member, const Launch& launch) {
   if (cleaned_.insert(member.environment).second) clean_up(launch);
 }
 
-/// A campaign compares its environments, and results of a model must not be compared with real
-/// ones.
-Status ProcessRunner::refuse_other_kind(const Member& member, const UnitOutput& output) {
-  const std::lock_guard guard(mutex_);
-  std::string& known = output.emulated() ? emulated_ : real_;
-  if (known.empty()) known = member.environment;
-  if (emulated_.empty() || real_.empty()) return {};
-  return mixture(emulated_, real_);
-}
-
 Status ProcessRunner::run_process(const UnitRequest& request, const std::string& barrier,
                                   UnitResult& result) {
   const PlannedEnvironment& environment = plan_.environments[request.member.index];
@@ -155,8 +144,7 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   result.values = output.values();
   result.taken_share = output.taken_share();
   result.interrupted = end.stopped;
-  TRY(judge(end, output, plan_, request, result));
-  return refuse_other_kind(request.member, output);
+  return judge(end, output, plan_, request, result);
 }
 
 }  // namespace assay

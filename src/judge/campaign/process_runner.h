@@ -36,7 +36,6 @@ class ProcessRunner final : public UnitRunner {
  private:
   UnitResult run_one(const UnitRequest& request, const std::string& barrier);
   Status run_process(const UnitRequest& request, const std::string& barrier, UnitResult& result);
-  Status refuse_other_kind(const Member& member, const UnitOutput& output);
   Status first_look();
   void clean_up_once(const Member& member, const Launch& launch);
 
@@ -48,7 +47,6 @@ class ProcessRunner final : public UnitRunner {
   std::optional<Error> refusal_;
   std::mutex mutex_;               // guards the members below: units may run together
   std::set<std::string> cleaned_;  // stores before whose first unit was cleaned up
-  std::string emulated_, real_;    // the first environment with such a device; empty: none yet
 };
 
 }  // namespace assay

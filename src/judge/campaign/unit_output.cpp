@@ -60,7 +60,6 @@ Status UnitOutput::take_record(Record record) {
     if (taken) taken_share_ = std::max(taken_share_.value_or(0), *taken);
   }
   add_values(record, values_);
-  emulated_ = emulated_ || record.device.emulated;
   stored_ = store_.append(record);
   return {};
 }

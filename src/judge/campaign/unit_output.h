@@ -27,7 +27,6 @@ class UnitOutput {
   std::size_t cells() const { return cells_.size(); }
   std::size_t passed() const { return passed_; }
   const UnitValues& values() const { return values_; }
-  bool emulated() const { return emulated_; }  ///< whether a record is of an emulated device
   /// The most that others took of the CPUs' time during one of its records; empty: unknown.
   std::optional<double> taken_share() const { return taken_share_; }
   /// The first cell that did not pass and what it said: "gemm shape=...: out of memory"; empty: all
@@ -49,7 +48,6 @@ class UnitOutput {
   std::set<std::string> cells_;
   std::size_t passed_ = 0, lines_ = 0;
   UnitValues values_;
-  bool emulated_ = false;
   std::optional<double> taken_share_;
 };
 
