@@ -67,7 +67,7 @@ TEST(CampaignCommand, CellsThatTakeTooLongTakeTurns) {
       "name: t\nsuite: memory\naxes: {op: [copy, triad], dtype: f64, size: 1MiB}\n"
       "device: fake\ntelemetry: off\ncontrol: off\nunit_budget: 10ms\n" +
       two_hosts);
-  const Outcome outcome = study.run({"--pairs", "4"}, {{"ASSAY_FAKE", "sleep=0.02"}});
+  const Outcome outcome = study.run({"--pairs", "4"}, {{"ASSAY_FAKE", "sleep=0.002"}});
   for (const char* environment : {"a", "b"}) {
     const auto records = json_lines(Process::read(study.out() / environment / "records.jsonl"));
     ASSERT_EQ(records.size(), 8u) << outcome.err;
