@@ -205,8 +205,9 @@ Each is started once and checked first: what cannot start there, or cannot be me
 command at once. Then they are measured in turns, in short units and a random order, until every
 cell is precise enough for the margin or the budget is spent; the baseline is measured twice and
 compared with itself. The end is a verdict for each cell, EQUAL, FASTER or SLOWER, with known error
-rates, and what differs between the environments. The same command continues where an earlier one stopped, and with --pairs 40 goes
-on to that many. The exit status says whether it measured; `assay compare FOLDER` has the verdict's.
+rates, and what differs between the environments. The same command continues where an earlier one
+stopped, and with --pairs 40 goes on to that many. The exit status says whether it measured;
+`assay compare FOLDER` has the verdict's.
 
 The suite first, few short cells of memory, copies, launches and matrix products, decides within
 three minutes on a quiet machine. --ranks and --hosts measure collectives and all else between
@@ -235,9 +236,8 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
             {"--margin", "SHARE", "differences below this do not matter, default 2%", ""},
             {"--device", "NAME", "device to measure, as for assay run", ""},
             {"--unit-budget", "TIME",
-             "time for measuring all cells once; default 4s for the suite first and 10s for "
-             "others, "
-             "or less if --budget asks for it",
+             "time for measuring all cells once; default 4s for the suite first, 10s or more for "
+             "others, less if --budget asks for it",
              ""},
             {"--budget", "TIME",
              "time for everything; default 3min for the suite first, 10min for others", ""},
