@@ -184,7 +184,7 @@ TEST(Versus, WithoutASuiteItMeasuresAFewShortCellsInThreeMinutes) {
   EXPECT_THAT(dry({"--budget", "20s"}), HasSubstr(" --budget 1s\n"));
   EXPECT_THAT(dry({"--budget", "20s", "--unit-budget", "7s"}), HasSubstr(" --budget 7s\n"));
   EXPECT_THAT(dry({"--suite", "quick"}),
-              AllOf(HasSubstr("/assay run quick "), HasSubstr(" --budget 10s\n")));
+              AllOf(HasSubstr("/assay run quick "), HasSubstr(" --budget 12.8s\n")));
   const std::string cells = assay_run({"run", "first", "--dry-run"}).out;
   EXPECT_THAT(cells, AllOf(HasSubstr("memory op=triad"), HasSubstr("gemm "), HasSubstr("launch ")));
 }

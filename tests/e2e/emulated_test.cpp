@@ -45,16 +45,17 @@ TEST(Emulated, IsRefusedBesideARealDevice) {
   }
 }
 
-TEST(Emulated, ACampaignOfBothEndsTheUnitsOfTheSecond) {
+TEST(Emulated, ACampaignOfBothEndsBeforeItsFirstUnit) {
   const Study study(
       head() +
       "environments:\n  - {name: real, kind: host}\n  - {name: model, kind: host, variables: "
       "{ASSAY_FAKE: emulated=1}}\n");
   const Outcome outcome = study.run({"--pairs", "2"});
-  EXPECT_NE(outcome.status, 0);
-  EXPECT_THAT(outcome.err,
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(last_of(outcome.err),
               HasSubstr("model is from a model (an emulated device or a simulated server) and real "
                         "is from a real one"));
+  EXPECT_TRUE(study.units().empty());
 }
 
 TEST(Emulated, NothingIsTunedOnAModel) {

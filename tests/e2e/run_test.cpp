@@ -34,16 +34,19 @@ Outcome without_proc(const std::vector<std::string>& arguments) {
   return process.wait();
 }
 
-TEST(Run, BeginsWithAnyCellOfTheList) {
-  const auto first_op = [](const char* first) {
-    const auto lines =
-        json_lines(assay_run(with(two_cells, {"--json", "--first-cell", first})).out);
-    EXPECT_EQ(lines.size(), 2u);
-    return lines.empty() ? "" : lines[0]["axes"]["op"].get<std::string>();
+TEST(Run, MeasuresSomeCellsLast) {
+  const auto ops = [](const char* last) {
+    std::string order;
+    for (const Json& line :
+         json_lines(assay_run(with(two_cells, {"--json", "--last", last})).out)) {
+      order += line["axes"]["op"].get<std::string>() + " ";
+    }
+    return order;
   };
-  EXPECT_EQ(first_op("0"), "copy");
-  EXPECT_EQ(first_op("1"), "triad");
-  EXPECT_EQ(first_op("4"), "copy");  // the list is a circle
+  EXPECT_EQ(ops("0"), "triad copy ");
+  EXPECT_EQ(ops("1,0"), "triad copy ");
+  EXPECT_EQ(ops("1,1,7"), "copy triad ");
+  EXPECT_THAT(assay_run(with(two_cells, {"--last", "x"})).err, HasSubstr("--last: "));
 }
 
 TEST(Run, MeasuresWithoutProcAndSaysThatItIsMissing) {

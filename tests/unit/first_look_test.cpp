@@ -9,7 +9,7 @@ namespace {
 
 EnvironmentLook look(std::string environment,
                      std::vector<std::pair<std::string, std::string>> cells) {
-  return {std::move(environment), 0.5, std::move(cells)};
+  return {.environment = std::move(environment), .seconds = 0.5, .cells = std::move(cells)};
 }
 
 TEST(FirstLook, WhatAllCanMeasureIsCompared) {
@@ -39,6 +39,15 @@ TEST(FirstLook, AnEnvironmentWithoutAnyCellEndsTheCampaign) {
   const auto compared = compare_looks({look("a", {{"x", "one rank"}}), look("b", {{"x", ""}})});
   ASSERT_FALSE(compared.ok());
   EXPECT_EQ(compared.error().message, "environment a: no cell can be measured there: x: one rank");
+}
+
+TEST(FirstLook, AModelIsNotComparedWithAMachine) {
+  EnvironmentLook model = look("b", {{"x", ""}});
+  model.emulated = true;
+  const auto compared = compare_looks({look("a", {{"x", ""}}), model});
+  ASSERT_FALSE(compared.ok());
+  EXPECT_EQ(compared.error().kind, ErrorKind::usage);
+  EXPECT_TRUE(compare_looks({model, model}).ok());
 }
 
 }  // namespace

@@ -42,13 +42,12 @@ TEST(Parse, MistakesGetOneLine) {
   EXPECT_THAT(error_of({"rnu"}),
               StartsWith("unknown command \"rnu\"; did you mean \"run\"?; commands: devices, list, "
                          "run, show, "));
-  EXPECT_EQ(
-      error_of({"run", "quick", "--sed", "1"}),
-      "run has no option --sed; did you mean \"--seed\"?; its options: --device, --out, "
-      "--seed, --budget, --first-cell, --telemetry, --barrier, --ranks, --hosts, --without-secret, "
-      "--repeat, --patience, "
-      "--dry-run, --check, "
-      "--json, --color, --help");
+  EXPECT_EQ(error_of({"run", "quick", "--sed", "1"}),
+            "run has no option --sed; did you mean \"--seed\"?; its options: --device, --out, "
+            "--seed, --budget, --last, --telemetry, --barrier, --ranks, --hosts, --without-secret, "
+            "--repeat, --patience, "
+            "--dry-run, --check, "
+            "--json, --color, --help");
   EXPECT_EQ(error_of({"run", "quick", "--out"}), "--out needs a value: --out DIR");
   EXPECT_EQ(error_of({"run", "quick", "--out="}), "--out needs a value: --out DIR");
   EXPECT_EQ(error_of({"run", "quick", "--json=1"}), "--json takes no value");

@@ -408,8 +408,8 @@ machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. A smal
     - {name: host, kind: host}
     - {name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}
 
---example prints a plan of each kind and of what is often asked, `assay help campaigns` explains every key, and
-`assay versus host docker:ubuntu:24.04` needs no plan.
+--example prints a plan of each kind and of what is often asked, `assay help campaigns` explains
+every key, and `assay versus host docker:ubuntu:24.04` needs no plan.
 
 Every unit is one process of `assay run` in its environment. The units of a pair run one after the
 other, in an order that is drawn from the seed for each pair, so that a drift of the machine
@@ -419,7 +419,8 @@ when every cell is precise enough for its margin, whatever the result.
 Before anything is timed, each environment is started once and checks the plan's cells: one that
 cannot start, or lacks what the others measure, ends the campaign at once with the reason. Later
 a failed unit is retried once; an environment that fails three times in a row is left out, and
-the others continue while any two are left to compare. The same command continues where an earlier one was interrupted or killed.
+the others continue while any two are left to compare. The same command continues where an
+earlier one was interrupted or killed.
 Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 
   assay campaign --example container > container.yaml

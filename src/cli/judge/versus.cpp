@@ -46,6 +46,7 @@ std::string text_of(const Form& form) {
 constexpr std::string_view usual_suite = "first";
 /// The few short cells of the usual suite need less time than others.
 constexpr double usual_unit_seconds = 10, short_unit_seconds = 4;
+constexpr double least_cell_seconds = 0.8;
 constexpr std::size_t wanted_pairs = 10;
 
 /// The words before the load, which begins after "--" with the word load or with its options.
@@ -95,10 +96,10 @@ Result<std::string> environment_of(const std::string& word, const std::string& s
   return fmt::format("{{name: {}, {}{}}}", name, form->settings, setting);
 }
 
-/// `budget` and `unit_budget`. Units of a short budget are short, so that enough pairs fit in; each
-/// takes about a second to start.
+/// `budget` and `unit_budget`. Units of many cells are longer, and those of a short budget short,
+/// so that enough pairs fit in; each takes about a second to start.
 Result<std::string> time_text(const Arguments& arguments, const std::string& suite,
-                              std::size_t arms) {
+                              std::size_t arms, std::size_t cells) {
   const bool is_short = suite == usual_suite;
   const std::string budget = arguments.get("--budget", is_short ? "3min" : "10min");
   const auto seconds = parse_duration(budget);
@@ -108,13 +109,16 @@ Result<std::string> time_text(const Arguments& arguments, const std::string& sui
     return text + fmt::format("unit_budget: {}\n", yaml_scalar(arguments.get("--unit-budget")));
   }
   if (suite.empty()) return text;  // a load takes the time that its requests take
-  const double most = is_short ? short_unit_seconds : usual_unit_seconds;
+  const double most =
+      is_short ? short_unit_seconds
+               : std::max(usual_unit_seconds, least_cell_seconds * static_cast<double>(cells));
   const double fitting = *seconds / static_cast<double>(arms * wanted_pairs) - 1;
   return text + fmt::format("unit_budget: {:.3g}s\n", std::clamp(fitting, 1.0, most));
 }
 
-/// A plan as a person would have written it, so that it can be kept and changed.
-Result<std::string> plan_text(const Arguments& arguments) {
+/// A plan as a person would have written it, so that it can be kept and changed. `cells`: of its
+/// suite.
+Result<std::string> plan_text(const Arguments& arguments, std::size_t cells) {
   const std::vector<std::string> words = words_before_load(arguments);
   PlannedLoad load;
   if (words.size() < arguments.positionals.size()) {
@@ -142,7 +146,7 @@ Result<std::string> plan_text(const Arguments& arguments) {
   if (!suite.empty()) text += fmt::format("suite: {}\n", yaml_scalar(suite));
   if (!axes.empty()) text += fmt::format("axes: {{{}}}\n", fmt::join(axes, ", "));
   text += load.load;
-  text += TRY(time_text(arguments, suite, environments.size() + 1));
+  text += TRY(time_text(arguments, suite, environments.size() + 1, cells));
   for (const std::string_view key : {"margin", "device", "ranks", "hosts"}) {
     const std::string option = fmt::format("--{}", key);
     if (!arguments.has(option)) continue;
@@ -167,10 +171,15 @@ std::string default_folder(const Arguments& arguments) {
   return "campaigns/" + name.substr(0, longest);
 }
 
+/// Made twice: how many cells there are is known when the first one is read.
+Result<CampaignPlan> plan_of(const Arguments& arguments) {
+  const std::string source = "assay versus";
+  const CampaignPlan first = TRY(parse_campaign_plan(TRY(plan_text(arguments, 0)), source));
+  return parse_campaign_plan(TRY(plan_text(arguments, first.cells)), source);
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
-  const auto text = plan_text(arguments);
-  if (!text.ok()) return report(terminal, text.error());
-  auto plan = parse_campaign_plan(*text, "assay versus");
+  auto plan = plan_of(arguments);
   if (!plan.ok()) return report(terminal, plan.error());
   return run_campaign_plan(*std::move(plan), arguments.get("--out", default_folder(arguments)),
                            arguments, terminal);
@@ -196,13 +205,15 @@ Each is started once and checked first: what cannot start there, or cannot be me
 command at once. Then they are measured in turns, in short units and a random order, until every
 cell is precise enough for the margin or the budget is spent; the baseline is measured twice and
 compared with itself. The end is a verdict for each cell, EQUAL, FASTER or SLOWER, with known error
-rates, and what differs between the environments. The same command continues where an earlier one stopped, and with --pairs 40 goes
-on to that many. The exit status says whether it measured; `assay compare FOLDER` has the verdict's.
+rates, and what differs between the environments. The same command continues where an earlier one
+stopped, and with --pairs 40 goes on to that many. The exit status says whether it measured;
+`assay compare FOLDER` has the verdict's.
 
 The suite first, few short cells of memory, copies, launches and matrix products, decides within
 three minutes on a quiet machine. --ranks and --hosts measure collectives and all else between
 processes. After -- follows a load on LLM servers, with the options of `assay load`: --spawn starts
-a server in each environment and each turn, --url names one that runs, as seen from there.
+a server in each environment and each turn, --url names one that runs, as seen from there: two
+environments that see the same server would measure its prefix cache.
 
 The plan is written to the campaign's folder: `assay campaign` takes it, changed or not, and
 `assay help campaigns` explains it.
@@ -225,9 +236,8 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
             {"--margin", "SHARE", "differences below this do not matter, default 2%", ""},
             {"--device", "NAME", "device to measure, as for assay run", ""},
             {"--unit-budget", "TIME",
-             "time for measuring all cells once; default 4s for the suite first and 10s for "
-             "others, "
-             "or less if --budget asks for it",
+             "time for measuring all cells once; default 4s for the suite first, 10s or more for "
+             "others, less if --budget asks for it",
              ""},
             {"--budget", "TIME",
              "time for everything; default 3min for the suite first, 10min for others", ""},

@@ -35,7 +35,7 @@ struct Request {
   std::string folder;
   RunOptions options;
   TeamRequest team;
-  std::uint64_t first_cell = 0;
+  std::vector<std::size_t> last;  ///< numbers of the cells to measure after all others
   bool json = false;
 };
 
@@ -55,6 +55,34 @@ Status check_repeat(const Arguments& arguments, const Request& request) {
                              request.team.place->launcher)};
   }
   return {};
+}
+
+/// "12,7". Error: usage, naming the option.
+Result<std::vector<std::size_t>> read_numbers(std::string_view option, std::string_view text) {
+  std::vector<std::size_t> numbers;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const auto number = parse_integer(text.substr(0, comma));
+    if (!number.ok()) return about(option, number.error());
+    numbers.push_back(*number);
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return numbers;
+}
+
+/// Moves the cells with these numbers behind the others, in this order; there may be fewer cells.
+void put_last(const std::vector<std::size_t>& numbers, std::vector<Cell>& cells) {
+  std::vector<Cell> first, last;
+  for (const std::size_t number : numbers) {
+    if (number < cells.size()) last.push_back(cells[number]);
+  }
+  for (const Cell& cell : cells) {
+    if (std::find(last.begin(), last.end(), cell) == last.end()) first.push_back(cell);
+  }
+  cells = std::move(first);
+  for (Cell& cell : last) {
+    if (std::find(cells.begin(), cells.end(), cell) == cells.end()) cells.push_back(cell);
+  }
 }
 
 Result<Request> read_request(const Arguments& arguments) {
@@ -77,11 +105,7 @@ Result<Request> read_request(const Arguments& arguments) {
   const auto seed = parse_integer(arguments.get("--seed", "1"));
   if (!seed.ok()) return about("--seed", seed.error());
   request.options.seed = *seed;
-  if (arguments.has("--first-cell")) {
-    const auto first = parse_integer(arguments.get("--first-cell"));
-    if (!first.ok()) return about("--first-cell", first.error());
-    request.first_cell = *first;
-  }
+  if (arguments.has("--last")) request.last = TRY(read_numbers("--last", arguments.get("--last")));
   TRY(check_formats(request.plan.commands));
   request.options.commands = request.plan.commands;
   if (arguments.has("--barrier")) {
@@ -230,11 +254,7 @@ int measure(Request& request, Terminal& terminal) {
       agree(team, "opening devices", device.ok() ? Status() : Status(device.error()));
   if (!opened.ok()) return report(terminal, opened.error());
   request.plan.cells = expand_on(request.plan.cells, **device, team);
-  if (std::vector<Cell>& cells = request.plan.cells; !cells.empty()) {
-    std::rotate(cells.begin(),
-                cells.begin() + static_cast<std::ptrdiff_t>(request.first_cell % cells.size()),
-                cells.end());
-  }
+  put_last(request.last, request.plan.cells);
   const auto plan = plan_of_rank_0(team, {request.plan.cells, request.options.seed});
   if (!plan.ok()) return report(terminal, plan.error());
   std::optional<Store> store;
@@ -346,8 +366,8 @@ the run starts only with --without-secret.
             {"--seed", "N", "seed of the benchmarks' inputs; default 1", ""},
             {"--budget", "TIME", "time for the whole run, divided over its cells, e.g. 90s, 10min",
              ""},
-            {"--first-cell", "N",
-             "begin with cell N of the list, from 0, and measure those before it last", ""},
+            {"--last", "N,N...",
+             "measure the cells with these numbers, from 0, after all others, in this order", ""},
             {"--telemetry", "RATE",
              "record clocks, power, temperature and throttling RATE times per second, or off; "
              "default 10",

@@ -9,24 +9,27 @@
 
 #include "core/json_text.h"
 #include "judge/campaign/unit_launch.h"
+#include "judge/compare/emulated.h"
 #include "measure/store/record.h"
 
 namespace assay {
 namespace {
 
-constexpr int wrong_words = 2;  // assay's exit status for them (src/cli/exit_code.h)
+constexpr std::size_t most_cells = 1'000'000;  // that are kept of what an environment says
+constexpr int wrong_words = 2;                 // assay's exit status for them (src/cli/exit_code.h)
 constexpr std::string_view own_mark = "assay: ";  // begins the last line of an assay that failed
 
 /// Adds the cell of a record in `line`; other lines, as a banner or the fingerprint, say nothing
 /// of cells.
 void take(std::string_view line, EnvironmentLook& look) {
-  if (!line.starts_with('{')) return;
+  if (!line.starts_with('{') || look.cells.size() == most_cells) return;
   const auto json = parse_json(line);
   if (!json.ok()) return;
   const auto record = record_from_json(*json);
   if (!record.ok()) return;
   const bool lacks = record->status == RecordStatus::unsupported;
   look.cells.emplace_back(record->cell.id(), lacks ? record->reason : "");
+  look.emulated = look.emulated || record->device.emulated;
 }
 
 /// Why assay could not start there, from its end.
@@ -85,6 +88,14 @@ Result<std::vector<EnvironmentLook>> look_at_environments(
 }
 
 Result<std::string> compare_looks(const std::vector<EnvironmentLook>& looks) {
+  const auto of_kind = [&](bool emulated) {
+    return std::find_if(looks.begin(), looks.end(),
+                        [&](const EnvironmentLook& look) { return look.emulated == emulated; });
+  };
+  if (const auto model = of_kind(true), real = of_kind(false);
+      model != looks.end() && real != looks.end()) {
+    return mixture(model->environment, real->environment);
+  }
   std::map<std::string, std::string> who_has;  // by cell
   for (const EnvironmentLook& look : looks) {
     for (const auto& [cell, reason] : look.cells) {

@@ -17,7 +17,8 @@ namespace assay {
 /// What an environment says of the plan's cells.
 struct EnvironmentLook {
   std::string environment;
-  double seconds = 0;  ///< that the process took: what every unit pays for its start
+  double seconds = 0;     ///< that the process took: what every unit pays for its start
+  bool emulated = false;  ///< whether its device is a model
   /// The ids of its cells, and why each is unsupported there; empty: it is not.
   std::vector<std::pair<std::string, std::string>> cells;
 };
@@ -31,7 +32,8 @@ Result<std::vector<EnvironmentLook>> look_at_environments(
 
 /// Whether all environments can measure the same cells. What none of them supports is left out:
 /// the result says so, empty: there is no such cell. Error: unavailable, naming the environment,
-/// the cell and the reason, if one lacks a cell that another has or supports none.
+/// the cell and the reason, if one lacks a cell that another has or supports none; usage, if some
+/// are of an emulated device and others of a real one.
 Result<std::string> compare_looks(const std::vector<EnvironmentLook>& looks);
 
 }  // namespace assay

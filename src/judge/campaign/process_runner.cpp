@@ -1,6 +1,7 @@
 #include "judge/campaign/process_runner.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,7 +12,6 @@
 #include "core/program.h"
 #include "judge/campaign/first_look.h"
 #include "judge/campaign/unit_launch.h"
-#include "judge/compare/emulated.h"
 #include "measure/sampling/runner.h"
 
 namespace assay {
@@ -67,7 +67,9 @@ ProcessRunner::ProcessRunner(const CampaignPlan& plan, fs::path folder,
     : plan_(plan),
       folder_(std::move(folder)),
       stop_requested_(std::move(stop_requested)),
-      looked_(std::move(looked)) {}
+      looked_(std::move(looked)),
+      // A command may print the records of many cells, or take as long as it likes.
+      turns_(plan.commands ? std::nullopt : plan.unit_budget_seconds) {}
 
 std::vector<UnitResult> ProcessRunner::run(const std::vector<UnitRequest>& requests) {
   if (!std::exchange(has_looked_, true)) {
@@ -118,23 +120,25 @@ void ProcessRunner::clean_up_once(const Member& member, const Launch& launch) {
   if (cleaned_.insert(member.environment).second) clean_up(launch);
 }
 
-/// A campaign compares its environments, and results of a model must not be compared with real
-/// ones.
-Status ProcessRunner::refuse_other_kind(const Member& member, const UnitOutput& output) {
+std::vector<std::string> ProcessRunner::arguments_of(const UnitRequest& request,
+                                                     const std::string& barrier) {
+  const PlannedEnvironment& environment = plan_.environments[request.member.index];
+  const bool again = request.member.environment != environment.name;
+  std::vector<std::string> words =
+      unit_arguments(plan_, environment, request.pair, barrier, again);
   const std::lock_guard guard(mutex_);
-  std::string& known = output.emulated() ? emulated_ : real_;
-  if (known.empty()) known = member.environment;
-  if (emulated_.empty() || real_.empty()) return {};
-  return mixture(emulated_, real_);
+  const std::vector<std::size_t>& last = turns_.last_in(request.pair);
+  if (!last.empty()) {
+    words.insert(words.end(), {"--last", fmt::format("{}", fmt::join(last, ","))});
+  }
+  return words;
 }
 
 Status ProcessRunner::run_process(const UnitRequest& request, const std::string& barrier,
                                   UnitResult& result) {
   const PlannedEnvironment& environment = plan_.environments[request.member.index];
   const LaunchContext context = launch_context(plan_, request.member, folder_);
-  const bool again = request.member.environment != environment.name;
-  const Launch launch = TRY(environment.where->launch(
-      unit_arguments(plan_, environment, request.pair, barrier, again), context));
+  const Launch launch = TRY(environment.where->launch(arguments_of(request, barrier), context));
   clean_up_once(request.member, launch);
   const auto keep = [&result](Status status) {
     if (!status.ok()) result.end_of_campaign = status.error();
@@ -156,8 +160,11 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   result.values = output.values();
   result.taken_share = output.taken_share();
   result.interrupted = end.stopped;
-  TRY(judge(end, output, plan_, request, result));
-  return refuse_other_kind(request.member, output);
+  if (end.status == 0) {
+    const std::lock_guard guard(mutex_);
+    turns_.learn(request.pair, output.cell_times());
+  }
+  return judge(end, output, plan_, request, result);
 }
 
 }  // namespace assay

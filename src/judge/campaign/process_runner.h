@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "judge/campaign/campaign.h"
+#include "judge/campaign/cell_turns.h"
 #include "judge/campaign/first_look.h"
 #include "judge/campaign/plan.h"
 #include "judge/campaign/unit_output.h"
@@ -36,9 +37,9 @@ class ProcessRunner final : public UnitRunner {
  private:
   UnitResult run_one(const UnitRequest& request, const std::string& barrier);
   Status run_process(const UnitRequest& request, const std::string& barrier, UnitResult& result);
-  Status refuse_other_kind(const Member& member, const UnitOutput& output);
   Status first_look();
   void clean_up_once(const Member& member, const Launch& launch);
+  std::vector<std::string> arguments_of(const UnitRequest& request, const std::string& barrier);
 
   const CampaignPlan& plan_;
   const std::filesystem::path folder_;
@@ -46,9 +47,9 @@ class ProcessRunner final : public UnitRunner {
   const std::function<Status(const std::vector<EnvironmentLook>&)> looked_;
   bool has_looked_ = false;
   std::optional<Error> refusal_;
-  std::mutex mutex_;               // guards the members below: units may run together
+  std::mutex mutex_;  // guards the members below: units may run together
+  CellTurns turns_;
   std::set<std::string> cleaned_;  // stores before whose first unit was cleaned up
-  std::string emulated_, real_;    // the first environment with such a device; empty: none yet
 };
 
 }  // namespace assay

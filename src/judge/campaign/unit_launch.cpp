@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <system_error>
 
 #include "compute/device/cache_folder.h"
@@ -17,13 +16,6 @@
 namespace assay {
 
 namespace fs = std::filesystem;
-
-std::size_t first_cell_of(std::size_t pair, std::size_t cells) {
-  // Multiples of the golden ratio are spread over the circle evenly, however many they are.
-  constexpr double golden = 0.6180339887498949;
-  const double turns = golden * static_cast<double>(pair);
-  return static_cast<std::size_t>((turns - std::floor(turns)) * static_cast<double>(cells));
-}
 
 std::vector<std::string> unit_arguments(const CampaignPlan& plan,
                                         const PlannedEnvironment& environment, std::size_t pair,
@@ -39,9 +31,6 @@ std::vector<std::string> unit_arguments(const CampaignPlan& plan,
   if (!plan.telemetry.empty()) words.insert(words.end(), {"--telemetry", plan.telemetry});
   if (plan.unit_budget_seconds) {
     words.insert(words.end(), {"--budget", fmt::format("{}s", *plan.unit_budget_seconds)});
-  }
-  if (const std::size_t first = first_cell_of(pair, plan.cells); first > 0) {
-    words.insert(words.end(), {"--first-cell", fmt::format("{}", first)});
   }
   if (plan.ranks > 0) words.insert(words.end(), {"--ranks", fmt::format("{}", plan.ranks)});
   if (!plan.hosts.empty()) words.insert(words.end(), {"--hosts", plan.hosts});

@@ -15,10 +15,6 @@
 
 namespace assay {
 
-/// With which of `cells` a unit of `pair` begins; those before it come last. Where the time of a
-/// unit is too short for all, every cell is measured in about equally many pairs.
-std::size_t first_cell_of(std::size_t pair, std::size_t cells);
-
 /// assay's arguments that measure the unit of `environment` in `pair`, from 0. `barrier`: empty, or
 /// the value of `assay run --barrier`. `again`: as for commands_of_unit().
 std::vector<std::string> unit_arguments(const CampaignPlan& plan,

@@ -23,6 +23,7 @@ void UnitOutput::take(std::string_view line) {
 Status UnitOutput::take_object(std::string_view line) {
   const Json json = TRY(parse_json(line));
   if (json.contains("fingerprint") && json["fingerprint"].is_object()) {
+    last_came_ = std::chrono::steady_clock::now();
     const JsonReader reader = TRY(JsonReader::of(json));
     const std::string id = TRY(reader.text("id"));
     auto stored = store_.append_fingerprint(json["fingerprint"]);
@@ -50,6 +51,10 @@ Status UnitOutput::take_record(Record record) {
   }
   record.fingerprint = known->second;
   cells_.insert(record.cell.id());
+  const auto now = std::chrono::steady_clock::now();
+  cell_times_.push_back({std::chrono::duration<double>(now - last_came_).count(),
+                         record.status == RecordStatus::interrupted});
+  last_came_ = now;
   if (record.status == RecordStatus::passed) ++passed_;
   const bool wrong = record.status == RecordStatus::error || record.status == RecordStatus::failed;
   if (wrong && first_failure_.empty()) {
@@ -60,7 +65,6 @@ Status UnitOutput::take_record(Record record) {
     if (taken) taken_share_ = std::max(taken_share_.value_or(0), *taken);
   }
   add_values(record, values_);
-  emulated_ = emulated_ || record.device.emulated;
   stored_ = store_.append(record);
   return {};
 }

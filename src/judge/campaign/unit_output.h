@@ -1,13 +1,16 @@
 // What a unit prints, line by line: its environment, then its records; other lines are ignored.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
+#include "judge/campaign/cell_turns.h"
 #include "judge/campaign/unit_values.h"
 #include "measure/store/store.h"
 
@@ -27,7 +30,8 @@ class UnitOutput {
   std::size_t cells() const { return cells_.size(); }
   std::size_t passed() const { return passed_; }
   const UnitValues& values() const { return values_; }
-  bool emulated() const { return emulated_; }  ///< whether a record is of an emulated device
+  /// What each cell took, in the order in which they came.
+  const std::vector<CellTime>& cell_times() const { return cell_times_; }
   /// The most that others took of the CPUs' time during one of its records; empty: unknown.
   std::optional<double> taken_share() const { return taken_share_; }
   /// The first cell that did not pass and what it said: "gemm shape=...: out of memory"; empty: all
@@ -49,7 +53,8 @@ class UnitOutput {
   std::set<std::string> cells_;
   std::size_t passed_ = 0, lines_ = 0;
   UnitValues values_;
-  bool emulated_ = false;
+  std::vector<CellTime> cell_times_;
+  std::chrono::steady_clock::time_point last_came_;  // when the environment or the last cell came
   std::optional<double> taken_share_;
 };
 
