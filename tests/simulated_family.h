@@ -73,8 +73,7 @@ class NoiseStream {
 
 inline FamilyOutcome simulate_family(const FamilyWorld& world, Random& random) {
   constexpr std::size_t arms = 3;  // A, B, A'
-  const VerdictRule rule;
-  const CampaignDesign design;
+  const VerdictRule terms;
   const std::uint64_t seed = random.next();
   const double unit_deviation = world.paired_noise / (world.only_b_is_noisy ? 1 : std::sqrt(2.0));
   const bool apart = world.own_drift > 0;  // both sides have streams of their own
@@ -119,18 +118,18 @@ inline FamilyOutcome simulate_family(const FamilyWorld& world, Random& random) {
     if (outcome.pairs >= world.most_pairs) break;
     std::vector<PairedSeries> family;
     for (const PairedMember& member : members) family.push_back(member.differences);
-    const std::vector<PairedEffect> effects = paired_effects(family, rule.log_margin());
+    const std::vector<PairedEffect> effects = paired_effects(family, terms.log_margin());
     if (std::ranges::all_of(effects, [&](const PairedEffect& effect) {
-          return precise_enough(effect, rule.log_margin());
+          return precise_enough(effect, terms.log_margin());
         })) {
       break;
     }
   }
-  outcome.family = judge_family(members, 1, rule);
+  outcome.family = judge_family(members, 1, terms);
   for (const JudgedMember& member : outcome.family.members) {
     outcome.cells.push_back({member.ruling, member.effect.mean});
   }
-  outcome.whole = judge_whole(outcome.cells, outcome.family.mean, rule);
+  outcome.whole = judge_whole(outcome.cells, outcome.family.mean, terms);
   return outcome;
 }
 

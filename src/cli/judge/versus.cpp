@@ -174,8 +174,10 @@ std::string default_folder(const Arguments& arguments) {
 /// Made twice: how many cells there are is known when the first one is read.
 Result<CampaignPlan> plan_of(const Arguments& arguments) {
   const std::string source = "assay versus";
-  const CampaignPlan first = TRY(parse_campaign_plan(TRY(plan_text(arguments, 0)), source));
-  return parse_campaign_plan(TRY(plan_text(arguments, first.cells)), source);
+  const std::string one_cell = TRY(plan_text(arguments, 0));
+  const CampaignPlan first = TRY(parse_campaign_plan(one_cell, source));
+  const std::string text = TRY(plan_text(arguments, first.cells));
+  return parse_campaign_plan(text, source);
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {

@@ -124,8 +124,7 @@ std::vector<std::string> ProcessRunner::arguments_of(const UnitRequest& request,
                                                      const std::string& barrier) {
   const PlannedEnvironment& environment = plan_.environments[request.member.index];
   const bool again = request.member.environment != environment.name;
-  std::vector<std::string> words =
-      unit_arguments(plan_, environment, request.pair, barrier, again);
+  std::vector<std::string> words = unit_arguments(plan_, environment, request.pair, barrier, again);
   const std::lock_guard guard(mutex_);
   const std::vector<std::size_t>& last = turns_.last_in(request.pair);
   if (!last.empty()) {
