@@ -99,8 +99,8 @@ std::vector<double> find_dependence(std::span<const PairedSeries> family) {
     pooled += own[k] / tests;
     pooled_n += static_cast<double>(tested[k].n) / tests;
   }
-  // Of a single series, permuted ones have a deviation of about 1 / sqrt(n): what lies less than
-  // one of them above their mean is no evidence, whatever the permutations say.
+  // The permutations of a single series have a deviation of about 1 / sqrt(n). An estimate less
+  // than one deviation above their mean is never evidence at this level, so they need not be made.
   if (tested.size() == 1 && pooled < 1 / std::sqrt(pooled_n) - 1 / pooled_n) return allowed;
   std::vector<double> means, largest;
   Random random(1);

@@ -20,10 +20,10 @@ namespace assay {
 /// rho - (1 + 4 rho) / n.
 std::vector<double> find_dependence(std::span<const PairedSeries> family);
 
-/// What n values are worth of which each depends on the one before it.
+/// What n values are worth if each depends on the one before it.
 struct EffectiveSample {
-  double n = 0;                 ///< so many independent values have as precise a mean
-  double deviation_factor = 1;  ///< the sample's deviation times it is that of a single value
+  double n = 0;                 ///< the number of independent values whose mean is as precise
+  double deviation_factor = 1;  ///< what the sample's deviation must be multiplied by
 };
 
 /// `rho`, their autocorrelation, in [0, 1). The mean of n values varies as that of n (1 - rho) / (1

@@ -45,12 +45,12 @@ class Surprise {
     return table_[at] + (place - static_cast<double>(at)) * (table_[at + 1] - table_[at]);
   }
 
-  /// The same of `n` values of which each depends on the one before it.
+  /// The same for `n` values that each depend on the one before.
   double of_dependent(double sum, double n_squares, std::size_t n, double dependence) const {
     if (!is_extreme(sum, n_squares)) return 0;
     const EffectiveSample sample = effective_sample(n, dependence);
     const double left = std::max(1 - sum * sum / n_squares, 1e-12);
-    // Of t with n - 1 degrees of freedom, the deviation grows and the number of values shrinks.
+    // This is the t of n - 1 degrees of freedom with a larger deviation and fewer values.
     const double t = std::sqrt(static_cast<double>(n - 1) * (1 - left) / left) /
                      sample.deviation_factor * std::sqrt(sample.n / static_cast<double>(n));
     return surprise_of(t, sample.n - 1, alternative_);

@@ -12,7 +12,7 @@ namespace assay {
 
 /// How signs are flipped.
 struct FlipRule {
-  /// So many pairs in a row, from a multiple of it on, had their order drawn by one coin.
+  /// The number of consecutive pairs, from a multiple of it on, whose order one coin drew.
   std::size_t pairs_per_draw = 1;
   std::size_t least_draws = 6;  ///< a series with fewer proves nothing
   std::uint64_t seed = 1;       ///< of flips, where there are too many to make all

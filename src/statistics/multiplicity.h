@@ -10,7 +10,8 @@ namespace assay {
 /// is at most `alpha`. In the order of `p`.
 std::vector<bool> holm(std::span<const double> p, double alpha);
 
-/// The same as p, each the least alpha at which it is rejected. In the order of `p`.
+/// Holm's adjusted p: for each hypothesis the least alpha at which it is rejected. In the order of
+/// `p`.
 std::vector<double> holm_adjusted(std::span<const double> p);
 
 /// Benjamini and Hochberg (1995): which are rejected so that the expected share of false rejections

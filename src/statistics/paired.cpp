@@ -12,12 +12,11 @@ namespace assay {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Of a side that drifts by itself, a mean counts if it is so many deviations away: equal sides
-/// with an autocorrelation of 0.97 over 10 pairs are in one of a hundred cases
-/// (bench_family_rates).
+/// If a side drifts by itself, its mean must be this number of deviations away to prove something.
+/// bench_family_rates simulates how often equal sides are.
 constexpr double drifting_deviations = 6;
 
-/// An outlier of B lies so many times as far from the median as anything of the control.
+/// An outlier lies this number of times as far from the median as any pair of the control.
 constexpr double control_multiple = 2;
 
 /// The correction for skewness is incomplete; holding the t test to about two thirds of alpha makes
@@ -85,8 +84,8 @@ void add_intervals(PairedEffect& effect) {
       effect.error;
 }
 
-/// Of the median of sorted values, which count for n independent ones; infinite if no pair of order
-/// statistics has the coverage.
+/// The interval of the median of sorted values, which count for n independent ones. It is infinite
+/// if no pair of order statistics has the coverage.
 Interval sign_interval(std::span<const double> sorted, double coverage, double n) {
   if (sorted.empty() || coin_cdf(0, static_cast<std::size_t>(n)) > (1 - coverage) / 2) {
     return {-infinity, infinity};

@@ -48,7 +48,7 @@ struct PairedEffect {
 /// infinite.
 PairedEffect paired_effect(std::span<const double> differences, double margin,
                            double dependence = 0);
-/// The same of series whose dependence is found together.
+/// The effects of several series, whose dependence is found together.
 std::vector<PairedEffect> paired_effects(std::span<const PairedSeries> family, double margin);
 
 /// Takes what A measured twice shows for the noise of this machine; `control` has the differences

@@ -14,7 +14,7 @@ constexpr VerdictRule rule;  // that of `assay compare`
 // (bench_search_rates).
 constexpr double precise_share = 0.33;
 
-/// Of logarithms of times, best over usual.
+/// The effect on logarithms of times, best over usual.
 PairedEffect effect_of(std::span<const ScorePair> pairs) {
   PairedSeries slower;
   for (const ScorePair& pair : pairs) {

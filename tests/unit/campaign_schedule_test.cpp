@@ -27,7 +27,7 @@ TEST_P(TurnsOfArms, EveryPairHasEachArmOnceInAnOrderOfItsOwn) {
   }
 }
 
-/// The order of campaigns that older versions began, which must go on as they began.
+/// Campaigns that older versions began continue in the order in which they began.
 TEST_P(TurnsOfArms, OlderCampaignsMeasureTheSecondPairInTheReverseOrder) {
   const std::size_t arms = GetParam();
   for (std::size_t block = 0; block < 50; ++block) {

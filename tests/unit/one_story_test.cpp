@@ -67,7 +67,7 @@ TEST_P(OneStory, IsToldEverywhere) {
   std::array<std::size_t, verdict_count> counts = {};
   for (const CellComparison& cell : comparison.cells) {
     ++counts[static_cast<std::size_t>(cell.judgement.verdict)];
-    // A row that is called different shows an interval that says so.
+    // The interval of a row that is called different excludes "no difference".
     if (!is_different(cell.judgement.verdict)) continue;
     EXPECT_TRUE(cell.has_interval());
     EXPECT_TRUE(cell.ratio95.low > 1 || cell.ratio95.high < 1);

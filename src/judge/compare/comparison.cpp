@@ -98,7 +98,7 @@ class Comparer {
     return std::move(cells_);
   }
 
-  /// Of what cells() gave, in any order.
+  /// `cells` are those that cells() returned, in any order.
   Summation sum_up(const std::vector<CellComparison>& cells) const {
     Summation all;
     std::vector<CellRuling> rulings;

@@ -41,7 +41,7 @@ struct JudgedFamily {
   std::optional<JudgedMember> mean;
 };
 
-/// `pairs_per_draw`: so many pairs in a row had their order drawn at once.
+/// `pairs_per_draw`: the number of consecutive pairs whose order one draw decided.
 JudgedFamily judge_family(std::span<const PairedMember> members, std::size_t pairs_per_draw,
                           const VerdictRule& rule);
 JudgedFamily judge_family(std::span<const UnpairedMember> members, const VerdictRule& rule);

@@ -66,7 +66,7 @@ struct VoidFigures {
 struct ResultSet {
   std::string name;                ///< of the environment, or the path as given
   bool paired = false;             ///< units have pairs
-  std::size_t pairs_per_draw = 1;  ///< so many pairs in a row had their order drawn at once
+  std::size_t pairs_per_draw = 1;  ///< consecutive pairs whose order one draw decided
   std::vector<Unit> units;         ///< in time order
   std::vector<Series> series;      ///< sorted by key; without those of Better::neither
   std::map<SeriesKey, SideFigure> beside;

@@ -40,8 +40,8 @@ std::string pairs_text(std::size_t more) {
 
 constexpr std::size_t too_many = 10'000;  // pairs that nobody measures
 
-/// How many pairs more than now would probably prove what `distance` away from the mean begins, if
-/// pairs go on as they are; empty: too many.
+/// How many more pairs would probably prove that the mean lies on its side of a bound `distance`
+/// away, at the noise of the pairs so far; empty: too many.
 std::optional<std::size_t> more_pairs(const PairedEffect& effect, double distance) {
   const std::size_t needed = values_needed(effect.deviation, distance);
   if (needed >= too_many) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<Ruling> nearly_different(const PairedEffect& effect, const FamilyT
                   test.pairs_short};
   }
   if (test.cells < 2) return std::nullopt;
-  // A normal test among so many cells, with 90% power.
+  // The normal test that Bonferroni asks of `cells` cells, with 90% power.
   const double z =
       normal_quantile(1 - rule.alpha / 2 / static_cast<double>(test.cells)) + normal_quantile(0.9);
   const double spread = z * effect.deviation / std::abs(effect.mean);

@@ -43,8 +43,8 @@ std::string_view name_of(Control control);
 /// The tests of one comparison's mean, among all that are judged together.
 struct FamilyTest {
   std::size_t cells = 1;  ///< judged together
-  /// Too few coins were tossed for the order of pairs to prove a difference; 0: enough. So many
-  /// more pairs would do.
+  /// How many more pairs it takes until enough coins have drawn their order for a proof of a
+  /// difference; 0: there are enough.
   std::size_t pairs_short = 0;
   double p_different = 1;             ///< if the mean is 0; adjusted for all
   double p_slower = 1, p_faster = 1;  ///< if it lies at the margin, one-sided; adjusted for all
