@@ -107,6 +107,12 @@ TEST(Verdict, SidesThatDriftCannotBeToldApartUnlessTheyAreFarApart) {
                 testing::MatchesRegex("cannot tell: the sides drift by themselves.*more pairs, "
                                       "further apart in time, may tell"));
   }
+  FamilyTest older;
+  older.pairs_short = 2;
+  EXPECT_EQ(judge(paired_effect(around(0.2, 0.01, 40), rule.log_margin(), 0.9), older, true,
+                  Control::quiet, rule)
+                .code,
+            "too_few_draws");
   EXPECT_EQ(judge_drifting(0.2).verdict, Verdict::slower);
   EXPECT_EQ(judge_drifting(-0.2).verdict, Verdict::faster);
 }

@@ -51,19 +51,33 @@ std::optional<std::size_t> more_pairs(const PairedEffect& effect, double distanc
   return std::max<std::size_t>(2, static_cast<std::size_t>(std::ceil(std::max(0.0, more))));
 }
 
+/// A difference that too few coins can prove.
+Ruling too_few_draws(const PairedEffect& effect, const FamilyTest& test) {
+  return {Verdict::inconclusive, "too_few_draws",
+          fmt::format("it looks {}, but this campaign drew its order once for two pairs: {} would "
+                      "allow a proof",
+                      direction(effect.mean), pairs_text(test.pairs_short)),
+          test.pairs_short};
+}
+
 /// "cannot tell: ..." of sides that drift by themselves.
-Ruling drifting(const PairedEffect& effect, const VerdictRule& rule) {
+Ruling drifting(const PairedEffect& effect, const FamilyTest& test, const VerdictRule& rule) {
   if (lies_beyond(effect.t95, rule.log_margin())) {
+    if (test.pairs_short > 0) return too_few_draws(effect, test);
     return {effect.mean > 0 ? Verdict::slower : Verdict::faster, "beyond_margin_and_drift",
             fmt::format("{} by more than the margin of {:.2g}%, far beyond what the sides drift by "
                         "themselves",
                         direction(effect.mean), 100 * rule.margin)};
   }
   const double apart = std::max(rule.log_margin(), std::abs(effect.mean));
-  const std::size_t more = more_pairs(effect, apart).value_or(too_many);
+  // Until there are as many independent values as a verdict needs, and enough for this distance.
+  const double pairs = static_cast<double>(effect.pairs);
+  const double missing = pairs * (static_cast<double>(least_units) / effect.n - 1);
+  const std::size_t more = std::max(more_pairs(effect, apart).value_or(too_many),
+                                    static_cast<std::size_t>(std::ceil(std::max(0.0, missing))));
   return {Verdict::inconclusive, "sides_drift",
           fmt::format("cannot tell: the sides drift by themselves (neighbouring pairs correlate by "
-                      "{:.1f}); {}, further apart in time, may tell",
+                      "{:.2f}); {}, further apart in time, may tell",
                       effect.dependence,
                       more < too_many ? "about " + pairs_text(more) : "many more pairs"),
           more < too_many ? more : 0};
@@ -73,13 +87,7 @@ Ruling drifting(const PairedEffect& effect, const VerdictRule& rule) {
 std::optional<Ruling> nearly_different(const PairedEffect& effect, const FamilyTest& test,
                                        const VerdictRule& rule) {
   if (!excludes_zero(effect.t95) || !excludes_zero(effect.sign95)) return std::nullopt;
-  if (test.pairs_short > 0) {
-    return Ruling{Verdict::inconclusive, "too_few_draws",
-                  fmt::format("it looks {}, but this campaign drew its order once for two pairs: "
-                              "{} would allow a proof",
-                              direction(effect.mean), pairs_text(test.pairs_short)),
-                  test.pairs_short};
-  }
+  if (test.pairs_short > 0) return too_few_draws(effect, test);
   if (test.cells < 2) return std::nullopt;
   // The normal test that Bonferroni asks of `cells` cells, with 90% power.
   const double z =
@@ -194,7 +202,7 @@ Ruling judge(const PairedEffect& effect, const FamilyTest& test, bool paired, Co
         fmt::format("{} {}{}{}; a verdict needs at least {}", effect.pairs, paired ? "pair" : "run",
                     effect.pairs == 1 ? "" : "s", paired ? "" : " a side", least_units)};
   }
-  if (effect.drifts() && effect.p_equal >= rule.alpha) return drifting(effect, rule);
+  if (effect.drifts() && effect.p_equal >= rule.alpha) return drifting(effect, test, rule);
   const bool signs_agree = !paired || excludes_zero(effect.sign95);
   const double p_beyond = effect.mean > 0 ? test.p_slower : test.p_faster;
   if (lies_beyond(effect.t95, rule.log_margin()) && signs_agree && p_beyond <= rule.alpha / 2) {
