@@ -126,6 +126,20 @@ TEST(ReportHtml, TheVerdictComesFirstAndEveryCellHasARow) {
   EXPECT_THAT(equal, HasSubstr("container is as fast as host"));
 }
 
+/// Whoever gets only the page learns why it is open.
+TEST(ReportHtml, AnOpenVerdictSaysThatOtherProgramsDisturbed) {
+  const auto reason = [](Verdict verdict, double taken) {
+    ReportInput input = comparison_input(0.9);
+    input.comparisons[0].all.judgement.verdict = verdict;
+    input.comparisons[0].most_taken = taken;
+    return make_document(input).reason;
+  };
+  EXPECT_THAT(reason(Verdict::inconclusive, 0.81),
+              HasSubstr("Other programs and the hypervisor used up to 81% of the CPUs' time"));
+  EXPECT_THAT(reason(Verdict::inconclusive, 0.01), Not(HasSubstr("Other programs")));
+  EXPECT_THAT(reason(Verdict::slower, 0.81), Not(HasSubstr("Other programs")));
+}
+
 /// A large number that is not proven would be read as a result.
 TEST(ReportHtml, AMeanThatProvesNothingIsNoTile) {
   const auto label = [](std::optional<Verdict> verdict) {
@@ -187,7 +201,8 @@ TEST(ReportHtml, TheHeadlineSaysThatOthersUsedTheCpus) {
     input.environments = {{.results = result_set_of({record}, "host"), .records = {}}};
     return make_document(input).headline;
   };
-  EXPECT_THAT(headline(), HasSubstr("others used up to 61% of the CPUs"));
+  EXPECT_THAT(headline(),
+              HasSubstr("other programs used up to 61% of the CPUs during some of them"));
   record.telemetry->summary.host.others_share = 0.05;
   EXPECT_THAT(headline(), HasSubstr("none of them doubtful"));
 }

@@ -58,6 +58,7 @@ struct Comparison {
   bool emulated = false;  ///< the devices are emulated: the verdict is about a model
   VerdictRule rule;
   std::size_t units_a = 0, units_b = 0;
+  double most_taken = 0;  ///< of the CPUs' time, by other programs during any result of either
   std::vector<CellComparison> cells;   ///< by benchmark, axes (comes_before()) and metric
   std::vector<SideComparison> beside;  ///< by cell and metric
   Summation all;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/units.h"
 #include "core/version.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/sentences.h"
@@ -111,6 +112,15 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
     const std::string bound = bound_sentence(comparison, a, b);
     document.reason = time_sentence(comparison.all, a, b) + (bound.empty() ? "" : " ") + bound;
   }
+  const bool open =
+      document.verdict == Verdict::inconclusive || document.verdict == Verdict::unstable;
+  if (open && comparison.most_taken > much_taken) {
+    document.reason += fmt::format(
+        "{}Other programs and the hypervisor used up to {} of the CPUs' time during some runs: on "
+        "a "
+        "quieter machine, fewer pairs prove more.",
+        document.reason.empty() ? "" : " ", format_share(comparison.most_taken));
+  }
   for (std::size_t i = 0; i < verdict_count; ++i) {
     const auto verdict = static_cast<Verdict>(i);
     if (count(verdict) == 0) continue;
@@ -194,9 +204,9 @@ void summarize_alone(const std::vector<Environment>& environments, Document& doc
                   faults > 0  ? counted(faults, "cell") + " that cannot be trusted"
                   : voids > 0 ? counted(voids, "cell") + " void in part"
                   : most_taken > much_taken
-                      ? fmt::format("some of them while others used up to {:.0f}% of the CPUs, "
-                                    "without whom they are faster",
-                                    100 * most_taken)
+                      ? fmt::format("other programs used up to {} of the CPUs during some of them, "
+                                    "so expect better values on an idle machine",
+                                    format_share(most_taken))
                       : std::string("none of them doubtful"));
   document.tiles = key_figures({environments.front()});  // not of results beside them
   for (Tile& tile : document.tiles) {
