@@ -61,8 +61,10 @@ constexpr std::pair<Noise, const char*> noises[] = {{Noise::normal, "normal"}, {
 
 void print_together(std::size_t campaigns) {
   fmt::print(
-      "\n10 pairs, units with noise of 1%. wrong: all cells are equal, and a cell or the whole is\n"
-      "called different. all: every cell is 20% slower, and all are called SLOWER. one: one cell "
+      "\n10 pairs, units with noise of 1%. wrong: all cells are equal, with noise of 10%, so that "
+      "none\n"
+      "is proven equal first, and one is called different. all: every cell is 20% slower, and all "
+      "are called SLOWER. one: one cell "
       "is\n"
       "20% slower, and is called so. 2 sd: one cell is slower by two deviations of a difference,\n"
       "and is called different. margin: every cell is 2% slower, and one is called SLOWER.\n");
@@ -80,7 +82,9 @@ void print_together(std::size_t campaigns) {
                           .drift = drift,
                           .slower = {}};
         const std::size_t some = campaigns_of(cells, campaigns);
+        world.paired_noise *= 10;
         const double wrong = share(world, some, 1, any_different);
+        world.paired_noise /= 10;
         world.slower.assign(cells, much);
         const double all = share(world, some, 2, all_slower);
         world.slower = {much};
@@ -137,36 +141,41 @@ void print_equal(std::size_t campaigns) {
 
 void print_skewed(std::size_t campaigns) {
   fmt::print(
-      "\nNot protected: B has a slow tail and A no noise; their means are equal, 10 pairs.\n");
+      "\nNot protected: B has a slow tail of 10% and A no noise; their means are equal, 10 "
+      "pairs.\n");
   fmt::print("{:>5} {:>6}\n", "cells", "wrong");
   for (const std::size_t cells : {1, 25, 100}) {
-    fmt::print(
-        "{:5} {:6.1f}\n", cells,
-        share({.cells = cells, .noise = Noise::exponential, .only_b_is_noisy = true, .slower = {}},
-              campaigns, 7, any_different));
+    fmt::print("{:5} {:6.1f}\n", cells,
+               share({.cells = cells,
+                      .paired_noise = 0.1,
+                      .noise = Noise::exponential,
+                      .only_b_is_noisy = true,
+                      .slower = {}},
+                     campaigns, 7, any_different));
     std::fflush(stdout);
   }
 }
 
 void print_sides(std::size_t campaigns) {
   fmt::print(
-      "\nSides that drift by themselves: each side's units have the autocorrelation, differences "
-      "a\n"
-      "deviation of 1%. wrong: equal sides are called different. cannot tell: a cell of theirs "
-      "says\n"
-      "so. 20%: B is 20% slower in every cell, and all are called SLOWER.\n");
+      "\nSides that drift by themselves, each with the autocorrelation from pair to pair. wrong: "
+      "equal\nsides, whose differences have a deviation of 10%, are called different. cannot tell: "
+      "a cell of\ntheirs says so. 20%: with 1%, B is 20% slower in every cell, and all are called "
+      "SLOWER.\n");
   fmt::print("{:>5} {:>6} {:>15} {:>6} {:>12} {:>6}\n", "cells", "pairs", "autocorrelation",
              "wrong", "cannot tell", "20%");
   for (const std::size_t cells : {1, 25, 100}) {
     for (const std::size_t pairs : {10, 20, 40}) {
       for (const double rho : {0.3, 0.5, 0.7, 0.9, 0.97}) {
         FamilyWorld world{.cells = cells,
+                          .paired_noise = 0.1,
                           .own_drift = rho,
                           .slower = {},
                           .least_pairs = pairs,
                           .most_pairs = pairs};
         const double wrong = share(world, campaigns, 8, any_different);
         const double open = share(world, campaigns, 8, cannot_tell);
+        world.paired_noise = 0.01;
         world.slower.assign(cells, much);
         fmt::print("{:5} {:6} {:15.2f} {:6.1f} {:12.1f} {:6.1f}\n", cells, pairs, rho, wrong, open,
                    share(world, campaigns, 9, all_slower));

@@ -107,9 +107,11 @@ function record(cell, run, time, random, factor) {
   const median = cell.quantity === 'latency' ? cell.value * slower / noise : cell.value / slower * noise;
   const value = {quantity: cell.quantity, unit: cell.unit, median, interval95: [median * 0.998, median * 1.002]};
   if (cell.roof) Object.assign(value, {roof: {rate: cell.roof[0], source: cell.roof[1]}, share: median / cell.roof[0]});
-  const made = {...base, value, work: {bytes: 1e9, flops: 0, repetitions: 1, math: 'f32'},
+  // The value follows from the samples and the work.
+  const seconds = cell.quantity === 'latency' ? median : 1e9 / median;
+  const made = {...base, value, work: {bytes: 1e9, flops: 1e9, repetitions: 1, math: 'f32'},
     samples: {time_source: 'device_events', cache_state: 'hot', gated: true, warmup_launches: 5, warmup_stop: 'warm', stop: 'precision', wall_seconds: 0.4,
-              seconds: [1e9 / median, 1e9 / median], throttled: []},
+              seconds: [seconds, seconds], throttled: []},
     verification: {passed: true, method: 'every element', error: 0, tolerance: 0}};
   if (cell.benchmark === 'gemm' || cell.benchmark === 'memory') made.telemetry = telemetry(random, cell.benchmark === 'gemm');
   return {...made, notes: {}, fingerprint: factor > 1 ? 'b' : 'a'};
@@ -151,6 +153,7 @@ export function writeCampaign(folder, pairs = 30) {
     writeFileSync(join(folder, environment, 'fingerprints.jsonl'), JSON.stringify({id: container ? 'b' : 'a', fingerprint: facts(container)}) + '\n');
   }
   writeFileSync(join(folder, 'plan.yaml'), 'name: report-test\nsuite: quick\nenvironments:\n  - {name: host, kind: host}\n  - {name: container, kind: host}\n');
+  writeFileSync(join(folder, 'measure.json'), JSON.stringify({draw: 'pair', measure: []}) + '\n');
   writeFileSync(join(folder, 'units.jsonl'), units.map((unit) => JSON.stringify(unit) + '\n').join(''));
   return {cells: all.length, pairs};
 }
