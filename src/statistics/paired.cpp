@@ -14,7 +14,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// If a side drifts by itself, its mean must be this number of deviations away to prove something.
 /// bench_family_rates simulates how often equal sides are.
-constexpr double drifting_deviations = 6;
+constexpr double drifting_deviations = 8;
 
 /// An outlier lies this number of times as far from the median as any pair of the control.
 constexpr double control_multiple = 2;
