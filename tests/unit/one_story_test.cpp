@@ -42,7 +42,6 @@ struct RandomCampaign {
           values.push_back(1e9 * std::exp(-log_ratio + noise * random.normal()));
         }
         to.push_back(series_of("memory", axes, values));
-        std::erase_if(to.back().points, [&](const Point&) { return random.uniform() < missing; });
       };
       add(of_a, 0);
       add(of_b, mine);
@@ -51,6 +50,11 @@ struct RandomCampaign {
     a = environment_of("a", std::move(of_a));
     b = environment_of("b", std::move(of_b));
     again = environment_of("a-control", std::move(of_again));
+    for (ResultSet* set : {&a.results, &b.results, &again.results}) {
+      for (Series& series : set->series) {
+        std::erase_if(series.points, [&](const Point&) { return random.uniform() < missing; });
+      }
+    }
     a.results.pairs_per_draw = b.results.pairs_per_draw = random.uniform() < 0.3 ? 2 : 1;
   }
 };
