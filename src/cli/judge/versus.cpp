@@ -45,7 +45,7 @@ std::string text_of(const Form& form) {
 
 constexpr std::string_view usual_suite = "first";
 /// The few short cells of the usual suite need less time than others.
-constexpr double usual_unit_seconds = 10, short_unit_seconds = 4;
+constexpr double usual_unit_seconds = 10, short_unit_seconds = 1.5;
 constexpr double least_cell_seconds = 0.8;
 constexpr std::size_t wanted_pairs = 10;
 
@@ -238,7 +238,7 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
             {"--margin", "SHARE", "differences below this do not matter, default 2%", ""},
             {"--device", "NAME", "device to measure, as for assay run", ""},
             {"--unit-budget", "TIME",
-             "time for measuring all cells once; default 4s for the suite first, 10s or more for "
+             "time for measuring all cells once; default 1.5s for the suite first, 10s or more for "
              "others, less if --budget asks for it",
              ""},
             {"--budget", "TIME",
