@@ -38,8 +38,8 @@ struct PairedEffect {
   double outlier_share_limit = 1;     ///< 95% upper bound of their share, Clopper-Pearson
 
   /// A side drifts by itself: neighbouring pairs are so alike that nothing follows from their
-  /// spread. The intervals are then the mean and eight deviations on both sides, a rule of thumb with
-  /// simulated error rates (docs/method.md).
+  /// spread. The intervals are then the mean and eight deviations on both sides, a rule of thumb
+  /// with simulated error rates (docs/method.md).
   bool drifts() const { return dependence > most_dependence; }
 };
 
