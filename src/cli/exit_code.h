@@ -35,8 +35,7 @@ inline constexpr std::array<ExitCodeText, 8> exit_code_texts = {{
     {exit_io, "a file, the store or standard output could not be written or read"},
     {exit_inconclusive,
      "`assay compare` could prove neither equality nor a difference, `assay fleet` could not tell, "
-     "a "
-     "tuning proved nothing, or a search for a rate ended too early"},
+     "a tuning proved nothing, or a search for a rate ended too early"},
     {exit_interrupted, "stopped by SIGINT, SIGTERM or SIGHUP; results so far are stored"},
 }};
 

@@ -13,6 +13,10 @@ struct Interval {
   double high = 0;
 };
 
+inline bool excludes_zero(const Interval& interval) {
+  return interval.low > 0 || interval.high < 0;
+}
+
 /// 0 for no values.
 double mean(std::span<const double> values);
 

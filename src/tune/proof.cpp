@@ -33,9 +33,6 @@ Proof prove(std::span<const ScorePair> pairs) {
   proof.ratio = std::exp(-effect.mean);
   proof.interval95 = {std::exp(-effect.t95.high), std::exp(-effect.t95.low)};
   proof.verdict = judge(effect, alone(effect, rule), true, Control::off, rule).verdict;
-  const auto excludes_zero = [](const Interval& interval) {
-    return interval.low > 0 || interval.high < 0;
-  };
   const bool different =
       effect.pairs >= least_units && excludes_zero(effect.t95) && excludes_zero(effect.sign95);
   proof.better = proof.verdict == Verdict::faster || (different && effect.mean < 0);

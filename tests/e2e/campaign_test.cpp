@@ -103,7 +103,7 @@ TEST(CampaignCommand, TheBudgetHolds) {
   EXPECT_EQ(outcome.status, 4) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("the budget has no time for more"));
   EXPECT_EQ(last_of(outcome.err),
-            "assay: the budget of 0:08 was spent before the first two pairs were whole, so that "
+            "assay: the budget of 0:08 was spent before the first pair was whole, so that "
             "nothing can be compared; give more, or measure fewer cells\n");
   for (const Json& unit : study.units()) EXPECT_EQ(unit["environment"], "a");
 }

@@ -92,7 +92,7 @@ Result<Launch> launch_of(const Request& request, const Arm& arm, const Member& m
       launch_context(request.plan, member, fs::absolute(request.folder, ignored)));
 }
 
-/// As a shell takes it.
+/// The command as a shell takes it.
 std::string command_text(const Launch& launch) {
   const std::string input =
       launch.input.empty() ? "" : fmt::format("printf %s {} | ", shell_quoted(launch.input));
@@ -367,7 +367,7 @@ int measure(const Request& request, Terminal& terminal) {
     terminal.complain("nothing is left to compare: " + view.last_failure());
   } else if (outcome->stop == CampaignStop::budget && outcome->pairs == 0) {
     terminal.complain(
-        fmt::format("the budget of {} was spent before the first two pairs were whole, so that "
+        fmt::format("the budget of {} was spent before the first pair was whole, so that "
                     "nothing can be compared; give more, or measure fewer cells",
                     format_clock(*request.design.budget_seconds)));
   }

@@ -12,10 +12,6 @@
 namespace assay {
 namespace {
 
-bool excludes_zero(const Interval& interval) {
-  return interval.low > 0 || interval.high < 0;
-}
-
 bool lies_beyond(const Interval& interval, double bound) {
   return interval.low > bound || interval.high < -bound;
 }

@@ -56,7 +56,7 @@ struct FamilyTest {
 Control judge_control(const PairedEffect& control, const VerdictRule& rule, std::size_t cells = 1);
 
 /// How many outlying pairs make one of `cells` cells UNSTABLE: 2, and one more for every nine times
-/// as many cells. Simulated: bench_verdict_rates.
+/// as many cells. bench_family_rates simulates how often equal cells are.
 std::size_t unstable_outliers(std::size_t cells);
 
 struct Ruling {
