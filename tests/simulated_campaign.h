@@ -120,6 +120,12 @@ inline std::vector<Scenario> verdict_scenarios() {
                   ? std::log(1.02) + exponential_noise(random, std::sqrt(2.0) * percent(s))
                   : normal_noise(random, 0.001));
     });
+    // A is noisy enough for the correction of a slow tail to be left out (allow_for_control()).
+    add("+2%, slow tail and noise " + noise, [=](SimulatedArm arm, std::size_t, Random& random) {
+      const double unit = std::sqrt(2.0) * percent(s);
+      return arm == SimulatedArm::b ? std::log(1.02) + exponential_noise(random, 0.9 * unit)
+                                    : normal_noise(random, 0.45 * unit);
+    });
   }
   add("equal, drift of 2% over 30 units, 0.4%",
       [=](SimulatedArm, std::size_t turn, Random& random) {

@@ -22,6 +22,8 @@ constexpr double control_multiple = 2;
 /// The correction for skewness is incomplete; holding the t test to about two thirds of alpha makes
 /// up for the rest.
 constexpr double t_strictness = 0.64;
+/// Where the correction is left out, the level takes its place.
+constexpr double uncorrected_strictness = 0.25;
 
 struct Moments {
   double mean = 0;
@@ -114,9 +116,10 @@ void add_signs(PairedEffect& effect, std::span<const double> values) {
   effect.sign95 = sign_interval(sorted, 0.95, signs_of(effect));
 }
 
-/// p_equal, if the true distribution has this skewness.
-void add_equality(PairedEffect& effect, std::span<const double> values, double skew,
-                  double margin) {
+/// p_equal, if the true distribution has this skewness; the t test is held to `strictness` of
+/// alpha.
+void add_equality(PairedEffect& effect, std::span<const double> values, double skew, double margin,
+                  double strictness) {
   if (effect.drifts()) {
     effect.p_equal = effect.t95.low > -margin && effect.t95.high < margin ? 0 : 1;
     return;
@@ -132,7 +135,7 @@ void add_equality(PairedEffect& effect, std::span<const double> values, double s
   const double p_sign = std::max(coin_tail(above, n), coin_tail(below, n));
   const double p_t = std::max(tail_beyond(effect.mean + margin, effect, skew),
                               tail_beyond(margin - effect.mean, effect, -skew));
-  effect.p_equal = std::max(std::min(1.0, p_t / t_strictness), p_sign);
+  effect.p_equal = std::max(std::min(1.0, p_t / strictness), p_sign);
 }
 
 std::vector<double> distances_from_median(std::span<const double> values) {
@@ -173,7 +176,7 @@ PairedEffect paired_effect(std::span<const double> differences, double margin, d
     return effect;
   }
   add_signs(effect, differences);
-  add_equality(effect, differences, skewness(differences, of), margin);
+  add_equality(effect, differences, skewness(differences, of), margin, t_strictness);
   add_outliers(effect, differences, margin);
   return effect;
 }
@@ -196,7 +199,11 @@ void allow_for_control(PairedEffect& effect, std::span<const double> differences
     return distances[pair] <= control_multiple * std::ranges::max(usual);
   });
   effect.outlier_share_limit = share_upper_bound(effect.outliers.size(), differences.size(), 0.95);
-  if (median(usual) >= median(distances) / 2) add_equality(effect, differences, 0, margin);
+  if (median(usual) >= median(distances) / 2) {
+    const double corrected = effect.p_equal;
+    add_equality(effect, differences, 0, margin, uncorrected_strictness);
+    effect.p_equal = std::min(effect.p_equal, corrected);
+  }
 }
 
 PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> b) {

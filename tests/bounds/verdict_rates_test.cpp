@@ -28,7 +28,7 @@ TEST_P(VerdictRatesAtNoise, EqualIsNotCalledDifferent) {
 }
 
 TEST_P(VerdictRatesAtNoise, ADifferenceOfTheMarginIsNotCalledEqual) {
-  for (const char* noise : {"+2%, normal ", "+2%, slow tail "}) {
+  for (const char* noise : {"+2%, normal ", "+2%, slow tail ", "+2%, slow tail and noise "}) {
     EXPECT_LE(rates_of(noise + GetParam()).share(Verdict::equal), with_error(0.061)) << noise;
   }
 }
