@@ -111,12 +111,16 @@ Ruling undecided(const PairedEffect& effect, const FamilyTest& test, bool paired
   if (effect.outliers.size() >= unstable_outliers(test.cells)) return unstable(effect);
   if (auto ruling = nearly_different(effect, test, rule)) return *std::move(ruling);
   const double margin = rule.log_margin();
-  const auto more = more_pairs(effect, std::abs(margin - std::abs(effect.mean)));
-  if (!more) {
+  const double distance = std::abs(margin - std::abs(effect.mean));
+  const auto more = more_pairs(effect, distance);
+  if (!more && distance < margin / 4) {
     return {Verdict::inconclusive, "near_margin",
-            std::abs(effect.mean) < 2 * margin
-                ? "the difference lies too near the margin to be called equal or different"
-                : "its pairs differ too much from each other for any number of them to decide"};
+            "the difference lies too near the margin to be called equal or different"};
+  }
+  if (!more) {
+    return {Verdict::inconclusive, "too_noisy",
+            fmt::format("its pairs differ too much from each other: more than {} would be needed",
+                        too_many)};
   }
   const bool within = effect.t95.low > -margin && effect.t95.high < margin;
   return {Verdict::inconclusive, "not_precise",
