@@ -9,16 +9,23 @@
 namespace assay {
 namespace {
 
+/// Natural logarithm of n!. std::lgamma also writes the global `signgam`, which is a race between
+/// threads.
+double log_factorial(double n) {
+  int sign = 0;
+  return lgamma_r(n + 1, &sign);
+}
+
 /// Largest k >= 0 with P(Bin(m, q) < k) <= tail: how many order statistics below the quantile q may
 /// be cut off at the lower end of m values; with 1 - q, at the upper end.
 std::size_t cut_off(std::size_t m, double q, double tail) {
   const double md = static_cast<double>(m);
-  const double log_in = std::log(q), log_out = std::log1p(-q), log_all = std::lgamma(md + 1);
+  const double log_in = std::log(q), log_out = std::log1p(-q), log_all = log_factorial(md);
   double below = 0;
   std::size_t k = 0;
   for (; k < m; ++k) {
     const double kd = static_cast<double>(k);
-    below += std::exp(log_all - std::lgamma(kd + 1) - std::lgamma(md - kd + 1) + kd * log_in +
+    below += std::exp(log_all - log_factorial(kd) - log_factorial(md - kd) + kd * log_in +
                       (md - kd) * log_out);
     if (below > tail) break;
   }
