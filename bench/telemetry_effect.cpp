@@ -14,7 +14,7 @@
 #include "compute/device/backend.h"
 #include "machine/system/affinity.h"
 #include "machine/telemetry/recorder.h"
-#include "measure/benchmarks/plan.h"
+#include "measure/grid/cells_of_target.h"
 #include "measure/sampling/sampler.h"
 #include "ranks/collective/communicators.h"
 #include "statistics/summary.h"

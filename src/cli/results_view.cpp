@@ -12,8 +12,8 @@
 
 #include "cli/metrics_view.h"
 #include "cli/table.h"
-#include "core/cell_order.h"
 #include "core/units.h"
+#include "results/record/cell_order.h"
 
 namespace assay::cli {
 namespace {

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "compute/blas/gemm_plans.h"
-#include "compute/choice/choice_cache.h"
-#include "compute/choice/fastest_way.h"
+#include "compute/autotune/choice_cache.h"
+#include "compute/autotune/choose_variant.h"
 #include "compute/device/device.h"
+#include "compute/vendor/blas/gemm_plans.h"
 #include "model/decoder_layout.h"
 #include "model/decoder_parameters.h"
 #include "model/model_ranks.h"

@@ -13,7 +13,7 @@ cp -r src suites docs cmake CMakeLists.txt "$work/tree"
 cd "$work/tree"
 
 cat >src/measure/benchmarks/newcomer.cpp <<'CPP'
-#include "measure/benchmarks/benchmark.h"
+#include "measure/grid/benchmark.h"
 
 namespace assay {
 namespace {

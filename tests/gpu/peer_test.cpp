@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/benchmarks/benchmark.h"
-#include "measure/benchmarks/plan.h"
+#include "measure/grid/benchmark.h"
+#include "measure/grid/cells_of_target.h"
 #include "measure/sampling/sampler.h"
 #include "ranks/collective/communicators.h"
 #include "test_device.h"

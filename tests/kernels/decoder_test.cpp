@@ -11,12 +11,12 @@
 #include "core/random.h"
 #include "decoder_reference.h"
 #include "kernel_test.h"
-#include "model/decoder_gate.h"
 #include "model/decoder_oracle.h"
+#include "model/decoder_self_check.h"
 #include "model/operations/quantized_rows.h"
 #include "model/operations/token_rows.h"
 #include "model/operations/vector_product.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 namespace {

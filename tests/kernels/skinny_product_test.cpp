@@ -8,9 +8,9 @@
 
 #include "core/random.h"
 #include "kernel_test.h"
-#include "model/decoder_gate.h"
+#include "model/decoder_self_check.h"
 #include "model/operations/quantized_rows.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,3 @@
-#include "compute/choice/fastest.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -9,7 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "compute/choice/fastest_way.h"
+#include "compute/autotune/choose_variant.h"
+#include "compute/autotune/contest.h"
 #include "temporary_folder.h"
 #include "test_device.h"
 

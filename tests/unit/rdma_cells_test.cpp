@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "machines/memory_machine.h"
-#include "measure/benchmarks/plan.h"
-#include "measure/benchmarks/rdma_settings.h"
+#include "measure/benchmarks/rdma/rdma_settings.h"
+#include "measure/grid/cells_of_target.h"
 #include "ranks/fabric/nic_choice.h"
 #include "rdma_pair.h"
 

@@ -1,9 +1,9 @@
-#include "measure/benchmarks/suite.h"
+#include "measure/grid/suite.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/benchmarks/plan.h"
+#include "measure/grid/cells_of_target.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include "compute/device/backend.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 namespace assay::cli::devices_command {
 namespace {

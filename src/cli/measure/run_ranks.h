@@ -9,7 +9,7 @@
 #include "cli/command.h"
 #include "compute/device/device.h"
 #include "core/result.h"
-#include "measure/benchmarks/plan.h"
+#include "measure/grid/cells_of_target.h"
 #include "measure/sampling/runner.h"
 #include "ranks/launch/team_session.h"
 

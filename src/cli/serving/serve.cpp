@@ -12,7 +12,7 @@
 #include "cli/serving/serve_ranks.h"
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
-#include "compute/device/matrix_types.h"
+#include "compute/device/matrix_unit_types.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "model/decoder_config.h"

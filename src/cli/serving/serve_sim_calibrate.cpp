@@ -9,7 +9,7 @@
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "measure/store/store.h"
+#include "results/store/store.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/simulator/compared_loads.h"
 

@@ -22,7 +22,8 @@
 
 #include "compute/device/tensor_map.h"
 #include "core/result.h"
-#include "machine/system/device_facts.h"
+#include "machine/system/sensor_reading.h"
+#include "results/record/device_facts.h"
 
 namespace assay {
 

@@ -4,7 +4,7 @@
 
 #include "compute/device/helpers.h"
 #include "core/units.h"
-#include "measure/benchmarks/benchmark.h"
+#include "measure/grid/benchmark.h"
 
 namespace assay::launch_benchmark {
 namespace {

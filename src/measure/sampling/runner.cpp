@@ -15,9 +15,9 @@
 #include "core/watchdog.h"
 #include "machine/system/affinity.h"
 #include "machine/telemetry/recorder.h"
+#include "measure/sampling/derive_value.h"
 #include "measure/sampling/external.h"
 #include "measure/sampling/team_results.h"
-#include "measure/sampling/value.h"
 #include "ranks/collective/communicators.h"
 #include "ranks/team/agreement.h"
 

@@ -8,7 +8,7 @@
 
 #include "compute/device/helpers.h"
 #include "measure/sampling/clock_probe.h"
-#include "measure/sampling/gate.h"
+#include "measure/sampling/start_gate.h"
 #include "measure/sampling/stopping_rule.h"
 #include "measure/sampling/team_sample.h"
 #include "ranks/team/agreement.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "compute/device/helpers.h"
-#include "compute/device/matrix_types.h"
+#include "compute/device/matrix_unit_types.h"
 
 namespace assay {
 namespace {

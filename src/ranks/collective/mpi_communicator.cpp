@@ -6,9 +6,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ranks/collective/communicator_checks.h"
 #include "ranks/collective/host_communicator.h"
 #include "ranks/collective/mpi_process.h"
-#include "ranks/collective/support.h"
 
 namespace assay::mpi {
 namespace {

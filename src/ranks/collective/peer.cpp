@@ -12,8 +12,8 @@
 
 #include "compute/device/helpers.h"
 #include "ranks/collective/communicator.h"
+#include "ranks/collective/communicator_checks.h"
 #include "ranks/collective/peer_windows.h"
-#include "ranks/collective/support.h"
 
 namespace assay::peer_communicator {
 namespace {

@@ -10,16 +10,9 @@
 #include <vector>
 
 #include "core/result.h"
+#include "results/record/team_member.h"
 
 namespace assay {
-
-/// One rank as the other ranks know it.
-struct TeamMember {
-  int rank = 0;
-  int local_rank = 0;  ///< among the ranks of its host, from 0
-  std::string host;
-  int process = 0;  ///< its process id there
-};
 
 class Team {
  public:

@@ -6,7 +6,7 @@
 #include "compute/device/helpers.h"
 #include "ranks/team/agreement.h"
 #include "serving/engine/pass_sizes.h"
-#include "serving/engine/sampler.h"
+#include "serving/engine/token_sampling.h"
 
 namespace assay::engine {
 namespace {
