@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "measure/grid/benchmark.h"
-#include "measure/grid/suite.h"
+#include "measure/suites/suite.h"
 
 namespace assay::cli::completion_command {
 namespace {

@@ -2,8 +2,8 @@
 // tokens, which leave keys and values in a paged cache and the logits of the rows that were asked
 // for. What a pass computes is read from device memory, so that a captured pass can be replayed for
 // other tokens. Several ranks can compute a pass together, each a part of every layer
-// (decoder_part.h): all make the same calls in the same order, and have the same logits, bit for
-// bit.
+// (tensor_parallel_shard.h): all make the same calls in the same order, and have the same logits,
+// bit for bit.
 #pragma once
 
 #include <array>

@@ -146,7 +146,7 @@ Result<Decoder::Multipliers> Decoder::fastest_of(Stream& stream, const DecoderPa
     }
     limits.stop_requested = settings_.stop_requested;
     const auto fastest =
-        fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), of, ways, limits);
+        choose_variant(device_, stream, ChoiceCache::of_user(device_.facts()), of, ways, limits);
     multipliers_ = {};
     return fastest;
   };
@@ -239,8 +239,8 @@ Status Decoder::choose_cache_attention_of(Stream& stream, std::int64_t count,
                   name_of(settings_.precision))};
   ContestLimits limits_of_contest = attention_contest;
   limits_of_contest.stop_requested = settings_.stop_requested;
-  used = made[TRY(fastest_way(device_, stream, ChoiceCache::of_user(device_.facts()), key, ways,
-                              limits_of_contest))];
+  used = made[TRY(choose_variant(device_, stream, ChoiceCache::of_user(device_.facts()), key, ways,
+                                 limits_of_contest))];
   if (!measures) return {};
   for (const Buffer* buffer : {&cache_, &active_, &inputs_}) {
     TRY(stream.fill(buffer->data(), 0, buffer->bytes()));

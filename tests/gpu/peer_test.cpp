@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "measure/grid/benchmark.h"
-#include "measure/grid/cells_of_target.h"
 #include "measure/sampling/sampler.h"
+#include "measure/suites/cells_of_target.h"
 #include "ranks/collective/communicators.h"
 #include "test_device.h"
 

@@ -161,7 +161,7 @@ class FastestWay : public Fastest {
       };
       ways.push_back({std::to_string(u) + " units", prepare, busy(u, &runs_)});
     }
-    return fastest_way(*device_, *stream_, choices_, {"way", "1.0", "work"}, ways, {});
+    return choose_variant(*device_, *stream_, choices_, {"way", "1.0", "work"}, ways, {});
   }
 
   TemporaryFolder folder_;

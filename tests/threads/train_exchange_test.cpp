@@ -246,8 +246,8 @@ class CountingTeam final : public Team {
   Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override {
     return other_.exchange(step, std::move(mine));
   }
-  Status still_whole() override { return other_.still_whole(); }
-  void wait_ended() override { ++ended; }
+  Status check_alive() override { return other_.check_alive(); }
+  void end_wait() override { ++ended; }
 
   int ended = 0;
 

@@ -8,7 +8,7 @@
 #include "judge/campaign/plan.h"
 #include "judge/campaign/plan_load.h"
 #include "judge/campaign/schedule.h"
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 #include "results/import/importer.h"
 #include "results/store/campaign_reader.h"
 #include "temporary_folder.h"

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/grid/cells_of_target.h"
-#include "measure/grid/suite.h"
+#include "measure/suites/cells_of_target.h"
+#include "measure/suites/suite.h"
 #include "results/record/measured_unit.h"
 #include "temporary_folder.h"
 

@@ -1,5 +1,5 @@
 // MIOpenDriver's command lines as convolutions.
-#include "measure/benchmarks/conv/miopen_driver.h"
+#include "measure/suites/miopen_driver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "measure/benchmarks/conv/conv_cell.h"
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -8,8 +8,8 @@
 #include "measure/benchmarks/peer/core_pair_case.h"
 #include "measure/benchmarks/peer/peer_case.h"
 #include "measure/benchmarks/peer/peer_routes.h"
-#include "measure/grid/cells_of_target.h"
 #include "measure/sampling/derive_value.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
 #include "test_device.h"
 

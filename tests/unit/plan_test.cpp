@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 
 namespace assay {
 namespace {

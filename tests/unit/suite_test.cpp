@@ -1,9 +1,9 @@
-#include "measure/grid/suite.h"
+#include "measure/suites/suite.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -11,7 +11,7 @@
 #include "advise/tune/conv/miopen_databases.h"
 #include "cli/advise/tune_conv_view.h"
 #include "core/read_file.h"
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
 
 namespace assay {

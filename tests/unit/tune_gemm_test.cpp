@@ -14,7 +14,7 @@
 #include "compute/vendor/blas/gemm_choice.h"
 #include "core/read_file.h"
 #include "gemm_file_samples.h"
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -17,7 +17,7 @@
 #include "cli/results_view.h"
 #include "compute/device/backend.h"
 #include "core/own_binary.h"
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 #include "statistics/paired.h"
 
 namespace assay::cli {

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 #include "cli/option_values.h"
 #include "core/units.h"
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 
 namespace assay::cli {
 namespace {

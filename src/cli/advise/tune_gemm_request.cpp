@@ -9,7 +9,7 @@
 #include "cli/option_values.h"
 #include "core/units.h"
 #include "measure/benchmarks/gemm/gemm_cell.h"
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 #include "model/model_products.h"
 
 namespace assay::cli {

@@ -8,8 +8,8 @@
 #include "core/suggest.h"
 #include "core/units.h"
 #include "measure/grid/benchmark.h"
-#include "measure/grid/cells_of_target.h"
-#include "measure/grid/suite.h"
+#include "measure/suites/cells_of_target.h"
+#include "measure/suites/suite.h"
 
 namespace assay::cli::list_command {
 namespace {

@@ -19,10 +19,10 @@
 #include "core/units.h"
 #include "machine/system/fingerprint.h"
 #include "measure/grid/benchmark.h"
-#include "measure/grid/cells_of_target.h"
-#include "measure/grid/suite.h"
 #include "measure/sampling/external.h"
 #include "measure/sampling/team_plan.h"
+#include "measure/suites/cells_of_target.h"
+#include "measure/suites/suite.h"
 #include "ranks/launch/cpu_share.h"
 #include "ranks/team/agreement.h"
 

@@ -2,9 +2,9 @@
 
 namespace assay {
 
-Result<std::size_t> fastest_way(Device& device, Stream& stream, const ChoiceCache& choices,
-                                const ChoiceKey& key, const std::vector<NamedWay>& ways,
-                                const ContestLimits& limits) {
+Result<std::size_t> choose_variant(Device& device, Stream& stream, const ChoiceCache& choices,
+                                   const ChoiceKey& key, const std::vector<NamedWay>& ways,
+                                   const ContestLimits& limits) {
   const auto remembered = choices.find(device.facts(), key);
   for (std::size_t i = 0; i < ways.size(); ++i) {
     if (remembered == ways[i].name && ways[i].prepare().ok()) return i;

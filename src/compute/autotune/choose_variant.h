@@ -21,8 +21,8 @@ struct NamedWay {
 /// It is prepared, and so may others be. A way that cannot be prepared takes no part: a compiler
 /// may have no registers for it. Error: of find_fastest(), or of preparing the last way, if none
 /// can be.
-Result<std::size_t> fastest_way(Device& device, Stream& stream, const ChoiceCache& choices,
-                                const ChoiceKey& key, const std::vector<NamedWay>& ways,
-                                const ContestLimits& limits);
+Result<std::size_t> choose_variant(Device& device, Stream& stream, const ChoiceCache& choices,
+                                   const ChoiceKey& key, const std::vector<NamedWay>& ways,
+                                   const ContestLimits& limits);
 
 }  // namespace assay

@@ -9,9 +9,9 @@
 #include "core/read_file.h"
 #include "judge/campaign/plan_load.h"
 #include "machine/telemetry/recorder.h"
-#include "measure/grid/cells_of_target.h"
-#include "measure/grid/suite.h"
 #include "measure/sampling/external.h"
+#include "measure/suites/cells_of_target.h"
+#include "measure/suites/suite.h"
 #include "results/store/campaign_reader.h"
 
 namespace assay {

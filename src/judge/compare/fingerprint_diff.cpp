@@ -147,7 +147,8 @@ void flatten(const Json& json, const std::string& path, int depth,
   for (const auto& [key, value] : json.items()) flatten(value, prefix + key, depth + 1, leaves);
 }
 
-/// A value hidden by a capture (masking.h) is unknown, so it does not count as a difference.
+/// A value hidden by a capture (anonymize_capture.h) is unknown, so it does not count as a
+/// difference.
 bool is_masked(const Json& value) {
   return value.is_string() && value.get<std::string>().find("hidden") != std::string::npos;
 }

@@ -111,7 +111,7 @@ class Runner {
       }
       ++outcome.measured;
       TRY(observer_.finished(i, std::move(record)));
-      TRY(team_.still_whole());
+      TRY(team_.check_alive());
     }
     outcome.interrupted = outcome.interrupted || observer_.stop_requested();
     for (const auto& [name, values] : values_) {
@@ -300,7 +300,7 @@ class Runner {
   /// Work that waits for a lost rank must end before its buffers can be freed.
   template <typename T>
   Result<T> free_of_hanging(Result<T> result) {
-    if (!result.ok() && !team_.still_whole().ok()) {
+    if (!result.ok() && !team_.check_alive().ok()) {
       communicators_.abort();
       (void)sampler_.stream().synchronize();  // `result` already says what failed
     }

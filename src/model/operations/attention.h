@@ -53,8 +53,8 @@ Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& pl
                                                    DataType precision);
 
 /// Which kernels compute own attention: each wave of a block its part by itself, or groups of four
-/// waves theirs (kernels/group_product.h: on Hopper by wgmma), as far as there are such kernels for
-/// the device and the width; best: the fastest on the device.
+/// waves theirs (kernels/warpgroup_tile.h: on Hopper by wgmma), as far as there are such kernels
+/// for the device and the width; best: the fastest on the device.
 enum class OwnKind { best, waves, groups };
 
 struct OwnAttentionSettings {

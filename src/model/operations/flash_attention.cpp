@@ -1,4 +1,4 @@
-// Attention by assay's own kernels (own_forward.h and own_backward.h).
+// Attention by assay's own kernels (flash_forward.h and flash_backward.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

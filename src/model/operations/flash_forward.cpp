@@ -12,7 +12,7 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t element_bytes = 2;   // bytes
-constexpr std::int64_t rows_of_group = 64;  // group_rows of group_product.h
+constexpr std::int64_t rows_of_group = 64;  // group_rows of warpgroup_tile.h
 
 OwnForwardGeometry of_waves(const DeviceFacts& facts) {
   constexpr auto kind = OwnKind::waves;

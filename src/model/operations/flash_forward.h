@@ -39,7 +39,7 @@ class OwnForward {
                  const AttentionShape& shape) const;
   /// Empty for kernels of waves; "groups of 4 waves, 2 x 64 queries, 128 keys a step".
   std::string describe() const;
-  /// Which others were not compared with it, and why (own_choice.h); may be empty.
+  /// Which others were not compared with it, and why (flash_choice.h); may be empty.
   std::string left_out;
 
  private:

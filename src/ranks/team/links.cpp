@@ -79,7 +79,7 @@ class Introduction {
       }
     }
     while (missing_ > 0) {
-      TRY(team_.still_whole());
+      TRY(team_.check_alive());
       TRY(step());
     }
     return std::move(sockets_);

@@ -7,8 +7,8 @@
 #include "compute/vendor/convolution/convolution.h"
 #include "core/input_file.h"
 #include "measure/benchmarks/conv/conv_cell.h"
-#include "measure/benchmarks/conv/miopen_driver.h"
 #include "measure/sampling/roofline.h"
+#include "measure/suites/miopen_driver.h"
 
 namespace assay {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/program.h"
 #include "core/write_file.h"
 #include "measure/benchmarks/conv/conv_cell.h"
-#include "measure/grid/suite.h"
+#include "measure/suites/suite.h"
 #include "results/record/record.h"
 #include "results/store/record_json.h"
 

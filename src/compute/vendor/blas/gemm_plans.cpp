@@ -126,9 +126,9 @@ Result<bool> GemmPlans::better_fused(const GemmProblem& problem, const Contender
   if (better && options_.measure && !device_.facts().emulated) {
     const ChoiceKey key = {"epilogue", libraries(), problem_text(problem)};
     const auto ready = [] { return Status(); };
-    better = TRY(fastest_way(device_, stream_, choices_, key,
-                             {{"fused", ready, fused}, {"separate", ready, separate}},
-                             quick_contest())) == 0;
+    better = TRY(choose_variant(device_, stream_, choices_, key,
+                                {{"fused", ready, fused}, {"separate", ready, separate}},
+                                quick_contest())) == 0;
   }
   better_fused_.emplace(problem, better);
   return better;

@@ -190,7 +190,7 @@ Status RdmaTraffic::no_news() {
     return Error{ErrorKind::silence, fmt::format("no messages from {} for {:.0f} s",
                                                  name_of(team_.members()[peer]), patience)};
   }
-  return team_.still_whole();
+  return team_.check_alive();
 }
 
 Status RdmaTraffic::take_in(const FabricCompletion& completion) {

@@ -65,7 +65,7 @@ class TensorParallelBenchmark final : public Benchmark {
       shared.graph = parsed.graph;
       return prepare_decoder_case(std::move(shared), context, ranks);
     }
-    return prepare_tensor_toy(parsed, context, ranks);
+    return prepare_tensor_parallel_layers(parsed, context, ranks);
   }
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     return tensor_conclusions(values);

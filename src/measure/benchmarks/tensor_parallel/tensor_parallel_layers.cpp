@@ -312,8 +312,9 @@ class ToyCase final : public Case {
 
 }  // namespace
 
-Result<std::unique_ptr<Case>> prepare_tensor_toy(const TensorCell& cell, PrepareContext context,
-                                                 ModelRanks ranks) {
+Result<std::unique_ptr<Case>> prepare_tensor_parallel_layers(const TensorCell& cell,
+                                                             PrepareContext context,
+                                                             ModelRanks ranks) {
   auto prepared = std::make_unique<ToyCase>(cell, context, ranks);
   TRY(prepared->prepare(context.stream));
   return std::unique_ptr<Case>(std::move(prepared));

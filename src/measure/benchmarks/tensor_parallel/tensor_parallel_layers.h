@@ -10,7 +10,8 @@ namespace assay {
 
 /// The whole team calls it together; ranks behind those of the cell take no part. Error: of the
 /// device, here or on another rank.
-Result<std::unique_ptr<Case>> prepare_tensor_toy(const TensorCell& cell, PrepareContext context,
-                                                 ModelRanks ranks);
+Result<std::unique_ptr<Case>> prepare_tensor_parallel_layers(const TensorCell& cell,
+                                                             PrepareContext context,
+                                                             ModelRanks ranks);
 
 }  // namespace assay

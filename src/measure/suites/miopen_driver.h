@@ -8,7 +8,7 @@
 
 #include "compute/vendor/convolution/convolution_problem.h"
 #include "core/result.h"
-#include "measure/grid/suite.h"
+#include "measure/suites/suite.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include "measure/grid/suite.h"
+#include "measure/suites/suite.h"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,8 @@
 #include "core/read_file.h"
 #include "core/suggest.h"
 #include "core/yaml_text.h"
-#include "measure/benchmarks/conv/miopen_driver.h"
 #include "measure/grid/external_command.h"
+#include "measure/suites/miopen_driver.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "measure/benchmarks/conv/miopen_driver.h"
+#include "measure/suites/miopen_driver.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "measure/grid/cells_of_target.h"
+#include "measure/suites/cells_of_target.h"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include "core/result.h"
 #include "measure/grid/axis.h"
 #include "measure/grid/external_command.h"
-#include "measure/grid/suite.h"
+#include "measure/suites/suite.h"
 #include "ranks/team/team.h"
 #include "results/record/cell.h"
 
