@@ -176,7 +176,7 @@ Status run(const std::string& model) {
   const DecoderShape shape = TRY(parse_decoder_shape(model));
   Bench b = TRY(open());
   const DeviceFacts& facts = b.device->facts();
-  if (runs_on_host(facts)) {
+  if (facts.runs_on_host) {
     return Error{ErrorKind::unsupported, "on a CPU there is one variant only"};
   }
   std::size_t largest = flushing_bytes(facts), rows = 0;

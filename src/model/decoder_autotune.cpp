@@ -37,7 +37,7 @@ constexpr const char* product_names[] = {"qkv", "proj", "gate_up", "down", "head
 }  // namespace
 
 bool Decoder::is_of_one(const DecoderPass& pass) const {
-  return pass.tokens == 1 && pass.results == 1 && !runs_on_host(device_.facts());
+  return pass.tokens == 1 && pass.results == 1 && !device_.facts().runs_on_host;
 }
 
 bool Decoder::is_of_few(const DecoderPass& pass) const {
@@ -47,7 +47,7 @@ bool Decoder::is_of_few(const DecoderPass& pass) const {
 bool Decoder::has_skinny_products() const {
   const DeviceFacts& facts = device_.facts();
   constexpr std::int64_t together = SkinnyProduct::together;
-  return settings_.precision == DataType::bf16 && !runs_on_host(facts) &&
+  return settings_.precision == DataType::bf16 && !facts.runs_on_host &&
          has_own_matrix_units(facts) && own_.width % together == 0 &&
          own_.query_width() % together == 0 && own_.hidden % together == 0;
 }
@@ -82,7 +82,7 @@ bool Decoder::measures_choices() const {
 }
 
 Status Decoder::take_usual_multipliers() {
-  if (runs_on_host(device_.facts())) return {};
+  if (device_.facts().runs_on_host) return {};
   const auto take = [&](std::int64_t size, const Multiplier& multiplier) {
     chosen_[size].fill(multiplier);
   };
@@ -175,7 +175,7 @@ std::vector<PagedUnits> cache_attention_units(const DeviceFacts& facts,
   const bool have_matrix = PagedAttention::has_matrix_kernels(
       facts, settings.precision, {shape.heads, shape.kv_heads, shape.head_width});
   // Ranks would have to measure equally often.
-  if (have_matrix && settings.part.is_whole() && !runs_on_host(facts)) {
+  if (have_matrix && settings.part.is_whole() && !facts.runs_on_host) {
     all.push_back(PagedUnits::matrix);
   }
   return all;

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -151,6 +152,40 @@ TEST(Rooms, ACircleOfFoldersIsFound) {
                                      "judge/rules.h includes judge/compare/verdict.h"}));
   tree.write("judge/rules.h", "");
   EXPECT_THAT(circular_includes(tree.path()), IsEmpty());
+}
+
+/// "cli/run.cpp:12: backend == "hip"", for every line that compares a backend's name by itself.
+std::vector<std::string> compared_backends(const fs::path& source) {
+  const std::regex comparison(R"(backend[^=;]*[!=]= *"|"(cpu|cuda|hip|fake)" * [!=] =
+                                  *[\w.> () - ] * backend) ");
+      const std::vector<std::string>
+          allowed = {"compute/backends/", "compute/vendor/", "results/record/device_facts.cpp"};
+  std::vector<std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(source)) {
+    const std::string path = fs::relative(entry.path(), source);
+    if (!entry.is_regular_file() ||
+        std::ranges::any_of(allowed, [&](const std::string& a) { return path.starts_with(a); })) {
+      continue;
+    }
+    std::ifstream text(entry.path());
+    int number = 0;
+    for (std::string line; std::getline(text, line);) {
+      ++number;
+      std::smatch match;
+      if (std::regex_search(line, match, comparison)) {
+        found.push_back(path + ":" + std::to_string(number) + ": " + match.str());
+      }
+    }
+  }
+  return found;
+}
+
+TEST(Rooms, AskDevicesForFactsAndNotForTheNameOfTheirBackend) {
+  EXPECT_THAT(compared_backends(source_root / "src"), IsEmpty());
+  const TemporaryFolder tree;
+  tree.write("cli/run.cpp", "\nif (device.facts().backend == \"hip\") return;\n");
+  tree.write("compute/backends/hip/hip.cpp", "if (facts.backend == \"hip\") return;\n");
+  EXPECT_THAT(compared_backends(tree.path()), testing::ElementsAre("cli/run.cpp:2: backend == \""));
 }
 
 TEST(Rooms, AnIncludeUpwardsIsFound) {

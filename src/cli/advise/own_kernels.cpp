@@ -35,7 +35,7 @@ Result<OwnKernel> find_own_kernel(const std::string& name) {
 Result<KernelReport> measure_kernel(const Device& device, Kernel& kernel, std::string name,
                                     const Geometry& geometry) {
   const DeviceFacts& facts = device.facts();
-  if (facts.backend == "cpu") {
+  if (facts.is_host_cpu()) {
     return Error{
         ErrorKind::unsupported,
         "cpu: occupancy has no meaning on a CPU, where a core runs one block at a time; choose "

@@ -34,13 +34,13 @@ Result<std::vector<Parameter>> usual_ones(const std::string& benchmark,
                                           const Arguments& arguments) {
   auto backends = make_backends();
   const auto device = TRY(open_device(backends, arguments.get("--device")));
-  const std::string& backend = device->facts().backend;
-  auto parameters = usual_parameters(backend == "cuda" ? "nccl" : backend == "hip" ? "rccl" : "");
+  const DeviceFacts& facts = device->facts();
+  auto parameters = usual_parameters(facts.is_nvidia() ? "nccl" : facts.is_amd() ? "rccl" : "");
   if (benchmark == "collective" && !parameters.empty()) return parameters;
   return Error{ErrorKind::usage,
                fmt::format("no settings are known for {} on {}; name variables and their values, "
                            "e.g. OMP_NUM_THREADS=1,2,4",
-                           benchmark, backend)};
+                           benchmark, facts.backend)};
 }
 
 Result<Request> read_request(const Arguments& arguments) {

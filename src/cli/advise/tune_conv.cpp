@@ -33,7 +33,7 @@ struct ConvolutionPlace {
   ConvolutionList list;
   std::string library;  // "MIOpen 3.4.0"
 
-  bool has_databases() const { return facts.backend == "hip"; }
+  bool has_databases() const { return facts.is_amd(); }
 };
 
 Result<ConvolutionPlace> look_at_device(const TuneConvRequest& request) {

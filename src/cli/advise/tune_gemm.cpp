@@ -186,7 +186,7 @@ Status write_results(const TuneGemmRequest& request, TuneSeat& seat,
                      const std::vector<TunedProduct>& tuned, const std::vector<int>& ordinals,
                      Written& written) {
   const DeviceFacts& facts = seat.device->facts();
-  if (facts.backend == "cpu") return {};
+  if (facts.is_host_cpu()) return {};
   const auto validators = find_validators(request, seat);
   if (!validators.ok()) {
     written.text += fmt::format(
@@ -213,7 +213,7 @@ Status write_results(const TuneGemmRequest& request, TuneSeat& seat,
 
 Status write_override(const TuneGemmRequest& request, TuneSeat& seat,
                       const std::vector<TunedProduct>& tuned, Written& written) {
-  if (seat.device->facts().backend != "hip") return {};
+  if (!seat.device->facts().is_amd()) return {};
   const OverrideMachine here = override_machine(*seat.device, *seat.tuner);
   const auto made = override_file(tuned, {here.git_version, here.arch, here.multiprocessors,
                                           seat.tuner->settings().rotate_bytes, request.format});

@@ -45,7 +45,7 @@ Result<Validators> find_validators(const TuneGemmRequest& request, TuneSeat& sea
     return validators_of(machine);
   }
   const DeviceFacts& facts = seat.device->facts();
-  if (facts.backend != "cuda" && facts.backend != "hip") {
+  if (!facts.is_nvidia() && !facts.is_amd()) {
     return Error{ErrorKind::unavailable, "PyTorch's TunableOp is for GPUs"};
   }
   PyTorchSeat where = {request.python, facts.ordinal, &interrupt_requested};

@@ -95,7 +95,7 @@ Result<ContestResult> find_fastest(Device& device, Stream& stream,
   std::vector<Trial> trials = TRY(contest.warm_up());
   // What other programs take from a CPU comes and goes, and only adds to a time; short rounds fit
   // between. What its power limit takes from a GPU stays with it.
-  const bool on_cpu = device.facts().backend == "cpu";
+  const bool on_cpu = device.facts().is_host_cpu();
   ContestResult result;
   result.tried = trials.size();
 

@@ -21,9 +21,9 @@ int compute_capability(const DeviceFacts& facts) {
 bool has_own_matrix_units(const DeviceFacts& facts) {
   // mma.sync for bf16 and asynchronous copies need sm_80; the bf16 MFMA instructions used need
   // gfx90a.
-  if (facts.backend == "cuda") return compute_capability(facts) >= 80;
+  if (facts.is_nvidia()) return compute_capability(facts) >= 80;
   const auto is = [&](const char* family) { return facts.arch.starts_with(family); };
-  return facts.backend != "hip" || is("gfx90a") || is("gfx94") || is("gfx95");
+  return !facts.is_amd() || is("gfx90a") || is("gfx94") || is("gfx95");
 }
 
 std::optional<std::string> cuda_lacks_type(DataType type, const DeviceFacts& facts) {

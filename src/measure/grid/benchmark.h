@@ -67,11 +67,17 @@ class Case {
   /// Seconds of the last enqueue(), if the case's own events or clocks enclose it more tightly than
   /// the sampler's. Called after every sample, when the stream is idle.
   virtual Result<std::optional<double>> own_seconds() { return std::optional<double>(); }
+  /// Called after every sample, when the stream is idle: for checks that belong to the samples,
+  /// such as whether all ranks still hold the same weights. An Error ends the cell.
+  virtual Status after_sample() { return {}; }
   /// Runs the work once on poisoned outputs and checks every result it can. Called after the
   /// samples of the same run; an Error is a failure to check, a wrong result is passed == false.
   virtual Result<Verification> verify(Stream& stream) = 0;
   /// Called after the samples, even if they were interrupted: keeps what outlives the cell.
   virtual Status keep(Stream&) { return {}; }
+  /// Called on all ranks after a verify() that passed on all of them: measures what the work
+  /// consists of, for metrics().
+  virtual Status measure_costs(Stream&) { return {}; }
   /// Results beside the quantity, after a verify() that passed. `seconds`: of one repetition.
   virtual std::vector<Metric> metrics(const Summary& /*seconds*/) const { return {}; }
   virtual std::vector<Curve> curves() const { return {}; }

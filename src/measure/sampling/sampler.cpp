@@ -219,6 +219,7 @@ class DeviceSampler final : public Sampler {
       if (set.time_source == TimeSource::host_clock) sample.seconds = seconds_since(begin);
     }
     if (const auto own = TRY(work.own_seconds())) sample.seconds = *own;
+    TRY(work.after_sample());
     sample.seconds /= work.work().repetitions * set.launches;
     const double highest = device_.facts().clock_hz;
     sample.throttled =

@@ -33,9 +33,9 @@ std::int64_t tile_bytes(const OwnBackwardGeometry& g, std::int64_t head_width) {
 }  // namespace
 
 OwnBackwardGeometry OwnBackwardGeometry::of(const DeviceFacts& facts, std::int64_t head_width) {
-  if (runs_on_host(facts)) return {1, 64, 64, 64, 1};  // what is compiled in
+  if (facts.runs_on_host) return {1, 64, 64, 64, 1};  // what is compiled in
   // As large as 64 KiB of shared memory allow; every thread copies a part of each tile.
-  if (facts.backend != "cuda") return {4, 32, 64, head_width > 64 ? 32 : 64, 1};
+  if (!facts.is_nvidia()) return {4, 32, 64, head_width > 64 ? 32 : 64, 1};
   // The largest tiles whose sums fit into registers: every operand is read for more products.
   for (const std::int64_t stages : {2, 1}) {
     const OwnBackwardGeometry large = {8, 32, 128, head_width > 64 ? 64 : 128, stages};
@@ -50,8 +50,7 @@ OwnBackwardGeometry OwnBackwardGeometry::of(const DeviceFacts& facts, std::int64
 
 bool OwnBackward::has_groups(const DeviceFacts& facts, std::int64_t head_width) {
   // Tiles of heads 128 wide are too large for CDNA's shared memory.
-  return head_width == 64 ||
-         (head_width == 128 && (facts.backend == "cuda" || runs_on_host(facts)));
+  return head_width == 64 || (head_width == 128 && (facts.is_nvidia() || facts.runs_on_host));
 }
 
 ProgramSource OwnBackward::source(const DeviceFacts& facts, DataType type, std::int64_t head_width,

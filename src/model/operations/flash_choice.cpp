@@ -184,7 +184,7 @@ class OwnContest {
 }  // namespace
 
 bool gains_by_groups(const DeviceFacts& facts) {
-  return facts.backend == "cuda" && facts.arch == "sm_90";
+  return facts.is_nvidia() && facts.arch == "sm_90";
 }
 
 void leave_out(std::string& left_out, const std::string& candidate, const std::string& reason) {

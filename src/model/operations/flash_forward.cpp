@@ -16,9 +16,9 @@ constexpr std::int64_t rows_of_group = 64;  // group_rows of warpgroup_tile.h
 
 OwnForwardGeometry of_waves(const DeviceFacts& facts) {
   constexpr auto kind = OwnKind::waves;
-  if (runs_on_host(facts)) return {kind, 1, 64, 64};  // what is compiled in
+  if (facts.runs_on_host) return {kind, 1, 64, 64};  // what is compiled in
   // On an H200 the fastest of six for heads 64 and 128 wide.
-  if (facts.backend == "cuda") return {kind, 4, 32, 64};
+  if (facts.is_nvidia()) return {kind, 4, 32, 64};
   // As large as 64 KiB of shared memory allow; every thread copies a part of each tile.
   return {kind, 4, 16, 64};
 }
@@ -27,8 +27,8 @@ OwnForwardGeometry of_waves(const DeviceFacts& facts) {
 std::vector<OwnForwardGeometry> of_groups(const DeviceFacts& facts, std::int64_t head_width) {
   constexpr auto kind = OwnKind::groups;
   if (head_width != 64 && head_width != 128) return {};
-  if (runs_on_host(facts)) return {{kind, 1, rows_of_group, 64}};  // what is compiled in
-  if (facts.backend != "cuda") return {{kind, 1, rows_of_group, 32}};
+  if (facts.runs_on_host) return {{kind, 1, rows_of_group, 64}};  // what is compiled in
+  if (!facts.is_nvidia()) return {{kind, 1, rows_of_group, 32}};
   // One large block on each multiprocessor, or two that do not wait for each other.
   if (head_width == 128) return {{kind, 2, rows_of_group, 128, 1}, {kind, 1, rows_of_group, 64, 2}};
   return {{kind, 2, rows_of_group, 128, 1}, {kind, 2, rows_of_group, 64, 2}};
@@ -50,7 +50,7 @@ std::vector<OwnForwardGeometry> OwnForwardGeometry::all_of(const DeviceFacts& fa
 }
 
 std::int64_t OwnForward::unit_waves() const {
-  return geometry_.kind == OwnKind::groups && !runs_on_host(*facts_) ? 4 : 1;
+  return geometry_.kind == OwnKind::groups && !facts_->runs_on_host ? 4 : 1;
 }
 
 unsigned OwnForward::shared_bytes() const {
@@ -59,7 +59,7 @@ unsigned OwnForward::shared_bytes() const {
   const bool groups = g.kind == OwnKind::groups;
   // Beside tiles of queries, keys and values: scores on their way to the next product, where
   // registers do not hold them as it wants them; of groups so in code for sm_90 without wgmma too.
-  const std::int64_t scores = facts_->backend == "cuda" && !groups ? 0 : queries * g.step;
+  const std::int64_t scores = facts_->is_nvidia() && !groups ? 0 : queries * g.step;
   const std::int64_t keys = (groups ? 4 : 2) * g.step;  // two steps, or one
   constexpr std::int64_t alignment = 1024;              // of tiles of groups
   return static_cast<unsigned>(element_bytes * ((queries + keys) * head_width_ + scores) +

@@ -27,7 +27,7 @@ Result<Kernel*> Kernels::of_type(std::string_view name) {
 
 LaunchShape shape_of_rows(const DeviceFacts& facts, std::int64_t rows, std::int64_t width,
                           std::int64_t most_threads) {
-  if (runs_on_host(facts))
+  if (facts.runs_on_host)
     return {{bounded(std::min<std::int64_t>(rows, facts.multiprocessors))}, {1}};
   const std::int64_t packs = (width + row_pack - 1) / row_pack, wave = facts.wave_size;
   const std::int64_t threads = std::min((packs + wave - 1) / wave * wave, most_threads);
@@ -35,7 +35,7 @@ LaunchShape shape_of_rows(const DeviceFacts& facts, std::int64_t rows, std::int6
 }
 
 LaunchShape shape_of_elements(const DeviceFacts& facts, std::int64_t elements) {
-  if (runs_on_host(facts)) return {{static_cast<unsigned>(facts.multiprocessors)}, {1}};
+  if (facts.runs_on_host) return {{static_cast<unsigned>(facts.multiprocessors)}, {1}};
   const std::int64_t per_block = std::int64_t{block_threads} * row_pack;
   const std::int64_t most = std::int64_t{facts.multiprocessors} * 16;
   return {{bounded(std::min((elements + per_block - 1) / per_block, most))}, {block_threads}};

@@ -8,7 +8,7 @@
 namespace assay {
 
 bool has_host_memory(const Device& device) {
-  return device.facts().backend == "cpu" || device.facts().backend == "fake";
+  return device.facts().runs_on_host;
 }
 
 std::optional<std::string> no_type_of_memory(DataType type) {

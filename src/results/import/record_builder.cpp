@@ -117,7 +117,7 @@ Record& Draft::add(const Cell& cell, std::size_t line) {
   }
   record.cell = Cell(cell.benchmark(), std::move(axes));
   record.status = RecordStatus::passed;
-  record.device.backend = "other";
+  record.device.backend = foreign_backend;
   record.source = Source{.tool = {}, .version = {}, .file = name_, .line = line};
   return record;
 }

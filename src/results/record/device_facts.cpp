@@ -5,6 +5,22 @@
 
 namespace assay {
 
+bool DeviceFacts::is_host_cpu() const {
+  return backend == "cpu";
+}
+
+bool DeviceFacts::is_nvidia() const {
+  return backend == "cuda";
+}
+
+bool DeviceFacts::is_amd() const {
+  return backend == "hip";
+}
+
+bool DeviceFacts::is_foreign() const {
+  return backend == foreign_backend;
+}
+
 Json to_json(const DeviceFacts& facts) {
   Json json;
   json["backend"] = facts.backend;

@@ -6,7 +6,7 @@ namespace assay {
 
 std::optional<double> taken_from_cpus(const Record& record) {
   const bool alone = record.value && !record.device.emulated && record.ranks.empty();
-  if (!alone || record.device.backend != "cpu" || !record.telemetry) return std::nullopt;
+  if (!alone || !record.device.is_host_cpu() || !record.telemetry) return std::nullopt;
   return taken_by_others(record.telemetry->summary.host).value_or(0);
 }
 

@@ -19,6 +19,7 @@ struct Verification {
 /// For a check that passes if and only if `wrong` is 0.
 inline Verification exact_verification(std::string method, std::uint64_t wrong,
                                        std::string detail) {
+  if (wrong == 0) detail.clear();
   return {wrong == 0, std::move(method), static_cast<double>(wrong), 0, std::move(detail)};
 }
 

@@ -166,7 +166,7 @@ Result<std::optional<double>> ProductTrials::time(std::size_t i, double seconds,
     return candidate.usual_seconds;
   };
   if (candidate.usual_seconds < short_product && !candidate.tried_graph &&
-      !runs_on_host(device_.facts())) {
+      !device_.facts().runs_on_host) {
     TRY(capture(candidate));
   }
   const auto measured = run(seconds);

@@ -81,7 +81,7 @@ void let_library_threads_sleep() {
 
 GemmPlans::GemmPlans(Device& device, Stream& stream, Options options, ChoiceCache choices)
     : device_(device), stream_(stream), options_(std::move(options)), choices_(std::move(choices)) {
-  if (device.facts().backend == "cpu") let_library_threads_sleep();
+  if (device.facts().is_host_cpu()) let_library_threads_sleep();
 }
 
 Result<GemmPlan*> GemmPlans::find(const GemmProblem& problem) {

@@ -39,9 +39,9 @@ std::vector<TileShape> shapes_for(const DeviceFacts& facts) {
   const auto add = [&](const TileShape& shape) {
     if (shape.shared_bytes() <= facts.shared_bytes_per_block) shapes.push_back(shape);
   };
-  if (facts.backend == "cuda") {
+  if (facts.is_nvidia()) {
     for (const TileShape& shape : cuda_shapes) add(shape);
-  } else if (facts.backend == "hip") {
+  } else if (facts.is_amd()) {
     for (const TileShape& shape : cdna_shapes) add(shape);
   } else {
     shapes.push_back(cpu_shape);

@@ -254,7 +254,7 @@ class MessageBenchmark final : public Benchmark {
     Cell base = cell;
     const std::string_view best = best_communicator_kind(device, team);
     if (cell.text("library") == "auto" && !best.empty()) base = with_value(base, "library", best);
-    if (device.facts().backend == "cpu") base = with_value(base, "memory", "host");
+    if (device.facts().is_host_cpu()) base = with_value(base, "memory", "host");
     const bool all_from = cell.text("from") == "all", all_to = cell.text("to") == "all";
     std::vector<Cell> cells;
     for (const std::string& from : members(cell.text("from"), team)) {

@@ -71,7 +71,7 @@ class ConvCase final : public Case {
   /// CPU, threads that have slept since the last sample begin late.
   int launches_per_sample(double seconds) const override {
     constexpr double sample_seconds = 0.02;
-    const bool starts_late = cell_.graph || runs_on_host(device_.facts());
+    const bool starts_late = cell_.graph || device_.facts().runs_on_host;
     return starts_late ? launches_to_fill(sample_seconds, seconds) : 1;
   }
 
@@ -284,7 +284,7 @@ class ConvBenchmark final : public Benchmark {
     if (!parsed.ok()) return parsed.error().message;
     const bool is_miopens =
         parsed->search != ConvolutionSearch::every && parsed->search != ConvolutionSearch::first;
-    if (is_miopens && device.facts().backend != "hip") {
+    if (is_miopens && !device.facts().is_amd()) {
       return fmt::format("find={} is MIOpen's; allowed here: best, first", cell.text("find"));
     }
     if (auto reason = convolution_unsupported(parsed->library, parsed->problem, device.facts())) {

@@ -40,10 +40,10 @@ class DecoderCase final : public Case {
 
   /// Where one rank can fail, all agree before they go on to what they do together.
   Status prepare(Stream& stream) {
-    TRY(together("checking the decoder", stream, &DecoderCase::check));
-    TRY(together("making the decoder", stream, &DecoderCase::make));
-    TRY(together("computing the first pass", stream, &DecoderCase::begin));
-    return together("capturing a pass", stream, &DecoderCase::capture);
+    TRY(on_all_ranks("checking the decoder", stream, &DecoderCase::check));
+    TRY(on_all_ranks("making the decoder", stream, &DecoderCase::make));
+    TRY(on_all_ranks("computing the first pass", stream, &DecoderCase::begin));
+    return on_all_ranks("capturing a pass", stream, &DecoderCase::capture);
   }
 
   Status check(Stream& stream) {
@@ -118,13 +118,15 @@ class DecoderCase final : public Case {
   Result<Verification> verify(Stream& stream) override {
     Result<Verification> v = Verification{true, "takes no part", 0, 0, ""};
     if (takes_part()) v = compare(stream);
-    if (!several() || !TRY(passed_on_all(*ranks_.team, v))) return v;
-    TRY(compare_ranks(stream, *v));
-    if (v->passed) {
-      exchange_ = TRY(
-          measure_tensor_exchange(exchanging_work(stream), device_, stream, ranks_, cell_.graph));
-    }
+    if (several() && TRY(passed_on_all(*ranks_.team, v))) TRY(compare_ranks(stream, *v));
     return v;
+  }
+
+  Status measure_costs(Stream& stream) override {
+    if (!several()) return {};
+    exchange_ =
+        TRY(measure_tensor_exchange(exchanging_work(stream), device_, stream, ranks_, cell_.graph));
+    return {};
   }
 
   Result<Verification> compare(Stream& stream) {
@@ -229,7 +231,7 @@ class DecoderCase final : public Case {
   bool in_model() const { return ranks_.team->rank() < cell_.part.ranks; }
 
   /// What ranks that share the model do, and whether it went well on all of them.
-  Status together(std::string_view step, Stream& stream, Status (DecoderCase::*what)(Stream&)) {
+  Status on_all_ranks(std::string_view step, Stream& stream, Status (DecoderCase::*what)(Stream&)) {
     const Status mine = takes_part() ? (this->*what)(stream) : Status();
     // What is queued of a pass that failed may wait for a lost rank, and its memory is freed next.
     if (!mine.ok() && decoder_) (void)decoder_->wait(stream);

@@ -28,8 +28,8 @@ constexpr std::size_t workspace_best = std::size_t{256} << 20;
 /// The algorithms in the library's order for the usual workspace, then those that need a larger
 /// one.
 Result<std::vector<GemmAlgorithm>> list_algorithms(Blas& library, const GemmProblem& problem,
-                                                   std::string_view backend, bool best) {
-  const std::size_t usual = backend == "hip" ? workspace_hip : workspace_cuda;
+                                                   const DeviceFacts& facts, bool best) {
+  const std::size_t usual = facts.is_amd() ? workspace_hip : workspace_cuda;
   if (!best) return library.algorithms(problem, usual, 1);
   auto found = TRY(library.algorithms(problem, usual, most_candidates));
   const auto larger = library.algorithms(problem, workspace_best, most_candidates);
@@ -89,7 +89,7 @@ Result<GemmCandidates> find_candidates(Device& device, const GemmCell& cell) {
         }
         library = std::move(opened).value();
       }
-      const auto algorithms = list_algorithms(*library, problem, facts.backend, cell.best);
+      const auto algorithms = list_algorithms(*library, problem, facts, cell.best);
       if (!algorithms.ok()) {
         add_reason(reasons, algorithms.error().message);
         continue;

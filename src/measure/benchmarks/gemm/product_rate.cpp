@@ -10,7 +10,7 @@
 namespace assay {
 
 Result<double> measured_product_rate(Device& device, Stream& stream, DataType precision) {
-  const bool host = runs_on_host(device.facts());
+  const bool host = device.facts().runs_on_host;
   const std::int64_t n = host ? 512 : 8192;
   const DataType type = precision == DataType::tf32 ? DataType::f32 : precision;
   GemmProblem problem = make_gemm(n, n, n, precision, precision, false, true);

@@ -23,7 +23,7 @@ constexpr std::uint64_t cache_line = 64;
 constexpr double small_message = 64 * 1024;  // bytes; for larger copies the time is not a latency
 
 bool is_cpu(const Device& device) {
-  return device.facts().backend == "cpu";
+  return device.facts().is_host_cpu();
 }
 
 /// The numbers that `from` and `to` may take.

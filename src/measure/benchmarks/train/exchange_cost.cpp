@@ -153,8 +153,8 @@ Result<SimulatedSteps> of_slowest_rank(const std::vector<std::string>& texts, in
   return slowest;
 }
 
-Result<ExchangeCosts> measure_costs(Training* training, Device& device, Stream& stream,
-                                    TrainingRanks ranks, int training_ranks, bool replayed) {
+Result<ExchangeCosts> measure_exchange(Training* training, Device& device, Stream& stream,
+                                       TrainingRanks ranks, int training_ranks, bool replayed) {
   ExchangeCosts costs;
   ExchangeTimes mine;
   std::string text;

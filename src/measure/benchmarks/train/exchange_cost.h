@@ -74,7 +74,7 @@ struct ExchangeCosts {
 
 /// Measures and simulates all of that. The whole team calls it together, as compare_weights(), and
 /// gets the same. Fails as measure_exchange().
-Result<ExchangeCosts> measure_costs(Training* training, Device& device, Stream& stream,
-                                    TrainingRanks ranks, int training_ranks, bool replayed);
+Result<ExchangeCosts> measure_exchange(Training* training, Device& device, Stream& stream,
+                                       TrainingRanks ranks, int training_ranks, bool replayed);
 
 }  // namespace assay

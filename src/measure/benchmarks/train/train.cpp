@@ -49,8 +49,8 @@ class TrainCase final : public Case {
     cell_.model->set_seed(seed);
     if (!exchanges()) cell_.model->set_stop_requested(stop_requested);
     stream_ = &stream;
-    TRY(together("checking the gradients", &TrainCase::check));
-    TRY(together("making the model", &TrainCase::make));
+    TRY(on_all_ranks("checking the gradients", &TrainCase::check));
+    TRY(on_all_ranks("making the model", &TrainCase::make));
     if (cell_.ranks > 1) {
       // Each knows the others' batches.
       TRY(compare_files(training_ ? training_->data_hash() : std::string(), *ranks_.team,
@@ -59,7 +59,7 @@ class TrainCase final : public Case {
         TRY(compare_files(from_checksum_, *ranks_.team, cell_.ranks, "from", cell_.from));
       }
     }
-    TRY(together("taking the first step", &TrainCase::begin));
+    TRY(on_all_ranks("taking the first step", &TrainCase::begin));
     return {};
   }
 
@@ -113,7 +113,7 @@ class TrainCase final : public Case {
   /// library that works on the host, which waits for the device.
   bool fits_behind_gate() const override {
     const Communicator* const communicator = ranks_.communicator;
-    return cell_.graph && !leads_in() &&
+    return cell_.graph && !has_untimed_step() &&
            (communicator == nullptr || communicator->queues_on_stream());
   }
   std::optional<std::size_t> fixed_samples() const override { return cell_.steps; }
@@ -136,9 +136,9 @@ class TrainCase final : public Case {
   Status lead_in(Stream& stream) override {
     if (!exchanges() || !takes_part()) return {};
     TRY(start_together(*ranks_.communicator, barrier_, stream));
-    return leads_in() ? enqueue(stream) : Status();
+    return has_untimed_step() ? enqueue(stream) : Status();
   }
-  int lead_in_launches() const override { return leads_in() ? 1 : 0; }
+  int lead_in_launches() const override { return has_untimed_step() ? 1 : 0; }
 
   Status enqueue(Stream& stream) override {
     if (!takes_part()) return {};
@@ -146,38 +146,41 @@ class TrainCase final : public Case {
     return training_->step(stream);
   }
 
-  /// Ends a run whose loss is no number any more. The stream is idle, so this costs no sample.
-  Result<std::optional<double>> own_seconds() override {
+  /// Ends a run whose loss is no number any more, and one whose ranks have different weights.
+  Status after_sample() override {
     if (exchanges() && takes_part()) TRY(ranks_.communicator->status());
     if (exchanges() && checks_++ % steps_between_checks == 0) {
       TRY(compare_weights(training_.get(), *stream_, *ranks_.team, cell_.ranks));
     }
-    if (!takes_part()) return std::optional<double>();
+    if (!takes_part()) return {};
     const std::uint64_t steps = TRY(training_->state(*stream_)).step;
     const float loss = TRY(training_->own_losses(*stream_, steps - 1, 1)).front();
-    if (std::isfinite(loss)) return std::optional<double>();
+    if (std::isfinite(loss)) return {};
     return Error{ErrorKind::verification, TRY(not_finite(*stream_, steps - 1))};
   }
 
   Status keep(Stream&) override {
     if (cell_.save.empty()) return {};
-    return together("saving the checkpoint", &TrainCase::save);
+    return on_all_ranks("saving the checkpoint", &TrainCase::save);
   }
 
   Status save(Stream& stream) { return save_checkpoint(*training_, stream, cell_.save); }
 
   Result<Verification> verify(Stream& stream) override {
-    Result<Verification> verification = Verification{true, "takes no part", 0, 0, ""};
-    if (takes_part()) verification = check_losses(stream);
-    if (exchanges() && TRY(passed_on_all(*ranks_.team, verification))) {
-      if (leads_in() && cell_.from.empty()) {
-        TRY(together("beginning anew", &TrainCase::restart));
-        TRY(together("training half of the steps anew", &TrainCase::return_to_middle));
-      }
-      exchange_ =
-          TRY(measure_costs(training_.get(), device_, stream, ranks_, cell_.ranks, cell_.graph));
+    if (!takes_part()) return Verification{true, "takes no part", 0, 0, ""};
+    return check_losses(stream);
+  }
+
+  /// What the exchange between ranks costs, after as many steps as the samples had on average.
+  Status measure_costs(Stream& stream) override {
+    if (!exchanges()) return {};
+    if (has_untimed_step() && cell_.from.empty()) {
+      TRY(on_all_ranks("beginning anew", &TrainCase::restart));
+      TRY(on_all_ranks("training half of the steps anew", &TrainCase::return_to_middle));
     }
-    return verification;
+    exchange_ =
+        TRY(measure_exchange(training_.get(), device_, stream, ranks_, cell_.ranks, cell_.graph));
+    return {};
   }
 
   /// The loss of every step is finite, and the last ones are below the first.
@@ -276,7 +279,7 @@ class TrainCase final : public Case {
     if (memory.exchange > 0) add_bytes("memory_exchange", memory.exchange);
     if (memory.logits > 0) add_bytes("memory_logits", memory.logits);
     // A host hands out memory when it is touched, and other programs use it too.
-    if (!runs_on_host(device_.facts())) add_bytes("memory_by_driver", driver_bytes_);
+    if (!device_.facts().runs_on_host) add_bytes("memory_by_driver", driver_bytes_);
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
       double total = 0;
       for (const OperationClock::Time& time : times_)
@@ -307,14 +310,14 @@ class TrainCase final : public Case {
  private:
   /// Whether a step that does not count precedes each sample: where its graph has an exchange, and
   /// the number of steps is free.
-  bool leads_in() const {
+  bool has_untimed_step() const {
     return exchanges() && cell_.graph && !cell_.steps && suits_large_work(device_.facts());
   }
   /// Whether ranks train one model together.
   bool exchanges() const { return cell_.model->parallel().ranks > 1; }
 
   /// What ranks that train do, and whether it went well on all of them. The others only ask.
-  Status together(std::string_view step, Status (TrainCase::*what)(Stream&)) {
+  Status on_all_ranks(std::string_view step, Status (TrainCase::*what)(Stream&)) {
     const Status mine = takes_part() ? (this->*what)(*stream_) : Status();
     // What is queued of a step that failed may wait for a lost rank, and its memory is freed next.
     if (!mine.ok() && training_) (void)training_->settle(*stream_);
