@@ -156,10 +156,10 @@ TEST(Rooms, ACircleOfFoldersIsFound) {
 
 /// "cli/run.cpp:12: backend == "hip"", for every line that compares a backend's name by itself.
 std::vector<std::string> compared_backends(const fs::path& source) {
-  const std::regex comparison(R"(backend[^=;]*[!=]= *"|"(cpu|cuda|hip|fake)" * [!=] =
-                                  *[\w.> () - ] * backend) ");
-      const std::vector<std::string>
-          allowed = {"compute/backends/", "compute/vendor/", "results/record/device_facts.cpp"};
+  const std::regex comparison(
+      R"re(backend[^=;]*[!=]= *"|"(cpu|cuda|hip|fake)" *[!=]= *[\w.>()-]*backend)re");
+  const std::vector<std::string> allowed = {"compute/backends/", "compute/vendor/",
+                                            "results/record/device_facts.cpp"};
   std::vector<std::string> found;
   for (const auto& entry : fs::recursive_directory_iterator(source)) {
     const std::string path = fs::relative(entry.path(), source);
