@@ -157,7 +157,7 @@ SensorReading HipDialect::sense(const DeviceFacts& facts) {
 }
 
 Result<driver::RtcTool> HipDialect::rtc() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (rtc_) return *rtc_;
   const SharedLibrary library = TRY(open_rtc(library_));
   RtcApi api{};
