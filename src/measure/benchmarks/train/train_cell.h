@@ -20,18 +20,18 @@ struct TrainCell {
   std::unique_ptr<TrainModel> model;
   bool graph = true;
   int ranks = 1;
-  std::string library;                 ///< of communicators; "none" for ranks that train alone
-  bool chooses_library = false;        ///< the fastest there is
-  std::string data;                    ///< of GPTs: "synthetic" or a file
-  std::vector<std::uint64_t> buckets;  ///< to choose from; empty: that of the model
-  std::optional<std::size_t> steps;    ///< to time; empty: until they are precise
+  std::string library;           ///< name of the communication library; "none" if ranks train alone
+  bool chooses_library = false;  ///< the library is chosen by measuring
+  std::string data;              ///< GPTs only: "synthetic" or a file
+  std::vector<std::uint64_t> buckets;  ///< bucket sizes in bytes to choose from; empty: the model's
+  std::optional<std::size_t> steps;  ///< number of steps to time; empty: until the time is precise
   std::string from, save;  ///< checkpoints to begin with and to write at the end; empty: none
 };
 
 const std::vector<Axis>& train_axes();
 
-/// The cell with the number of ranks and what they talk through decided for the team; several for
-/// ranks=powers.
+/// The cell with its number of ranks and its communication library decided for the team; several
+/// cells for ranks=powers.
 std::vector<Cell> decide_ranks(const Cell& cell, const Device& device, const Team& team);
 /// The cell with its other "auto" values decided for the device: a model, a batch and a sequence
 /// that suit it.
