@@ -311,7 +311,7 @@ class ToyCase final : public Case {
   Buffer inputs_, middle_, y_;     // middle_: the outputs of the first layer
   Buffer own_outputs_, gathered_;  // only with several ranks
   std::unique_ptr<Graph> graph_;   // null: single launches
-  TensorExchange exchange_times_;  // of several ranks
+  TensorExchange exchange_times_;  // only with several ranks
 };
 
 }  // namespace
