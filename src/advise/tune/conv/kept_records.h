@@ -14,7 +14,7 @@ namespace assay {
 
 struct TakenBack {
   std::size_t records = 0;       ///< records that were restored
-  std::size_t convolutions = 0;  ///< that were not proven to be faster
+  std::size_t convolutions = 0;  ///< convolutions that were not proven faster
   /// Changed databases that are not text files. Their records of these convolutions cannot be
   /// restored and stay.
   std::vector<std::string> unmended;
