@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_values = 10000;  // per axis; more is probably a typo
+constexpr std::size_t most_values = 10000;  // limit per axis; more is probably a typo
 constexpr std::size_t most_cells = 100000;
 
 using Values = std::vector<std::string>;

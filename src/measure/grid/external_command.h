@@ -35,17 +35,17 @@ struct ExternalCommand {
   static constexpr double default_timeout = 600;
 
   std::string name;                ///< name of the cell
-  std::vector<std::string> words;  ///< the program and its arguments
+  std::vector<std::string> words;  ///< the command line: the program and its arguments
   std::string format;              ///< an importer's name; empty: use `metrics`
   std::vector<MetricRule> metrics;
-  std::string file;  ///< the output to read; empty: standard output
+  std::string file;  ///< file with the output to read; empty: standard output
   std::vector<std::pair<std::string, std::string>> variables;
   double timeout_seconds = default_timeout;
 };
 
-/// Error: usage, "FILE:LINE: ...".
+/// Reads a command of a suite. Error: usage, "FILE:LINE: ...".
 Result<ExternalCommand> read_external_command(const YamlValue& value, std::string_view file);
-/// The same map as JSON, which is YAML too.
+/// The command as a JSON map in the format above. JSON is also valid YAML.
 Json to_json(const ExternalCommand& command);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// How finely a device's events measure time.
+// The time resolution of a device's events.
 #pragma once
 
 #include "compute/device/device.h"
