@@ -20,9 +20,9 @@ struct OperandSet {
 /// All sets of a case, and the kernels of src/compute/kernels/matrix.cu.
 class GemmMatrices {
  public:
-  /// Allocates room for all of `problems` (the same product in several layouts) and fills it with
-  /// the cell's pattern as if each matrix were one long row; that suits all layouts without
-  /// padding. Error: exhausted.
+  /// Allocates matrices large enough for each of `problems` (one GEMM in several layouts) and fills
+  /// them with the cell's pattern as if each matrix were one long row, which suits all layouts
+  /// without padding. Error: exhausted.
   static Result<GemmMatrices> create(Device& device, Stream& stream, const GemmCell& cell,
                                      const std::vector<GemmProblem>& problems, std::uint64_t seed);
 

@@ -186,7 +186,7 @@ class Verifier {
     return read_back<double>(stream_, out.data(), places_.size());
   }
 
-  /// Sums and sums of squares of `count` lines of `terms` elements.
+  /// The sums and sums of squares of `count` rows or columns of `terms` elements each.
   Result<std::vector<double>> lines(const Buffer& buffer, DataType type, std::int64_t count,
                                     std::int64_t line_stride, std::int64_t terms,
                                     std::int64_t stride) {

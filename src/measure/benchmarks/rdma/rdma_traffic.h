@@ -13,11 +13,11 @@ namespace assay {
 
 class RdmaTraffic {
  public:
-  /// `first`: this rank is `from`. `queues`: those of the transport.
+  /// `first`: whether this rank is `from`. `queues`: the number of queues of the transport.
   RdmaTraffic(const RdmaSettings& settings, int queues, bool first, char* host_window,
               Transport& transport, Team& team);
 
-  /// Messages of one run, per queue and direction.
+  /// Sets the number of messages in one run, per queue and direction.
   void set_messages(std::uint64_t messages) { messages_ = messages; }
   std::uint64_t messages() const { return messages_; }
   /// The last byte written by a ping-pong of writes.
