@@ -43,13 +43,14 @@ Json to_json(const FoldedFinding& folded) {
   return json;
 }
 
-/// All fields but the subject.
+/// All fields of a finding except the subject.
 auto essence(const Finding& finding) {
   return std::tie(finding.judgement, finding.found, finding.wanted, finding.why, finding.source,
                   finding.mend);
 }
 
-/// A running machine and a capture answer probes; a copied folder does not.
+/// Whether environment variables are known: a running machine and a capture answer probes, a copied
+/// folder does not.
 bool variables_known(const Machine& machine) {
   return !machine.ask("uname").is_null() || !machine.variables().empty();
 }

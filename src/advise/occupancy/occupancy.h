@@ -36,7 +36,7 @@ struct Occupancy {
   unsigned wave_slots = 0;  ///< per compute unit
   std::string limiter;      ///< "VGPRs", "VGPRs and LDS", "wave slots"
   std::vector<WorkgroupLimit> limits;
-  /// The smallest savings that, all together, make room for more groups; empty: no saving helps.
+  /// The smallest savings that together let more groups fit; empty: no saving helps.
   std::vector<Saving> savings;
   unsigned next_groups = 0;  ///< the number of groups that then fit
 
