@@ -24,7 +24,7 @@ enum class Judgement {
   unknown,  ///< cannot be determined here; `found` says why: "needs root: ..."
 };
 
-/// What a check says about one subject.
+/// The result of a check for one subject.
 struct Finding {
   Judgement judgement = Judgement::unknown;
   std::string subject;  ///< "GPU 3 (0000:3b:00.0)", "eth0"; empty: the whole machine
@@ -32,13 +32,14 @@ struct Finding {
   std::string wanted;   ///< "0"
   std::string why;      ///< one sentence about what it costs
   std::string source;   ///< title and section of the document with the advice
-  std::string mend;     ///< the exact command, or where to set it; empty if passed or nothing helps
+  std::string mend;     ///< the fix: the exact command, or where to set it; empty if passed or if
+                        ///< nothing helps
 };
 
 /// The intended use of the machine; an empty field is judged by common practice.
 struct Intent {
   std::string partition;    ///< "SPX/NPS1": fail if the GPUs are in another mode
-  int gpus = 0;             ///< how many a job uses; 0: all
+  int gpus = 0;             ///< number of GPUs that a job uses; 0: all
   bool multi_node = false;  ///< jobs span nodes: NIC and GPUDirect checks become failures
 };
 
@@ -48,8 +49,8 @@ struct CheckContext {
   const Intent& intent;
   const Virtualization& virtualization;
   std::optional<Version> rocm;  ///< none: no ROCm found in the default places
-  /// False for a copied folder without recorded variables: there, "not set" and "unknown" look
-  /// alike.
+  /// Whether environment variables are known. They are not for a copied folder without recorded
+  /// variables, where "not set" and "unknown" look alike.
   bool variables_known = true;
   bool live = false;  ///< the machine is running: a second reading may differ from the first
 

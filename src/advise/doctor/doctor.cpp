@@ -60,7 +60,7 @@ bool variables_known(const Machine& machine) {
 std::vector<FoldedFinding> fold(const Diagnosis& diagnosis) {
   std::vector<FoldedFinding> folded;
   for (const CheckResult& result : diagnosis.results) {
-    std::map<decltype(essence(Finding())), std::size_t> places;  // keys lie in `result`
+    std::map<decltype(essence(Finding())), std::size_t> places;  // keys refer to `result`
     for (const Finding& finding : result.findings) {
       const auto [place, is_new] = places.emplace(essence(finding), folded.size());
       if (is_new) folded.push_back({result.check, finding, {}});

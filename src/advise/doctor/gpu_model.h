@@ -1,4 +1,4 @@
-// Which advice applies to which GPU, and checks that examine one GPU after the other.
+// Decides which advice applies to which GPU, and helps checks to examine one GPU after the other.
 #pragma once
 
 #include <functional>
@@ -29,8 +29,8 @@ int visible_gpus(const CheckContext& context);
 /// The number of devices that a runtime sees; if GPUs are partitioned, each partition is a device.
 int count_devices(const std::vector<Gpu>& gpus);
 
-/// How many GPUs of this node a job will use: --gpus (divided evenly over the nodes of a job), else
-/// those that the environment variables leave visible, else all visible ones.
+/// The number of GPUs of this node that a job will use: --gpus (divided evenly over the nodes of a
+/// job), otherwise those that environment variables leave visible, otherwise all visible ones.
 int gpus_used(const CheckContext& context);
 
 /// The findings of `look` for each GPU, skipping GPUs without a finding.

@@ -43,7 +43,7 @@ Status each_attribute(Bytes section, const Visit& visit) {
 }
 
 unsigned arch_of(const Elf& elf) {
-  // ABI version 8, used since CUDA 13, stores the number one byte higher.
+  // ABI version 8, used since CUDA 13, stores the architecture's number one byte higher.
   return elf.abi_version >= 8 ? elf.flags >> 8 & 0xff : elf.flags & 0xff;
 }
 

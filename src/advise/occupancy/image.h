@@ -1,4 +1,4 @@
-// The GPU code in a file: each image with its kernels, wherever it is in the file.
+// Finds the GPU code in a file: all images with their kernels, wherever they are in the file.
 #pragma once
 
 #include <string>

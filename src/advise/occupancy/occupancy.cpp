@@ -84,8 +84,8 @@ Occupancy combine(const std::vector<Resource>& resources, unsigned waves_per_gro
 
 Occupancy occupancy_of(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry) {
   const unsigned waves = (geometry.threads + amd_wave - 1) / amd_wave;
-  // Waves are assigned to the SIMDs in turn, each group continuing where the last one ended: a
-  // compute unit holds 4 x (waves per SIMD) waves, whatever the group's size.
+  // Waves are assigned to the SIMDs in turn, and each group continues where the last one ended. So
+  // a compute unit holds 4 x (waves per SIMD) waves for any size of group.
   const auto by_registers = [waves](unsigned file, unsigned granule) {
     return [=](std::uint64_t amount) {
       const std::uint64_t allocated = round_up(std::max<std::uint64_t>(amount, 1), granule);

@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-/// The headline value of a record as a speed; more is better.
+/// The main value of a record as a speed, where more is better.
 std::optional<double> speed_of(const Record& record) {
   if (record.status != RecordStatus::passed || !record.value || !(record.value->median > 0)) {
     return std::nullopt;

@@ -14,7 +14,7 @@ namespace {
 // would take forever.
 constexpr int most_steps = 100'000;
 
-/// Allows expressions with functions, and nothing that reads or writes data or repeats itself.
+/// Authorizes expressions with functions, but nothing that reads or writes tables or recurses.
 int authorize(void*, int action, const char*, const char*, const char*, const char*) {
   return action == SQLITE_SELECT || action == SQLITE_FUNCTION || action == SQLITE_READ
              ? SQLITE_OK

@@ -14,7 +14,7 @@ constexpr VerdictRule rule;  // the rule that `assay compare` uses too
 // of 100 proofs with equal speeds end as equal (bench_search_rates).
 constexpr double precise_share = 0.33;
 
-/// The effect of the best setting on the logarithm of the time, relative to the usual one.
+/// The effect of the best setting on the logarithm of the time, relative to the default one.
 PairedEffect effect_of(std::span<const ScorePair> pairs) {
   PairedSeries slower;
   for (const ScorePair& pair : pairs) {

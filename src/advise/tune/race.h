@@ -27,7 +27,7 @@ struct RaceRules {
   /// The effort of the longest round, after which the contenders left are ranked. At least 1.
   std::size_t most_effort = 64;
   /// Contenders within this score of the best always continue, because short runs cannot tell them
-  /// apart. Useful for hundreds of contenders whose first runs are very short.
+  /// apart. This is meant for hundreds of contenders whose first runs are very short.
   double indistinct = 0;
 };
 

@@ -165,7 +165,7 @@ class Explorer {
   std::size_t runs_ = 0, next_fit_ = 0;
   std::vector<Coordinates> points_, good_points_;  // points of all runs; points of those with a
                                                    // score
-  std::vector<double> ran_, scores_;               // 1 or 0 for all runs; for good_points_
+  std::vector<double> ran_, scores_;               // 1 or 0 for each run; scores at good_points_
   std::vector<std::size_t> scored_;                // the settings at good_points_
   ProcessScales scales_;
   const ProcessScales failures_;

@@ -1,4 +1,5 @@
-// Trials of a server's parameters: the command to start, and the score of a load. Pure functions.
+// Trials of a server's parameters: the command line of the server, and the score of a load. Pure
+// functions.
 #pragma once
 
 #include <optional>

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// room for about a hundred thousand steps
+// enough for a hundred thousand steps
 constexpr std::size_t most_journal_bytes = std::size_t{256} << 20;
 
 Error about_line(const std::filesystem::path& folder, std::size_t number, std::string_view what) {

@@ -61,8 +61,8 @@ class TuningJournal {
 /// The properties of a device that a tuning depends on, for an identity.
 Json identity_of_device(const DeviceFacts& facts);
 
-/// "libraries.hipblaslt is \"1.0\", here it is \"1.1\"": the first member in which two values
-/// differ; empty if they are equal.
+/// The first member in which two values differ, as text: "libraries.hipblaslt is \"1.0\", here it
+/// is \"1.1\""; empty if they are equal.
 std::string first_difference(const Json& there, const Json& here);
 
 }  // namespace assay

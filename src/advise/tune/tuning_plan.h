@@ -1,4 +1,4 @@
-// What `assay tune command` tunes: a program with its parameters, from YAML.
+// The plan of `assay tune command` in YAML: a program and its parameters.
 //
 //   name: matmul
 //   command: [python3, matmul.py, --block, '{block}', --warps, '{warps}']
@@ -33,9 +33,9 @@ struct TuningPlan {
   TuningRules rules;
 };
 
-/// Error: usage, "FILE:LINE: what is wrong; what is allowed".
+/// Parses a plan. Error: usage, "FILE:LINE: what is wrong; what is allowed".
 Result<TuningPlan> parse_tuning_plan(std::string_view yaml, const std::string& file);
-/// Error: usage if the file cannot be read, or as parse_tuning_plan().
+/// Loads a plan. Error: usage if the file cannot be read, or as parse_tuning_plan().
 Result<TuningPlan> load_tuning_plan(const std::string& path);
 
 /// Replaces each "{NAME}" by its value in `settings`, drops arguments that become empty, and adds

@@ -11,8 +11,9 @@
 
 namespace assay {
 
-/// One allocation cut into equal regions used in rotation: a region is reused only after all
-/// others. Consecutive regions are far apart, out of reach of prefetchers.
+/// One allocation cut into equal regions that are used in rotation, so that a region is reused only
+/// after all others. Consecutive regions are so far apart that prefetchers do not reach the next
+/// one.
 class ColdRegions {
  public:
   /// Allocates at least `least_count` regions of `bytes` bytes that together fill at least

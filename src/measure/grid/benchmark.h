@@ -48,7 +48,8 @@ class Case {
   /// Whether enqueue() may run while the start gate holds the device: false if it waits for the
   /// device or queues more than about 30 operations, which would fill the device's queue.
   virtual bool fits_behind_gate() const { return true; }
-  /// Facts for the record that are not in the cell: chosen geometry, algorithm, "level=dram".
+  /// Facts for the record that are not in the cell, such as the chosen geometry or algorithm, or
+  /// "level=dram".
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
 
   /// A fixed number of samples, of one launch each, to take after the shortest warm-up; the same on
@@ -105,7 +106,7 @@ struct PrepareContext {
   const std::function<bool()>& stop_requested = nobody_asks;
 };
 
-/// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".
+/// A statement drawn from several cells, such as "h2d pinned: 50% of the plateau at 96 KiB".
 struct Conclusion {
   std::string name;  ///< stable key: "half_plateau_bytes direction=h2d memory=pinned"
   double value = 0;  ///< SI units

@@ -1,4 +1,5 @@
-// A suite cell that runs another program: what to start, and where the numbers are in its output.
+// A cell of a suite that runs another program: its command line, and the rules that find numbers in
+// its output.
 //
 //   - command: [all_reduce_perf, -b, 8, -e, 1G, -f, 2]
 //     name: rccl_all_reduce
@@ -26,7 +27,7 @@ namespace assay {
 struct MetricRule {
   std::string name;
   std::string json;    ///< JSON pointer into the output, or into its last line that is JSON
-  std::string regex;   ///< Perl's syntax; group 1 of the last line that it matches is the number
+  std::string regex;   ///< in Perl's syntax; group 1 of the last line that matches is the number
   std::string unit;    ///< the program's unit: "GB/s", "ms"; records are in SI units
   std::string better;  ///< "higher", "lower" or "neither"
 };

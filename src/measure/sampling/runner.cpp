@@ -40,7 +40,7 @@ RecordStatus status_of(const Error& error) {
   }
 }
 
-/// Null if telemetry is off.
+/// Starts recording telemetry; null if telemetry is off.
 std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval) {
   if (interval <= 0) return nullptr;
   TelemetryRequest request;

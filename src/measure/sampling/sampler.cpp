@@ -92,8 +92,8 @@ class DeviceSampler final : public Sampler {
     return {};
   }
 
-  /// Derives from the warm-up how to sample: how many launches make a sample long enough and, for
-  /// compute-bound work, the limits.
+  /// Derives from the warm-up how many launches make a sample long enough and, for compute-bound
+  /// work, the limits of sampling.
   Result<SamplingLimits> prepare_pace(Case& work, const SamplingLimits& limits,
                                       const std::function<bool()>& stop_requested, SampleSet& set) {
     const double repetitions = work.work().repetitions;

@@ -1,4 +1,4 @@
-// What a cell's record says about the ranks that measured it together.
+// The parts of a cell's record that are about the ranks that measured it together.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ Result<Verification> agree_on_verification(Team& team, const Result<Verification
 /// ranks. Error: as agree_on_verification().
 Result<bool> passed_on_all(Team& team, const Result<Verification>& mine);
 
-/// Each rank's own results; empty for a single process.
+/// The results of each rank; empty for a single process.
 std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std::string>& devices,
                                          const SampleSet& samples);
 

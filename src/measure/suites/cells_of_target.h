@@ -27,10 +27,10 @@ struct Plan {
 /// effect on them (Benchmark::redundant). Error: as from cells_of().
 Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings);
 
-/// The plan of a target. `target` is the text of a suite if it begins with '{' (see inline_text()),
-/// a suite file if it contains '/' or ends in .yaml, .log or .txt, otherwise the name of a suite or
-/// benchmark. If both have the name, the suite is the default selection of the benchmark's cells.
-/// Settings replace axes. Error: usage, with the closest name and all names.
+/// The plan of a target. `target` is the text of a suite if it begins with '{' (see inline_text()).
+/// It is a suite file if it contains '/' or ends in .yaml, .log or .txt. Otherwise it is the name
+/// of a suite or benchmark. If both have the name, the suite is the default selection of the
+/// benchmark's cells. Settings replace axes. Error: usage, with the closest name and all names.
 Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings);
 
 /// The cells expanded for this device and team (Benchmark::expand), without duplicates.

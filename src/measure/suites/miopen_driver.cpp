@@ -150,7 +150,7 @@ Result<DataType> type_of(std::string_view operation) {
                                    shown_line(operation, 40)));
 }
 
-/// Whether channels come last; all three tensors must agree.
+/// Whether the layout has the channels last. Error: the three tensors do not agree.
 Result<bool> layout_of(const Settings& settings, int dimensions) {
   const std::string_view first = dimensions == 3 ? "NCDHW" : "NCHW",
                          last = dimensions == 3 ? "NDHWC" : "NHWC";

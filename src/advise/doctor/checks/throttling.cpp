@@ -39,12 +39,12 @@ constexpr std::array<Cause, 4> causes = {
      {"heat of the memory", &ThrottleResidency::memory_thermal}}};
 
 struct Largest {
-  const char* name = nullptr;  ///< null: neither heat nor brake
+  const char* name = nullptr;  ///< null: no thermal or brake limit
   double share = 0;
 };
 
-/// What limited the clock longest in `cycles`, of the cycles between the readings `before` and
-/// `now`.
+/// The cause that limited the clock longest between the readings `before` and `now`, as a share of
+/// `cycles`.
 Largest largest_cause(const ThrottleResidency& now, const ThrottleResidency& before,
                       std::uint64_t cycles) {
   Largest largest;

@@ -24,7 +24,7 @@ struct MeasuredConvolution {
 /// The results of one run, by describe() of the convolution.
 using MeasuredConvolutions = std::map<std::string, MeasuredConvolution>;
 
-/// A search, which fills the library's databases or assay's cache.
+/// The step of a search, which fills the library's databases or assay's cache.
 struct ConvolutionSearchStep {
   std::string problem;  ///< describe()
   MeasuredConvolution found;
@@ -50,20 +50,20 @@ Json to_json(const ConvolutionRunStep& step);
 /// Adds a step of a journal. Error: usage if `json` is not a step.
 Status add_step(ConvolutionSteps& steps, const Json& json);
 
-/// One side of a proof.
+/// The speed on one side of a proof.
 struct ConvolutionSpeed {
   std::string algorithm;  ///< algorithm of the last run
   double seconds = 0;     ///< time of one convolution, median over the runs
 };
 struct ConvolutionOutcome {
   CountedConvolution convolution;
-  std::string reason;  ///< why nothing was proven; then all below is empty
+  std::string reason;  ///< why nothing was proven; if set, all below is empty
   ConvolutionSpeed before, after;
   std::size_t pairs = 0;  ///< pairs of the proof; 0: the library's default is the fastest
   double gain = 1, gain_low = 1, gain_high = 1;  ///< gain of speed, with its 95% interval
   bool faster = false, slower = false;           ///< proven
-  bool equal = false;                            ///< within the margin, proven
-  std::optional<double> floor_seconds;           ///< the least that the device's roofs allow
+  bool equal = false;                            ///< proven equal within the margin
+  std::optional<double> floor_seconds;           ///< the least time that the device's roofs allow
   /// The tuned record is not proven faster, but may remain in a database, because
   /// take_back_unproven() could not revert it.
   bool stays = false;
@@ -71,7 +71,7 @@ struct ConvolutionOutcome {
   /// The time from now on: tuned if it was proven faster or stays, else that before tuning.
   double best_seconds() const { return faster || stays ? after.seconds : before.seconds; }
 };
-/// The outcome of each convolution. If its steps are missing, `reason` says so.
+/// The outcome of each convolution. If its steps are missing, `reason` has an error text.
 std::vector<ConvolutionOutcome> outcomes_of(const std::vector<CountedConvolution>& convolutions,
                                             const ConvolutionSteps& steps,
                                             const DeviceFacts& facts);

@@ -170,7 +170,7 @@ Result<BlasCall> call_of(const Fields& fields, const Names& names, std::string_v
       {"stride_a", &call.stride_a}, {"stride_b", &call.stride_b},
       {"stride_d", &call.stride_d}, {"lde", &call.lde}};
   for (const auto& [name, place] : optional) *place = TRY(number(fields, name, 0));
-  if (call.ldd == 0) call.ldd = call.ldc;  // rocBLAS' gemm has only C
+  if (call.ldd == 0) call.ldd = call.ldc;  // gemm of rocBLAS has only C
   if (call.stride_d == 0) call.stride_d = TRY(number(fields, "stride_c", 0));
   TRY(read_types(fields, precision, call));
   call.alpha = parse_number(at(fields, "alpha")).value_or(1);

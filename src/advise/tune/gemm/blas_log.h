@@ -1,7 +1,7 @@
-// Reads the GEMM calls of a program from the logs of AMD's libraries: hipBLASLt with
-// HIPBLASLT_LOG_MASK=32 (one line of hipblaslt-bench for each call), rocBLAS with ROCBLAS_LAYER=2
-// (one line of rocblas-bench for each call) or 4 (at the end, each call once with its number), and
-// PyTorch with PYTORCH_TUNABLEOP_BLAS_LOG=1.
+// Reads the GEMM calls of a program from the logs of AMD's libraries. With HIPBLASLT_LOG_MASK=32
+// hipBLASLt writes one line of hipblaslt-bench for each call. With ROCBLAS_LAYER=2 rocBLAS writes
+// one line of rocblas-bench for each call, with 4 each call once at the end with its number.
+// PyTorch logs with PYTORCH_TUNABLEOP_BLAS_LOG=1.
 #pragma once
 
 #include <cstddef>

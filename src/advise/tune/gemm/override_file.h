@@ -41,7 +41,7 @@ struct OverrideRow {
 };
 
 struct OverrideFile {
-  std::string git_version;  ///< empty: there is no such line
+  std::string git_version;  ///< empty if there is no such line
   std::vector<OverrideRow> rows;
   std::vector<IgnoredLine> ignored;
 };

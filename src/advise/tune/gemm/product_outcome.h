@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// One solution of one library.
+/// A solution for a GEMM: an algorithm of a library, possibly with its parameters.
 struct ProductSolution {
   std::string library;                ///< "hipblaslt"
   std::string algorithm;              ///< assay's name of the library's algorithm
@@ -34,7 +34,7 @@ constexpr std::size_t most_first_times = 1000;
 
 struct ProductOutcome {
   std::string problem;          ///< problem_text()
-  std::string reason;           ///< why nothing could be measured; then all below is empty
+  std::string reason;           ///< why nothing could be measured; if set, all below is empty
   ProductSolution usual, best;  ///< `best` is `usual` unless `proven`
   /// The fastest solution of the search. If it differs from `best`, it was not proven faster.
   ProductSolution fastest;
@@ -52,7 +52,7 @@ struct ProductOutcome {
                              ///< there is no proof
   double fastest_seconds = 0;
   double gain = 1, gain_low = 1, gain_high = 1;  ///< gain of speed, with its 95% interval
-  std::optional<double> floor_seconds;           ///< the least that the device's roofs allow
+  std::optional<double> floor_seconds;           ///< the least time that the device's roofs allow
   double spent_seconds = 0;
 
   double best_seconds() const { return proven ? fastest_seconds : usual_seconds; }

@@ -48,7 +48,7 @@ class ProductTrials;
 
 class ProductTuner {
  public:
-  /// `device` and `stream` must outlive it.
+  /// `device` and `stream` must outlive the tuner.
   ProductTuner(Device& device, Stream& stream, TuneGemmSettings settings);
   ~ProductTuner();
 

@@ -71,7 +71,7 @@ std::string text_of(const UntunedFile& file);
 /// reason, if a BlasCall cannot express it (complex numbers, "*" in place of a size).
 Result<BlasCall> call_of(const TunableKey& key);
 
-/// How PyTorch writes keys and solutions, by its version.
+/// The forms in which versions of PyTorch write keys and solutions.
 enum class TunableDialect {
   plain,    ///< up to 2.6: "tn_8192_2_3584", Gemm_Hipblaslt_TN_572
   leading,  ///< from 2.7: "tn_8192_2_3584_ld_3584_3584_8192", Gemm_Hipblaslt_572

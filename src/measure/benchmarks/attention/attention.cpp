@@ -38,8 +38,8 @@ struct AttentionCell {
     if (plan.attention != AttentionWay::plain) return 0;
     return rows() * static_cast<std::size_t>(plan.sequence);
   }
-  /// Bytes of queries, keys and values, of the result, of all their gradients, and of what forward
-  /// keeps for backward.
+  /// Bytes of queries, keys and values, of the result, of all their gradients, and of the data that
+  /// forward keeps for backward.
   std::uint64_t bytes() const {
     const std::uint64_t fused =
         is_by_library(plan.attention) ? fused_attention_bytes(fused_attention_of(plan)) : 0;

@@ -142,13 +142,13 @@ Expectation expected_d(const GemmProblem& problem, const GemmSample& sample, boo
     case Epilogue::gelu_aux:
     case Epilogue::gelu_aux_bias:
       value = gelu(x.value);
-      // The slope stays below 1.13; half of x times the error of tanh.
+      // The slope of GELU stays below 1.13, and the error of tanh is multiplied by x / 2.
       error = 1.13 * x.tolerance + std::ldexp(std::abs(x.value), -12);
       break;
     case Epilogue::dgelu:
     case Epilogue::dgelu_bgrad:
       value = x.value * gelu_derivative(sample.aux);
-      // The derivative stays below 1.13 and magnifies the error of tanh at most tenfold.
+      // The derivative of GELU stays below 1.13 and magnifies the error of tanh at most tenfold.
       error = 1.13 * x.tolerance + std::ldexp(std::abs(x.value), -7);
       break;
     default:

@@ -74,7 +74,8 @@ class Verifier {
     return stream_.synchronize();
   }
 
-  /// Checks that every element of rows x columns was written and the rest of each row was not.
+  /// Checks that every element of the rows x columns was written and that the padding of each row
+  /// was not.
   Status check_written(Comparison& comparison, std::string_view name, const Buffer& buffer,
                        DataType type, std::uint64_t rows, std::uint64_t columns, std::uint64_t ld) {
     Kernel* count =

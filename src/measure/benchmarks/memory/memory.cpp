@@ -136,7 +136,7 @@ class MemoryCase final : public Case {
     const DeviceFacts& facts = device_.facts();
     const std::vector<MemoryGeometry> candidates = candidate_geometries(facts);
     if (facts.emulated)
-      return use(candidates.front());  // times of an emulator are no basis for a choice
+      return use(candidates.front());  // an emulator's times are no basis for a choice
     const ChoiceCache cache = ChoiceCache::of_user(facts);
     const ChoiceKey key = {"memory geometry", sha256_hex(TRY(complete_source("memory"))),
                            fmt::format("{} {} {}", operation_.name, suffix(), bytes_)};
@@ -151,8 +151,8 @@ class MemoryCase final : public Case {
         return enqueue(on);
       });
     }
-    // The finals can be short because memory-bound work stays below the power cap, and should be
-    // because a whole sweep is searched.
+    // The final rounds can be short because memory-bound work stays below the power cap, and they
+    // should be short because a whole sweep is searched.
     const ContestLimits limits{.most_finalists = 6,
                                .final_rounds = 7,
                                .final_seconds = 0.005,

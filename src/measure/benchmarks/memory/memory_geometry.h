@@ -16,12 +16,12 @@ struct MemoryGeometry {
   unsigned unroll = 4;                     ///< packs in flight per thread
   unsigned pack_bytes = 16;                ///< bytes of one load of one thread
   unsigned blocks_per_multiprocessor = 0;  ///< 0: as many blocks as there are tiles
-  unsigned hints = 0;                      ///< 1: stores bypass the caches, 2: loads do
+  unsigned hints = 0;                      ///< 1: stores bypass the caches, 2: loads bypass them
 
   bool operator==(const MemoryGeometry&) const = default;
 };
 
-/// "block=256 unroll=4 pack=16 grid=all hints=stores"
+/// The geometry as text: "block=256 unroll=4 pack=16 grid=all hints=stores".
 std::string describe(const MemoryGeometry& geometry);
 
 /// The macros that compile src/compute/kernels/memory.cu for this geometry.

@@ -12,12 +12,12 @@
 namespace assay {
 namespace {
 
-// Below this, the events and waits between streams take a visible part of the time and distort the
+// In shorter times, the events and waits between streams are a visible part and distort the
 // concurrency.
 constexpr double least_judged_seconds = 100e-6;
 
-// Full occupancy, and more loads in flight than any link needs; tuning for local memory is
-// pointless for a link ten times slower.
+// This geometry has full occupancy and more loads in flight than any link needs. Tuning is
+// pointless, because a link is ten times slower than local memory.
 constexpr MemoryGeometry geometry{.block = 512, .unroll = 4, .blocks_per_multiprocessor = 4};
 
 }  // namespace

@@ -205,7 +205,7 @@ bool has_own_memory(const Device& device) {
   return !device.facts().pci.empty();
 }
 
-/// The ranks that represent all: one per host, or two of a single host.
+/// The ranks that represent the team: one per host, or two if there is a single host.
 std::vector<int> representatives(const Team& team) {
   std::vector<int> firsts, ranks;
   for (const TeamMember& member : team.members()) {

@@ -36,7 +36,8 @@ Result<RdmaSettings> rdma_settings(const Cell& cell);
 bool names_adapter(const Cell& cell);
 
 /// How many messages one completion covers, as in ib_write_bw for a single size: 1 above 8 KiB, the
-/// batch if there is one, otherwise 100; never more than may be outstanding.
+/// batch if there is one, otherwise 100. It never exceeds the number of messages that may be in
+/// flight.
 int messages_per_completion(const RdmaSettings& settings);
 
 /// One queue's part of the window: `slots` slots for outgoing messages at its beginning, and as

@@ -140,7 +140,7 @@ Status RdmaTraffic::ping() {
 }
 
 Status RdmaTraffic::pong(std::uint64_t message) {
-  // Always the same slot, because the peer polls a fixed byte.
+  // A ping-pong always uses the same slot, because the peer polls a fixed byte.
   FabricRequest next = request(0, 0, true);
   next.id = message + 1;
   if (settings_.operation == FabricOperation::write) {

@@ -58,7 +58,7 @@ class RdmaTraffic {
   FabricRequest request(int queue, std::uint64_t message, bool signalled) const;
   /// Waits briefly for completions and processes them; checks the team if there are none.
   Status turn();
-  /// The team's state; an error if the peer has been silent for too long.
+  /// The state of the team. Error: silence if the peer has been silent for too long.
   Status no_news();
   Status take_in(const FabricCompletion& completion);
 
@@ -67,7 +67,7 @@ class RdmaTraffic {
   int per_completion_;
   int receives_ahead_;
   bool first_;
-  bool posts_, serves_;  // this rank posts messages; it serves the peer's
+  bool posts_, serves_;  // whether this rank posts messages, and whether it serves the peer's
   char* host_window_;    // null: the window is in device memory
   Transport& transport_;
   Team& team_;

@@ -228,7 +228,7 @@ class ToyCase final : public Case {
     return read_weights(stream, from, toy_.precision, static_cast<std::size_t>(elements));
   }
 
-  /// x W^T + bias
+  /// Returns x W^T + bias.
   static std::vector<double> product(const std::vector<double>& x, const std::vector<float>& w,
                                      const std::vector<float>& bias) {
     std::vector<double> y(bias.begin(), bias.end());

@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-/// Times each operation of the exchange alone, once per size, and a small one of its kind.
+/// Times each collective of a step alone, once per size, and a small one of the same kind.
 Result<ExchangeModel> measure_operations(const std::vector<CollectiveCall>& calls, Stream& stream,
                                          RankStopwatch& stopwatch, Communicator& communicator) {
   constexpr int rounds = 5;

@@ -27,9 +27,10 @@ inline constexpr std::array predicted_ranks = {4, 8, 64, 1024};
 /// rank 0's; failed if a rank is lost.
 Status compare_weights(Training* training, Stream& stream, Team& team, int training_ranks);
 
-/// Checks that all ranks that train read the same data; `hash` is the hash of what this rank read.
-/// `axis` and `file` are the axis and its value, for the message. The whole team calls it together.
-/// Error, on every rank: usage, naming the first rank that read something different from rank 0.
+/// Checks that all ranks that train read the same data; `hash` is the hash of the data that this
+/// rank read. `axis` and `file` are the axis and its value, for the message. The whole team calls
+/// it together. Error, on every rank: usage, naming the first rank that read something different
+/// from rank 0.
 Status compare_files(std::string hash, Team& team, int training_ranks, std::string_view axis,
                      std::string_view file);
 

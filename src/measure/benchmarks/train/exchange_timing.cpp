@@ -28,8 +28,9 @@ Result<int> number_in_a_row(double seconds, double once, RankStopwatch& stopwatc
 }
 
 /// Mean seconds of one of `in_a_row` back-to-back runs. With `goes_on`, a quarter as many untimed
-/// runs come first: launching a graph of thousands of kernels takes the host tens of milliseconds,
-/// and at a power limit the first quarter of a second after other work takes up to 1% more or less.
+/// runs come first, for two reasons. Launching a graph of thousands of kernels takes the host tens
+/// of milliseconds. At a power limit the first quarter of a second after other work takes up to 1%
+/// more or less.
 Result<double> time_row(RepeatedWork& work, int in_a_row, bool goes_on, RankStopwatch& stopwatch) {
   const auto row = [&work](int length) -> Status {
     for (int i = 0; i < length; ++i) TRY(work());

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-/// Seconds of all calls up to the update.
+/// The total seconds of all calls up to the update.
 double seconds_of_passes(const std::vector<StepCall>& calls) {
   double seconds = 0;
   for (const StepCall& call : calls) {

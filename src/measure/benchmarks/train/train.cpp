@@ -27,7 +27,7 @@
 namespace assay::train_benchmark {
 namespace {
 
-/// Seconds on the host between laps.
+/// A host clock that returns the seconds since the last lap.
 class StartClock {
  public:
   double lap() {

@@ -1,4 +1,4 @@
-// The cells of the train benchmark: its axes, and what one cell asks for.
+// The cells of the train benchmark: its axes, and the parsed form of a cell.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct TrainCell {
   std::string data;              ///< GPTs only: "synthetic" or a file
   std::vector<std::uint64_t> buckets;  ///< bucket sizes in bytes to choose from; empty: the model's
   std::optional<std::size_t> steps;  ///< number of steps to time; empty: until the time is precise
-  std::string from, save;  ///< checkpoints to begin with and to write at the end; empty: none
+  std::string from, save;  ///< checkpoints to load first and to write at the end; empty: none
 };
 
 const std::vector<Axis>& train_axes();
@@ -36,7 +36,7 @@ std::vector<Cell> decide_ranks(const Cell& cell, const Device& device, const Tea
 /// The cell with its other "auto" values decided for the device: a model, a batch and a sequence
 /// that suit it.
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts);
-/// A decided cell. Error: usage, if its values do not fit together.
+/// Parses a decided cell. Error: usage if its values do not fit together.
 Result<TrainCell> parse_train_cell(const Cell& cell);
 
 }  // namespace assay

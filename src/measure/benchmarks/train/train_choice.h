@@ -63,13 +63,13 @@ ExchangeChoice fastest_exchange(const std::vector<TimedExchange>& timed);
 std::string to_text(const ExchangeChoice& choice);
 std::optional<ExchangeChoice> read_exchange_choice(std::string_view text);
 
-/// "nccl 64MiB, remembered: nccl 8MiB 15.20 ms, nccl 64MiB 14.90 ms"
+/// The choice as a note: "nccl 64MiB, remembered: nccl 8MiB 15.20 ms, nccl 64MiB 14.90 ms".
 std::string described(const ExchangeChoice& choice);
 
 /// Text of everything that the best library and bucket size depend on: the version of assay, the
-/// cell's axes that affect a step, and for each training rank, in order, its host, device, and a
-/// hash of its NCCL and RCCL variables. The whole team calls it together; rank 0's text is used.
-/// Error: as Team::exchange().
+/// cell's axes that affect a step, and the ranks that train. For each of these, in order, it has
+/// the host, the device, and a hash of the NCCL and RCCL variables. The whole team calls it
+/// together; rank 0's text is used. Error: as Team::exchange().
 Result<std::string> exchange_problem(const Cell& cell, const DeviceFacts& facts, Team& team);
 
 /// The candidates to choose from. The first of each list is kept unless another one is faster.

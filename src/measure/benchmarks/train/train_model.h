@@ -48,7 +48,7 @@ class TrainModel {
   virtual TrainingMemory memory() const = 0;
   virtual std::int64_t largest_batch(std::uint64_t bytes) const = 0;
   virtual std::string what_would_fit(std::uint64_t bytes) const = 0;
-  /// Why the device cannot train it, for other reasons than its memory; empty: it can.
+  /// Why the device cannot train the model, apart from lack of memory; empty: it can.
   virtual std::optional<std::string> unsupported(const DeviceFacts& facts) const = 0;
   /// The expected loss before the first step.
   virtual double untrained_loss() const = 0;
@@ -68,7 +68,7 @@ double loss_at_end(std::span<const float> losses);
 /// Where a GPT's tokens come from.
 struct TokenSource {
   std::string data;         ///< "synthetic" or a file
-  int bytes_per_token = 1;  ///< of the file
+  int bytes_per_token = 1;  ///< bytes of a token in the file
   /// Each batch is one of `batch_cuts` parts of a larger batch, so that together the parts train on
   /// the same tokens (strong scaling).
   std::int64_t batch_cuts = 1;

@@ -15,11 +15,11 @@ namespace assay {
 bool trains_the_same(std::span<const std::pair<std::string, std::string>> a,
                      std::span<const std::pair<std::string, std::string>> b);
 
-/// Conclusions for each cell of several ranks whose training was also measured on one rank: its
-/// efficiency (its rate divided by the number of ranks times the rate of one), how much of the loss
-/// is exposed communication and how much slower compute, and the simulated efficiency on more
-/// ranks. For each ddp cell for which the same number of ranks also trained alone at the same time:
-/// how much longer its step is.
+/// Conclusions for each cell of several ranks whose training was also measured on one rank. The
+/// efficiency is the rate divided by the number of ranks times the rate of one. Further figures are
+/// how much of the loss is exposed communication, how much is slower compute, and the simulated
+/// efficiency on more ranks. For each ddp cell for which the same number of ranks also trained
+/// alone at the same time: how much longer its step is.
 std::vector<Conclusion> scaling_conclusions(std::span<const CellValue> values);
 
 }  // namespace assay
