@@ -31,8 +31,8 @@ struct Proof {
 /// Judges `pairs`, which are in time order.
 Proof prove(std::span<const ScorePair> pairs);
 
-/// Whether enough pairs were run. As in a campaign, this depends only on the precision, checked
-/// after even numbers of pairs, and never on which setting is ahead.
+/// Whether enough pairs were run. This depends only on the precision, checked after even numbers of
+/// pairs, and never on which setting is ahead; a campaign ends by the same rule.
 bool precise_enough(std::span<const ScorePair> pairs);
 
 /// Whether the best setting runs in `turn` (0 or 1) of `pair`. Each setting comes first equally

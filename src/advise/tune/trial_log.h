@@ -41,8 +41,8 @@ class TrialLog {
 
   std::size_t kept() const { return kept_.size(); }  ///< number of stored runs of earlier processes
   std::size_t runs() const { return runs_; }         ///< number of runs returned so far
-  double seconds() const { return seconds_; }        ///< that these runs took
-  double last_seconds() const { return last_seconds_; }  ///< that the last run took
+  double seconds() const { return seconds_; }        ///< total time of these runs
+  double last_seconds() const { return last_seconds_; }  ///< time of the last run
 
  private:
   TrialLog(std::unique_ptr<Descriptor> lock, Store store)

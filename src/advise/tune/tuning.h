@@ -58,7 +58,7 @@ struct TuningState {
   const Settings& settings;   ///< settings of the current run
   std::size_t runs = 0;       ///< number of runs that ended
   std::size_t most_runs = 0;  ///< most runs up to the end of this part
-  double seconds = 0;         ///< that these runs took
+  double seconds = 0;         ///< total time of these runs
 };
 
 /// Callbacks for progress. Runs that an earlier process made are not reported.
@@ -92,7 +92,7 @@ struct TuningResult {
   SettingsFound found;
   std::map<std::size_t, Trial> tried;  ///< last run of each setting in the search, by setting
   std::size_t runs = 0;                ///< number of runs of the search
-  double seconds = 0;                  ///< that the search took
+  double seconds = 0;                  ///< total time of the search
   std::optional<TuningProof> proof;    ///< proof of the challenger; empty: there is none
 
   /// The best setting of the search other than the default one. It is compared with the default in

@@ -19,7 +19,7 @@ struct SamplingLimits {
   std::size_t least_samples = 30;
   std::size_t most_samples = 10000;
   double precision = 0.005;  ///< relative half-width of the median's 95% interval at which to stop
-  double time_box_seconds = 2.0;  ///< for the samples, warm-up excluded
+  double time_box_seconds = 2.0;  ///< time for the samples, without the warm-up
   double warmup_seconds = 1.0;    ///< upper limit; at least 3 launches are made
   /// Least wall time of a warm-up window: memory and clocks need about 0.1 s of load to settle.
   double settling_seconds = 0.2;

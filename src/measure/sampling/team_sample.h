@@ -14,7 +14,7 @@ namespace assay {
 
 struct TeamSample {
   std::vector<double> by_rank;  ///< seconds
-  bool throttled = false;       ///< on any rank
+  bool throttled = false;       ///< any rank was throttled
   std::optional<StopReason> stop;
   /// A team is as slow as its slowest rank.
   double slowest() const;

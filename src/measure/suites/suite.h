@@ -44,7 +44,7 @@ struct Suite {
   std::string description;
   std::optional<double> budget_seconds;
   std::vector<SuiteEntry> entries;
-  std::string file;  ///< for messages: "quick.yaml" or the given path
+  std::string file;  ///< name for messages: "quick.yaml" or the given path
 };
 
 /// Reads a map of axes to values or lists of values. Error: usage, "file:line: ...".

@@ -32,7 +32,7 @@ ConvolutionWay chosen_way(ConvolutionRole role, const std::filesystem::path& cac
 struct ConvolutionRunRequest {
   std::string binary;  ///< this program
   std::string device;
-  double budget_seconds = 0;  ///< for each convolution, including preparation and verification
+  double budget_seconds = 0;  ///< time per convolution, including preparation and verification
   /// The tuning's folder; runs/search, runs/before and runs/tuned in it are stores of records.
   std::filesystem::path folder;
   std::function<bool()> stop_requested;

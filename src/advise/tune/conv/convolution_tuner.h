@@ -17,8 +17,8 @@ namespace assay {
 
 enum class ConvolutionRole { search, before, tuned };
 
-/// Runs convolutions in a fresh process. Those for which no time was left are missing from the
-/// result, but never the first one. Error: interrupted; failed if none was measured.
+/// Runs convolutions in a fresh process. Convolutions for which no time was left are missing from
+/// the result, but never the first one. Error: interrupted; failed if none was measured.
 using RunConvolutions = std::function<Result<MeasuredConvolutions>(
     ConvolutionRole role, std::span<const ConvolutionProblem> problems)>;
 

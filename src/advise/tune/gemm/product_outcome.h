@@ -40,8 +40,8 @@ struct ProductOutcome {
   ProductSolution fastest;
   std::size_t solutions = 0;  ///< number of solutions that libraries offered
   std::size_t wrong = 0, failed = 0;
-  std::size_t slow = 0;     ///< of the others: too slow in their first run to be checked
-  std::size_t untried = 0;  ///< of the others: not run for lack of time
+  std::size_t slow = 0;     ///< other solutions, too slow in their first run to be checked
+  std::size_t untried = 0;  ///< other solutions, not run for lack of time
   /// The screening times of the solutions, relative to that of the default one, ascending and
   /// without wrong ones; at most most_first_times.
   std::vector<double> first_times;

@@ -32,7 +32,7 @@ Result<Validators> validators_of(const TunableMachine& machine);
 std::vector<std::string> misfits(const TunableResults& results, const Validators& here);
 
 struct NamedResults {
-  std::string name;  ///< for messages
+  std::string name;  ///< name of the file for messages
   TunableResults results;
 };
 /// The rows of all files, each key once. If files disagree, the faster solution is kept, or that of

@@ -98,7 +98,7 @@ Expectation expected(const ConvolutionProblem& problem, const ConvolutionSum& su
   const GemmProblem product =
       make_gemm(1, 1, std::max<std::int64_t>(sum.terms, 1), problem.type, stored);
   Expectation expectation = expected_d(product, {.sum = sum.sum, .squares = sum.squares}, false);
-  constexpr double roundings = 8;  // for transforming 4 x 4 tiles and back, with factors up to 8
+  constexpr double roundings = 8;  // transforms of 4 x 4 tiles, with factors up to 8
   if (transforms) {
     expectation.tolerance +=
         roundings * unit_roundoff(problem.type) * (std::abs(sum.sum) + 2 * std::sqrt(sum.squares));

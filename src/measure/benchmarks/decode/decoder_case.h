@@ -24,15 +24,14 @@ struct DecoderCell {
   DecoderShape shape;
   DataType precision = DataType::bf16;
   std::int64_t batch = 0;   ///< sequences
-  std::int64_t tokens = 0;  ///< of each sequence: its prompt, or its context including the new
-                            ///< token
+  std::int64_t tokens = 0;  ///< tokens per sequence: the prompt, or the context with the new token
   std::int64_t generated =
       1;  ///< decode: tokens to generate per sequence; the last is number `tokens`
   std::optional<DataType> codes = {};   ///< type of quantized weights; empty: not quantized
   std::filesystem::path folder = {};    ///< folder with the weights; empty: random weights
   std::vector<std::int32_t> text = {};  ///< the prompt of every sequence; empty: random tokens
   std::filesystem::path logits = {};  ///< prefill: file to write all tokens' logits to; empty: none
-  DecoderPart part = {};              ///< with several ranks: this rank's shard
+  DecoderPart part = {};              ///< this rank's shard of the model
   PromptWay attention = PromptWay::own;  ///< implementation of attention over whole prompts
   bool graph = true;                     ///< replay a pass as a graph
 

@@ -11,7 +11,7 @@
 //  - tf32 cuts each operand to 11 significant bits: 2^-9 P.
 //  - Epilogue: relu is exact; gelu and its derivative go through a tanh with an error below 2^-11.
 //  - Storing: u |D| of the output type, plus half of its smallest step near zero.
-// Where all products and sums are integers that the accumulator holds exactly, D must be the exact
+// If all products and sums are integers that the accumulator holds exactly, D must be the exact
 // result rounded once to nearest even, and the tolerance is 0.
 #pragma once
 

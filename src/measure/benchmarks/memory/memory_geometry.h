@@ -16,7 +16,7 @@ struct MemoryGeometry {
   unsigned unroll = 4;                     ///< packs in flight per thread
   unsigned pack_bytes = 16;                ///< bytes of one load of one thread
   unsigned blocks_per_multiprocessor = 0;  ///< 0: as many blocks as there are tiles
-  unsigned hints = 0;                      ///< 1: stores bypass the caches, 2: loads bypass them
+  unsigned hints = 0;                      ///< bits: 1: stores bypass the caches, 2: loads do
 
   bool operator==(const MemoryGeometry&) const = default;
 };

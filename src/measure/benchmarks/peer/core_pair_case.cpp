@@ -56,7 +56,7 @@ class CorePairCase : public Case {
 
   std::array<int, 2> cpus_;
   ThreadPool threads_;
-  double seconds_ = 0;  // of the last run()
+  double seconds_ = 0;  // duration of the last run()
 };
 
 /// One core copies what the other one wrote, or both do so at once.
@@ -103,7 +103,7 @@ class CoreCopyCase final : public CorePairCase {
   struct Lane {
     Buffer source, destination;
     std::uint64_t seed = 0;
-    Clock::time_point begin, end;  // of the last copy
+    Clock::time_point begin, end;  // times of the last copy
   };
 
   std::uint64_t words() const { return bytes_ / sizeof(std::uint64_t); }

@@ -38,9 +38,9 @@ class PeerCase final : public Case {
   struct Endpoint {
     std::unique_ptr<Device> opened;  // null for the run's own device
     Device* device = nullptr;
-    std::unique_ptr<Stream> stream;  // for filling and checking
+    std::unique_ptr<Stream> stream;  // the stream for filling and checking
     std::optional<DevicePattern> pattern;
-    std::unique_ptr<Program> program;  // of the copy kernel, if kernels copy
+    std::unique_ptr<Program> program;  // the copy kernel, if kernels copy
     int copies = 0;                    // number of copies that it runs
   };
   struct PeerCopy {

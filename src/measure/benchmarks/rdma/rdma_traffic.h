@@ -78,7 +78,7 @@ class RdmaTraffic {
   bool peer_done_ = false;  // the peer's final handshake has arrived
   int controls_ = 0;        // this rank's handshakes in flight
   std::uint8_t value_ = 0;
-  Clock::time_point last_news_;  // from the peer
+  Clock::time_point last_news_;  // time of the last sign of life from the peer
 };
 
 }  // namespace assay

@@ -14,7 +14,7 @@ struct TensorExchange {
   ExchangeTimes times;
   std::uint64_t calls = 0;  ///< collectives in one pass
   std::uint64_t bytes = 0;  ///< sum over these collectives, each counted by a rank's larger buffer
-  std::uint64_t bytes_of_one = 0;  ///< of the first collective, whose time alone is `times.one`
+  std::uint64_t bytes_of_one = 0;  ///< bytes of the first collective; its time alone is `times.one`
 };
 
 /// Measures the cost. The whole team calls it together; ranks that do not take part pass no `work`.

@@ -22,9 +22,9 @@ namespace assay {
 inline constexpr std::array predicted_ranks = {4, 8, 64, 1024};
 
 /// Checks by a checksum that all ranks that train (the first `training_ranks` of the team) have the
-/// same weights. The whole team calls it together; ranks that do not train pass null. Error on the
-/// ranks that train: verification, naming the step and the first rank whose weights differ from
-/// rank 0's; failed if a rank is lost.
+/// same weights. The whole team calls it together; ranks that do not train pass null. Error:
+/// verification, on the ranks that train, naming the step and the first rank whose weights differ
+/// from rank 0's; failed if a rank is lost.
 Status compare_weights(Training* training, Stream& stream, Team& team, int training_ranks);
 
 /// Checks that all ranks that train read the same data; `hash` is the hash of the data that this

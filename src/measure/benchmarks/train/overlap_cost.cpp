@@ -106,7 +106,7 @@ class RepeatedCall {
   Communicator& communicator_;
   CollectiveCall call_;
   bool replayed_;
-  std::size_t together_ = 1;  // in a launch
+  std::size_t together_ = 1;  // operations in one launch
   Buffer send_, receive_;
   std::unique_ptr<Stream> stream_;
   std::optional<RepeatedWork> launch_;
@@ -209,7 +209,7 @@ class PassesBeside {
 };
 
 Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double seconds_of_passes) {
-  constexpr int rounds = 5;  // of each
+  constexpr int rounds = 5;  // of each kind of run
   const int size = ranks_.communicator->size();
   RunsBeside runs;
   runs.operation = call.operation;

@@ -33,7 +33,7 @@ std::vector<std::uint64_t> different_buckets(const std::vector<std::uint64_t>& c
 struct TimedExchange {
   std::string library;
   std::uint64_t bucket = 0;     ///< bytes
-  std::vector<double> seconds;  ///< of each step, on this rank
+  std::vector<double> seconds;  ///< seconds of each step on this rank
 
   double typical() const;  ///< their median
   double spread() const;   ///< interquartile range

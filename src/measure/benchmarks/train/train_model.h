@@ -65,7 +65,7 @@ class TrainModel {
 /// steps with twice the loss soon after their start.
 double loss_at_end(std::span<const float> losses);
 
-/// Where a GPT's tokens come from.
+/// The source of a GPT's training tokens.
 struct TokenSource {
   std::string data;         ///< "synthetic" or a file
   int bytes_per_token = 1;  ///< bytes of a token in the file
