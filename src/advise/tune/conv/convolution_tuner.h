@@ -27,7 +27,7 @@ class TuningWitness {
  public:
   virtual ~TuningWitness() = default;
   virtual void begins(ConvolutionRole role, std::size_t steps) = 0;
-  /// A step was already done by an earlier process.
+  /// Called for a step that an earlier process already did.
   virtual void known() = 0;
   virtual void doing(std::string_view name) = 0;
   virtual void done(std::string_view name, double seconds, std::string_view result) = 0;
