@@ -20,7 +20,7 @@ constexpr const char* why_in_general = "they make launches wait, or write logs";
 
 struct Switch {
   std::string_view name;
-  bool certain;  ///< always costs performance
+  bool certain;  ///< whether it always costs performance
   std::string_view why;
 };
 
@@ -43,7 +43,7 @@ constexpr std::array<Switch, 17> switches = {
      {"RCCL_KERNEL_COLL_TRACE_ENABLE", false, "collectives trace every step"},
      {"TORCH_COMPILE_DEBUG", false, "the compiler writes its intermediate steps"}}};
 
-/// Unset, "0" and "false" leave a switch off.
+/// Whether a switch is on: an empty value, "0" and "false" leave it off.
 bool is_on(const std::string& value) {
   return !value.empty() && value != "0" && value != "false" && value != "False" && value != "OFF" &&
          value != "off";

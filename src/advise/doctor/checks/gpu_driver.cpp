@@ -15,7 +15,7 @@ constexpr Advice advice = {
     .source = "ROCm docs, MI300X system optimization: Hardware verification with ROCm",
     .mend = "sudo modprobe amdgpu (or nvidia), then sudo dmesg | grep -i -e amdgpu -e nvidia"};
 
-/// PCI classes: processing accelerator; 3D, display and VGA controller.
+/// Whether the PCI class is that of a processing accelerator or a 3D, display or VGA controller.
 bool is_gpu(const Machine& machine, const std::filesystem::path& folder) {
   const auto type = read_setting(machine, folder / "class").text.value_or("");
   const auto vendor = read_setting(machine, folder / "vendor").text.value_or("");
@@ -38,7 +38,7 @@ std::vector<Finding> run(const CheckContext& context) {
       findings.push_back(passed(advice, driver, address));
     }
   }
-  // The driver is loaded, but its management library does not work with it.
+  // NVML reports a problem if the driver is loaded but the library does not work with it.
   const Json nvidia = context.machine.ask("nvidia");
   if (nvidia.is_object() && nvidia.contains("problem") && nvidia["problem"].is_string()) {
     findings.push_back(failed(advice, nvidia["problem"].get<std::string>(), "NVML"));
