@@ -446,21 +446,28 @@ DEVICE u32 multiprocessor_index() {
 #endif
 }
 
-/// Reads a word that another agent may write concurrently.
-DEVICE u32 observe(const u32* word) {
+/// Reads a word that another agent may write concurrently. On AMD the access is an atomic one of
+/// the system: the compiler waits for every volatile access before it makes the next.
+template <typename T>
+DEVICE T observe(const T* word) {
 #if defined(ON_CPU)
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#elif defined(ON_HIP)
+  return __hip_atomic_load(word, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 #else
-  return *static_cast<const volatile u32*>(word);
+  return *static_cast<const volatile T*>(word);
 #endif
 }
 
 /// Writes a word that another agent may read concurrently.
-DEVICE void publish(u32* word, u32 value) {
+template <typename T>
+DEVICE void publish(T* word, T value) {
 #if defined(ON_CPU)
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
+#elif defined(ON_HIP)
+  __hip_atomic_store(word, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 #else
-  *static_cast<volatile u32*>(word) = value;
+  *static_cast<volatile T*>(word) = value;
 #endif
 }
 

@@ -1,9 +1,11 @@
 // What the compiler makes of assay's kernels for AMD GPUs. The emulator knows each instruction. And
 // training gives the same bits each time only if no kernel adds numbers in the order in which
 // threads arrive: there is no atomic sum of floats, nor a loop that makes one by comparing and
-// exchanging.
+// exchanging. Exchanges between GPUs wait for memory no more often than they have to.
 #include <fmt/ranges.h>
+#include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -58,6 +60,37 @@ TEST_P(KernelCode, IsKnownAndAddsNoFloatsAtomically) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, KernelCode, testing::Values("gfx942", "gfx90a"));
+
+/// How many instructions of that name, of the system's scope, follow each other without a wait: the
+/// length of every such row.
+std::vector<int> rows_without_wait(const Disassembly& lines, std::string_view name) {
+  std::vector<int> rows;
+  bool waited = true;
+  for (const DisassembledLine& line : lines) {
+    const std::string_view text = line.text;
+    if (text.starts_with("s_waitcnt")) waited = true;
+    if (!text.starts_with(name) || text.find("sc0 sc1") == text.npos) continue;
+    if (waited) rows.push_back(0);
+    ++rows.back();
+    waited = false;
+  }
+  return rows;
+}
+
+// A pack is 8 elements, and every 4 bytes of it are a word of 8 bytes with its number.
+TEST(PeerExchangeCode, WordsOfAPackCrossLinksTogether) {
+  SKIP_WITHOUT_COMPILER();
+  const std::string folder = ASSAY_SOURCE_DIR "/src/compute/kernels";
+  const auto lines =
+      disassemble(compile_file(folder + "/peer_exchange.cu", "gfx942", "-I" + folder), "gfx942");
+  using testing::UnorderedElementsAre;
+  EXPECT_THAT(rows_without_wait(*lines, "flat_store_dwordx2"), UnorderedElementsAre(8, 4, 4));
+  EXPECT_THAT(rows_without_wait(*lines, "flat_load_dwordx2"), UnorderedElementsAre(8, 4, 4));
+  const auto pauses = std::count_if(lines->begin(), lines->end(), [](const auto& line) {
+    return line.text.starts_with("s_sleep");
+  });
+  EXPECT_EQ(pauses, 4) << "one in every loop that waits: of the meeting and of three kinds of sums";
+}
 
 }  // namespace
 }  // namespace mi300x
