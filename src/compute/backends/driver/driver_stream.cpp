@@ -87,11 +87,13 @@ Result<std::unique_ptr<Stream>> DriverStream::create(const Place& place, StreamP
   StreamObject* stream = nullptr;
   PLACE_TRY(place, place.api().stream_create(&stream, stream_non_blocking, number),
             "creating a stream");
-  return std::unique_ptr<Stream>(new DriverStream(place, stream));
+  return std::unique_ptr<Stream>(new DriverStream(place, stream, number));
 }
 
 DriverStream::~DriverStream() {
-  if (place_.activate() == code::success) place_.api().stream_destroy(stream_);
+  if (place_.activate() != code::success) return;
+  place_.api().stream_destroy(stream_);
+  for (StreamObject* const stream : spoiled_) place_.api().stream_destroy(stream);
 }
 
 Status DriverStream::launch(const Kernel& kernel, const LaunchShape& shape,
@@ -209,19 +211,37 @@ Status DriverStream::synchronize() {
 
 Status DriverStream::begin_capture() {
   PLACE_TRY(place_, place_.api().capture_begin(stream_, capture_relaxed), "beginning a capture");
+  captures_ = true;
   return {};
 }
 
 Result<std::unique_ptr<Graph>> DriverStream::end_capture() {
-  GraphObject* graph = nullptr;
-  PLACE_TRY(place_, place_.api().capture_end(stream_, &graph), "ending a capture");
-  return DriverGraph::create(place_, graph);
+  return DriverGraph::create(place_, TRY(end()));
 }
 
 Result<GraphUpdate> DriverStream::end_capture_into(Graph& graph) {
-  GraphObject* captured = nullptr;
-  PLACE_TRY(place_, place_.api().capture_end(stream_, &captured), "ending a capture");
-  return static_cast<DriverGraph&>(graph).update(captured);
+  return static_cast<DriverGraph&>(graph).update(TRY(end()));
+}
+
+Result<GraphObject*> DriverStream::end() {
+  const bool captured = std::exchange(captures_, false);
+  GraphObject* graph = nullptr;
+  Code result = place_.activate();
+  if (result == code::success) result = place_.api().capture_end(stream_, &graph);
+  if (result == code::success) return graph;
+  const Error error = place_.error(result, "ending a capture");
+  if (captured && place_.dialect().failed_captures_spoil_streams()) TRY(renew());
+  return error;
+}
+
+Status DriverStream::renew() {
+  // What was queued before the capture comes before what follows; fails where the capture lives on.
+  (void)place_.api().stream_synchronize(stream_);
+  StreamObject* fresh = nullptr;
+  PLACE_TRY(place_, place_.api().stream_create(&fresh, stream_non_blocking, priority_),
+            "creating a stream in place of one whose capture failed");
+  spoiled_.push_back(std::exchange(stream_, fresh));
+  return {};
 }
 
 Status DriverStream::record_each_replay(Event& event) {

@@ -74,10 +74,17 @@ class DriverStream : public Stream {
   void* native_handle() const override { return stream_; }
 
  private:
-  DriverStream(const Place& place, StreamObject* stream) : place_(place), stream_(stream) {}
+  DriverStream(const Place& place, StreamObject* stream, int priority)
+      : place_(place), stream_(stream), priority_(priority) {}
+  Result<GraphObject*> end();
+  /// Goes on with another stream of the driver's.
+  Status renew();
 
   const Place& place_;
   StreamObject* stream_;
+  const int priority_;  // as the driver numbers them
+  bool captures_ = false;
+  std::vector<StreamObject*> spoiled_;
 };
 
 }  // namespace assay::driver
