@@ -150,6 +150,8 @@ TEST(DoctorValue, SwitchesThatTurnPathsOffOrStayOn) {
   EXPECT_EQ(line("NCCL_MAX_NCHANNELS", "1"), "WARN debug-variables: NCCL_MAX_NCHANNELS=1");
   EXPECT_EQ(line("NCCL_MAX_NCHANNELS", "64"), "PASS debug-variables: none");
   EXPECT_EQ(line("HSA_XNACK", "1"), "WARN debug-variables: HSA_XNACK=1");
+  EXPECT_EQ(line("HSA_ENABLE_IPC_MODE_LEGACY", "1"),
+            "WARN debug-variables: HSA_ENABLE_IPC_MODE_LEGACY=1");
   EXPECT_EQ(line("HSA_OVERRIDE_GFX_VERSION", "11.0.0"),
             "FAIL debug-variables: HSA_OVERRIDE_GFX_VERSION=11.0.0");
   EXPECT_EQ(line("HSA_OVERRIDE_GFX_VERSION", "9.4.2"), "PASS debug-variables: none");

@@ -71,7 +71,7 @@ struct Switch {
   std::string_view mend = {};  ///< else it is unset
 };
 
-constexpr std::array<Switch, 25> switches = {
+constexpr std::array<Switch, 26> switches = {
     {{"HIP_LAUNCH_BLOCKING", true, "every launch waits for its kernel"},
      {"CUDA_LAUNCH_BLOCKING", true, "every launch waits for its kernel"},
      {"AMD_SERIALIZE_KERNEL", true, "kernels wait for each other"},
@@ -83,6 +83,8 @@ constexpr std::array<Switch, 25> switches = {
      {"HSA_TOOLS_LIB", false, "a tool sits between the program and the runtime"},
      {"HSA_ENABLE_SDMA", false,
       "kernels copy instead of the copy engines, and take compute units from others", is_zero},
+     {"HSA_ENABLE_IPC_MODE_LEGACY", false,
+      "processes cannot share GPU memory with several releases of ROCm"},
      {"HSA_OVERRIDE_GFX_VERSION", true,
       "the runtime takes the GPU for another one, whose kernels fail or are slow here",
       is_other_arch},
