@@ -127,6 +127,7 @@ class TrainCase final : public Case {
                                  "{:.2g} allowed",
                                  gate_.gradient_error, gate_.tolerance));
     if (exchanges()) all.emplace_back("exchange", described(chosen_));
+    if (!no_times_.empty()) all.emplace_back("operation_times", "not known: " + no_times_);
     if (const auto uncalibrated = exchange_.note()) all.emplace_back("simulation", *uncalibrated);
     return all;
   }
@@ -198,7 +199,7 @@ class TrainCase final : public Case {
     loss_scale_ = state.loss_scale;
     skipped_updates_ = state.skipped;
     held_back_loss_ = TRY(training_->held_back_loss(stream));
-    times_ = TRY(operation_times(stream));
+    TRY(take_operation_times(stream));
     // One batch's luck decides whether a model that has learnt already gets better still; it must
     // know more than an untrained one.
     const double before = begun_ == 0 ? first_loss_ : cell_.model->untrained_loss();
@@ -278,6 +279,7 @@ class TrainCase final : public Case {
     // A host hands out memory when it is touched, and other programs use it too.
     if (!runs_on_host(device_.facts())) add_bytes("memory_by_driver", driver_bytes_);
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+      if (times_.empty()) break;
       double total = 0;
       for (const OperationClock::Time& time : times_)
         total += time.phase == phase ? time.seconds : 0;
@@ -330,22 +332,30 @@ class TrainCase final : public Case {
                         gate_.worst, gate_.gradient_error, gate_.tolerance, gate_.loss_error)};
   }
 
-  /// The time of each operation in one step more, and its share of what the device could do.
-  Result<std::vector<OperationClock::Time>> operation_times(Stream& stream) {
+  /// The time of each operation in one step more. Drivers without events in graphs, or whose events
+  /// fail there, leave the times unknown and nothing else.
+  Status take_operation_times(Stream& stream) {
     OperationClock clock(device_, cell_.graph);
-    if (!cell_.graph) {
+    std::unique_ptr<Graph> timed;
+    if (cell_.graph) {
+      auto graph = captured(stream, [&] { return training_->step(stream, &clock); });
+      if (!graph.ok() && graph.error().kind == ErrorKind::unsupported) {
+        no_times_ = graph.error().message;
+        return {};
+      }
+      timed = TRY(std::move(graph));
+      for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second one counts
+    } else {
       TRY(training_->step(stream, &clock));
-      TRY(training_->settle(stream));
-      return clock.times();
     }
-    auto graph = captured(stream, [&] { return training_->step(stream, &clock); });
-    if (!graph.ok() && graph.error().kind == ErrorKind::unsupported) {
-      return std::vector<OperationClock::Time>();  // a driver without events in graphs
-    }
-    const std::unique_ptr<Graph> timed = TRY(std::move(graph));
-    for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second one counts
     TRY(training_->settle(stream));
-    return clock.times();
+    auto times = clock.times();
+    if (times.ok()) {
+      times_ = std::move(*times);
+    } else {
+      no_times_ = times.error().message;
+    }
+    return {};
   }
 
   /// Each operation's time, the costliest first, and how near it is to its roofline.
@@ -443,7 +453,8 @@ class TrainCase final : public Case {
   float loss_scale_ = 1;                     // after the last step
   std::uint64_t skipped_updates_ = 0;        // since the model began, also before a checkpoint
   ExchangeCosts exchange_;                   // of several ranks
-  std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
+  std::vector<OperationClock::Time> times_;  // of operations; empty: `no_times_` says why
+  std::string no_times_;
 };
 
 class TrainBenchmark final : public Benchmark {

@@ -294,6 +294,7 @@ hipError_t hipGraphLaunch(hipGraphExec_t handle, hipStream_t stream) {
       for (const Node& node : *exec->nodes) {
         if (!node.records) continue;
         moments.push_back(std::make_shared<Moment>());
+        if (Runtime::instance().injection.loses_graph_events()) continue;
         node.records->moment = moments.back();
         node.records->capture.reset();
       }
