@@ -21,8 +21,7 @@ DEVICE void wait_until(const u32* stop, Come come) {
 #endif
   for (u32 tries = 1; !come(); ++tries) {
     if (tries % looks == 0 && observe(stop) != 0) return;
-    // An NVIDIA GPU sleeps up to 200 ns, for which the smallest sums would wait.
-#if !defined(ON_CUDA)
+#if !defined(ON_CUDA)  // which may sleep for 200 ns, as long as words are on their way
     yield();
 #endif
   }
@@ -166,7 +165,8 @@ DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes
   const u32 number = observe(&sums[0]) + 1;
   const auto slot = [&](u32 window, u32 from) {
     const u64 place = (number % 2) * ranks.count + from;
-    return reinterpret_cast<u64*>(ranks.windows[window] + slots + place * slot_bytes);
+    return reinterpret_cast<u64*>(load_constant(ranks.windows + window) + slots +
+                                  place * slot_bytes);
   };
   const bool aligned = is_aligned(in);
   for_all(count, [&](u64 i, int elements) {

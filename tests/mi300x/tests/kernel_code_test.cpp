@@ -61,18 +61,24 @@ TEST_P(KernelCode, IsKnownAndAddsNoFloatsAtomically) {
 
 INSTANTIATE_TEST_SUITE_P(Architectures, KernelCode, testing::Values("gfx942", "gfx90a"));
 
-/// How many instructions of that name, of the system's scope, follow each other without a wait: the
-/// length of every such row.
-std::vector<int> rows_without_wait(const Disassembly& lines, std::string_view name) {
-  std::vector<int> rows;
-  bool waited = true;
+/// Instructions of one name and of the system's scope that follow each other without a wait.
+struct Row {
+  int length = 0;
+  bool waits_first = false;  ///< for what memory has been asked before, since the last branch
+};
+std::vector<Row> rows_without_wait(const Disassembly& lines, std::string_view name) {
+  std::vector<Row> rows;
+  bool ended = true, waited = false;
   for (const DisassembledLine& line : lines) {
     const std::string_view text = line.text;
-    if (text.starts_with("s_waitcnt")) waited = true;
+    const bool waits = text.starts_with("s_waitcnt");
+    ended = ended || waits;
+    if (text.starts_with("s_branch") || text.starts_with("s_cbranch")) waited = false;
+    waited = waited || (waits && text.find("vmcnt") != text.npos);
     if (!text.starts_with(name) || text.find("sc0 sc1") == text.npos) continue;
-    if (waited) rows.push_back(0);
-    ++rows.back();
-    waited = false;
+    if (ended) rows.push_back({0, waited});
+    ++rows.back().length;
+    ended = false;
   }
   return rows;
 }
@@ -83,9 +89,17 @@ TEST(PeerExchangeCode, WordsOfAPackCrossLinksTogether) {
   const std::string folder = ASSAY_SOURCE_DIR "/src/compute/kernels";
   const auto lines =
       disassemble(compile_file(folder + "/peer_exchange.cu", "gfx942", "-I" + folder), "gfx942");
-  using testing::UnorderedElementsAre;
-  EXPECT_THAT(rows_without_wait(*lines, "flat_store_dwordx2"), UnorderedElementsAre(8, 4, 4));
-  EXPECT_THAT(rows_without_wait(*lines, "flat_load_dwordx2"), UnorderedElementsAre(8, 4, 4));
+  for (const char* name : {"global_store_dwordx2", "global_load_dwordx2"}) {
+    std::vector<int> lengths;
+    for (const Row& row : rows_without_wait(*lines, name)) {
+      lengths.push_back(row.length);
+      EXPECT_FALSE(row.waits_first) << name << ": a rank's words wait for those of another";
+    }
+    EXPECT_THAT(lengths, testing::UnorderedElementsAre(8, 4, 4)) << name;
+  }
+  for (const DisassembledLine& line : *lines) {
+    EXPECT_FALSE(line.text.starts_with("flat_")) << "waits for LDS would wait for " << line.text;
+  }
   const auto pauses = std::count_if(lines->begin(), lines->end(), [](const auto& line) {
     return line.text.starts_with("s_sleep");
   });
