@@ -304,6 +304,9 @@ TEST_P(HipVirtual, AFailedCaptureSpoilsNoLaterOne) {
   const auto unjoined = stream_->end_capture();
   ASSERT_FALSE(unjoined);
   EXPECT_THAT(unjoined.error().message, HasSubstr("ending a capture: hipErrorStreamCapture"));
+  ASSERT_TRUE(other->fill(buffer.data(), 4, 64));
+  ASSERT_TRUE(other->synchronize());
+  EXPECT_EQ(read<std::uint8_t>(buffer.data(), 64)[63], 4);
   expect_capture(2);
   ASSERT_TRUE(stream_->begin_capture());
   machine_.fail_next("hipStreamEndCapture", hip_invalidated_capture);

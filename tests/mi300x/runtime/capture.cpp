@@ -183,10 +183,11 @@ hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t* graph) {
       return hipErrorStreamCaptureWrongThread;
     }
     const bool whole = joined(*capture);
+    const std::set<ihipStream_t*> streams = capture->streams;
     dissolve(*capture);
     stream->capture.reset();
     if (capture->invalid || !whole) {
-      stream->spoiled = true;
+      for (ihipStream_t* each : streams) each->spoiled = true;
       Handles<ihipGraph>::instance().take(capture->graph.get());
       return capture->invalid ? hipErrorStreamCaptureInvalidated : hipErrorStreamCaptureUnjoined;
     }

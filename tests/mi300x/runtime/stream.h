@@ -56,7 +56,7 @@ struct ihipStream_t {
   /// capture_mutex().
   std::shared_ptr<mi300x::runtime::Capture> capture;
   std::vector<std::size_t> tail;
-  bool spoiled = false;  ///< by a capture that failed, whose state HIP keeps: none may follow
+  bool spoiled = false;  ///< by a capture that failed, whose state HIP keeps: takes no more work
   std::vector<hipGraphNode_t> told;  ///< the same, as the program asked for it last
 
  private:

@@ -28,9 +28,14 @@ struct Names {
   bool excluded = false, exact = false;
   std::vector<std::string_view> names;
 
-  explicit Names(std::string_view text, bool always_exact) : exact(always_exact) {
-    if (text.starts_with('^')) excluded = true, text.remove_prefix(1);
-    if (text.starts_with('=')) exact = true, text.remove_prefix(1);
+  Names(std::string_view text, bool always_exact) {
+    const auto take = [&text](char sign) {
+      const bool there = text.starts_with(sign);
+      if (there) text.remove_prefix(1);
+      return there;
+    };
+    excluded = take('^');
+    exact = take('=') || always_exact;
     while (!text.empty()) {
       const std::size_t comma = std::min(text.find(','), text.size());
       const auto name = words(text.substr(0, comma));
