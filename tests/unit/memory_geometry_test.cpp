@@ -1,5 +1,5 @@
 // The launches of the memory kernels.
-#include "measure/benchmarks/memory_geometry.h"
+#include "measure/benchmarks/memory/memory_geometry.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "judge/campaign/campaign.h"
-#include "judge/campaign/campaign_folder.h"
-#include "judge/campaign/study.h"
+#include "judge/campaign/campaign_writer.h"
+#include "judge/campaign/partition_study.h"
 
 namespace assay::cli {
 

@@ -12,7 +12,7 @@
 #include "cli/cell_names.h"
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/judge/compare_operands.h"
+#include "cli/compare_operands.h"
 #include "cli/judge/differences_view.h"
 #include "cli/table.h"
 #include "core/json.h"

@@ -15,8 +15,8 @@
 #include "judge/campaign/first_look.h"
 #include "judge/campaign/plan.h"
 #include "judge/campaign/unit_output.h"
-#include "measure/store/store.h"
 #include "ranks/environments/environment.h"
+#include "results/store/store.h"
 
 namespace assay {
 

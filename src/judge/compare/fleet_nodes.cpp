@@ -9,8 +9,8 @@
 
 #include "judge/compare/emulated.h"
 #include "judge/compare/operands.h"
-#include "measure/store/store.h"
-#include "measure/store/stored_fingerprint.h"
+#include "results/store/store.h"
+#include "results/store/stored_fingerprint.h"
 #include "statistics/summary.h"
 
 namespace assay {

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/json.h"
+#include "machine/system/anonymize_capture.h"
 #include "machine/system/capture_text.h"
-#include "machine/system/known_settings.h"
-#include "machine/system/masking.h"
+#include "machine/system/recordable_settings.h"
 
 namespace assay {
 namespace {

@@ -23,7 +23,7 @@ class RecordingMachine final : public Machine {
   Json ask(std::string_view probe) const override;
 
   /// What was read so far, for machine_from_capture(). Serial numbers, UUIDs, hardware addresses
-  /// and the host name are masked (masking.h) unless `with_serials`; secrets always are.
+  /// and the host name are masked (anonymize_capture.h) unless `with_serials`; secrets always are.
   Json capture(bool with_serials) const;
 
  private:

@@ -9,8 +9,8 @@
 
 #include "core/json.h"
 #include "core/read_file.h"
-#include "machine/system/known_settings.h"
 #include "machine/system/probe.h"
+#include "machine/system/recordable_settings.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,6 @@
 #include "ranks/collective/host_communicator.h"
 
-#include "ranks/collective/support.h"
+#include "ranks/collective/communicator_checks.h"
 
 namespace assay {
 

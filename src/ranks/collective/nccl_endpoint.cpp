@@ -79,7 +79,7 @@ Result<Comm> join(const Library& library, Device& device, Team& team, std::strin
   std::unique_lock lock(joining->mutex);
   while (!joining->changed.wait_for(lock, std::chrono::milliseconds(100),
                                     [&] { return joining->done; })) {
-    if (Status whole = team.still_whole(); !whole) {
+    if (Status whole = team.check_alive(); !whole) {
       joining->abandoned = true;
       return std::move(whole).error();
     }

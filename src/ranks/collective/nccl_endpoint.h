@@ -45,7 +45,7 @@ class Endpoint {
 /// missing, and cannot be interrupted. It therefore runs in a thread of its own, which is abandoned
 /// if the team fails: `make` must own all that it uses, and what it makes after that is aborted.
 /// The library's non-blocking mode would queue every later operation through a thread and so change
-/// what is measured. Error: failed, naming `call`; as Device::make_current() or Team::still_whole()
+/// what is measured. Error: failed, naming `call`; as Device::make_current() or Team::check_alive()
 /// report.
 Result<Comm> join(const Library& library, Device& device, Team& team, std::string_view call,
                   std::function<int(Comm*)> make);

@@ -41,7 +41,7 @@ struct Peer {
   Clock::time_point heard = Clock::now();
   std::uint64_t count = 0;  // number of its steps
   std::string step;         // its last step
-  bool waiting = false;     // in a call that polls still_whole()
+  bool waiting = false;     // in a call that polls check_alive()
   bool left = false;        // in an orderly way
   std::optional<std::string> given;
   std::string given_step;  // the step for which it was given
@@ -103,7 +103,7 @@ class TcpTeam final : public Team {
     return decided;
   }
 
-  Status still_whole() override {
+  Status check_alive() override {
     std::unique_lock lock(mutex_);
     const double waited = wait_.poll();
     if (trouble_) return *trouble_;
@@ -122,7 +122,7 @@ class TcpTeam final : public Team {
     return failure();
   }
 
-  void wait_ended() override {
+  void end_wait() override {
     const std::lock_guard guard(mutex_);
     wait_.end();
   }
@@ -411,7 +411,7 @@ class TcpTeam final : public Team {
   std::uint64_t count_ = 0;  // number of steps; written only by the measuring thread
   std::string step_;         // the current step
   bool waiting_ = false;     // in exchange() or decide()
-  PolledWait wait_;          // of still_whole()
+  PolledWait wait_;          // of check_alive()
   Clock::time_point failed_;
   std::optional<std::string> answer_;
   std::optional<Error> trouble_;

@@ -14,16 +14,16 @@ namespace assay {
 Result<std::vector<std::string>> ThreadTeam::End::exchange(std::string_view step,
                                                            std::string mine) {
   auto given = all_.exchange(rank_, step, std::move(mine));
-  wait_ended();
+  end_wait();
   return given;
 }
 
-void ThreadTeam::End::wait_ended() {
+void ThreadTeam::End::end_wait() {
   const std::lock_guard lock(mutex_);
   wait_.end();
 }
 
-Status ThreadTeam::End::still_whole() {
+Status ThreadTeam::End::check_alive() {
   if (auto trouble = all_.trouble()) return *std::move(trouble);
   double waited = 0;
   {

@@ -26,8 +26,8 @@ class ThreadTeam {
     const std::string& secret() const override { return all_.secret_; }
     const std::vector<TeamMember>& members() const override { return all_.members_; }
     Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override;
-    Status still_whole() override;
-    void wait_ended() override;
+    Status check_alive() override;
+    void end_wait() override;
     /// This rank cannot continue: every other one's calls fail from now on, with its name.
     void die();
 

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "compute/backends/cpu/cpu_stream.h"
-#include "compute/device/shared_name.h"
+#include "compute/device/ipc_handle_text.h"
 
 namespace assay::cpu {
 namespace {

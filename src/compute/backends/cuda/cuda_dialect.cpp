@@ -8,7 +8,7 @@
 #include "compute/backends/cuda/cuda_libraries.h"
 #include "compute/backends/cuda/nvml.h"
 #include "compute/device/rtc_compiler.h"
-#include "core/bind.h"
+#include "core/bind_functions.h"
 #include "core/library_search.h"
 
 namespace assay::cuda {

@@ -11,7 +11,8 @@
 #include "compute/backends/cuda/nvml_api.h"
 #include "core/result.h"
 #include "core/shared_library.h"
-#include "machine/system/device_facts.h"
+#include "machine/system/sensor_reading.h"
+#include "results/record/device_facts.h"
 
 namespace assay::cuda {
 

@@ -11,7 +11,7 @@
 #include "compute/backends/hip/hip_arch.h"
 #include "compute/backends/hip/hip_libraries.h"
 #include "compute/device/rtc_compiler.h"
-#include "core/bind.h"
+#include "core/bind_functions.h"
 #include "core/library_search.h"
 #include "machine/system/amdgpu_sysfs.h"
 
