@@ -15,7 +15,7 @@ bool is_gpu(const DeviceFacts& facts) {
 
 /// CUDA counts blocks, HIP the work items of all blocks.
 std::uint64_t most_blocks(const DeviceFacts& facts, unsigned block) {
-  return facts.backend == "hip" ? 0xffffffff / block : 0x7fffffff;
+  return facts.is_amd() ? 0xffffffff / block : 0x7fffffff;
 }
 
 }  // namespace
