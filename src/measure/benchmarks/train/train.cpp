@@ -127,6 +127,7 @@ class TrainCase final : public Case {
                                  "{:.2g} allowed",
                                  gate_.gradient_error, gate_.tolerance));
     if (exchanges()) all.emplace_back("exchange", described(chosen_));
+    if (!no_times_.empty()) all.emplace_back("operation_times", "not known: " + no_times_);
     if (const auto uncalibrated = exchange_.note()) all.emplace_back("simulation", *uncalibrated);
     return all;
   }
@@ -202,7 +203,7 @@ class TrainCase final : public Case {
     loss_scale_ = state.loss_scale;
     skipped_updates_ = state.skipped;
     held_back_loss_ = TRY(training_->held_back_loss(stream));
-    times_ = TRY(operation_times(stream));
+    TRY(take_operation_times(stream));
     // For a model loaded from a checkpoint, chance decides whether its loss falls further. Its loss
     // only has to be below that of an untrained model.
     const double before = begun_ == 0 ? first_loss_ : cell_.model->untrained_loss();
@@ -284,6 +285,7 @@ class TrainCase final : public Case {
     // programs use it too.
     if (!device_.facts().runs_on_host) add_bytes("memory_by_driver", driver_bytes_);
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+      if (times_.empty()) break;
       double total = 0;
       for (const OperationClock::Time& time : times_)
         total += time.phase == phase ? time.seconds : 0;
@@ -339,22 +341,30 @@ class TrainCase final : public Case {
                         gate_.worst, gate_.gradient_error, gate_.tolerance, gate_.loss_error)};
   }
 
-  /// Times each operation in one additional step.
-  Result<std::vector<OperationClock::Time>> operation_times(Stream& stream) {
+  /// Times each operation in one additional step. If the driver has no events in graphs, or they
+  /// fail, the times stay unknown.
+  Status take_operation_times(Stream& stream) {
     OperationClock clock(device_, cell_.graph);
-    if (!cell_.graph) {
+    std::unique_ptr<Graph> timed;
+    if (cell_.graph) {
+      auto graph = captured(stream, [&] { return training_->step(stream, &clock); });
+      if (!graph.ok() && graph.error().kind == ErrorKind::unsupported) {
+        no_times_ = graph.error().message;
+        return {};
+      }
+      timed = TRY(std::move(graph));
+      for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second one counts
+    } else {
       TRY(training_->step(stream, &clock));
-      TRY(training_->settle(stream));
-      return clock.times();
     }
-    auto graph = captured(stream, [&] { return training_->step(stream, &clock); });
-    if (!graph.ok() && graph.error().kind == ErrorKind::unsupported) {
-      return std::vector<OperationClock::Time>();  // a driver without events in graphs
-    }
-    const std::unique_ptr<Graph> timed = TRY(std::move(graph));
-    for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second launch counts
     TRY(training_->settle(stream));
-    return clock.times();
+    auto times = clock.times();
+    if (times.ok()) {
+      times_ = std::move(*times);
+    } else {
+      no_times_ = times.error().message;
+    }
+    return {};
   }
 
   /// Adds each operation's time, longest first, and its share of the roofline.
@@ -452,7 +462,8 @@ class TrainCase final : public Case {
   float loss_scale_ = 1;                     // after the last step
   std::uint64_t skipped_updates_ = 0;        // since the model's first step
   ExchangeCosts exchange_;                   // only with several ranks
-  std::vector<OperationClock::Time> times_;  // empty if the driver cannot record events in graphs
+  std::vector<OperationClock::Time> times_;  // of operations; empty: `no_times_` says why
+  std::string no_times_;
 };
 
 class TrainBenchmark final : public Benchmark {
