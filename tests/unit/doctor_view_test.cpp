@@ -95,7 +95,8 @@ TEST(Doctor, JsonHoldsTheSameFindings) {
   EXPECT_EQ(json["machine"]["gpus"].size(), 8u);
   EXPECT_EQ(json["machine"]["gpus"][0]["partition"], "SPX/NPS1");
   EXPECT_EQ(json["machine"]["rocm"], "6.1.2");
-  EXPECT_EQ(json["not_applicable"], Json({"gpu-max-hw-queues", "torch-nccl-high-priority"}));
+  EXPECT_EQ(json["not_applicable"], Json({"gpu-max-hw-queues", "torch-nccl-high-priority",
+                                          "visible-devices", "named-interfaces"}));
   EXPECT_EQ(json["counts"]["fail"], count(fold(diagnosis), Judgement::fail));
   EXPECT_EQ(json["findings"][0]["check"], "acs");
   EXPECT_TRUE(json["findings"][0].contains("mend"));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <mutex>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -16,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/option_values.h"
 #include "core/background_program.h"
+#include "core/mutex.h"
 #include "core/own_binary.h"
 
 namespace assay::cli {
@@ -59,7 +59,7 @@ struct DeviceProcess {
 using DeviceProcesses = std::vector<std::unique_ptr<DeviceProcess>>;
 
 /// Shows the standard error of the processes until all have ended. False: the user stopped them.
-bool wait_for(const DeviceProcesses& processes, std::mutex& mutex, Terminal& terminal) {
+bool wait_for(const DeviceProcesses& processes, Mutex& mutex, Terminal& terminal) {
   bool stopping = false;
   for (bool running = true; running;) {
     running = false;
@@ -68,7 +68,7 @@ bool wait_for(const DeviceProcesses& processes, std::mutex& mutex, Terminal& ter
       if (interrupt_requested() && !stopping) process->program->stop();
       std::vector<std::string> lines;
       {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         lines.swap(process->lines);
       }
       for (const std::string& line : lines) {
@@ -127,7 +127,7 @@ Result<std::vector<fs::path>> tune_on_each(const Arguments& arguments, const Tun
                                            const std::vector<std::string>& more,
                                            Terminal& terminal) {
   const std::vector<std::string> words = words_for_device(arguments, TRY(own_binary()));
-  std::mutex mutex;
+  Mutex mutex;
   DeviceProcesses processes;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     auto process = std::make_unique<DeviceProcess>();
@@ -145,7 +145,7 @@ Result<std::vector<fs::path>> tune_on_each(const Arguments& arguments, const Tun
          "--json"});
     start.variables = {{parent_variable, "1"}};
     start.error_line = [&mutex, raw = process.get()](std::string_view line) {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       raw->lines.emplace_back(line);
     };
     process->program = std::make_unique<BackgroundProgram>(std::move(start));
