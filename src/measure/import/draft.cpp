@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "core/text.h"
 #include "measure/import/judged_metrics.h"
+#include "measure/import/load_facts.h"
 #include "measure/import/text_lines.h"
 
 namespace assay {
@@ -87,6 +88,10 @@ void Draft::close_run() {
     Record& record = records_[i];
     record.run = id;
     judge_numbers(record);
+    if (const std::string impossible = complete_load(record); !impossible.empty()) {
+      warn(record.source->line, impossible);
+      note(record, void_note, impossible);
+    }
     keep_judged(record);
     record.time = iso_time(record.time.empty() ? run_.time : record.time);
     if (record.device.name.empty()) record.device.name = one_line(run_.device);
