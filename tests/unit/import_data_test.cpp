@@ -346,7 +346,7 @@ TEST_F(ImportData, VllmOf2025WithoutArrays) {
                   "output_about=630"},
         {"vllm/h200x8_2p2d_conc32_in2048_out128_20250922_063704.json",
          "serving request_rate=inf max_concurrency=32 num_prompts=500 input_about=2000 "
-         "output_about=125"}}) {
+         "output_about=63"}}) {
     const Imported result = read(name);
     const Record& record = record_of(result, cell);
     expect_stated(record, contents(name));
