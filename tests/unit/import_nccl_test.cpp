@@ -516,7 +516,7 @@ TEST(ImportNccl, TimeStampsMayComeFirst) {
       "#   timestamp   size   count   type  redop  root   time  algbw  busbw #wrong   time  algbw  "
       "busbw #wrong\n";
   const Imported result = imported(
-      header +
+      titles +
       " 2025-10-14 10:00:00  17179869184 1073741824 float none -1 19600.0 876.52 657.39 0 "
       "19610.0 876.08 657.06 N/A\n"
       " 2025-10-14 10:01:00  17179869184 1073741824 float none -1 19601.0 876.48 657.36\n");

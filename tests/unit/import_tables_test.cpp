@@ -83,6 +83,18 @@ TEST(ImportOsu, TimeToComputeIsNeitherBetterNorWorse) {
   EXPECT_EQ(metric_of(result.records[0], "overlap").better, Better::higher);
 }
 
+TEST(ImportOsu, TestsWithoutSizesNameTheirColumnsWithoutAHash) {
+  const Imported result = imported(
+      "# OSU MPI Non-blocking Barrier Latency Test v5.7.1\n"
+      "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
+      "       Overall(us)       Compute(us)    Coll. Init(us)        Overlap(%)\n"
+      "             89.75             68.00              5.75             65.50\n");
+  const Record& record = record_of(result, "osu test=non_blocking_barrier_latency");
+  EXPECT_DOUBLE_EQ(metric_of(record, "overall").value, 89.75e-6);
+  EXPECT_EQ(metric_of(record, "overlap").value, 0.655);
+  EXPECT_EQ(metric_of(record, "overlap").better, Better::higher);
+}
+
 TEST(ImportStream, RatesAreDecimalMegabytes) {
   const Imported result = imported(stream_sample);
   const std::string cell = "memory op=triad dtype=f64 size=1GiB threads=96";
@@ -185,6 +197,10 @@ TEST(ImportP2p, MatricesWithAndWithoutAccess) {
   EXPECT_EQ(result.records[0].device.name, "NVIDIA H100 80GB HBM3");
 }
 
+std::string gemm_table(std::string_view columns, std::string_view values) {
+  return fmt::format("m,n,k,{},hipblaslt-Gflops,us\n64,64,64,{},100.5,2.5\n", columns, values);
+}
+
 TEST(ImportGemmBench, CandidatesTheWinnerAndOptions) {
   const Imported result = imported(gemm_bench_sample);
   EXPECT_THAT(result.warnings, IsEmpty());
@@ -207,6 +223,17 @@ TEST(ImportGemmBench, CandidatesTheWinnerAndOptions) {
             97190.5e9);
 }
 
+TEST(ImportGemmBench, ANameThatIsTooLongForANoteIsMarked) {
+  const auto solution = [](std::size_t length) {
+    const Imported result = imported(gemm_table("lda", "64") + "    --Solution name:  Cijk_" +
+                                     std::string(length, 'a') + "\n");
+    return note_of(result.records.at(0), "solution");
+  };
+  EXPECT_EQ(solution(523), "Cijk_" + std::string(523, 'a'));
+  EXPECT_EQ(solution(5000).size(), 1003u);
+  EXPECT_THAT(solution(5000), testing::EndsWith("aaa..."));
+}
+
 TEST(ImportGemmBench, WhatTookNoTimeIsNoResult) {
   const Imported result = imported(
       "transA,transB,m,n,k,cold_iters,hot_iters,hipblaslt-Gflops,hipblaslt-GB/s,us\n"
@@ -215,10 +242,6 @@ TEST(ImportGemmBench, WhatTookNoTimeIsNoResult) {
   EXPECT_EQ(result.records[0].status, RecordStatus::failed);
   EXPECT_EQ(result.records[0].reason, "it took no time: nothing was measured");
   EXPECT_EQ(note_of(result.records[0], "hot_iters"), "10");
-}
-
-std::string gemm_table(std::string_view columns, std::string_view values) {
-  return fmt::format("m,n,k,{},hipblaslt-Gflops,us\n64,64,64,{},100.5,2.5\n", columns, values);
 }
 
 TEST(ImportGemmBench, WhateverTellsProblemsApartIsAnAxis) {
@@ -280,6 +303,27 @@ TEST(ImportServingBlock, BlocksOfBothServers) {
   EXPECT_NE(vllm.run, sglang.run);
 }
 
+TEST(ImportServingBlock, PartsOfABlockDoNotEndIt) {
+  const Imported result = imported(
+      "============ Serving Benchmark Result ============\n"
+      "Successful requests:                     1\nFailed requests:                         0\n"
+      "Mean E2EL (ms):                          4318.50\n"
+      "================== Text Result ===================\n"
+      "Total generated tokens:                  900\n"
+      "Output token throughput (tok/s):         208.25\n"
+      "Mean TTFT (ms):                          150.25\n"
+      "================== Audio Result ==================\n"
+      "Total audio frames generated:            1450560\n"
+      "Mean AUDIO_TTFP (ms):                    900.25\n"
+      "==================================================\n");
+  EXPECT_THAT(result.warnings, IsEmpty());
+  const Record& record = record_of(
+      result, "serving request_rate=inf max_concurrency=none num_prompts=1 output_about=1000");
+  EXPECT_EQ(metric_of(record, "mean_ttft").value, 0.15025);
+  EXPECT_EQ(metric_of(record, "output_throughput").value, 208.25);
+  EXPECT_EQ(metric_of(record, "mean_e2el").value, 4.3185);
+}
+
 TEST(ImportServingBlock, ATruncatedBlockLosesItsLastNumber) {
   const Imported result = imported(
       "============ Serving Benchmark Result ============\n"
@@ -319,6 +363,8 @@ TEST(ImportAiperfCsv, BothTablesAndTheFoldersLoad) {
   EXPECT_EQ(metric_of(record, "mean_ttft").value, 1.14625);
   EXPECT_EQ(metric_of(record, "median_e2el").value, 5.69);
   EXPECT_EQ(metric_of(record, "mean_output_sequence_length").value, 174.5);
+  EXPECT_EQ(metric_of(record, "p75_ttft").value, 1.33);
+  EXPECT_EQ(metric_of(record, "p25_ttft").value, 0.286);
   for (const Metric& metric : record.metrics)
     EXPECT_THAT(metric.name, testing::Not(HasSubstr("gpu")));
 }

@@ -17,11 +17,16 @@ namespace {
 
 constexpr std::size_t most_warnings = 100;
 constexpr std::size_t longest_name = 100;
-constexpr std::size_t longest_note = 500;  // characters; command lines fit, whole logs do not
+constexpr std::size_t longest_note = 1000;  // bytes; names of kernels fit, whole logs do not
 
 /// Text for one line on the screen: no control characters, limited length.
 std::string one_line(std::string_view text) {
-  std::string line(text.substr(0, longest_note));
+  std::size_t length = std::min(text.size(), longest_note);
+  const bool cut = length < text.size();
+  // Not within a character of several bytes.
+  while (cut && length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80) --length;
+  std::string line(text.substr(0, length));
+  if (cut) line += "...";
   std::replace_if(
       line.begin(), line.end(),
       [](char letter) { return (letter >= 0 && letter < ' ') || letter == '\x7f'; }, ' ');

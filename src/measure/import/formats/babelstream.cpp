@@ -58,7 +58,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       if (trim(line.text) == "BabelStream") {
         draft_.next_run();
         setting_ = {};
@@ -158,7 +158,7 @@ class BabelStreamCsv final : public Importer {
     CsvReader csv(input.text, ',');
     CsvTable table;
     CsvRow row;
-    while (csv.next(row)) {
+    while (!draft.is_full() && csv.next(row)) {
       if (row.fields.front() == "function" || row.fields.front() == "phase") {
         if (row.fields.front() == "function" && draft.run_has_records()) draft.next_run();
         table = CsvTable(row.fields);

@@ -105,7 +105,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = without_number(trim(line.text));
       if (const auto library = library_of_header(text); !library.empty()) {
         if (library != library_ && draft_.run_has_records()) draft_.next_run();

@@ -96,7 +96,7 @@ class LlamaBenchCsv final : public Importer {
     CsvReader csv(input.text, ',');
     CsvTable table;
     CsvRow row;
-    while (csv.next(row)) {
+    while (!draft.is_full() && csv.next(row)) {
       if (row.fields.front() == "build_commit") {
         table = CsvTable(row.fields);
         continue;

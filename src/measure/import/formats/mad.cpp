@@ -42,7 +42,7 @@ class Mad final : public Importer {
     CsvReader csv(input.text, ',');
     CsvTable table;
     CsvRow row;
-    while (csv.next(row)) {
+    while (!draft.is_full() && csv.next(row)) {
       if (row.fields.front() == "model") {
         table = CsvTable(row.fields);
       } else if (table.size() == 0) {

@@ -40,7 +40,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = without_tags(line.text, buffer_);
       if (is_nccl_row(text)) {
         row(text, line.number);

@@ -163,7 +163,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       if (const auto test = test_of(line.text)) {
         // In a loopback test, server and client print their banners one after the other.
         if (draft_.run_has_records() || skipped_) end_run();
