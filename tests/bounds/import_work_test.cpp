@@ -68,22 +68,5 @@ TEST(ImportWork, GrowsWithTheTextAndNotWithItsSquare) {
   }
 }
 
-TEST(ImportWork, EndsAtTheMostResults) {
-  const auto rows = [](int count) {
-    return repeated(count, [](int) {
-      return std::string("1048576 262144 float sum -1 30.5 1.5 1.5 0 30.25 1.5 1.5 0\n");
-    });
-  };
-  const auto seconds = [&](const std::string& text) {
-    return work_of([&] {
-      const auto result = import_text({text, "file.txt"}, "nccl-tests");
-      ASSERT_FALSE(result.ok());
-      EXPECT_EQ(result.error().message, "file.txt: it holds more than 250000 results; split it");
-    });
-  };
-  const std::string enough = rows(130'000), many = rows(1'300'000);
-  EXPECT_LT(seconds(many), 3 * seconds(enough));  // reading all of it takes ten times as long
-}
-
 }  // namespace
 }  // namespace assay

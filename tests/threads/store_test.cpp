@@ -95,9 +95,13 @@ TEST(Store, OfARunThatIsThereInPartTheRestIsAdded) {
   EXPECT_EQ(store->append_new({first}).value(), 2u);
   EXPECT_EQ(store->append_new({more, more}).value(), 1u);
   // The same file, of which another version of assay made other cells.
-  std::vector<Record> file = {passed_record("8MiB"), passed_record("16MiB")};
+  std::vector<Record> file(2);
   for (Record& record : file) {
-    record.run = "file-1";
+    record.run = "nccl-tests-1";
+    record.cell = passed_record(&record == file.data() ? "8MiB" : "16MiB").cell;
+    record.device.backend = "other";
+    record.status = RecordStatus::passed;
+    record.metrics = {Metric{"busbw", 1e9, "bytes/s", Better::higher, "1"}};
     record.source = Source{.tool = "nccl-tests", .version = {}, .file = "a.log", .line = 7};
   }
   EXPECT_EQ(store->append_new({file}).value(), 2u);
