@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "core/json.h"
+#include "measure/store/stored_fingerprint.h"
 #include "temporary_folder.h"
 #include "test_record.h"
 
@@ -109,6 +110,22 @@ TEST(Store, OfARunThatIsThereInPartTheRestIsAdded) {
   EXPECT_EQ(store->append_new({file}).value(), 0u);
   EXPECT_THAT(sizes(*read_records(folder.path())),
               ElementsAre("1MiB", "2MiB", "4MiB", "8MiB", "16MiB"));
+}
+
+TEST(Store, ImportedRunsHaveNoFingerprint) {
+  const TemporaryFolder folder;
+  Record record = passed_record("1MiB");
+  record.fingerprint.clear();
+  ASSERT_TRUE(Store::open(folder.path())->append(record).ok());
+  const auto last = read_stored_fingerprint(folder.path(), "");
+  ASSERT_FALSE(last.ok());
+  EXPECT_EQ(last.error().message, folder.path().string() +
+                                      " holds no fingerprint: results of other programs come "
+                                      "without one");
+  EXPECT_THAT(read_stored_fingerprint(folder.path(), record.run).error().message,
+              HasSubstr("holds no fingerprint of run " + record.run));
+  EXPECT_THAT(read_stored_fingerprint(folder.path(), "other").error().message,
+              HasSubstr("holds no run other"));
 }
 
 TEST(Store, VeryManyRecordsAreAppendedInPieces) {

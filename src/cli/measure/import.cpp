@@ -225,9 +225,10 @@ const Command command = {
     .positionals = "FILE|FOLDER...",
     .least_positionals = 1,
     .most_positionals = 4096,
-    .details = R"(The format is recognised from the content: nccl-tests, rccl-tests, perftest,
-OSU micro-benchmarks, TransferBench, nvbandwidth, rocm-bandwidth-test, p2pBandwidthLatencyTest,
-BabelStream, STREAM, Intel MLC, hipblaslt-bench, rocblas-bench, vLLM, SGLang, guidellm, aiperf,
+    .details = R"(The format is recognised from the content: nccl-tests, rccl-tests, mscclpp-test,
+ucc_perftest, perftest, OSU micro-benchmarks, TransferBench, nvbandwidth, rocm-bandwidth-test,
+p2pBandwidthLatencyTest, bandwidthTest, hipBusBandwidth, BabelStream, STREAM, Intel MLC,
+hipblaslt-bench, rocblas-bench, MIOpenDriver, vLLM, SGLang, InferenceX, guidellm, aiperf,
 genai-perf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says what is
 read from each. Files may be compressed with gzip or zstd. For a FOLDER every file in it is
 tried. A file with an error gives no records; oddities are reported on standard error with

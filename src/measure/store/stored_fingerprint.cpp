@@ -22,9 +22,8 @@ Result<Json> read_stored_fingerprint(const std::filesystem::path& folder, std::s
   }
   if (found && id.empty()) {
     return Error{ErrorKind::usage,
-                 fmt::format("{} holds no fingerprint of that run: results of other programs have "
-                             "none",
-                             folder.string())};
+                 fmt::format("{} holds no fingerprint{}: results of other programs come without one",
+                             folder.string(), run.empty() ? "" : fmt::format(" of run {}", run))};
   }
   if (!found) {
     return Error{ErrorKind::usage,
