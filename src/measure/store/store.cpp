@@ -69,9 +69,9 @@ class RecordParser {
 };
 
 /// Appends the lines of many records piece by piece: those of all may not fit in memory.
-class Lines {
+class RecordLines {
  public:
-  explicit Lines(const LineFile::Appender& append) : append_(append) {}
+  explicit RecordLines(const LineFile::Appender& append) : append_(append) {}
 
   Status add(const Record& record) {
     constexpr std::size_t piece_bytes = std::size_t{1} << 20;
@@ -93,11 +93,19 @@ class Lines {
   std::string text_;
 };
 
-/// What a store holds of each run.
-class Known {
+/// What a store holds of the runs of some batches.
+class KnownRuns {
  public:
+  explicit KnownRuns(const std::vector<std::vector<Record>>& batches) {
+    for (const std::vector<Record>& batch : batches) {
+      for (const Record& record : batch) runs_.emplace(record.run, 0);
+    }
+  }
+
   void add(const Record& record) {
-    ++runs_[record.run];
+    const auto run = runs_.find(record.run);
+    if (run == runs_.end()) return;
+    ++run->second;
     ++records_[key_of(record)];
   }
 
@@ -108,9 +116,8 @@ class Known {
     std::map<std::string, std::size_t> seen;  // some have the same key: repetitions in one line
     std::vector<const Record*> fresh;
     for (const Record& record : batch) {
-      const auto run = runs_.find(record.run);
       const bool whole = record.source && record.source->line > 0;  // its id is of all its records
-      if (whole && run != runs_.end() && run->second >= run_sizes[record.run]) continue;
+      if (whole && runs_.find(record.run)->second >= run_sizes[record.run]) continue;
       const std::string key = key_of(record);
       const auto known = records_.find(key);
       if (known == records_.end() || ++seen[key] > known->second) fresh.push_back(&record);
@@ -156,7 +163,7 @@ Status Store::append(const Record& record) {
 
 Status Store::append(std::span<const Record> records) {
   return records_.append_chosen([&](const LineFile::Appender& append_lines) -> Status {
-    Lines lines(append_lines);
+    RecordLines lines(append_lines);
     for (const Record& record : records) TRY(lines.add(record));
     return lines.flush();
   });
@@ -165,11 +172,11 @@ Status Store::append(std::span<const Record> records) {
 Result<std::size_t> Store::append_new(const std::vector<std::vector<Record>>& batches) {
   std::size_t added = 0;
   TRY(records_.append_chosen([&](const LineFile::Appender& append_lines) -> Status {
-    Known known;
+    KnownRuns known(batches);
     for (const Record& record : TRY(read_records(folder_, Detail::summary)).records) {
       known.add(record);
     }
-    Lines lines(append_lines);
+    RecordLines lines(append_lines);
     for (const std::vector<Record>& batch : batches) {
       const std::vector<const Record*> fresh = known.without(batch);
       for (const Record* record : fresh) {
