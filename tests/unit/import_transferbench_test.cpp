@@ -180,6 +180,12 @@ TEST(ImportTransferBench, NicsThatSendToAllOthers) {
   EXPECT_EQ(rate("group=1 src=r1.mlx5_4 dst=r0.mlx5_4"), 48.90e9);
   EXPECT_EQ(rate("group=0 src=r0.mlx5_2 dst=actual"), 48.75e9);
   EXPECT_EQ(rate("group=1 src=all dst=stotal"), 97.85e9);
+  std::string cut = group("00", "mlx5_2");
+  cut.replace(cut.find(" │  48.95 │  48.75 │"), std::string(" │  48.95 │  48.75 │").size(), "");
+  const Imported rest = imported("TransferBench v1.69.01\n" + cut);
+  EXPECT_THAT(rest.records, SizeIs(7));  // of the other NIC and the totals
+  EXPECT_THAT(rest.warnings,
+              ElementsAre("line 6: the row does not have the columns of its table, skipped"));
 }
 
 TEST(ImportTransferBench, NicsOfOneGpuAreToldApart) {

@@ -126,14 +126,21 @@ bool TransferBenchGroups::nic_row(const Words& words, const TransferSetup& setup
     return true;
   }
   const bool total = words[0] == "RTotal";
-  if (nics_.empty() || words.size() <= nics_.size() || (!total && words[0] != "Rank")) return false;
-  const std::size_t first = words.size() - nics_.size();
-  if (!std::all_of(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(),
-                   is_matrix_value)) {
-    return false;
+  if (nics_.empty() || words.size() < 3 || (!total && words[0] != "Rank")) return false;
+  // What names the row: the rank, memory beside it, and the NIC.
+  std::size_t first = total ? 1 : 2;
+  std::string nic;
+  while (!total && nic.empty() && first < words.size()) {
+    const bool memory = words[first] == "GPU" || words[first] == "CPU";
+    if (!memory) nic = words[first];
+    first += memory ? 2 : 1;
   }
-  const std::string source =
-      total ? "all" : fmt::format("r{}.{}", number_text(words[1]), words[first - 1]);
+  const auto values = words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size()));
+  if (words.size() != first + nics_.size() || !std::all_of(values, words.end(), is_matrix_value)) {
+    draft_.warn(line, "the row does not have the columns of its table, skipped");
+    return true;
+  }
+  const std::string source = total ? "all" : fmt::format("r{}.{}", number_text(words[1]), nic);
   for (std::size_t i = 0; i < nics_.size(); ++i) {
     const std::string to =
         i < ranks_.size() ? fmt::format("r{}.{}", ranks_[i], nics_[i]) : lower_case(nics_[i]);
