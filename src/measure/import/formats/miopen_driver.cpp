@@ -95,15 +95,18 @@ class Reader {
     }
     Record& record = draft_.run_records()[draft_.run_size() - 1];
     note(record, "algorithm", titles_.at(row, "name"));
-    for (const auto& [title, name, unit] :
-         {std::tuple{"GFLOPs", "flops", "FLOP/s"}, {"GB/s", "bandwidth", "bytes/s"}}) {
-      const std::string_view word = titles_.at(row, title);
-      const auto value = parse_number(word);
-      const bool known = std::any_of(record.metrics.begin(), record.metrics.end(),
-                                     [&](const Metric& one) { return one.name == name; });
-      if (value && !known) {
-        record.metrics.push_back(metric(name, *value * 1e9, unit, Better::neither, word));
-      }
+    add_rate(record, "flops", "FLOP/s", titles_.at(row, "GFLOPs"));
+    add_rate(record, "bandwidth", "bytes/s", titles_.at(row, "GB/s"));
+  }
+
+  /// What the time says already; nothing if the record has it.
+  static void add_rate(Record& record, std::string_view name, std::string_view unit,
+                       std::string_view word) {
+    const auto value = parse_number(word);
+    const bool known = std::any_of(record.metrics.begin(), record.metrics.end(),
+                                   [&](const Metric& one) { return one.name == name; });
+    if (value && !known) {
+      record.metrics.push_back(metric(name, *value * 1e9, unit, Better::neither, word));
     }
   }
 
