@@ -13,9 +13,11 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <thread>
 
 #include "core/json.h"
+#include "results/store/stored_fingerprint.h"
 #include "temporary_folder.h"
 #include "test_record.h"
 
@@ -65,6 +67,65 @@ TEST(Store, SeveralRecordsAreAppendedAtOnce) {
   const auto stored = read_records(folder.path());
   EXPECT_THAT(sizes(*stored), ElementsAre("1MiB", "2MiB", "4MiB"));
   EXPECT_THAT(stored->problems, IsEmpty());
+}
+
+TEST(Store, WhatSeveralAddAtOnceIsThereOnce) {
+  const TemporaryFolder folder;
+  std::vector<Record> records;
+  for (int i = 0; i < 16; ++i) records.push_back(passed_record(std::to_string(i + 1) + "MiB"));
+  records.push_back(records.front());  // a repetition of the same cell is a record, too
+  std::array<std::size_t, 6> added = {};
+  std::vector<std::thread> writers;
+  for (std::size_t& count : added) {
+    writers.emplace_back([&folder, &records, &count] {
+      auto store = Store::open(folder.path());
+      const auto appended = store->append_new({records});
+      if (appended.ok()) count = *appended;
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(std::accumulate(added.begin(), added.end(), std::size_t{0}), records.size());
+  EXPECT_EQ(read_records(folder.path())->records.size(), records.size());
+}
+
+TEST(Store, OfARunThatIsThereInPartTheRestIsAdded) {
+  const TemporaryFolder folder;
+  auto store = Store::open(folder.path());
+  const std::vector<Record> first = {passed_record("1MiB"), passed_record("2MiB")};
+  const std::vector<Record> more = {passed_record("2MiB"), passed_record("4MiB")};
+  EXPECT_EQ(store->append_new({first}).value(), 2u);
+  EXPECT_EQ(store->append_new({more, more}).value(), 1u);
+  // The same file, of which another version of assay made other cells.
+  std::vector<Record> file(2);
+  for (Record& record : file) {
+    record.run = "nccl-tests-1";
+    record.cell = passed_record(&record == file.data() ? "8MiB" : "16MiB").cell;
+    record.device.backend = "other";
+    record.status = RecordStatus::passed;
+    record.metrics = {Metric{"busbw", 1e9, "bytes/s", Better::higher, "1"}};
+    record.source = Source{.tool = "nccl-tests", .version = {}, .file = "a.log", .line = 7};
+  }
+  EXPECT_EQ(store->append_new({file}).value(), 2u);
+  file[0].cell = passed_record("32MiB").cell;
+  EXPECT_EQ(store->append_new({file}).value(), 0u);
+  EXPECT_THAT(sizes(*read_records(folder.path())),
+              ElementsAre("1MiB", "2MiB", "4MiB", "8MiB", "16MiB"));
+}
+
+TEST(Store, ImportedRunsHaveNoFingerprint) {
+  const TemporaryFolder folder;
+  Record record = passed_record("1MiB");
+  record.fingerprint.clear();
+  ASSERT_TRUE(Store::open(folder.path())->append(record).ok());
+  const auto last = read_stored_fingerprint(folder.path(), "");
+  ASSERT_FALSE(last.ok());
+  EXPECT_EQ(last.error().message, folder.path().string() +
+                                      " holds no fingerprint: results of other programs come "
+                                      "without one");
+  EXPECT_THAT(read_stored_fingerprint(folder.path(), record.run).error().message,
+              HasSubstr("holds no fingerprint of run " + record.run));
+  EXPECT_THAT(read_stored_fingerprint(folder.path(), "other").error().message,
+              HasSubstr("holds no run other"));
 }
 
 TEST(Store, VeryManyRecordsAreAppendedInPieces) {

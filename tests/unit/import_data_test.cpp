@@ -306,8 +306,9 @@ TEST_F(ImportData, Vllm16QueriesPerSecondHaveEmptyRepliesAndBothMeans) {
       "vllm/h100x8_nvidia-vllm-16.0qps-Llama-3.1-405B-FP8-20241109-150547.json";
   const Imported result = read(name);
   ASSERT_EQ(result.records.size(), 1u);
-  const Record& record =
-      record_of(result, "serving request_rate=16 max_concurrency=none num_prompts=1000");
+  const Record& record = record_of(result,
+                                   "serving request_rate=16 max_concurrency=none num_prompts=1000 "
+                                   "input_about=200 output_about=200");
   expect_stated(record, contents(name));
   EXPECT_EQ(record.time, "2024-11-09T15:05:47");
   EXPECT_EQ(record.status, RecordStatus::passed);
@@ -341,9 +342,11 @@ TEST_F(ImportData, VllmFailedIsNoResult) {
 TEST_F(ImportData, VllmOf2025WithoutArrays) {
   for (const auto& [name, cell] :
        {std::pair{"vllm/h200x8_1p3d_conc128_in128_out2048_20250914_020816.json",
-                  "serving request_rate=inf max_concurrency=128 num_prompts=500"},
+                  "serving request_rate=inf max_concurrency=128 num_prompts=500 input_about=125 "
+                  "output_about=630"},
         {"vllm/h200x8_2p2d_conc32_in2048_out128_20250922_063704.json",
-         "serving request_rate=inf max_concurrency=32 num_prompts=500"}}) {
+         "serving request_rate=inf max_concurrency=32 num_prompts=500 input_about=2000 "
+         "output_about=63"}}) {
     const Imported result = read(name);
     const Record& record = record_of(result, cell);
     expect_stated(record, contents(name));

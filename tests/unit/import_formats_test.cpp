@@ -194,6 +194,19 @@ TEST(ImportLlamaBench, EveryOutput) {
   EXPECT_EQ(row.source->version, "8cf427ff (5163)");
 }
 
+TEST(ImportLlamaBench, UnusualSettingsMakeOtherCells) {
+  const auto cell = [](const std::string& settings) {
+    return imported("{\"model_type\":\"m\"," + settings +
+                    "\"n_prompt\":0,\"n_gen\":128,\"avg_ns\":1,\"avg_ts\":128.5}")
+        .records.at(0)
+        .cell.id();
+  };
+  EXPECT_EQ(cell("\"no_kv_offload\":false,\"use_mmap\":true,\"tensor_split\":\"0.00\","),
+            "llama_bench model=m test=tg128");
+  EXPECT_EQ(cell("\"no_kv_offload\":true,\"use_mmap\":false,\"tensor_split\":\"1/2\","),
+            "llama_bench model=m test=tg128 no_kv_offload=true tensor_split=1/2 use_mmap=false");
+}
+
 TEST(ImportSuperBench, KeysAreTakenApartAndReturnCodesJudge) {
   const Imported result = imported(superbench_sample);
   ASSERT_EQ(result.records.size(), 8u);

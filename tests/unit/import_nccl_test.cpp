@@ -457,6 +457,75 @@ TEST(ImportNccl, RanksThatSeveralNumbersRoundToStayUnknown) {
   EXPECT_EQ(broadcast.records[0].cell.text("ranks"), "");
 }
 
+TEST(ImportNccl, ARootTellsReduceAndBroadcast) {
+  const auto op = [](const std::string& header, const std::string& row, std::string_view name) {
+    return imported(header + row, name).records.at(0).cell.text("op");
+  };
+  const std::string newer =
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n";
+  const std::string broadcast = " 1048576 262144 float none 0 76.74 13.66 13.66 0\n";
+  for (const char* name : {"x.log", "reduce_perf.log"}) {
+    EXPECT_EQ(op(newer, " 1048576 262144 float sum 0 76.74 13.66 13.66 0\n", name), "reduce");
+  }
+  EXPECT_EQ(op(newer, broadcast, "x.log"), "broadcast");
+  EXPECT_EQ(op("#   size   count   type   root   time  algbw  busbw  error\n",
+               " 1048576 262144 float 0 76.74 13.66 13.66 0e+00\n", "x.log"),
+            "broadcast");
+  // Gather and scatter cannot be told apart.
+  EXPECT_EQ(op(newer, " 1048576 32768 float none 0 76.74 13.66 11.95 0\n", "x.log"), "unknown");
+}
+
+TEST(ImportNccl, TheFilesNameIsHeldAgainstTheNumbers) {
+  const std::string gather = " 1048576 32768 float none -1 4369.0 0.24 0.21 0\n";
+  const Imported misnamed = imported(gather, "all_reduce.log");
+  EXPECT_EQ(misnamed.records.at(0).cell.id(),
+            "collective op=unknown dtype=f32 redop=none place=out ranks=8 size=1MiB");
+  EXPECT_THAT(misnamed.warnings,
+              ElementsAre("line 1: the file's name says all_reduce, its numbers are of another "
+                          "operation"));
+  const Imported reduce =
+      imported(" 1073741824 268435456 float sum -1 5753.0 186.64 326.62 0\n", "all_gather.log");
+  EXPECT_EQ(reduce.records.at(0).cell.text("op"), "all_reduce");
+  EXPECT_THAT(reduce.warnings,
+              ElementsAre(HasSubstr("says all_gather, its numbers are of all_re")));
+  EXPECT_THAT(imported(gather, "all_gather.log").warnings, IsEmpty());
+  // What the program says of itself counts more than the numbers.
+  EXPECT_EQ(imported("# Collective test starting: all_reduce_perf\n" + gather, "x.log")
+                .records.at(0)
+                .cell.text("op"),
+            "all_reduce");
+}
+
+TEST(ImportNccl, ProgramsThatDoNotFindEachOtherAreNamed) {
+  const std::string settings = "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor)\n";
+  const auto rank = [](const char* host) {
+    return fmt::format("#   Rank  0 Pid   1320 on {} device  0 [0x00] Tesla V100\n", host);
+  };
+  const std::string row = " 1310720000 327680000 float sum 3344.3 391.93 0.00 0e+00\n";
+  const std::string titles = "# size count type redop time algbw busbw error\n";
+  const Imported two =
+      imported(settings + settings + rank("node1") + rank("node2") + titles + titles + row + row);
+  EXPECT_THAT(two.warnings, ElementsAre(HasSubstr("2 programs of one rank each, not one of 2")));
+  EXPECT_THAT(note_of(two.records.at(0), "flag"), HasSubstr("built without MPI"));
+  const Imported one = imported(settings + rank("node1") + titles + row);
+  EXPECT_THAT(one.warnings, ElementsAre(HasSubstr("one rank alone communicates with none")));
+}
+
+TEST(ImportNccl, TimeStampsMayComeFirst) {
+  const std::string titles =
+      "#   timestamp   size   count   type  redop  root   time  algbw  busbw #wrong   time  algbw  "
+      "busbw #wrong\n";
+  const Imported result = imported(
+      titles +
+      " 2025-10-14 10:00:00  17179869184 1073741824 float none -1 19600.0 876.52 657.39 0 "
+      "19610.0 876.08 657.06 N/A\n"
+      " 2025-10-14 10:01:00  17179869184 1073741824 float none -1 19601.0 876.48 657.36\n");
+  ASSERT_EQ(result.records.size(), 2u);
+  EXPECT_EQ(result.records[0].time, "2025-10-14T10:00:00");
+  EXPECT_EQ(metric_of(result.records[1], "busbw").value, 657.06e9);
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("line 3: the row is truncated")));
+}
+
 TEST(ImportNccl, ASecondHeaderOrASeparatorBeginsARun) {
   const std::string table =
       "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n"

@@ -145,6 +145,13 @@ TEST(LinePrefixes, TimesHostsAndQuotesAreSkipped) {
   const auto logger = [](std::size_t) { return std::string("2026-01-02 03:04:05,678 "); };
   const auto host = [](std::size_t) { return std::string("node-01.cluster: "); };
   const auto quote = [](std::size_t) { return std::string("> "); };
+  const auto kubectl = [](std::size_t) { return std::string("[pod/nccl-7k2p/launcher] "); };
+  const auto compose = [](std::size_t) { return std::string("worker-1  | "); };
+  const auto torchrun = [](std::size_t) { return std::string("[default0]:"); };
+  const auto ray = [](std::size_t number) {
+    return fmt::format("\x1b[36m(Worker pid={}, ip=10.0.0.5)\x1b[0m ", 4242 + number % 2);
+  };
+  const auto colour = [](std::size_t) { return std::string("\x1b[1;32m\x1b[0m"); };
   for (const auto& [format, text] : import_samples()) {
     const bool assay_own = format == "assay";  // lines begin with their first member
     const auto plain = import_text({text, "file.txt"}, "");
@@ -152,7 +159,9 @@ TEST(LinePrefixes, TimesHostsAndQuotesAreSkipped) {
     int kind = 0;
     for (const std::string& lines :
          {prefixed(text, time), prefixed(text, bracket), prefixed(text, logger),
-          prefixed(text, host), prefixed(text, quote)}) {
+          prefixed(text, host), prefixed(text, quote), prefixed(text, kubectl),
+          prefixed(text, compose), prefixed(text, torchrun), prefixed(text, ray),
+          prefixed(text, colour)}) {
       ++kind;
       // A text of one or two lines is too short to tell what its prefix is.
       if (std::count(lines.begin(), lines.end(), '\n') < 3 || assay_own) continue;
@@ -172,7 +181,8 @@ TEST(LinePrefixes, WhatOnlySomeLinesHaveStays) {
   std::string buffer;
   for (const std::string_view text :
        {"Version: 5.0\nDevice: x\nCopy 1 2 3\nAdd 4 5 6\n", "03:04:05 a\nb\nc\n", "> a\n> b\n",
-        "node1: a\nnode2: b\nnode1: c\nnode3: d\n", "\n\n\n"}) {
+        "node1: a\nnode2: b\nnode1: c\nnode3: d\n", "\n\n\n", "[a] x\n[b] y\n[c] z\n",
+        "a | x\nb | y\nc | z\n", "(a) x\n(a) y\n(a) z\n"}) {
     EXPECT_EQ(without_line_prefixes(text, buffer), text);
   }
   EXPECT_EQ(without_line_prefixes("[1,2] x\n[3,4] y\n[5,6] z\n", buffer),
@@ -219,6 +229,18 @@ TEST(LogLines, AnotherProgramsPackageIsNoSuperBench) {
   EXPECT_THAT(result.error().message, HasSubstr("not recognised"));
   EXPECT_EQ(imported("{\"node\": \"n1\", \"rccl-bw/allreduce_busbw:0\": 349.5}\n").format,
             "superbench");
+}
+
+TEST(LogLines, ATraceOfPyTorchIsNoSuperBench) {
+  // With a "node" and keys with slashes that are numbers, as in traces of compiled regions.
+  const auto result = import_text(
+      {"{\n\"schemaVersion\": 1,\n\"deviceProperties\": [{\"id\": 0, \"name\": \"H100\"}],\n"
+       "\"node\": \"n1\",\n\"traceEvents\": [\n{\"ph\": \"X\", \"name\": \"aten::mm\", "
+       "\"args\": {\"node\": \"x\", \"Torch-Compiled Region: 0/0\": 1, \"a/b\": 2}}]}\n",
+       "trace.json"},
+      "");
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("not recognised"));
 }
 
 }  // namespace

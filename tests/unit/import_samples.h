@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "import_table_samples.h"
+
 namespace assay {
 
 inline constexpr std::string_view nccl_sample =
@@ -453,16 +455,25 @@ inline std::vector<std::pair<std::string_view, std::string_view>> import_samples
           {"assay", assay_sample},
           {"babelstream", babelstream_sample},
           {"babelstream-csv", babelstream_csv_sample},
+          {"cuda-bandwidth-test", cuda_bandwidth_sample},
           {"gemm-bench", gemm_bench_sample},
+          {"genai-perf", genai_perf_sample},
           {"google-benchmark", google_sample},
+          {"google-benchmark-csv", google_csv_sample},
           {"guidellm", guidellm_sample},
           {"guidellm-csv", guidellm_csv_sample},
+          {"hip-bus-bandwidth", hip_bus_sample},
+          {"inferencex", inferencex_sample},
+          {"llama-batched-bench", llama_batched_sample},
           {"llama-bench", llama_sample},
+          {"llama-bench-compare", llama_compare_sample},
           {"llama-bench-csv", llama_csv_sample},
           {"llama-bench-md", llama_markdown_sample},
           {"llama-bench-sql", llama_sql_sample},
           {"mad", mad_sample},
+          {"miopen-driver", miopen_sample},
           {"mlc", mlc_sample},
+          {"mscclpp-test", mscclpp_sample},
           {"nccl-tests", nccl_sample},
           {"nccl-tests-json", nccl_json_sample},
           {"nvbandwidth", nvbandwidth_sample},
@@ -479,7 +490,10 @@ inline std::vector<std::pair<std::string_view, std::string_view>> import_samples
           {"sglang", sglang_sample},
           {"stream", stream_sample},
           {"superbench", superbench_sample},
+          {"superbench-gpu-copy", gpu_copy_sample},
+          {"superbench-gpu-stream", gpu_stream_sample},
           {"transferbench", transferbench_sample},
+          {"ucc-perftest", ucc_sample},
           {"vllm-latency", vllm_latency_sample},
           {"vllm-serving", vllm_sample},
           {"vllm-throughput", vllm_throughput_sample}};

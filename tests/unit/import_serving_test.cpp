@@ -1,4 +1,5 @@
 // Results of load generators: what they state, what their arrays say, and what cannot be a result.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "import_samples.h"
@@ -16,8 +17,9 @@ TEST(ImportVllm, StatedAndRecomputedOfSeveralRuns) {
   const Imported result = imported(vllm_sample);
   ASSERT_EQ(result.records.size(), 2u);
   EXPECT_NE(result.records[0].run, result.records[1].run);
-  const Record& first =
-      record_of(result, "serving request_rate=inf max_concurrency=8 num_prompts=3");
+  const Record& first = record_of(
+      result,
+      "serving request_rate=inf max_concurrency=8 num_prompts=3 input_about=10 output_about=3.15");
   EXPECT_EQ(first.metrics.front().name, "output_throughput");
   EXPECT_EQ(metric_of(first, "output_throughput").unit, "tokens/s");
   EXPECT_EQ(metric_of(first, "mean_ttft").value, 0.2);
@@ -34,8 +36,9 @@ TEST(ImportVllm, StatedAndRecomputedOfSeveralRuns) {
       "1 of 3 replies are empty and count as successes; mean TTFT 0.200 s as reported, 0.300 s "
       "without them");
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("line 1: 1 of 3 replies are empty")));
-  const Record& second = record_of(
-      result, "serving request_rate=2.5 burstiness=2 max_concurrency=none num_prompts=10");
+  const Record& second = record_of(result,
+                                   "serving request_rate=2.5 burstiness=2 max_concurrency=none "
+                                   "num_prompts=10 input_about=10 output_about=8");
   EXPECT_EQ(metric_of(second, "failed").value, 1);  // num_prompts minus completed
   EXPECT_EQ(second.status, RecordStatus::passed);
   EXPECT_EQ(second.source->line, 2u);
@@ -111,8 +114,8 @@ TEST(ImportSglang, BareInfinityAndNoTokenAtAll) {
 
 TEST(ImportGuidellm, DistributionsOfSuccessfulRequests) {
   const Imported result = imported(guidellm_sample);
-  const Record& record =
-      record_of(result, "serving strategy=constant request_rate=5 max_concurrency=none");
+  const Record& record = record_of(
+      result, "serving strategy=constant request_rate=5 max_concurrency=none output_about=125");
   EXPECT_EQ(metric_of(record, "output_throughput").value, 612.5);
   EXPECT_EQ(metric_of(record, "p99_ttft").value, 0.055);
   EXPECT_EQ(metric_of(record, "median_e2el").value, 1.2);
@@ -126,7 +129,8 @@ TEST(ImportGuidellm, DistributionsOfSuccessfulRequests) {
 
 TEST(ImportAiperf, TagsWithTheirUnits) {
   const Imported result = imported(aiperf_sample);
-  const Record& record = record_of(result, "serving concurrency=10 request_count=100");
+  const Record& record =
+      record_of(result, "serving concurrency=10 request_count=100 output_about=125");
   EXPECT_EQ(metric_of(record, "request_throughput").unit, "1/s");
   EXPECT_EQ(metric_of(record, "output_token_throughput").value, 1200.5);
   EXPECT_EQ(metric_of(record, "output_token_throughput").better, Better::higher);
@@ -168,15 +172,60 @@ TEST(ImportServing, SettingsOfASweepAreAxes) {
   // Each alone in its file, as run by run results are.
   const Imported alone =
       imported(sweep_result("\"max_num_seqs\":32,\"max_num_batched_tokens\":1024,"));
-  EXPECT_EQ(alone.records[0].cell.id(), base + " max_num_seqs=32 max_num_batched_tokens=1024");
+  EXPECT_EQ(alone.records[0].cell.id(),
+            base + " max_num_seqs=32 max_num_batched_tokens=1024 output_about=1");
   // All in one array, as the summary of `vllm bench sweep` is, over a setting nobody here knows.
   const Imported summary =
       imported("[" + sweep_result("\"novel\":1,\"same\":5,\"run_number\":0,") + "," +
                sweep_result("\"novel\":22,\"same\":5,\"run_number\":1,") + "]");
   ASSERT_EQ(summary.records.size(), 2u);
-  EXPECT_EQ(summary.records[0].cell.id(), base + " novel=1");
-  EXPECT_EQ(summary.records[1].cell.id(), base + " novel=22");
+  EXPECT_EQ(summary.records[0].cell.id(), base + " novel=1 output_about=1");
+  EXPECT_EQ(summary.records[1].cell.id(), base + " novel=22 output_about=1");
   EXPECT_NE(summary.records[0].run, summary.records[1].run);
+}
+
+std::string vllm_of_lengths(int prompts, int input, int output, std::string_view more) {
+  return fmt::format(
+      "{{\"num_prompts\":{0},\"request_rate\":\"inf\",\"max_concurrency\":64,{3}\"duration\":2.0,"
+      "\"completed\":{0},\"total_input_tokens\":{1},\"total_output_tokens\":{2},"
+      "\"request_throughput\":1.5,\"output_throughput\":5,\"mean_ttft_ms\":200.0}}",
+      prompts, input, output, more);
+}
+
+TEST(ImportServing, LengthsTellLoadsApart) {
+  const auto cell = [](const std::string& text) { return imported(text).records.at(0).cell.id(); };
+  const std::string base = "serving request_rate=inf max_concurrency=64 num_prompts=640";
+  EXPECT_EQ(cell(vllm_of_lengths(640, 4729077, 588102, "")),
+            base + " input_about=8000 output_about=1000");
+  EXPECT_EQ(cell(vllm_of_lengths(640, 655360, 655360, "")),
+            base + " input_about=1000 output_about=1000");
+  // Two runs of a load are never quite equal.
+  EXPECT_EQ(cell(vllm_of_lengths(640, 650000, 640000, "")),
+            base + " input_about=1000 output_about=1000");
+  // The program's own axes say more.
+  EXPECT_EQ(cell(vllm_of_lengths(640, 655360, 655360,
+                                 "\"random_input_len\":1024,\"random_output_len\":1024,")),
+            base + " random_input_len=1024 random_output_len=1024");
+}
+
+TEST(ImportServing, TimesOfZeroWithinRepliesAreVoid) {
+  std::string text = vllm_of_lengths(10, 1000, 1000, "");
+  text.replace(text.find("\"mean_ttft_ms\":200.0"), 20,
+               "\"mean_ttft_ms\":150.0,\"mean_itl_ms\":0.0,\"p99_itl_ms\":0.0,"
+               "\"mean_tpot_ms\":4.5,\"mean_e2el_ms\":600.0");
+  const Imported result = imported(text);
+  const Record& record = result.records.at(0);
+  EXPECT_EQ(record.status, RecordStatus::passed);
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("ITL of 0 for replies of 100 tokens")));
+  EXPECT_THAT(note_of(record, "void"), HasSubstr("the client saw no stream"));
+  for (const char* name : {"mean_ttft", "mean_tpot", "mean_itl", "p99_itl"}) {
+    EXPECT_TRUE(metric_of(record, name).is_void) << name;
+  }
+  EXPECT_FALSE(metric_of(record, "mean_e2el").is_void);
+  EXPECT_FALSE(metric_of(record, "output_throughput").is_void);
+  // A reply of one token has no time between two.
+  text.replace(text.find("\"total_output_tokens\":1000"), 26, "\"total_output_tokens\":10");
+  EXPECT_FALSE(metric_of(imported(text).records.at(0), "mean_ttft").is_void);
 }
 
 std::string aiperf_result(std::string_view config) {

@@ -1,4 +1,5 @@
 // Tables that other programs print, each in its exact layout.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "import_samples.h"
@@ -80,6 +81,18 @@ TEST(ImportOsu, TimeToComputeIsNeitherBetterNorWorse) {
   EXPECT_EQ(metric_of(result.records[0], "overall").better, Better::lower);
   EXPECT_EQ(metric_of(result.records[0], "overlap").value, 0.9525);
   EXPECT_EQ(metric_of(result.records[0], "overlap").better, Better::higher);
+}
+
+TEST(ImportOsu, TestsWithoutSizesNameTheirColumnsWithoutAHash) {
+  const Imported result = imported(
+      "# OSU MPI Non-blocking Barrier Latency Test v5.7.1\n"
+      "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait\n\n"
+      "       Overall(us)       Compute(us)    Coll. Init(us)        Overlap(%)\n"
+      "             89.75             68.00              5.75             65.50\n");
+  const Record& record = record_of(result, "osu test=non_blocking_barrier_latency");
+  EXPECT_DOUBLE_EQ(metric_of(record, "overall").value, 89.75e-6);
+  EXPECT_EQ(metric_of(record, "overlap").value, 0.655);
+  EXPECT_EQ(metric_of(record, "overlap").better, Better::higher);
 }
 
 TEST(ImportStream, RatesAreDecimalMegabytes) {
@@ -184,13 +197,18 @@ TEST(ImportP2p, MatricesWithAndWithoutAccess) {
   EXPECT_EQ(result.records[0].device.name, "NVIDIA H100 80GB HBM3");
 }
 
+std::string gemm_table(std::string_view columns, std::string_view values) {
+  return fmt::format("m,n,k,{},hipblaslt-Gflops,us\n64,64,64,{},100.5,2.5\n", columns, values);
+}
+
 TEST(ImportGemmBench, CandidatesTheWinnerAndOptions) {
   const Imported result = imported(gemm_bench_sample);
   EXPECT_THAT(result.warnings, IsEmpty());
   ASSERT_THAT(result.records, SizeIs(4));
   const std::string problem =
       "blas library=hipblaslt transa=T transb=N m=4096 n=4096 k=8192 a_type=bf16_r b_type=bf16_r "
-      "c_type=bf16_r d_type=bf16_r compute_type=f32_r lda=8192 ldb=8192 ldc=4096";
+      "c_type=bf16_r d_type=bf16_r compute_type=f32_r lda=8192 ldb=8192 ldc=4096 "
+      "rotating_buffer=512";
   EXPECT_EQ(value_of(result, problem + " candidate=0", "flops"), 1.25e15);
   EXPECT_EQ(value_of(result, problem + " candidate=1", "time"), 182.5e-6);
   const Record& winner = record_of(result, problem);
@@ -205,6 +223,17 @@ TEST(ImportGemmBench, CandidatesTheWinnerAndOptions) {
             97190.5e9);
 }
 
+TEST(ImportGemmBench, ANameThatIsTooLongForANoteIsMarked) {
+  const auto solution = [](std::size_t length) {
+    const Imported result = imported(gemm_table("lda", "64") + "    --Solution name:  Cijk_" +
+                                     std::string(length, 'a') + "\n");
+    return note_of(result.records.at(0), "solution");
+  };
+  EXPECT_EQ(solution(523), "Cijk_" + std::string(523, 'a'));
+  EXPECT_EQ(solution(5000).size(), 1003u);
+  EXPECT_THAT(solution(5000), testing::EndsWith("aaa..."));
+}
+
 TEST(ImportGemmBench, WhatTookNoTimeIsNoResult) {
   const Imported result = imported(
       "transA,transB,m,n,k,cold_iters,hot_iters,hipblaslt-Gflops,hipblaslt-GB/s,us\n"
@@ -215,11 +244,49 @@ TEST(ImportGemmBench, WhatTookNoTimeIsNoResult) {
   EXPECT_EQ(note_of(result.records[0], "hot_iters"), "10");
 }
 
+TEST(ImportGemmBench, WhateverTellsProblemsApartIsAnAxis) {
+  const auto cell = [](std::string_view columns, std::string_view values) {
+    const Imported result = imported(gemm_table(columns, values));
+    EXPECT_THAT(result.warnings, IsEmpty());
+    return result.records.at(0).cell.id();
+  };
+  const std::string plain = "blas library=hipblaslt m=64 n=64 k=64";
+  EXPECT_EQ(cell("rotating_buffer,flush,use_gpu_timer", "0,0,0"), plain);
+  EXPECT_EQ(cell("rotating_buffer,flush,use_gpu_timer", "640,1,1"),
+            plain + " rotating_buffer=640 flush=1 use_gpu_timer=1");
+  EXPECT_EQ(cell("ldc,ldd,d_type,aux_type", "64,128,f16_r,bf16_r"),
+            "blas library=hipblaslt m=64 n=64 k=64 d_type=f16_r aux_type=bf16_r ldc=64 ldd=128");
+  EXPECT_EQ(cell("ldc,ldd,d_type,aux_type", "64,64,f16_r,f16_r"),
+            "blas library=hipblaslt m=64 n=64 k=64 d_type=f16_r ldc=64");
+  EXPECT_EQ(cell("batch_count,stride_a", "1,4096"), plain);
+  EXPECT_EQ(cell("batch_count,stride_a", "4,8192"),
+            "blas library=hipblaslt batch_count=4 m=64 n=64 k=64 stride_a=8192");
+  EXPECT_EQ(cell("a2a_world,a2a_extent", "8,2048"),
+            "blas library=hipblaslt a2a_world=8 a2a_extent=2048 m=64 n=64 k=64");
+  const Imported novel = imported(gemm_table("novel", "7"));
+  EXPECT_THAT(cells_of(novel), ElementsAre(plain + " novel=7"));
+  EXPECT_THAT(novel.warnings, ElementsAre(HasSubstr("the column novel is not known")));
+}
+
+TEST(ImportBabelStream, ColumnsThatAScriptAddedTellRowsApart) {
+  const Imported result = imported(
+      "function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,avg_runtime,"
+      "run,threads_per_core\n"
+      "Copy,100,33554432,8,210000.5,0.0025565,0.0031,0.0026,1,1\n"
+      "Copy,100,33554432,8,260000.5,0.0020648,0.0029,0.0021,2,4\n");
+  EXPECT_THAT(cells_of(result),
+              ElementsAre("memory op=copy dtype=f64 threads_per_core=1 size=256MiB",
+                          "memory op=copy dtype=f64 threads_per_core=4 size=256MiB"));
+  EXPECT_EQ(note_of(result.records[1], "run"), "2");
+  EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("different cells: threads_per_core")));
+}
+
 TEST(ImportServingBlock, BlocksOfBothServers) {
   const Imported result = imported(serving_block_sample);
   EXPECT_THAT(result.warnings, IsEmpty());
-  const Record& vllm =
-      record_of(result, "serving request_rate=1.5 max_concurrency=25 num_prompts=302");
+  const Record& vllm = record_of(result,
+                                 "serving request_rate=1.5 max_concurrency=25 num_prompts=302 "
+                                 "input_about=4000 output_about=500");
   EXPECT_EQ(vllm.metrics.front().name, "output_throughput");
   EXPECT_EQ(metric_of(vllm, "output_throughput").value, 172.5);
   EXPECT_EQ(metric_of(vllm, "mean_ttft").value, 1.9815);
@@ -234,6 +301,27 @@ TEST(ImportServingBlock, BlocksOfBothServers) {
   EXPECT_EQ(metric_of(sglang, "p90_e2el").value, 0.98325);
   EXPECT_EQ(sglang.reason, "no reply has a token");
   EXPECT_NE(vllm.run, sglang.run);
+}
+
+TEST(ImportServingBlock, PartsOfABlockDoNotEndIt) {
+  const Imported result = imported(
+      "============ Serving Benchmark Result ============\n"
+      "Successful requests:                     1\nFailed requests:                         0\n"
+      "Mean E2EL (ms):                          4318.50\n"
+      "================== Text Result ===================\n"
+      "Total generated tokens:                  900\n"
+      "Output token throughput (tok/s):         208.25\n"
+      "Mean TTFT (ms):                          150.25\n"
+      "================== Audio Result ==================\n"
+      "Total audio frames generated:            1450560\n"
+      "Mean AUDIO_TTFP (ms):                    900.25\n"
+      "==================================================\n");
+  EXPECT_THAT(result.warnings, IsEmpty());
+  const Record& record = record_of(
+      result, "serving request_rate=inf max_concurrency=none num_prompts=1 output_about=1000");
+  EXPECT_EQ(metric_of(record, "mean_ttft").value, 0.15025);
+  EXPECT_EQ(metric_of(record, "output_throughput").value, 208.25);
+  EXPECT_EQ(metric_of(record, "mean_e2el").value, 4.3185);
 }
 
 TEST(ImportServingBlock, ATruncatedBlockLosesItsLastNumber) {
@@ -267,7 +355,7 @@ TEST(ImportAiperfCsv, BothTablesAndTheFoldersLoad) {
       imported(aiperf_csv_sample, "artifacts/m-chat-concurrency16/profile_export_genai_perf.csv");
   ASSERT_THAT(result.records, SizeIs(1));
   const Record& record = result.records[0];
-  EXPECT_EQ(record.cell.id(), "serving concurrency=16");
+  EXPECT_EQ(record.cell.id(), "serving concurrency=16 output_about=160");
   EXPECT_EQ(record.source->tool, "genai-perf");
   EXPECT_EQ(record.metrics.front().name, "output_token_throughput");
   EXPECT_EQ(metric_of(record, "output_token_throughput").unit, "tokens/s");
@@ -275,6 +363,8 @@ TEST(ImportAiperfCsv, BothTablesAndTheFoldersLoad) {
   EXPECT_EQ(metric_of(record, "mean_ttft").value, 1.14625);
   EXPECT_EQ(metric_of(record, "median_e2el").value, 5.69);
   EXPECT_EQ(metric_of(record, "mean_output_sequence_length").value, 174.5);
+  EXPECT_EQ(metric_of(record, "p75_ttft").value, 1.33);
+  EXPECT_EQ(metric_of(record, "p25_ttft").value, 0.286);
   for (const Metric& metric : record.metrics)
     EXPECT_THAT(metric.name, testing::Not(HasSubstr("gpu")));
 }

@@ -180,6 +180,12 @@ TEST(ImportTransferBench, NicsThatSendToAllOthers) {
   EXPECT_EQ(rate("group=1 src=r1.mlx5_4 dst=r0.mlx5_4"), 48.90e9);
   EXPECT_EQ(rate("group=0 src=r0.mlx5_2 dst=actual"), 48.75e9);
   EXPECT_EQ(rate("group=1 src=all dst=stotal"), 97.85e9);
+  std::string cut = group("00", "mlx5_2");
+  cut.replace(cut.find(" │  48.95 │  48.75 │"), std::string(" │  48.95 │  48.75 │").size(), "");
+  const Imported rest = imported("TransferBench v1.69.01\n" + cut);
+  EXPECT_THAT(rest.records, SizeIs(7));  // of the other NIC and the totals
+  EXPECT_THAT(rest.warnings,
+              ElementsAre("line 6: the row does not have the columns of its table, skipped"));
 }
 
 TEST(ImportTransferBench, NicsOfOneGpuAreToldApart) {
@@ -251,6 +257,104 @@ TEST(ImportTransferBench, MemoryBandwidthAndRanks) {
   EXPECT_THAT(cells_of(ranks), SizeIs(6));
   EXPECT_EQ(value_of(ranks, "peer scope=ranks src=r0.gpu1 dst=r1.gpu0 size=64MiB", "bandwidth"),
             11e9);
+}
+
+TEST(ImportTransferBench, ColumnsOfRanksThatOnlyTheFirstLineNames) {
+  const std::string table =
+      "--- Pod AllToAll Group 1 ---\n"
+      "│ SRC+EXE\\DST │            │     Rank 00     │ Rank 01 │ STotal  │ Actual  │\n"
+      "│             │ Mem Device │  GPU 00  GPU 02 │  GPU 02 │         │         │\n"
+      "│ Rank 00     │ GPU 00     │     N/A  106.25 │  106.50 │  212.75 │  212.50 │\n"
+      "│             │ GPU 02     │  106.75     N/A │  107.25 │  214.00 │  213.50 │\n"
+      "│ Rank 01     │ GPU 02     │  105.75  106.00\n"
+      "│             │ RTotal     │  212.50  212.25 │  213.75 │  638.50 │  637.50 │\n";
+  const Imported result = imported(
+      "TransferBench v1.67.00\nGPU-GFX IntraPod All-To-All benchmark:\n"
+      "[268435456 bytes per Transfer] [GFX:8] [1 Read(s) 1 Write(s)] [MemType:default GPU]\n" +
+      table);
+  EXPECT_THAT(result.records, SizeIs(13));
+  EXPECT_THAT(result.warnings,
+              ElementsAre("line 9: the row does not have the columns of its table, skipped"));
+  const auto rate = [&](const std::string& cell) {
+    return value_of(result, "peer scope=ranks group=1 " + cell + " size=256MiB", "bandwidth");
+  };
+  EXPECT_EQ(rate("src=r0.gpu0 dst=r0.gpu2"), 106.25e9);
+  EXPECT_EQ(rate("src=r0.gpu0 dst=r1.gpu2"), 106.50e9);
+  EXPECT_EQ(rate("src=r0.gpu2 dst=stotal"), 214e9);
+  EXPECT_EQ(rate("src=r0.gpu2 dst=actual"), 213.5e9);
+  EXPECT_EQ(rate("src=all dst=r0.gpu0"), 212.5e9);
+}
+
+TEST(ImportTransferBench, ExecutorsAndMemoryMakeOtherCells) {
+  const auto matrix = [](const std::string& head) {
+    return cells_of(imported("TransferBench v1.67.00\n" + head +
+                             " SRC\\DST  GPU 00    GPU 01    STotal\n"
+                             " GPU 00    N/A       45.25     45.25\n"
+                             "Aggregate bandwidth (CPU Timed): 90.25 GB/s\n"));
+  };
+  const auto cells = [](const std::string& more) {
+    return ElementsAre("peer scope=a2a src=gpu0 dst=gpu1" + more + " size=64MiB",
+                       "peer scope=a2a src=gpu0 dst=stotal" + more + " size=64MiB",
+                       "peer scope=aggregate timing=cpu" + more + " size=64MiB");
+  };
+  EXPECT_THAT(matrix("GPU-GFX All-To-All benchmark:\n[67108864 bytes per Transfer] [GFX:8] "
+                     "[1 Read(s) 1 Write(s)] [MemType:default GPU] [#Ranks:1]\n"),
+              cells(""));
+  EXPECT_THAT(matrix("GPU-DMA All-To-All benchmark:\n[67108864 bytes per Transfer] [DMA:8] "
+                     "[1 Read(s) 1 Write(s)] [MemType:uncached GPU] [#Ranks:1]\n"),
+              cells(" exe=dma memory=uncached"));
+  EXPECT_THAT(matrix("GPU-GFX All-To-All benchmark:\n[67108864 bytes per Transfer] [GFX:16] "
+                     "[1 Read(s) 0 Write(s)]\n"),
+              cells(" units=16 writes=0"));
+  // Versions before 1.67 name GFX in the title whatever the setting says.
+  EXPECT_THAT(matrix("USE_DMA_EXEC         =            1 : Using DMA executor\n"
+                     "GPU-GFX All-To-All benchmark:\n- Copying 67108864 bytes between all\n"),
+              cells(" exe=dma"));
+  const Imported pairs = imported(
+      "Bytes Per Direction 67108864\n"
+      "Unidirectional copy peak bandwidth GB/s [Local read / Remote write] (GPU-Executor: GFX)\n"
+      " SRC+EXE\\DST    GPU 00    GPU 01\n  GPU 00  ->     N/A   47.25\n\n"
+      "Unidirectional copy peak bandwidth GB/s [Remote read / Local write] (GPU-Executor: DMA)\n"
+      " SRC\\EXE+DST    GPU 00    GPU 01\n  GPU 00  ->     N/A   45.25\n");
+  EXPECT_THAT(cells_of(pairs),
+              ElementsAre("peer scope=p2p src=gpu0 dst=gpu1 direction=to size=64MiB",
+                          "peer scope=p2p src=gpu0 dst=gpu1 direction=to exe=dma read=remote "
+                          "size=64MiB"));
+}
+
+TEST(ImportTransferBench, WarningsOfTheProgramAreKept) {
+  const std::string warning =
+      "[WARN] DMA 0 attempting 7 parallel transfers, however GPU_MAX_HW_QUEUES only set to 4";
+  const Imported result = imported("TransferBench v1.67.00\n" + warning + "\n" + warning +
+                                   "\nGPU-DMA All-To-All benchmark:\n SRC\\DST  GPU 00  GPU 01\n"
+                                   " GPU 00    N/A       45.25\n");
+  EXPECT_THAT(result.warnings, ElementsAre("line 2: " + warning));
+  EXPECT_EQ(note_of(result.records[0], "warning"), warning);
+}
+
+TEST(ImportTransferBench, RowsThatAreCutGiveNoNumberToAnotherColumn) {
+  const Imported averages = imported(
+      "TransferBench v1.67.00\n                  CPU->CPU  CPU->GPU  GPU->CPU  GPU->GPU\n"
+      "Averages (During UniDir):    100.25     44.75       N/A     48.50\n"
+      "Averages (During  BiDir):    100.25     44.75\n");
+  EXPECT_THAT(averages.records, SizeIs(3));
+  const Imported rings = imported(
+      "NIC Rings benchmark\n│ Rank │ Name  │ mlx5_0  │ mlx5_1 │ (GB/s) │\n"
+      "│    0 │ node1 │  45.25  │  44.75 │  90.00 │\n│    1 │ node2 │  45.25  │  44.75 \n");
+  EXPECT_THAT(rings.records, SizeIs(3));
+  const auto pairs = import_text(
+      {"TransferBench v1.67.00\n│ SRC Rank │ SRC MEM │ DST Rank │ DST MEM │ bw (GB/s) │\n"
+       "│ Rank 00  │ GPU 00  │ Rank 01  │ GPU 01\n",
+       "x.log"},
+      "");
+  EXPECT_FALSE(pairs.ok());
+}
+
+TEST(ImportTransferBench, TitlesOfPresetsAreKnownWithoutTheHead) {
+  const Imported one = imported(
+      "Executing (G0 -> G0 -> G*)\n   GPU 1       GPU 2     \n"
+      "    45.125                   1 4 (G0 G0 G1)\n");
+  EXPECT_EQ(one.format, "transferbench");
 }
 
 TEST(ImportTransferBench, TablesWithoutTheProgramsHead) {

@@ -175,26 +175,19 @@ void complain_about(const std::vector<File>& files, Terminal& terminal) {
   }
 }
 
-/// Appends the records file by file; drops those of runs that the store already has. Returns the
-/// message to show.
+/// Appends the records that the store does not have. Returns the message to show.
 Result<std::string> store(std::vector<File>& files, const std::string& folder) {
   Store target = TRY(Store::open(folder));
-  std::set<std::string> there;
-  for (const Record& record : TRY(read_records(folder, Detail::summary)).records) {
-    there.insert(record.run);
-  }
-  std::size_t stored = 0, left_out = 0;
+  std::vector<std::vector<Record>> batches;
+  std::size_t all = 0;
   for (File& file : files) {
     if (!file.imported) continue;
-    std::vector<Record>& records = file.imported->records;
-    left_out +=
-        std::erase_if(records, [&](const Record& record) { return there.contains(record.run); });
-    TRY(target.append(records));
-    for (const Record& record : records) there.insert(record.run);
-    stored += records.size();
+    all += file.imported->records.size();
+    batches.push_back(std::move(file.imported->records));
   }
+  const std::size_t stored = TRY(target.append_new(batches));
   std::string text = fmt::format("{} results stored in {}", stored, folder);
-  if (left_out > 0) text += fmt::format("; {} were already there", left_out);
+  if (stored < all) text += fmt::format("; {} were already there", all - stored);
   return text + "\n";
 }
 
@@ -233,9 +226,10 @@ const Command command = {
     .positionals = "FILE|FOLDER...",
     .least_positionals = 1,
     .most_positionals = 4096,
-    .details = R"(The format is recognised from the content: nccl-tests, rccl-tests, perftest,
-OSU micro-benchmarks, TransferBench, nvbandwidth, rocm-bandwidth-test, p2pBandwidthLatencyTest,
-BabelStream, STREAM, Intel MLC, hipblaslt-bench, rocblas-bench, vLLM, SGLang, guidellm, aiperf,
+    .details = R"(The format is recognised from the content: nccl-tests, rccl-tests, mscclpp-test,
+ucc_perftest, perftest, OSU micro-benchmarks, TransferBench, nvbandwidth, rocm-bandwidth-test,
+p2pBandwidthLatencyTest, bandwidthTest, hipBusBandwidth, BabelStream, STREAM, Intel MLC,
+hipblaslt-bench, rocblas-bench, MIOpenDriver, vLLM, SGLang, InferenceX, guidellm, aiperf,
 genai-perf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says what is
 read from each. Files may be compressed with gzip or zstd. For a FOLDER every file in it is
 tried. A file with an error gives no records; oddities are reported on standard error with

@@ -16,7 +16,7 @@ namespace assay {
 MeasuredUnit aiperf_unit(std::string_view text);
 
 /// Their statistics and ours, in display order.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 9> aiperf_statistics = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 13> aiperf_statistics = {
     {{"avg", "mean"},
      {"p50", "median"},
      {"std", "std"},
@@ -25,7 +25,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> aiperf_st
      {"p90", "p90"},
      {"p95", "p95"},
      {"p99", "p99"},
-     {"p1", "p1"}}};
+     {"p1", "p1"},
+     {"p5", "p5"},
+     {"p10", "p10"},
+     {"p25", "p25"},
+     {"p75", "p75"}}};
 
 /// Which way a metric of this name and unit is better: times down, rates up; counts and the times
 /// of day at which requests were sent neither.

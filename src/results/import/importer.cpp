@@ -60,9 +60,9 @@ Result<const Importer*> only_importer(const ImportText& input) {
   const auto [best, equal] = recognise(input);
   if (best == nullptr) {
     return Error{ErrorKind::usage,
-                 fmt::format("{}: not recognised as the result of any known program; name it with "
-                             "--format: {}",
-                             input.name, names())};
+                 fmt::format("{}: not recognised as the result of any known program; `assay help "
+                             "import` says which output of which program is read",
+                             input.name)};
   }
   if (equal != nullptr) {
     return Error{ErrorKind::usage,

@@ -63,6 +63,21 @@ Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input) 
   return documents;
 }
 
+std::optional<JsonNode> first_json_document(std::string_view text) {
+  constexpr std::size_t many = 200'000;
+  JsonValues values(without_mark(text));
+  for (;;) {
+    const auto letter = values.next_letter(" \t\r\n");
+    if (!letter.ok() || !*letter) return std::nullopt;
+    if (is_log_line(values.rest())) {
+      values.skip_line();
+      continue;
+    }
+    auto node = values.read({.values = many});
+    return node.ok() ? std::optional<JsonNode>(std::move(*node)) : std::nullopt;
+  }
+}
+
 bool looks_like_json(std::string_view text) {
   LineReader lines(text);
   TextLine line;

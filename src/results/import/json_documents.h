@@ -22,6 +22,10 @@ struct JsonDocument {
 /// or more than 8 million values.
 Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input);
 
+/// The first object or array of a text that may be cut off, as an importer sees it that recognises
+/// its format; nullopt if it is not JSON or holds many values, as traces do.
+std::optional<JsonNode> first_json_document(std::string_view text);
+
 /// Whether a line of the text begins an object, or an array of objects.
 bool looks_like_json(std::string_view text);
 

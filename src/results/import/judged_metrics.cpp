@@ -14,13 +14,18 @@ using Names = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 1> of_collectives = {"busbw"};
 
 /// As serving/results/serving_record.cpp has it; aiperf names the first and the second otherwise.
-constexpr std::array<std::string_view, 11> of_loads = {
-    "output_throughput", "output_token_throughput",
-    "request_goodput",   "goodput",
-    "mean_ttft",         "p99_ttft",
-    "mean_tpot",         "p99_tpot",
-    "p99_itl",           "mean_e2el",
-    "p99_e2el"};
+constexpr std::array<std::string_view, 12> of_loads = {"output_throughput",
+                                                       "output_token_throughput",
+                                                       "output_throughput_per_gpu",
+                                                       "request_goodput",
+                                                       "goodput",
+                                                       "mean_ttft",
+                                                       "p99_ttft",
+                                                       "mean_tpot",
+                                                       "p99_tpot",
+                                                       "p99_itl",
+                                                       "mean_e2el",
+                                                       "p99_e2el"};
 
 Names judged_of(std::string_view benchmark) {
   if (benchmark == "collective") return of_collectives;

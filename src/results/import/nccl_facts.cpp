@@ -33,10 +33,11 @@ std::optional<RankLine> rank_line(std::string_view line) {
 
 std::string_view operation_in(std::string_view name) {
   // Longer names first, since they contain shorter ones.
-  constexpr std::array<std::string_view, 18> spellings = {
-      "all_reduce_bias", "reduce_scatter", "reducescatter", "all_reduce", "allreduce", "all_gather",
-      "allgather",       "all_to_all",     "alltoallv",     "alltoall",   "broadcast", "sendrecv",
-      "send_recv",       "hypercube",      "all-reduce",    "all-gather", "gather",    "scatter"};
+  constexpr std::array<std::string_view, 19> spellings = {
+      "all_reduce_bias", "reduce_scatter", "reducescatter", "all_reduce", "allreduce",
+      "all_gather",      "allgather",      "all_to_all",    "alltoallv",  "alltoall",
+      "broadcast",       "sendrecv",       "send_recv",     "hypercube",  "all-reduce",
+      "all-gather",      "gather",         "scatter",       "reduce_perf"};
   const std::string lower = lower_case(name);
   for (const std::string_view spelling : spellings) {
     if (contains(lower, spelling)) return collective_name(spelling);

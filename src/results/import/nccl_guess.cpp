@@ -9,6 +9,9 @@ namespace assay {
 
 void NcclTableGuess::add(const CollectiveRow& row, std::uint64_t count) {
   reduces_ = reduces_ || (!row.redop.empty() && row.redop != "none");
+  reduces_nothing_ = reduces_nothing_ || row.redop == "none";
+  rooted_ = rooted_ || (!row.root.empty() && row.root != "-1");
+  rootless_ = rootless_ || row.root == "-1";
   chunks_ = chunks_ || row.size > count * collective_type_bytes(collective_type(row.type));
   const auto algbw = parse_number(row.algbw), busbw = parse_number(row.busbw);
   constexpr double rounding = 0.005;  // both have two decimals
@@ -21,9 +24,32 @@ void NcclTableGuess::add(const CollectiveRow& row, std::uint64_t count) {
 }
 
 std::string NcclTableGuess::operation() const {
-  if (!reduces_) return "";
+  const bool equal = least_ <= 1 && most_ >= 1;
+  if (!reduces_) return rooted_ && !chunks_ && equal && ratio_ > 0 ? "broadcast" : "";
+  if (rooted_) return "reduce";
   if (chunks_) return "reduce_scatter";
   return ratio_ > 1.2 ? "all_reduce" : "";
+}
+
+bool NcclTableGuess::rules_out(std::string_view operation) const {
+  struct Kind {
+    std::string_view operation;
+    bool reduces, rooted;
+    double least, most;  // of the ratio of the two bandwidths, for two ranks or more
+  };
+  constexpr Kind kinds[] = {
+      {"all_reduce", true, false, 1, 2},       {"all_reduce_bias", true, false, 1, 2},
+      {"reduce_scatter", true, false, 0.5, 1}, {"reduce", true, true, 1, 1},
+      {"broadcast", false, true, 1, 1},        {"gather", false, true, 0.5, 1},
+      {"scatter", false, true, 0.5, 1},        {"all_gather", false, false, 0.5, 1},
+      {"all_to_all", false, false, 0.5, 1},    {"send_recv", false, false, 1, 1}};
+  for (const Kind& kind : kinds) {
+    if (kind.operation != operation) continue;
+    if (kind.reduces ? reduces_nothing_ && !reduces_ : reduces_) return true;
+    if (kind.rooted ? rootless_ && !rooted_ : rooted_) return true;
+    return ratio_ > 0 && (most_ < kind.least || least_ > kind.most);
+  }
+  return false;
 }
 
 std::uint64_t NcclTableGuess::ranks(std::string_view operation) const {

@@ -17,9 +17,11 @@ class NcclTableGuess {
   /// `count`: the elements that the row prints.
   void add(const CollectiveRow& row, std::uint64_t count);
 
-  /// Empty unless the columns are clear: only reductions whose bus bandwidth is above their
-  /// algorithm's, or which are in chunks, are.
+  /// Empty unless the columns are clear: those of reductions whose bus bandwidth is above their
+  /// algorithm's, or which are in chunks, and of operations with a root whose bandwidths are equal.
   std::string operation() const;
+  /// Whether no table of this operation can have these columns and bandwidths.
+  bool rules_out(std::string_view operation) const;
   /// From the ratio of the two bandwidths, if only one number of ranks rounds to all of them; else
   /// 0.
   std::uint64_t ranks(std::string_view operation) const;
@@ -28,7 +30,8 @@ class NcclTableGuess {
   double largest_ = 0, ratio_ = 0;  // of the row with the largest bandwidth: the least rounding
   // What the ratio is at least and at most, from all rows.
   double least_ = 0, most_ = std::numeric_limits<double>::infinity();
-  bool reduces_ = false, chunks_ = false;
+  bool reduces_ = false, chunks_ = false, rooted_ = false;
+  bool reduces_nothing_ = false, rootless_ = false;  // the table says so
 };
 
 }  // namespace assay

@@ -43,6 +43,12 @@ std::string_view without_label(std::string_view line) {
   return line;
 }
 
+/// "2025-10-14", "10:00:00" before the size.
+bool begins_with_time(const std::vector<std::string_view>& words) {
+  return words.size() > 2 && words[0].size() == 10 && words[0][4] == '-' && words[1].size() == 8 &&
+         words[1][2] == ':';
+}
+
 bool is_time(std::string_view name) {
   return name == "time" || name == "cputime";
 }
@@ -142,7 +148,9 @@ std::vector<NcclColumn> nccl_header(std::string_view line) {
   std::vector<std::string_view> words = split_words(line);
   if (!words.empty() && words.front() == "#") words.erase(words.begin());
   if (!words.empty() && words.front() == "#size") words.front() = "size";
-  if (words.size() < 6 || words[0] != "size" || words[1] != "count" || words[2] != "type") {
+  const std::size_t at = !words.empty() && words.front() == "timestamp" ? 1 : 0;
+  if (words.size() < at + 6 || words[at] != "size" || words[at + 1] != "count" ||
+      words[at + 2] != "type") {
     return {};
   }
   std::vector<NcclColumn> columns;
@@ -158,8 +166,9 @@ std::vector<NcclColumn> nccl_header(std::string_view line) {
 
 bool is_nccl_row(std::string_view line) {
   const auto words = split_words(line, 8);
-  return words.size() > 3 && digits_only(words[0]) && digits_only(words[1]) &&
-         !collective_type(words[2]).empty();
+  const std::size_t at = begins_with_time(words) ? 2 : 0;
+  return words.size() > at + 3 && digits_only(words[at]) && digits_only(words[at + 1]) &&
+         !collective_type(words[at + 2]).empty();
 }
 
 std::string_view NcclRow::text(std::string_view name, int half) const {
@@ -173,6 +182,9 @@ std::optional<NcclRow> nccl_row(std::string_view line, const std::vector<NcclCol
   if (!is_nccl_row(line)) return std::nullopt;
   NcclRow row;
   row.words = split_words(line);
+  if (columns.empty() && begins_with_time(row.words)) {
+    row.words.erase(row.words.begin(), row.words.begin() + 2);
+  }
   row.columns = columns.empty() ? guess_columns(row.words) : columns;
   if (row.columns.empty()) return std::nullopt;
   // A timestamp is one column but two words, a date and a time of day.
@@ -187,8 +199,12 @@ std::optional<NcclRow> nccl_row(std::string_view line, const std::vector<NcclCol
   if (redop < row.columns.size() && redop < row.words.size() && parse_number(row.words[redop])) {
     row.columns.erase(row.columns.begin() + static_cast<std::ptrdiff_t>(redop));
   }
+  // Time stamps at the start may be taken for those of a logger.
+  if (row.columns.front().name == "timestamp" && !begins_with_time(row.words)) {
+    row.columns.erase(row.columns.begin());
+  }
   const std::size_t stamp = named("timestamp");
-  if (stamp < row.columns.size() && row.words.size() == row.columns.size() + 1) {
+  if (stamp < row.columns.size() && (stamp == 0 || row.words.size() == row.columns.size() + 1)) {
     const std::string_view date = row.words[stamp], hour = row.words[stamp + 1];
     row.words[stamp] = {date.data(),
                         static_cast<std::size_t>(hour.data() + hour.size() - date.data())};

@@ -169,12 +169,63 @@ std::size_t host_prefix(std::string_view line) {
   return line[end + 1] == ' ' ? end + 2 : 0;
 }
 
+/// The length of a word in brackets, as kubectl ("[pod/name/container] ") and torchrun
+/// ("[default0]:") write it.
+std::size_t bracket_prefix(std::string_view line) {
+  const std::size_t end = line.find_first_of("] \t[{\"", 1);
+  if (!line.starts_with('[') || end == std::string_view::npos || line[end] != ']') return 0;
+  if (end == 1) return 0;
+  std::size_t at = end + 1;
+  if (at < line.size() && line[at] == ':') ++at;
+  if (at < line.size() && line[at] == ' ') ++at;
+  return at > end + 1 ? at : 0;
+}
+
+/// The length of "worker-1  | ", as docker compose writes it.
+std::size_t bar_prefix(std::string_view line) {
+  constexpr std::string_view letters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  const std::size_t end = line.find_first_not_of(letters);
+  if (end == 0 || end == std::string_view::npos) return 0;
+  const std::size_t bar = line.find_first_not_of(' ', end);
+  if (bar == std::string_view::npos || line[bar] != '|' || bar == end) return 0;
+  return bar + 1 < line.size() && line[bar + 1] == ' ' ? bar + 2 : bar + 1;
+}
+
+/// The length of "(pid=4242, ip=10.0.0.5) ", as Ray writes it.
+std::size_t process_prefix(std::string_view line) {
+  const std::size_t end = line.find(')');
+  if (!line.starts_with('(') || end == std::string_view::npos) return 0;
+  if (!contains(line.substr(0, end), "pid=")) return 0;
+  return end + 1 < line.size() && line[end + 1] == ' ' ? end + 2 : end + 1;
+}
+
+/// The text without the escapes that colour it on a terminal: "\x1b[32m". Returns `text` itself if
+/// it has none, else `buffer`.
+std::string_view without_colours(std::string_view text, std::string& buffer) {
+  constexpr std::string_view begin = "\x1b[";
+  if (!contains(text, begin)) return text;
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t escape = std::min(text.find(begin, at), text.size());
+    plain.append(text.substr(at, escape - at));
+    at = escape + begin.size();
+    while (at < text.size() && (is_digit(text[at]) || text[at] == ';' || text[at] == '?')) ++at;
+    ++at;  // the letter that ends it
+  }
+  buffer = std::move(plain);
+  return buffer;
+}
+
 struct Prefix {
   std::size_t (*length)(std::string_view line);
   bool same;  ///< it must be the same one in all lines
 };
 
-constexpr Prefix prefixes[] = {{&quote_prefix, false}, {&host_prefix, true}, {&time_prefix, false}};
+constexpr Prefix prefixes[] = {{&quote_prefix, false},  {&process_prefix, false},
+                               {&bracket_prefix, true}, {&bar_prefix, true},
+                               {&host_prefix, true},    {&time_prefix, false}};
 
 /// The text of the prefix that at least nine of ten lines have, blank ones aside; nullopt if there
 /// is none. Empty if lines have different ones.
@@ -223,6 +274,7 @@ Result<std::string> plain_text(std::string bytes, std::string_view name, std::si
 
 std::string_view without_line_prefixes(std::string_view text, std::string& buffer) {
   constexpr std::size_t seen = std::size_t{1} << 20;  // bytes that decide for all
+  text = without_colours(text, buffer);
   for (const Prefix& prefix : prefixes) {
     const auto common = common_prefix(text.substr(0, seen), prefix);
     if (!common) continue;

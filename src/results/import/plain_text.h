@@ -14,8 +14,10 @@ namespace assay {
 /// "NAME: ...": damaged, or more than `most` bytes of text.
 Result<std::string> plain_text(std::string bytes, std::string_view name, std::size_t most);
 
-/// The text without the prefix that nearly all of its lines have: "> ", one host's name and a
-/// colon, or a time ("2026-01-02T03:04:05.678Z ", "[03:04:05] "). Its lines keep their numbers.
+/// The text without colours and without the prefix that nearly all of its lines have: "> ", one
+/// host's name and a colon, what kubectl, docker compose, Ray and torchrun write ("[pod/a/b] ",
+/// "worker-1  | ", "(pid=7) ", "[default0]:"), or a time ("2026-01-02T03:04:05.678Z ",
+/// "[03:04:05] "). Its lines keep their numbers.
 /// Returns `text` itself if there is none, else `buffer`.
 std::string_view without_line_prefixes(std::string_view text, std::string& buffer);
 

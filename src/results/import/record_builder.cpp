@@ -9,6 +9,7 @@
 #include "core/hash.h"
 #include "core/text.h"
 #include "results/import/judged_metrics.h"
+#include "results/import/load_facts.h"
 #include "results/import/text_lines.h"
 
 namespace assay {
@@ -16,11 +17,16 @@ namespace {
 
 constexpr std::size_t most_warnings = 100;
 constexpr std::size_t longest_name = 100;
-constexpr std::size_t longest_note = 500;  // characters; command lines fit, whole logs do not
+constexpr std::size_t longest_note = 1000;  // bytes; names of kernels fit, whole logs do not
 
 /// Text for one line on the screen: no control characters, limited length.
 std::string one_line(std::string_view text) {
-  std::string line(text.substr(0, longest_note));
+  std::size_t length = std::min(text.size(), longest_note);
+  const bool cut = length < text.size();
+  // Not within a character of several bytes.
+  while (cut && length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80) --length;
+  std::string line(text.substr(0, length));
+  if (cut) line += "...";
   std::replace_if(
       line.begin(), line.end(),
       [](char letter) { return (letter >= 0 && letter < ' ') || letter == '\x7f'; }, ' ');
@@ -87,6 +93,10 @@ void Draft::close_run() {
     Record& record = records_[i];
     record.run = id;
     judge_numbers(record);
+    if (const std::string impossible = complete_load(record); !impossible.empty()) {
+      warn(record.source->line, impossible);
+      note(record, void_note, impossible);
+    }
     keep_judged(record);
     record.time = iso_time(record.time.empty() ? run_.time : record.time);
     if (record.device.name.empty()) record.device.name = one_line(run_.device);

@@ -37,6 +37,8 @@ class Draft {
   /// This run's records so far.
   Record* run_records() { return records_.data() + run_begin_; }
   std::size_t run_size() const { return records_.size() - run_begin_; }
+  /// Whether there are more than `most_imported` records, so that nothing more need be read.
+  bool is_full() const { return too_many_; }
   /// The following records belong to another run of the same program.
   void next_run();
 

@@ -28,24 +28,30 @@ std::string gpu_of(std::string_view word) {
 
 }  // namespace
 
-void add_transfer_rate(Draft& draft, Axes axes, const std::string& size, std::string_view rate,
+void add_transfer_rate(Draft& draft, Axes axes, const TransferSetup& setup, std::string_view rate,
                        std::size_t line) {
   const auto value = parse_number(rate);
   if (!value) return;
-  if (!size.empty()) axes.emplace_back("size", size);
+  for (const auto& [axis, setting] : setup.unusual) {
+    const std::string_view name = axis;
+    const bool told =
+        std::any_of(axes.begin(), axes.end(), [&](const auto& one) { return one.first == name; });
+    if (!told) axes.emplace_back(axis, setting);
+  }
+  if (!setup.size.empty()) axes.emplace_back("size", setup.size);
   Record& record = draft.add(Cell("peer", std::move(axes)), line);
   record.metrics = {metric("bandwidth", *value * 1e9, "bytes/s", Better::higher, rate)};
 }
 
 bool TransferBenchGroups::read(std::string_view text, const std::vector<std::string>& columns,
-                               const std::string& size, std::size_t line) {
+                               const TransferSetup& setup, std::size_t line) {
   std::string plain;
   for (const std::string& column : columns) plain += column + " ";
   const auto words = split_words(plain);
   if (words.empty()) return false;
   if (title(text, words)) return true;
-  if (table_ == Table::rings) return ring_row(words, size, line);
-  return table_ == Table::nics && nic_row(words, size, line);
+  if (table_ == Table::rings) return ring_row(words, setup, line);
+  return table_ == Table::nics && nic_row(words, setup, line);
 }
 
 bool TransferBenchGroups::title(std::string_view text, const Words& words) {
@@ -77,7 +83,8 @@ bool TransferBenchGroups::title(std::string_view text, const Words& words) {
 
 /// "Device  GFX BW  NIC BW" names the columns of each ring; "R00:0  177.37  45.50" are the rates
 /// from a device to the next one, "SUM 1447.04  360.00" their sum.
-bool TransferBenchGroups::ring_row(const Words& words, const std::string& size, std::size_t line) {
+bool TransferBenchGroups::ring_row(const Words& words, const TransferSetup& setup,
+                                   std::size_t line) {
   if (words[0] == "Device") {
     ways_.clear();
     for (std::size_t i = 1; i < words.size() && words[i] != "Device"; ++i) {
@@ -96,7 +103,7 @@ bool TransferBenchGroups::ring_row(const Words& words, const std::string& size, 
                          {"ring", rings_[ring]},
                          {"src", device == "SUM" ? "all" : gpu_of(device)},
                          {"exe", ways_[i]}},
-                        size, words[ring * wide + 1 + i], line);
+                        setup, words[ring * wide + 1 + i], line);
     }
   }
   return true;
@@ -104,7 +111,8 @@ bool TransferBenchGroups::ring_row(const Words& words, const std::string& size, 
 
 /// "Mem Device | Rank 00 | Rank 01", "SRC+EXE\DST | mlx5_2 | mlx5_2 | STotal | Actual" and rows
 /// "Rank 00 GPU 01 | mlx5_2 | N/A | 48.95 | 48.95 | 48.95"; "RTotal | 48.94 ..." ends the matrix.
-bool TransferBenchGroups::nic_row(const Words& words, const std::string& size, std::size_t line) {
+bool TransferBenchGroups::nic_row(const Words& words, const TransferSetup& setup,
+                                  std::size_t line) {
   if (words[0] == "Mem") {
     ranks_.clear();
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
@@ -118,21 +126,28 @@ bool TransferBenchGroups::nic_row(const Words& words, const std::string& size, s
     return true;
   }
   const bool total = words[0] == "RTotal";
-  if (nics_.empty() || words.size() <= nics_.size() || (!total && words[0] != "Rank")) return false;
-  const std::size_t first = words.size() - nics_.size();
-  if (!std::all_of(words.begin() + static_cast<std::ptrdiff_t>(first), words.end(),
-                   is_matrix_value)) {
-    return false;
+  if (nics_.empty() || words.size() < 3 || (!total && words[0] != "Rank")) return false;
+  // What names the row: the rank, memory beside it, and the NIC.
+  std::size_t first = total ? 1 : 2;
+  std::string nic;
+  while (!total && nic.empty() && first < words.size()) {
+    const bool memory = words[first] == "GPU" || words[first] == "CPU";
+    if (!memory) nic = words[first];
+    first += memory ? 2 : 1;
   }
-  const std::string source =
-      total ? "all" : fmt::format("r{}.{}", number_text(words[1]), words[first - 1]);
+  const auto values = words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size()));
+  if (words.size() != first + nics_.size() || !std::all_of(values, words.end(), is_matrix_value)) {
+    draft_.warn(line, "the row does not have the columns of its table, skipped");
+    return true;
+  }
+  const std::string source = total ? "all" : fmt::format("r{}.{}", number_text(words[1]), nic);
   for (std::size_t i = 0; i < nics_.size(); ++i) {
     const std::string to =
         i < ranks_.size() ? fmt::format("r{}.{}", ranks_[i], nics_[i]) : lower_case(nics_[i]);
     add_transfer_rate(
         draft_,
         {{"scope", "nic_a2a"}, {"plane", plane_}, {"group", group_}, {"src", source}, {"dst", to}},
-        size, words[first + i], line);
+        setup, words[first + i], line);
   }
   if (total) table_ = Table::none;
   return true;

@@ -11,18 +11,24 @@
 
 namespace assay {
 
-/// Adds a record of this bandwidth, in GB/s as written; does nothing if it is not a number. `size`:
-/// bytes of each transfer, empty: unknown.
+/// What all transfers of a preset share, as known so far.
+struct TransferSetup {
+  std::string size;  ///< bytes of each transfer; empty: unknown
+  /// What else tells its cells from those of the usual setup: another executor, other memory.
+  std::vector<std::pair<std::string, std::string>> unusual;
+};
+
+/// Adds a record of this bandwidth, in GB/s as written; does nothing if it is not a number.
 void add_transfer_rate(Draft& draft, std::vector<std::pair<std::string, std::string>> axes,
-                       const std::string& size, std::string_view rate, std::size_t line);
+                       const TransferSetup& setup, std::string_view rate, std::size_t line);
 
 class TransferBenchGroups {
  public:
   explicit TransferBenchGroups(Draft& draft) : draft_(draft) {}
 
   /// Whether the line belongs to such a table. `columns`: as in TransferBenchPresets::read().
-  bool read(std::string_view text, const std::vector<std::string>& columns, const std::string& size,
-            std::size_t line);
+  bool read(std::string_view text, const std::vector<std::string>& columns,
+            const TransferSetup& setup, std::size_t line);
   /// Another run of the program begins, or another table.
   void reset() { table_ = Table::none; }
 
@@ -31,8 +37,8 @@ class TransferBenchGroups {
   using Words = std::vector<std::string_view>;
 
   bool title(std::string_view text, const Words& words);
-  bool ring_row(const Words& words, const std::string& size, std::size_t line);
-  bool nic_row(const Words& words, const std::string& size, std::size_t line);
+  bool ring_row(const Words& words, const TransferSetup& setup, std::size_t line);
+  bool nic_row(const Words& words, const TransferSetup& setup, std::size_t line);
 
   Draft& draft_;
   Table table_ = Table::none;

@@ -8,7 +8,6 @@
 #include "core/units.h"
 #include "results/import/matrix.h"
 #include "results/import/text_lines.h"
-#include "results/import/transferbench_groups.h"
 
 namespace assay {
 namespace {
@@ -35,6 +34,21 @@ std::string direction_of(std::string_view word) {
   return word == "->" ? "to" : word == "<-" ? "from" : word == "<->" ? "both" : "";
 }
 
+/// The parts of a line between bars, or between commas, with the empty ones: a table's columns.
+std::vector<std::string> cells_between_bars(std::string_view line) {
+  constexpr std::string_view box = "\xe2\x94\x82";
+  std::string plain;
+  for (std::size_t at = 0; at < line.size();) {
+    const bool bar = line.substr(at).starts_with(box);
+    plain += bar ? '|' : line[at];
+    at += bar ? box.size() : 1;
+  }
+  std::vector<std::string> cells;
+  for (const auto cell : split_at(plain, contains(plain, "|") ? '|' : ','))
+    cells.emplace_back(cell);
+  return cells;
+}
+
 bool all_numbers(const std::vector<std::string_view>& words, std::size_t from) {
   return from < words.size() &&
          std::all_of(words.begin() + static_cast<std::ptrdiff_t>(from), words.end(),
@@ -47,13 +61,13 @@ void TransferBenchPresets::reset() {
   table_ = Table::none;
   columns_.clear();
   column_ranks_.clear();
-  source_ = block_ = test_ = row_rank_ = {};
+  source_ = block_ = test_ = row_rank_ = group_ = {};
   sweep_ = "gfx_sweep";
 }
 
 bool TransferBenchPresets::read(std::string_view text, const std::vector<std::string>& columns,
-                                const std::string& size, std::size_t line) {
-  size_ = size;
+                                const TransferSetup& setup, std::size_t line) {
+  setup_ = setup;
   std::string plain;
   for (const std::string& column : columns) plain += column + " ";
   const auto words = split_words(plain);
@@ -110,7 +124,11 @@ bool TransferBenchPresets::title(std::string_view text, const Words& words) {
     for (const std::string_view word : words) columns_.push_back(lower_case(word));
     return true;
   }
-  if (words[0] == "Rank" && words.size() > 1 && words[1] == "Name") return begin(Table::rings);
+  if (words[0] == "Rank" && words.size() > 1 && words[1] == "Name") {
+    begin(Table::rings);
+    columns_.assign(words.begin(), words.end());
+    return true;
+  }
   if (contains(text, "SRC Rank") && contains(text, "bw (GB/s)")) return begin(Table::pairs);
   if (text.starts_with("GPU-GFX All-To-All Sweep")) sweep_ = "a2a_sweep";
   if (text.starts_with("GFX sweep (single transfer)")) sweep_ = "gfx_sweep";
@@ -129,11 +147,14 @@ bool TransferBenchPresets::title(std::string_view text, const Words& words) {
     begin(Table::health);
     return false;  // the result may be on the same line
   }
+  if (contains(text, "AllToAll Group ")) {  // "--- Pod AllToAll Group 0 ---"
+    const auto number = split_words(text.substr(text.find("Group ") + 6), 1);
+    if (!number.empty()) group_ = count_text(number.front());
+    return true;
+  }
   if (contains(words[0], "\\DST") && contains(text, "Rank ")) {
     begin(Table::ranks);
-    for (std::size_t i = 1; i + 1 < words.size(); ++i) {
-      if (words[i] == "Rank") column_ranks_.push_back(count_text(words[i + 1]));
-    }
+    title_cells_ = cells_between_bars(text);
     return true;
   }
   return false;
@@ -162,13 +183,13 @@ bool TransferBenchPresets::row(std::string_view text, const Words& words, std::s
     case Table::health:
       return health_line(text, words, line);
     case Table::ranks:
-      return ranks_row(words, line);
+      return ranks_head(text, words) || ranks_row(words, line);
   }
   return false;
 }
 
 void TransferBenchPresets::add(Axes axes, std::string_view rate, std::size_t line) {
-  add_transfer_rate(draft_, std::move(axes), size_, rate, line);
+  add_transfer_rate(draft_, std::move(axes), setup_, rate, line);
 }
 
 /// "  16    43.25    41.02"; the line " Best " repeats the best of them.
@@ -256,15 +277,20 @@ bool TransferBenchPresets::one_to_all_row(std::string_view text, const Words& wo
 /// "Averages (During UniDir):    100.21     44.83     54.70     48.76"
 bool TransferBenchPresets::averages_row(std::string_view text, const Words& words,
                                         std::size_t line) {
-  if (words[0] != "Averages" || words.size() < columns_.size() + 1) return false;
-  const std::size_t first = words.size() - columns_.size();
+  const std::size_t colon = text.find(':');
+  if (words[0] != "Averages" || colon == text.npos) return false;
+  const auto rates = split_words(text.substr(colon + 1));
+  if (rates.size() != columns_.size()) {
+    draft_.warn(line, "the row is truncated, skipped");
+    return true;
+  }
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const std::size_t arrow = columns_[i].find("->");
     if (arrow == std::string::npos) continue;
     add({{"scope", contains(text, "BiDir") ? "p2p_both_ways" : "p2p"},
          {"src", "any_" + columns_[i].substr(0, arrow)},
          {"dst", "any_" + columns_[i].substr(arrow + 2)}},
-        words[first + i], line);
+        rates[i], line);
   }
   return true;
 }
@@ -272,6 +298,10 @@ bool TransferBenchPresets::averages_row(std::string_view text, const Words& word
 /// "| 0 | node1 | 45.12 44.87 | 89.99 |": rank, host, the rate of each ring, and their sum.
 bool TransferBenchPresets::rings_row(const Words& words, std::size_t line) {
   if (words.size() < 4 || !parse_count(words[0]) || !all_numbers(words, 2)) return false;
+  if (words.size() != columns_.size()) {
+    draft_.warn(line, "the row does not have the columns of its table, skipped");
+    return true;
+  }
   for (std::size_t i = 2; i < words.size(); ++i) {
     add({{"scope", "nic_rings"},
          {"rank", count_text(words[0])},
@@ -287,17 +317,19 @@ bool TransferBenchPresets::pairs_row(const Words& words, std::size_t line) {
   if (words[0] != "Rank") return false;
   std::vector<std::string> ends;
   std::string rank, direction;
+  std::size_t end = 0;  // of the devices: the rate follows
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == "Rank") rank = count_text(words[i + 1]);
     if (words[i] == "GPU" || words[i] == "CPU") {
       ends.push_back(fmt::format("r{}.{}", rank, device(words[i], words[i + 1])));
+      end = i + 2;
     }
     if (!direction_of(words[i]).empty()) direction = direction_of(words[i]);
   }
-  if (ends.size() != 2) return false;
+  if (ends.size() != 2 || words.size() != end + 1) return false;
   Axes axes = {{"scope", "ranks"}, {"src", ends[0]}, {"dst", ends[1]}};
   if (!direction.empty()) axes.emplace_back("direction", direction);
-  add(std::move(axes), words.back(), line);
+  add(std::move(axes), words[end], line);
   return true;
 }
 
@@ -357,10 +389,8 @@ bool TransferBenchPresets::health_line(std::string_view text, const Words& words
   while (at < words.size() && !parse_number(words[at])) ++at;
   if (at == words.size()) return false;
   const bool below = contains(text, "Criteria:");
-  const std::string limit = size_;
-  size_.clear();  // the checks choose their sizes
+  setup_ = {};  // the checks choose their sizes and executors
   add(std::move(axes), words[at], line);
-  size_ = limit;
   if (below && draft_.run_has_records()) {
     Record& record = draft_.run_records()[draft_.run_size() - 1];
     record.status = RecordStatus::failed;
@@ -369,45 +399,93 @@ bool TransferBenchPresets::health_line(std::string_view text, const Words& words
   return true;
 }
 
-/// Matrices of several ranks: "Rank 00 | mlx5_0 GPU 00 | 47.12 ...", below a line of ranks, one of
-/// "NIC Device | mlx5_0 mlx5_1 ..." if NICs transfer, and one of "Mem Device | GPU 00 GPU 01 ...".
-bool TransferBenchPresets::ranks_row(const Words& words, std::size_t line) {
-  const auto memory = std::find(words.begin(), words.end(), "Mem");
-  if (memory != words.end()) {
-    columns_.clear();
-    for (auto at = memory; at + 1 < words.end(); ++at) {
-      if (*at == "GPU" || *at == "CPU") columns_.push_back(device(*at, *(at + 1)));
-    }
-    // Several NICs may be nearest to one GPU.
-    if (nics_.size() == columns_.size()) columns_ = nics_;
-    return true;
-  }
+/// The heads of a matrix of several ranks. Its columns belong to the rank that is titled above
+/// them; what follows the devices, "STotal" and "Actual", has a title alone.
+bool TransferBenchPresets::ranks_head(std::string_view text, const Words& words) {
   if (words[0] == "NIC" && words.size() > 2 && words[1] == "Device") {
     nics_.assign(words.begin() + 2, words.end());
     return true;
   }
-  if (columns_.empty() || column_ranks_.empty()) return false;
-  if (words.size() <= columns_.size() || columns_.size() % column_ranks_.size() != 0) return false;
-  const std::size_t first = words.size() - columns_.size();
-  for (std::size_t i = first; i < words.size(); ++i) {
-    if (!is_matrix_value(words[i])) return false;
+  if (std::find(words.begin(), words.end(), "Mem") == words.end()) return false;
+  columns_.clear();
+  column_ranks_.clear();
+  const auto cells = cells_between_bars(text);
+  std::vector<std::string> titled, more;  // ranks and other titles, in their order
+  bool by_cell = cells.size() == title_cells_.size();
+  std::string rank;
+  for (std::size_t i = 0; i < std::max(cells.size(), title_cells_.size()); ++i) {
+    const auto words_at = [i](const std::vector<std::string>& row) {
+      return i < row.size() ? split_words(row[i]) : Words();
+    };
+    const Words title = words_at(title_cells_), devices = words_at(cells);
+    for (std::size_t at = 0, ranks = 0; at < title.size(); ++at) {
+      if (title[at] == "Rank" && at + 1 < title.size()) {
+        by_cell = by_cell && ++ranks == 1;
+        rank = count_text(title[++at]);
+        titled.push_back(rank);
+      } else if (!contains(title[at], "\\DST")) {
+        more.push_back(lower_case(title[at]));
+      }
+    }
+    for (std::size_t at = 0; at + 1 < devices.size(); ++at) {
+      if (devices[at] != "GPU" && devices[at] != "CPU") continue;
+      columns_.push_back(device(devices[at], devices[at + 1]));
+      column_ranks_.push_back(rank);
+    }
   }
-  if (words[0] == "Rank" && first > 2) row_rank_ = count_text(words[1]);
-  std::string source, direction;
-  for (std::size_t i = 0; i < first; ++i) {
-    const bool device_word = words[i] == "GPU" || words[i] == "CPU";
-    if (device_word && i + 1 < first) source = device(words[i], words[i + 1]);
-    if (device_word && !nics_.empty() && i > 0) source = words[i - 1];
-    if (!direction_of(words[i]).empty()) direction = direction_of(words[i]);
+  if (!by_cell) {
+    const std::size_t each = titled.empty() ? 0 : columns_.size() / titled.size();
+    if (each == 0 || each * titled.size() != columns_.size()) {
+      columns_.clear();
+      return true;
+    }
+    for (std::size_t i = 0; i < columns_.size(); ++i) column_ranks_[i] = titled[i / each];
   }
-  if (source.empty()) return false;
-  const std::size_t wide = columns_.size() / column_ranks_.size();
+  // Several NICs may be nearest to one GPU.
+  if (nics_.size() == columns_.size()) columns_ = nics_;
+  columns_.insert(columns_.end(), more.begin(), more.end());
+  return true;
+}
+
+/// Matrices of several ranks: "Rank 00 | mlx5_0 GPU 00 | 47.12 ...", below a line of ranks, one of
+/// "NIC Device | mlx5_0 mlx5_1 ..." if NICs transfer, and one of "Mem Device | GPU 00 GPU 01 ...".
+bool TransferBenchPresets::ranks_row(const Words& words, std::size_t line) {
+  if (columns_.empty()) return false;
+  std::size_t at = 0;
+  std::string source, nic, direction;
+  for (; at < words.size(); ++at) {
+    const bool numbered = at + 1 < words.size() && parse_count(words[at + 1]);
+    if (words[at] == "Rank" && numbered) {
+      row_rank_ = count_text(words[++at]);
+    } else if ((words[at] == "GPU" || words[at] == "CPU") && numbered) {
+      source = device(words[at], words[at + 1]);
+      ++at;
+    } else if (!direction_of(words[at]).empty()) {
+      direction = direction_of(words[at]);
+    } else if (is_matrix_value(words[at])) {
+      break;
+    } else {
+      nic = words[at];
+    }
+  }
+  const bool total = nic == "RTotal";
+  if (total) source = "all";
+  if (!total && !nics_.empty() && !nic.empty()) source = nic;
+  if (source.empty() || at == words.size()) return false;
+  if (words.size() - at != columns_.size() ||
+      !std::all_of(words.begin() + static_cast<std::ptrdiff_t>(at), words.end(), is_matrix_value)) {
+    draft_.warn(line, "the row does not have the columns of its table, skipped");
+    return true;
+  }
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    Axes axes = {{"scope", "ranks"},
-                 {"src", fmt::format("r{}.{}", row_rank_, source)},
-                 {"dst", fmt::format("r{}.{}", column_ranks_[i / wide], columns_[i])}};
+    const bool ranked = i < column_ranks_.size();
+    Axes axes = {{"scope", "ranks"}};
+    if (!group_.empty()) axes.emplace_back("group", group_);
+    axes.emplace_back("src", total ? source : fmt::format("r{}.{}", row_rank_, source));
+    axes.emplace_back("dst",
+                      ranked ? fmt::format("r{}.{}", column_ranks_[i], columns_[i]) : columns_[i]);
     if (!direction.empty()) axes.emplace_back("direction", direction);
-    add(std::move(axes), words[first + i], line);
+    add(std::move(axes), words[at + i], line);
   }
   return true;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "results/import/record_builder.h"
+#include "results/import/transferbench_groups.h"
 
 namespace assay {
 
@@ -17,10 +18,9 @@ class TransferBenchPresets {
   explicit TransferBenchPresets(Draft& draft) : draft_(draft) {}
 
   /// Reads a line if it belongs to such a table, and returns whether it does. `columns`: its parts
-  /// between | or commas, trimmed, none of them empty; `size`: bytes of each transfer, as known so
-  /// far.
-  bool read(std::string_view text, const std::vector<std::string>& columns, const std::string& size,
-            std::size_t line);
+  /// between | or commas, trimmed, none of them empty.
+  bool read(std::string_view text, const std::vector<std::string>& columns,
+            const TransferSetup& setup, std::size_t line);
   /// Another run of the program begins.
   void reset();
 
@@ -52,6 +52,7 @@ class TransferBenchPresets {
   bool pairs_row(const Words& words, std::size_t line);
   bool hbm_row(const Words& words, std::size_t line);
   bool health_line(std::string_view text, const Words& words, std::size_t line);
+  bool ranks_head(std::string_view text, const Words& words);
   bool ranks_row(const Words& words, std::size_t line);
   void add(Axes axes, std::string_view rate, std::size_t line);
 
@@ -59,7 +60,9 @@ class TransferBenchPresets {
   Table table_ = Table::none;
   std::vector<std::string> columns_;
   std::vector<std::string> column_ranks_, nics_;
-  std::string source_, size_, block_, test_, row_rank_;
+  std::vector<std::string> title_cells_;  // of a matrix of ranks
+  TransferSetup setup_;
+  std::string source_, block_, test_, row_rank_, group_;
   std::string sweep_ = "gfx_sweep";  // what "#CUs\\Unroll" sweeps
 };
 

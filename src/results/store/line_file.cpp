@@ -141,6 +141,26 @@ Status LineFile::append_unless(const std::function<bool(std::string_view)>& alre
   return status;
 }
 
+Status LineFile::append_chosen(const std::function<Status(const Appender&)>& choose) {
+  TRY(lock());
+  const Status status = append_chosen_locked(choose);
+  unlock();
+  return status;
+}
+
+Status LineFile::append_chosen_locked(const std::function<Status(const Appender&)>& choose) {
+  TRY(check_still_there());
+  TRY(cut_torn_line());
+  struct stat before = {};
+  if (::fstat(descriptor_, &before) != 0) return failure("examine");
+  Status status =
+      choose([this](std::string_view lines) { return write_whole(std::string(lines) + '\n'); });
+  if (!status.ok() && ::ftruncate(descriptor_, before.st_size) != 0) {
+    return Error{status.error().kind, status.error().message + " (a part was stored)"};
+  }
+  return status;
+}
+
 Status LineFile::append_locked(const std::function<bool(std::string_view)>& already_there,
                                std::string_view line) {
   TRY(check_still_there());

@@ -28,6 +28,11 @@ class LineFile {
   /// change the file in between.
   Status append_unless(const std::function<bool(std::string_view line)>& already_there,
                        std::string_view line);
+  /// Calls `choose`, which may read the file and appends lines with the function that it is given,
+  /// each call as append() does. No other writer can change the file until it returns. If it
+  /// returns an error, nothing is appended.
+  using Appender = std::function<Status(std::string_view lines)>;
+  Status append_chosen(const std::function<Status(const Appender&)>& choose);
 
  private:
   LineFile(std::filesystem::path path, int descriptor)
@@ -37,6 +42,7 @@ class LineFile {
   void unlock();
   Status append_locked(const std::function<bool(std::string_view line)>& already_there,
                        std::string_view line);
+  Status append_chosen_locked(const std::function<Status(const Appender&)>& choose);
   Status check_still_there() const;
   Status cut_torn_line();
   Status write_whole(std::string_view text);

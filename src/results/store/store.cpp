@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "core/hash.h"
 #include "core/input_file.h"
@@ -68,6 +69,73 @@ class RecordParser {
   DeviceFacts device_;
 };
 
+/// Appends the lines of many records piece by piece: those of all may not fit in memory.
+class RecordLines {
+ public:
+  explicit RecordLines(const LineFile::Appender& append) : append_(append) {}
+
+  Status add(const Record& record) {
+    constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+    if (text_.size() >= piece_bytes) TRY(flush());
+    if (!text_.empty()) text_ += '\n';
+    text_ += dump(to_json(record));
+    return {};
+  }
+
+  Status flush() {
+    if (text_.empty()) return {};
+    const Status status = append_(text_);
+    text_.clear();
+    return status;
+  }
+
+ private:
+  const LineFile::Appender& append_;
+  std::string text_;
+};
+
+/// What a store holds of the runs of some batches.
+class KnownRuns {
+ public:
+  explicit KnownRuns(const std::vector<std::vector<Record>>& batches) {
+    for (const std::vector<Record>& batch : batches) {
+      for (const Record& record : batch) runs_.emplace(record.run, 0);
+    }
+  }
+
+  void add(const Record& record) {
+    const auto run = runs_.find(record.run);
+    if (run == runs_.end()) return;
+    ++run->second;
+    ++records_[key_of(record)];
+  }
+
+  /// The records of the batch that are not known.
+  std::vector<const Record*> without(const std::vector<Record>& batch) const {
+    std::map<std::string_view, std::size_t> run_sizes;
+    for (const Record& record : batch) ++run_sizes[record.run];
+    std::map<std::string, std::size_t> seen;  // some have the same key: repetitions in one line
+    std::vector<const Record*> fresh;
+    for (const Record& record : batch) {
+      const bool whole = record.source && record.source->line > 0;  // its id is of all its records
+      if (whole && runs_.find(record.run)->second >= run_sizes[record.run]) continue;
+      const std::string key = key_of(record);
+      const auto known = records_.find(key);
+      if (known == records_.end() || ++seen[key] > known->second) fresh.push_back(&record);
+    }
+    return fresh;
+  }
+
+ private:
+  static std::string key_of(const Record& record) {
+    return fmt::format("{}\n{}\n{}\n{}", record.run, record.cell.id(), record.time,
+                       record.source ? record.source->line : 0);
+  }
+
+  std::map<std::string, std::size_t, std::less<>> runs_;
+  std::map<std::string, std::size_t> records_;
+};
+
 }  // namespace
 
 std::string fingerprint_id(const Json& fingerprint) {
@@ -95,17 +163,32 @@ Status Store::append(const Record& record) {
 }
 
 Status Store::append(std::span<const Record> records) {
-  constexpr std::size_t piece_bytes = std::size_t{1} << 20;  // not the lines of all in memory
-  std::string lines;
-  for (const Record& record : records) {
-    if (lines.size() >= piece_bytes) {
-      TRY(records_.append(lines));
-      lines.clear();
+  return records_.append_chosen([&](const LineFile::Appender& append_lines) -> Status {
+    RecordLines lines(append_lines);
+    for (const Record& record : records) TRY(lines.add(record));
+    return lines.flush();
+  });
+}
+
+Result<std::size_t> Store::append_new(const std::vector<std::vector<Record>>& batches) {
+  std::size_t added = 0;
+  TRY(records_.append_chosen([&](const LineFile::Appender& append_lines) -> Status {
+    KnownRuns known(batches);
+    for (const Record& record : TRY(read_records(folder_, Detail::summary)).records) {
+      known.add(record);
     }
-    if (!lines.empty()) lines += '\n';
-    lines += dump(to_json(record));
-  }
-  return lines.empty() ? Status() : records_.append(lines);
+    RecordLines lines(append_lines);
+    for (const std::vector<Record>& batch : batches) {
+      const std::vector<const Record*> fresh = known.without(batch);
+      for (const Record* record : fresh) {
+        TRY(lines.add(*record));
+        known.add(*record);
+      }
+      added += fresh.size();
+    }
+    return lines.flush();
+  }));
+  return added;
 }
 
 Result<std::string> Store::append_fingerprint(const Json& fingerprint) {

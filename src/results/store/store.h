@@ -25,6 +25,11 @@ class Store {
   Status append(const Record& record);
   /// The same for several records: stores all of them, or none if it returns an error.
   Status append(std::span<const Record> records);
+  /// Appends the records that the store does not have yet, as if each batch came alone and in this
+  /// order; returns how many. Several processes may do so with the same records at once: nothing is
+  /// lost or stored twice. A file's run of which the store has as many records is there; of other
+  /// runs, those are added whose cell, time and line in the source are not.
+  Result<std::size_t> append_new(const std::vector<std::vector<Record>>& batches);
   /// Stores the environment once, under its hash (fingerprint_id); returns the hash.
   Result<std::string> append_fingerprint(const Json& fingerprint);
 

@@ -14,10 +14,19 @@ namespace assay {
 Result<Json> read_stored_fingerprint(const std::filesystem::path& folder, std::string_view run) {
   const StoredRecords stored = TRY(read_records(folder));
   std::string id;
+  bool found = false;
   for (const Record& record : stored.records) {
-    if (run.empty() || record.run == run) id = record.fingerprint;
+    if (!run.empty() && record.run != run) continue;
+    found = true;
+    id = record.fingerprint;
   }
-  if (id.empty()) {
+  if (found && id.empty()) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{} holds no fingerprint{}: results of other programs come without one",
+                    folder.string(), run.empty() ? "" : fmt::format(" of run {}", run))};
+  }
+  if (!found) {
     return Error{ErrorKind::usage,
                  run.empty() ? fmt::format("{} holds no records", folder.string())
                              : fmt::format("{} holds no run {}; `assay show {}` lists its runs",

@@ -47,15 +47,18 @@ class Aiperf final : public Importer {
     }
     run.time = top.at("start_time");
     Record& record = draft.add(Cell("serving", axes_of(run, top)), document.line);
+    // Versions of 2025 keep the metrics in a member of their own.
+    const JsonNode* records = top.find("records");
+    const JsonNode& tags = records != nullptr && records->is_object() ? *records : top;
     // Throughputs first: they are single numbers and the main result.
     for (const bool throughput : {true, false}) {
-      for (std::size_t i = 0; i < top.items.size(); ++i) {
-        const bool is = contains(top.keys[i], "throughput") || contains(top.keys[i], "goodput");
-        if (is == throughput) add_tag(record, top.keys[i], top.items[i]);
+      for (std::size_t i = 0; i < tags.items.size(); ++i) {
+        const bool is = contains(tags.keys[i], "throughput") || contains(tags.keys[i], "goodput");
+        if (is == throughput) add_tag(record, tags.keys[i], tags.items[i]);
       }
     }
     if (record.metrics.empty()) return draft.wrong(document.line, "no metric with unit and avg");
-    judge(record, top);
+    judge(record, top, tags);
     return {};
   }
 
@@ -115,9 +118,9 @@ class Aiperf final : public Importer {
     }
   }
 
-  static void judge(Record& record, const JsonNode& top) {
+  static void judge(Record& record, const JsonNode& top, const JsonNode& tags) {
     const auto count = [&](const char* tag) {
-      const JsonNode* values = top.find(tag);
+      const JsonNode* values = tags.find(tag);
       return values == nullptr ? std::nullopt : values->number_at("avg");
     };
     const auto good = count("request_count"), bad = count("error_request_count");

@@ -1,5 +1,6 @@
 // profile_export_genai_perf.csv and profile_export_aiperf.csv: a table of distributions, a table of
-// single values, and tables of telemetry, which are not read.
+// single values, and tables of telemetry, which are not read. Also the table that genai-perf
+// prints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,8 +44,8 @@ Title title_of(std::string_view text) {
 
 class Reader {
  public:
-  explicit Reader(const ImportText& input)
-      : input_(input), draft_(input, "aiperf-csv", "aiperf"), csv_(input.text, ',') {}
+  Reader(const ImportText& input, std::string_view format, std::string_view tool)
+      : input_(input), draft_(input, format, tool), csv_(input.text, ',') {}
 
   Result<Imported> read() {
     CsvRow row;
@@ -145,11 +146,73 @@ class AiperfCsv final : public Importer {
     return contains(input.text, "Metric,avg,") && contains(input.text, "Request Latency (") ? 90
                                                                                             : 0;
   }
-  Result<Imported> import(const ImportText& input) const override { return Reader(input).read(); }
+  Result<Imported> import(const ImportText& input) const override {
+    return Reader(input, name(), "aiperf").read();
+  }
+};
+
+/// The table that genai-perf prints, whose columns are between bars, and the lines below it, such
+/// as "Output token throughput (per sec): 80.51": the same as in its CSV.
+class GenaiPerf final : public Importer {
+ public:
+  std::string_view name() const override { return "genai-perf"; }
+  std::string_view summary() const override { return "the table that genai-perf prints"; }
+  int recognises(const ImportText& input) const override {
+    const bool titled = contains(input.text, "Statistic \xe2\x94\x83");
+    return titled && contains(input.text, "Request latency (") ? 90 : 0;
+  }
+  Result<Imported> import(const ImportText& input) const override {
+    const std::string csv = as_csv(input.text);
+    return Reader({csv, input.name}, name(), "genai-perf").read();
+  }
+
+ private:
+  /// The line with | for the box's light and heavy bars.
+  static std::string with_bars(std::string_view line) {
+    std::string plain;
+    for (std::size_t at = 0; at < line.size();) {
+      const std::string_view letter = line.substr(at, 3);
+      const bool bar = letter == "\xe2\x94\x82" || letter == "\xe2\x94\x83";
+      plain += bar ? '|' : line[at];
+      at += bar ? 3 : 1;
+    }
+    return plain;
+  }
+
+  static std::string as_csv(std::string_view text) {
+    std::string csv;
+    bool values = false;
+    LineReader lines(text);
+    TextLine line;
+    while (lines.next(line)) {
+      const std::string barred = with_bars(line.text);
+      auto fields = split_at(barred, '|');
+      const std::size_t colon = line.text.rfind("(per sec):");
+      if (fields.size() > 3) {
+        fields.erase(fields.begin());
+        fields.pop_back();
+        if (fields.front() == "Statistic") fields.front() = "Metric";
+        values = false;
+      } else if (colon != line.text.npos) {
+        if (!values) csv += "Metric,Value\n";
+        values = true;
+        fields = {trim(line.text.substr(0, colon + 9)), trim(line.text.substr(colon + 10))};
+      } else {
+        fields.clear();
+      }
+      for (std::size_t i = 0; i < fields.size(); ++i) {
+        csv += fmt::format("{}\"{}\"", i > 0 ? "," : "", fields[i]);
+      }
+      csv += '\n';
+    }
+    return csv;
+  }
 };
 
 const AiperfCsv importer;
+const GenaiPerf console_importer;
 const ImporterRegistry::Add registered{&importer};
+const ImporterRegistry::Add registered_console{&console_importer};
 
 }  // namespace
 }  // namespace assay::aiperf_csv_importer

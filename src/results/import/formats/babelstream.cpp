@@ -19,6 +19,7 @@ namespace {
 struct Setting {
   std::string dtype = "f64";
   std::string size;  ///< of one array, canonical; empty: unknown
+  std::vector<std::pair<std::string, std::string>> added = {};  ///< by who ran the program
 };
 
 /// What a batch system prints below the table is no row, although its columns are numbers too.
@@ -31,6 +32,7 @@ bool is_function(std::string_view word) {
 Cell cell_of(std::string_view function, const Setting& setting) {
   std::vector<std::pair<std::string, std::string>> axes = {{"op", lower_case(function)},
                                                            {"dtype", setting.dtype}};
+  axes.insert(axes.end(), setting.added.begin(), setting.added.end());
   if (!setting.size.empty()) axes.emplace_back("size", setting.size);
   return Cell("memory", std::move(axes));
 }
@@ -56,7 +58,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       if (trim(line.text) == "BabelStream") {
         draft_.next_run();
         setting_ = {};
@@ -156,10 +158,11 @@ class BabelStreamCsv final : public Importer {
     CsvReader csv(input.text, ',');
     CsvTable table;
     CsvRow row;
-    while (csv.next(row)) {
+    while (!draft.is_full() && csv.next(row)) {
       if (row.fields.front() == "function" || row.fields.front() == "phase") {
         if (row.fields.front() == "function" && draft.run_has_records()) draft.next_run();
         table = CsvTable(row.fields);
+        warn_of_unknown(draft, table, row.line);
       } else if (table.has("function")) {
         TRY(add(draft, table, row));
       } else if (row.fields.front().starts_with("Version:")) {
@@ -170,6 +173,38 @@ class BabelStreamCsv final : public Importer {
   }
 
  private:
+  /// Columns of BabelStream itself. A script that runs it often adds its own settings.
+  static bool is_own(std::string_view column) {
+    constexpr std::array<std::string_view, 7> own = {"function",   "num_times",   "n_elements",
+                                                     "sizeof",     "min_runtime", "max_runtime",
+                                                     "avg_runtime"};
+    return std::find(own.begin(), own.end(), column) != own.end() ||
+           (column.starts_with("max_") && column.ends_with("_per_sec"));
+  }
+
+  /// Whether a column counts runs of one setting.
+  static bool counts_runs(std::string_view column) {
+    constexpr std::array<std::string_view, 6> names = {"run",       "repeat", "repetition",
+                                                       "iteration", "trial",  "rep"};
+    const std::string lower = lower_case(column);
+    return std::find(names.begin(), names.end(), lower) != names.end();
+  }
+
+  static void warn_of_unknown(Draft& draft, const CsvTable& table, std::size_t line) {
+    std::string unknown;
+    for (const std::string& column : table.columns()) {
+      if (!table.has("function") || column.empty() || is_own(column) || counts_runs(column)) {
+        continue;
+      }
+      unknown += fmt::format("{}{}", unknown.empty() ? "" : ", ", column);
+    }
+    if (unknown.empty()) return;
+    draft.warn(line,
+               fmt::format("rows that differ in what BabelStream does not print are taken for "
+                           "different cells: {}",
+                           unknown.substr(0, 200)));
+  }
+
   static Status add(Draft& draft, const CsvTable& table, const CsvRow& row) {
     if (row.fields.size() != table.size()) {
       draft.warn(row.line, "not a row of the table, skipped");
@@ -190,13 +225,23 @@ class BabelStreamCsv final : public Importer {
         !parse_number(table.at(row, rate_name))) {
       return draft.wrong(row.line, "n_elements, sizeof or the bandwidth is not a number");
     }
-    const Setting setting{*bytes == 4 ? "f32" : "f64", format_size(*elements * *bytes)};
+    Setting setting{*bytes == 4 ? "f32" : "f64", format_size(*elements * *bytes), {}};
+    for (std::size_t i = 0; i < table.size() && setting.added.size() < most_added; ++i) {
+      const std::string& column = table.columns()[i];
+      if (column.empty() || is_own(column) || counts_runs(column)) continue;
+      setting.added.emplace_back(identifier(column), row.fields[i]);
+    }
     Record& record = draft.add(cell_of(table.at(row, "function"), setting), row.line);
     add_metrics(record, table.at(row, rate_name), *scale, table.at(row, "min_runtime"),
                 table.at(row, "max_runtime"), table.at(row, "avg_runtime"));
     note(record, "repetitions", table.at(row, "num_times"));
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      if (counts_runs(table.columns()[i])) note(record, "run", row.fields[i]);
+    }
     return {};
   }
+
+  static constexpr std::size_t most_added = 16;
 };
 
 const BabelStream importer;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "core/text.h"
 #include "results/import/csv.h"
@@ -32,13 +33,15 @@ struct Parameter {
   std::string_view column;
   std::string_view usual;
 };
-constexpr std::array<Parameter, 34> parameters = {{{"transA", ""},
+constexpr std::array<Parameter, 48> parameters = {{{"transA", ""},
                                                    {"transB", ""},
                                                    {"side", ""},
                                                    {"uplo", ""},
                                                    {"diag", ""},
                                                    {"grouped_gemm", "0"},
                                                    {"batch_count", "1"},
+                                                   {"a2a_world", "1"},
+                                                   {"a2a_extent", "0"},
                                                    {"M", ""},
                                                    {"N", ""},
                                                    {"K", ""},
@@ -59,13 +62,41 @@ constexpr std::array<Parameter, 34> parameters = {{{"transA", ""},
                                                    {"swizzle_b", "0"},
                                                    {"activation_type", "none"},
                                                    {"bias_vector", "0"},
+                                                   {"bias_type", ""},
+                                                   {"aux_type", ""},
                                                    {"alpha", "1"},
                                                    {"beta", "0"},
                                                    {"incx", "1"},
                                                    {"incy", "1"},
                                                    {"lda", ""},
                                                    {"ldb", ""},
-                                                   {"ldc", ""}}};
+                                                   {"ldc", ""},
+                                                   {"ldd", ""},
+                                                   {"stride_a", ""},
+                                                   {"stride_b", ""},
+                                                   {"stride_c", ""},
+                                                   {"stride_d", ""},
+                                                   {"stride_x", ""},
+                                                   {"stride_y", ""},
+                                                   {"rotating_buffer", "0"},
+                                                   {"flush", "0"},
+                                                   {"use_gpu_timer", "0"}}};
+
+bool is_parameter(std::string_view column) {
+  return std::any_of(parameters.begin(), parameters.end(),
+                     [&](const Parameter& one) { return one.column == column; });
+}
+
+/// Whether a column is what was measured or checked, or how often.
+bool is_result(std::string_view column) {
+  constexpr std::array<std::string_view, 12> parts = {"Gflops", "flops",    "GB/s", "norm",
+                                                      "error",  "atol",     "rtol", "iters",
+                                                      "time",   "solution", "name", "index"};
+  return column == "us" || column.ends_with("-us") || column.ends_with("_us") ||
+         column == "soulution_index" ||  // sic
+         std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return contains(column, part); });
+}
 
 class Reader {
  public:
@@ -74,13 +105,13 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = without_number(trim(line.text));
       if (const auto library = library_of_header(text); !library.empty()) {
         if (library != library_ && draft_.run_has_records()) draft_.next_run();
         library_ = library;
         draft_.run().tool = fmt::format("{}-bench", library);
-        table_ = CsvTable(fields_of(text));
+        begin_table(text, line.number);
       } else if (table_.size() > 0 && contains(text, ",")) {
         row(text, line.number);
       } else {
@@ -91,6 +122,32 @@ class Reader {
   }
 
  private:
+  void begin_table(std::string_view text, std::size_t number) {
+    constexpr std::size_t most_unknown = 16;
+    table_ = CsvTable(fields_of(text));
+    unknown_.clear();
+    for (const std::string& column : table_.columns()) {
+      if (column.empty() || is_parameter(column) || is_result(column)) continue;
+      if (unknown_.size() == most_unknown) break;
+      unknown_.push_back(column);
+      if (told_.size() < most_unknown && told_.insert(column).second) {
+        draft_.warn(number, fmt::format("the column {} is not known: rows that differ in it are "
+                                        "taken for different cells",
+                                        column));
+      }
+    }
+  }
+
+  /// Whether a column of the row repeats another one, or is about what is not used.
+  bool says_nothing(std::string_view column, const CsvRow& row) const {
+    const auto at = [&](std::string_view name) { return table_.at(row, name); };
+    if (column == "ldd") return at("ldd") == at("ldc");
+    if (column == "aux_type") return at("aux_type") == at("d_type");
+    if (column == "bias_type") return at("bias_vector") == "0" || at("bias_type") == at("d_type");
+    const std::string_view batches = at("batch_count");
+    return column.starts_with("stride_") && (batches.empty() || batches == "1");
+  }
+
   static std::vector<std::string> fields_of(std::string_view text) {
     CsvReader reader(text, ',');
     CsvRow row;
@@ -128,9 +185,11 @@ class Reader {
     for (const auto& [option, value] : options_) axes.emplace_back(option, value);
     for (const Parameter& parameter : parameters) {
       const std::string_view value = at(parameter.column);
-      if (value.empty() || value == parameter.usual) continue;
+      if (value.empty() || value == parameter.usual || says_nothing(parameter.column, row))
+        continue;
       axes.emplace_back(identifier(parameter.column), value);
     }
+    for (const std::string& column : unknown_) axes.emplace_back(identifier(column), at(column));
     if (solutions_ > 1 && !winner_) axes.emplace_back("candidate", candidate_);
     Record& record = draft_.add(Cell("blas", std::move(axes)), number);
     if (flops) {
@@ -144,9 +203,7 @@ class Reader {
     for (std::size_t i = 0; i < table_.size(); ++i) {
       const std::string& column = table_.columns()[i];
       const bool error = contains(column, "norm") || contains(column, "error");
-      if (error || column == "rotating_buffer" || column == "ldd" || column.ends_with("_iters")) {
-        note(record, identifier(column), row.fields[i]);
-      }
+      if (error || column.ends_with("_iters")) note(record, identifier(column), row.fields[i]);
       if (column == "solution_index" || column == "soulution_index") {  // sic
         note(record, "solution_index", row.fields[i]);
       }
@@ -204,7 +261,9 @@ class Reader {
 
   Draft draft_;
   LineReader lines_;
-  CsvTable table_;  // until its row was read
+  CsvTable table_;                           // until its row was read
+  std::vector<std::string> unknown_;         // columns of the table
+  std::set<std::string, std::less<>> told_;  // of them all
   std::string_view library_;
   std::string candidate_;
   std::vector<std::pair<std::string, std::string>> options_;

@@ -1,9 +1,11 @@
-// Google Benchmark's --benchmark_format=json.
+// Google Benchmark's --benchmark_format=json and csv.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "core/text.h"
+#include "results/import/csv.h"
 #include "results/import/json_documents.h"
 #include "results/import/text_lines.h"
 #include "results/record/measured_unit.h"
@@ -120,8 +122,84 @@ class GoogleBenchmark final : public Importer {
   }
 };
 
+/// The same as CSV, which has no context but what is printed above it.
+class GoogleBenchmarkCsv final : public Importer {
+ public:
+  std::string_view name() const override { return "google-benchmark-csv"; }
+  std::string_view summary() const override { return "Google Benchmark's CSV"; }
+  int recognises(const ImportText& input) const override {
+    return contains(input.text, "name,iterations,real_time,cpu_time,time_unit") ? 95 : 0;
+  }
+  Result<Imported> import(const ImportText& input) const override {
+    Draft draft(input, name(), "google-benchmark");
+    CsvReader csv(input.text, ',');
+    CsvTable table;
+    CsvRow row;
+    while (!draft.is_full() && csv.next(row)) {
+      if (row.fields.front() == "name") {
+        if (draft.run_has_records()) draft.next_run();
+        table = CsvTable(row.fields);
+      } else if (table.size() == 0) {
+        if (!iso_time(row.fields.front()).empty()) draft.run().time = row.fields.front();
+      } else if (row.fields.size() != table.size()) {
+        draft.warn(row.line, "not a row of the table, skipped");
+      } else {
+        add(draft, table, row);
+      }
+    }
+    return draft.finish();
+  }
+
+ private:
+  static void add(Draft& draft, const CsvTable& table, const CsvRow& row) {
+    const auto at = [&](std::string_view column) { return table.at(row, column); };
+    std::string_view run_name = at("name");
+    std::vector<std::pair<std::string, std::string>> axes;
+    bool share = false;
+    for (const std::string_view aggregate : {"mean", "median", "stddev", "cv"}) {
+      const std::string end = fmt::format("_{}", aggregate);
+      if (!run_name.ends_with(end) || run_name.size() == end.size()) continue;
+      run_name.remove_suffix(end.size());
+      axes.emplace_back("aggregate", aggregate);
+      share = aggregate == "cv";
+      break;
+    }
+    axes.insert(axes.begin(), {"name", std::string(run_name)});
+    Record& record = draft.add(Cell("google_benchmark", std::move(axes)), row.line);
+    const auto unit = measured_unit(at("time_unit"));
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      const std::string& column = table.columns()[i];
+      const std::string& text = row.fields[i];
+      const auto value = parse_number(text);
+      if (!value || column == "name" || column == "iterations") continue;
+      if (column == "real_time" || column == "cpu_time") {
+        if (!share && !unit) continue;
+        record.metrics.push_back(metric(column, share ? *value : to_si(*value, unit->factor),
+                                        share ? "1" : unit->si, Better::lower, text));
+      } else if (column == "bytes_per_second" || column == "items_per_second") {
+        record.metrics.push_back(metric(column, *value,
+                                        share              ? "1"
+                                        : column[0] == 'b' ? "bytes/s"
+                                                           : "1/s",
+                                        share ? Better::lower : Better::higher, text));
+      } else {
+        record.metrics.push_back(metric(identifier(column), *value, "", Better::neither, text));
+      }
+    }
+    note(record, "iterations", at("iterations"));
+    note(record, "label", at("label"));
+    if (at("error_occurred") == "true") {
+      record.status = RecordStatus::error;
+      record.reason =
+          at("error_message").empty() ? "the benchmark reports an error" : at("error_message");
+    }
+  }
+};
+
 const GoogleBenchmark importer;
+const GoogleBenchmarkCsv csv_importer;
 const ImporterRegistry::Add registered{&importer};
+const ImporterRegistry::Add registered_csv{&csv_importer};
 
 }  // namespace
 }  // namespace assay::google_benchmark_importer

@@ -96,7 +96,7 @@ class GuidellmCsv final : public Importer {
     std::vector<CsvRow> header;
     CsvRow row;
     draft.next_run();
-    while (csv.next(row)) {
+    while (!draft.is_full() && csv.next(row)) {
       const bool first = row.fields.front() == "Type" || row.fields.front() == "Run Info";
       if (first || (!header.empty() && header.size() < lines_of(header.front()))) {
         if (first) header.clear();

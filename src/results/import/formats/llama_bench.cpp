@@ -16,6 +16,24 @@ constexpr std::array<std::string_view, 9> swept = {"n_batch",      "n_ubatch",  
                                                    "n_gpu_layers", "split_mode", "type_k",
                                                    "type_v",       "flash_attn", "n_depth"};
 
+/// Other settings, of which a cell shows what is not usual.
+struct Setting {
+  std::string_view key;
+  std::array<std::string_view, 2> usual;
+};
+constexpr std::array<Setting, 12> unusual = {{{"n_cpu_moe", {"0", "0"}},
+                                              {"main_gpu", {"0", "0"}},
+                                              {"no_kv_offload", {"0", "false"}},
+                                              {"tensor_split", {"0.00", ""}},
+                                              {"tensor_buft_overrides", {"none", "none"}},
+                                              {"devices", {"auto", "auto"}},
+                                              {"use_mmap", {"1", "true"}},
+                                              {"embeddings", {"0", "false"}},
+                                              {"no_op_offload", {"0", "false"}},
+                                              {"poll", {"50", "50"}},
+                                              {"cpu_mask", {"0x0", "0x0"}},
+                                              {"cpu_strict", {"0", "false"}}}};
+
 /// "pp512", "tg128", "pp512+tg128", as in its own tables.
 std::string test_name(std::uint64_t prompt, std::uint64_t generated) {
   if (generated == 0) return fmt::format("pp{}", prompt);
@@ -33,6 +51,11 @@ bool add_row(Draft& draft, std::size_t line, const At& at) {
       {"model", std::string(at("model_type"))}, {"test", test_name(*prompt, *generated)}};
   for (const std::string_view key : swept) {
     if (!at(key).empty() && !(key == "n_depth" && at(key) == "0")) axes.emplace_back(key, at(key));
+  }
+  for (const Setting& setting : unusual) {
+    const std::string_view value = at(setting.key);
+    const bool usual = value == setting.usual[0] || value == setting.usual[1];
+    if (!value.empty() && !usual) axes.emplace_back(setting.key, value);
   }
   Record& record = draft.add(Cell("llama_bench", std::move(axes)), line);
   record.metrics = {metric("avg_ts", *rate, "tokens/s", Better::higher, at("avg_ts"))};
@@ -96,7 +119,7 @@ class LlamaBenchCsv final : public Importer {
     CsvReader csv(input.text, ',');
     CsvTable table;
     CsvRow row;
-    while (csv.next(row)) {
+    while (!draft.is_full() && csv.next(row)) {
       if (row.fields.front() == "build_commit") {
         table = CsvTable(row.fields);
         continue;

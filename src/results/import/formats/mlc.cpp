@@ -22,7 +22,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = trim(line.text);
       if (!title(text) && !measured(text, line.number)) matrix(text, line.number);
     }

@@ -40,7 +40,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = without_tags(line.text, buffer_);
       if (is_nccl_row(text)) {
         row(text, line.number);
@@ -61,7 +61,7 @@ class Reader {
     draft_.next_run();
     columns_.clear();
     program_ = std::exchange(next_program_, {});
-    group_ranks_ = highest_rank_ = 0;
+    group_ranks_ = highest_rank_ = rank_lines_ = 0;
     seen_ranks_ = seen_settings_ = seen_footer_ = fnuz_ = split_ = stopped_ = false;
     banner_.clear();
   }
@@ -119,6 +119,7 @@ class Reader {
     }
     if (const auto rank = rank_line(line)) {
       seen_ranks_ = true;
+      ++rank_lines_;
       highest_rank_ = std::max(highest_rank_, rank->rank);
       split_ = split_ || rank->group != 0;  // only the first group's numbers are printed
       if (rank->group == 0) ++group_ranks_;
@@ -179,6 +180,7 @@ class Reader {
 
   void row(std::string_view line, std::size_t number) {
     if (seen_footer_) begin_run();  // rows of a run without its head
+    if (first_row_ == 0) first_row_ = number;
     const auto parsed = nccl_row(line, columns_);
     if (!parsed) {
       draft_.warn(number, "looks like a row but does not have the columns of its table, skipped");
@@ -279,6 +281,13 @@ class Reader {
   /// all of them are of one operation.
   void complete_cells() {
     const std::string op = table_.operation();
+    // The name of a file is the word of whoever saved it.
+    const std::string named_op = named_operation();
+    const bool misnamed = program_.empty() && !named_op.empty() && table_.rules_out(named_op);
+    if (misnamed) {
+      draft_.warn(first_row_, fmt::format("the file's name says {}, its numbers are of {}",
+                                          named_op, op.empty() ? "another operation" : op));
+    }
     for (std::size_t i = 0; i < draft_.run_size(); ++i) {
       Cell& cell = draft_.run_records()[i].cell;
       auto axes = cell.values();
@@ -289,6 +298,7 @@ class Reader {
       const auto operation = named("op");
       const auto size = named("size");
       if (operation == axes.end() || size == axes.end()) continue;
+      if (misnamed) operation->second = "unknown";
       if (operation->second == "unknown" && !op.empty()) operation->second = op;
       const std::uint64_t count = table_.ranks(operation->second);
       if (named("ranks") == axes.end() && count > 0) {
@@ -300,8 +310,24 @@ class Reader {
     table_ = {};
   }
 
+  /// Programs that were built without MPI do not find each other: each measures one rank alone.
+  void warn_of_lone_ranks() {
+    if (listed_ranks() != 1 || first_row_ == 0) return;
+    const std::string alone =
+        rank_lines_ > 1
+            ? fmt::format("{} programs of one rank each, not one of {} ranks: built without MPI?",
+                          rank_lines_, rank_lines_)
+            : std::string(
+                  "one rank alone communicates with none: started without MPI, or built "
+                  "without it?");
+    draft_.warn(first_row_, alone);
+    draft_.run().note("flag", alone);
+  }
+
   void finish_run() {
     complete_cells();
+    warn_of_lone_ranks();
+    first_row_ = 0;
     draft_.run().note("hosts", hosts_);
     hosts_.clear();
     if (failed_) {
@@ -329,7 +355,8 @@ class Reader {
   std::string_view program_;       // of this run
   std::string_view next_program_;  // named after this run's head: if another run begins, of that
   NcclTableGuess table_;
-  std::uint64_t highest_rank_ = 0, group_ranks_ = 0;
+  std::uint64_t highest_rank_ = 0, group_ranks_ = 0, rank_lines_ = 0;
+  std::size_t first_row_ = 0;  // its line; 0: none yet
   bool seen_ranks_ = false, seen_settings_ = false, seen_footer_ = false;
   bool fnuz_ = false, failed_ = false, split_ = false, stopped_ = false;
 };

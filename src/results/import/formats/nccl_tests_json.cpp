@@ -1,10 +1,13 @@
 // The output of -J of nccl-tests, and of rccl-tests since 2026. The array `env` is never read: it
-// contains the whole environment, secrets included.
+// contains the whole environment, secrets included. Also the JSON of a version that was proposed
+// before, whose rows are members named by their sizes.
 #include <fmt/format.h>
 
 #include "core/text.h"
 #include "results/import/collective.h"
 #include "results/import/json_documents.h"
+#include "results/import/nccl_facts.h"
+#include "results/import/nccl_guess.h"
 #include "results/import/text_lines.h"
 
 namespace assay::nccl_tests_json_importer {
@@ -24,18 +27,74 @@ class NcclTestsJson final : public Importer {
     return "JSON written by nccl-tests and rccl-tests with -J";
   }
   int recognises(const ImportText& input) const override {
+    if (contains(input.text, "\"nccl-tests structured output\"")) return 95;
     return looks_like_json(input.text) && contains(input.text, "\"out_of_place\"") ? 95 : 0;
   }
   Result<Imported> import(const ImportText& input) const override {
     Draft draft(input, name(), "nccl-tests");
     for (const JsonDocument& document : TRY(parse_json_documents(input))) {
       draft.next_run();
-      TRY(add_run(draft, document));
+      if (document.node.find("benchmark") != nullptr) {
+        add_by_size(draft, document, input.name);
+      } else {
+        TRY(add_run(draft, document));
+      }
     }
     return draft.finish();
   }
 
  private:
+  /// {"benchmark": [{"33554432": {"count": 1048576, "type": "float", "oop_time": 1494.3, ...}}]}.
+  /// The operation is not told.
+  static void add_by_size(Draft& draft, const JsonDocument& document, std::string_view file) {
+    draft.run().note("library", document.node.at("version"));
+    const std::size_t slash = file.rfind('/');
+    const std::string_view named = operation_in(slash == file.npos ? file : file.substr(slash + 1));
+    for (const JsonNode& rows : document.node.find("benchmark")->items) {
+      NcclTableGuess guess;
+      std::vector<CollectiveRow> halves;
+      for (std::size_t i = 0; i < rows.items.size() && i < rows.keys.size(); ++i) {
+        const JsonNode& row = rows.items[i];
+        const auto size = parse_count(rows.keys[i]), count = parse_count(row.at("count"));
+        if (!size || !count) {
+          draft.warn(document.line, "a result without size or count, skipped");
+          continue;
+        }
+        CollectiveRow values;
+        values.type = row.at("type");
+        values.redop = row.at("redop");
+        values.root = row.at("root");
+        values.size = *size;
+        const std::uint64_t bytes = *count * collective_type_bytes(collective_type(values.type));
+        if (*count <= *size && bytes > 0 && *size % bytes == 0 && *size > bytes) {
+          values.ranks = *size / bytes;
+        }
+        for (const auto& [place, prefix] : {std::pair{"out", "oop"}, {"in", "ip"}}) {
+          const auto at = [&, of = std::string(prefix)](const char* key) {
+            return row.at(of + key);
+          };
+          values.place = place;
+          values.time = at("_time");
+          values.algbw = at("_algbw");
+          values.busbw = at("_busbw");
+          values.wrong = at("_error");
+          guess.add(values, *count);
+          halves.push_back(values);
+        }
+      }
+      const bool misnamed = !named.empty() && guess.rules_out(named);
+      const std::string op = named.empty() || misnamed ? guess.operation() : std::string(named);
+      for (CollectiveRow& half : halves) {
+        half.op = op;
+        if (half.ranks == 0) half.ranks = guess.ranks(op);
+        if (add_collective(draft, half, document.line) == nullptr) {
+          draft.warn(document.line,
+                     fmt::format("size {}: its values are not numbers, skipped", half.size));
+        }
+      }
+    }
+  }
+
   static Status add_run(Draft& draft, const JsonDocument& document) {
     const JsonNode& top = document.node;
     const JsonNode* results = top.find("results");

@@ -49,7 +49,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = trim(line.text);
       if (!facts(text) && !row(text, line.number)) statistic(text, line.number);
     }

@@ -82,7 +82,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = trim(line.text);
       if (text.starts_with("# OSU ")) {
         title(text);
@@ -90,6 +90,8 @@ class Reader {
         comment(text);
       } else if (!columns_.empty()) {
         row(text, line.number);
+      } else if (!axes_.empty() && (text.ends_with("(us)") || text.ends_with("(%)"))) {
+        columns_ = columns_of(text);  // of tests without sizes: these lines have no "#"
       }
     }
     return draft_.finish();

@@ -20,7 +20,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = trim(line.text);
       if (contains(text, "GPU Bandwidth Latency Test]")) {
         if (draft_.run_has_records()) draft_.next_run();

@@ -82,7 +82,7 @@ class RcclReporterCsv final : public Importer {
     CsvReader csv(input.text, ',');
     CsvTable table;
     CsvRow row;
-    while (csv.next(row)) {
+    while (!draft.is_full() && csv.next(row)) {
       if (row.fields.front() == "numCycle") {
         if (draft.run_has_records()) draft.next_run();
         table = CsvTable(row.fields);

@@ -52,7 +52,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = trim(line.text);
       if (text.starts_with("RocmBandwidthTest Version")) {
         if (draft_.run_has_records()) draft_.next_run();

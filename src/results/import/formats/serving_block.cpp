@@ -76,11 +76,13 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = trim(line.text);
       if (text.starts_with("==") && contains(text, "Serving Benchmark Result")) {
         finish(true);
         begin_ = line.number;
+      } else if (begin_ > 0 && text.starts_with("==") && contains(text, " Result ")) {
+        continue;  // "=== Text Result ===", a part of the same block
       } else if (begin_ > 0 && text.starts_with("=====")) {
         finish(false);
       } else {

@@ -16,7 +16,7 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = trim(line.text);
       if (text.starts_with("STREAM version")) {
         next_run();

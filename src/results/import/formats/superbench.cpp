@@ -52,17 +52,19 @@ Better better_of(std::string_view name) {
   return Better::neither;
 }
 
-/// Whether a member whose key has a slash is a number. Other programs' files name a node too:
-/// package.json the version of Node.js that it needs.
-bool has_metric(std::string_view text) {
-  for (std::size_t at = text.find("\":"); at != text.npos; at = text.find("\":", at + 2)) {
-    const std::size_t open = at == 0 ? text.npos : text.rfind('"', at - 1);
-    const std::size_t value = text.find_first_not_of(" \t", at + 2);
-    if (open == text.npos || value == text.npos) continue;
-    const bool slash = contains(text.substr(open, at - open), "/");
-    if (slash && contains("-0123456789", text.substr(value, 1))) return true;
+/// Whether the object is a node's: flat, with numbers whose keys have a slash. Other programs'
+/// files have a node too: package.json the version of Node.js that it needs, traces of PyTorch
+/// many.
+bool is_node(const JsonNode& object) {
+  const JsonNode* name = object.find("node");
+  if (name == nullptr || name->kind != JsonNode::Kind::text) return false;
+  bool any = false;
+  for (std::size_t i = 0; i < object.items.size(); ++i) {
+    const JsonNode& value = object.items[i];
+    if (value.is_object() || value.is_array()) return false;
+    any = any || (split_key(object.keys[i]) && value.kind == JsonNode::Kind::number);
   }
-  return false;
+  return any;
 }
 
 class SuperBench final : public Importer {
@@ -71,8 +73,9 @@ class SuperBench final : public Importer {
   std::string_view summary() const override { return "SuperBench's results-summary.jsonl"; }
   int recognises(const ImportText& input) const override {
     if (!contains(input.text, "\"node\"") || !looks_like_json(input.text)) return 0;
-    if (contains(input.text, "/return_code")) return 95;
-    return has_metric(input.text) ? 40 : 0;
+    const auto first = first_json_document(input.text);
+    if (!first || !is_node(*first)) return 0;
+    return contains(input.text, "/return_code") ? 95 : 40;
   }
   Result<Imported> import(const ImportText& input) const override {
     Draft draft(input, name(), "SuperBench");

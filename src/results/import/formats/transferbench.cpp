@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "core/text.h"
 #include "core/units.h"
@@ -96,8 +97,9 @@ class Reader {
 
   Result<Imported> read() {
     TextLine line;
-    while (lines_.next(line)) {
+    while (!draft_.is_full() && lines_.next(line)) {
       const std::string_view text = trim(line.text);
+      setup(text);
       if (text.starts_with("TransferBench v")) {
         finish_run();
         if (draft_.run_has_records()) draft_.next_run();
@@ -107,9 +109,12 @@ class Reader {
         presets_.reset();
         groups_.reset();
         test_ = 0;
+        setup_ = {};
+        dma_ = false;
       } else if (!csv(line) && !result(line) &&
-                 !groups_.read(text, columns_of(line.text), size_, line.number) &&
-                 !presets_.read(text, columns_of(line.text), size_, line.number) && !matrix(line)) {
+                 !groups_.read(text, columns_of(line.text), setup_, line.number) &&
+                 !presets_.read(text, columns_of(line.text), setup_, line.number) &&
+                 !matrix(line)) {
         facts(line);
       }
     }
@@ -120,6 +125,50 @@ class Reader {
  private:
   Axes test_axes(std::string_view scope) const {
     return {{"scope", std::string(scope)}, {"test", fmt::format("{}", test_)}};
+  }
+
+  /// Reads what tells a preset's transfers from those of its usual setup, in which GPUs copy by
+  /// their compute units between memory of their usual kind.
+  void setup(std::string_view text) {
+    // "GPU-GFX All-To-All benchmark:", "... bandwidth GB/s [...] (GPU-Executor: DMA)"
+    const bool title = contains(text, "benchmark:") || contains(text, "directional copy");
+    if (title) {
+      setup_.unusual.clear();
+      const bool dma = contains(text, "GPU-DMA") || contains(text, "GPU-Executor: DMA");
+      if (dma || dma_) unusual("exe", "dma");
+    }
+    if (contains(text, "Remote read /") || contains(text, "\\DST+EXE")) unusual("read", "remote");
+    // Settings; the titles of versions before 1.67 always name GFX.
+    const auto words = split_words(text, 3);
+    if (words.size() == 3 && words[1] == "=" &&
+        (words[0] == "USE_DMA_EXEC" || words[0] == "USE_GPU_DMA")) {
+      dma_ = words[2] == "1";
+    }
+    // "[67108864 bytes per Transfer] [DMA:8] [1 Read(s) 1 Write(s)] [MemType:default GPU]"
+    if (!text.starts_with('[') || !contains(text, "bytes per Transfer]")) return;
+    for (const std::string_view part : split_at(text, '[')) {
+      const std::string_view inside = part.substr(0, part.find(']'));
+      const auto parts = split_words(inside, 4);
+      const std::size_t colon = inside.find(':');
+      if (inside.starts_with("MemType:")) {
+        const std::string memory = lower_case(trim(inside.substr(colon + 1)));
+        if (!memory.starts_with("default")) unusual("memory", memory.substr(0, memory.find(' ')));
+      } else if (inside.starts_with("GFX:") || inside.starts_with("DMA:")) {
+        if (inside.starts_with("DMA:")) unusual("exe", "dma");
+        constexpr std::string_view usual = "8";
+        if (inside.substr(colon + 1) != usual) unusual("units", inside.substr(colon + 1));
+      } else if (parts.size() == 4 && parts[1] == "Read(s)" && parts[3] == "Write(s)") {
+        if (parts[0] != "1") unusual("reads", parts[0]);
+        if (parts[2] != "1") unusual("writes", parts[2]);
+      }
+    }
+  }
+
+  void unusual(std::string_view axis, std::string_view value) {
+    for (const auto& [known, setting] : setup_.unusual) {
+      if (known == axis) return;
+    }
+    setup_.unusual.emplace_back(axis, value);
   }
 
   /// Reads the results of executors and transfers, and the aggregate of a test.
@@ -269,7 +318,7 @@ class Reader {
   }
 
   void add_rate(Axes axes, std::string_view text, std::size_t number) {
-    add_transfer_rate(draft_, std::move(axes), size_, text, number);
+    add_transfer_rate(draft_, std::move(axes), setup_, text, number);
   }
 
   void facts(const TextLine& line) {
@@ -284,9 +333,9 @@ class Reader {
       std::string_view number = words[i - 1];
       if (number.starts_with('[') || number.starts_with('(')) number.remove_prefix(1);
       const bool bytes = words[i] == "bytes" || words[i] == "bytes,";
-      if (bytes && parse_count(number)) size_ = format_size(*parse_count(number));
+      if (bytes && parse_count(number)) setup_.size = format_size(*parse_count(number));
       if ((words[i - 1] == "Direction" || words[i - 1] == "transfer:") && parse_count(words[i])) {
-        size_ = format_size(*parse_count(words[i]));
+        setup_.size = format_size(*parse_count(words[i]));
       }
     }
     if (contains(text, "Unidirectional")) scope_ = "p2p";
@@ -306,10 +355,18 @@ class Reader {
       if (!rate) continue;
       Axes axes = {{"scope", timed == "Average" ? "average" : "aggregate"},
                    {"timing", contains(text, "CPU Timed") ? "cpu" : "gpu"}};
-      if (!size_.empty()) axes.emplace_back("size", size_);
+      for (const auto& axis : setup_.unusual) axes.push_back(axis);
+      if (!setup_.size.empty()) axes.emplace_back("size", setup_.size);
       Record& record = draft_.add(Cell("peer", std::move(axes)), line.number);
       record.metrics = {metric("bandwidth", rate->value, "bytes/s", Better::higher,
                                trim(text.substr(colon + 1)))};
+    }
+    // "[WARN] DMA 0 attempting 7 parallel transfers, however GPU_MAX_HW_QUEUES only set to 4"
+    constexpr std::size_t most_different = 100;
+    if (contains(text, "[WARN]") && told_.size() < most_different &&
+        told_.insert(text.substr(0, 200)).second) {
+      draft_.warn(line.number, text.substr(0, 200));
+      draft_.run().note("warning", text.substr(0, 200));
     }
     if (contains(text, "[ERROR]")) {
       draft_.warn(line.number, text.substr(0, 200));
@@ -332,7 +389,10 @@ class Reader {
   LineReader lines_;
   CsvTable table_;
   std::vector<std::string> matrix_;  // column names
-  std::string scope_ = "a2a", size_, mismatch_;
+  TransferSetup setup_;
+  bool dma_ = false;                 // a setting says that GPUs copy by their DMA engines
+  std::set<std::string_view> told_;  // warnings of the program
+  std::string scope_ = "a2a", mismatch_;
   std::uint64_t test_ = 0;
 };
 
@@ -349,15 +409,27 @@ class TransferBench final : public Importer {
     for (const char* title :
          {"SRC\\DST ", "SRC+EXE\\DST", "SRC\\EXE+DST", "GPU-GFX All-To-All",
           "GPU-GFX Scaling benchmark", "GPU-GFX Rings benchmark", "NIC All-To-All benchmark",
-          "| Local Read  | Local Write |", "BlkS   UnR ", "Testing HBM performance ["}) {
+          "NIC Rings benchmark", "| Local Read  | Local Write |", "BlkS   UnR ",
+          "Testing HBM performance ["}) {
       if (contains(input.text, title)) return 85;
     }
+    if (has_one_to_all(input.text)) return 85;
     return contains(input.text, "Executor:") && contains(input.text, "Transfer ") &&
                    contains(input.text, "GB/s")
                ? 80
                : 0;
   }
   Result<Imported> import(const ImportText& input) const override { return Reader(input).read(); }
+
+ private:
+  /// "Executing (G0 -> G0 -> G*)", the title of one2all.
+  static bool has_one_to_all(std::string_view text) {
+    const std::size_t at = text.find("Executing (");
+    const std::string_view title = text.substr(std::min(at, text.size()), 40);
+    const std::string_view transfer = title.substr(0, title.find(')'));
+    const std::size_t arrow = transfer.find(" -> ");
+    return arrow != transfer.npos && contains(transfer.substr(arrow + 4), " -> ");
+  }
 };
 
 const TransferBench importer;
