@@ -95,7 +95,7 @@ Table difference_table(const Comparison& comparison) {
                    {"fact", "fact"},
                    {"a", "A: " + comparison.name_a},
                    {"b", "B: " + comparison.name_b},
-                   {"why", "acts on"}};
+                   {"why", "why it may matter"}};
   for (const Difference& difference : comparison.environment) {
     table.rows.push_back({std::string(name_of(difference.likelihood)), difference.path,
                           fact_text(difference.a), fact_text(difference.b), difference.why});

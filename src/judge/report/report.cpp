@@ -327,10 +327,13 @@ void add_method(const ReportInput& input, Document& document) {
     chapter.paragraphs.push_back(fmt::format(
         "{} against {}: {} of logarithms of times, margin {:.2g}%, {:.2g}% chance of a false "
         "verdict per cell, at least {} independent values. EQUAL needs both mean and median proven "
-        "to lie within the margin; differences over all cells have Holm's correction.",
+        "to lie within the margin; {}.",
         comparison.name_b, comparison.name_a,
         comparison.paired ? "paired differences" : "unpaired differences (Welch)",
-        100 * comparison.rule.margin, 100 * comparison.rule.alpha, least_units));
+        100 * comparison.rule.margin, 100 * comparison.rule.alpha, least_units,
+        comparison.paired
+            ? "flipping the signs of whole pairs corrects differences for the number of cells"
+            : "Holm's rule corrects differences for the number of cells"));
   }
   Table method = method_table(input.environments);
   method.id = "method-table";
