@@ -5,7 +5,8 @@
 
 namespace assay {
 
-/// $XDG_CACHE_HOME/assay, else ~/.cache/assay; empty if neither variable is set. Not created here.
+/// Returns $XDG_CACHE_HOME/assay, else ~/.cache/assay; empty if neither variable is set. Does not
+/// create the folder.
 std::string cache_folder();
 
 }  // namespace assay

@@ -39,11 +39,11 @@ class Dialect {
 
   /// Makes the device `ordinal` current on the calling thread.
   virtual Code make_current(int ordinal) = 0;
-  /// Device memory whose kernels see at once what other devices write.
+  /// Allocates device memory in which kernels see at once what other devices write.
   virtual Code allocate_for_peers(void** address, std::size_t bytes) {
     return api_.allocate(address, bytes);
   }
-  /// Maps what another process shares.
+  /// Maps memory that another process shares.
   virtual Code open_shared(void** address, const IpcHandle& handle) {
     return api_.ipc_open(address, handle, ipc_enable_peer_access);
   }
@@ -55,23 +55,23 @@ class Dialect {
   virtual Code enable_peer(int peer_ordinal) = 0;
   virtual Code instantiate(GraphExecObject** exec, GraphObject* graph) = 0;
   /// Exports whole pages of the current device's memory as a file: its descriptor, and their offset
-  /// in it. not_supported if the driver is too old.
+  /// in the file. Returns not_supported if the driver is too old.
   virtual Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) = 0;
   virtual Code allow_dynamic_shared(FunctionObject* function, int bytes) = 0;
-  /// The word that ends the list which api().launch() takes as `extra`.
+  /// The marker that ends the list which api().launch() takes as `extra`.
   virtual std::uintptr_t end_of_launch() const = 0;
 
   virtual Abilities abilities(int /*ordinal*/) { return {}; }
-  /// Called only with what the device is able to do, like the next.
+  /// launch() and encode() are called only for features that abilities() reports.
   virtual Code launch(FunctionObject*, const LaunchShape&, const LaunchAttributes&, StreamObject*,
                       void** /*arguments*/) {
     return code::not_supported;
   }
-  /// `layout` has been checked.
+  /// `layout` has already been checked.
   virtual Code encode(TensorMap&, const TensorLayout& /*layout*/) { return code::not_supported; }
-  /// Adds a node that records `event` to the graph that `stream` is captured into. not_supported if
-  /// the driver is too old.
+  /// Adds a node that records `event` to the graph that `stream` is captured into. Returns
+  /// not_supported if the driver is too old.
   virtual Code record_each_replay(EventObject* event, StreamObject* stream) = 0;
 
   /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
@@ -80,7 +80,7 @@ class Dialect {
   virtual std::string no_device_hint() const = 0;
   virtual std::vector<LibraryFact> libraries() = 0;
 
-  /// Adds arch, UUID, partition and last-level cache; the rest has been filled from attributes.
+  /// Adds architecture, UUID, partition and last-level cache; the other facts come from attributes.
   virtual void complete(DeviceFacts& facts, int device) = 0;
   virtual SensorReading sense(const DeviceFacts& facts) = 0;
 

@@ -57,8 +57,9 @@ class DriverProgram : public Program {
 
   const Place& place_;
   const DeviceFacts& facts_;
-  std::string name_;  // of the file, for messages
-  bool own_;          // compiled from a source of assay, which says what its kernels take
+  std::string name_;  // the source file's name, for messages
+  bool own_;          // whether it was compiled from assay's source, which declares the kernels'
+                      // parameters
   ModuleObject* module_;
   std::map<std::string, std::unique_ptr<DriverKernel>, std::less<>> kernels_;
 };

@@ -61,8 +61,8 @@ Result<GraphUpdate> DriverGraph::update(GraphObject* graph) {
     place_.api().graph_destroy(graph);
     return GraphUpdate::in_place;
   }
-  // Whatever the update would not take, a new graph may. An update that failed can have changed
-  // some nodes, but only of the old one.
+  // A new graph may accept a capture that the update rejected. A failed update may have changed
+  // nodes, but only those of the old graph.
   auto made = TRY(create(place_, graph));
   auto& fresh = static_cast<DriverGraph&>(*made);
   std::swap(graph_, fresh.graph_);

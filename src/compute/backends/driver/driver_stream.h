@@ -41,7 +41,7 @@ class DriverGraph : public Graph {
   DriverGraph(const Place& place, GraphObject* graph) : place_(place), graph_(graph) {}
 
   const Place& place_;
-  GraphObject* graph_;  ///< what exec_ was made from
+  GraphObject* graph_;  ///< the graph that exec_ was instantiated from
   GraphExecObject* exec_ = nullptr;
 };
 
