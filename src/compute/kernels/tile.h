@@ -7,7 +7,7 @@
 //     Left, Right            operands, M x tile_depth and tile_depth x N:
 //       load<order>(tile, line, depth)   loads from row (left) or column (right) `line` on
 //       lines, line(slot)    the rows (left) or columns (right) of which this lane holds a part
-//       set(slot, elements)  sets the tile_depth / parts elements of that line that this lane holds;
+//       set(slot, elements)  sets the tile_depth / parts elements of that line of this lane;
 //                            the lanes of a line hold different ones, in any order that both
 //                            operands share
 //     parts, depth_part()    how many lanes share a line, and the index of this lane among them

@@ -7,12 +7,12 @@
 namespace assay::nccl {
 namespace {
 
-/// What the thread that joins and the one that waits for it share.
+/// State shared by the thread that joins and the one that waits for it.
 struct Joining {
   std::mutex mutex;
   std::condition_variable changed;
   bool done = false, abandoned = false;
-  Status current;  // of making the device current
+  Status current;  // result of making the device current
   int status = success;
   Comm comm = nullptr;
 };
