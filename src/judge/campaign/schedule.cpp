@@ -14,7 +14,8 @@ Schedule schedule_of_study(const CampaignPlan& plan) {
   Schedule schedule;
   const auto index_of = [&](const std::string& name) {
     std::size_t index = 0;
-    while (plan.environments[index].name != name) ++index;  // the plan's reader has checked it
+    while (plan.environments[index].name != name) ++index;  // the plan's reader has checked that it
+                                                            // exists
     return index;
   };
   for (const std::string& name : plan.study->each)
