@@ -10,10 +10,11 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-/// Time and algorithm bandwidth are the bus bandwidth times a number that the cell fixes.
+/// Time and algorithm bandwidth equal the bus bandwidth times a number that the cell determines.
 constexpr std::array<std::string_view, 1> of_collectives = {"busbw"};
 
-/// As serving/results/serving_record.cpp has it; aiperf names the first and the second otherwise.
+/// Same list as in serving/results/serving_record.cpp; aiperf has other names for the first and the
+/// second.
 constexpr std::array<std::string_view, 11> of_loads = {
     "output_throughput", "output_token_throughput",
     "request_goodput",   "goodput",

@@ -32,7 +32,7 @@ std::optional<RankLine> rank_line(std::string_view line) {
 }
 
 std::string_view operation_in(std::string_view name) {
-  // Longer names first, since they contain shorter ones.
+  // Longer names come first, because they contain shorter ones.
   constexpr std::array<std::string_view, 18> spellings = {
       "all_reduce_bias", "reduce_scatter", "reducescatter", "all_reduce", "allreduce", "all_gather",
       "allgather",       "all_to_all",     "alltoallv",     "alltoall",   "broadcast", "sendrecv",

@@ -18,7 +18,7 @@ std::string number_text(std::string_view word) {
   return number ? fmt::format("{}", *number) : std::string(word);
 }
 
-/// "r0.gpu3" of "R00:3", "gpu3" of "3" where there is one rank.
+/// Returns "r0.gpu3" for "R00:3", "gpu3" for "3" if there is one rank.
 std::string gpu_of(std::string_view word) {
   const std::size_t colon = word.find(':');
   const std::string gpu = "gpu" + number_text(word.substr(colon + 1));  // npos + 1 is 0
@@ -49,7 +49,8 @@ bool TransferBenchGroups::read(std::string_view text, const std::vector<std::str
 }
 
 bool TransferBenchGroups::title(std::string_view text, const Words& words) {
-  // "Ring00  Ring00 | Ring01  Ring01": a column for the devices and at least one for rates.
+  // Example: "Ring00  Ring00 | Ring01  Ring01", with a column for the devices and at least one for
+  // rates.
   const bool rings = std::all_of(words.begin(), words.end(), [](std::string_view word) {
     return word.starts_with("Ring") && parse_count(word.substr(4)).has_value();
   });
@@ -75,8 +76,8 @@ bool TransferBenchGroups::title(std::string_view text, const Words& words) {
   return true;
 }
 
-/// "Device  GFX BW  NIC BW" names the columns of each ring; "R00:0  177.37  45.50" are the rates
-/// from a device to the next one, "SUM 1447.04  360.00" their sum.
+/// Reads a table of rings. "Device  GFX BW  NIC BW" names the columns of each ring; "R00:0  177.37
+/// 45.50" are the rates from a device to the next one, "SUM 1447.04  360.00" their sum.
 bool TransferBenchGroups::ring_row(const Words& words, const std::string& size, std::size_t line) {
   if (words[0] == "Device") {
     ways_.clear();
@@ -102,8 +103,9 @@ bool TransferBenchGroups::ring_row(const Words& words, const std::string& size, 
   return true;
 }
 
-/// "Mem Device | Rank 00 | Rank 01", "SRC+EXE\DST | mlx5_2 | mlx5_2 | STotal | Actual" and rows
-/// "Rank 00 GPU 01 | mlx5_2 | N/A | 48.95 | 48.95 | 48.95"; "RTotal | 48.94 ..." ends the matrix.
+/// Reads "Mem Device | Rank 00 | Rank 01", "SRC+EXE\DST | mlx5_2 | mlx5_2 | STotal | Actual" and
+/// rows "Rank 00 GPU 01 | mlx5_2 | N/A | 48.95 | 48.95 | 48.95"; "RTotal | 48.94 ..." ends the
+/// matrix.
 bool TransferBenchGroups::nic_row(const Words& words, const std::string& size, std::size_t line) {
   if (words[0] == "Mem") {
     ranks_.clear();

@@ -1,5 +1,5 @@
-// TransferBench's tables of groups that transfer at the same time: rings of GPUs (rings) and NICs
-// that each send to all others (nica2a), since version 1.68.
+// Reads TransferBench's tables of groups that transfer at the same time: rings of GPUs (rings), and
+// NICs that each send to all others (nica2a), since version 1.68.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace assay {
 
-/// Adds a record of this bandwidth, in GB/s as written; does nothing if it is not a number. `size`:
-/// bytes of each transfer, empty: unknown.
+/// Adds a record of this bandwidth, in GB/s as written; does nothing if it is not a number. `size`
+/// is the bytes of each transfer; empty: unknown.
 void add_transfer_rate(Draft& draft, std::vector<std::pair<std::string, std::string>> axes,
                        const std::string& size, std::string_view rate, std::size_t line);
 
@@ -20,10 +20,11 @@ class TransferBenchGroups {
  public:
   explicit TransferBenchGroups(Draft& draft) : draft_(draft) {}
 
-  /// Whether the line belongs to such a table. `columns`: as in TransferBenchPresets::read().
+  /// Reads a line and returns whether it belongs to such a table. `columns` is as in
+  /// TransferBenchPresets::read().
   bool read(std::string_view text, const std::vector<std::string>& columns, const std::string& size,
             std::size_t line);
-  /// Another run of the program begins, or another table.
+  /// Call this when another run of the program, or another table, begins.
   void reset() { table_ = Table::none; }
 
  private:
@@ -39,7 +40,7 @@ class TransferBenchGroups {
   std::vector<std::string> rings_;  ///< numbers of the table's rings
   std::vector<std::string> ways_;   ///< columns of each ring: "gfx", "nic"
   std::string plane_, group_;
-  std::vector<std::string> nics_, ranks_;  ///< of the matrix's columns
+  std::vector<std::string> nics_, ranks_;  ///< of the columns of the matrix
 };
 
 }  // namespace assay

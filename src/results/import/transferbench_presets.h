@@ -1,5 +1,5 @@
-// The tables of TransferBench's presets that are neither tests nor plain matrices: sweeps over
-// sub-executors, one GPU with all others, checks of health, memory bandwidth, and devices of
+// Reads the tables of TransferBench's presets that are neither tests nor plain matrices: sweeps
+// over sub-executors, one GPU with all others, health checks, memory bandwidth, and devices of
 // several ranks.
 #pragma once
 
@@ -16,12 +16,12 @@ class TransferBenchPresets {
  public:
   explicit TransferBenchPresets(Draft& draft) : draft_(draft) {}
 
-  /// Reads a line if it belongs to such a table, and returns whether it does. `columns`: its parts
-  /// between | or commas, trimmed, none of them empty; `size`: bytes of each transfer, as known so
-  /// far.
+  /// Reads a line if it belongs to such a table, and returns whether it does. `columns` are its
+  /// parts between | or commas, trimmed, none of them empty. `size` is the bytes of each transfer,
+  /// as known so far.
   bool read(std::string_view text, const std::vector<std::string>& columns, const std::string& size,
             std::size_t line);
-  /// Another run of the program begins.
+  /// Call this when another run of the program begins.
   void reset();
 
  private:
@@ -60,7 +60,7 @@ class TransferBenchPresets {
   std::vector<std::string> columns_;
   std::vector<std::string> column_ranks_, nics_;
   std::string source_, size_, block_, test_, row_rank_;
-  std::string sweep_ = "gfx_sweep";  // what "#CUs\\Unroll" sweeps
+  std::string sweep_ = "gfx_sweep";  // the setting that "#CUs\\Unroll" sweeps
 };
 
 }  // namespace assay

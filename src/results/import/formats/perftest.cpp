@@ -1,5 +1,5 @@
-// ib_write_bw and related programs (perftest): tables in the unit named in their header, also of
-// two processes that printed into one file, and the JSON of --out_json.
+// ib_write_bw and related programs (perftest): tables in the unit named in their header, also if
+// two processes printed into one file, and the JSON of --out_json.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::optional<MeasuredUnit> bandwidth_unit(std::string_view name) {
   return measured_unit(name);
 }
 
-/// From "RDMA_Write Bidirectional BW Test": "write", and whether both sides send; or from
+/// Parses "RDMA_Write Bidirectional BW Test" into "write" and whether both sides send; also
 /// "RDMA_Write Latency Test".
 struct Test {
   std::string op = "write";
@@ -61,7 +61,7 @@ void add_metrics(Record& record, std::string_view average, std::string_view peak
     record.metrics.push_back(
         metric("bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, average));
   }
-  // 0 means that the peak was not measured: -N, -D or many iterations.
+  // 0 means that the peak was not measured, as with -N, -D or many iterations.
   if (const auto value = parse_number(peak); value && *value > 0) {
     record.metrics.push_back(
         metric("peak_bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, peak));
@@ -71,7 +71,7 @@ void add_metrics(Record& record, std::string_view average, std::string_view peak
   }
 }
 
-/// A column of latencies, in a table's header and as JSON; the typical one is the median.
+/// A column of latencies in a table's header and in JSON; the typical one is the median.
 struct Latency {
   std::string_view title, key, name;
 };
@@ -84,7 +84,7 @@ constexpr std::array<Latency, 7> latencies = {
      {"99% percentile[usec]", "percentile_99", "p99_latency"},
      {"99.9% percentile[usec]", "percentile_99.9", "p99_9_latency"}}};
 
-/// The titles of a latency table's columns after size and iterations, in their order.
+/// Returns the titles of a latency table's columns after size and iterations, in order.
 std::vector<std::string_view> latency_titles(std::string_view header) {
   std::vector<std::pair<std::size_t, std::string_view>> found;
   for (const Latency& one : latencies) {
@@ -145,11 +145,11 @@ class Reader {
     skipped_ = other_known_ = false;
   }
 
-  /// Whether the other side of the same connection has printed this cell: what is local to it is
-  /// remote here. In one run, that has printed two banners.
+  /// Returns whether the other side of the same connection has printed this cell: its local
+  /// addresses are the remote ones here. A run that contains both sides has printed two banners.
   bool is_other_side(const std::string& cell) {
     if (banners_ > 1 && cells_.contains(cell)) return true;
-    if (!other_known_) {  // addresses may be long, and rows many
+    if (!other_known_) {  // computed only once, because addresses may be long and rows many
       const auto other = sides_.find(remotes_ + "|" + locals_);
       other_ = locals_.empty() || other == sides_.end() ? nullptr : &other->second;
       other_known_ = true;
@@ -245,7 +245,7 @@ class Reader {
   }
 
   void facts(std::string_view line) {
-    // " local address: LID 0x01 QPN 0x0215 PSN 0x79fcd6 ...", one line per queue pair
+    // Example: " local address: LID 0x01 QPN 0x0215 PSN 0x79fcd6 ...", one line per queue pair.
     for (const auto& [label, addresses] : {std::pair{std::string_view(" local address:"), &locals_},
                                            {" remote address:", &remotes_}}) {
       const std::size_t at = line.find(label);
@@ -274,17 +274,18 @@ class Reader {
 
   Draft draft_;
   LineReader lines_;
-  Test test_{.op = "unknown"};  // until a banner tells
+  Test test_{.op = "unknown"};  // until a banner names the test
   std::string qps_;
   std::optional<MeasuredUnit> unit_;
-  std::vector<std::string_view> titles_;     // of a latency table's columns
+  std::vector<std::string_view> titles_;     // columns of a latency table
   std::set<std::string, std::less<>> seen_;  // rows of this run
   std::set<std::string, std::less<>> cells_;
   static constexpr std::size_t most_addresses = 1 << 16;  // characters; thousands of queue pairs
   std::string locals_, remotes_;
-  // The cells of each connection so far, by its addresses.
+  // The cells of each connection so far, keyed by its addresses.
   std::map<std::string, std::set<std::string, std::less<>>> sides_;
-  const std::set<std::string, std::less<>>* other_ = nullptr;  // of this connection, if known
+  // the cells of the current connection's other side, if known
+  const std::set<std::string, std::less<>>* other_ = nullptr;
   bool other_known_ = false;
   int banners_ = 0;       // since the run began
   bool skipped_ = false;  // rows of this run

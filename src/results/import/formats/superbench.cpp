@@ -1,5 +1,5 @@
 // SuperBench's results-summary.jsonl: one flat object per node with keys
-// benchmark[:annotation]/[repeat/]metric[:rank]. Values have no unit there, and none is added here.
+// benchmark[:annotation]/[repeat/]metric[:rank]. Values have no unit in the file, so none is added.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@ struct Key {
   std::string benchmark, repeat, metric, rank;
 };
 
-/// Nullopt if the key has no slash.
+/// Returns nullopt if the key has no slash.
 std::optional<Key> split_key(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<Key> split_key(std::string_view text) {
   return key;
 }
 
-/// The better direction according to the name; neither if it gives no hint.
+/// Returns the better direction according to the name; neither if it gives no hint.
 Better better_of(std::string_view name) {
   constexpr std::array<std::string_view, 5> lower = {"time", "latency", "_lat", "_us", "_ms"};
   constexpr std::array<std::string_view, 6> higher = {"bw",   "bandwidth",  "flops",
@@ -52,8 +52,8 @@ Better better_of(std::string_view name) {
   return Better::neither;
 }
 
-/// Whether a member whose key has a slash is a number. Other programs' files name a node too:
-/// package.json the version of Node.js that it needs.
+/// Returns whether a member whose key has a slash is a number. Other programs' files also have a
+/// member "node": package.json names a version of Node.js there.
 bool has_metric(std::string_view text) {
   for (std::size_t at = text.find("\":"); at != text.npos; at = text.find("\":", at + 2)) {
     const std::size_t open = at == 0 ? text.npos : text.rfind('"', at - 1);
@@ -119,7 +119,7 @@ class SuperBench final : public Importer {
     return record;
   }
 
-  /// Benchmarks whose return code is not 0.
+  /// Returns benchmarks whose return code is not 0.
   static std::map<std::string, std::string> failures(const JsonNode& node) {
     std::map<std::string, std::string> failed;
     for (std::size_t i = 0; i < node.items.size(); ++i) {
