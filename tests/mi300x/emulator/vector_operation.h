@@ -1,5 +1,5 @@
-// Makes vector operations from functions of one lane's values: the types of the function say how
-// sources are read and how the result is stored.
+// Makes vector operations from functions of one lane's values; the types of the function determine
+// how sources are read and how the result is stored.
 #pragma once
 
 #include <algorithm>

@@ -17,12 +17,12 @@ namespace mi300x::runtime {
 /// Does work that may begin at `start` of the model's clock; returns the time of its end.
 using Step = std::function<double(double start)>;
 
-/// A program knows the node at `index` as the hipGraphNode_t `index + 1`.
+/// The program's hipGraphNode_t for the node at `index` is `index + 1`.
 struct Node {
   Device* device;
-  Step work;                             ///< none in a node that records
-  std::vector<std::size_t> after;        ///< nodes before it in the graph
-  std::shared_ptr<ihipEvent_t> records;  ///< at every launch
+  Step work;                             ///< empty in a node that records an event
+  std::vector<std::size_t> after;        ///< predecessors in the graph
+  std::shared_ptr<ihipEvent_t> records;  ///< event recorded at every launch
 };
 class Moment;
 
@@ -49,17 +49,17 @@ struct Capture {
 /// Guards all captures, and what streams and events store about them.
 std::mutex& capture_mutex();
 
-/// Adds a node to the capture that `stream` is in. Needs the mutex.
+/// Adds a node to the capture that `stream` is in. Requires the mutex.
 void add_node(ihipStream_t& stream, Step work);
 
-/// Called when `stream` is destroyed while it is captured, which invalidates the capture.
+/// Call when `stream` is destroyed during its capture, which invalidates the capture.
 void abandon_capture(ihipStream_t& stream);
 
 /// For calls that only a relaxed capture allows: invalidates any other capture and returns the
 /// error.
 hipError_t forbidden_by_capture();
 
-/// Runs the nodes one after the other. In model time, each begins when its predecessors have ended.
+/// Runs the nodes one after the other; in model time each begins when its predecessors have ended.
 /// `moments` holds this launch's moment for each node that records.
 double run_graph(const std::vector<Node>& nodes,
                  const std::vector<std::shared_ptr<Moment>>& moments, double start);
@@ -67,6 +67,6 @@ double run_graph(const std::vector<Node>& nodes,
 }  // namespace mi300x::runtime
 
 struct hipGraphExec {
-  /// Replaced as a whole, so that a launch in progress keeps the nodes that it began with.
+  /// The list is replaced as a whole, so that a launch in progress keeps its nodes.
   std::shared_ptr<const std::vector<mi300x::runtime::Node>> nodes;
 };
