@@ -66,7 +66,7 @@ DisassembledLine read_instruction(std::string_view line, std::string_view source
   return read;
 }
 
-/// Returns "memory.cu:42" for "/work/memory.cu:42".
+/// Returns "memory.cu:42" for "/folder/memory.cu:42".
 std::string_view file_and_line(std::string_view place) {
   const std::size_t slash = place.rfind('/');
   return slash == std::string_view::npos ? place : place.substr(slash + 1);

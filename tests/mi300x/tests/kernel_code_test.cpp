@@ -1,7 +1,6 @@
-// What the compiler makes of assay's kernels for AMD GPUs. The emulator knows each instruction. And
-// training gives the same bits each time only if no kernel adds numbers in the order in which
-// threads arrive: there is no atomic sum of floats, nor a loop that makes one by comparing and
-// exchanging.
+// The compiler's output for assay's kernels on AMD GPUs. The emulator must know each instruction.
+// Training is deterministic only if no kernel adds numbers in the order in which threads arrive:
+// there must be no atomic sum of floats, nor a loop that makes one by compare and exchange.
 #include <fmt/ranges.h>
 
 #include <filesystem>

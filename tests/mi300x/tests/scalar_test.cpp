@@ -6,7 +6,8 @@ namespace {
 
 class ScalarInstructions : public ::testing::Test {
  protected:
-  /// "NAME s10, s2, s4" (or pairs), with the condition code it should leave; values of 40 rounds.
+  /// Checks "NAME s10, s2, s4" (or pairs) and the resulting condition code, with values of 200
+  /// rounds.
   template <class R, class... A>
   void check(const std::string& name, R (*value)(A...), bool (*scc)(A...) = nullptr) {
     check_forms(name, value, scc, std::index_sequence_for<A...>{});
