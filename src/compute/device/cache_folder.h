@@ -1,4 +1,4 @@
-// Where assay stores disposable data: compiled kernels, launch geometries.
+// The folder in which assay stores disposable data: compiled kernels, launch geometries.
 #pragma once
 
 #include <string>

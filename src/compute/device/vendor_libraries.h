@@ -1,5 +1,5 @@
-// Where to look for the vendors' libraries of kernels: BLAS, RCCL, cuDNN and MIOpen.
-// (The runtimes and compilers are found by their backends.)
+// Finds the vendors' libraries of kernels: BLAS, RCCL, cuDNN and MIOpen. (Backends find the
+// runtimes and compilers.)
 #pragma once
 
 #include <string_view>

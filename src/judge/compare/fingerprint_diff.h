@@ -1,5 +1,5 @@
-// What differs between two fingerprints, ranked by how likely each difference explains a
-// performance gap.
+// Lists the differences between two fingerprints, ranked by how likely each explains a performance
+// gap.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
-// What the amdgpu driver reports about a GPU in sysfs: identity, partition and sensors. Reading
-// these files needs no library and no privileges, and their layout is stable
-// (Documentation/gpu/amdgpu).
+// Reads what the amdgpu driver reports about a GPU in sysfs: identity, partition and sensors. These
+// files need no library and no privileges, and their layout is stable (Documentation/gpu/amdgpu).
 #pragma once
 
 #include <filesystem>

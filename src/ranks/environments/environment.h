@@ -1,5 +1,5 @@
-// Where a unit's process runs. A kind of environment turns "assay run ..." into the command that
-// starts it there. A new kind is one file in kinds/ that ends in
+// The environment in which a unit's process runs. A kind of environment turns "assay run ..." into
+// the command that starts it there. A new kind is one file in kinds/ that ends in
 //   const EnvironmentKindRegistry::Add registered{{...}};
 #pragma once
 

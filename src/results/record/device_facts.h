@@ -1,4 +1,5 @@
-// What a device is: everything that a benchmark or a reader needs to choose sizes and judge rates.
+// Facts about a device: everything that a benchmark or a reader needs to choose sizes and judge
+// rates.
 #pragma once
 
 #include <cstdint>

@@ -213,7 +213,7 @@ int join(const std::string& name, int ranks, int rank, void** comm) {
 }
 
 #if !defined(OLD_NCCL)
-/// What libraries check of a configuration, and keep of it.
+/// Checks a configuration like the real libraries, and keeps its bounds.
 int take(const void* config) {
   if (config == nullptr) return 0;
   Config given = {};
@@ -231,7 +231,7 @@ int take(const void* config) {
   return 0;
 }
 
-/// What a rank tells the others when they split.
+/// What a rank sends to the others when they split.
 struct Wish {
   int colour, key;
 };

@@ -1,5 +1,4 @@
-// What the CPU backend needs to know about the machine: usable CPUs, caches, memory, instruction
-// set.
+// Facts about the machine for the CPU backend: usable CPUs, caches, memory, instruction set.
 #pragma once
 
 #include <cstdint>

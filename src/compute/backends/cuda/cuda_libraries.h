@@ -1,5 +1,5 @@
-// Where to look for NVIDIA's libraries. Overridden by ASSAY_CUDA_LIBRARY (libcuda) and
-// ASSAY_NVRTC_LIBRARY, each a file or a folder.
+// Finds NVIDIA's libraries. ASSAY_CUDA_LIBRARY (libcuda) and ASSAY_NVRTC_LIBRARY, each a file or a
+// folder, override the search.
 #pragma once
 
 #include <string>

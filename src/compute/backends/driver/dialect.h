@@ -1,4 +1,4 @@
-// What differs between CUDA's driver API and HIP, behind one interface.
+// The differences between CUDA's driver API and HIP, behind one interface.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct RtcTool {
   std::string identity;  ///< changes whenever its output may change; for the kernel cache
 };
 
-/// What a device can do beyond launching and copying.
+/// Features of a device beyond launching and copying.
 struct Abilities {
   bool clusters = false;
   bool programmatic_launch = false;

@@ -1,5 +1,5 @@
-// What driver calls need to know about a device: its dialect and its ordinal. It also makes the
-// device current on the calling thread.
+// The device for driver calls: its dialect and its ordinal. It also makes the device current on the
+// calling thread.
 #pragma once
 
 #include <cstdint>

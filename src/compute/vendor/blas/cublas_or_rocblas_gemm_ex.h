@@ -1,4 +1,4 @@
-// What cublasGemmEx and rocblas_gemm_ex have in common: a single call with all parameters, on a
+// The common part of cublasGemmEx and rocblas_gemm_ex: a single call with all parameters, on a
 // handle that holds the stream and the workspace.
 #pragma once
 
