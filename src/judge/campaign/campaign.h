@@ -86,9 +86,9 @@ std::string_view name_of(CampaignStop stop);
 
 struct CampaignOutcome {
   CampaignStop stop = CampaignStop::failed;
-  std::size_t pairs = 0;                                             ///< in whole blocks
-  std::size_t precise = 0, contrasts = 0;                            ///< at the last look
-  std::vector<std::string> given_up;                                 ///< environments
+  std::size_t pairs = 0;                   ///< in whole blocks
+  std::size_t precise = 0, contrasts = 0;  ///< at the last look
+  std::vector<std::string> given_up;       ///< environments
   /// from the history and from this call
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };

@@ -14,8 +14,7 @@ Schedule schedule_of_study(const CampaignPlan& plan) {
   Schedule schedule;
   const auto index_of = [&](const std::string& name) {
     std::size_t index = 0;
-    while (plan.environments[index].name != name) ++index;  // the plan's reader has checked that it
-                                                            // exists
+    while (plan.environments[index].name != name) ++index;  // the plan's reader has checked it
     return index;
   };
   for (const std::string& name : plan.study->each)

@@ -73,7 +73,7 @@ struct ResultSet {
   std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
   std::map<std::string, VoidFigures> voids;   ///< by cell
   std::vector<Json> fingerprints;             ///< fingerprints of the units, without duplicates
-  double most_taken = 0;              ///< the largest taken_from_cpus() of any result
+  double most_taken = 0;                      ///< the largest taken_from_cpus() of any result
   std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines, and
                                       ///< loads whose prompts were in a cache
 

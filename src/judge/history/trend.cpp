@@ -12,9 +12,7 @@ namespace {
 std::vector<ChangePoint> change_points(const HistorySeries& series, const ChangePointRule& rule) {
   std::vector<double> logs;
   for (const HistoryPoint& point : series.points) {
-    logs.push_back(
-        *log_time(point.value, series.key.better));  // a history holds only values that have a
-                                                     // logarithm
+    logs.push_back(*log_time(point.value, series.key.better));  // histories hold only such values
   }
   return find_change_points(logs, rule);
 }

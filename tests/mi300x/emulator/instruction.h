@@ -169,7 +169,7 @@ struct Instruction {
   /// s_set_gpr_idx_on. The constant of s_movk_i32, s_addk_i32, s_cmpk_* is also the last source,
   /// extended to 32 bits as the operation does.
   u32 immediate = 0;
-  u32 branch = 0;  ///< index of the branch's target
+  u32 branch = 0;                                          ///< index of the branch's target
   u8 wait_vector = 63, wait_scalar = 15, wait_export = 7;  ///< s_waitcnt: vmcnt, lgkmcnt, expcnt
 
   u64 address = 0;  ///< address of its first byte in the loaded code

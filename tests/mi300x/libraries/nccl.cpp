@@ -236,7 +236,8 @@ struct Wish {
   int colour, key;
 };
 
-/// The ranks of `world` with this rank's colour, in the order of keys. False if one is gone.
+/// Collects the ranks of `world` with this rank's colour, in the order of keys. Returns false if
+/// one is gone.
 bool gather_wishes(NcclWorld& world, Wish mine, std::vector<int>& group) {
   std::memcpy(world.window().data(), &mine, sizeof mine);
   if (!world.meet()) return false;
