@@ -34,8 +34,7 @@ struct JsonNode {
 };
 
 struct JsonLimits {
-  std::size_t values;            ///< a value and all values within it; each takes about 100 bytes
-                                 ///< of memory
+  std::size_t values;            ///< including nested ones; each takes about 100 bytes
   std::size_t bytes = SIZE_MAX;  ///< of the text of one value
 };
 

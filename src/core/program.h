@@ -26,8 +26,7 @@ struct ProgramStart {
   double grace_seconds = 5;               ///< from SIGTERM to SIGKILL
   std::vector<int> cpus = {};             ///< its affinity; empty: this process's
   std::uint64_t address_space_bytes = 0;  ///< limit on its address space; 0: none
-  std::vector<std::string> control_groups = {};  ///< cgroup.procs files of groups that it joins
-                                                 ///< before it starts
+  std::vector<std::string> control_groups = {};  ///< cgroup.procs of groups that it joins
   std::function<bool()> stop_requested = {};     ///< polled ten times a second
   /// Called with each line of standard output, including a last one without a newline. A line is
   /// cut at 64 MiB.

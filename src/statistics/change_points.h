@@ -24,8 +24,7 @@ struct ChangePointRule {
 struct ChangePoint {
   std::size_t index = 0;  ///< index of the first value after the change
   double step = 0;        ///< mean up to the next change point minus mean since the previous one
-  double p = 1;           ///< p of that t test, two-sided; not corrected for the choice of the
-                          ///< position
+  double p = 1;           ///< two-sided p of that t test, without any correction
 };
 
 /// Returns change points sorted by index. `values` must be finite. Each side of a change has at

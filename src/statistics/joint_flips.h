@@ -15,8 +15,7 @@ struct FlipRule {
   /// Number of consecutive pairs, counted from pair 0, whose order one random draw (coin) decided.
   std::size_t pairs_per_draw = 1;
   std::size_t least_draws = 6;  ///< a series with fewer draws proves nothing
-  std::uint64_t seed = 1;       ///< seed of random flips, which are used if there are too many to
-                                ///< enumerate
+  std::uint64_t seed = 1;       ///< seed of flips that are too many to enumerate
 };
 
 /// Returns for each series the probability, if its mean were `bound`, that any series of the family

@@ -13,8 +13,7 @@ struct Peaks {
   std::string_view label;
   int multiprocessors;
   double memory;                        // bytes/s
-  double f64, f32, tf32, f16, fp8, i8;  // operations/s; the faster of matrix and vector units; 0:
-                                        // none
+  double f64, f32, tf32, f16, fp8, i8;  // operations/s of the faster units; 0: none
   double host_link;                     // bytes/s, one direction
 };
 constexpr double T = 1e12, G = 1e9;

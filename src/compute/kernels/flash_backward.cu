@@ -107,8 +107,7 @@ DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const
   const Tiles tiles = my_tiles(all * lanes, block_threads());
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
     const u64 item = tile + thread_index(), row = item / lanes;
-    const u64 index = row / padded, place = row % padded;  // index of the head, and position in its
-                                                           // sequence
+    const u64 index = row / padded, place = row % padded;  // head, position in its sequence
     const bool exists = row < all && place < sequence;
     const u64 at = ((index / heads * sequence + place) * heads + index % heads) * D;
     float delta = 0, reach = 0;

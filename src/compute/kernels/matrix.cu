@@ -59,8 +59,7 @@ struct Fill {
 
 template <typename T>
 DEVICE void fill(u64 rows, u64 columns, Fill<T> fill) {
-  if (fill.pattern == NORMAL) {  // the pattern is constant inside the loop, which can be vectorized
-                                 // on CPUs
+  if (fill.pattern == NORMAL) {  // constant in this loop, so CPUs can vectorize it
     fill.pattern = NORMAL;
     for_each_element(rows, columns, fill);
   } else {

@@ -76,8 +76,7 @@ DEVICE void add_rms_norm(T* normed, T* sum, const T* stream, const T* branch, co
                          u64 rows, u64 width, float epsilon_of_model) {
   SHARED float scratch[most_waves];
   const Tiles mine = my_tiles(rows, 1);
-  let_next_kernel_begin();  // the next kernel may prefetch its matrix; it waits before it touches
-                            // this one's output
+  let_next_kernel_begin();  // it may prefetch, but waits before it touches this output
   wait_for_previous_kernel();
   for (u64 row = mine.begin; row < mine.end; row += mine.step) {
     const u64 at = row * width;
@@ -89,8 +88,7 @@ DEVICE void add_rms_norm(T* normed, T* sum, const T* stream, const T* branch, co
     });
     const float mean = block_reduce(squares, Sum{}, scratch) / static_cast<float>(width);
     const float inverse = fast_rsqrt(mean + epsilon_of_model);
-    for_my_packs(width, [&](u32 j, u64 i) {  // rounded before the weight is applied, as models were
-                                             // trained
+    for_my_packs(width, [&](u32 j, u64 i) {  // rounded before the weight, as in training
       const Floats unit = to_floats(from_floats<T, row_pack>(x[j] * floats_of(inverse)));
       store_floats(normed + at + i, unit * load_floats(weight + i));
     });

@@ -26,8 +26,7 @@ constexpr u32 paged_threads = 1;
 #else
 constexpr u32 paged_threads = 128;
 #endif
-constexpr float nothing_seen = -1e30f;  // initial maximum of no scores; differences to it stay
-                                        // finite
+constexpr float nothing_seen = -1e30f;  // maximum of no scores; differences stay finite
 
 /// Returns the offset of a token's key or value of one head in the cache, whose shape is [blocks,
 /// kv_heads, page_tokens, width].

@@ -155,8 +155,7 @@ DEVICE void vector_product(T* y, const T* x, const Element* matrix, const float*
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
     const bool is_last = tile + mine.step >= mine.end;
     const Element* following[wave_outputs];  // of the next tile
-    Floats products[wave_outputs];           // summed in one order, however many packs are in
-                                             // flight
+    Floats products[wave_outputs];           // summed in a fixed order
     UNROLL_LOOP
     for (u32 o = 0; o < wave_outputs; ++o) {
       following[o] = matrix + line_of(tile + mine.step, o) * inputs;

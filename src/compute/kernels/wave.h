@@ -67,8 +67,7 @@ DEVICE u64 ballot(bool yes) {
 #if defined(ON_CUDA)
   return __ballot_sync(0xFFFFFFFFu, yes);
 #elif defined(ON_HIP)
-  return __builtin_amdgcn_uicmp(yes ? 1u : 0u, 0u, 33);  // condition 33 means "not equal"; all
-                                                         // compilers have this builtin
+  return __builtin_amdgcn_uicmp(yes ? 1u : 0u, 0u, 33);  // 33 is "not equal"
 #else
   return yes ? 1 : 0;
 #endif

@@ -17,8 +17,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t most_cells = 1'000'000;     // limit of stored cells of one environment
-constexpr int wrong_words = 2;                    // assay's exit status for usage errors
-                                                  // (src/cli/exit_code.h)
+constexpr int wrong_words = 2;                    // usage error (src/cli/exit_code.h)
 constexpr std::string_view own_mark = "assay: ";  // begins the last line of a failed assay
 
 /// Adds the cell of a record in `line`; other lines, such as a banner or the fingerprint, contain

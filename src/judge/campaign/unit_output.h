@@ -56,8 +56,7 @@ class UnitOutput {
   std::size_t passed_ = 0, lines_ = 0;
   UnitValues values_;
   std::vector<CellTime> cell_times_;
-  std::chrono::steady_clock::time_point last_came_;  // when the environment or the last cell
-                                                     // arrived
+  std::chrono::steady_clock::time_point last_came_;  // time of the last arrival
   std::optional<double> taken_share_;
 };
 

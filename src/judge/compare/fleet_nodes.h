@@ -14,8 +14,7 @@ namespace assay {
 
 struct FleetNode {
   std::string name;
-  std::vector<std::pair<std::size_t, double>> values;  ///< series number and value, sorted by
-                                                       ///< series
+  std::vector<std::pair<std::size_t, double>> values;  ///< number and value, by series
   std::vector<std::string> faults;
   Json fingerprint;                ///< null if there is none
   bool emulated = false;           ///< its values come from a model

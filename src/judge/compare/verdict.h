@@ -25,8 +25,7 @@ std::string_view name_of(Verdict verdict);
 
 struct VerdictRule {
   double margin = 0.02;  ///< ratios within (1 / (1 + margin), 1 + margin) are equal
-  double alpha = 0.05;   ///< probability of a false EQUAL, and of any false difference among all
-                         ///< cells
+  double alpha = 0.05;   ///< probability of a false EQUAL, and of any false difference
 
   double log_margin() const;
 };
@@ -64,8 +63,7 @@ struct Ruling {
   Verdict verdict = Verdict::inconclusive;
   std::string code;  ///< stable: "within_margin", "too_few_units", ... (docs/schema.md lists them)
   std::string reason;          ///< one sentence for people
-  std::size_t more_pairs = 0;  ///< estimated further pairs until a decision; 0: unknown, or pairs
-                               ///< do not help
+  std::size_t more_pairs = 0;  ///< estimate of pairs until a decision; 0: unknown or useless
 };
 
 /// `effect` is of logarithms of times; positive means slower.

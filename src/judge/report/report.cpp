@@ -210,8 +210,7 @@ void summarize_alone(const std::vector<Environment>& environments, Document& doc
                                     "so expect better values on an idle machine",
                                     format_share(most_taken))
                       : std::string("none of them doubtful"));
-  document.tiles = key_figures({environments.front()});  // imported results beside them are left
-                                                         // out
+  document.tiles = key_figures({environments.front()});  // without results beside it
   for (Tile& tile : document.tiles) {
     if (first.emulated()) tile.label += "; from a model";
   }

@@ -16,8 +16,7 @@ namespace {
 struct Mounts {
   bool known = false;
   bool root = false;        ///< "/" is a mount point
-  bool hosts_file = false;  ///< /etc/hosts is a mount point; container engines mount it for each
-                            ///< container
+  bool hosts_file = false;  ///< /etc/hosts is a mount point, as in containers
   std::string root_folder;  ///< the folder of its file system that is mounted on "/"
   std::string root_rest;    ///< type, device and options; overlays list their layers there
 };

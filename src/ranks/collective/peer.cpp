@@ -20,8 +20,7 @@ namespace {
 
 constexpr int most_ranks = 16;
 constexpr std::size_t small_bytes = 512 << 10;       // largest all-reduce in one kernel
-constexpr std::size_t small_slot = 2 * small_bytes;  // each word of data comes with a sequence
-                                                     // number
+constexpr std::size_t small_slot = 2 * small_bytes;  // each word comes with a number
 /// Total size of the slots for large operations, over all ranks. On CPUs a copy is a loop over
 /// caches.
 constexpr std::size_t region_bytes = 192 << 20, host_region_bytes = 4 << 20;
@@ -217,8 +216,7 @@ class PeerCommunicator final : public Communicator {
     const bool adds = call.operation != CollectiveOperation::all_gather;
     const bool spreads = call.operation != CollectiveOperation::reduce_scatter;
     const Chunks chunks(call, static_cast<std::size_t>(ranks_), layout_.slot);
-    const std::size_t delay = adds && spreads ? 1 : 0;  // turns between sending a chunk and
-                                                        // returning its sums
+    const std::size_t delay = adds && spreads ? 1 : 0;  // turns until a chunk's sums return
     // Slots are known to have been read only after one more barrier.
     if (!adds) TRY(meet(stream));
     TRY(stream.record(*begun_));
@@ -366,9 +364,8 @@ class PeerCommunicator final : public Communicator {
   std::unique_ptr<PeerWindows> windows_;
   std::unique_ptr<Program> program_;
   Kernel* meeting_ = nullptr;
-  Buffer counts_;  // u32: number of barriers, of small sums, and of blocks that have begun the
-                   // current one
-  Buffer stop_;    // u32: not 0 once waiting must end
+  Buffer counts_;                  // u32: barriers, small sums, blocks that began the current sum
+  Buffer stop_;                    // u32: not 0 once waiting must end
   std::unique_ptr<Stream> links_;  // orders transfers across links
   std::vector<Lane> lanes_;        // one for each other rank, if there are several
   std::unique_ptr<Event> begun_, sent_;

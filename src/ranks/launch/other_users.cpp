@@ -29,8 +29,7 @@ std::optional<uid_t> user_in(const std::string& status) {
 std::optional<std::vector<uid_t>> other_users(uid_t self, const fs::path& proc) {
   constexpr std::size_t most_status = 1 << 16;
   std::set<uid_t> users;
-  bool first_seen = false;  // process 1 always runs; if it is missing, /proc hides others'
-                            // processes
+  bool first_seen = false;  // process 1; if missing, /proc hides other users' processes
   std::error_code error;
   for (fs::directory_iterator at(proc, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename();

@@ -15,8 +15,7 @@ struct RankPlace {
   int rank = 0;
   int size = 1;
   int local_rank = 0;
-  int here = 1;         ///< number of ranks that this process starts on its machine, including
-                        ///< itself
+  int here = 1;         ///< ranks that this process starts here, including itself
   std::string address;  ///< "host:port" of rank 0; empty: rank 0 sends it through MPI
   std::string token;    ///< the secret of all ranks; empty: rank 0 sends it through MPI
   bool open = false;    ///< the token follows from the job's identity, which other users know too

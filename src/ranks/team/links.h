@@ -16,8 +16,7 @@ namespace assay {
 struct LinkAddress {
   std::string name;  ///< random; distinguishes the listeners of a run
   int port = 0;
-  std::string boot;                ///< identifies the host, because loopback addresses are valid
-                                   ///< only on the same host
+  std::string boot;                ///< identifies the host, for loopback addresses
   std::vector<std::string> hosts;  ///< numeric addresses of the interfaces that are up
 };
 std::string to_text(const LinkAddress& address);

@@ -6,8 +6,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t most_waiting = 256;         // each is a socket and at most 2 KiB
-constexpr int most_admitted = 64;                 // accepted before waiting callers are served
-                                                  // again
+constexpr int most_admitted = 64;                 // accepted in one call of greet()
 constexpr std::chrono::seconds longest_wait{10};  // a rank answers at once unless its host is busy
 // In a flood the oldest caller is dropped for the next one, but not before a rank could have
 // answered. Further callers wait in the kernel's queue.

@@ -18,8 +18,7 @@ namespace assay {
 /// The content of one file. It is not trusted.
 struct ImportText {
   std::string_view text;
-  std::string_view name;  ///< the file's name, only for messages, Source::file and facts that occur
-                          ///< only in it
+  std::string_view name;  ///< the file's name, for messages and Source::file
 };
 
 /// The results in one file. Records of one run of the program share their `run`.

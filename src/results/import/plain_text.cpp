@@ -223,8 +223,7 @@ Result<std::string> plain_text(std::string bytes, std::string_view name, std::si
 }
 
 std::string_view without_line_prefixes(std::string_view text, std::string& buffer) {
-  constexpr std::size_t seen = std::size_t{1} << 20;  // bytes that are inspected to decide for the
-                                                      // whole text
+  constexpr std::size_t seen = std::size_t{1} << 20;  // bytes that decide for the whole text
   for (const Prefix& prefix : prefixes) {
     const auto common = common_prefix(text.substr(0, seen), prefix);
     if (!common) continue;

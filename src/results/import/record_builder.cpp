@@ -171,8 +171,7 @@ std::string iso_time(std::string_view text) {
   }
   if (parts.tm_mon < 1 || parts.tm_mon > 12 || parts.tm_mday < 1 || parts.tm_mday > 31) return {};
   std::string_view zone = text.substr(length);
-  if (zone.starts_with('.')) {  // fractions of a second are dropped, because nothing is ordered by
-                                // them
+  if (zone.starts_with('.')) {  // fractions of a second are dropped
     zone = zone.substr(std::min(zone.find_first_not_of("0123456789", 1), zone.size()));
   }
   const auto written = [&](const char* end) {

@@ -27,8 +27,7 @@ struct SampleSet {
   TimeSource time_source = TimeSource::device_events;
   CacheState cache_state = CacheState::hot;
   bool gated = false;  ///< the device was held until the work and both events were queued
-  int launches = 1;    ///< launches of the work per sample, by which the sample's seconds are
-                       ///< divided
+  int launches = 1;    ///< launches per sample; its seconds are divided by this
   std::size_t warmup_launches = 0;
   StopReason warmup_stop = StopReason::not_run;
   StopReason stop = StopReason::not_run;

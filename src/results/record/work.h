@@ -30,8 +30,7 @@ struct Work {
   double links = 1;               ///< number of links it can use at once, for the link limits
   double tokens = 0;              ///< tokens that pass through a model, on all ranks
   double samples = 0;             ///< samples that pass through a model without tokens
-  double ranks = 1;               ///< ranks that share tokens and samples; bytes and flops are
-                                  ///< those of one rank
+  double ranks = 1;               ///< ranks in all; bytes and flops are those of one rank
 };
 
 /// The hardware limit with which a case is compared.

@@ -161,8 +161,7 @@ struct Instruction {
   u8 offset0 = 0, offset1 = 0;                ///< of ds_read2 and similar ones, in elements
   bool sc0 = false, sc1 = false, nt = false;  ///< cache bits; gfx90a: glc, scc, slc
   bool lds = false;                           ///< loads into LDS instead of registers
-  bool offen = false, idxen = false;          ///< BUFFER: whether there is an offset, an index per
-                                              ///< lane
+  bool offen = false, idxen = false;          ///< BUFFER: an offset, an index per lane
 
   /// The 16 bits of SOPP and SOPK: s_nop's count, a branch's distance, the encoded hwreg of
   /// s_getreg and s_setreg (whose value is source 0), s_sendmsg's message, the mode of

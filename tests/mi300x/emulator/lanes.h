@@ -25,15 +25,12 @@ namespace mi300x {
 // ---- MODE ----
 
 namespace mode {
-constexpr u32 rounding = 0xF;           ///< of f32 (low bits), and of f64 and f16; 0: to nearest
-                                        ///< even
+constexpr u32 rounding = 0xF;           ///< of f32, then of f64 and f16; 0: to nearest even
 constexpr u32 f32_input = 1 << 4;       ///< if set, f32 denormals are read unchanged, else as 0
-constexpr u32 f32_output = 1 << 5;      ///< if set, results can be f32 denormals, else they become
-                                        ///< 0
+constexpr u32 f32_output = 1 << 5;      ///< if set, f32 results can be denormals, else 0
 constexpr u32 wide_denormals = 3 << 6;  ///< the same two bits for f64 and f16
 constexpr u32 dx10_clamp = 1 << 8;      ///< clamp turns NaN into 0
-constexpr u32 ieee = 1 << 9;            ///< signalling NaNs become quiet in min, max and similar
-                                        ///< operations
+constexpr u32 ieee = 1 << 9;            ///< signalling NaNs become quiet in min and max
 constexpr u32 f16_overflow = 1 << 23;   ///< conversions saturate
 constexpr u32 indexing = 1 << 27;       ///< s_set_gpr_idx_on
 }  // namespace mode

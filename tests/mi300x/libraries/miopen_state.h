@@ -53,8 +53,7 @@ struct Descriptor {
   int groups = 1, find_mode = 5;
 };
 struct State {
-  std::map<std::string, std::pair<int, int>> failures;  // function -> (calls until it fails,
-                                                        // status)
+  std::map<std::string, std::pair<int, int>> failures;  // function -> (calls to go, status)
   std::map<std::string, int> calls;
   std::string sequence;
   int find_mode = 0;
@@ -62,8 +61,7 @@ struct State {
   std::set<std::string> found;          // problems that miopenFind... has seen, with the algorithm
   std::string databases;                // their folder, as named when it was first needed
   std::set<std::string> ready;          // problems with solvers that have been compiled
-  std::map<std::string, double> tuned;  // problem with solver -> factor of its time with its
-                                        // parameters
+  std::map<std::string, double> tuned;  // problem with solver -> factor of its time
 };
 extern State state;
 extern std::set<void*> live;

@@ -79,8 +79,7 @@ struct ihipEvent_t {
   const unsigned flags;
 
   // These members are guarded by capture_mutex().
-  std::shared_ptr<mi300x::runtime::Moment> moment;    ///< moment of the last recording; null: never
-                                                      ///< recorded
+  std::shared_ptr<mi300x::runtime::Moment> moment;    ///< of the last recording; null: never
   std::shared_ptr<mi300x::runtime::Capture> capture;  ///< set if it was recorded in a capture
   std::vector<std::size_t> nodes;                     ///< nodes before the recording
 };

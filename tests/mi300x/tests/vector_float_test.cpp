@@ -133,8 +133,7 @@ TEST_F(VectorFloat, ApproximationsLieWithinAnUlp) {
       EXPECT_NEAR(taken<float>(14, lane), x > 256 ? 0 : std::sin(turns * 2 * M_PI), 2e-7);
     }
   }
-  hand.set(2, 0x00400000);  // 2^-127, whose reciprocal is representable; the instruction treats a
-                            // denormal as 0
+  hand.set(2, 0x00400000);  // 2^-127, a denormal, which it treats as 0
   hand.execute("v_rcp_f32 v10, v2");
   EXPECT_EQ(hand.get(10, 0), 0x7F800000u);
 }

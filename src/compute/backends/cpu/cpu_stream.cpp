@@ -41,8 +41,7 @@ void execute(ThreadPool& pool, const KernelEntry& kernel, const LaunchShape& sha
   const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
   const auto run_share = [&](std::size_t worker) {
     const auto [begin, end] = share_of(blocks, 1, worker, pool.size());
-    thread_local std::vector<std::max_align_t> shared;  // kept between launches, so that a launch
-                                                        // does not allocate
+    thread_local std::vector<std::max_align_t> shared;  // kept, so that a launch does not allocate
     shared.resize(std::max(shared.size(), value_slots(shape.dynamic_shared_bytes)));
     for (std::size_t block = begin; block < end; ++block) {
       current_block = {static_cast<unsigned>(block % grid.x),

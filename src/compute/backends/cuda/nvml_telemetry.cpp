@@ -80,8 +80,7 @@ constexpr Reading readings[] = {
     {"clock", "Hz", gauge, false, [](Api a, Device d) { return clock_of(a, d, nvml::clock_sm); }},
     {"memory_clock", "Hz", gauge, false, [](Api a, Device d) { return clock_of(a, d, nvml::clock_memory); }},
     {"power", "W", gauge, false, &power},
-    {"energy", "J", counter, true, &energy},  // 4 ms of CPU time on an H200; the others take 0.03
-                                              // ms
+    {"energy", "J", counter, true, &energy},  // 4 ms of CPU on an H200; the others 0.03 ms
     {"temperature", "degC", gauge, false, &temperature},
     {"throttle_reasons", "bits", gauge, false, &reasons},
     {"utilisation", "1", gauge, false, [](Api a, Device d) { return utilization(a, d, &NvmlUtilization::gpu); }},

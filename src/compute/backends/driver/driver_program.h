@@ -58,8 +58,7 @@ class DriverProgram : public Program {
   const Place& place_;
   const DeviceFacts& facts_;
   std::string name_;  // the source file's name, for messages
-  bool own_;          // whether it was compiled from assay's source, which declares the kernels'
-                      // parameters
+  bool own_;          // compiled from assay's source, which declares its parameters
   ModuleObject* module_;
   std::map<std::string, std::unique_ptr<DriverKernel>, std::less<>> kernels_;
 };

@@ -104,8 +104,7 @@ class FakeStream final : public Stream {
   Status launch(const Kernel& kernel, const LaunchShape& shape,
                 std::span<void* const> arguments) override {
     const cpu::KernelEntry& entry = static_cast<const cpu::CpuKernel&>(kernel).entry();
-    std::vector<std::vector<std::max_align_t>> values;  // copied now, because a graph runs them
-                                                        // later
+    std::vector<std::vector<std::max_align_t>> values;  // copied, because graphs run later
     for (unsigned i = 0; i < entry.arguments; ++i) {
       values.emplace_back(entry.argument_bytes[i] / sizeof(std::max_align_t) + 1);
       std::memcpy(values.back().data(), arguments[i], entry.argument_bytes[i]);

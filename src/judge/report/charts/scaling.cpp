@@ -158,8 +158,7 @@ std::vector<Chart> efficiency_charts(const std::vector<ScalingPoint>& points,
   std::vector<Environment> drawn(environments.size());
   std::vector<std::string> names;
   for (const Environment& environment : environments) names.push_back(environment.results.name);
-  std::set<std::pair<std::size_t, std::string>> begun;  // the lines, each of which begins with one
-                                                        // rank
+  std::set<std::pair<std::size_t, std::string>> begun;  // lines that have their first point
   for (const ScalingPoint& point : points) {
     Series series = *point.trained.rate;
     const Centre& efficiency = point.efficiency;

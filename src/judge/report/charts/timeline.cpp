@@ -17,8 +17,7 @@ constexpr std::size_t most_points = 600;  // points per line, because a chart ha
 
 /// The recorded quantities that are drawn, the most important first.
 struct Subject {
-  std::string_view quantity;  ///< channels' quantity: this name, alone or followed by a part of the
-                              ///< chip
+  std::string_view quantity;  ///< this name, alone or followed by a part of the chip
   std::string_view title;
 };
 constexpr std::array<Subject, 6> subjects = {{{"clock", "clock"},

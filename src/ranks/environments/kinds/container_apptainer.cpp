@@ -26,8 +26,7 @@ Result<Launch> launch_apptainer(const ContainerSettings& settings, const LaunchC
   for (const auto& [name, text] : settings.variables) {
     words.insert(words.end(), {"--env", fmt::format("{}={}", name, text)});
   }
-  if (!gpus.indices.empty()) {  // all GPUs are accessible; a variable selects those that the
-                                // runtime uses
+  if (!gpus.indices.empty()) {  // a variable selects the GPUs
     words.insert(
         words.end(),
         {"--env", fmt::format("{}={}", gpus.amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",

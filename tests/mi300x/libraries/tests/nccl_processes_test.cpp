@@ -31,8 +31,7 @@ std::vector<int> in_processes(const std::function<int(NcclWorld&)>& each) {
       std::string problem;
       const auto world = NcclWorld::join(name, ranks, rank, problem);
       const int status = world ? each(*world) : 99;
-      ::_exit(status);  // without destructors, because a dying process does not leave in an orderly
-                        // way
+      ::_exit(status);  // without destructors, like a dying process
     }
     children.push_back(child);
   }
