@@ -32,10 +32,10 @@ class CellTurns {
 
  private:
   const std::optional<double> unit_seconds_;
-  std::map<std::size_t, double> seconds_;  // by cell, as last measured
+  std::map<std::size_t, double> seconds_;  // keyed by cell, as last measured
   std::size_t cells_ = 0;
   bool too_short_ = false;                                // a cell was starved
-  std::map<std::size_t, std::vector<std::size_t>> last_;  // by pair, once it has begun
+  std::map<std::size_t, std::vector<std::size_t>> last_;  // keyed by pair, once it has begun
 };
 
 }  // namespace assay

@@ -60,8 +60,8 @@ struct Comparison {
   VerdictRule rule;
   std::size_t units_a = 0, units_b = 0;
   double most_taken = 0;  ///< largest share of CPU time that other programs took during a result
-  std::vector<CellComparison> cells;   ///< by benchmark, axes (comes_before()) and metric
-  std::vector<SideComparison> beside;  ///< by cell and metric
+  std::vector<CellComparison> cells;   ///< sorted by benchmark, axes (comes_before()) and metric
+  std::vector<SideComparison> beside;  ///< sorted by cell and metric
   Summation all;
   std::vector<Difference> environment;  ///< likeliest explanation first
   std::vector<std::string> problems;

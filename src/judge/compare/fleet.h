@@ -72,7 +72,7 @@ struct Fleet {
   std::size_t nodes = 0;
   std::size_t series = 0;
   std::string typical;       ///< the sound node nearest to the fleet's medians
-  std::vector<OddNode> odd;  ///< by name
+  std::vector<OddNode> odd;  ///< sorted by name
   std::vector<SplitCell> splits;
   /// Cells that cannot tell whether the nodes are alike, each with the node that is farthest from
   /// the fleet there. This node is beyond the margin, but only far larger differences would be

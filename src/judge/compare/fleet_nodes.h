@@ -29,7 +29,7 @@ struct FleetSeries {
 };
 
 struct FleetNodes {
-  std::vector<FleetNode> nodes;  ///< by name
+  std::vector<FleetNode> nodes;  ///< sorted by name
   std::vector<FleetSeries> series;
 };
 

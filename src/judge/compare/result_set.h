@@ -38,7 +38,7 @@ struct Series {
   Better better = Better::higher;
   std::optional<Roof> roof;   ///< in `unit`
   std::vector<Amount> work;   ///< work of the first unit
-  std::vector<Point> points;  ///< by unit
+  std::vector<Point> points;  ///< sorted by unit
 };
 
 struct Unit {
@@ -70,8 +70,8 @@ struct ResultSet {
   std::vector<Unit> units;         ///< in time order
   std::vector<Series> series;      ///< sorted by key; series of Better::neither are left out
   std::map<SeriesKey, SideFigure> beside;
-  std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
-  std::map<std::string, VoidFigures> voids;   ///< by cell
+  std::map<std::string, std::string> faults;  ///< keyed by cell: why it cannot be judged
+  std::map<std::string, VoidFigures> voids;   ///< keyed by cell
   std::vector<Json> fingerprints;             ///< fingerprints of the units, without duplicates
   double most_taken = 0;                      ///< the largest taken_from_cpus() of any result
   std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines, and

@@ -36,7 +36,7 @@ struct HistoryPoint {
 
 struct HistorySeries {
   HistoryKey key;
-  std::vector<HistoryPoint> points;  ///< by time, then run
+  std::vector<HistoryPoint> points;  ///< sorted by time, then run
 };
 
 /// Returns the host's name with its hypervisor and kind of container, because both change the

@@ -37,7 +37,7 @@ struct Panel {
   std::string x_axis;             ///< empty: there is no numeric axis
   bool x_is_size = false;
   bool lines_are_links = false;  ///< a line is a pair of devices
-  std::vector<Mark> marks;       ///< by environment, line, x
+  std::vector<Mark> marks;       ///< sorted by environment, line, x
 };
 
 /// Returns the axes that name the two ends of a link, if the benchmark has them: {"from", "to"}.

@@ -49,7 +49,7 @@ struct Gpu {
   std::string device_id;     ///< PCI device id, "74a1"
   std::string uuid, serial;  ///< identify one piece of hardware: masked in captures
   std::string vbios, driver;
-  std::map<std::string, std::string> firmware;  ///< by block, "sdma": "24"
+  std::map<std::string, std::string> firmware;  ///< keyed by block, "sdma": "24"
   std::optional<int> compute_units;             ///< CUs or SMs of the whole socket
   std::optional<int> dies;                      ///< XCDs
   std::optional<std::uint64_t> memory_bytes;

@@ -29,7 +29,7 @@ class PeerWindows {
   PeerWindows() = default;
 
   Buffer own_;
-  std::vector<Buffer> others_;  // by rank; this rank's is empty
+  std::vector<Buffer> others_;  // indexed by rank; this rank's is empty
   std::vector<std::byte*> addresses_;
   Buffer table_;
 };

@@ -46,7 +46,7 @@ class TcpLinks {
   Error lost(int peer, const char* how) const;
 
   Team& team_;
-  std::vector<Descriptor> sockets_;  ///< by rank; this rank's own is closed
+  std::vector<Descriptor> sockets_;  ///< indexed by rank; this rank's own is closed
   std::chrono::steady_clock::time_point asked_;
 };
 

@@ -29,7 +29,7 @@ struct ResourceLimits {
 /// What a container needs to use the machine's GPUs.
 struct GpuAccess {
   bool amd = false, nvidia = false;
-  std::vector<std::string> amd_files;  ///< by GPU: "/dev/dri/renderD128"
+  std::vector<std::string> amd_files;  ///< indexed by GPU: "/dev/dri/renderD128"
   std::vector<std::string> groups;     ///< groups that own AMD's device files, as numbers
 };
 

@@ -193,7 +193,7 @@ class Introduction {
   const Clock::time_point begun_ = Clock::now();
   std::vector<std::vector<std::string>> hosts_;  // addresses to try, by peer
   std::list<Call> calls_;
-  std::vector<std::vector<Descriptor>> sockets_;  // by peer and connection
+  std::vector<std::vector<Descriptor>> sockets_;  // indexed by peer and connection
 };
 
 /// Whether `text` could be a numeric address.

@@ -64,7 +64,7 @@ class ThreadTeam {
 
   std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
-  std::vector<std::optional<std::string>> given_;  // by rank, in the current exchange
+  std::vector<std::optional<std::string>> given_;  // indexed by rank, in the current exchange
   std::vector<std::string> taken_;                 // texts of the last complete exchange
   std::vector<bool> left_;                         // ranks whose function has returned
   std::uint64_t round_ = 0;

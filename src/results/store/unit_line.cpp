@@ -75,7 +75,7 @@ Result<std::vector<UnitLine>> read_unit_lines(const std::filesystem::path& folde
 }
 
 double seconds_of(const std::vector<UnitLine>& lines) {
-  std::map<std::pair<std::size_t, int>, double> spent;  // by position and attempt
+  std::map<std::pair<std::size_t, int>, double> spent;  // keyed by position and attempt
   for (const UnitLine& line : lines) {
     double& seconds = spent[{line.position, line.attempt}];
     seconds = std::max(seconds, line.seconds);

@@ -40,7 +40,7 @@ class Nvml {
   SharedLibrary library_;
   NvmlApi api_;
   std::mutex mutex_;
-  std::map<std::string, NvmlDevice*> devices_;  // by address; null: unknown to NVML
+  std::map<std::string, NvmlDevice*> devices_;  // keyed by address; null: unknown to NVML
 };
 
 }  // namespace assay::cuda

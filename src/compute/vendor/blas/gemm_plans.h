@@ -71,7 +71,7 @@ class GemmPlans {
   Stream& stream_;
   const Options options_;
   const ChoiceCache choices_;
-  std::map<std::string, std::unique_ptr<Blas>, std::less<>> libraries_;  // by name
+  std::map<std::string, std::unique_ptr<Blas>, std::less<>> libraries_;  // keyed by name
   std::map<GemmProblem, std::unique_ptr<GemmPlan>> plans_;
   std::set<GemmProblem> unsupported_;
   std::map<GemmProblem, bool> better_fused_;

@@ -14,7 +14,7 @@ namespace assay::miopen {
 
 struct Library {
   Functions functions;
-  std::array<PassFunctions, 3> passes;  ///< by ConvolutionDirection
+  std::array<PassFunctions, 3> passes;  ///< indexed by ConvolutionDirection
   std::string path, version;
 
   /// Loaded once per process. Error: unavailable.

@@ -45,7 +45,7 @@ std::optional<double> seconds_of(const std::string& time) {
 struct Reading {
   double second = 0, value = 0;
 };
-using Lines = std::map<std::string, std::vector<Reading>>;  // by device, or part of one
+using Lines = std::map<std::string, std::vector<Reading>>;  // keyed by device, or part of one
 
 bool shows(const Subject& subject, const Channel& channel) {
   if (channel.kind != ChannelKind::gauge) return false;
