@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <mutex>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -16,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/option_values.h"
 #include "core/background_program.h"
+#include "core/mutex.h"
 #include "core/own_binary.h"
 
 namespace assay::cli {
@@ -23,10 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Set for the processes of tune_on_each(): a user may ask for a part, too, and gets all of it.
+/// This variable is set for the processes of tune_on_each(). It tells them apart from a process
+/// that a user started with --part, which also does what follows the measurements.
 constexpr const char* parent_variable = "ASSAY_TUNE_PARENT";
 
-/// The words that start this program for one device.
+/// The command line that starts this program for one device.
 std::vector<std::string> words_for_device(const Arguments& arguments, const std::string& binary) {
   std::vector<std::string> words = {binary, "tune"};
   const Command* const command =
@@ -52,13 +53,13 @@ std::vector<std::string> words_for_device(const Arguments& arguments, const std:
 struct DeviceProcess {
   std::string device;
   fs::path folder;
-  std::vector<std::string> lines;  // of its standard error, under `mutex`
+  std::vector<std::string> lines;  // lines of its standard error; guarded by `mutex`
   std::unique_ptr<BackgroundProgram> program;
 };
 using DeviceProcesses = std::vector<std::unique_ptr<DeviceProcess>>;
 
-/// Shows what the processes say until all have ended. False: the user stopped them.
-bool wait_for(const DeviceProcesses& processes, std::mutex& mutex, Terminal& terminal) {
+/// Shows the standard error of the processes until all have ended. False: the user stopped them.
+bool wait_for(const DeviceProcesses& processes, Mutex& mutex, Terminal& terminal) {
   bool stopping = false;
   for (bool running = true; running;) {
     running = false;
@@ -67,7 +68,7 @@ bool wait_for(const DeviceProcesses& processes, std::mutex& mutex, Terminal& ter
       if (interrupt_requested() && !stopping) process->program->stop();
       std::vector<std::string> lines;
       {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         lines.swap(process->lines);
       }
       for (const std::string& line : lines) {
@@ -126,7 +127,7 @@ Result<std::vector<fs::path>> tune_on_each(const Arguments& arguments, const Tun
                                            const std::vector<std::string>& more,
                                            Terminal& terminal) {
   const std::vector<std::string> words = words_for_device(arguments, TRY(own_binary()));
-  std::mutex mutex;
+  Mutex mutex;
   DeviceProcesses processes;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     auto process = std::make_unique<DeviceProcess>();
@@ -144,7 +145,7 @@ Result<std::vector<fs::path>> tune_on_each(const Arguments& arguments, const Tun
          "--json"});
     start.variables = {{parent_variable, "1"}};
     start.error_line = [&mutex, raw = process.get()](std::string_view line) {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       raw->lines.emplace_back(line);
     };
     process->program = std::make_unique<BackgroundProgram>(std::move(start));

@@ -1,4 +1,4 @@
-// assay fleet: the odd nodes out among many that should be alike.
+// assay fleet: finds the outliers among nodes that should be alike.
 #include "judge/compare/fleet.h"
 
 #include <fmt/format.h>
@@ -6,7 +6,6 @@
 
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <span>
 
 #include "cli/cell_names.h"
@@ -16,6 +15,7 @@
 #include "cli/judge/differences_view.h"
 #include "cli/table.h"
 #include "core/json.h"
+#include "core/mutex.h"
 #include "core/units.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/sentences.h"
@@ -134,7 +134,7 @@ std::string node_text(const OddNode& node, bool all, std::size_t width, const St
   return text + "\n";
 }
 
-/// A sentence for each node, odd or not.
+/// A sentence for each node, outlier or not.
 std::string farthest_text(const Fleet& fleet, bool all, const Style& style) {
   if (fleet.farthest.empty()) return "";
   std::string text = style.bold("Every node where it is farthest from the fleet") + "\n";
@@ -200,7 +200,7 @@ std::string open_text(const Fleet& fleet, bool all, const Style& style) {
   return text + "\n";
 }
 
-/// What the exit status says, too.
+/// The result in one sentence, which agrees with the exit status.
 std::string headline(const Fleet& fleet) {
   const std::string odd = fmt::format("{} of {} nodes {} odd", fleet.odd.size(), fleet.nodes,
                                       fleet.odd.size() == 1 ? "is" : "are");
@@ -246,10 +246,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
   rule.margin = margin->value_or(rule.margin);
-  std::mutex mutex;
+  Mutex mutex;
   const auto progress = [&](std::size_t read, std::size_t of) {
     if (!terminal.interactive() || (read % 16 != 0 && read != of)) return;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     terminal.rewrite_line(fmt::format("{} of {} nodes read{}", read, of, read == of ? "\n" : ""));
   };
   const auto fleet = judge_fleet(arguments.positionals.front(), rule, progress);

@@ -4,12 +4,12 @@
 
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/mutex.h"
 #include "judge/campaign/campaign.h"
 #include "judge/campaign/cell_turns.h"
 #include "judge/campaign/first_look.h"
@@ -47,9 +47,10 @@ class ProcessRunner final : public UnitRunner {
   const std::function<Status(const std::vector<EnvironmentLook>&)> looked_;
   bool has_looked_ = false;
   std::optional<Error> refusal_;
-  std::mutex mutex_;  // guards the members below; units may run together
-  CellTurns turns_;
-  std::set<std::string> cleaned_;  // stores for which an earlier call's leftovers were removed
+  Mutex mutex_;  // units may run together
+  CellTurns turns_ GUARDED_BY(mutex_);
+  /// Stores for which an earlier call's leftovers were removed.
+  std::set<std::string> cleaned_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "machine/system/machine.h"
 
 namespace assay {

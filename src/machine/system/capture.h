@@ -4,8 +4,8 @@
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
+#include "core/mutex.h"
 #include "core/result.h"
 #include "machine/system/machine.h"
 
@@ -29,12 +29,12 @@ class RecordingMachine final : public Machine {
 
  private:
   const Machine& machine_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, FileText, std::less<>> files_;
-  mutable std::map<std::string, std::vector<std::string>, std::less<>> folders_;
-  mutable std::map<std::string, std::string, std::less<>> links_;
-  mutable std::map<std::string, FileState, std::less<>> access_;
-  mutable std::map<std::string, Json, std::less<>> answers_;
+  mutable Mutex mutex_;
+  mutable std::map<std::string, FileText, std::less<>> files_ GUARDED_BY(mutex_);
+  mutable std::map<std::string, std::vector<std::string>, std::less<>> folders_ GUARDED_BY(mutex_);
+  mutable std::map<std::string, std::string, std::less<>> links_ GUARDED_BY(mutex_);
+  mutable std::map<std::string, FileState, std::less<>> access_ GUARDED_BY(mutex_);
+  mutable std::map<std::string, Json, std::less<>> answers_ GUARDED_BY(mutex_);
 };
 
 /// Error: usage, naming the field, if `json` is not a capture. Its contents are not trusted.

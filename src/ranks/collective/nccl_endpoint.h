@@ -5,8 +5,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "core/mutex.h"
 #include "ranks/collective/nccl_library.h"
 
 namespace assay::nccl {
@@ -37,9 +37,9 @@ class Endpoint {
 
   const Library library_;
   std::atomic<Comm> comm_;
-  std::mutex mutex_;     // guards the members below
-  int uses_ = 0;         // calls of use() in progress
-  bool doomed_ = false;  // abort when the running calls return
+  Mutex mutex_;
+  int uses_ GUARDED_BY(mutex_) = 0;         // calls of use() in progress
+  bool doomed_ GUARDED_BY(mutex_) = false;  // abort when the running calls return
 };
 
 /// Creates a communicator with `make`, a call that blocks until all ranks make it. If a rank is

@@ -185,7 +185,7 @@ class PeerCommunicator final : public Communicator {
                         TRY(device_.create_event(EventKind::untimed))});
     }
     links_ = TRY(device_.create_stream(StreamPriority::high));
-    for (auto* event : {&begun_, &sent_, &read_[0], &read_[1]}) {
+    for (auto* event : {&begun_, &ready_, &sent_, &read_[0], &read_[1]}) {
       *event = TRY(device_.create_event(EventKind::untimed));
     }
     return stream->synchronize();
@@ -304,7 +304,7 @@ class PeerCommunicator final : public Communicator {
   template <typename CopyTo>
   Status copy_to_others(CopyTo copy_to) {
     const bool side_by_side = !lanes_.empty();
-    if (side_by_side) TRY(links_->record(*begun_));
+    if (side_by_side) TRY(links_->record(*ready_));
     for (int distance = 1; distance < ranks_; ++distance) {
       const Copy copy = copy_to((rank_ + distance) % ranks_);
       if (copy.bytes == 0) continue;
@@ -313,7 +313,7 @@ class PeerCommunicator final : public Communicator {
         continue;
       }
       const Lane& lane = lanes_[static_cast<std::size_t>(distance) - 1];
-      TRY(lane.stream->wait(*begun_));
+      TRY(lane.stream->wait(*ready_));
       TRY(lane.stream->copy(copy.to, copy.from, copy.bytes));
       TRY(lane.stream->record(*lane.done));
       TRY(links_->wait(*lane.done));
@@ -368,8 +368,11 @@ class PeerCommunicator final : public Communicator {
   Buffer stop_;                    // u32: not 0 once waiting must end
   std::unique_ptr<Stream> links_;  // orders transfers across links
   std::vector<Lane> lanes_;        // one for each other rank, if there are several
-  std::unique_ptr<Event> begun_, sent_;
-  std::array<std::unique_ptr<Event>, 2> read_;  // data of a turn was read; used alternately
+  // Each event is recorded in one stream only: HIP crashes after a capture in which it was not.
+  std::unique_ptr<Event> begun_;         // in the caller's stream: `links_` may begin
+  std::unique_ptr<Event> ready_, sent_;  // in `links_`: lanes may begin; a turn's copies are done
+  std::array<std::unique_ptr<Event>, 2>
+      read_;  // in the caller's stream, alternately: data was read
 };
 
 const CommunicatorRegistry::Add registered{

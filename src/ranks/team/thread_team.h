@@ -6,11 +6,11 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/mutex.h"
 #include "ranks/team/polled_wait.h"
 #include "ranks/team/team.h"
 
@@ -34,8 +34,8 @@ class ThreadTeam {
    private:
     ThreadTeam& all_;
     int rank_;
-    std::mutex mutex_;  // guards wait_; streams poll from other threads
-    PolledWait wait_;
+    Mutex mutex_;  // streams poll from other threads
+    PolledWait wait_ GUARDED_BY(mutex_);
   };
 
   /// `patience_seconds` is how long one rank may keep the others waiting.
@@ -52,24 +52,24 @@ class ThreadTeam {
   Result<std::vector<std::string>> exchange(int rank, std::string_view step, std::string mine);
   std::optional<Error> trouble();
   void fail(std::string why);
-  /// Call with the mutex held.
-  void break_up(std::string why);
-  std::string missing_ranks() const;
-  std::optional<int> left_rank() const;
+  void break_up(std::string why) REQUIRES(mutex_);
+  std::string missing_ranks() const REQUIRES(mutex_);
+  std::optional<int> left_rank() const REQUIRES(mutex_);
 
   const double patience_seconds_;
   const std::string secret_;
   std::vector<TeamMember> members_;
   std::deque<End> ends_;
 
-  std::mutex mutex_;  // guards everything below
+  Mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::optional<std::string>> given_;  // indexed by rank, in the current exchange
-  std::vector<std::string> taken_;                 // texts of the last complete exchange
-  std::vector<bool> left_;                         // ranks whose function has returned
-  std::uint64_t round_ = 0;
-  std::string step_;
-  std::optional<Error> trouble_;
+  /// Indexed by rank, in the current exchange.
+  std::vector<std::optional<std::string>> given_ GUARDED_BY(mutex_);
+  std::vector<std::string> taken_ GUARDED_BY(mutex_);  // texts of the last complete exchange
+  std::vector<bool> left_ GUARDED_BY(mutex_);          // ranks whose function has returned
+  std::uint64_t round_ GUARDED_BY(mutex_) = 0;
+  std::string step_ GUARDED_BY(mutex_);
+  std::optional<Error> trouble_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay

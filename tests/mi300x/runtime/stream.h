@@ -57,6 +57,8 @@ struct ihipStream_t {
   /// capture_mutex().
   std::shared_ptr<mi300x::runtime::Capture> capture;
   std::vector<std::size_t> tail;
+  /// Set by a failed capture, whose state HIP keeps: the stream takes no more work.
+  bool spoiled = false;
   std::vector<hipGraphNode_t> told;  ///< the predecessors that the program was told last
 
  private:
@@ -82,6 +84,7 @@ struct ihipEvent_t {
   std::shared_ptr<mi300x::runtime::Moment> moment;    ///< of the last recording; null: never
   std::shared_ptr<mi300x::runtime::Capture> capture;  ///< set if it was recorded in a capture
   std::vector<std::size_t> nodes;                     ///< nodes before the recording
+  ihipStream_t* recorder = nullptr;                   ///< the stream that recorded it
 };
 
 namespace mi300x::runtime {

@@ -4,11 +4,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "compute/backends/cuda/nvml_api.h"
+#include "core/mutex.h"
 #include "core/result.h"
 #include "core/shared_library.h"
 #include "machine/system/sensor_reading.h"
@@ -39,8 +39,9 @@ class Nvml {
 
   SharedLibrary library_;
   NvmlApi api_;
-  std::mutex mutex_;
-  std::map<std::string, NvmlDevice*> devices_;  // keyed by address; null: unknown to NVML
+  Mutex mutex_;
+  /// Keyed by address; null: unknown to NVML.
+  std::map<std::string, NvmlDevice*> devices_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::cuda

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compute/backends/driver/dialect.h"
 #include "compute/backends/hip/hip_functions.h"
+#include "core/mutex.h"
 #include "core/shared_library.h"
 
 namespace assay::hip {
@@ -32,6 +32,7 @@ class HipDialect : public driver::Dialect {
     const driver::Code code = Dialect::open_shared(address, handle);
     return code == driver::code::invalid_value ? api_.ipc_open(address, handle, 0) : code;
   }
+  std::string sharing_hint() const override;
   driver::Code copy(void* to, const void* from, std::size_t bytes,
                     driver::StreamObject* stream) override {
     return hip_.copy(to, from, bytes, copy_default, stream);
@@ -44,6 +45,9 @@ class HipDialect : public driver::Dialect {
   driver::Code instantiate(driver::GraphExecObject** exec, driver::GraphObject* graph) override {
     return hip_.instantiate(exec, graph, nullptr, nullptr, 0);
   }
+  /// In releases up to 7.2 at least, the next capture crashes at its end if streams were not
+  /// joined.
+  bool failed_captures_spoil_streams() const override { return true; }
   /// Uses the HSA runtime below HIP; needs ROCm 5.6 or later.
   driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) override;
@@ -72,8 +76,8 @@ class HipDialect : public driver::Dialect {
 
   SharedLibrary library_;
   HipApi hip_{};
-  std::mutex mutex_;  // guards rtc_
-  std::optional<driver::RtcTool> rtc_;
+  Mutex mutex_;
+  std::optional<driver::RtcTool> rtc_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::hip

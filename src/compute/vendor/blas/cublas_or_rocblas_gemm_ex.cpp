@@ -135,7 +135,7 @@ Status GemmExBlas::run(void* stream, Workspace workspace, const GemmExCall& call
     return Error{ErrorKind::unsupported,
                  fmt::format("{}: C must be D if beta is not 0", facts_.name)};
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   TRY(device_.make_current());
   if (!stream_set_ || stream != stream_) {
     TRY(check(set_stream(stream), "set stream"));

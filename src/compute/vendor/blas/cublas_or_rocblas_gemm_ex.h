@@ -2,11 +2,11 @@
 // handle that holds the stream and the workspace.
 #pragma once
 
-#include <mutex>
 #include <string>
 
 #include "compute/vendor/blas/blas.h"
 #include "compute/vendor/blas/lt_descriptors.h"
+#include "core/mutex.h"
 
 namespace assay {
 
@@ -75,9 +75,9 @@ class GemmExBlas : public Blas {
 
  private:
   Device& device_;
-  std::mutex mutex_;  // held from setting the stream until after the call
-  void* stream_ = nullptr;
-  bool stream_set_ = false;
+  Mutex mutex_;  // held from setting the stream until after the call
+  void* stream_ GUARDED_BY(mutex_) = nullptr;
+  bool stream_set_ GUARDED_BY(mutex_) = false;
   Workspace workspace_;
 };
 
