@@ -452,17 +452,17 @@ DEVICE u32 multiprocessor_index() {
 }
 
 #if defined(ON_HIP)
-/// In the memory of a device or of the host, and never in LDS: accesses to what may be either are
-/// also counted as those of LDS, and waits for LDS are waits for them.
+/// Memory of a device or of the host, never LDS. An access that may be to either kind is also
+/// counted as an LDS access, so that waits for LDS wait for it, too.
 template <typename T>
 using Global = __attribute__((address_space(1))) T;
-/// What nobody writes while the kernel runs.
+/// Memory that nobody writes while the kernel runs.
 template <typename T>
 using Constant = __attribute__((address_space(4))) T;
 #endif
 
-/// *from, which is the same for all threads of a block, and which nobody writes while the kernel
-/// runs. On AMD this waits for no store before it.
+/// Returns *from, which must be the same for all threads of a block and must not change while the
+/// kernel runs. On AMD this does not wait for earlier stores.
 template <typename T>
 DEVICE T load_constant(const T* from) {
 #if defined(ON_HIP)
@@ -472,8 +472,8 @@ DEVICE T load_constant(const T* from) {
 #endif
 }
 
-/// Reads a word that another agent may write concurrently. On AMD the access is an atomic one of
-/// the system: the compiler waits for every volatile access before it makes the next.
+/// Reads a word that another agent may write concurrently. On AMD it is an atomic access with
+/// system scope, because the compiler waits for every volatile access before it makes the next.
 template <typename T>
 DEVICE T observe(const T* word) {
 #if defined(ON_CPU)

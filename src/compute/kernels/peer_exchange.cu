@@ -21,7 +21,7 @@ DEVICE void wait_until(const u32* stop, Come come) {
 #endif
   for (u32 tries = 1; !come(); ++tries) {
     if (tries % looks == 0 && observe(stop) != 0) return;
-#if !defined(ON_CUDA)  // which may sleep for 200 ns, as long as words are on their way
+#if !defined(ON_CUDA)  // on CUDA it may sleep for 200 ns, as long as words are in flight
     yield();
 #endif
   }

@@ -48,7 +48,7 @@ void add_arithmetic(ScalarTable table) {
   table.add<shifted_sum<3>>("s_lshl3_add_u32");
   table.add<shifted_sum<4>>("s_lshl4_add_u32");
   table.add_nonzero<magnitude>("s_abs_i32");
-  // Of the difference in 32 bits, though it may have wrapped.
+  // The magnitude is that of the 32-bit difference, which may have wrapped.
   table.add_nonzero<[](u32 a, u32 b) { return magnitude(i32(a - b)); }>("s_absdiff_i32");
 
   table.add<[](u32 a, u32 b) { return a * b; }>("s_mul_i32");

@@ -38,19 +38,20 @@ namespace mi300x::runtime {
 /// One capture: its streams and the work given to them. The graph's handle is known from the
 /// beginning.
 ///
-/// HIP has kept the streams of a capture as a tree, which the end of the capture follows by
-/// recursion: a wait makes the waiting stream a branch of the one that recorded the event, unless
-/// it began the capture or that one is its branch. Real releases crash where the branches become a
-/// circle, and where an event is recorded in two streams of a capture, of which the first keeps a
-/// dangling record (ROCm/rocm-systems, pull requests 2072, 11517 and 11589); calls that lead there
-/// fail here.
+/// HIP keeps the streams of a capture as a tree, which the end of the capture traverses
+/// recursively. A wait makes the waiting stream a branch of the one that recorded the event, unless
+/// the waiting stream began the capture or the recording one is its branch.
+///
+/// Real releases crash if the branches form a circle, or if an event is recorded in two streams of
+/// a capture, because the first keeps a dangling record (ROCm/rocm-systems, pull requests 2072,
+/// 11517 and 11589). Calls that lead to this fail here.
 struct Capture {
   unsigned long long id = 0;
   hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
   std::thread::id thread;
   ihipStream_t* origin = nullptr;
   std::set<ihipStream_t*> streams;
-  std::map<ihipStream_t*, ihipStream_t*> parents;  ///< of which stream it became a branch last
+  std::map<ihipStream_t*, ihipStream_t*> parents;  ///< the stream of which it became a branch last
   std::map<ihipStream_t*, std::set<ihipStream_t*>> branches;
   std::shared_ptr<ihipGraph> graph;
   bool invalid = false;

@@ -61,10 +61,11 @@ TEST_P(KernelCode, IsKnownAndAddsNoFloatsAtomically) {
 
 INSTANTIATE_TEST_SUITE_P(Architectures, KernelCode, testing::Values("gfx942", "gfx90a"));
 
-/// Instructions of one name and of the system's scope that follow each other without a wait.
+/// Consecutive instructions of one name and with system scope, without a wait in between.
 struct Row {
   int length = 0;
-  bool waits_first = false;  ///< for what memory has been asked before, since the last branch
+  bool waits_first = false;  ///< whether there is a wait for earlier memory requests, since the
+                             ///< last branch
 };
 std::vector<Row> rows_without_wait(const Disassembly& lines, std::string_view name) {
   std::vector<Row> rows;

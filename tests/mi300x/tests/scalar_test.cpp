@@ -87,7 +87,7 @@ TEST_F(ScalarInstructions, ValuesAndConditionCodes) {
       "s_mov_b64", +[](u64 a) { return a; });
 }
 
-// By the text of the ISA: D = S0 - S1, negated if that is negative.
+// The ISA's text is: D = S0 - S1, negated if that is negative.
 TEST_F(ScalarInstructions, MagnitudeOfADifferenceThatWraps) {
   check(
       "s_absdiff_i32", +[](u32 a, u32 b) { return u32(std::abs(i64{i32(a - b)})); },

@@ -101,7 +101,7 @@ TEST_F(VectorFloat, NaNsAreTheFirstSourcesOrPositive) {
   EXPECT_EQ(hand.get(10, 63), 0x7FC00000u);
 }
 
-// By the text of the ISA: a signalling NaN, the first of two, made quiet; else, of two NaNs, the
+// The ISA's text is: a signalling NaN, the first of two, made quiet; otherwise, of two NaNs, the
 // second.
 TEST_F(VectorFloat, LeastAndGreatestOfNaNs) {
   struct {
@@ -116,7 +116,7 @@ TEST_F(VectorFloat, LeastAndGreatestOfNaNs) {
       hand.execute(name + std::string(" v10, v2, v4"));
       EXPECT_EQ(hand.get(10, 9), result) << name << std::hex << " " << a << " " << b;
     }
-    // The same NaNs in other widths.
+    // These are the same NaNs in other widths.
     const auto wide = [](u32 x) {
       return u64{x >> 31} << 63 | (x & 0x400000 ? u64{0x7FF8} : u64{0x7FF0}) << 48 | (x & 0xFF);
     };

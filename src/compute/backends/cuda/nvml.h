@@ -29,7 +29,8 @@ class Nvml {
   std::string driver_version() const;
   /// Every GPU that NVML can open, in its order.
   std::vector<NvmlDevice*> devices() const;
-  /// The sensors of the device at PCI address `pci`. Power is NVML's mean over the last second.
+  /// Returns the sensors of the device at PCI address `pci`. Power is NVML's mean over the last
+  /// second.
   SensorReading sense(const std::string& pci);
 
  private:

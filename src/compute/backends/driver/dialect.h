@@ -47,7 +47,7 @@ class Dialect {
   virtual Code open_shared(void** address, const IpcHandle& handle) {
     return api_.ipc_open(address, handle, ipc_enable_peer_access);
   }
-  /// What makes the sharing of memory between processes fail here, as far as the environment shows.
+  /// Returns why memory cannot be shared between processes here, as far as the environment shows.
   virtual std::string sharing_hint() const { return {}; }
   /// Copies between any two addresses of device and host memory, including pageable memory.
   virtual Code copy(void* to, const void* from, std::size_t bytes, StreamObject* stream) = 0;
@@ -56,7 +56,8 @@ class Dialect {
   /// Lets the current device access the memory of `peer_ordinal`.
   virtual Code enable_peer(int peer_ordinal) = 0;
   virtual Code instantiate(GraphExecObject** exec, GraphObject* graph) = 0;
-  /// Whether a stream keeps what a failed capture left behind, so that it must not capture again.
+  /// Returns whether a stream keeps the state of a failed capture, so that it must not capture
+  /// again.
   virtual bool failed_captures_spoil_streams() const { return false; }
   /// Exports whole pages of the current device's memory as a file: its descriptor, and their offset
   /// in the file. Returns not_supported if the driver is too old.
