@@ -1,4 +1,4 @@
-// Stores of runs with values chosen by a test.
+// Stores of runs with values that a test chooses.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,9 +10,10 @@
 
 namespace assay {
 
-/// A sound run's record of `memory op=OP` with a bandwidth in GB/s, `number` days into 2026.
+/// Returns a sound run's record of `memory op=OP` with a bandwidth in GB/s, `number` days into
+/// 2026.
 inline Record sound_record(int number, double gigabytes, const std::string& op = "triad") {
-  const double seconds = 3 / gigabytes;  // of 3 GB
+  const double seconds = 3 / gigabytes;  // for 3 GB
   Record record = passed_record("1GiB", seconds);
   record.run = fmt::format("run{:03}", number);
   record.time = fmt::format("2026-{:02}-{:02}T12:00:00.000Z", 1 + number / 28, 1 + number % 28);
@@ -27,7 +28,7 @@ inline Record sound_record(int number, double gigabytes, const std::string& op =
   return record;
 }
 
-/// 1000 GB/s with noise of 0.3%, always the same in run `number`.
+/// Returns 1000 GB/s with noise of 0.3%, which depends only on the number of the run.
 inline double usual(int number) {
   return 1000 * (1 + 0.003 * ((number * 7 % 11) - 5) / 5.0);
 }

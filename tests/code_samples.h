@@ -1,4 +1,4 @@
-// GPU code for tests, compiled by compilers found on this machine; nullopt if there are none.
+// Compiles GPU code for tests with compilers found on this machine; nullopt if there are none.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace assay {
 
-/// Why a test that needs `compile_hip` skips.
+/// The message with which a test that needs `compile_hip` is skipped.
 constexpr const char* no_clang = "no clang-19 with lld-19 here: install clang-19 lld-19";
 constexpr const char* no_nvcc = "no nvcc here";
 
-/// The file that `tool` compiles from `source`; the last of `arguments` is its option for the
-/// output.
+/// Returns the file that `tool` compiles from `source`; the last of `arguments` is its option for
+/// the output.
 inline std::optional<std::string> compile_by(const occupancy::ToolPlaces& tool,
                                              std::vector<std::string> arguments,
                                              std::string_view source) {
@@ -33,8 +33,8 @@ inline std::optional<std::string> compile_by(const occupancy::ToolPlaces& tool,
   return read_file(output);
 }
 
-/// A code object, or assembly text if `options` contain "-S". The source includes no headers and
-/// declares __global__ and the like itself.
+/// Returns a code object, or assembly text if `options` contain "-S". The source includes no
+/// headers and declares __global__ and the like itself.
 inline std::optional<std::string> compile_hip(std::string_view source, const std::string& arch,
                                               const std::vector<std::string>& options = {}) {
   std::vector<std::string> arguments = {"-x",
@@ -49,7 +49,7 @@ inline std::optional<std::string> compile_hip(std::string_view source, const std
   return compile_by({"clang-19", {}, "", {}}, arguments, source);
 }
 
-/// A cubin for "-cubin", PTX for "-ptx", an object file for "-c".
+/// Returns a cubin for "-cubin", PTX for "-ptx", an object file for "-c".
 inline std::optional<std::string> compile_cuda(std::string_view source, const std::string& arch,
                                                const std::string& kind,
                                                const std::vector<std::string>& options = {}) {

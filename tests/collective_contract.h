@@ -1,5 +1,5 @@
-// What every communicator must do: its operations, checked element by element on memory of the
-// host, and what all kinds promise of communicators, checked on the device's memory.
+// The contract of every communicator: its operations are checked element by element on host memory,
+// and what all kinds promise about communicators is checked on the device's memory.
 #pragma once
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ inline void store_element(DataType type, void* to, double value) {
   }
 }
 
-/// Elements in host memory between margins that must not be written.
+/// Elements in host memory, surrounded by margins that must not be written.
 class HostElements {
  public:
   HostElements(DataType type, std::size_t count)
@@ -88,8 +88,8 @@ struct CollectiveExample {
   int rank = 0, ranks = 1;
   bool in_place = false;
 
-  /// Small enough that every type holds the value and its sums and products over five ranks
-  /// exactly.
+  /// Returns numbers so small that every type holds them and their sums and products over five
+  /// ranks exactly.
   double element(int of_rank, std::size_t i) const {
     const auto mixed = static_cast<unsigned>((i + 1) * 2654435761u) ^
                        (static_cast<unsigned>(of_rank + 1) * 40503u << 7);
@@ -133,7 +133,8 @@ struct CollectiveExample {
     return (of_input ? all_in : all_out) ? static_cast<std::size_t>(ranks) : 1;
   }
 
-  /// The expected contents of `out`; elements that the operation does not define stay as they were.
+  /// Writes the expected contents of `out`; elements that the operation does not define stay
+  /// unchanged.
   void expect_in(HostElements& out, std::size_t at) const {
     using enum CollectiveOperation;
     const std::size_t n = call.count;
@@ -214,7 +215,7 @@ inline void expect_collective(Communicator& communicator, Stream& stream,
   ASSERT_TRUE(stream.synchronize());
   // After a reduction, `receive` is undefined on ranks other than the root.
   const bool undefined = call.operation == reduce && example.rank != call.root;
-  // In place only the rank's own block is defined after reduce_scatter.
+  // In place, only the rank's own block is defined after reduce_scatter.
   if (example.in_place && call.operation == reduce_scatter) {
     EXPECT_EQ(std::memcmp(target.at(at), expected.at(at), call.count * size_of(call.type)), 0)
         << example.text();
@@ -226,7 +227,7 @@ inline void expect_collective(Communicator& communicator, Stream& stream,
 }
 
 /// Runs every operation, type, reduction and root, in place and not, for each of `counts`. Returns
-/// how many were run and how many were refused.
+/// how many calls were run and how many were refused.
 struct ContractTally {
   int run = 0, refused = 0;
 };
@@ -310,7 +311,7 @@ class RankVector {
   float* data() const { return buffer_.as<float>(); }
   std::size_t bytes() const { return buffer_.bytes(); }
 
-  /// Small whole numbers: sums are exact in any order.
+  /// Elements are small whole numbers, so sums are exact in any order.
   static float element(int rank, std::size_t i) {
     return static_cast<float>(rank + 1) + static_cast<float>(i % 17);
   }
@@ -320,7 +321,7 @@ class RankVector {
     EXPECT_TRUE(stream_.copy(buffer_.data(), values.data(), bytes()));
     EXPECT_TRUE(stream_.synchronize());
   }
-  /// The sum of what `ranks` were filled with, times `factor`, must be here.
+  /// Expects the sum of the contents of `ranks`, times `factor`.
   void expect_sum(const std::vector<int>& ranks, float factor, const std::string& where) const {
     std::vector<float> values(count);
     EXPECT_TRUE(stream_.copy(values.data(), buffer_.data(), bytes()));
@@ -331,7 +332,7 @@ class RankVector {
       ASSERT_EQ(values[i], factor * sum) << where << ": element " << i;
     }
   }
-  /// All ranks of a communicator add theirs, in place.
+  /// Returns an in-place all-reduce (sum) over the ranks of a communicator.
   CollectiveCall sum_up() const {
     CollectiveCall call;
     call.send = call.receive = data();
@@ -344,15 +345,15 @@ class RankVector {
   Buffer buffer_;
 };
 
-/// One rank of the checks that a kind's communicators live side by side, split and queue. All ranks
-/// of `team` make one with the same arguments. Ranks meet before memory is freed and after a
-/// communicator has ended, as communicator.h asks of ranks that are threads.
+/// One rank of the checks that communicators of a kind can coexist, split and queue. All ranks of
+/// `team` make one with the same arguments. Ranks synchronise before memory is freed and after a
+/// communicator was destroyed, as communicator.h requires of ranks that are threads.
 struct CommunicatorContract {
   const CommunicatorKind& kind;
   Device& device;
   Team& team;
   Stream& stream;
-  /// Whether enqueue() is expected to work, and within a capture; whether ranks have messages.
+  /// Whether enqueue() should work, also within a capture; whether ranks can exchange messages.
   bool queues = true, captures = true, messages = true;
   RankVector source{device, stream}, vector{device, stream}, result{device, stream};
 
@@ -394,7 +395,8 @@ struct CommunicatorContract {
     expect_bad_bounds_refused();
   }
 
-  /// Two of the whole team and one split from each, used in turn, made and ended in any order.
+  /// Uses two communicators of the whole team and one split from each in turn, made and destroyed
+  /// in any order.
   void expect_several_at_once() const {
     auto first = make({});
     auto second = make({1, 4});
@@ -416,7 +418,8 @@ struct CommunicatorContract {
     expect_sum_of(**fourth, everyone(), "one split from the second");
   }
 
-  /// Even and odd ranks, each in reverse order; those in halves again; a rank that is in none.
+  /// Splits into even and odd ranks, each in reverse order; then into halves of these; then with a
+  /// rank that is in no part.
   void expect_splits() const {
     const auto whole = make({});
     ASSERT_TRUE(whole);
@@ -450,7 +453,7 @@ struct CommunicatorContract {
     expect_sum_of(*whole, everyone(), "the whole after its splits");
   }
 
-  /// Blocks come in the order of the part's own ranks.
+  /// Expects blocks in the order of the part's ranks.
   void expect_gathered(Communicator& part, const std::vector<int>& ours) const {
     const std::size_t n = ours.size();
     const std::size_t bytes = n * sizeof(float);
@@ -482,7 +485,8 @@ struct CommunicatorContract {
     vector.expect_sum(everyone(), 1, "memory that was registered");
   }
 
-  /// A copy before, two sums, a copy after, without waiting in between: all in the stream's order.
+  /// Queues a copy, two sums and another copy without waiting in between; all must run in the
+  /// stream's order.
   void expect_order_on_the_stream() const {
     const auto whole = make({});
     ASSERT_TRUE(whole);
@@ -503,10 +507,10 @@ struct CommunicatorContract {
     EXPECT_TRUE(whole->status());
   }
 
-  /// Queued messages to the next rank.
+  /// Queues messages to the next rank.
   void expect_ring(Communicator& whole) const {
     const int rank = team.rank(), ranks = team.size(), before = (rank + ranks - 1) % ranks;
-    if (ranks == 1 || !messages) return;  // some libraries have no messages to oneself
+    if (ranks == 1 || !messages) return;  // some libraries cannot send messages to oneself
     vector.fill(rank);
     const Message out = {(rank + 1) % ranks, vector.data(), vector.bytes()};
     const Message in = {before, result.data(), result.bytes()};
@@ -521,7 +525,7 @@ struct CommunicatorContract {
     const auto whole = make({});
     ASSERT_TRUE(whole);
     source.fill(team.rank());
-    // Libraries connect the ranks on first use, not within a capture.
+    // Libraries connect the ranks on first use, which must not happen within a capture.
     vector.fill(team.rank());
     ASSERT_TRUE(whole->enqueue(vector.sum_up(), stream));
     vector.fill(team.rank());
@@ -552,7 +556,7 @@ struct CommunicatorContract {
   }
 };
 
-/// The communicator of this kind, which must be there.
+/// Returns the communicator kind of this name, which must exist.
 inline CommunicatorKind communicator_kind(std::string_view name) {
   for (const CommunicatorKind& kind : communicator_kinds()) {
     if (kind.name == name) return kind;

@@ -1,4 +1,4 @@
-// JSON with one value replaced by another that its readers may not expect.
+// Damages JSON: replaces one value by another that its readers may not expect.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// Replaces a value, or what it lies in, by one of another type or size, or leaves it out.
+/// Replaces a value, or the value around it, by one of another type or size, or removes it.
 inline Json damaged(Json json, Random& random) {
   const Json flat = json.flatten();
   auto at = flat.begin();

@@ -1,4 +1,4 @@
-// Texts for decoders, and what they should make of them by the reference in double precision.
+// Texts for decoders, and the expected continuations by the reference in double precision.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,14 +15,14 @@ namespace assay {
 
 class ReferenceDecoder {
  public:
-  /// With the random weights that a decoder of this shape and seed has.
+  /// Uses the random weights of a decoder with this shape and seed.
   ReferenceDecoder(Device& device, const DecoderShape& shape, std::uint64_t seed)
       : ReferenceDecoder(shape, weights_of(device, shape, seed)) {}
-  /// `weights`: laid out as DecoderWeights::of(shape).
+  /// `weights` are laid out as in DecoderWeights::of(shape).
   ReferenceDecoder(const DecoderShape& shape, std::vector<double> weights)
       : shape_(shape), oracle_(shape, std::move(weights)) {}
 
-  /// `count` tokens after `text`.
+  /// Returns the `count` tokens that follow `text`.
   std::vector<std::uint32_t> generate(std::vector<std::int32_t> text, std::size_t count) const {
     std::vector<std::uint32_t> generated;
     while (generated.size() < count) {
@@ -53,12 +53,12 @@ class ReferenceDecoder {
   DecoderOracle oracle_;
 };
 
-/// Texts that grow pass by pass, of tokens below 131.
+/// Texts, with tokens below 131, that grow from pass to pass.
 class GrowingTexts {
  public:
   explicit GrowingTexts(std::size_t sequences) : texts_(sequences) {}
 
-  /// More tokens of a sequence, whose last one's logits are a result.
+  /// Adds tokens to a sequence; the last one's logits are a result.
   void append(std::int32_t sequence, std::int32_t count) {
     auto& text = texts_[static_cast<std::size_t>(sequence)];
     for (std::int32_t i = 0; i < count; ++i) {
@@ -69,10 +69,10 @@ class GrowingTexts {
     }
     tokens_.results.push_back(static_cast<std::int32_t>(tokens_.tokens.size()) - 1);
   }
-  /// What was appended since the pass before.
+  /// Returns the tokens that were added since the last pass.
   DecoderTokens pass() { return std::exchange(tokens_, {}); }
 
-  /// Of every text's last token, by the reference.
+  /// Returns the reference's logits for the last token of every text.
   std::vector<double> last_logits(const DecoderOracle& oracle, std::int64_t vocabulary) const {
     std::vector<double> last;
     for (const auto& text : texts_) {

@@ -1,4 +1,4 @@
-// What launches, streams, events, gates and graphs promise on every device; each backend's tests
+// The contract of launches, streams, events, gates and graphs on every device; each backend's tests
 // run it.
 #pragma once
 
@@ -20,7 +20,7 @@ namespace assay {
 
 class DeviceContract : public testing::Test {
  protected:
-  /// `choice` as --device has it.
+  /// `choice` is as for --device.
   void open(const std::string& choice) {
     device_ = open_test_device(choice);
     stream_ = std::move(device_->create_stream()).value();
@@ -31,7 +31,7 @@ class DeviceContract : public testing::Test {
     ASSERT_TRUE(stream_->synchronize());
   }
 
-  /// How often the kernel has run; waits for `stream_`.
+  /// Returns how often the kernel has run; waits for `stream_`.
   unsigned count() { return read_back<unsigned>(*stream_, counter_.data(), 1).value().front(); }
 
   void a_wait_holds_the_other_stream_back() {
@@ -64,8 +64,8 @@ class DeviceContract : public testing::Test {
     EXPECT_LT(waited.count(), 60);
   }
 
-  /// The events stand around a gate that is closed for `milliseconds`; they may differ from the
-  /// host's clock by `tolerance` seconds.
+  /// Records events around a gate that is closed for `milliseconds`; their times may differ from
+  /// the host's clock by `tolerance` seconds.
   void events_agree_with_the_host_clock(int milliseconds, double tolerance) {
     auto gate = std::move(Gate::create(*device_)).value();
     auto start = std::move(device_->create_event()).value();
@@ -103,7 +103,7 @@ class DeviceContract : public testing::Test {
     EXPECT_EQ(count(), 7u) << "the joined stream is no longer capturing";
   }
 
-  /// Captures `launches` of the kernel, each of which counts at `at`.
+  /// Captures `launches` launches of the kernel, each of which increments the counter at `at`.
   void capture_increments(int launches, unsigned* at) {
     ASSERT_TRUE(stream_->begin_capture());
     for (int i = 0; i < launches; ++i) ASSERT_TRUE(launch(*stream_, *increment_, {}, at));
@@ -144,7 +144,7 @@ class DeviceContract : public testing::Test {
     EXPECT_FALSE(stream_->end_capture_into(**graph)) << "nothing was captured";
   }
 
-  /// Times of the device may be rounded by `rounding` seconds.
+  /// The device may round its times by `rounding` seconds.
   void events_in_a_graph_have_the_times_of_each_replay(double rounding) {
     std::vector<std::unique_ptr<Event>> inside, outside;
     for (int i = 0; i < 3; ++i) {
@@ -205,9 +205,9 @@ class DeviceContract : public testing::Test {
     }
   }
 
-  /// A chain of single-threaded kernels that each work for `ticks` of the device's clock, launched
-  /// as programmatic, then replayed from a graph. `one_clock`: all kernels read the same clock,
-  /// which an emulator's do not.
+  /// Runs a chain of single-threaded kernels that each work for `ticks` of the device's clock:
+  /// launched as programmatic, then replayed from a graph. `one_clock` is whether all kernels read
+  /// the same clock, which an emulator's kernels do not.
   void programmatic_launches_keep_their_order(std::uint64_t ticks, bool one_clock = true) {
     constexpr std::size_t links = 6;
     auto program = std::move(device_->build({"launch_attributes", {}})).value();

@@ -1,6 +1,7 @@
-// What the kernel dialect promises on every device: conversions with the bits of
-// src/compute/kernels/element_types.h, element by element and in packs, stochastic rounding and
-// copies to shared memory. By the kernels of tests/dialect; tests of each build and device run it.
+// The contract of the kernel dialect on every device: conversions with the bits of
+// src/compute/kernels/element_types.h, element by element and in packs, stochastic rounding, and
+// copies to shared memory. It uses the kernels of tests/dialect; the tests of each build and device
+// run it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,8 +16,8 @@
 
 namespace assay {
 
-/// Every sign and exponent of f32 with mantissas at the corners of every narrower one: around 0, 1
-/// and the ties between neighbours; then random patterns, in all 2^20 + `random`.
+/// Returns every sign and exponent of f32 with mantissas at the corners of every narrower one:
+/// around 0, 1 and the ties between neighbours. Random patterns follow, in all 2^20 + `random`.
 inline std::vector<float> corner_floats(std::size_t random) {
   std::vector<unsigned> mantissas;
   for (unsigned bit = 0; bit <= 23; ++bit) {
@@ -53,7 +54,7 @@ class DialectContract {
   void every_code_becomes_its_number() {
     for_each_type([&]<typename T>(T, const std::string& type) { decode<T>(type); });
   }
-  /// Compares on the device, with the same bit operations there; from bits `first` on.
+  /// Compares on the device with the same bit operations, for `n` bit patterns from `first` on.
   void device_agrees_with_itself(std::uint64_t first, std::uint64_t n) {
     for_each_type([&]<typename T>(T, const std::string& type) {
       const LaunchShape shape = filling_shape(device_.facts());
@@ -120,7 +121,7 @@ class DialectContract {
     }
   }
 
-  /// All codes in a row, then each beside a NaN or a number.
+  /// Checks all codes in a row, then each beside a NaN or a number.
   template <typename T>
   void decode(const std::string& type) {
     using Bits = decltype(T::bits);

@@ -11,8 +11,8 @@
 
 namespace assay {
 
-/// Awkward everywhere: an odd sequence, a vocabulary that needs padding, a hidden width that is not
-/// a multiple of the heads'.
+/// A shape with awkward sizes: an odd sequence, a vocabulary that needs padding, a hidden width
+/// that is not a multiple of the heads'.
 inline GptShape small_gpt() {
   GptShape shape;
   shape.layers = 2;
@@ -35,8 +35,8 @@ inline GptSettings small_training(DataType precision = DataType::f32) {
   return settings;
 }
 
-/// Larger than initial weights, so that every gradient matters; biases and norms differ from 0 and
-/// 1. The padding of the vocabulary stays 0.
+/// Returns weights larger than initial ones, so that every gradient matters; biases and norms
+/// differ from 0 and 1. The padding of the vocabulary stays 0.
 inline std::vector<float> random_weights(const GptShape& shape, std::uint64_t seed) {
   const GptParameters layout = GptParameters::of(shape);
   std::vector<float> weights(layout.elements, 0.0f);
@@ -60,7 +60,7 @@ inline TokenBatches random_batches(const GptPlan& plan, std::int64_t batches, st
       .value();
 }
 
-/// The run that tests/data/gpt_golden.json holds PyTorch's losses of.
+/// Returns the settings of the run whose PyTorch losses are in tests/data/gpt_golden.json.
 inline GptSettings golden_training(DataType precision) {
   GptSettings settings = small_training(precision);
   GptPlan& plan = settings.plan;
@@ -80,8 +80,7 @@ inline GptOracle oracle_of(const GptPlan& plan, const std::vector<float>& weight
                    std::vector<double>(weights.begin(), weights.end()));
 }
 
-/// |a - b| / |b| over a tensor, in the Euclidean norm; a difference from a tensor of zeros counts
-/// as it is.
+/// Returns |a - b| / |b| over a tensor, in the Euclidean norm; if b is zero, returns |a - b|.
 template <typename A, typename B>
 double relative_distance(const std::vector<A>& a, const std::vector<B>& b, std::size_t first,
                          std::size_t count) {

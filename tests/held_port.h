@@ -1,4 +1,4 @@
-// A TCP port that no other program can take.
+// Holds a TCP port that no other program can take.
 #pragma once
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
-// Callers that are no ranks: what strangers, scanners and attackers say to a port of a run.
+// Callers that are not ranks: they send what strangers, scanners and attackers send to a port of a
+// run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,7 @@
 
 namespace assay {
 
-/// What a caller that knows `secret` says in one whole greeting.
+/// Returns what a caller that knows `secret` sends in one whole greeting.
 inline std::string recorded_greeting(const std::string& secret, const std::string& request) {
   std::array<int, 2> ends = {};
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
@@ -31,7 +32,7 @@ inline std::string recorded_greeting(const std::string& secret, const std::strin
     ssize_t got = ::recv(wire.number(), text.data(), text.size(), MSG_DONTWAIT);
     said.append(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     EXPECT_EQ(::send(far_wire.number(), text.data(), static_cast<std::size_t>(got), 0), got);
-    EXPECT_EQ(answering.advance(called).value(), message == 1);  // the words are right
+    EXPECT_EQ(answering.advance(called).value(), message == 1);  // the messages are valid
     if (message == 1) break;
     got = ::recv(far_wire.number(), text.data(), text.size(), MSG_DONTWAIT);
     EXPECT_EQ(::send(wire.number(), text.data(), static_cast<std::size_t>(got), 0), got);
@@ -43,12 +44,12 @@ class HostileCallers {
  public:
   static constexpr int kinds = 10;
 
-  /// `request` is what a rank would ask for; `secret` that of the run, of which only the replayed
-  /// greeting makes use.
+  /// `request` is what a rank would ask for; `secret` is that of the run, which only the replayed
+  /// greeting uses.
   HostileCallers(const std::string& secret, std::string request)
       : request_(std::move(request)), replay_(recorded_greeting(secret, request_)) {}
 
-  /// Makes the next connection; each is of another kind than the one before. False: nobody listens.
+  /// Makes the next connection, of a different kind than the last. Returns false if nobody listens.
   bool call(int port) {
     auto connected = connect_to("127.0.0.1", port, 5);
     if (!connected) return false;
@@ -94,7 +95,7 @@ class HostileCallers {
   }
   int made() const { return made_; }
 
-  /// Goes on with those that wait for an answer; forgets the oldest when they are many.
+  /// Continues callers that wait for an answer; drops the oldest if there are many.
   void go_on() {
     for (auto at = open_.begin(); at != open_.end();) {
       const bool ended = at->greeting && !at->greeting->advance(at->socket).ok();

@@ -1,4 +1,4 @@
-// An HTTP client for tests of servers, which sees every byte and every end.
+// An HTTP client for tests of servers, which sees every byte and every closed connection.
 #pragma once
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@ inline double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// A client that blocks, but never for longer than `patience` seconds.
+/// A blocking client with a timeout of `patience` seconds.
 class Client {
  public:
   explicit Client(std::uint16_t port, int patience = 60)
@@ -41,7 +41,7 @@ class Client {
     EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
-  /// What one read gives; empty at the end, after an error, and when nothing comes for too long.
+  /// Returns the result of one read; empty at the end, after an error, and on a timeout.
   std::string read() {
     std::string bytes(1 << 20, '\0');
     const ssize_t got = recv(socket_, bytes.data(), bytes.size(), 0);
@@ -58,7 +58,7 @@ class Client {
     }
     return all;
   }
-  std::string read_all() { return read_until("\x01"); }  // never sent
+  std::string read_all() { return read_until("\x01"); }  // \x01 is never sent
 
   int error = 0;
 
@@ -91,7 +91,7 @@ inline std::size_t count(const std::string& text, std::string_view part) {
   return found;
 }
 
-/// The body without its chunks' frames.
+/// Returns the body without its chunks' frames.
 inline std::string body_of(const std::string& reply) {
   std::string body;
   std::size_t at = reply.find("\r\n\r\n");
@@ -108,7 +108,8 @@ inline std::string body_of(const std::string& reply) {
   return body;
 }
 
-/// The value of the sample on the page /metrics that begins with `line_begin`; empty: none does.
+/// Returns the value of the sample on the page /metrics whose line begins with `line_begin`; empty
+/// if there is none.
 inline std::string metric(std::uint16_t port, const std::string& line_begin) {
   const std::string page = ask(port, get("/metrics"));
   const std::size_t at = page.find("\n" + line_begin);

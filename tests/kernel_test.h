@@ -1,5 +1,5 @@
-// Kernels under test in each of their builds: for instruction sets of this CPU, and as gfx942
-// machine code on the virtual MI300X (tests/mi300x). They access only memory of the device.
+// Runs kernels in each of their builds: for instruction sets of this CPU, and as gfx942 machine
+// code on the virtual MI300X (tests/mi300x). Kernels access only device memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,10 +32,11 @@ class KernelTest : public testing::TestWithParam<std::string> {
     if (emulated) {
       const char* library = std::getenv("ASSAY_HIP_LIBRARY");
       if (library == nullptr) GTEST_SKIP() << "ASSAY_HIP_LIBRARY does not name the virtual MI300X";
-      // A device with few compute units, so that fewer workgroups have nothing to do.
+      // A device with few compute units has few idle workgroups.
       setenv("MI300X_DEVICES", "1", 0);
       setenv("MI300X_UNITS", "4", 0);
-      // That of the tests of the program: compiling takes longer than most of them.
+      // The cache of the program's tests is shared, because compiling takes longer than most of
+      // them.
       setenv("XDG_CACHE_HOME", (std::string(library) + "/../../kernel_cache").c_str(), 1);
       note_test();
     }
@@ -50,7 +51,7 @@ class KernelTest : public testing::TestWithParam<std::string> {
     stream_ = std::move(device_->create_stream()).value();
   }
 
-  /// Adds a line that names this test to the file of what the virtual device executed.
+  /// Adds a line with this test's name to the file that lists what the virtual device executed.
   static void note_test() {
     const char* file = std::getenv("MI300X_COVERAGE");
     if (file == nullptr) return;

@@ -1,4 +1,5 @@
-// A model in Hugging Face's format, as the transformers package writes it: for tests that read one.
+// Writes a model in Hugging Face's format, as the transformers package does, for tests that read
+// one.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +53,7 @@ struct ModelTensor {
   std::vector<float> numbers;
 };
 
-/// `weights`: laid out as DecoderWeights::of(shape).
+/// `weights` are laid out as in DecoderWeights::of(shape).
 inline std::vector<ModelTensor> model_tensors(const DecoderShape& shape,
                                               const std::vector<float>& weights) {
   const DecoderWeights w = DecoderWeights::of(shape);
@@ -98,7 +99,7 @@ inline std::vector<ModelTensor> model_tensors(const DecoderShape& shape,
   return all;
 }
 
-/// A file of these tensors as f32, bf16 or f16; numbers are ones of that type.
+/// Returns a file with these tensors as f32, bf16 or f16; numbers are rounded to that type.
 inline TensorFile tensor_file(const std::vector<ModelTensor>& tensors, DataType type) {
   std::vector<StoredTensor> stored;
   for (const ModelTensor& tensor : tensors) stored.push_back({tensor.name, type, tensor.shape});

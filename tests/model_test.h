@@ -1,5 +1,5 @@
-// Kernels of models on tensors of every type that training has, against references in double that
-// are given the same, rounded inputs.
+// Runs kernels of models on tensors of every training type, and compares with references in double
+// precision that get the same rounded inputs.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// A tensor on the device and what it holds.
+/// A tensor on the device and its contents.
 struct Values {
   Buffer buffer;
   std::vector<float> host;
@@ -42,10 +42,9 @@ class ModelTest : public KernelTest {
   std::vector<float> read(const Values& values, DataType type) {
     return read_weights(*stream_, values.buffer.data(), type, values.host.size()).value();
   }
-  /// Each element within two steps of bf16 or f16, of which there are 2^7 or 2^10 from a power of
-  /// two to the next, and below 2^-14 no smaller ones in f16.
-  /// Where a function falls to less than 1% of what it scales, f32 itself has lost digits, and the
-  /// steps are those of that 1%.
+  /// Expects each element within two steps of bf16 or f16. There are 2^7 or 2^10 steps from a power
+  /// of two to the next; below 2^-14 those of f16 do not become smaller. Where a function falls to
+  /// less than 1% of its scale, f32 itself has lost digits, and the steps are those of that 1%.
   void expect_within_2_ulp(DataType type, const std::vector<float>& found,
                            const std::vector<double>& expected, const std::vector<float>& scaled) {
     const bool finer = type == DataType::f16;

@@ -1,12 +1,12 @@
-// Work on one CPU: on several, whose cores others use too, every kernel waits until all of its
-// threads have had their turn.
+// Restricts work to one CPU. On several CPUs that other programs use too, every kernel would wait
+// until all of its threads have been scheduled.
 #pragma once
 
 #include <sched.h>
 
 namespace assay {
 
-/// Keeps the calling thread, and what it starts, on the first CPU that it may use.
+/// Keeps the calling thread, and threads it starts, on the first CPU that it may use.
 class OneCpu {
  public:
   OneCpu() {

@@ -1,4 +1,4 @@
-// Attention of prompts by its definition, in double precision, and operands to compare with it.
+// Attention of prompts by its definition, in double precision, with operands for comparisons.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace assay {
 
 class PromptReference {
  public:
-  /// Of heads of bf16 or f16.
+  /// Makes operands for heads of bf16 or f16.
   PromptReference(const PromptHeads& heads, std::int64_t rows) : heads_(heads), rows_(rows) {
     Random random(3);
     const std::int64_t elements = rows * (heads.heads + 2 * heads.kv_heads) * heads.head_width;
@@ -23,12 +23,12 @@ class PromptReference {
   }
 
   const std::vector<std::uint16_t>& qkv() const { return qkv_; }
-  /// Of as many elements as a result has: all NaN, in both types.
+  /// Returns as many elements as a result has, all NaN in both types.
   std::vector<std::uint16_t> untouched() const {
     return std::vector<std::uint16_t>(static_cast<std::size_t>(rows_ * y_width()), no_number);
   }
 
-  /// Expects y to be right in the rows of prompts, and untouched() elsewhere.
+  /// Expects correct y in the rows of prompts, and untouched() elsewhere.
   void expect(const std::vector<std::uint16_t>& y, const std::vector<PromptRows>& prompts) const {
     const std::vector<double> right = results(prompts);
     const double tolerance = heads_.type == DataType::f16 ? 1e-3 : 8e-3;
@@ -54,13 +54,13 @@ class PromptReference {
     const auto number = static_cast<float>(value);
     return heads_.type == DataType::f16 ? F16::encode(number).bits : Bf16::encode(number).bits;
   }
-  /// Element i of a head of a row: heads of queries, then of keys, then of values.
+  /// Returns element i of a head of a row: query heads, then key heads, then value heads.
   double element(std::int64_t row, std::int64_t head, std::int64_t i) const {
     const std::int64_t all = heads_.heads + 2 * heads_.kv_heads;
     return number_of(qkv_[static_cast<std::size_t>((row * all + head) * heads_.head_width + i)]);
   }
 
-  /// What is in no prompt is NaN.
+  /// Rows that belong to no prompt are NaN.
   std::vector<double> results(const std::vector<PromptRows>& prompts) const {
     std::vector<double> y(static_cast<std::size_t>(rows_ * y_width()), std::nan(""));
     for (const PromptRows& of : prompts) {

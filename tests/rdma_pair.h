@@ -19,9 +19,9 @@
 namespace assay {
 
 struct PairOutcome {
-  std::string error;          ///< every rank must have the same
+  std::string error;          ///< every rank must have the same error
   double value = 0;           ///< median of the cell's quantity, timed by rank `from`
-  double mean_bandwidth = 0;  ///< bytes/s, of all samples together
+  double mean_bandwidth = 0;  ///< bytes/s, over all samples together
   Verification verification;
   std::map<std::string, std::string> notes;
 };

@@ -14,10 +14,10 @@ struct CellOutcome {
   Verification verification;
   std::map<std::string, std::string> notes;
   Work work;
-  int launches_of_1_ms = 0;  ///< in a sample
+  int launches_of_1_ms = 0;  ///< number of launches in a sample of 1 ms
 };
 
-/// `settings` replaces the defaults of some axes and must leave one cell.
+/// `settings` replace the defaults of some axes and must leave one cell.
 inline Result<CellOutcome> run_cell(Device& device, Stream& stream, std::string_view name,
                                     const std::vector<AxisSetting>& settings) {
   const Benchmark* benchmark = find_benchmark(name);

@@ -1,4 +1,4 @@
-// An LLM server of a tiny model on the CPU, running on a thread of its own.
+// An LLM server with a tiny model on the CPU, running on a separate thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ class RunningEngine {
   }
   Device& device() { return *device_; }
   const EngineServer& server() const { return *server_; }
-  /// Waits until no request is left: true, if all blocks are free then.
+  /// Waits until no request is left; returns whether all blocks are free then.
   bool all_blocks_become_free() const {
     const auto begin = std::chrono::steady_clock::now();
     EngineState state = server_->state();
@@ -71,7 +71,7 @@ class RunningEngine {
   std::thread thread_;
 };
 
-/// Tokens of the tiny model's vocabulary.
+/// Returns tokens of the tiny model's vocabulary.
 inline std::vector<std::int32_t> prompt_of(std::int32_t first, std::size_t count) {
   std::vector<std::int32_t> prompt;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,4 +1,5 @@
-// Whether this build runs under a sanitizer, where everything takes ten times as long, and which.
+// Tells whether this build runs under a sanitizer, where everything takes ten times as long, and
+// which.
 #pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -1,4 +1,4 @@
-// The requests that tests of the load generator send, and a good reply to them.
+// The requests that tests of the load generator send, and a valid reply to them.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// A server on a thread of its own that sends exactly the bytes that a test wants.
+// A server on a separate thread that sends exactly the bytes that a test specifies.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace assay {
 
 class ScriptedServer {
  public:
-  /// The connection of a request, which a reply writes to.
+  /// The connection of a request, to which a reply is written.
   class Client {
    public:
     explicit Client(int socket) : socket_(socket) {}
@@ -32,7 +32,7 @@ class ScriptedServer {
     void wait(double seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
     }
-    /// Waits until the other side closes the connection, and drops what it sends until then.
+    /// Waits until the other side closes the connection, discarding what it sends until then.
     void wait_for_close() {
       const timeval most{60, 0};
       ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof(most));
@@ -41,7 +41,7 @@ class ScriptedServer {
       }
       closed_ = true;
     }
-    /// Whether the other side has closed the connection.
+    /// Returns whether the other side has closed the connection.
     bool hung_up() const {
       char byte;
       const ssize_t got = ::recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -56,7 +56,7 @@ class ScriptedServer {
     void close() { closed_ = true; }
     bool closed() const { return closed_; }
 
-    /// The head of a stream and its pieces, each an HTTP chunk.
+    /// Sends the head of a stream; its pieces are HTTP chunks.
     void begin_stream() {
       say("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: "
           "chunked\r\n\r\n");
@@ -84,13 +84,13 @@ class ScriptedServer {
   /// Answers request `number`, from 0, whose body is `body`.
   using Reply = std::function<void(Client&, int number, const std::string& body)>;
 
-  /// `refuse`, if given, may answer and close before the body of a request has arrived. `port` 0:
-  /// any free one.
+  /// `refuse`, if given, may answer and close before the body of a request has arrived. `port` 0
+  /// means any free port.
   explicit ScriptedServer(Reply reply, std::function<void(Client&)> refuse = nullptr, int port = 0)
       : reply_(std::move(reply)), refuse_(std::move(refuse)) {
     listener_ = ::socket(AF_INET, SOCK_STREAM, 0);
     const int bytes =
-        1 << 16;  // fixed: a large default would take a whole request that nobody reads
+        1 << 16;  // fixed, because a large default would take a whole request that nobody reads
     ::setsockopt(listener_, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
     sockaddr_in address = {};
     address.sin_family = AF_INET;

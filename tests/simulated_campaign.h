@@ -51,7 +51,7 @@ inline SimulatedOutcome simulate_campaign(const UnitTime& time, const VerdictRul
   }
 }
 
-/// How often each verdict was given.
+/// Counts how often each verdict was given.
 struct VerdictRates {
   std::array<std::size_t, verdict_count> counts = {};
   std::size_t campaigns = 0;
@@ -81,23 +81,24 @@ inline VerdictRates simulate_campaigns(const UnitTime& time, std::size_t campaig
   return rates;
 }
 
-/// A world: the times of the units of each arm.
+/// A scenario: the times of the units of each arm.
 struct Scenario {
   std::string name;
   UnitTime time;
 };
 
-/// Noise of a unit such that the difference of two units has the standard deviation `paired`.
+/// Returns noise of a unit such that the difference of two units has the standard deviation
+/// `paired`.
 inline double normal_noise(Random& random, double paired) {
   return random.normal() * paired / std::sqrt(2.0);
 }
 
-/// A slow tail with mean 0: most units are a little faster, a few much slower.
+/// Returns noise with mean 0 and a slow tail: most units are a little faster, a few much slower.
 inline double exponential_noise(Random& random, double paired) {
   return (-std::log(1 - random.uniform()) - 1) * paired / std::sqrt(2.0);
 }
 
-/// The worlds of docs/method.md, "Verdicts".
+/// Returns the scenarios of docs/method.md, "Verdicts".
 inline std::vector<Scenario> verdict_scenarios() {
   const auto percent = [](double value) { return value / 100; };
   std::vector<Scenario> list;

@@ -16,7 +16,7 @@ namespace assay {
 
 enum class Noise {
   normal,
-  t3,  ///< Student's t with 3 degrees of freedom, of the same deviation: sometimes far away
+  t3,  ///< Student's t with 3 degrees of freedom and the same deviation: some values are far away
   exponential,  ///< skewed: most units are a little faster, a few much slower
 };
 
@@ -24,13 +24,13 @@ struct FamilyWorld {
   std::size_t cells = 1;
   double paired_noise = 0.01;  ///< standard deviation of the difference of two units
   Noise noise = Noise::normal;
-  double correlation = 0;  ///< of the noise of two cells
-  double drift = 0;        ///< autocorrelation of units one after the other, whatever their side
-  /// Autocorrelation of a side with itself a pair ago: two machines, which no order of measuring
-  /// makes alike. A' is then A and a little noise.
+  double correlation = 0;  ///< correlation of the noise of two cells
+  double drift = 0;        ///< autocorrelation of consecutive units, whatever their side
+  /// Autocorrelation of a side with itself one pair ago, as for two machines, which no order of
+  /// measuring makes alike. A' is then A with a little noise.
   double own_drift = 0;
   bool only_b_is_noisy = false;
-  std::vector<double> slower;  ///< added to logarithms of B's times, by cell; fewer: 0
+  std::vector<double> slower;  ///< added to logarithms of B's times, by cell; missing cells: 0
   std::size_t least_pairs = 10, most_pairs = 10;
 };
 
@@ -41,7 +41,7 @@ struct FamilyOutcome {
   std::size_t pairs = 0;
 };
 
-/// One stream of noise with standard deviation 1, each value depending on the one before it.
+/// One stream of noise with standard deviation 1, in which each value depends on the one before it.
 class NoiseStream {
  public:
   NoiseStream(Noise noise, double autocorrelation) : noise_(noise), rho_(autocorrelation) {}
@@ -76,7 +76,7 @@ inline FamilyOutcome simulate_family(const FamilyWorld& world, Random& random) {
   const VerdictRule terms;
   const std::uint64_t seed = random.next();
   const double unit_deviation = world.paired_noise / (world.only_b_is_noisy ? 1 : std::sqrt(2.0));
-  const bool apart = world.own_drift > 0;  // both sides have streams of their own
+  const bool apart = world.own_drift > 0;  // whether the sides have separate streams
   const std::vector<NoiseStream> streams(apart ? 2 : 1,
                                          {world.noise, apart ? world.own_drift : world.drift});
   std::vector<NoiseStream> shared = streams;

@@ -13,7 +13,7 @@ namespace assay {
 
 struct SimulatedSeries {
   std::size_t points = 60;
-  double autocorrelation = 0;  ///< of neighbours; the deviation is always 1
+  double autocorrelation = 0;  ///< autocorrelation of neighbours; the deviation is always 1
   double step = 0;             ///< in standard deviations
   std::size_t step_at = 30;
 };

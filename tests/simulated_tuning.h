@@ -1,4 +1,4 @@
-// A made-up program to tune: 2,000 settings with one planted best, noise, crashes and hangs.
+// An artificial program to tune: 2,000 settings with one planted best, noise, crashes and hangs.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ inline std::vector<std::string> as_texts(std::initializer_list<int> values) {
   return texts;
 }
 
-/// Blocks, warps and the order of a tiled matrix product, as one tunes them.
+/// Blocks, warps and the order of a tiled GEMM, which are typical tuning parameters.
 inline ParameterSpace simulated_parameters() {
   auto space = ParameterSpace::make({{"block_m", as_texts({16, 32, 64, 128, 256}), 1},
                                      {"block_n", as_texts({16, 32, 64, 128, 256}), 1},
@@ -32,14 +32,14 @@ inline ParameterSpace simulated_parameters() {
   return *std::move(space);
 }
 
-/// Speeds rise to the best setting; what one parameter should be depends on another; large tiles
-/// crash, and so do settings here and there (a hang is the same to a search).
+/// Speed increases towards the best setting, and the best value of one parameter depends on
+/// another. Large tiles and some random settings crash (a hang is the same to a search).
 class SimulatedProgram {
  public:
   struct Kind {
     double noise = 0.02;
-    double steepness = 0.02;  ///< least loss for a step from the best, up to six times as much
-    double roughness = 0.04;  ///< most that a setting loses for no reason that can be learnt
+    double steepness = 0.02;  ///< least loss per step away from the best; up to six times as much
+    double roughness = 0.04;  ///< largest random loss of a setting, which cannot be learnt
     bool alike = false;       ///< all settings have the same speed
   };
   SimulatedProgram(const ParameterSpace& space, const Kind& kind, std::uint64_t seed)
@@ -55,7 +55,7 @@ class SimulatedProgram {
     }
   }
 
-  /// ln of the speed without noise; 0 is the best.
+  /// Returns ln of the speed without noise; 0 is the best.
   double speed(std::size_t setting) const {
     if (kind_.alike) return 0;
     const auto at = space_.values_of(setting), best = space_.values_of(best_);
@@ -68,7 +68,7 @@ class SimulatedProgram {
     return -loss - twist_ * std::abs(apart[0] + apart[1]);
   }
 
-  /// With noise; empty: it crashed or hung.
+  /// Returns the speed with noise; empty if the program crashed or hung.
   std::optional<double> run(std::size_t setting) {
     ++runs_;
     if (crashes(setting) || hangs_[setting]) return std::nullopt;

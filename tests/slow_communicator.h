@@ -1,4 +1,4 @@
-// A communicator that takes its time, so that what waits for it is known.
+// A communicator that delays its operations, so that tests know what waits for it.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Another one, each of whose queued operations takes `seconds` longer.
+/// Wraps another communicator; each of its queued operations takes `seconds` longer.
 class SlowCommunicator final : public Communicator {
  public:
   SlowCommunicator(Communicator& other, double seconds) : other_(other), seconds_(seconds) {}

@@ -1,4 +1,4 @@
-// What an import may come to, whatever the text.
+// Checks that an import is sound, whatever the text.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// What a store and whoever compares rely on.
+/// Checks the properties on which stores and comparisons rely.
 inline void expect_sound(const Result<Imported>& result, const std::string& what) {
   if (!result.ok()) {
     EXPECT_EQ(result.error().kind, ErrorKind::usage) << what;

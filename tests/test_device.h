@@ -21,7 +21,7 @@ inline std::unique_ptr<Device> open_test_device(const std::string& choice) {
   return std::move(device).value();
 }
 
-/// A scripted device; `script` as in ASSAY_FAKE.
+/// Opens a scripted device; `script` is as in ASSAY_FAKE.
 inline std::unique_ptr<Device> open_fake_device(const std::string& script) {
   setenv("ASSAY_FAKE", script.c_str(), 1);
   auto device = open_test_device("fake");

@@ -5,7 +5,8 @@
 
 namespace assay {
 
-/// A passed record in which every optional part is present; the value follows from the samples.
+/// Returns a passed record in which every optional part is present; the value follows from the
+/// samples.
 inline Record passed_record(const std::string& size = "1GiB", double seconds = 1e-3) {
   Record record;
   record.run = "20260131T120000Z-0001";

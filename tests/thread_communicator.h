@@ -1,5 +1,5 @@
-// Collective operations between threads of one process, computed plainly and in rank order: stands
-// in for libraries in tests of their callers.
+// Collective operations between threads of one process, computed simply and in rank order; it
+// replaces libraries in tests of their callers.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +27,8 @@ struct Meeting {
   std::vector<CollectiveCall> calls;
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> mail;  ///< by (from, to)
-  /// On rank `fault_rank`, byte `fault_at` of the receive buffer (or the send buffer) becomes
-  /// wrong.
+  std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>> mail;  ///< keyed by (from, to)
+  /// On rank `fault_rank`, byte `fault_at` of the receive buffer (or the send buffer) is corrupted.
   int fault_rank = -1;
   std::size_t fault_at = 0;
   bool fault_in_send = false;
@@ -45,7 +44,7 @@ T reference_of(double x) {
 }
 
 /// Computes in T with rounding after every step. Averages follow NCCL: floats are multiplied by 1/n
-/// first, the sum of integers is divided.
+/// first, whereas the sum of integers is divided.
 template <typename T>
 T reference_combine(T a, T b, Reduction reduction) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -58,7 +57,7 @@ T reference_combine(T a, T b, Reduction reduction) {
   }
 }
 
-/// Element i of the reduction of `sends`, in ascending or descending order of ranks.
+/// Returns element i of the reduction of `sends`, in ascending or descending order of ranks.
 template <typename T>
 T reference_reduced(const std::vector<const void*>& sends, std::size_t i, Reduction reduction,
                     bool backwards = false) {

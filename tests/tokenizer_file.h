@@ -13,7 +13,7 @@ namespace assay {
 inline constexpr const char* llama3_pattern =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-/// How a byte-level vocabulary writes a byte.
+/// Returns how a byte-level vocabulary writes a byte.
 inline std::string written(unsigned byte) {
   const bool printable =
       (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
@@ -23,7 +23,8 @@ inline std::string written(unsigned byte) {
   return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
 }
 
-/// A tokenizer.json as Llama 3's, with bytes as tokens 0 to 255 and these merges from 256 on.
+/// Returns a tokenizer.json like Llama 3's, with bytes as tokens 0 to 255 and these merges from 256
+/// on.
 inline Json llama_like(const std::vector<std::pair<std::string, std::string>>& merges) {
   Json vocabulary = Json::object(), list = Json::array();
   for (unsigned byte = 0; byte < 256; ++byte) vocabulary[written(byte)] = byte;

@@ -1,4 +1,4 @@
-// Ranks that compute one model together as threads of the test, with a CPU each.
+// Ranks that compute one model together as threads of the test, with one CPU each.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// Calls `use` on each rank with a device, a stream and, if there are several, the others.
+/// Calls `use` on each rank with a device, a stream and, if there are several ranks, the team.
 inline void on_ranks(int ranks,
                      const std::function<Status(int, Device&, Stream&, ModelRanks)>& use) {
   ThreadTeam team(ranks);

@@ -1,4 +1,4 @@
-// Tests of missing permissions, which root does not miss.
+// Support for tests of missing permissions, which do not exist for root.
 #pragma once
 
 #include <unistd.h>
@@ -10,7 +10,7 @@
 namespace assay {
 
 /// While it lives, the process is not root: root becomes a user without privileges, who owns
-/// `folder` and all in it. Programs started meanwhile are that user's, too.
+/// `folder` and everything in it. Programs started meanwhile run as that user, too.
 class Unprivileged {
  public:
   explicit Unprivileged(const std::filesystem::path& folder) : was_root_(::geteuid() == 0) {
@@ -31,7 +31,7 @@ class Unprivileged {
   Unprivileged(const Unprivileged&) = delete;
   Unprivileged& operator=(const Unprivileged&) = delete;
 
-  /// Why it did not work; empty: it did.
+  /// Returns why it did not work; empty if it did.
   const std::string& problem() const { return problem_; }
 
  private:

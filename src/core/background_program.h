@@ -1,4 +1,4 @@
-// A program that runs beside this process's own work, in a thread that waits for it.
+// A program that runs concurrently with this process, in a thread that waits for it.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@ namespace assay {
 
 class BackgroundProgram {
  public:
-  /// Starts the program. This class sets its stop_requested; the other callbacks of `program` are
+  /// Starts the program. This class sets `stop_requested`; the other callbacks of `program` are
   /// called from the waiting thread.
   explicit BackgroundProgram(ProgramStart program);
   BackgroundProgram(const BackgroundProgram&) = delete;
@@ -19,15 +19,15 @@ class BackgroundProgram {
   /// Stops it and waits until it has ended.
   ~BackgroundProgram();
 
-  /// Asks the program to end, the way run_program() ends one; returns at once.
+  /// Asks the program to end, as run_program() ends one; returns at once.
   void stop() { stop_ = true; }
   bool ended() const { return ended_; }
-  /// What run_program() returned; null while the program runs.
+  /// Returns the result of run_program(); null while the program runs.
   const Result<ProgramEnd>* end() const { return ended_ ? &*end_ : nullptr; }
 
  private:
   std::atomic<bool> stop_ = false, ended_ = false;
-  std::optional<Result<ProgramEnd>> end_;  // written before `ended_`, never after
+  std::optional<Result<ProgramEnd>> end_;  // written before `ended_` is set, never afterwards
   std::thread thread_;
 };
 

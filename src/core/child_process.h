@@ -1,4 +1,4 @@
-// Starting another program as a child of this one, without a shell.
+// Starts another program as a child of this one, without a shell.
 #pragma once
 
 #include <sys/types.h>
@@ -22,8 +22,8 @@ struct ChildFiles {
 };
 
 /// Starts the program at `path` with `words` as its argv. It gets default signal handling and a
-/// process group of its own, so that Ctrl-C lets the measurement shut down in order and does not
-/// kill the child. Returns the process id, or the negated errno.
+/// separate process group, so that Ctrl-C lets the measurement shut down in order and does not kill
+/// the child. Returns the process id, or the negated errno.
 pid_t start_child(const std::string& path, std::vector<std::string> words, const ChildFiles& files);
 
 }  // namespace assay

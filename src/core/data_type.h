@@ -27,10 +27,10 @@ enum class DataType {
   u64,
 };
 
-/// Bytes of one element in memory; tf32 is stored as f32.
+/// Returns the bytes of one element in memory; tf32 is stored as f32.
 std::size_t size_of(DataType type);
 std::string_view name_of(DataType type);
-bool is_fp8(DataType type);   ///< of either encoding
+bool is_fp8(DataType type);   ///< in either encoding
 bool is_fnuz(DataType type);  ///< fp8 as on gfx942
 std::optional<DataType> parse_data_type(std::string_view name);
 

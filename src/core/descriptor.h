@@ -20,7 +20,7 @@ class Descriptor {
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
   void close() { reset(-1); }
-  /// Gives up ownership: whoever takes the number closes it.
+  /// Gives up ownership: the caller must close the returned descriptor.
   int release() { return std::exchange(number_, -1); }
   void reset(int number) {
     if (number_ >= 0) ::close(number_);

@@ -1,6 +1,5 @@
-// The compiled part of fmt. Debian has it only as a shared library, which assay must not need, and
-// header-only fmt makes every file take three times as long to compile; so it is compiled here,
-// once.
+// Compiles fmt's non-template part once. Debian has it only as a shared library, on which assay
+// must not depend, and header-only fmt makes every file take three times as long to compile.
 #ifndef FMT_HEADER_ONLY
 #include <fmt/format-inl.h>
 

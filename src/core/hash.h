@@ -1,5 +1,5 @@
-// SHA-256: names cache entries, detects damaged files, distinguishes sources and environments; with
-// a key it proves that one knows the key.
+// SHA-256: names cache entries, detects damaged files, and distinguishes sources and environments.
+// With a key (HMAC) it proves knowledge of the key.
 #pragma once
 
 #include <span>
@@ -8,15 +8,15 @@
 
 namespace assay {
 
-/// 64 lower-case hexadecimal digits.
+/// Returns 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
 
-/// HMAC-SHA256 of `bytes` (RFC 2104): 64 lower-case hexadecimal digits. Who does not know `key` can
-/// neither compute it nor learn the key from it.
+/// Returns the HMAC-SHA256 of `bytes` (RFC 2104): 64 lower-case hexadecimal digits. It can neither
+/// be computed without `key` nor reveals the key.
 std::string hmac_sha256_hex(std::string_view key, std::string_view bytes);
 
-/// One hash of several parts; each is preceded by its length, so {"ab", "c"} and {"a", "bc"}
-/// differ.
+/// Returns one hash of several parts. Each part is preceded by its length, so {"ab", "c"} and {"a",
+/// "bc"} differ.
 std::string hash_of_parts(std::span<const std::string> parts);
 
 }  // namespace assay

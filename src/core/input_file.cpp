@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// Waits for a pipe's writer. True: there is data to read, or the end of the pipe.
+/// Waits for a pipe's writer. Returns true if there is data to read, or the end of the pipe.
 bool wait_for_writer(int file) {
   constexpr int patience_ms = 60'000;
   pollfd waiting{file, POLLIN, 0};

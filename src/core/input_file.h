@@ -1,5 +1,5 @@
-// Files that the user names, read in order and in bounded pieces. Nobody knows what stands behind
-// such a name: a device that never ends, a pipe that nobody writes to, a line of gigabytes.
+// Reads files that the user names, in order and in bounded pieces. Such a name may lead to
+// anything: a device that never ends, a pipe without a writer, a line of gigabytes.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ namespace assay {
 /// A file or a pipe. Its functions return 0 or the errno of a failure.
 class InputFile {
  public:
-  /// Does not wait: a pipe without a writer is empty. EISDIR: a folder, ENOTSUP: neither a file nor
-  /// a pipe.
+  /// Opens without waiting: a pipe without a writer is empty. Returns EISDIR for a folder, ENOTSUP
+  /// for anything that is neither a file nor a pipe.
   int open(const std::filesystem::path& path);
-  /// Reads at most `room.size()` bytes and sets `got`, 0 only at the end. ETIMEDOUT: a pipe whose
-  /// writer was silent for a minute.
+  /// Reads at most `room.size()` bytes and sets `got`, to 0 only at the end. Returns ETIMEDOUT for
+  /// a pipe whose writer was silent for a minute.
   int read(std::span<char> room, std::size_t& got);
-  /// Fills `room` with the bytes from `offset` on, of a file; several threads may at once. Error:
-  /// usage: "ends before byte N" or the cause, to follow the file's name.
+  /// Fills `room` with the bytes of a file from `offset` on; several threads may do so at once.
+  /// Error: usage: "ends before byte N" or the cause, to be appended to the file's name.
   Status read_all_at(std::span<std::byte> room, std::size_t offset) const;
   bool is_open() const { return file_.is_open(); }
-  /// The bytes that the file says it holds; pipes and files of /proc say 0.
+  /// Returns the size that the system reports; 0 for pipes and files of /proc.
   std::size_t size() const { return size_; }
 
  private:
@@ -37,23 +37,23 @@ class InputFile {
   std::size_t size_ = 0;
 };
 
-/// Error: usage: "cannot read PATH: cause". `error`: as InputFile returns it.
+/// Returns the error "cannot read PATH: cause", of kind usage. `error` is a result of InputFile.
 Error unreadable(const std::filesystem::path& path, int error);
 
 struct InputLine {
   std::size_t number = 0;  ///< from 1
   std::string_view text;   ///< without the line end; valid until the next line is read
-  bool ended = true;       ///< false: the last line, without a line end
+  bool ended = true;       ///< false: the last line, which has no line end
 };
 
-/// The lines of a file, of which only one is held at a time.
+/// Reads the lines of a file, holding only one at a time.
 class InputLines {
  public:
-  /// `longest`: bytes of a line. Error: usage, naming the path and the cause.
+  /// `longest` limits the bytes of a line. Error: usage, naming the path and the cause.
   static Result<InputLines> open(const std::filesystem::path& path, std::size_t longest);
 
-  /// The next line; nullopt at the end. Error: usage: "PATH:LINE: the line is longer than 64 MiB",
-  /// or what failed to be read.
+  /// Returns the next line; nullopt at the end. Error: usage: "PATH:LINE: the line is longer than
+  /// 64 MiB", or why reading failed.
   Result<std::optional<InputLine>> next();
 
  private:
@@ -64,7 +64,7 @@ class InputLines {
   std::filesystem::path path_;
   InputFile file_;
   std::size_t longest_;
-  std::vector<char> buffer_;  // from begin_ to end_: read, but not yet returned
+  std::vector<char> buffer_;  // bytes begin_ to end_ have been read but not yet returned
   std::size_t begin_ = 0, end_ = 0, number_ = 0;
   bool at_end_ = false;
 };

@@ -5,6 +5,6 @@
 
 #include "core/json_fwd.h"
 
-// Compiled once, in json.cpp, instead of in each of the hundred files that use them.
+// The class is compiled once, in json.cpp, instead of in each of the hundred files that use it.
 extern template class nlohmann::basic_json<>;
 extern template class nlohmann::basic_json<nlohmann::ordered_map>;

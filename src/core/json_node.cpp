@@ -14,8 +14,9 @@ namespace {
 constexpr std::size_t most_levels = 64;
 constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 
-/// Whether text from valid JSON is UTF-8: RapidJSON checks the bytes of the file, but writes the
-/// escape of a low surrogate without its high one as three bytes that UTF-8 does not have.
+/// Returns whether text from valid JSON is UTF-8. RapidJSON checks the bytes of the file, but
+/// writes the escape of a low surrogate without its high one as three bytes that are invalid in
+/// UTF-8.
 bool is_utf8(std::string_view text) {
   for (std::size_t at = text.find('\xed'); at != text.npos; at = text.find('\xed', at + 1)) {
     if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xa0) return false;
@@ -79,7 +80,8 @@ class NodeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, NodeB
     JsonNode* node = place();
     if (node == nullptr) return false;
     node->kind = kind;
-    // The pointer stays valid: nothing is appended to its container before this node is closed.
+    // The pointer stays valid, because nothing is appended to its container before this node is
+    // closed.
     open_.push_back(node);
     return true;
   }
@@ -99,7 +101,7 @@ class NodeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, NodeB
 
 const JsonNode* JsonNode::find(std::string_view key) const {
   if (!is_object()) return nullptr;
-  // As in other readers, the last of several equal keys counts.
+  // As in other readers, the last of several equal keys wins.
   for (std::size_t i = std::min(keys.size(), items.size()); i-- > 0;) {
     if (keys[i] == key) return &items[i];
   }
@@ -135,7 +137,7 @@ class JsonValues::Letters {
   std::size_t Tell() const { return taken_; }
   bool too_long() const { return left_ == 0; }
 
-  // Only for parsing in place.
+  // RapidJSON calls this only when it parses in place.
   Ch* PutBegin() { return nullptr; }
   void Put(Ch) { assert(false); }
   void Flush() { assert(false); }
@@ -186,7 +188,7 @@ Result<JsonNode> JsonValues::read(const JsonLimits& limits) {
   NodeBuilder builder(limits.values);
   Letters letters(*this, limits.bytes);
   rapidjson::Reader reader;
-  // The builder stops at its depth, so the parser's recursion has a bound.
+  // The builder stops at its maximum depth, which bounds the parser's recursion.
   constexpr unsigned flags = rapidjson::kParseStopWhenDoneFlag |
                              rapidjson::kParseValidateEncodingFlag |
                              rapidjson::kParseNumbersAsStringsFlag | rapidjson::kParseNanAndInfFlag;

@@ -1,4 +1,4 @@
-// JSON from untrusted files.
+// Parses JSON from untrusted files.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,12 @@
 
 namespace assay {
 
-/// Each member of an object is compared with all before it: this many take half a second.
+/// Limit for members of an object. Each is compared with all before it, so this many take half a
+/// second.
 constexpr std::size_t most_json_members = 20'000;
 
-/// Error: usage, if it is not JSON, nested deeper than 64 levels (copying a value walks its nesting
-/// on the stack), or has an object of more than `most_members`.
+/// Error: usage, if it is not JSON, nested deeper than 64 levels (copying a value recurses along
+/// its nesting), or has an object of more than `most_members`.
 Result<Json> parse_json(std::string_view text, std::size_t most_members = most_json_members);
 
 }  // namespace assay

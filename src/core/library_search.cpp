@@ -21,7 +21,7 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// Prefixes ("/usr", "/opt/venv") under which lib/python3*/site-packages is searched.
+/// Returns prefixes ("/usr", "/opt/venv") under which lib/python3*/site-packages is searched.
 std::vector<std::string> python_prefixes() {
   std::vector<std::string> prefixes;
   const auto add = [&](const std::string& prefix) {
@@ -55,7 +55,8 @@ void apply_override(LibraryCandidates& candidates, const char* variable) {
   if (value.empty()) return;
   std::error_code ignored;
   if (fs::is_directory(value, ignored)) {
-    // Full paths, so that a library of the same name already loaded from elsewhere does not match.
+    // Full paths are used, so that a library of the same name that was loaded from elsewhere does
+    // not match.
     for (std::string& name : candidates.names) name = value + "/" + name;
   } else {
     candidates.names = {value};

@@ -1,6 +1,7 @@
-// A mutex whose rules the compiler checks: GUARDED_BY(mutex_) after a member says which mutex must
-// be held to touch it, REQUIRES(mutex_) after a function which one its caller holds. clang reports
-// what breaks them (-Wthread-safety, an error in this project); other compilers ignore the words.
+// A mutex whose rules the compiler checks. GUARDED_BY(mutex_) after a member names the mutex that
+// must be held to access it; REQUIRES(mutex_) after a function names one that its caller must hold.
+// clang reports violations (-Wthread-safety, an error in this project); other compilers ignore the
+// annotations.
 #pragma once
 
 #include <mutex>
@@ -26,7 +27,7 @@ class ASSAY_THREAD_SAFETY(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex as long as it lives, but for the time between unlock() and lock().
+/// Holds a mutex during its lifetime, except between unlock() and lock().
 class ASSAY_THREAD_SAFETY(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) ASSAY_THREAD_SAFETY(acquire_capability(mutex))
@@ -37,8 +38,8 @@ class ASSAY_THREAD_SAFETY(scoped_lockable) MutexLock {
 
   void lock() ASSAY_THREAD_SAFETY(acquire_capability()) { lock_.lock(); }
   void unlock() ASSAY_THREAD_SAFETY(release_capability()) { lock_.unlock(); }
-  /// For std::condition_variable, whose waits return with the mutex held. A predicate that touches
-  /// guarded members says so: wait(lock.native(), [&]() REQUIRES(mutex_) { ... }).
+  /// For std::condition_variable, whose waits return with the mutex held. A predicate that accesses
+  /// guarded members must be annotated: wait(lock.native(), [&]() REQUIRES(mutex_) { ... }).
   std::unique_lock<std::mutex>& native() { return lock_; }
 
  private:

@@ -1,5 +1,5 @@
-// JSON members for facts that may be missing: a missing fact is left out, never written as 0 or
-// empty.
+// Writes JSON members for facts that may be missing: a missing fact is left out, never written as 0
+// or empty.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,8 @@ Result<std::string> own_binary() {
   std::error_code error;
   std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
   const auto* started_as = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
-  // Without /proc: the name that it was started by, from the folder it is still in.
+  // Without /proc, use the path with which the program was executed. A relative one is valid only
+  // while the process is still in the folder in which it was started.
   if (error && started_as != nullptr) path = std::filesystem::canonical(started_as, error);
   if (error) return Error{ErrorKind::failed, "cannot find assay's own file: " + error.message()};
   return path.string();

@@ -1,4 +1,4 @@
-// How to start this program again: the path of its executable, and what a user types.
+// How to start this program again: the path of its executable, and the command that a user types.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace assay {
 /// Error: failed, with the system's message.
 Result<std::string> own_binary();
 
-/// What the user typed to start it, for advice: the environment variable ASSAY_COMMAND, which
-/// ./run sets, or "assay".
+/// Returns the command with which the user started it, for advice: the environment variable
+/// ASSAY_COMMAND, which ./run sets, or "assay".
 std::string own_command();
 
 }  // namespace assay

@@ -28,12 +28,12 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t most_line_bytes = std::size_t{64} << 20;
 constexpr std::size_t tail_bytes = 4096;
 
-/// The process groups of the programs that run now; 0: a free place. Fixed and lock-free, because a
-/// signal handler reads it. A program for which there is no place runs unlisted.
+/// The process groups of running programs; 0 marks a free slot. The array is fixed and lock-free,
+/// because a signal handler reads it. A program that finds no slot runs unlisted.
 std::array<std::atomic<pid_t>, 1024> groups = {};
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
-/// Lists a group as long as it lives.
+/// Keeps a group listed for its lifetime.
 class ListedGroup {
  public:
   explicit ListedGroup(pid_t group) : group_(group) {
@@ -55,8 +55,8 @@ class ListedGroup {
   const pid_t group_;
 };
 
-/// Everything the child needs, made before fork(): between it and exec only calls that are safe in
-/// signal handlers are allowed, since other threads may have held the allocator's lock.
+/// Everything that the child needs is prepared before fork(). Between fork() and exec only
+/// async-signal-safe calls are allowed, because another thread may have held the allocator's lock.
 struct Prepared {
   std::string path;
   std::vector<std::string> words, environment;
@@ -90,7 +90,7 @@ void prepare(const ProgramStart& program, const std::string& path, Prepared& pre
   }
 }
 
-/// What failed before the program could start; the child sends this to its parent.
+/// Why the program could not be started; the child sends this to its parent.
 struct Failure {
   int error = 0;
   char what = 0;
@@ -102,12 +102,12 @@ struct Failure {
   ::_exit(127);
 }
 
-/// In the child: becomes the program, or writes to `report` why it cannot.
+/// Runs in the child: becomes the program, or writes to `report` why it cannot.
 [[noreturn]] void become(const ProgramStart& program, Prepared& prepared, int input, int output,
                          int errors, int report, pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // the parent died before it could be watched
+  if (::getppid() != parent) ::_exit(127);  // the parent died before prctl() could take effect
   for (const std::string& group : program.control_groups) {
     const int file = ::open(group.c_str(), O_WRONLY | O_CLOEXEC);
     if (file < 0 || ::write(file, "0", 1) != 1) fail(report, 'g');
@@ -175,14 +175,14 @@ class Lines {
   std::string kept_;
 };
 
-/// The last `tail_bytes`, from the beginning of a line.
+/// Keeps the last `tail_bytes`, from the beginning of a line.
 void keep_tail(std::string& tail) {
   if (tail.size() <= tail_bytes) return;
   tail.erase(0, tail.size() - tail_bytes);
   if (const std::size_t line = tail.find('\n'); line != std::string::npos) tail.erase(0, line + 1);
 }
 
-/// The parent's side: reads both pipes until they close, ends the group when that is due.
+/// The parent's side: reads both pipes until they close, and ends the group when necessary.
 class Watch {
  public:
   Watch(const ProgramStart& program, pid_t child, int output, int errors)
@@ -198,12 +198,12 @@ class Watch {
   ProgramEnd run() {
     while (output_ >= 0 || errors_ >= 0) {
       pollfd files[2] = {{output_, POLLIN, 0}, {errors_, POLLIN, 0}};
-      ::poll(files, 2, 100);  // ignores descriptors that are -1
+      ::poll(files, 2, 100);  // ignores descriptors of -1
       if (files[0].revents != 0 && !read_output()) output_ = -1;
       if (files[1].revents != 0 && !read_errors()) errors_ = -1;
       decide();
       if (!exited_) exited_ = ::waitpid(child_, &status_, WNOHANG) == child_;
-      // Processes it left behind in its group must not hold the pipes open forever.
+      // Processes that it left in its group must not hold the pipes open forever.
       if (exited_ && !end_) begin_end();
     }
     if (!exited_) wait();
@@ -242,13 +242,13 @@ class Watch {
       if (result_.stopped || result_.timed_out) begin_end();
     } else if (Clock::now() > *end_) {
       ::kill(-child_, SIGKILL);
-      // Do not wait for a process that left the group and still holds the pipes, nor for one that
-      // hangs in a driver and may never die.
+      // Waiting would be endless for a process that left the group and still holds the pipes, or
+      // that hangs in a driver and may never die.
       abandoned_ = Clock::now() > *end_ + grace_;
       if (abandoned_) output_ = errors_ = -1;
     }
   }
-  /// The program has closed both outputs; it may still run, but not forever.
+  /// Waits after the program has closed both outputs; it may still run, but not forever.
   void wait() {
     while (::waitpid(child_, &status_, WNOHANG) == 0) {
       decide();
@@ -267,7 +267,7 @@ class Watch {
   const Clock::duration grace_;
   Lines lines_, error_lines_;
   const Clock::time_point begin_ = Clock::now();
-  std::optional<Clock::time_point> end_;  // when SIGKILL follows
+  std::optional<Clock::time_point> end_;  // time at which SIGKILL follows
   bool exited_ = false, abandoned_ = false;
   int status_ = 0;
   ProgramEnd result_;
@@ -280,8 +280,8 @@ Error cannot_start(const ProgramStart& program, std::string_view why) {
       fmt::format("cannot start {}: {}", program.words.empty() ? "" : program.words.front(), why)};
 }
 
-/// The program's standard input. A text is in memory only: a file would stay if this process were
-/// killed.
+/// Opens the program's standard input. A text is kept in memory only, because a file would remain
+/// if this process were killed.
 Result<Descriptor> open_input(const ProgramStart& program) {
   const bool is_text = program.input_file.empty() && !program.input.empty();
   const std::string path = program.input_file.empty() ? "/dev/null" : program.input_file;

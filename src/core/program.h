@@ -1,5 +1,5 @@
-// Runs another program to completion. Arguments are a list and never pass through a shell; output
-// is delivered line by line as it arrives; on a timeout or on request the whole process group is
+// Runs another program to completion. Arguments are a list and never pass through a shell. Output
+// is delivered line by line as it arrives. On a timeout or on request the whole process group is
 // ended.
 #pragma once
 
@@ -17,17 +17,19 @@ namespace assay {
 
 struct ProgramStart {
   std::vector<std::string> words;  ///< the first is looked up in PATH unless it contains '/'
-  std::vector<std::pair<std::string, std::string>> variables = {};  ///< added to this process's own
+  /// added to this process's variables
+  std::vector<std::pair<std::string, std::string>> variables = {};
   std::string folder = {};                ///< its working directory; empty: that of this process
-  std::string input_file = {};            ///< its standard input; empty: `input`
+  std::string input_file = {};            ///< file for its standard input; empty: `input`
   std::string input = {};                 ///< text on its standard input, kept in memory only
   double timeout_seconds = 0;             ///< 0: none
   double grace_seconds = 5;               ///< from SIGTERM to SIGKILL
   std::vector<int> cpus = {};             ///< its affinity; empty: this process's
   std::uint64_t address_space_bytes = 0;  ///< limit on its address space; 0: none
-  std::vector<std::string> control_groups = {};  ///< cgroup.procs files it joins before it starts
+  std::vector<std::string> control_groups = {};  ///< cgroup.procs of groups that it joins
   std::function<bool()> stop_requested = {};     ///< polled ten times a second
-  /// Gets each line of standard output, also a last one without a newline. A line is cut at 64 MiB.
+  /// Called with each line of standard output, including a last one without a newline. A line is
+  /// cut at 64 MiB.
   std::function<void(std::string_view line)> line = {};
   std::function<void(std::string_view line)> error_line = {};  ///< the same for standard error
 };
@@ -40,20 +42,21 @@ struct ProgramEnd {
 };
 
 /// Returns when the program and every process that holds its output have ended. The program leads a
-/// process group of its own: Ctrl-C reaches only this process, which ends the group with SIGTERM
-/// and, after `grace_seconds`, SIGKILL. The program dies when this process does. Error:
-/// unavailable, naming the program, if it cannot be started.
+/// separate process group: Ctrl-C reaches only this process, which ends the group with SIGTERM and,
+/// after `grace_seconds`, SIGKILL. The program dies when this process does. Error: unavailable,
+/// naming the program, if it cannot be started.
 Result<ProgramEnd> run_program(const ProgramStart& program);
 
-/// Kills every program that run_program() runs now, each with its process group. Safe in a signal
-/// handler, for a process that is about to end itself: the system would kill only the programs, not
-/// what they started.
+/// Kills every program that run_program() runs now, each with its process group. It is safe in a
+/// signal handler and meant for a process that is about to end itself: the system would kill only
+/// the programs, not the processes that they started.
 void kill_programs();
 
-/// The path of `name` in PATH, or `name` itself if it contains '/' and is executable.
+/// Returns the path of `name` in PATH, or `name` itself if it contains '/' and is executable.
 std::optional<std::string> find_program(const std::string& name);
 
-/// The last line of `text` that is not blank, without surrounding blanks; empty if there is none.
+/// Returns the last line of `text` that is not blank, without surrounding blanks; empty if there is
+/// none.
 std::string last_line(std::string_view text);
 
 }  // namespace assay

@@ -18,15 +18,15 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
     return z ^ (z >> 31);
   }
-  /// In [0, 1), 53 bits.
+  /// Returns a number in [0, 1) with 53 random bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
-  /// Mean 0, standard deviation 1 (Box & Muller 1958).
+  /// Returns a number with mean 0 and standard deviation 1 (Box & Muller 1958).
   double normal() {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
-  /// Gamma distributed with `shape` > 0 and scale 1, so the mean is `shape` (Marsaglia & Tsang
-  /// 2000, ACM Trans. Math. Softw. 26; below 1 by their section 6).
+  /// Returns a gamma distributed number with `shape` > 0 and scale 1, so the mean is `shape`
+  /// (Marsaglia & Tsang 2000, ACM Trans. Math. Softw. 26; below 1 by their section 6).
   double gamma(double shape) {
     if (shape < 1) return gamma(shape + 1) * std::pow(1 - uniform(), 1 / shape);
     const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);

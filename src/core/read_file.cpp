@@ -13,7 +13,7 @@ FileBytes read_bytes(const std::filesystem::path& path, std::size_t most) {
   InputFile file;
   FileBytes result;
   result.error = file.open(path);
-  // A file that says how long it is costs neither time nor memory beyond the limit.
+  // A file that reports its size costs neither time nor memory beyond the limit.
   if (result.error == 0 && file.size() > most) result.error = EFBIG;
   if (result.error == 0) result.text.reserve(file.size());
   char part[1 << 14];

@@ -1,4 +1,4 @@
-// A whole file as text.
+// Reads a whole file as text.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ struct FileBytes {
   std::string text;
 };
 
-/// Everything the file holds; EFBIG if that is more than `most` bytes, EISDIR or ENOTSUP for what
-/// is neither a file nor a pipe, ETIMEDOUT for a pipe whose writer is silent for a minute.
-/// iostreams cannot be used: libstdc++ throws when a read fails, as on sysfs files that return
-/// EINVAL or EPERM.
+/// Returns everything that the file holds. Errors: EFBIG if that is more than `most` bytes, EISDIR
+/// or ENOTSUP for anything that is neither a file nor a pipe, ETIMEDOUT for a pipe whose writer is
+/// silent for a minute. iostreams cannot be used: libstdc++ throws when a read fails, as on sysfs
+/// files that return EINVAL or EPERM.
 FileBytes read_bytes(const std::filesystem::path& path, std::size_t most);
 
-/// The same for assay's own files; nullopt if the file cannot be read completely.
+/// Reads one of assay's own files; nullopt if it cannot be read completely.
 std::optional<std::string> read_file(const std::filesystem::path& path);
 
-/// The first bytes of a file; fewer if it is shorter or cannot be read. None of a pipe, which would
-/// lack them afterwards.
+/// Returns the first bytes of a file; fewer if it is shorter or cannot be read. Returns nothing of
+/// a pipe, because the bytes would be missing afterwards.
 std::string start_of_file(const std::filesystem::path& path, std::size_t bytes);
 
-/// A whole file that the user named. Error: usage, naming the path, the cause and the limit.
+/// Reads a whole file that the user named. Error: usage, naming the path, the cause and the limit.
 Result<std::string> read_operand(const std::filesystem::path& path, std::size_t most);
 
 }  // namespace assay

@@ -47,7 +47,7 @@ Result<Pattern> Pattern::compile(std::string_view text) {
 }
 
 Result<Pattern> Pattern::compile_unicode(std::string_view text) {
-  constexpr std::uint32_t most_steps = 100'000'000;  // megabytes of spaces take one for each
+  constexpr std::uint32_t most_steps = 100'000'000;  // megabytes of spaces take one step each
   return compile(text, PCRE2_UTF | PCRE2_UCP, most_steps);
 }
 
@@ -72,11 +72,11 @@ Result<Pattern> Pattern::compile(std::string_view text, std::uint32_t options,
 }
 
 std::optional<Pattern::Span> Pattern::next(std::string_view text, std::size_t from) const {
-  // Of its own, so that several threads may match.
+  // Match data are local, so that several threads may match.
   const std::unique_ptr<pcre2_match_data, Compiled::Free> match(
       pcre2_match_data_create(1, nullptr));
   if (!match) return std::nullopt;
-  // Without the check, which would read all of the text at every call.
+  // The UTF check is skipped, because it would read the whole text at every call.
   const int found = pcre2_match(compiled_->code.get(), units_of(text), text.size(), from,
                                 PCRE2_NO_UTF_CHECK, match.get(), compiled_->context.get());
   if (found < 0) return std::nullopt;

@@ -1,5 +1,5 @@
 // Self-registration: a file that defines a benchmark, backend or kernel registers it with one
-// static object, so adding one never means editing a list.
+// static object, so adding one never requires editing a list.
 #pragma once
 
 #include <vector>

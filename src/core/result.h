@@ -27,8 +27,8 @@ struct Error {
   std::string message;
 };
 
-/// A value or an Error. It is a union of the two, because std::variant takes compilers longer for
-/// each of the hundreds of types that it is used with.
+/// A value or an Error. It is a union of the two instead of a std::variant, which would take longer
+/// to compile for each of the hundreds of types that it is used with.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -47,7 +47,7 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return ok_; }
   bool ok() const { return ok_; }
 
-  /// The value; only after checking ok().
+  /// Returns the value; call it only after checking ok().
   T& value() & { return value_; }
   const T& value() const& { return value_; }
   T&& value() && { return std::move(value_); }
@@ -56,7 +56,7 @@ class [[nodiscard]] Result {
   T* operator->() { return &value_; }
   const T* operator->() const { return &value_; }
 
-  /// The error; only after checking !ok().
+  /// Returns the error; call it only after checking !ok().
   Error& error() & { return error_; }
   const Error& error() const& { return error_; }
   Error&& error() && { return std::move(error_); }

@@ -26,7 +26,7 @@ bool is_name_letter(char letter) {
          letter == '.';
 }
 
-/// The name that ends before `end`, over one closing quote.
+/// Returns the name that ends before `end`, skipping one closing quote.
 std::string_view name_before(std::string_view text, std::size_t end) {
   if (end > 0 && (text[end - 1] == '"' || text[end - 1] == '\'')) --end;
   std::size_t begin = end;
@@ -34,7 +34,8 @@ std::string_view name_before(std::string_view text, std::size_t end) {
   return text.substr(begin, end - begin);
 }
 
-/// Where the value that begins at `begin` ends: at its closing quote, or at a space or separator.
+/// Returns where the value that begins at `begin` ends: at its closing quote, or at a space or
+/// separator.
 std::size_t value_end(std::string_view text, std::size_t begin) {
   if (begin < text.size() && (text[begin] == '"' || text[begin] == '\'')) {
     const std::size_t quote = text.find(text[begin], begin + 1);
@@ -43,7 +44,7 @@ std::size_t value_end(std::string_view text, std::size_t begin) {
   return std::min(text.find_first_of(" \t\n,;&\"'}", begin), text.size());
 }
 
-/// What "--max-num-batched-tokens" is set to: how many tokens, not which.
+/// Returns true for values like that of "--max-num-batched-tokens", which is a number of tokens.
 bool is_count(std::string_view name, std::string_view value) {
   std::string all;
   for (const char letter : name) all += upper(letter);
@@ -51,8 +52,8 @@ bool is_count(std::string_view name, std::string_view value) {
          value.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// "NAME=value", "name: value" and "\"name\":\"value\"" with the value hidden if the name is
-/// secret. A header's value may be two words: "Authorization: Bearer x".
+/// Hides the value of "NAME=value", "name: value" and "\"name\":\"value\"" if the name is secret. A
+/// header's value may be two words: "Authorization: Bearer x".
 std::string without_named(std::string_view text) {
   std::string kept;
   for (std::size_t at = 0; at < text.size();) {
@@ -75,7 +76,7 @@ std::string without_named(std::string_view text) {
   return kept;
 }
 
-/// "Bearer x" without the x.
+/// Returns "Bearer x" without the x.
 std::string without_bearer(std::string text) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     constexpr std::string_view word = "BEARER ";
@@ -90,7 +91,7 @@ std::string without_bearer(std::string text) {
   return text;
 }
 
-/// "scheme://user:password@host/path?query" without user, password and query.
+/// Returns "scheme://user:password@host/path?query" without user, password and query.
 std::string without_credentials(std::string text) {
   for (std::size_t at = text.find("://"); at != std::string::npos; at = text.find("://", at + 3)) {
     const std::size_t begin = at + 3;
@@ -104,7 +105,7 @@ std::string without_credentials(std::string text) {
   return text;
 }
 
-/// "user:password@host" without a scheme; an image's "name:tag@sha256:..." is none.
+/// Hides "user:password@host" without a scheme; an image's "name:tag@sha256:..." is not a login.
 std::string without_login(std::string text) {
   for (std::size_t sign = text.find('@'); sign != std::string::npos;
        sign = text.find('@', sign + 1)) {
@@ -157,7 +158,7 @@ std::string hide_secret_value(std::string_view name, std::string_view value) {
 
 std::vector<std::string> hide_secrets(std::span<const std::string> words) {
   std::vector<std::string> kept;
-  std::string_view option_before;  // whose value comes next
+  std::string_view option_before;  // the option whose value comes next
   bool after_sshpass = false;
   for (const std::string& word : words) {
     const bool option = is_option(word);

@@ -1,6 +1,6 @@
-// Recognizes passwords, keys and tokens in names and in the words of a command, so that they are
-// not shown or stored. A command has words of any kind, so this can only know the usual forms;
-// facts of a machine are held to a list of known settings instead
+// Recognizes passwords, keys and tokens in names and in command-line arguments, so that they are
+// not shown or stored. Arguments can have any form, so this knows only the common ones. Facts of a
+// machine are instead restricted to a list of known settings
 // (machine/system/recordable_settings.h).
 #pragma once
 
@@ -11,18 +11,18 @@
 
 namespace assay {
 
-/// Names that suggest a token, key or password: "HF_TOKEN", "--api-key", "wifi.psk".
+/// Returns whether a name suggests a token, key or password: "HF_TOKEN", "--api-key", "wifi.psk".
 bool is_secret_name(std::string_view name);
 
-/// The words of a command, with "(set)" for what follows "--token", "API_KEY=", "Bearer",
-/// "sshpass -p" and "\"password\":", for "user:password@" in front of a host, and for the query of
-/// a URL. How many tokens an option asks for is no secret.
+/// Returns command-line arguments with secrets replaced by "(set)": what follows "--token",
+/// "API_KEY=", "Bearer", "sshpass -p" and "\"password\":", "user:password@" in front of a host, and
+/// the query of a URL. A number of tokens that an option asks for is no secret.
 std::vector<std::string> hide_secrets(std::span<const std::string> words);
 
-/// The same for one text: a URL, a header, a line that a program printed.
+/// Hides secrets in one text: a URL, a header, a line that a program printed.
 std::string hide_secrets_in(std::string_view text);
 
-/// The same for the value of a variable or option of this name.
+/// Hides the value of a variable or option of this name if it is a secret.
 std::string hide_secret_value(std::string_view name, std::string_view value);
 
 }  // namespace assay

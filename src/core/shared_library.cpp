@@ -20,7 +20,7 @@ std::string real_path(const char* path) {
   return resolved ? resolved.get() : path;
 }
 
-/// The linker's message, if it says more than that the file does not exist.
+/// Returns the linker's message, if it says more than that the file does not exist.
 std::string problem_of(const std::string& file) {
   const char* text = ::dlerror();
   if (text == nullptr) return {};
@@ -29,7 +29,7 @@ std::string problem_of(const std::string& file) {
   return only_missing ? std::string() : message;
 }
 
-/// The folders as a message names them: the many site-packages patterns as one entry.
+/// Returns the folders for a message, with the many site-packages patterns as one entry.
 std::vector<std::string> described(const std::vector<std::string>& folders) {
   std::vector<std::string> names;
   for (const std::string& folder : folders) {

@@ -1,4 +1,4 @@
-// Opens a shared library at run time from a list of candidates, and says where it looked.
+// Opens a shared library at run time from a list of candidates, and reports where it looked.
 #pragma once
 
 #include <initializer_list>
@@ -27,11 +27,11 @@ class SharedLibrary {
   /// Error: unavailable, naming what was tried and the advice.
   static Result<SharedLibrary> open(const LibraryCandidates& candidates);
 
-  /// The file it was really loaded from.
+  /// Returns the file that it was loaded from.
   const std::string& path() const { return path_; }
   void* symbol(const char* name) const;
 
-  /// Fills `target` from the first of `names` that exists; returns whether one did.
+  /// Sets `target` to the first of `names` that exists; returns whether one did.
   template <typename Function>
   bool bind(Function*& target, std::initializer_list<const char*> names) const {
     for (const char* name : names) {

@@ -9,14 +9,14 @@
 namespace assay {
 namespace {
 
-/// Characters beyond ASCII that control how others are shown: C1, marks and embeddings of
-/// direction (Unicode, UAX #9), separators of lines.
+/// Returns true for characters beyond ASCII that control how others are shown: C1, marks and
+/// embeddings of direction (Unicode, UAX #9), separators of lines.
 bool is_control(char32_t code) {
   return code < 0xa0 || code == 0x61c || code == 0x200e || code == 0x200f ||
          (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
-/// Whether `text` begins with a line end or a tab.
+/// Returns whether `text` begins with a line end or a tab.
 bool is_layout(std::string_view text) {
   return text.starts_with('\n') || text.starts_with('\t') || text.starts_with("\r\n");
 }
@@ -55,7 +55,7 @@ std::string without_controls(std::string_view text) {
 
 std::string shown_line(std::string_view text, std::size_t most) {
   constexpr std::string_view cut = "...";
-  // Every byte becomes at least one, so the rest is not looked at.
+  // Every byte becomes at least one, so the rest need not be looked at.
   std::string shown = escaped(text.substr(0, most + 1), false);
   if (shown.size() <= most && text.size() <= most) return shown;
   std::size_t end = std::min(shown.size(), most - cut.size());

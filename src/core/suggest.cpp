@@ -8,7 +8,7 @@
 namespace assay {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Three rows of the usual table, because a swap needs the row before last.
+  // Three rows of the table are kept, because a swap needs the row before last.
   std::vector<std::size_t> before(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   std::iota(above.begin(), above.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -28,7 +28,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> names) {
   const std::string* nearest = nullptr;
-  // Allows about one typo per three letters, at least one, but fewer than the word has letters.
+  // The limit is about one typo per three letters, at least one, but fewer than the word has
+  // letters.
   std::size_t least = std::min(word.size(), std::max<std::size_t>(1, (word.size() + 1) / 3) + 1);
   for (const std::string& name : names) {
     const std::size_t distance = edit_distance(word, name);

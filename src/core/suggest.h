@@ -8,12 +8,12 @@
 
 namespace assay {
 
-/// Levenshtein distance with swaps: single-character insertions, deletions, substitutions, and
-/// swaps of adjacent characters, each counting one.
+/// Returns the Levenshtein distance with swaps: insertions, deletions and substitutions of single
+/// characters, and swaps of adjacent characters, count one each.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// "; did you mean \"size\"?" for the nearest of `names` if it is close enough to be a typo, or
-/// else the first that begins with the word, or else empty.
+/// Returns "; did you mean \"size\"?" for the nearest of `names` if it is close enough to be a
+/// typo, else for the first that begins with the word, else an empty text.
 std::string did_you_mean(std::string_view word, std::span<const std::string> names);
 
 }  // namespace assay

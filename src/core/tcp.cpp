@@ -37,7 +37,7 @@ void send_at_once(const Descriptor& socket) {
   ::setsockopt(socket.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-/// An address of either family, as the system's calls take it.
+/// An address of either family, in the form of the system's calls.
 class Place {
  public:
   static Place any(int family, int port) {
@@ -56,7 +56,7 @@ class Place {
     place.v4().sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return place;
   }
-  /// Whether `text` is a numeric address; then this is it.
+  /// Parses `text` if it is a numeric address; returns whether it is.
   bool parse(const std::string& text, int port) {
     for (const int family : {AF_INET6, AF_INET}) {
       *this = any(family, port);
@@ -106,13 +106,13 @@ Result<Descriptor> begin_connect_at(Place place) {
   return socket;
 }
 
-/// Connects to the first of several addresses that answers. The next one is tried when the ones
-/// before have failed or have not answered for a while, and they all go on: so addresses that
-/// nobody answers cost little ("Happy Eyeballs", RFC 8305).
+/// Connects to the first of several addresses that answers. The next one is tried when all before
+/// it have failed or have not answered for a while, and attempts continue in parallel. So
+/// unreachable addresses cost little ("Happy Eyeballs", RFC 8305).
 class Race {
  public:
   using Clock = std::chrono::steady_clock;
-  /// The seconds count from `begin`.
+  /// The seconds are counted from `begin`.
   Race(std::vector<Place> places, double seconds, Clock::time_point begin = Clock::now())
       : places_(std::move(places)),
         seconds_(seconds),
@@ -153,7 +153,7 @@ class Race {
     }
   }
 
-  /// The first socket that connects within `seconds`, if one does; drops those that failed.
+  /// Returns the first socket that connects within `seconds`; drops those that failed.
   std::optional<Descriptor> wait(double seconds) {
     std::vector<pollfd> files;
     for (const Descriptor& socket : running_) files.push_back({socket.number(), POLLOUT, 0});
@@ -170,7 +170,7 @@ class Race {
   }
 
   std::vector<Place> places_;
-  std::size_t next_ = 0;  ///< the first that was not tried
+  std::size_t next_ = 0;  ///< index of the first untried address
   const double seconds_;
   const Clock::time_point begin_;
   const double step_;
@@ -179,7 +179,7 @@ class Race {
 };
 
 struct LookedUp {
-  int error = 0;  ///< of getaddrinfo()
+  int error = 0;  ///< result of getaddrinfo()
   std::vector<Place> places;
 };
 
@@ -201,7 +201,8 @@ LookedUp look_up_without_limit(const std::string& host, int port) {
   return result;
 }
 
-/// The addresses of a host. A name server that does not answer would take half a minute.
+/// Resolves the addresses of a host. Without the limit, a name server that does not answer would
+/// take half a minute.
 Result<std::vector<Place>> look_up(const std::string& host, int port, double seconds) {
   Place numeric;
   if (numeric.parse(host, port)) return std::vector<Place>{numeric};
@@ -222,13 +223,13 @@ Result<std::vector<Place>> look_up(const std::string& host, int port, double sec
 Result<Descriptor> listen_tcp(int port, bool local) {
   if (local) return listen_at(Place::loopback(port));
   Result<Descriptor> socket = listen_at(Place::any(AF_INET6, port));
-  // A machine without IPv6 gets an IPv4 socket. A port that is taken is taken in both.
+  // A machine without IPv6 gets an IPv4 socket. A port in use is in use for both families.
   if (!socket && errno != EADDRINUSE) socket = listen_at(Place::any(AF_INET, port));
   return socket;
 }
 
 int tcp_port(const Descriptor& socket) {
-  sockaddr_in6 address = {};  // the port is at the same place in both families
+  sockaddr_in6 address = {};  // the port is at the same offset in both families
   socklen_t bytes = sizeof(address);
   if (::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&address), &bytes) != 0) return 0;
   return ntohs(address.sin6_port);

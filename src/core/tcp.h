@@ -1,5 +1,6 @@
-// TCP sockets, over IPv6 and IPv4 alike: listening, calling and accepting. Every socket made here
-// is non-blocking, is closed when another program is started, and sends small messages at once.
+// TCP sockets, over IPv6 and IPv4 alike: listening, connecting and accepting. Every socket made
+// here is non-blocking, is closed when another program is started, and sends small messages at
+// once.
 #pragma once
 
 #include <span>
@@ -10,33 +11,33 @@
 
 namespace assay {
 
-/// A socket that listens on `port` of every interface, or of loopback only if `local`; port 0 takes
-/// any free one. Error: failed, with the system's message.
+/// Returns a socket that listens on `port` of every interface, or only of loopback if `local`; port
+/// 0 takes any free port. Error: failed, with the system's message.
 Result<Descriptor> listen_tcp(int port, bool local = false);
 
-/// The port of a socket of this machine; 0 if it has none.
+/// Returns the port of a socket of this machine; 0 if it has none.
 int tcp_port(const Descriptor& socket);
 
-/// The next caller of a listening socket; closed if there is none now.
+/// Returns the next caller of a listening socket; a closed descriptor if there is none now.
 Descriptor accept_tcp(const Descriptor& listener);
 
-/// Begins to connect to a numeric address: the socket becomes writable when that is done, well or
-/// not. Error: failed, with the system's message, also where `address` is not numeric.
+/// Begins to connect to a numeric address; the socket becomes writable when the attempt has
+/// succeeded or failed. Error: failed, with the system's message, also if `address` is not numeric.
 Result<Descriptor> begin_connect(const std::string& address, int port);
 
-/// Why the connection begun by begin_connect() failed; ok if it did not. Error: failed, with the
+/// Returns ok if the connection begun by begin_connect() succeeded. Error: failed, with the
 /// system's message.
 Status connect_result(const Descriptor& socket);
 
-/// A connected socket to a host name or address, whichever of the name's addresses answers first.
-/// Error: failed, with the system's message, or because the name was not looked up or none answered
-/// within `seconds`.
+/// Returns a connected socket to a host name or address, whichever of the name's addresses answers
+/// first. Error: failed, with the system's message, or because the name was not resolved or no
+/// address answered within `seconds`.
 Result<Descriptor> connect_to(const std::string& host, int port, double seconds);
-/// The same for numeric addresses.
+/// Connects to the first of several numeric addresses that answers.
 Result<Descriptor> connect_to_first(std::span<const std::string> addresses, int port,
                                     double seconds);
 
-/// The address of the other end, "10.0.0.1:4711"; empty if there is none.
+/// Returns the address of the other end, "10.0.0.1:4711"; empty if there is none.
 std::string tcp_peer(const Descriptor& socket);
 
 }  // namespace assay

@@ -7,12 +7,12 @@
 
 namespace assay {
 
-/// `text` without white space at both ends.
+/// Returns `text` without white space at both ends.
 std::string_view trim(std::string_view text);
 
-/// Accepts "10887.4", "4e-07", "-1": the whole text, finite. Else nullopt.
+/// Parses "10887.4", "4e-07", "-1". The whole text must be a finite number; else returns nullopt.
 std::optional<double> parse_number(std::string_view text);
-/// Accepts "1073741824": the whole text, only digits. Else nullopt.
+/// Parses "1073741824". The whole text must be digits; else returns nullopt.
 std::optional<std::uint64_t> parse_count(std::string_view text);
 
 }  // namespace assay

@@ -20,7 +20,7 @@ void pin_to(const std::vector<int>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int cpu : cpus) CPU_SET(cpu, &set);
-  // A cpuset that shrank since start-up makes this fail; an unpinned worker is still correct.
+  // A cpuset that shrank since start-up makes this fail, but an unpinned worker is still correct.
   pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 

@@ -12,7 +12,7 @@ namespace assay {
 
 class ThreadPool {
  public:
-  /// One worker per entry of `cpus` (kernel CPU numbers). Threads start on the first run().
+  /// Makes one worker per entry of `cpus` (kernel CPU numbers). Threads start on the first run().
   explicit ThreadPool(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

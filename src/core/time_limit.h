@@ -1,4 +1,4 @@
-// A time limit for calls of the system that have none of their own, such as looking up a name.
+// A time limit for system calls that have none of their own, such as resolving a name.
 #pragma once
 
 #include <chrono>
@@ -12,9 +12,9 @@
 
 namespace assay {
 
-/// What `call` returns; nullopt if that takes longer than `seconds`. Then the call goes on, on a
-/// thread of its own, and what it returns is dropped: it must own everything that it uses. Where
-/// the system refuses a thread, the call is made without a limit.
+/// Returns the result of `call`; nullopt if that takes longer than `seconds`. In that case the call
+/// continues on a separate thread and its result is dropped, so it must own everything that it
+/// uses. If the system refuses a thread, the call is made without a limit.
 template <class T>
 std::optional<T> within(double seconds, std::function<T()> call) {
   auto task = std::make_shared<std::packaged_task<T()>>(std::move(call));

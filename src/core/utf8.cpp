@@ -10,8 +10,8 @@ Utf8Character first_character(std::string_view text) {
   if (first < 0x80) return {Utf8Character::Kind::whole, first, 1};
   const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
   if (first < 0xc2 || first > 0xf4) return {};
-  // What may follow some first bytes is narrower: no overlong forms, no surrogates, no more than
-  // U+10FFFF.
+  // The range of the second byte is narrower after some first bytes: no overlong forms, no
+  // surrogates, no code points above U+10FFFF.
   const unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
   const unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
   char32_t code = first & (0xffU >> (bytes + 1));
@@ -41,7 +41,7 @@ std::string valid_utf8(std::string_view text) {
 }
 
 std::size_t cut_bytes(std::string_view text) {
-  constexpr std::size_t longest = 3;  // of a character that lacks a byte
+  constexpr std::size_t longest = 3;  // bytes of the longest incomplete character
   for (std::size_t bytes = std::min(longest, text.size()); bytes > 0; --bytes) {
     const Utf8Character last = first_character(text.substr(text.size() - bytes));
     if (last.kind == Utf8Character::Kind::cut && last.bytes == bytes) return bytes;

@@ -10,23 +10,23 @@ namespace assay {
 struct Utf8Character {
   enum class Kind {
     whole,
-    cut,      ///< the text ends inside of it
+    cut,      ///< the text ends inside the character
     invalid,  ///< not UTF-8
   };
   Kind kind = Kind::invalid;
-  char32_t code = 0;      ///< of a whole one
-  std::size_t bytes = 1;  ///< that belong together; of what is invalid or cut, as many as could
-                          ///< begin a character
+  char32_t code = 0;      ///< code point of a complete character
+  std::size_t bytes = 1;  ///< bytes that belong together; for an invalid or cut one, as many as
+                          ///< could begin a character
 };
 
-/// The first character of `text`, which is not empty.
+/// Returns the first character of `text`, which must not be empty.
 Utf8Character first_character(std::string_view text);
 
-/// The text with one U+FFFD for what is invalid or cut, as Unicode advises ("maximal subparts") and
-/// other programs do it.
+/// Replaces each invalid or cut sequence by one U+FFFD, as Unicode advises ("maximal subparts") and
+/// other programs do.
 std::string valid_utf8(std::string_view text);
 
-/// How many bytes at the end of `text` are the beginning of a character that is cut there.
+/// Returns how many bytes at the end of `text` are the beginning of a cut character.
 std::size_t cut_bytes(std::string_view text);
 
 }  // namespace assay

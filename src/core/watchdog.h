@@ -14,7 +14,7 @@ namespace assay {
 
 class Watchdog {
  public:
-  /// Calls `on_silence` once, from a thread of its own, when `patience_seconds` have passed since
+  /// Calls `on_silence` once, from a separate thread, when `patience_seconds` have passed since
   /// construction and since the last progress().
   Watchdog(double patience_seconds, std::function<void()> on_silence);
   Watchdog(const Watchdog&) = delete;
@@ -22,7 +22,7 @@ class Watchdog {
   /// Stops watching; waits for `on_silence` to return if it is running.
   ~Watchdog();
 
-  /// Costs a clock read; from any thread.
+  /// Costs a clock read; may be called from any thread.
   void progress() { last_.store(Clock::now(), std::memory_order_relaxed); }
 
  private:
@@ -35,7 +35,7 @@ class Watchdog {
   Mutex mutex_;
   std::condition_variable ended_signal_;
   bool ended_ GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: it uses the others
+  std::thread thread_;  // last, because the thread uses the other members
 };
 
 }  // namespace assay

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::string_view ending = ".part";
 
-/// A new file beside `path` under a name that nobody can know beforehand: in a folder that others
-/// may write to, a link prepared under a known name would lead the text into another file. Returns
-/// the descriptor, or the negated errno.
+/// Opens a new file beside `path` under an unpredictable name. In a folder that others may write
+/// to, a link prepared under a predictable name would lead the text into another file. Returns the
+/// descriptor, or the negated errno.
 int open_new_beside(const fs::path& path, fs::path& name) {
   constexpr int most_tries = 16;
   std::random_device random;
@@ -33,7 +33,7 @@ int open_new_beside(const fs::path& path, fs::path& name) {
   }
 }
 
-/// 0, or the errno.
+/// Returns 0, or the errno.
 int write_all(int file, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(file, text.data(), text.size());
@@ -60,12 +60,12 @@ Status write_file(const fs::path& path, std::string_view text) {
   };
   if (opened < 0) {
     const int code = in_place ? errno : -opened;
-    part.clear();  // it does not exist
+    part.clear();  // the file does not exist any more
     return failure("written", code);
   }
   Descriptor file(opened);
   if (const int code = write_all(file.number(), text); code != 0) return failure("written", code);
-  // Network file systems report a full disk only here.
+  // Network file systems report a full disk only on close().
   if (::close(file.release()) != 0) return failure("written", errno);
   if (in_place) return {};
   fs::rename(part, path, error);

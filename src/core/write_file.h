@@ -1,4 +1,4 @@
-// A file written whole or not at all.
+// Writes a file as a whole or not at all.
 #pragma once
 
 #include <filesystem>

@@ -18,12 +18,12 @@ Error at_line(std::string_view file, int line, std::string_view message) {
   return {ErrorKind::usage, fmt::format("{}:{}: {}", file, line, message)};
 }
 
-/// Copies yaml-cpp's nodes, which aliases make shared, into values that share nothing.
+/// Copies yaml-cpp's nodes, which aliases share, into values that share nothing.
 class Copier {
  public:
   explicit Copier(std::string_view file) : file_(file) {}
 
-  /// `depth`: how many lists and maps `node` is in. A list that holds itself never ends.
+  /// `depth` is the number of lists and maps around `node`; it bounds a list that contains itself.
   Result<YamlValue> copy(const YAML::Node& node, int depth = 0) {
     constexpr std::size_t most_values = 100'000;
     constexpr int deepest_level = 64;
@@ -53,7 +53,7 @@ class Copier {
   Status add_member(YamlValue& map, const YAML::Node& key, const YAML::Node& value, int depth) {
     const int line = std::max(1, key.Mark().line + 1);
     if (!key.IsScalar()) return at_line(file_, line, "a key must be text");
-    // yaml-cpp would silently keep the first of two.
+    // yaml-cpp would silently keep the first of two equal keys.
     if (std::any_of(map.keys.begin(), map.keys.end(),
                     [&](const YamlValue::Key& known) { return known.text == key.Scalar(); })) {
       return at_line(file_, line, fmt::format("key \"{}\" is given twice", key.Scalar()));
@@ -73,7 +73,7 @@ bool is_text(const YamlValue& value) {
 
 }  // namespace
 
-/// JSON's strings are YAML's, too.
+/// Every JSON string is also a YAML string.
 std::string yaml_scalar(std::string_view text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -81,7 +81,7 @@ std::string yaml_scalar(std::string_view text) {
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file) {
   try {
     return Copier(file).copy(YAML::Load(std::string(text)));
-  } catch (const YAML::Exception& error) {  // yaml-cpp throws its errors; they stop here
+  } catch (const YAML::Exception& error) {  // yaml-cpp throws its errors; none passes this point
     return at_line(file, error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
   }
 }

@@ -1,4 +1,4 @@
-// YAML from untrusted files, as plain values that know their line, and a reader that checks them:
+// Parses YAML from untrusted files to plain values that know their line. A reader checks them;
 // every error is "FILE:LINE: what is wrong; what is allowed".
 #pragma once
 
@@ -22,7 +22,7 @@ struct YamlValue {
   Kind kind = Kind::nothing;
   int line = 1;
   std::string text;
-  std::vector<Key> keys;         ///< of a map, in order; none twice
+  std::vector<Key> keys;         ///< of a map, in order, without duplicates
   std::vector<YamlValue> items;  ///< of a list, or the values of a map's keys
 };
 
@@ -30,28 +30,29 @@ struct YamlValue {
 /// documents of more than 100000 values, aliases counted each time.
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file);
 
-/// A YAML scalar that reads back as `text`, whatever it holds.
+/// Returns a YAML scalar that reads back as `text`, whatever it holds.
 std::string yaml_scalar(std::string_view text);
 
 /// Reads a map's members.
 class YamlReader {
  public:
-  /// Error unless `value` is a map with no keys but `allowed`; `what` says what was expected.
+  /// Error: `value` is not a map, or has keys other than `allowed`; `what` describes what was
+  /// expected.
   static Result<YamlReader> of(const YamlValue& value, std::string_view file, std::string_view what,
                                const std::vector<std::string>& allowed);
 
   const YamlValue& value() const { return *value_; }
-  /// Null if the map has no such key.
+  /// Returns null if the map has no such key.
   const YamlValue* find(std::string_view key) const;
 
   Result<std::string> text(std::string_view key) const;
-  /// A list of strings, or a single string.
+  /// Reads a list of strings, or a single string.
   Result<std::vector<std::string>> texts(std::string_view key) const;
 
-  /// Set `target` if the key is present; otherwise leave it unchanged.
+  /// These functions set `target` if the key is present; otherwise they leave it unchanged.
   Status optional(std::string_view key, std::string& target) const;
   Status optional(std::string_view key, std::vector<std::string>& target) const;
-  /// A map of strings.
+  /// Reads a map of strings.
   Status optional(std::string_view key,
                   std::vector<std::pair<std::string, std::string>>& target) const;
   Status flag(std::string_view key, bool& target) const;  ///< true, false, on, off, yes, no
@@ -59,10 +60,11 @@ class YamlReader {
                std::uint64_t& target) const;
   Status duration(std::string_view key, std::optional<double>& seconds) const;
   Status size(std::string_view key, std::optional<std::uint64_t>& bytes) const;
-  /// "2%" or "0.02", above `least` and below `most`.
+  /// Reads "2%" or "0.02", above `least` and below `most`.
   Status share(std::string_view key, double least, double most, double& target) const;
 
-  /// Error: usage, at the line of the key's value, or of the map if there is none.
+  /// Returns an error of kind usage, at the line of the key's value, or of the map if there is
+  /// none.
   Error wrong(std::string_view key, std::string_view message) const;
   Error wrong(const YamlValue& value, std::string_view message) const;
 

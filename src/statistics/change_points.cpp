@@ -27,7 +27,7 @@ Side side_of(Values values) {
   return side;
 }
 
-/// Student's t test, with equal variances, of the values before `index` against those from it on.
+/// Returns Student's t test, with equal variances, of the values before `index` against the others.
 ChangePoint tested(Values before, Values after, std::size_t index) {
   const Side left = side_of(before), right = side_of(after);
   ChangePoint point{index, right.mean - left.mean, 1};
@@ -40,8 +40,8 @@ ChangePoint tested(Values before, Values after, std::size_t index) {
   return point;
 }
 
-/// The k whose first k values are farthest from the rest: the energy distance of Matteson & James
-/// with exponent 1, from running sums of distances. 0 if no distance is positive.
+/// Returns the k for which the first k values are farthest from the rest: the energy distance of
+/// Matteson & James with exponent 1, from running sums of distances. 0 if no distance is positive.
 std::size_t best_split(Values values) {
   const std::size_t count = values.size();
   double between = 0, left = 0, right = 0, best = 0;
@@ -70,7 +70,7 @@ std::size_t best_split(Values values) {
   return best_k;
 }
 
-/// Splits [begin, end) if that is significant, then splits its parts.
+/// Splits [begin, end) if that is significant, then splits the parts.
 void divide(Values values, std::size_t begin, std::size_t end, double p,
             std::vector<std::size_t>& found) {
   const Values stretch = values.subspan(begin, end - begin);

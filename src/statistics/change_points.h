@@ -1,12 +1,12 @@
-// Where a series of values changed its level. Pure functions.
+// Finds where a series of values changed its level. Pure functions.
 //
 // E-divisive (Matteson & James 2014, "A nonparametric approach for multiple change point analysis
-// of multivariate data") finds the place that splits a stretch of the series best, then looks again
-// on either side. Three things are as in Hunter (Fleming et al. 2023, "Hunter: using change point
+// of multivariate data") finds the position that splits a stretch of the series best, then searches
+// both sides again. Three details follow Hunter (Fleming et al. 2023, "Hunter: using change point
 // detection to hunt for performance regressions", doi 10.1145/3578244.3583719; continued as Apache
-// Otava): Student's t test judges a split, not random permutations; the series is searched in
-// windows; and splits are first accepted at ten times the p asked for, then the weakest is removed,
-// again and again, and its neighbours' t tests are repeated. Measured error rates: docs/method.md.
+// Otava). Student's t test judges a split instead of random permutations. The series is searched in
+// windows. Splits are first accepted at ten times the requested p; then the weakest one is removed
+// repeatedly, and its neighbours' t tests are repeated. Measured error rates: docs/method.md.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ struct ChangePointRule {
 };
 
 struct ChangePoint {
-  std::size_t index = 0;  ///< of the first value after the change
+  std::size_t index = 0;  ///< index of the first value after the change
   double step = 0;        ///< mean up to the next change point minus mean since the previous one
-  double p = 1;           ///< of that t test, two-sided; not corrected for the choice of the place
+  double p = 1;           ///< two-sided p of that t test, without any correction
 };
 
-/// Sorted by index. `values` must be finite. Each side of a change has at least two values: a
-/// single one may be an outlier.
+/// Returns change points sorted by index. `values` must be finite. Each side of a change has at
+/// least two values, because a single one may be an outlier.
 std::vector<ChangePoint> find_change_points(std::span<const double> values,
                                             const ChangePointRule& rule);
 

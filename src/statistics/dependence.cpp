@@ -14,11 +14,11 @@ namespace {
 constexpr std::size_t permutations = 199;
 constexpr double evidence_level = 0.02;
 constexpr double most_allowed = 0.98;
-/// Fewer values have no autocorrelation worth a test.
+/// With fewer values, an autocorrelation is not worth testing.
 constexpr std::size_t least_values = 6;
 
-/// A series whose values have their mean taken away and stand at their pair's place: empty places
-/// are pairs that it lacks.
+/// A series with its mean subtracted and its values at the positions of their pairs; missing pairs
+/// are empty.
 struct Centred {
   std::vector<double> values;
   std::vector<bool> present;
@@ -36,7 +36,7 @@ double lag_one(const Centred& series, const std::vector<std::size_t>& order) {
   return products / series.squares;
 }
 
-/// The p of `observed` among what permutations of the order came to, which hold itself.
+/// Returns the p of `observed` among the values of the permutations, which include it.
 double share_as_large(const std::vector<double>& permuted, double observed) {
   const auto larger = std::count_if(permuted.begin(), permuted.end(),
                                     [&](double value) { return value >= observed; });
@@ -59,7 +59,7 @@ EffectiveSample effective_sample(std::size_t n, double rho) {
 }
 
 std::vector<double> find_dependence(std::span<const PairedSeries> family) {
-  std::map<std::size_t, std::size_t> places;  // of pairs
+  std::map<std::size_t, std::size_t> places;  // positions of pairs
   for (const PairedSeries& series : family) {
     for (const std::size_t pair : series.pairs) places.emplace(pair, 0);
   }
@@ -68,7 +68,7 @@ std::vector<double> find_dependence(std::span<const PairedSeries> family) {
 
   std::vector<double> allowed(family.size(), 0);
   std::vector<Centred> tested;
-  std::vector<std::size_t> index;  // in the family, of each in `tested`
+  std::vector<std::size_t> index;  // index in the family of each entry of `tested`
   for (std::size_t k = 0; k < family.size(); ++k) {
     const PairedSeries& series = family[k];
     // Equal values have no autocorrelation.

@@ -6,19 +6,19 @@
 
 namespace assay {
 
-/// P(T <= t) and its inverse, Student's t with `freedom` > 0 degrees; 0 < probability < 1.
+/// P(T <= t) and its inverse for Student's t with `freedom` > 0 degrees; 0 < probability < 1.
 double student_t_cdf(double t, double freedom);
 double student_t_quantile(double probability, double freedom);
 
 double normal_cdf(double z);
-/// 0 < probability < 1.
+/// Requires 0 < probability < 1.
 double normal_quantile(double probability);
 
-/// P(X <= successes) of n fair coins; 0 <= successes <= n.
+/// Returns P(X <= successes) for n fair coins; 0 <= successes <= n.
 double coin_cdf(std::size_t successes, std::size_t n);
 
-/// One-sided Clopper-Pearson upper bound, at the given confidence, of a share that was `successes`
-/// in n > 0 trials.
+/// Returns the one-sided Clopper-Pearson upper bound, at the given confidence, of a share that was
+/// `successes` in n > 0 trials.
 double share_upper_bound(std::size_t successes, std::size_t n, double confidence);
 
 }  // namespace assay

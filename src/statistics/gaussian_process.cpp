@@ -9,16 +9,16 @@
 namespace assay {
 namespace {
 
-// Keeps correlations of points that coincide invertible.
+// This keeps the correlations of coinciding points invertible.
 constexpr double least_noise = 1e-6;
 
-/// Matern's correlation with smoothness 5/2 at a distance in lengths.
+/// Returns Matern's correlation with smoothness 5/2 at a distance in lengths.
 double matern(double squared_distance) {
   const double scaled = std::sqrt(5 * squared_distance);
   return (1 + scaled + scaled * scaled / 3) * std::exp(-scaled);
 }
 
-/// Four sums side by side: a single one would wait for each addition.
+/// Computes four sums in parallel, because a single one would wait for each addition.
 double dot(const double* a, const double* b, std::size_t count) {
   double sums[4] = {};
   std::size_t i = 0;
@@ -91,7 +91,7 @@ GaussianProcess::GaussianProcess(std::span<const CoordinateKind> kinds,
     log_determinant += 2 * std::log(factor_[i * count_ + i]);
   }
   // With the variance at its most likely value the quadratic term is a constant.
-  const double least_variance = 1e-300;  // all values equal
+  const double least_variance = 1e-300;  // in case all values are equal
   log_likelihood_ = -0.5 * (n * std::log(std::max(variance_, least_variance)) + log_determinant);
 }
 
@@ -107,7 +107,7 @@ double GaussianProcess::correlation(const Coordinates& a, const Coordinates& b) 
 
 std::vector<Prediction> GaussianProcess::predict(std::span<const Coordinates> points) const {
   // Row i of `rows` belongs to measured point i and has a number for each of `points`, so that the
-  // innermost loop of the elimination below runs over neighbours in memory.
+  // innermost loop of the elimination below accesses neighbouring memory.
   const std::size_t width = points.size();
   std::vector<double> rows(count_ * width);
   std::vector<Prediction> predictions(width, Prediction{mean_, 1});

@@ -1,5 +1,5 @@
-// Regression by a Gaussian process: from values measured at some points, with noise, what to expect
-// at others, and how sure that is. Formulas: Rasmussen & Williams, Gaussian Processes for Machine
+// Regression by a Gaussian process: predicts values at new points from noisy values at measured
+// points, with the uncertainty. Formulas: Rasmussen & Williams, Gaussian Processes for Machine
 // Learning (2006), algorithm 2.1 and section 5.4.1.
 #pragma once
 
@@ -11,36 +11,36 @@ namespace assay {
 
 /// One coordinate of the points.
 enum class CoordinateKind {
-  ordered,  ///< values near each other are alike; best scaled to 0 to 1
-  named,    ///< values are equal or they differ
+  ordered,  ///< values near each other are alike; should be scaled to 0 to 1
+  named,    ///< values are equal or different, without distance
 };
 
 /// A point has one number for each coordinate.
 using Coordinates = std::vector<double>;
 
-/// What is assumed of the function, once its values are shifted to mean 0.
+/// Assumptions about the function, after its values have been shifted to mean 0.
 struct ProcessScales {
-  /// By coordinate: the distance over which values change. A large one means that the coordinate
-  /// hardly matters.
+  /// For each coordinate, the distance over which values change. A large one means that the
+  /// coordinate hardly matters.
   std::vector<double> lengths;
-  double noise = 0.01;  ///< variance of the noise over that of the function
+  double noise = 0.01;  ///< variance of the noise divided by that of the function
 };
 
 struct Prediction {
   double mean = 0;
-  double deviation = 0;  ///< of the function there, without the noise of a measurement
+  double deviation = 0;  ///< of the function at this point, without the noise of a measurement
 };
 
 class GaussianProcess {
  public:
-  /// `points` and `values` are of the same number, at least 1. A point may occur several times.
+  /// There must be as many `points` as `values`, at least 1. A point may occur several times.
   GaussianProcess(std::span<const CoordinateKind> kinds, std::vector<Coordinates> points,
                   std::vector<double> values, const ProcessScales& scales);
 
-  /// For each of `points`.
+  /// Returns a prediction for each of `points`.
   std::vector<Prediction> predict(std::span<const Coordinates> points) const;
-  /// The logarithm of the probability of the values, but for a constant, with the variance that
-  /// makes it largest.
+  /// Returns the logarithm of the probability of the values, up to a constant, with the variance
+  /// that maximizes it.
   double log_likelihood() const { return log_likelihood_; }
 
  private:
@@ -55,14 +55,15 @@ class GaussianProcess {
   std::vector<double> weights_;  // inverse of the correlations times the values
 };
 
-/// The scales under which the values are most likely, starting at `from`: each length and the
-/// noise in turn from a coarse grid, twice. Costs about 12 * (coordinates + 1) factorizations.
+/// Returns the scales that maximize the likelihood of the values, starting at `from`. It tries each
+/// length and the noise in turn on a coarse grid, twice. Costs about 12 * (coordinates + 1)
+/// factorizations.
 ProcessScales fit_scales(std::span<const CoordinateKind> kinds,
                          const std::vector<Coordinates>& points, const std::vector<double>& values,
                          const ProcessScales& from);
 
-/// By how much a value drawn from `prediction` exceeds `best` on average, counting 0 where it does
-/// not (expected improvement: Jones, Schonlau & Welch 1998, equation 15).
+/// Returns the expected improvement: by how much a value drawn from `prediction` exceeds `best` on
+/// average, counting 0 if it does not (Jones, Schonlau & Welch 1998, equation 15).
 double expected_improvement(const Prediction& prediction, double best);
 
 }  // namespace assay

@@ -6,9 +6,9 @@
 
 namespace assay {
 
-/// Isotonic regression: of all sequences that never decrease, the one with the least weighted sum
-/// of squared differences from `values`, by pooling adjacent violators (Ayer et al. 1955, Ann.
-/// Math. Stat. 26). `weights`: one above 0 for each value.
+/// Isotonic regression: returns the non-decreasing sequence with the least weighted sum of squared
+/// differences from `values`, by pooling adjacent violators (Ayer et al. 1955, Ann. Math. Stat.
+/// 26). `weights` has one number above 0 for each value.
 std::vector<double> isotonic_fit(std::span<const double> values, std::span<const double> weights);
 
 }  // namespace assay

@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t most_flips = 4096;
-/// Sums of the same terms in another order differ by less than this share.
+/// Sums of the same terms in different orders differ by less than this share.
 constexpr double rounding_share = 1e-9;
 
 double surprise_of(double t, double freedom, Alternative alternative) {
@@ -23,8 +23,8 @@ double surprise_of(double t, double freedom, Alternative alternative) {
 }
 
 /// surprise_of() Student's t with n - 1 degrees of freedom, as a function of the share r^2 = S^2 /
-/// (n Q) of the squared sum S in n times the sum of squares Q; t^2 = (n - 1) r^2 / (1 - r^2). A
-/// table, since it is asked for millions of times.
+/// (n Q) of the squared sum S in n times the sum of squares Q; t^2 = (n - 1) r^2 / (1 - r^2). It is
+/// tabulated, because it is needed millions of times.
 class Surprise {
  public:
   Surprise(std::size_t n, Alternative alternative) : alternative_(alternative) {
@@ -36,7 +36,7 @@ class Surprise {
     }
   }
 
-  /// `sum` of the flipped values, whose squares add up to `squares` / n.
+  /// `sum` is that of the flipped values, and their sum of squares is `n_squares` / n.
   double operator()(double sum, double n_squares) const {
     if (!is_extreme(sum, n_squares)) return 0;
     const double left = std::max(1 - sum * sum / n_squares, 1e-12);
@@ -45,7 +45,7 @@ class Surprise {
     return table_[at] + (place - static_cast<double>(at)) * (table_[at + 1] - table_[at]);
   }
 
-  /// The same for `n` values that each depend on the one before.
+  /// Computes the surprise for `n` values that each depend on the previous one.
   double of_dependent(double sum, double n_squares, std::size_t n, double dependence) const {
     if (!is_extreme(sum, n_squares)) return 0;
     const EffectiveSample sample = effective_sample(n, dependence);
@@ -60,7 +60,7 @@ class Surprise {
   static constexpr std::size_t nodes = 2048;
   static constexpr double step = 28.0 / (nodes - 1);  // to 1 - r^2 of 7e-13
 
-  /// One-sided, a sum on the other side is no surprise at all.
+  /// Tests one side; a sum on the other side is no surprise at all.
   bool is_extreme(double sum, double n_squares) const {
     if (n_squares <= 0) return false;
     return alternative_ == Alternative::different ||
@@ -71,7 +71,7 @@ class Surprise {
   std::vector<double> table_;
 };
 
-/// A series that takes part, with its values by coin: 0 where it has none.
+/// A series that takes part, with its values by coin; 0 where it has none.
 struct Member {
   std::size_t index = 0;
   std::vector<double> by_coin;
@@ -80,8 +80,8 @@ struct Member {
   const Surprise* surprise = nullptr;
 };
 
-/// All of 2^coins, in an order in which neighbours differ by one coin; or most_flips drawn ones, of
-/// which the first is none.
+/// Enumerates all 2^coins flips, in an order in which neighbours differ by one coin; or most_flips
+/// random ones, the first of which flips nothing.
 class FlipSequence {
  public:
   FlipSequence(std::size_t coins, std::uint64_t seed)
@@ -121,14 +121,14 @@ std::vector<double> joint_flip_test(std::span<const PairedSeries> family,
                                     double bound, const FlipRule& rule) {
   std::vector<double> p(family.size(), 1);
   const auto coin_of = [&](std::size_t pair) { return pair / rule.pairs_per_draw; };
-  std::map<std::size_t, std::size_t> places;  // of coins
+  std::map<std::size_t, std::size_t> places;  // positions of coins
   for (const PairedSeries& series : family) {
     for (const std::size_t pair : series.pairs) places.emplace(coin_of(pair), 0);
   }
   std::size_t coins = 0;
   for (auto& [coin, place] : places) place = coins++;
 
-  std::map<std::size_t, Surprise> surprises;  // by the number of values
+  std::map<std::size_t, Surprise> surprises;  // keyed by the number of values
   std::vector<Member> members;
   for (std::size_t index = 0; index < family.size(); ++index) {
     const PairedSeries& series = family[index];
@@ -154,7 +154,7 @@ std::vector<double> joint_flip_test(std::span<const PairedSeries> family,
   }
   if (members.empty()) return p;
 
-  // From the least surprising on: the largest of those so far is what each is held against.
+  // Members are processed from the least surprising on; each is compared with the maximum so far.
   std::sort(members.begin(), members.end(),
             [](const Member& a, const Member& b) { return a.observed < b.observed; });
   std::vector<std::size_t> as_extreme(members.size(), 0);

@@ -1,4 +1,4 @@
-// Many paired comparisons judged together, by flipping signs. A pure function.
+// Judges many paired comparisons together, by flipping signs. A pure function.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@ namespace assay {
 
 /// How signs are flipped.
 struct FlipRule {
-  /// The number of consecutive pairs, from a multiple of it on, whose order one coin drew.
+  /// Number of consecutive pairs, counted from pair 0, whose order one random draw (coin) decided.
   std::size_t pairs_per_draw = 1;
-  std::size_t least_draws = 6;  ///< a series with fewer proves nothing
-  std::uint64_t seed = 1;       ///< of flips, where there are too many to make all
+  std::size_t least_draws = 6;  ///< a series with fewer draws proves nothing
+  std::uint64_t seed = 1;       ///< seed of flips that are too many to enumerate
 };
 
-/// For each series the probability, if its mean were `bound`, that any series of the family looks
-/// as extreme as it does: rejecting all whose value is at most alpha makes a false rejection
-/// anywhere in at most a share alpha of cases, whatever the series have to do with each other.
+/// Returns for each series the probability, if its mean were `bound`, that any series of the family
+/// looks as extreme as it does. If all series with a value of at most alpha are rejected, the
+/// probability of any false rejection is at most alpha, however the series depend on each other.
 ///
-/// Westfall and Young's (1993) step-down procedure over all flips of the coins, at most 4,096 of
-/// which are made, drawn from the seed where there are more. A flip turns the signs of all
-/// differences of its coin at once: if the two sides are alike and a coin drew the order, the
-/// flipped data are as likely as those at hand. Each series is measured by -log p of its t, with
-/// its own number of differences, so that one which lacks pairs takes part by its own measure.
+/// This is Westfall and Young's (1993) step-down procedure over all flips of the coins. At most
+/// 4,096 flips are made; if there are more, they are drawn from the seed. A flip turns the signs of
+/// all differences of its coin at once: if the two sides are alike and a coin drew the order, the
+/// flipped data are as likely as the observed ones. Each series is measured by -log p of its t,
+/// with its own number of differences, so that a series that lacks pairs is treated correctly.
 ///
-/// `dependence` has an autocorrelation for each series, as find_dependence() gives it. Flips know
-/// nothing of it: the t of a series that has one counts for as much as that many fewer independent
+/// `dependence` has an autocorrelation for each series, as returned by find_dependence(). Flips
+/// ignore it, so the t of a dependent series is reduced to correspondingly fewer independent
 /// values.
 ///
-/// It holds where the differences are symmetric about the bound: a skewed difference with mean zero
-/// is not.
+/// The result requires that the differences are symmetric about the bound, which a skewed
+/// difference with mean zero is not.
 std::vector<double> joint_flip_test(std::span<const PairedSeries> family,
                                     std::span<const double> dependence, Alternative alternative,
                                     double bound, const FlipRule& rule);

@@ -57,7 +57,7 @@ OddEndpoint odd_endpoint(const Ends& ends, double middle) {
   return odd;
 }
 
-/// The rate below which a link is odd among links of these rates.
+/// Returns the rate below which a link is odd among links of these rates.
 double bound_of(const std::vector<double>& rates, const OddLinkRule& rule) {
   const double middle = median(rates);
   std::vector<double> distances;
@@ -66,9 +66,9 @@ double bound_of(const std::vector<double>& rates, const OddLinkRule& rule) {
   return middle - std::max(rule.least_drop * middle, rule.deviations * deviation);
 }
 
-/// With four endpoints, each has half of the links, so the median of all links cannot show that one
-/// endpoint is slow. The other links can: an endpoint is an outcast if each of its links is odd
-/// compared with the links that do not touch it.
+/// With four endpoints, each has half of the links, so the median of all links cannot reveal a slow
+/// endpoint. The other links can: an endpoint is an outcast if each of its links is odd compared
+/// with the links that do not touch it.
 std::optional<OddLinks> find_outcast(std::span<const LinkRate> links, const OddLinkRule& rule,
                                      const EndsByName& ends) {
   for (const Ends& one : ends.all()) {

@@ -13,7 +13,7 @@ struct Spread {
   double middle = 0, scale = 0, freedom = 0;
 };
 
-/// Empty if the values say nothing of how far one may lie from the others.
+/// Returns empty if the values do not determine how far one may be from the others.
 std::optional<Spread> spread_of(std::span<const double> values) {
   constexpr std::size_t least = 4;
   constexpr double mad_efficiency = 0.37;

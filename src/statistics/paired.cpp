@@ -13,16 +13,16 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// If a side drifts by itself, its mean must be this number of deviations away to prove something.
-/// bench_family_rates simulates how often equal sides are.
+/// bench_family_rates simulates how often this happens for equal sides.
 constexpr double drifting_deviations = 8;
 
-/// An outlier lies this number of times as far from the median as any pair of the control.
+/// An outlier is at least this many times as far from the median as any pair of the control.
 constexpr double control_multiple = 2;
 
-/// The correction for skewness is incomplete; holding the t test to about two thirds of alpha makes
-/// up for the rest.
+/// The correction for skewness is incomplete. A t test at about two thirds of alpha compensates for
+/// the rest.
 constexpr double t_strictness = 0.64;
-/// Where the correction is left out, the level takes its place.
+/// The stricter level of the t test that replaces the correction if that is left out.
 constexpr double uncorrected_strictness = 0.25;
 
 struct Moments {
@@ -42,7 +42,8 @@ Moments moments(std::span<const double> values) {
   return result;
 }
 
-/// Skewness of the distribution the sample was drawn from (adjusted Fisher-Pearson, n > 2).
+/// Returns the skewness of the distribution from which the sample was drawn (adjusted
+/// Fisher-Pearson, n > 2).
 double skewness(std::span<const double> values, const Moments& of) {
   const double n = static_cast<double>(values.size());
   if (values.size() < 3 || !(of.variance > 0)) return 0;
@@ -52,9 +53,9 @@ double skewness(std::span<const double> values, const Moments& of) {
   return third / n / (spread * spread * spread) * std::sqrt(n * (n - 1)) / (n - 2);
 }
 
-/// P(true mean lies `distance` or more below the sample's), one-sided t test with Hall's (1992)
-/// correction for skewness: without it, a slow tail that the sample barely contains makes a mean at
-/// the margin look safely within it 13 times in 100 instead of 5.
+/// Returns P(true mean is `distance` or more below the sample's): a one-sided t test with Hall's
+/// (1992) correction for skewness. Without it, a slow tail that the sample barely contains makes a
+/// mean at the margin look safely within it 13 times in 100 instead of 5.
 double tail_beyond(double distance, const PairedEffect& effect, double skew) {
   if (!(effect.deviation > 0)) return distance > 0 ? 0 : distance < 0 ? 1 : 0.5;
   const double t = distance / effect.deviation;
@@ -63,7 +64,7 @@ double tail_beyond(double distance, const PairedEffect& effect, double skew) {
   return student_t_cdf(-std::sqrt(effect.n) * corrected, effect.freedom);
 }
 
-/// The intervals of the mean and the detectable effect, from mean, error and freedom.
+/// Adds the intervals of the mean and the detectable effect, from mean, error and freedom.
 void add_intervals(PairedEffect& effect) {
   const auto around = [&](double half) { return Interval{effect.mean - half, effect.mean + half}; };
   if (!(effect.freedom > 0)) {
@@ -86,8 +87,8 @@ void add_intervals(PairedEffect& effect) {
       effect.error;
 }
 
-/// The interval of the median of sorted values, which count for n independent ones. It is infinite
-/// if no pair of order statistics has the coverage.
+/// Returns the interval of the median of sorted values that are worth n independent ones. It is
+/// infinite if no pair of order statistics has the coverage.
 Interval sign_interval(std::span<const double> sorted, double coverage, double n) {
   if (sorted.empty() || coin_cdf(0, static_cast<std::size_t>(n)) > (1 - coverage) / 2) {
     return {-infinity, infinity};
@@ -95,19 +96,19 @@ Interval sign_interval(std::span<const double> sorted, double coverage, double n
   return median_interval(sorted, coverage, n);
 }
 
-/// P(at least `count` of n fair coins).
+/// Returns P(at least `count` of n fair coins).
 double coin_tail(std::size_t count, std::size_t n) {
   return count == 0 ? 1 : 1 - coin_cdf(count - 1, n);
 }
 
-/// How many independent values the signs of dependent ones count for. They are a gate beside the t
-/// test, which must stay open to few of them.
+/// Returns the number of independent values that the signs of dependent ones are worth. They only
+/// supplement the t test, and must not prevent verdicts on few values.
 double signs_of(const PairedEffect& effect) {
   return std::min(static_cast<double>(effect.pairs),
                   std::max(effect.n, static_cast<double>(least_units)));
 }
 
-/// The median and its sign intervals.
+/// Adds the median and its sign intervals.
 void add_signs(PairedEffect& effect, std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::sort(sorted.begin(), sorted.end());
@@ -116,8 +117,7 @@ void add_signs(PairedEffect& effect, std::span<const double> values) {
   effect.sign95 = sign_interval(sorted, 0.95, signs_of(effect));
 }
 
-/// p_equal, if the true distribution has this skewness; the t test is held to `strictness` of
-/// alpha.
+/// Adds p_equal, if the true distribution has this skewness; the t test uses `strictness` of alpha.
 void add_equality(PairedEffect& effect, std::span<const double> values, double skew, double margin,
                   double strictness) {
   if (effect.drifts()) {
@@ -218,7 +218,7 @@ PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> 
     const double part_a = of_a.variance / n_a, part_b = of_b.variance / n_b;
     effect.error = std::sqrt(part_a + part_b);
     effect.deviation = std::sqrt(of_a.variance + of_b.variance);
-    // Welch and Satterthwaite.
+    // The degrees of freedom are those of Welch and Satterthwaite.
     const double below = part_a * part_a / (n_a - 1) + part_b * part_b / (n_b - 1);
     effect.freedom = below > 0 ? effect.error * effect.error * effect.error * effect.error / below
                                : n_a + n_b - 2;
@@ -233,7 +233,7 @@ double t_test(const PairedEffect& effect, Alternative alternative, double bound)
   const double toward = alternative == Alternative::different ? std::abs(distance)
                         : alternative == Alternative::above   ? distance
                                                               : -distance;
-  const double t = toward / effect.error;  // 0 / 0 is NaN: no effect at all
+  const double t = toward / effect.error;  // 0 / 0 is NaN: there is no effect at all
   if (std::isnan(t)) return 1;
   const double tail = student_t_cdf(-t, effect.freedom);
   return alternative == Alternative::different ? std::min(1.0, 2 * tail) : tail;
@@ -248,8 +248,8 @@ bool precise_enough(const PairedEffect& effect, double margin, double share) {
 
 std::size_t values_needed(double deviation, double distance) {
   constexpr std::size_t most = 10'000;
-  // Two one-sided tests at 5%, each with 95% power, so 90% together; the sign test needs about 1.6
-  // times as many values as the t test.
+  // There are two one-sided tests at 5%, each with 95% power, so 90% together; the sign test needs
+  // about 1.6 times as many values as the t test.
   const double normal = 2 * normal_quantile(0.95) * deviation / distance;
   const double values = 1.6 * normal * normal;
   return values < static_cast<double>(most) ? static_cast<std::size_t>(std::ceil(values)) : most;

@@ -1,4 +1,4 @@
-// The differences of pairs, and what may be asked of their mean.
+// The differences of pairs, and the hypotheses about their mean.
 #pragma once
 
 #include <cstddef>
@@ -6,18 +6,18 @@
 
 namespace assay {
 
-/// B minus A of each pair of units that were measured side by side, by the pair's number, which
-/// increases. Cells of one campaign share pairs; a cell may lack some.
+/// B minus A for each pair of units that were measured side by side, with the pairs' numbers,
+/// ascending. Cells of one campaign share pairs; a cell may lack some.
 struct PairedSeries {
   std::vector<std::size_t> pairs;
   std::vector<double> differences;  ///< of logarithms of times: positive means that B is slower
 };
 
-/// What a test asks of a mean.
+/// The alternative hypothesis about a mean.
 enum class Alternative {
-  different,  ///< whether it differs from a bound, on either side
-  above,      ///< whether it lies above the bound
-  below,      ///< whether it lies below the bound
+  different,  ///< it differs from a bound, on either side
+  above,      ///< it is above the bound
+  below,      ///< it is below the bound
 };
 
 }  // namespace assay

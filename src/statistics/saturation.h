@@ -1,4 +1,4 @@
-// Where a curve of a rate over size stops growing.
+// Finds where a curve of a rate over size stops growing.
 #pragma once
 
 #include <utility>
@@ -6,9 +6,9 @@
 
 namespace assay {
 
-/// The size at which a curve of (size, rate) first reaches `share` of its plateau, the highest rate
-/// on it; interpolated in log2(size) between measured sizes. The smallest measured size if that
-/// already reaches it; 0 for an empty curve.
+/// Returns the size at which a curve of (size, rate) first reaches `share` of its plateau, which is
+/// its highest rate. It is interpolated in log2(size) between measured sizes. Returns the smallest
+/// measured size if that already reaches it; 0 for an empty curve.
 double size_at_share(std::vector<std::pair<double, double>> curve, double share);
 
 }  // namespace assay

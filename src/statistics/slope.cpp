@@ -20,7 +20,7 @@ std::optional<Slope> slope_of(std::span<const double> x, std::span<const double>
   }
   if (!(xx > 0)) return std::nullopt;
   const double freedom = static_cast<double>(x.size() - 2);
-  const double rest = std::max(0.0, yy - xy * xy / xx);  // what the line leaves unexplained
+  const double rest = std::max(0.0, yy - xy * xy / xx);  // what the line does not explain
   const double error = std::sqrt(rest / freedom / xx);
   return Slope{xy / xx, student_t_quantile(0.975, freedom) * error};
 }

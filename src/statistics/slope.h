@@ -1,4 +1,4 @@
-// A straight line fitted to points, to tell growth from scatter.
+// Fits a straight line to points, to distinguish growth from scatter.
 #pragma once
 
 #include <optional>

@@ -9,15 +9,15 @@
 namespace assay {
 namespace {
 
-/// Natural logarithm of n!. std::lgamma also writes the global `signgam`, which is a race between
-/// threads.
+/// Returns the natural logarithm of n!. std::lgamma also writes the global `signgam`, which is a
+/// race between threads.
 double log_factorial(double n) {
   int sign = 0;
   return lgamma_r(n + 1, &sign);
 }
 
-/// Largest k >= 0 with P(Bin(m, q) < k) <= tail: how many order statistics below the quantile q may
-/// be cut off at the lower end of m values; with 1 - q, at the upper end.
+/// Returns the largest k >= 0 with P(Bin(m, q) < k) <= tail: how many order statistics below the
+/// quantile q may be cut off at the lower end of m values; with 1 - q, at the upper end.
 std::size_t cut_off(std::size_t m, double q, double tail) {
   const double md = static_cast<double>(m);
   const double log_in = std::log(q), log_out = std::log1p(-q), log_all = log_factorial(md);
@@ -32,7 +32,7 @@ std::size_t cut_off(std::size_t m, double q, double tail) {
   return k;
 }
 
-/// Sum of the squared deviations from the mean.
+/// Returns the sum of the squared deviations from the mean.
 double squares_of(std::span<const double> values) {
   const double center = mean(values);
   double squares = 0;
@@ -102,7 +102,7 @@ Interval quantile_interval(std::span<const double> sorted, double q, double cove
                            double effective) {
   const std::size_t n = sorted.size();
   const auto m = std::clamp<std::size_t>(static_cast<std::size_t>(effective), 1, n);
-  // Ranks among m independent values, scaled to the n dependent ones.
+  // Ranks among m independent values are scaled to the n dependent ones.
   const auto rank = [&](std::size_t cut) { return cut == 0 ? 0 : (cut - 1) * n / m; };
   const double tail = (1 - coverage) / 2;
   return {sorted[rank(cut_off(m, q, tail))], sorted[n - 1 - rank(cut_off(m, 1 - q, tail))]};

@@ -17,37 +17,40 @@ inline bool excludes_zero(const Interval& interval) {
   return interval.low > 0 || interval.high < 0;
 }
 
-/// 0 for no values.
+/// Returns 0 for no values.
 double mean(std::span<const double> values);
 
-/// Linear-interpolated quantile (Hyndman & Fan type 7) of sorted, non-empty `sorted`; 0 <= q <= 1.
+/// Returns the linearly interpolated quantile (Hyndman & Fan type 7) of sorted, non-empty `sorted`;
+/// 0 <= q <= 1.
 double quantile(std::span<const double> sorted, double q);
 
-/// The same for `values` in any order, like numpy's percentile; 0 for no values.
+/// Returns the quantile of `values` in any order, like numpy's percentile; 0 for no values.
 double quantile_of(std::vector<double> values, double q);
 
-/// `values`: not empty, in any order. Of an even number, the mean of the middle two.
+/// `values` must not be empty and can be in any order. For an even number, returns the mean of the
+/// middle two.
 double median(std::vector<double> values);
 
-/// Square root of the unbiased variance; 0 for fewer than 2 values.
+/// Returns the square root of the unbiased variance; 0 for fewer than 2 values.
 double sample_deviation(std::span<const double> values);
 
-/// Square root of the mean squared deviation, like numpy's std; 0 for no values.
+/// Returns the square root of the mean squared deviation, like numpy's std; 0 for no values.
 double population_deviation(std::span<const double> values);
 
-/// Lag-1 autocorrelation of `values` in time order; 0 for fewer than 3 values or no variance.
+/// Returns the lag-1 autocorrelation of `values` in time order; 0 for fewer than 3 values or no
+/// variance.
 double autocorrelation(std::span<const double> values);
 
-/// n(1 - rho)/(1 + rho), with negative rho taken as 0, limited to 1 to n.
+/// Returns n(1 - rho)/(1 + rho), with negative rho taken as 0, limited to 1 to n.
 double effective_count(std::size_t n, double rho);
 
-/// Distribution-free interval of the quantile `q` in (0, 1) of non-empty `sorted` with at least the
-/// given coverage (0.95), from the binomial; `effective` <= sorted.size() widens it for dependent
-/// samples. With too few samples for the coverage, an end is the minimum or maximum.
+/// Returns the distribution-free interval of the quantile `q` in (0, 1) of non-empty `sorted` with
+/// at least the given coverage (0.95), from the binomial. `effective` <= sorted.size() widens it
+/// for dependent samples. With too few samples for the coverage, an end is the minimum or maximum.
 Interval quantile_interval(std::span<const double> sorted, double q, double coverage,
                            double effective);
 
-/// The same for the median.
+/// Returns the quantile_interval() of the median.
 Interval median_interval(std::span<const double> sorted, double coverage, double effective);
 
 struct Summary {
@@ -55,10 +58,10 @@ struct Summary {
   double effective_n = 0;
   double autocorrelation = 0;
   double minimum = 0, q1 = 0, median = 0, q3 = 0, p95 = 0, maximum = 0, mean = 0;
-  Interval interval95;  ///< of the median
+  Interval interval95;  ///< interval of the median
 };
 
-/// `values` in time order, not empty.
+/// `values` must be in time order and not empty.
 Summary summarize(std::span<const double> values);
 
 }  // namespace assay

@@ -26,7 +26,7 @@ std::optional<TwoGroups> two_groups(std::span<const double> values) {
   const auto at = [&](std::size_t place) { return values[order[place]]; };
   const std::size_t least = std::max<std::size_t>(2, (n + 3) / 4);
   std::size_t split = least;
-  double most = -1;  // of c; infinite if all values of each group are equal
+  double most = -1;  // largest c; infinite if all values of each group are equal
   for (std::size_t k = least; k + least <= n; ++k) {
     const double gap = at(k) - at(k - 1);
     const double range = std::max(at(k - 1) - at(0), at(n - 1) - at(k));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* file_name = "choices";
 
-/// What a line of the file begins with: everything a choice depends on, as one word.
+/// Returns the beginning of a line in the file: everything that a choice depends on, as one word.
 std::string word_of(const DeviceFacts& facts, const ChoiceKey& key) {
   const std::string parts[] = {
       facts.backend, facts.uuid,         facts.name,
@@ -46,8 +46,8 @@ void ChoiceCache::keep(const DeviceFacts& facts, const ChoiceKey& key,
   std::error_code ignored;
   std::filesystem::create_directories(folder_, ignored);
   const std::string line = fmt::format("\n{} {}\n", word_of(facts, key), choice);
-  // One write() in append mode: concurrent runs cannot mix their lines. The newline in front ends a
-  // line that a full disk cut short.
+  // One write() in append mode keeps concurrent runs from mixing their lines. The leading newline
+  // ends a line that a full disk cut short.
   const int file =
       ::open((folder_ / file_name).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) return;

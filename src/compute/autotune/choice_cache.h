@@ -1,5 +1,5 @@
-// What was found best by measuring (launch geometries, algorithms of matrix libraries), kept
-// between runs in one small file of the user's cache folder.
+// Choices that were measured to be fastest (launch geometries, algorithms of matrix libraries).
+// They are kept between runs in one small file of the user's cache folder.
 #pragma once
 
 #include <filesystem>
@@ -11,25 +11,26 @@
 
 namespace assay {
 
-/// What a choice was made for. Whatever could make another one best is part of it.
+/// The key of a choice. It holds everything that could make another choice the best one.
 struct ChoiceKey {
   std::string what;            ///< "memory geometry", "gemm"
   std::string implementation;  ///< the library and its version, or the hash of the kernel's source
   std::string problem;         ///< the operation with its sizes and types
 };
 
-/// Reads the file whenever it is asked: a search costs far more. A damaged or foreign file counts
-/// as empty; a folder that cannot be written only means searching again.
+/// Each call reads the file, because a search costs far more than that. A damaged or foreign file
+/// counts as empty. A folder that cannot be written only means that the search is repeated next
+/// time.
 class ChoiceCache {
  public:
-  /// The file "choices" in `folder`; nothing is kept if that is empty.
+  /// Uses the file "choices" in `folder`; keeps nothing if `folder` is empty.
   explicit ChoiceCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
-  /// In cache_folder(), except for an emulated device: what a model's times choose is worth
-  /// nothing, and must not lie beside a real device's.
+  /// Uses cache_folder(), but keeps nothing for an emulated device: choices that follow from
+  /// modelled times must not mix with those of a real device.
   static ChoiceCache of_user(const DeviceFacts& facts);
 
   std::optional<std::string> find(const DeviceFacts& facts, const ChoiceKey& key) const;
-  /// `choice`: one line of text.
+  /// `choice` is one line of text.
   void keep(const DeviceFacts& facts, const ChoiceKey& key, std::string_view choice) const;
 
  private:

@@ -21,7 +21,7 @@ Result<std::size_t> choose_variant(Device& device, Stream& stream, const ChoiceC
   if (contenders.empty()) return last.error();
   const auto result = find_fastest(device, stream, contenders, limits);
   if (!result.ok()) {
-    (void)stream.synchronize();  // what the ways use is used no more
+    (void)stream.synchronize();  // so that nothing uses the variants' resources any more
     return result.error();
   }
   const std::size_t fastest = prepared[result->fastest];

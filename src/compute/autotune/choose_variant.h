@@ -1,4 +1,4 @@
-// A choice among named ways to do the same work, which is remembered.
+// Chooses the fastest of several named variants of the same work and remembers the choice.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@
 namespace assay {
 
 struct NamedWay {
-  std::string name;                 ///< by which it is remembered, one line
-  std::function<Status()> prepare;  ///< what the work needs, such as kernels
+  std::string name;                 ///< one line, under which the choice is remembered
+  std::function<Status()> prepare;  ///< prepares what the work needs, such as kernels
   Contender work;
 };
 
-/// The index of the way that is remembered for `key` or, if none is, of the fastest, which then is.
-/// It is prepared, and so may others be. A way that cannot be prepared takes no part: a compiler
-/// may have no registers for it. Error: of find_fastest(), or of preparing the last way, if none
-/// can be.
+/// Returns the index of the variant remembered for `key`. If there is none, measures all variants
+/// and remembers the fastest. The returned variant has been prepared; others may have been too. A
+/// variant whose prepare() fails is left out, because a compiler may run out of registers. Error:
+/// as find_fastest(), or as the last prepare() if every variant's fails.
 Result<std::size_t> choose_variant(Device& device, Stream& stream, const ChoiceCache& choices,
                                    const ChoiceKey& key, const std::vector<NamedWay>& ways,
                                    const ContestLimits& limits);

@@ -11,8 +11,8 @@
 namespace assay {
 namespace {
 
-constexpr int most_pieces = 5;  // of a final measurement, on a CPU
-// Until then the system may have left the threads that a library has just started on one core:
+constexpr int most_pieces = 5;  // pieces of a final measurement on a CPU
+// Before that time the system may keep the threads that a library has just started on one core:
 // single convolutions took 15 times as long.
 constexpr double cpu_settles_seconds = 0.1;
 
@@ -34,7 +34,7 @@ class Contest {
         start_(std::move(start)),
         stop_(std::move(stop)) {}
 
-  /// Keeps the contenders that run. Error: the last one's if none does.
+  /// Keeps the contenders that run. Error: the last contender's if none does.
   Result<std::vector<Trial>> warm_up() {
     std::vector<Trial> trials;
     std::optional<Error> last;
@@ -52,7 +52,7 @@ class Contest {
     return trials;
   }
 
-  /// Seconds of one run, `repetitions` of them queued together behind `settling` untimed ones.
+  /// Returns seconds per run. Queues `repetitions` runs together after `settling` untimed ones.
   Result<double> time(std::size_t contender, int repetitions, int settling) {
     for (int i = 0; i < settling; ++i) TRY(contenders_[contender](stream_));
     TRY(stream_.record(*start_));
@@ -93,8 +93,8 @@ Result<ContestResult> find_fastest(Device& device, Stream& stream,
   Contest contest(stream, contenders, limits.stop_requested, TRY(device.create_event()),
                   TRY(device.create_event()));
   std::vector<Trial> trials = TRY(contest.warm_up());
-  // What other programs take from a CPU comes and goes, and only adds to a time; short rounds fit
-  // between. What its power limit takes from a GPU stays with it.
+  // On a CPU, interference by other programs comes and goes and only adds time, so short rounds can
+  // fit between it. On a GPU the power limit slows every run.
   const bool on_cpu = device.facts().is_host_cpu();
   ContestResult result;
   result.tried = trials.size();
@@ -105,7 +105,7 @@ Result<ContestResult> find_fastest(Device& device, Stream& stream,
   for (int round = 0; on_cpu && elapsed() < cpu_settles_seconds; ++round) {
     TRY(contest.run_round(trials, round, 1, 0));
   }
-  for (Trial& trial : trials) trial.seconds.clear();  // of settling
+  for (Trial& trial : trials) trial.seconds.clear();  // discards the settling rounds
 
   const double screening_began = elapsed();
   std::size_t screened = 0;
@@ -128,17 +128,18 @@ Result<ContestResult> find_fastest(Device& device, Stream& stream,
   });
 
   if (trials.size() > 1) {
-    // By the median: on a machine that is busy otherwise, the best is much less than a run takes.
+    // The median is used because on a busy machine the best time is much shorter than a typical
+    // run.
     const double usual = median(trials.front().seconds);
-    // No more than the time box has room for: on an emulated device, runs take far longer than it
-    // says.
+    // Repetitions must fit into the time box: on an emulated device, runs take far longer in real
+    // time than the modelled time.
     const double room = (limits.time_box_seconds - elapsed()) /
                         (2 * limits.final_rounds * static_cast<double>(trials.size()) * of_one_run);
     const int repetitions =
         usual > 0 ? static_cast<int>(std::clamp(
                         std::min(std::ceil(limits.final_seconds / usual), room), 1.0, 1000.0))
                   : 1;
-    // The screening chose them: fresh numbers decide.
+    // The finalists were chosen by these numbers, so only new numbers may decide.
     for (Trial& trial : trials) trial.seconds.clear();
     const int pieces = on_cpu ? std::min(repetitions, most_pieces) : 1;
     for (int round = 0; round < limits.final_rounds * pieces; ++round) {

@@ -1,4 +1,4 @@
-// Finding the fastest of several ways to do the same work, on the device itself.
+// Finds the fastest of several implementations of the same work by running them on the device.
 #pragma once
 
 #include <functional>
@@ -10,37 +10,38 @@
 
 namespace assay {
 
-/// Queues the work once, one way.
+/// Queues the work once, with one implementation.
 using Contender = std::function<Status(Stream&)>;
 
 struct ContestLimits {
   int screening_rounds = 3;
   double screening_margin = 1.10;  ///< finalists are within this factor of the best so far
-  /// The same where all contenders may be finalists: nobody needs room, and on a busy machine a few
-  /// single runs say little.
+  /// The margin used instead where all contenders can be finalists: nobody has to make room for
+  /// others, and on a busy machine a few single runs prove little.
   double wide_margin = 3;
   std::size_t most_finalists = 5;
-  int final_rounds = 5;          ///< on a CPU up to five times as many, as much shorter
-  double final_seconds = 0.1;    ///< work queued for one final measurement, at least one run
-  double time_box_seconds = 20;  ///< then rounds end early: screening 1, final 3 at least
-  /// Share by which another contender must be faster than the first to win; then the first, if it
-  /// runs, is a finalist. 0: there is no such preference.
+  int final_rounds = 5;          ///< on a CPU up to five times as many, each that much shorter
+  double final_seconds = 0.1;    ///< work queued for one final measurement; at least one run
+  double time_box_seconds = 20;  ///< after this time no round starts, except the first screening
+                                 ///< round and the first 3 final ones
+  /// Fraction by which another contender must be faster than contender 0 to win. If it is above 0,
+  /// contender 0 is always a finalist, provided that it runs. 0: no such preference.
   double least_gain = 0;
-  std::function<bool()> stop_requested = {};  ///< asked between runs, if there is one
+  std::function<bool()> stop_requested = {};  ///< if set, it is called between runs
 };
 
 struct ContestResult {
   std::size_t fastest = 0;  ///< index into the contenders
   double seconds = 0;       ///< its median
-  std::size_t tried = 0;    ///< contenders that ran at all
+  std::size_t tried = 0;    ///< contenders that ran without an error
 };
 
-/// Each contender runs once untimed, on a CPU all of them for a tenth of a second, then once per
-/// screening round; those near the best meet again in rounds of longer, back-to-back runs, each
-/// timed after as long a run untimed, so that each meets the clock its own power draw leaves it;
-/// the lowest median wins, on a CPU the lowest time. Rounds alternate direction, so that a drifting
-/// clock meets all alike. Error: the last contender's, if none runs; interrupted, if it was asked
-/// to stop.
+/// Runs each contender once untimed (on a CPU all of them for a tenth of a second), then once in
+/// each screening round. The contenders near the best enter final rounds of longer, back-to-back
+/// runs. Before each timed run there is an untimed one of equal length, so that the clock has
+/// settled at what the contender's own power draw allows. The lowest median wins, on a CPU the
+/// lowest time. Rounds alternate direction, so that a drifting clock affects all contenders alike.
+/// Error: the last contender's if none runs; interrupted if stop_requested() returned true.
 Result<ContestResult> find_fastest(Device& device, Stream& stream,
                                    const std::vector<Contender>& contenders,
                                    const ContestLimits& limits = {});

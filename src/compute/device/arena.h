@@ -15,8 +15,9 @@ class Arena {
 
   explicit Arena(Buffer buffer) : buffer_(std::move(buffer)) {}
 
-  /// `bytes` bytes aligned to `alignment` (a power of two). Valid until release_to() passes below
-  /// it. Error: exhausted, naming the bytes requested and left.
+  /// Returns `bytes` bytes aligned to `alignment` (a power of two). They are valid until
+  /// release_to() is called with a lower mark. Error: exhausted, naming the bytes requested and
+  /// left.
   Result<void*> allocate(std::size_t bytes, std::size_t alignment = default_alignment);
 
   /// The current height; pass it to release_to() to free everything allocated since.

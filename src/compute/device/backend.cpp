@@ -48,7 +48,7 @@ std::optional<int> parse_ordinal(std::string_view text) {
   return value;
 }
 
-/// The backend used if the user names none; null if all are absent.
+/// Returns the backend used if the user names none; null if all are absent.
 Backend* default_backend(const std::vector<std::unique_ptr<Backend>>& backends) {
   Backend* best = nullptr;
   int best_score = 0;
@@ -130,7 +130,7 @@ Result<std::unique_ptr<Device>> open_device_of_rank(std::vector<std::unique_ptr<
   }
   if (backend == nullptr || backend->score() == 0 ||
       (!choice.empty() && backend->name() != choice)) {
-    return open_device(backends, choice);  // gives the error
+    return open_device(backends, choice);  // returns the error
   }
   const std::size_t count = backend->devices().size();
   const bool shared = count == 1 && backend->devices().front().pci.empty();  // a CPU

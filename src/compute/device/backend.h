@@ -33,7 +33,7 @@ class Backend {
   virtual std::string absence() = 0;
   virtual std::vector<LibraryFact> libraries() = 0;
 
-  /// Facts of every device, cheap: no context is created. Empty when absent.
+  /// Returns the facts of every device without creating a context; empty if the backend is absent.
   virtual std::vector<DeviceFacts> devices() = 0;
   /// Error: usage if the ordinal is out of range; unavailable or failed otherwise.
   virtual Result<std::unique_ptr<Device>> open(int ordinal) = 0;
@@ -46,7 +46,7 @@ using BackendRegistry = Registry<BackendFactory>;
 /// Makes every registered backend, sorted by name.
 std::vector<std::unique_ptr<Backend>> make_backends();
 
-/// Libraries and devices of the present backends, by name, for the fingerprint.
+/// Returns libraries and devices of the present backends, by name, for the fingerprint.
 Json facts_of(const std::vector<std::unique_ptr<Backend>>& backends);
 
 /// Opens the device named by `choice`: "cuda:1", "cpu", "hip" (ordinal 0), or "" for device 0 of
@@ -55,12 +55,12 @@ Json facts_of(const std::vector<std::unique_ptr<Backend>>& backends);
 Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>>& backends,
                                             std::string_view choice);
 
-/// Whether `choice`, as for open_device(), means the machine's CPUs.
+/// Returns whether `choice`, as for open_device(), selects the machine's CPUs.
 bool chooses_cpu(const std::vector<std::unique_ptr<Backend>>& backends, std::string_view choice);
 
-/// The device for rank number `local_rank` on its machine: `choice` if it has an ordinal, otherwise
-/// the backend's device with the number of the rank; ranks on CPUs share one device. Error: as from
-/// open_device(); usage if there are more ranks than devices.
+/// Opens the device for rank `local_rank` of its machine: the device in `choice` if that has an
+/// ordinal, otherwise device number `local_rank` of the backend. Ranks on CPUs share one device.
+/// Error: as open_device(); usage if there are more ranks than devices.
 Result<std::unique_ptr<Device>> open_device_of_rank(std::vector<std::unique_ptr<Backend>>& backends,
                                                     std::string_view choice, int local_rank);
 

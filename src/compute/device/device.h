@@ -54,8 +54,8 @@ struct LaunchAttributes {
   /// shared memory. Divides the grid in each direction; at most 8 blocks. One block: no clusters.
   Dim3 cluster = {};
   /// Programmatic dependent launch: the kernel may begin before its predecessor in the stream has
-  /// ended, and must call wait_for_previous_kernel() (kernels/dialect.h) before it touches what
-  /// that one reads or writes. Only a hint: where there is no such launch, it is an ordinary one.
+  /// ended. It must call wait_for_previous_kernel() (kernels/dialect.h) before it touches what the
+  /// predecessor reads or writes. This is a hint: devices without it launch normally.
   bool programmatic = false;
 };
 
@@ -107,12 +107,13 @@ struct KernelResources {
 
 class Kernel {
  public:
-  /// `parameter_bytes`: the size of each parameter as the source declares it; must outlive this.
+  /// `parameter_bytes` is the size of each parameter as the source declares it; it must outlive
+  /// this object.
   explicit Kernel(std::span<const unsigned> parameter_bytes) : parameter_bytes_(parameter_bytes) {}
   virtual ~Kernel() = default;
   std::span<const unsigned> parameter_bytes() const { return parameter_bytes_; }
   virtual Result<KernelResources> resources() const = 0;
-  /// Resident blocks of `block_threads` threads per multiprocessor.
+  /// Returns how many blocks of `block_threads` threads fit on a multiprocessor at the same time.
   virtual Result<int> blocks_per_multiprocessor(int block_threads,
                                                 unsigned dynamic_shared_bytes) const = 0;
   /// Must precede a launch with more dynamic shared memory than the default (48 KiB on CUDA).
@@ -127,8 +128,8 @@ class Kernel {
 class Program {
  public:
   virtual ~Program() = default;
-  /// Error: failed, naming the kernel, if the program has no such kernel. Those of a program from
-  /// Device::load() are launched with launch_packed().
+  /// Error: failed, naming the kernel, if the program has no such kernel. Kernels of a program from
+  /// Device::load() must be launched with launch_packed().
   virtual Result<Kernel*> kernel(std::string_view name) = 0;
 };
 
@@ -142,7 +143,7 @@ struct ProgramSource {
 
 enum class EventKind {
   timed,
-  untimed,  ///< only orders streams: costs less, because the device notes no time
+  untimed,  ///< only orders streams; cheaper, because the device records no time
 };
 
 class Event {
@@ -150,7 +151,8 @@ class Event {
   virtual ~Event() = default;
   virtual Status synchronize() = 0;
   virtual Result<bool> done() const = 0;
-  /// Waits for at most so long, if the device can without taking a CPU; else says at once.
+  /// Waits for at most `patience` if the device can do so without using a CPU; otherwise returns
+  /// done() at once.
   virtual Result<bool> done_within(std::chrono::milliseconds /*patience*/) const { return done(); }
   /// Seconds from `start` to this event on the device's clock; both must be timed and done.
   virtual Result<double> seconds_since(const Event& start) const = 0;
@@ -162,10 +164,10 @@ class Graph {
   virtual ~Graph() = default;
 };
 
-/// How a graph took a new capture.
+/// What end_capture_into() did to a graph.
 enum class GraphUpdate {
-  in_place,  ///< the same steps with other arguments
-  rebuilt,   ///< other steps: as expensive as a new graph
+  in_place,  ///< the steps were the same; only arguments were replaced
+  rebuilt,   ///< the steps differed; this cost as much as a new graph
 };
 
 class Stream {
@@ -174,12 +176,12 @@ class Stream {
   /// `arguments` holds one pointer per kernel parameter; the values are copied before returning.
   virtual Status launch(const Kernel& kernel, const LaunchShape& shape,
                         std::span<void* const> arguments) = 0;
-  /// The same with attributes. Error: unsupported if the device has no clusters; failed if it
-  /// cannot take this one.
+  /// Launches with attributes. Error: unsupported if the device has no clusters; failed if it
+  /// cannot run this cluster.
   virtual Status launch(const Kernel& kernel, const LaunchShape& shape,
                         const LaunchAttributes& attributes, std::span<void* const> arguments);
-  /// The same of a kernel from Device::load(), whose arguments are one buffer, laid out as its
-  /// metadata say. Error: unsupported if this backend does not load code.
+  /// Launches a kernel from Device::load(), whose arguments are one buffer, laid out as its
+  /// metadata describe. Error: unsupported if this backend does not load code.
   virtual Status launch_packed(const Kernel& kernel, const LaunchShape& shape,
                                std::span<const std::byte> arguments);
   virtual Status launch(Graph& graph) = 0;
@@ -198,8 +200,8 @@ class Stream {
   /// Later work on this stream waits for `event`, recorded on any stream of the same backend.
   virtual Status wait(const Event& event) = 0;
   virtual Status synchronize() = 0;
-  /// Runs `function` on a host thread when the stream reaches it, in order with everything else;
-  /// it must not use the device. For libraries that compute on the host. Error: unsupported.
+  /// Calls `function` on a host thread when the stream reaches it, in order with other work. It
+  /// must not use the device. This is for libraries that compute on the host. Error: unsupported.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): by value for the backends that keep it
   virtual Status call(std::function<void()>) {
     return Error{ErrorKind::unsupported, "this backend's streams do not run host functions"};
@@ -208,19 +210,18 @@ class Stream {
   /// events are captured too.
   virtual Status begin_capture() = 0;
   virtual Result<std::unique_ptr<Graph>> end_capture() = 0;
-  /// Ends the capture and makes `graph` replay it from now on: much cheaper than a new graph if
-  /// only arguments differ. Replays queued before must be done. HIP compares how many predecessors
-  /// a step has and not which: a capture that only connects the same steps differently needs a new
-  /// graph there. After an error `graph` must not be launched.
+  /// Ends the capture and makes `graph` replay it from now on. This is much cheaper than a new
+  /// graph if only arguments differ. Replays queued earlier must have finished. HIP compares only
+  /// how many predecessors a step has, so a capture that connects the same steps differently needs
+  /// a new graph there. After an error `graph` must not be launched.
   virtual Result<GraphUpdate> end_capture_into(Graph& graph) = 0;
-  /// During a capture: adds a step that records `event` at every replay, so that times inside a
-  /// replay can be read with seconds_since() once the replaying stream is synchronized; they are
-  /// those of the last replay. Streams cannot wait for it, and kernels on either side of it do not
-  /// overlap as programmatic launches. `event` must outlive the graph. Error:
-  /// failed outside a capture; unsupported by the driver.
+  /// During a capture: adds a step that records `event` at every replay. Once the replaying stream
+  /// is synchronized, seconds_since() gives times inside the last replay. Streams cannot wait for
+  /// such an event, and kernels on either side of it do not overlap as programmatic launches.
+  /// `event` must outlive the graph. Error: failed outside a capture; unsupported by the driver.
   virtual Status record_each_replay(Event& event) = 0;
-  /// Brings what `graph` needs to the device, which its first launch would do otherwise. Error:
-  /// unsupported before HIP 5.3.
+  /// Uploads `graph` to the device, which its first launch would do otherwise. Error: unsupported
+  /// before HIP 5.3.
   virtual Status upload(Graph& graph) = 0;
   /// The vendor's stream handle, for the vendor's libraries; null on the CPU.
   virtual void* native_handle() const = 0;
@@ -250,11 +251,12 @@ class Device {
   virtual Result<std::unique_ptr<Event>> create_event(EventKind kind = EventKind::timed) = 0;
   /// Compiles `source` for this device, or takes it from the kernel cache.
   virtual Result<std::unique_ptr<Program>> build(const ProgramSource& source) = 0;
-  /// Loads code that others compiled for this device, an ELF file. `name` is for messages. Error:
-  /// unsupported if this backend does not load code; failed with what the driver says.
+  /// Loads an ELF file with code compiled elsewhere for this device. `name` is for messages. Error:
+  /// unsupported if this backend does not load code; failed with the driver's message.
   virtual Result<std::unique_ptr<Program>> load(const std::string& name, const std::string& code);
-  /// Describes a matrix or tensor to the tensor memory accelerator (TMA), as a kernel's parameter.
-  /// Error: unsupported where there is none; failed, naming the limit that `layout` exceeds.
+  /// Describes a matrix or tensor to the tensor memory accelerator (TMA); the result is a kernel's
+  /// parameter. Error: unsupported where there is no TMA; failed, naming the limit that `layout`
+  /// exceeds.
   virtual Result<TensorMap> tensor_map(const TensorLayout& layout);
   /// The number of devices of this backend, including this one; they are numbered from 0.
   virtual int siblings() const { return 1; }
@@ -265,26 +267,27 @@ class Device {
   /// Makes this device's memory copyable from and to `peer`. Error: unsupported if there is no
   /// path.
   virtual Status enable_peer_access(int peer_ordinal) = 0;
-  /// A text by which ranks of this host, each on its own device, open `buffer`, of kind `peer`, in
-  /// this process or in others. Error: unsupported by this backend; failed with the driver's
-  /// message.
+  /// Returns a text with which other ranks of this host, each on its own device, can open `buffer`
+  /// (of kind `peer`), in this process or another. Error: unsupported by this backend; failed with
+  /// the driver's message.
   virtual Result<std::string> share(const Buffer& /*buffer*/) {
     return Error{ErrorKind::unsupported, "this backend does not share memory"};
   }
-  /// What share() of a rank described, mapped for kernels and copies of this device. It must be
-  /// destroyed before the buffer itself. Error: as share(); unsupported, if there is no path.
+  /// Maps the buffer that another rank's share() described, for kernels and copies of this device.
+  /// The result must be destroyed before that buffer. Error: as share(); unsupported if there is no
+  /// path.
   virtual Result<Buffer> open_shared(const std::string& /*text*/) {
     return Error{ErrorKind::unsupported, "this backend does not share memory"};
   }
-  /// Device memory of this device as a file. Error: unsupported if the driver has no such call;
-  /// failed with the driver's message.
+  /// Exports device memory of this device as a file. Error: unsupported if the driver has no such
+  /// call; failed with the driver's message.
   virtual Result<DmaBuf> export_dmabuf(void* /*address*/, std::size_t /*bytes*/) {
     return Error{ErrorKind::unsupported, "this backend does not export memory"};
   }
   /// Makes this device current on the calling thread, for vendor libraries called directly. If it
   /// already is, this costs only a thread-local comparison.
   virtual Status make_current() { return {}; }
-  /// A function that does the same, for a thread that may outlive this object.
+  /// Returns a function that makes this device current, for a thread that may outlive this object.
   virtual std::function<Status()> current_maker() const {
     return [] { return Status(); };
   }
@@ -292,21 +295,21 @@ class Device {
   virtual SensorReading sense() const = 0;
 };
 
-/// Whether more than one block belongs to a cluster.
+/// Returns whether a cluster has more than one block.
 inline bool has_clusters(const Dim3& cluster) {
   return cluster.x != 1 || cluster.y != 1 || cluster.z != 1;
 }
 /// Error: failed if no device could run a grid of these clusters.
 Status check_cluster(const Dim3& cluster, const Dim3& grid);
 
-/// The error for seconds_since() of events of which one is untimed.
+/// Returns the error of seconds_since() for untimed events.
 Error no_event_time();
 
-/// The error for arguments of these sizes given to `kernel`: failed, with both lists.
+/// Returns the error for launching `kernel` with arguments of these sizes: failed, with both lists.
 Error wrong_arguments(const Kernel& kernel, std::span<const unsigned> bytes);
 
-/// Calls `launch(pointers)` with pointers to the arguments if their sizes are those of the kernel's
-/// parameters: an int passed for a u64 would leave half of it undefined.
+/// Calls `launch(pointers)` with pointers to the arguments, after checking their sizes against the
+/// kernel's parameters: an int passed for a u64 would leave half of it undefined.
 template <typename Launch, typename... Arguments>
 Status with_arguments(const Kernel& kernel, const Launch& launch, Arguments&... arguments) {
   static constexpr std::array<unsigned, sizeof...(Arguments)> bytes = {sizeof(Arguments)...};

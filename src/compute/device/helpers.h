@@ -11,27 +11,29 @@
 
 namespace assay {
 
-/// Whether work of a real GPU's size ends soon there: not on a CPU, nor on an emulated GPU.
+/// Returns whether the device finishes work sized for a real GPU in reasonable time. CPUs and
+/// emulated GPUs do not.
 inline bool suits_large_work(const DeviceFacts& facts) {
   return facts.is_nvidia() || (facts.is_amd() && !facts.emulated);
 }
 
-/// A shape that fills the device with a block-stride kernel whose speed does not matter much.
+/// Returns a shape that fills the device, for block-stride kernels whose speed matters little.
 inline LaunchShape filling_shape(const DeviceFacts& facts) {
   const unsigned per_multiprocessor = facts.runs_on_host ? 1 : 8;
   return {{static_cast<unsigned>(facts.multiprocessors) * per_multiprocessor}, {256}};
 }
 
-/// How many bytes flush all of the device's caches: twice its real last-level cache or, if its size
-/// is unknown, twice the largest known. An emulated device has no cache, and writing takes it long.
+/// Returns how many bytes to write to flush all of the device's caches: twice its last-level cache
+/// or, if its size is unknown, twice the largest known one. An emulated device has no cache, and
+/// writing to it is slow, so it gets little.
 inline std::uint64_t flushing_bytes(const DeviceFacts& facts) {
   if (facts.emulated) return std::uint64_t{8} << 20;
   constexpr std::uint64_t largest_known = std::uint64_t{256} << 20;
   return 2 * (facts.last_level_cache_bytes > 0 ? facts.last_level_cache_bytes : largest_known);
 }
 
-/// The graph of what `queue` queues on `stream`, which is captured instead of run. The capture ends
-/// after an error too. Error: queue()'s, else the capture's.
+/// Captures what `queue` queues on `stream`, without running it, and returns the graph. The capture
+/// is ended after an error too. Error: queue()'s, else the capture's.
 template <typename Queue>
 Result<std::unique_ptr<Graph>> captured(Stream& stream, const Queue& queue) {
   TRY(stream.begin_capture());

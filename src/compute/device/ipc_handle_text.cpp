@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-/// Of no other process.
+/// Returns a number that no other process has.
 std::uint64_t own_identity() {
   static const std::uint64_t identity = [] {
     std::random_device random;

@@ -1,4 +1,5 @@
-// How ranks of a host name memory to each other: what share() gives and open_shared() takes.
+// The text by which ranks of one host refer to each other's memory: share() writes it,
+// open_shared() reads it.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +11,22 @@
 namespace assay {
 
 struct SharedName {
-  int process = 0;             ///< that owns the memory
-  std::uint64_t identity = 0;  ///< of that process: in several containers, some have equal numbers
-  int place = 0;               ///< the owner's device, or its file descriptor of the memory
-  std::uint64_t address = 0;   ///< of the memory in that process
+  int process = 0;             ///< the process that owns the memory
+  std::uint64_t identity = 0;  ///< identifies that process: in different containers, process
+                               ///< numbers may be equal
+  int place = 0;               ///< the owner's device number, or its file descriptor of the memory
+  std::uint64_t address = 0;   ///< the memory's address in that process
   std::uint64_t bytes = 0;
-  std::string handle;  ///< what else the backend needs to find it, as it is in memory
+  std::string handle;  ///< what else the backend needs to find the memory, as raw bytes
 
-  /// Of memory of this process.
+  /// Names memory of this process.
   static SharedName own(const Buffer& buffer, int place, std::string handle);
   std::string text() const;
-  /// Error: failed if `text` is none.
+  /// Error: failed if `text` is not such a name.
   static Result<SharedName> parse(const std::string& text);
-  /// Whether the calling process owns it: then its address is valid here.
+  /// Returns whether the calling process owns the memory; then its address is valid here.
   bool is_own() const;
-  /// The same memory, which the owner goes on owning.
+  /// Returns a Buffer for this memory that does not free it.
   Buffer borrowed() const;
 };
 

@@ -15,7 +15,7 @@ extern constinit thread_local BlockContext current_block;
 
 /// The wall clock of kernels (wall_ticks) on the CPU.
 unsigned long long monotonic_nanoseconds();
-/// Lets other threads run: what a kernel waits for may be theirs to do.
+/// Lets other threads run, because a kernel may be waiting for one of them.
 void yield();
 
 /// One kernel of one instruction-set build, linked into a list before main().
@@ -30,8 +30,8 @@ struct KernelEntry {
 };
 extern constinit const KernelEntry* kernel_entries;
 
-/// The kernel with this file and name in the build `variant`, or in any build if that is null; null
-/// if there is none. The parameters are the same in all builds, and on every device.
+/// Returns the kernel with this file and name in the build `variant`, or in any build if `variant`
+/// is null; null if there is none. The parameters are the same in all builds, and on every device.
 const KernelEntry* find_kernel(const char* file, const char* name, const char* variant);
 
 struct AddKernel {

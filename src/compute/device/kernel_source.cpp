@@ -14,7 +14,7 @@ const EmbeddedFile* find(std::span<const EmbeddedFile> files, std::string_view n
   return nullptr;
 }
 
-/// The name in `#include "name"`; empty for any other line.
+/// Returns the name in `#include "name"`; empty for any other line.
 std::string_view included(std::string_view line) {
   constexpr std::string_view directive = "#include \"";
   if (!line.starts_with(directive)) return {};
@@ -37,7 +37,7 @@ void append(const EmbeddedFile& file, std::span<const EmbeddedFile> files,
       if (!done.contains(header->name)) append(*header, files, done, text);
       text += fmt::format("#line {} \"{}\"\n", line_number + 1, file.name);
     } else if (line == "#pragma once") {
-      text += '\n';  // compilers warn about it outside a header
+      text += '\n';  // #pragma once is dropped: compilers warn about it outside a header
     } else {
       text.append(line).push_back('\n');
     }

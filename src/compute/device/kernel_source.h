@@ -12,15 +12,16 @@
 
 namespace assay {
 
-/// Kernel files of a program other than assay, such as its tests, beside embedded_kernels().
+/// Registers kernel files of programs other than assay, such as its tests, in addition to
+/// embedded_kernels().
 using KernelFileRegistry = Registry<EmbeddedFile>;
 
-/// embedded_kernels() and those registered.
+/// Returns embedded_kernels() and the registered files.
 std::vector<EmbeddedFile> all_kernel_files();
 
-/// The file `name`.cu of `files` with every #include of another of `files` replaced by its text,
-/// once, and #line directives so that messages name the right file. Includes of other files are
-/// left as they are. Error: failed if there is no such kernel.
+/// Returns the file `name`.cu of `files`, with the first #include of each other file of `files`
+/// replaced by that file's text, and with #line directives so that messages name the right file.
+/// Other includes are left as they are. Error: failed if there is no such kernel.
 Result<std::string> complete_source(std::string_view name,
                                     std::span<const EmbeddedFile> files = all_kernel_files());
 

@@ -1,4 +1,4 @@
-// Which element types a device's matrix units know, judged by its architecture.
+// Which element types a device's matrix units support, judged by its architecture.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,19 @@
 
 namespace assay {
 
-/// Whether the device's own fp8 is FNUZ: gfx940 to gfx942.
+/// Returns whether the device's native fp8 format is FNUZ (gfx940 to gfx942).
 bool has_fnuz_fp8(const DeviceFacts& facts);
 
-/// 90 for "sm_90" or "sm_90a"; 0 if the architecture is not one of CUDA's.
+/// Returns 90 for "sm_90" or "sm_90a"; 0 if the architecture is not one of CUDA's.
 int compute_capability(const DeviceFacts& facts);
 
-/// Whether tiles of the dialect (kernels/tile.h) run on the device: on its matrix units, or on a
-/// CPU.
+/// Returns whether the dialect's tiles (kernels/tile.h) run on the device: on its matrix units, or
+/// on a CPU.
 bool has_own_matrix_units(const DeviceFacts& facts);
 
-/// Why CUDA's libraries cannot compute with `type` on this device; empty if they can.
+/// Returns why CUDA's libraries cannot compute with `type` on this device; empty if they can.
 std::optional<std::string> cuda_lacks_type(DataType type, const DeviceFacts& facts);
-/// The same for ROCm's libraries.
+/// Returns why ROCm's libraries cannot compute with `type` on this device; empty if they can.
 std::optional<std::string> rocm_lacks_type(DataType type, const DeviceFacts& facts);
 
 }  // namespace assay

@@ -13,7 +13,7 @@ struct Peaks {
   std::string_view label;
   int multiprocessors;
   double memory;                        // bytes/s
-  double f64, f32, tf32, f16, fp8, i8;  // operations/s, matrix units where they are faster; 0: none
+  double f64, f32, tf32, f16, fp8, i8;  // operations/s of the faster units; 0: none
   double host_link;                     // bytes/s, one direction
 };
 constexpr double T = 1e12, G = 1e9;
@@ -30,7 +30,7 @@ constexpr std::array<Peaks, 8> known = {{
      1978.9 * T, 1978.9 * T, 64 * G},
     {"H200", "H200 SXM", 132, 4800 * G, 66.9 * T, 66.9 * T, 494.7 * T, 989.4 * T, 1978.9 * T,
      1978.9 * T, 64 * G},
-    // Debian's driver and older ones name CDNA3 parts only by architecture.
+    // Debian's driver and older drivers name CDNA3 parts only by architecture.
     {"gfx942", "MI300X", 304, 5300 * G, 163.4 * T, 163.4 * T, 653.7 * T, 1307.4 * T, 2614.9 * T,
      2614.9 * T, 64 * G},
     {"gfx950", "MI350X", 256, 8000 * G, 72.1 * T, 144.2 * T, 0, 2306.9 * T, 4613.7 * T, 4613.7 * T,
@@ -67,7 +67,7 @@ const Peaks* find(const DeviceFacts& facts) {
   return nullptr;
 }
 
-/// This device's share of the whole device: 1, or less for a CPX partition or a MIG slice.
+/// Returns this device's share of the whole GPU: 1, or less for a CPX partition or a MIG slice.
 double share_of_device(const Peaks& peaks, const DeviceFacts& facts) {
   if (facts.multiprocessors <= 0 || facts.multiprocessors >= peaks.multiprocessors) return 1;
   return static_cast<double>(facts.multiprocessors) / peaks.multiprocessors;
@@ -128,12 +128,12 @@ std::optional<PeakRate> peak_compute_rate(const DeviceFacts& facts, DataType mat
 std::optional<PeakRate> peak_host_link_bandwidth(const DeviceFacts& facts) {
   const Peaks* peaks = find(facts);
   if (peaks == nullptr) return std::nullopt;
-  return PeakRate{peaks->host_link, "PCIe 5.0 x16"};  // one link, whatever the partition
+  return PeakRate{peaks->host_link, "PCIe 5.0 x16"};  // a partition has the whole link, too
 }
 
 std::optional<PeakRate> peak_peer_link_bandwidth(const DeviceFacts& facts) {
-  // Cards with NVLink bridges have fewer links than the modules, whose names are prefixes of
-  // theirs.
+  // Cards with NVLink bridges have fewer links than the modules, and a module's name is a prefix of
+  // the card's.
   const bool is_card = facts.name.find("NVL") != std::string::npos;
   if (facts.is_host_cpu() || is_card) return std::nullopt;
   for (const PeerLinks& links : known_links) {

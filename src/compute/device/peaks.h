@@ -14,20 +14,21 @@ struct PeakRate {
   std::string source;  ///< "datasheet H200 SXM", "3201 MHz x 6144 bit"
 };
 
-/// Device memory bandwidth: from the data sheet for a known device, otherwise 2 x clock x bus
-/// width.
+/// Returns the device memory's bandwidth: from the data sheet of a known device, otherwise 2 x
+/// clock x bus width.
 std::optional<PeakRate> peak_memory_bandwidth(const DeviceFacts& facts);
 
-/// Matrix rate for `math` if the device has matrix units for it, otherwise the vector rate. A
-/// partition gets the share of its multiprocessors.
+/// Returns the matrix rate for `math` if the device has matrix units for it, otherwise the vector
+/// rate. A partition gets the share of its multiprocessors.
 std::optional<PeakRate> peak_compute_rate(const DeviceFacts& facts, DataType math);
 
-/// One direction of the link to the host.
+/// Returns the bandwidth of the link to the host, in one direction.
 std::optional<PeakRate> peak_host_link_bandwidth(const DeviceFacts& facts);
 
-/// One direction of the links from a GPU to its peers (Limit::peer_link): of a single link in a
-/// mesh; of all links together if they lead to a switch or can be divided among peers. Does not
-/// check whether two devices are linked; see links_at_once(). Empty if unknown.
+/// Returns the bandwidth in one direction of the links from a GPU to its peers (Limit::peer_link).
+/// In a mesh this is a single link. Where all links lead to a switch or can be divided among peers,
+/// it is their sum. It does not check whether two devices are linked; see links_at_once(). Empty if
+/// unknown.
 std::optional<PeakRate> peak_peer_link_bandwidth(const DeviceFacts& facts);
 
 }  // namespace assay

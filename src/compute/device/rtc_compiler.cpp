@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-/// The compiler's log without trailing NULs and line ends.
+/// Returns the compiler's log without trailing NULs and line ends.
 std::string log_of(const RtcApi& api, RtcProgram* program) {
   std::size_t bytes = 0;
   if (api.log_size(program, &bytes) != 0 || bytes == 0) return {};

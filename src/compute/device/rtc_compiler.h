@@ -37,11 +37,11 @@ struct RtcVendor {
 };
 using RtcVendorRegistry = Registry<RtcVendor>;
 
-/// Null if no vendor of that name is registered.
+/// Returns null if no vendor of that name is registered.
 const RtcVendor* find_rtc_vendor(std::string_view name);
 
-/// Compiles in this process. Error: unavailable if the library does not load; failed with the
-/// compiler's log, which is put into `log` where it succeeds, unless that is null.
+/// Compiles in this process. On success the compiler's log is stored in `log`, unless that is null.
+/// Error: unavailable if the library does not load; failed, with the compiler's log.
 Result<std::string> rtc_compile(const CompileRequest& request, std::string* log = nullptr);
 
 }  // namespace assay

@@ -30,7 +30,7 @@ constexpr std::uint64_t message_limit = 1 << 28;  // bytes; far above any kernel
 
 using Clock = std::chrono::steady_clock;
 
-/// Waits until `socket` can be read or written; false once `deadline` has passed.
+/// Waits until `socket` can be read or written; returns false once `deadline` has passed.
 bool wait_for(int socket, short events, Clock::time_point deadline) {
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -68,7 +68,7 @@ bool receive_all(int socket, char* bytes, std::size_t count, Clock::time_point d
   return true;
 }
 
-/// Sends one text of the conversation: its length in 8 bytes, then the text.
+/// Sends one message: its length in 8 bytes, then the text.
 bool send_text(int socket, std::string_view text, Clock::time_point deadline) {
   const std::uint64_t bytes = text.size();
   char length[sizeof(bytes)];
@@ -99,7 +99,7 @@ bool send_request(int socket, const CompileRequest& request, Clock::time_point d
   return sent && ::shutdown(socket, SHUT_WR) == 0;
 }
 
-/// The child's standard output and error: a file in memory, read if something went wrong.
+/// Returns the last line of the child's standard output and error, which go to a file in memory.
 std::string last_words(int file) {
   const off_t size = ::lseek(file, 0, SEEK_END);
   const off_t start = std::max<off_t>(0, size - 4096);
@@ -117,7 +117,7 @@ pid_t start_worker(int socket, int output) {
                      {output, output, socket});
 }
 
-/// Waits until `child` has ended, at most until `deadline`; empty if it has not.
+/// Waits until `child` has ended, at most until `deadline`; returns empty if it has not.
 std::optional<int> wait_for_end(pid_t child, Clock::time_point deadline) {
   while (true) {
     int status = 0;
@@ -129,7 +129,7 @@ std::optional<int> wait_for_end(pid_t child, Clock::time_point deadline) {
   }
 }
 
-/// How a worker that gave no answer ended, as the middle of a sentence.
+/// Describes how a worker that gave no answer ended, as the middle of a sentence.
 std::string ending_of(std::optional<int> wait_status) {
   if (!wait_status) return "gave an invalid answer";
   if (WIFSIGNALED(*wait_status)) {
@@ -168,7 +168,7 @@ Result<std::string> compile_in_child(const CompileRequest& request) {
     if (verdict) text = receive_text(ours.number(), deadline);
   }
   const bool late = Clock::now() >= deadline;
-  // A worker without an answer is about to end by itself; wait, to learn how.
+  // A worker that sent no answer is about to end by itself, so wait to learn how.
   std::optional<int> ended;
   if (!text && !late) ended = wait_for_end(child, Clock::now() + std::chrono::seconds(2));
   if (!ended) {
@@ -193,7 +193,7 @@ Result<std::string> compile_in_child(const CompileRequest& request) {
 std::optional<int> run_as_rtc_worker(int argc, char** argv) {
   if (argc != 3 || std::strcmp(argv[1], worker_argument) != 0) return std::nullopt;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (std::to_string(::getppid()) != argv[2]) return 1;  // the parent is gone already
+  if (std::to_string(::getppid()) != argv[2]) return 1;  // the parent has ended already
   const rlimit no_core_dump{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core_dump);
 
@@ -211,7 +211,7 @@ std::optional<int> run_as_rtc_worker(int argc, char** argv) {
   const bool sent =
       send_text(child_conversation, code.ok() ? "ok" : "error", never) &&
       send_text(child_conversation, code.ok() ? code.value() : code.error().message, never);
-  // Not exit(): a compiler's own destructors have crashed at this point.
+  // exit() is avoided: a compiler's own destructors have crashed at this point.
   ::_exit(sent ? 0 : 1);
 }
 

@@ -24,8 +24,8 @@ struct CompileRequest {
 /// unavailable if no child could be started.
 Result<std::string> compile_in_child(const CompileRequest& request);
 
-/// Call first in main(): if this process is such a child, compiles and returns its exit status;
-/// otherwise returns nullopt immediately.
+/// Call this first in main(). If this process is such a child, it compiles and returns the exit
+/// status; otherwise it returns nullopt immediately.
 std::optional<int> run_as_rtc_worker(int argc, char** argv);
 
 }  // namespace assay

@@ -9,7 +9,8 @@ constexpr std::size_t most_dimensions = 5;
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 32;  // in one dimension
 constexpr std::uint64_t stride_limit = std::uint64_t{1} << 40;   // bytes
 constexpr std::uint32_t most_box = 256;                          // elements in one dimension
-constexpr std::uint64_t granule = 16;                            // bytes, of everything that moves
+// bytes; the unit of everything that the TMA moves
+constexpr std::uint64_t granule = 16;
 
 Error refused(std::string reason) {
   return {ErrorKind::failed, "tensor map: " + std::move(reason)};
@@ -66,7 +67,7 @@ Status check_tensor_layout(const TensorLayout& layout) {
                       i, stride, granule));
     }
   }
-  const std::uint64_t row = layout.dimensions[0].box * element;  // of the box
+  const std::uint64_t row = layout.dimensions[0].box * element;  // one row of the box
   if (row % granule != 0) {
     return refused(
         fmt::format("a row of the box has {} bytes; multiples of {} are possible", row, granule));

@@ -1,4 +1,4 @@
-// Tensors in device memory as the tensor memory accelerator (TMA) of NVIDIA GPUs takes them: one
+// Describes tensors in device memory to the tensor memory accelerator (TMA) of NVIDIA GPUs. One
 // instruction copies a box of such a tensor to or from shared memory.
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace assay {
 
-/// What Device::tensor_map() makes of a TensorLayout. Opaque; kernels take it by value as a
-/// TENSOR_MAP (kernels/dialect.h). It stays valid as long as the memory it describes.
+/// The result of Device::tensor_map() for a TensorLayout. It is opaque; kernels take it by value as
+/// a TENSOR_MAP (kernels/dialect.h). It stays valid as long as the memory it describes.
 struct alignas(64) TensorMap {
   std::uint64_t words[16];
 };
 
-/// The span of shared memory within which 16-byte chunks are exchanged, so that threads that read a
-/// column of a box meet no bank conflicts.
+/// The span of shared memory within which 16-byte chunks are permuted, so that threads that read a
+/// column of a box have no bank conflicts.
 enum class TensorSwizzle { none, bytes_32, bytes_64, bytes_128 };
 
 struct TensorDimension {
@@ -29,20 +29,21 @@ struct TensorDimension {
 struct TensorLayout {
   const void* address = nullptr;  ///< of element 0, aligned to 16 bytes
   DataType type = DataType::bf16;
-  /// 1 to 5, the dense one first: of a row-major matrix columns, then rows. Kernels give
-  /// coordinates in the same order, the first a multiple of 16 bytes: any other is an illegal
-  /// instruction (seen on an H200). What a box covers beyond the tensor, on any side, reads as
-  /// zero.
+  /// 1 to 5 dimensions, the contiguous one first: for a row-major matrix columns, then rows.
+  /// Kernels give coordinates in the same order; the first must be a multiple of 16 bytes, because
+  /// others are illegal instructions (seen on an H200). What a box covers beyond the tensor reads
+  /// as zero.
   std::vector<TensorDimension> dimensions;
   TensorSwizzle swizzle = TensorSwizzle::none;
   unsigned l2_bytes =
       128;  ///< what the L2 cache fetches at a time: 0 (only what is read), 64, 128, 256
 };
 
-/// Bytes of a swizzle's span; 0 for none.
+/// Returns the bytes of a swizzle's span; 0 for none.
 unsigned span_bytes(TensorSwizzle swizzle);
 
-/// Whether the TMA can take `layout`. Error: failed, naming the value, its limit and what to do.
+/// Checks whether the TMA accepts `layout`. Error: failed, naming the value, its limit and what to
+/// do.
 Status check_tensor_layout(const TensorLayout& layout);
 
 }  // namespace assay

@@ -20,8 +20,8 @@ void append(Names& names, const Names& more) {
   names.insert(names.end(), more.begin(), more.end());
 }
 
-/// The folder of a library already loaded in this process whose file name begins with `stem`; empty
-/// if there is none.
+/// Returns the folder of a library already loaded in this process whose file name begins with
+/// `stem`; empty if there is none.
 std::string folder_of_loaded(const char* stem) {
   struct Search {
     std::string stem, folder;

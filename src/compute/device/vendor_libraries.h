@@ -1,5 +1,5 @@
-// Where to look for the vendors' libraries of kernels: BLAS, RCCL, cuDNN and MIOpen.
-// (The runtimes and compilers are found by their backends.)
+// Finds the vendors' libraries of kernels: BLAS, RCCL, cuDNN and MIOpen. (Backends find the
+// runtimes and compilers.)
 #pragma once
 
 #include <string_view>
@@ -9,20 +9,19 @@
 
 namespace assay {
 
-/// libcublasLt or libcublas: `stem` is the file name up to ".so". The environment variable
-/// `override_variable` names a file or folder to use instead of searching.
-/// Error: unavailable.
+/// Opens libcublasLt or libcublas; `stem` is the file name up to ".so". The environment variable
+/// `override_variable` can name a file or folder to use instead of searching. Error: unavailable.
 Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* override_variable);
 
-/// libhipblaslt, librocblas, librccl or libMIOpen. Looks first beside the HIP runtime already
-/// loaded in this process, because a second copy of that runtime would not see the device. Error:
+/// Opens libhipblaslt, librocblas, librccl or libMIOpen. It looks first beside the HIP runtime that
+/// this process has loaded, because a second copy of that runtime would not see the device. Error:
 /// unavailable.
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable);
 
-/// libcudnn of cuDNN 9, which loads its other parts from its own folder. Error: unavailable.
+/// Opens libcudnn of cuDNN 9, which loads its other parts from its own folder. Error: unavailable.
 Result<SharedLibrary> open_cudnn_library();
 
-/// libdnnl of oneDNN 2 or 3. Error: unavailable.
+/// Opens libdnnl of oneDNN 2 or 3. Error: unavailable.
 Result<SharedLibrary> open_onednn_library();
 
 }  // namespace assay

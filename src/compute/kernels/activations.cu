@@ -1,5 +1,5 @@
-// GELU in its tanh form and ReLU, their gradients, and biases: what matrix libraries without such
-// an epilogue leave to do.
+// GELU in its tanh form and ReLU, their gradients, and bias additions, for matrix libraries that
+// lack such an epilogue.
 #include "fast_math.h"
 #include "rows.h"
 
@@ -67,7 +67,7 @@ DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
 
 template <typename T>
 DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
-  // No array has 2^32 packs; dividing 64 bits would take longer than all else.
+  // No array has 2^32 packs, and a 64-bit division would take longer than everything else.
   const u32 packs_of_row = static_cast<u32>(width / row_pack);
   for_each_pack_of_all(rows * width, [&](u64 i) {
     const u64 row = static_cast<u32>(i / row_pack) / packs_of_row;
@@ -81,9 +81,9 @@ DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
 
 }  // namespace
 
-/// gelu: y = gelu(x). gelu_backward: d *= gelu'(x). relu: x = max(x, 0), NaNs kept.
-/// relu_backward: d = 0 where y is not above 0. add_bias: x[rows, width] += bias[width].
-/// swiglu: y[rows, width] = silu(first half of each row of x[rows, 2 width]) times the second.
+/// gelu: y = gelu(x). gelu_backward: d *= gelu'(x). relu: x = max(x, 0); NaNs are kept.
+/// relu_backward: d = 0 where y is not above 0. add_bias: x[rows, width] += bias[width]. swiglu:
+/// y[rows, width] = silu(first half) * (second half) of each row of x[rows, 2 width].
 #define ACTIVATION_KERNELS(T, suffix)                                   \
   KERNEL(gelu_##suffix, T* y, const T* x, u64 elements) {               \
     gelu(y, x, elements);                                               \

@@ -1,19 +1,19 @@
-// Copies from global to shared memory that go on while a thread computes: begun one by one, closed
-// in groups, awaited before a barrier that shows the block what they brought.
+// Asynchronous copies from global to shared memory. A thread begins them one by one, closes them in
+// groups, and awaits a group before the barrier after which the block may read the data.
 #pragma once
 
 #include "dialect.h"
 
 namespace {
 
-/// 16 bytes in transit.
+/// 16 bytes, the unit of a copy.
 struct alignas(16) Chunk {
   u32 word[4];
 };
 
-/// Begins to copy 16 bytes; both addresses must be aligned to 16. NVIDIA's hardware copies past the
-/// registers. Elsewhere this is a load and a store, which waits for the load: there, load several
-/// chunks into registers first, as TileCopy does.
+/// Begins to copy 16 bytes; both addresses must be aligned to 16. On NVIDIA the copy bypasses the
+/// registers. On other devices it is a load and a store, which waits for the load; there, load
+/// several chunks into registers first, as TileCopy does.
 DEVICE void begin_copy(void* shared, const void* global) {
 #if defined(ON_CUDA)
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
@@ -24,7 +24,7 @@ DEVICE void begin_copy(void* shared, const void* global) {
 #endif
 }
 
-/// Closes a group of the copies that this thread began since the last group.
+/// Closes a group: all copies that this thread began since it closed the last group.
 DEVICE void close_copies() {
 #if defined(ON_CUDA)
   asm volatile("cp.async.commit_group;");

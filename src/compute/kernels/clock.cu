@@ -12,7 +12,7 @@ KERNEL(mark_multiprocessors, u32* present, u32 n) {
 /// only the one on `multiprocessor` writes, because cycle counters differ between multiprocessors.
 KERNEL(read_clock, u64* reading, u32 multiprocessor) {
   if (thread_index() != 0 || multiprocessor_index() != multiprocessor) return;
-  // Read both before storing either: a store in between would add its latency.
+  // Both are read before either is stored, because a store in between would add its latency.
   const u64 cycle = cycles(), tick = wall_ticks();
   reading[0] = cycle;
   reading[1] = tick;

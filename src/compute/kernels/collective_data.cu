@@ -8,10 +8,10 @@
 
 namespace {
 
-/// The order of assay::Reduction (src/ranks/collective/communicator.h).
+/// Same order as assay::Reduction (src/ranks/collective/communicator.h).
 enum Reduce { SUM, PROD, MIN, MAX, AVG };
 
-/// `largest`: every integer up to it is exact in T, and everything computed from it here fits in an
+/// `largest`: every integer up to it is exact in T, and all computations with it here fit into an
 /// i64.
 template <typename T, u64 LARGEST, bool SIGNED>
 struct Whole {
@@ -33,8 +33,8 @@ struct Narrow {
   static constexpr bool is_signed = true, is_float = true;
   static DEVICE T of(i64 x) { return encode<T>(static_cast<float>(x)); }
   static DEVICE T quotient(i64 x, u32 n) {
-    // Rounded twice, which is safe: 1/n is never close enough to the midpoint of two narrow numbers
-    // to matter.
+    // Rounding twice is safe: 1/n is never so close to the midpoint of two narrow numbers that it
+    // matters.
     return encode<T>(static_cast<float>(static_cast<double>(x) / n));
   }
 };
@@ -69,15 +69,15 @@ struct Exact<i64> : Whole<i64, 1ull << 62, true> {};
 template <>
 struct Exact<u64> : Whole<u64, 1ull << 62, false> {};
 
-/// The ranks' contributions to one element. Only the ranks in a window, whose position depends on
-/// the element, contribute a value; the others contribute the neutral element. So results stay
-/// small for any number of ranks, and are cheap to check.
+/// The ranks' contributions to one element. Only ranks in a window, whose position depends on the
+/// element, contribute a value; the others contribute the neutral element. So results stay small
+/// for any number of ranks, and are cheap to check.
 template <typename T>
 struct Element {
   u64 hash;
   u32 ranks;
   int reduction;
-  u32 first;  // rank of the window
+  u32 first;  // first rank of the window
 
   DEVICE Element(u64 i, u64 seed, u32 n, int reduce)
       : hash(hash_at(i, seed)),
@@ -86,11 +86,11 @@ struct Element {
         first(static_cast<u32>(((hash >> 32) * n) >> 32)) {}
 
   DEVICE u32 window() const {
-    // Products of 6 factors of magnitude 2 reach 64, of 5 factors up to 3 reach 243.
+    // Products of 6 factors of magnitude up to 2 reach 64, those of 5 factors up to 3 reach 243.
     const u32 most = reduction == AVG ? 1 : reduction != PROD ? 8 : Exact<T>::is_signed ? 6 : 5;
     return most < ranks ? most : ranks;
   }
-  /// 1 ... most, of either sign if T is signed.
+  /// Returns an integer of magnitude 1 ... most; its sign is random if T is signed.
   DEVICE i64 draw(u64 random, u64 most) const {
     if (most == 0) return 0;
     const i64 magnitude = static_cast<i64>(1 + (random >> 1) % most);
@@ -118,7 +118,8 @@ struct Element {
         if (!Exact<T>::is_signed) return static_cast<i64>(2 + (random >> 32) % 2);
         return (random >> 32) % 3 == 0 ? -1 : draw(random, 1) * 2;
       case AVG:
-        // The average of multiples of n, or of a power of two: rounded only once, in any order.
+        // Averages are those of multiples of n, or of a power of two: they round only once, in any
+        // order.
         if (!Exact<T>::is_float) return draw(random, Exact<T>::largest / ranks) * ranks;
         return draw(random, 1) * (i64{1} << ((random >> 32) % 4));
       default:
@@ -201,9 +202,9 @@ DEVICE void check(u64* found, const Word* x, u64 n, u64 first, Value value) {
 
 }  // namespace
 
-/// fill_*: x[0 ... n) become elements first ... first + n of that kind of data. check_*: found[2 *
-/// block]: number of elements of x that differ in any bit; found[2 * block + 1]: the lowest index
-/// of one (n if none). All kinds take the same arguments, even if they do not use them.
+/// fill_*: x[0 ... n) = elements first ... first + n of that kind of data. check_*: found[2 *
+/// block] = number of elements of x that differ in any bit; found[2 * block + 1] = the lowest index
+/// of one (n if none). All kinds have the same parameters, even if they do not use them.
 #define DATA_KERNELS(kind, Word, value)                                                            \
   KERNEL(fill_##kind, Word* x, u64 n, u64 first, u64 seed, u32 rank, u32 ranks, int reduction) {   \
     static_cast<void>(rank + ranks + static_cast<u32>(reduction));                                 \

@@ -1,4 +1,5 @@
-// Sums over the rows of a matrix, in stripes that are then added in order: gradients of biases.
+// Sums over the rows of a matrix, in stripes that are then added in a fixed order: gradients of
+// biases.
 #include "rows.h"
 
 namespace {

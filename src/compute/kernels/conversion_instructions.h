@@ -9,9 +9,9 @@ struct Two {
   float low, high;
 };
 
-/// EncodeTwo<T>::codes(low, high): the codes of two numbers, neither a NaN, the first in the lower
-/// bits. DecodeTwo<T>::numbers(codes): two numbers; of a code that is a NaN, any NaN. `native`:
-/// there is such an instruction.
+/// EncodeTwo<T>::codes(low, high) encodes two numbers that are not NaNs, the first in the lower
+/// bits. DecodeTwo<T>::numbers(codes) returns two numbers; a NaN code may give any NaN. `native` is
+/// true if the device has such an instruction.
 template <typename T>
 struct EncodeTwo {
   static constexpr bool native = false;
@@ -22,7 +22,7 @@ struct DecodeTwo {
 };
 
 #if !defined(ON_CPU)
-/// The upper halves of two words, of the first in the lower half.
+/// Returns the upper halves of two words; the first word's half is the lower half of the result.
 DEVICE u32 upper_halves(u32 first, u32 second) {
 #if defined(ON_CUDA)
   return __byte_perm(first, second, 0x7632);
@@ -31,7 +31,7 @@ DEVICE u32 upper_halves(u32 first, u32 second) {
 #endif
 }
 
-/// Their lower halves likewise.
+/// Returns the lower halves of two words in the same order.
 DEVICE u32 lower_halves(u32 first, u32 second) {
 #if defined(ON_CUDA)
   return __byte_perm(first, second, 0x5410);
@@ -53,7 +53,7 @@ struct DecodeTwo<Bf16> {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define PAIR_INSTRUCTIONS 1
 #endif
-// From CUDA 12.1 on also for sm_89.
+// sm_89 has them since CUDA 12.1.
 #if defined(PAIR_INSTRUCTIONS) && \
     (__CUDA_ARCH__ >= 900 ||      \
      (__CUDA_ARCH__ >= 890 &&     \
@@ -94,7 +94,7 @@ struct DecodeTwo<F16> {
 };
 #endif
 
-#if defined(FP8_INSTRUCTIONS)  // they saturate, of infinities too; each fp8 number is an f16
+#if defined(FP8_INSTRUCTIONS)  // they saturate infinities, too; f16 holds every fp8 number
 template <>
 struct EncodeTwo<E4m3> {
   static constexpr bool native = true;
@@ -134,7 +134,7 @@ struct DecodeTwo<E5m2> {
 #endif
 
 #elif defined(ON_HIP)
-/// Only gfx950 has an instruction for bf16, but without NaNs rounding takes two.
+/// Only gfx950 has an instruction for bf16; without NaNs, rounding takes only two instructions.
 template <>
 struct EncodeTwo<Bf16> {
   static constexpr bool native = true;
@@ -185,7 +185,7 @@ using ChipE5m2 = E5m2;
 #endif
 
 #if defined(FP8_INSTRUCTIONS)
-/// `x` within the range of T: beyond it the instructions do not saturate.
+/// Clamps `x` to the range of T, because the instructions do not saturate.
 template <typename T>
 DEVICE float limited(float x) {
   constexpr T most = {T::largest};

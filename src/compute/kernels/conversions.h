@@ -1,8 +1,8 @@
-// Conversions between f32, in which kernels compute, and the types that memory holds: encode(),
-// decode(), and Packs of narrow elements, which one access of a thread loads or stores. They use
-// the chip's own instructions where there are such, and give the bits of element_types.h
-// everywhere: instructions choose other NaNs, which are replaced here, and range is limited before
-// them where theirs differs.
+// Conversions between f32, in which kernels compute, and the types stored in memory: encode(),
+// decode(), and Packs of narrow elements, which a thread loads or stores in one access. They use
+// the chip's own instructions where they exist, and give the same bits as element_types.h on every
+// device. Instructions produce other NaNs, which are replaced here; where their range differs,
+// numbers are clamped first.
 #pragma once
 
 #include "conversion_instructions.h"
@@ -12,7 +12,7 @@ namespace {
 
 // ---- One element ----
 
-/// `x` as a T, rounded to nearest, ties to even.
+/// Returns `x` as a T, rounded to nearest, ties to even.
 template <typename T>
 DEVICE T encode(float x) {
   if constexpr (EncodeTwo<T>::native) {
@@ -40,7 +40,7 @@ DEVICE i32 encode<i32>(float x) {
   return static_cast<i32>(x);
 }
 
-/// The number, exactly: a float, or a double for the types whose numbers no float holds.
+/// Decodes exactly: to a float, or to a double for types with numbers that no float can hold.
 template <typename T>
 DEVICE float decode(T x) {
   if constexpr (DecodeTwo<T>::native) {
@@ -63,7 +63,7 @@ DEVICE double decode(i32 x) {
   return x;
 }
 
-/// The order of assay::DataType (src/core/data_type.h).
+/// Same order as assay::DataType (src/core/data_type.h).
 enum ElementType { F64, F32, TF32, F16_, BF16, E4M3, E5M2, E4M3_FNUZ, E5M2_FNUZ, I8, I32 };
 
 template <typename T>
@@ -71,7 +71,7 @@ DEVICE auto decode_at(const void* x, u64 i) {
   return decode(static_cast<const T*>(x)[i]);
 }
 
-/// Element `i` of an array whose type is known only at run time.
+/// Returns element `i` of an array whose type is known only at run time.
 DEVICE double element_at(const void* x, int type, u64 i) {
   switch (type) {
     case F64:
@@ -99,7 +99,7 @@ DEVICE double element_at(const void* x, int type, u64 i) {
 
 // ---- Packs ----
 
-/// The elements of T in the widest access of a thread: 8 of 16 bits and 16 of 8 bits on GPUs.
+/// Number of elements of T in the widest access of a thread: on GPUs 8 of 16 bits, 16 of 8 bits.
 template <typename T>
 constexpr int pack_elements = PACK_BYTES / sizeof(T);
 
@@ -124,7 +124,7 @@ struct __attribute__((may_alias)) Pack<SmallFloat<Bits, E, M, BIAS, SPECIALS>, N
   DEVICE void set(int i, Element x) { v[i] = x.bits; }
 };
 
-/// The conversions of N numbers, no more than one vector register holds; as bits of floats.
+/// Conversions of N numbers, as the bits of floats; N of them fit into one vector register.
 template <typename T, int N>
 struct Lanes {
   typedef u32 Words __attribute__((vector_size(4 * N)));
@@ -139,8 +139,8 @@ struct Lanes {
 };
 
 #if defined(__F16C__)
-/// Replaces NaNs by those of element_types.h: the instructions keep what is in their fractions.
-/// There is nothing alike for bf16: AVX512-BF16 takes denormals for zeros.
+/// Replaces NaNs by those of element_types.h, because the instructions keep NaN payloads. There is
+/// no such specialization for bf16, because AVX512-BF16 treats denormals as zeros.
 template <typename Words>
 DEVICE Words plain_nans(Words words) {
   const Words nan = (words & 0x80000000u) | 0x7FC00000u;
@@ -175,7 +175,7 @@ struct Lanes<F16, 16> {
 };
 #endif
 
-/// A pack of N codes, and one of their numbers, as parts of one register each.
+/// Splits a pack of N codes, and one of their numbers, into parts that fit one register each.
 template <typename T, int N>
 struct Parts {
   static constexpr int lanes = N < PACK_BYTES / 4 ? N : PACK_BYTES / 4, count = N / lanes;
@@ -212,7 +212,7 @@ DEVICE Pack<T, N> encode(Pack<float, N> x) {
   }
 }
 
-/// decode() and encode() for arithmetic: a NaN stays a NaN, but maybe another one.
+/// decode() and encode() for arithmetic: a NaN stays a NaN, but its bits may change.
 template <typename T, int N>
 DEVICE Pack<float, N> to_floats(Pack<T, N> x) {
   return decode(x);
@@ -222,7 +222,7 @@ DEVICE Pack<T, N> from_floats(Pack<float, N> x) {
   return encode<T, N>(x);
 }
 #else
-/// N codes in words, so that they are loaded and stored as such.
+/// N codes stored in words, so that they are loaded and stored as words.
 template <typename Bits, int E, int M, int BIAS, Specials SPECIALS, int N>
 struct alignas(N * sizeof(Bits)) Pack<SmallFloat<Bits, E, M, BIAS, SPECIALS>, N> {
   using Element = SmallFloat<Bits, E, M, BIAS, SPECIALS>;
@@ -239,7 +239,7 @@ struct alignas(N * sizeof(Bits)) Pack<SmallFloat<Bits, E, M, BIAS, SPECIALS>, N>
   }
 };
 
-/// Whether any of the numbers is a NaN.
+/// Returns whether any of the numbers is a NaN.
 template <int N>
 DEVICE bool any_nan(Pack<float, N> x) {
   bool any = false;
@@ -248,7 +248,7 @@ DEVICE bool any_nan(Pack<float, N> x) {
   return any;
 }
 
-/// decode() and encode() for arithmetic: a NaN stays a NaN, but maybe another one.
+/// decode() and encode() for arithmetic: a NaN stays a NaN, but its bits may change.
 template <typename T, int N>
 DEVICE Pack<float, N> to_floats(Pack<T, N> x) {
   if constexpr (same<T, float>) {
@@ -292,7 +292,7 @@ DEVICE Pack<T, N> from_floats(Pack<float, N> x) {
   }
 }
 
-// NaNs are rare: what replaces them is skipped if the pack has none.
+// NaNs are rare, so their replacement is skipped if the pack has none.
 template <typename T, int N>
 DEVICE Pack<float, N> decode(Pack<T, N> x) {
   Pack<float, N> result = to_floats(x);
@@ -321,8 +321,8 @@ DEVICE Pack<T, N> encode(Pack<float, N> x) {
 }
 #endif
 
-/// The N elements at `from`, in one access if they are no more than PACK_BYTES; `from` must be
-/// aligned to all of them.
+/// Loads the N elements at `from`, in one access if they have at most PACK_BYTES. `from` must be
+/// aligned to the size of all of them.
 template <int N, typename T>
 DEVICE Pack<T, N> load_pack(const T* from) {
   return *reinterpret_cast<const Pack<T, N>*>(from);

@@ -3,8 +3,8 @@
 
 namespace {
 
-/// Word `i` of the pattern; src/measure/benchmarks/copy/copy_pattern.cpp has the same formula for the
-/// host.
+/// Returns word `i` of the pattern. src/measure/benchmarks/copy/copy_pattern.cpp has the same
+/// formula for the host.
 DEVICE u64 pattern_word(u64 i, u64 seed) {
   return (i + seed) * 0x9E3779B97F4A7C15ull;
 }

@@ -3,19 +3,19 @@
 #include "rows.h"
 #include "step_state.h"
 
-#define CROSS_ENTROPY_THREADS 512  // of a block, at most
+#define CROSS_ENTROPY_THREADS 512  // maximum threads per block
 
 namespace {
 
 constexpr float least = -1e30f;  // a logit whose probability is 0
 
-/// A few packs of a row, which a thread loads together: that hides the memory's latency.
+/// A few packs of a row that a thread loads together, which hides the memory's latency.
 template <typename T>
 struct Packs {
   Pack<T, row_pack> pack[UNROLL];
   u32 first, apart;
 
-  /// The packs from element `begin` on, as many elements apart as the block reads at once.
+  /// Loads the packs from element `begin` on; they are as far apart as the block reads at once.
   DEVICE Packs(const T* x, u32 begin, u32 columns) : first(begin) {
     apart = block_threads() * row_pack;
     UNROLL_LOOP
@@ -25,7 +25,7 @@ struct Packs {
   }
   DEVICE u32 at(u32 j) const { return first + j * apart; }
   DEVICE bool all_below(u32 limit) const { return at(UNROLL - 1) + row_pack <= limit; }
-  /// The logits of pack j. Unless all packs are WHOLE, those beyond the vocabulary have the
+  /// Returns the logits of pack j. Unless all packs are WHOLE, columns beyond the vocabulary get
   /// probability 0.
   template <bool WHOLE>
   DEVICE Floats logits(u32 j, u32 vocabulary) const {
@@ -40,7 +40,7 @@ struct Packs {
   }
 };
 
-/// The largest logit that a thread has read, and the sum of exp(logit - largest) over them.
+/// The largest logit that a thread has read, and the sum of exp(logit - largest).
 struct Softmax {
   float largest, total = 0;
   DEVICE explicit Softmax(float logit) : largest(logit) {}
@@ -66,7 +66,7 @@ struct Softmax {
   }
 };
 
-/// Replaces logits by factor * probability; the probability is 2^(logit log2(e) - base).
+/// Replaces logits by factor * probability, where the probability is 2^(logit log2(e) - base).
 template <bool WHOLE, typename T>
 DEVICE void store_probabilities(T* x, const Packs<T>& packs, u32 vocabulary, u64 columns,
                                 float base, float factor) {
@@ -116,7 +116,7 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
         store_probabilities<false>(x, packs, vocabulary, columns, base, factor);
       }
     }
-    barrier();  // every probability is there, and scratch is free for the next row
+    barrier();  // all probabilities are stored, and scratch is free for the next row
     if (thread_index() == 0) {
       losses[row] = base / log2_e - of_target;
       x[target] = encode<T>(fast_exp2(of_target * log2_e - base) * factor - factor);
@@ -126,10 +126,9 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
 
 }  // namespace
 
-/// logits[rows, columns], of which `vocabulary` columns are real: losses[row] = -log of the
-/// probability of its target; then logits = factor * loss scale *
-/// (probability - 1 at the target), 0 in the
-/// other columns. A row has fewer than 2^31 of them.
+/// Input is logits[rows, columns], of which the first `vocabulary` columns are real. losses[row] =
+/// -log of the probability of the row's target. Then logits = factor * loss scale * (probability -
+/// 1 at the target), 0 in the other columns. A row has fewer than 2^31 columns.
 #define CROSS_ENTROPY_KERNEL(T, suffix)                                                    \
   KERNEL_OF(CROSS_ENTROPY_THREADS, 2, cross_entropy_##suffix, T* logits, float* losses,    \
             const i32* targets, BatchChoice choice, u64 rows, u64 vocabulary, u64 columns, \

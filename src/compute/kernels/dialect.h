@@ -15,7 +15,7 @@
 
 #if defined(ON_CUDA)
 #if __CUDA_ARCH__ >= 900
-#define ON_HOPPER 1  // or younger
+#define ON_HOPPER 1  // or later
 #endif
 #endif
 
@@ -34,9 +34,9 @@
 #include <immintrin.h>
 #endif
 
-#define SHARED  // a block has one thread: its own stack is shared memory
+#define SHARED  // a block has one thread, so its stack serves as shared memory
 
-#if defined(COMPILE_QUICKLY)  // functions and loops stay what they are, not parts of one long body
+#if defined(COMPILE_QUICKLY)  // without forced inlining and unrolling
 #define DEVICE inline
 #define UNROLL_LOOP
 #define UNROLL_SOME
@@ -55,8 +55,8 @@
 #define KERNEL_TEXT(x) #x
 #define KERNEL_VARIANT(x) KERNEL_TEXT(x)
 /// Defines and registers a kernel: KERNEL(name, parameters...) { body }. KERNEL_OF additionally
-/// takes the threads of a block and the number of blocks that share a multiprocessor: with fewer
-/// blocks, each thread gets more registers.
+/// takes the threads of a block and how many blocks share a multiprocessor; with fewer blocks each
+/// thread gets more registers.
 #define KERNEL_OF(threads, blocks, name, ...) KERNEL(name, __VA_ARGS__)
 #define KERNEL(name, ...)                                                             \
   static void name(__VA_ARGS__);                                                      \
@@ -73,7 +73,7 @@
 #else  // a GPU
 
 #if defined(ON_HIP) && !defined(__HIPCC_RTC__)
-// Plain clang without the HIP headers, as the tests compile for gfx90a and gfx942.
+// The tests compile for gfx90a and gfx942 with plain clang, without the HIP headers.
 #define __global__ __attribute__((global))
 #define __device__ __attribute__((device))
 #define __shared__ __attribute__((shared))
@@ -86,7 +86,7 @@
 #ifndef PACK_BYTES
 #define PACK_BYTES 16  // one vector load of a thread
 #endif
-#if defined(ON_HIP)  // the second launch bound has another meaning in HIP; 4 SIMDs share the waves
+#if defined(ON_HIP)  // HIP's second launch bound counts waves per SIMD, and a CU has 4 SIMDs
 #define KERNEL_OF(threads, blocks, name, ...)                                     \
   extern "C" __global__ void __launch_bounds__(threads)                           \
       __attribute__((amdgpu_waves_per_eu(1, ((threads) * (blocks) + 255) / 256))) \
@@ -100,7 +100,7 @@
 
 #endif
 
-// An unnamed namespace, so that nothing is merged across instruction-set builds.
+// The namespace is unnamed, so that nothing is merged across instruction-set builds.
 namespace {
 
 using i8 = signed char;
@@ -112,17 +112,18 @@ using i64 = long long;
 using u64 = unsigned long long;
 
 #if defined(ON_HIP)
-/// Before a barrier. clang 19 forgets to wait where the barrier begins a loop: it judges by the way
-/// into the loop, and drops the wait that the way back needs.
+/// Waits for this wave's stores to shared memory, before a barrier. clang 19 omits that wait for a
+/// barrier at the beginning of a loop: it considers only the entry of the loop and not its back
+/// edge.
 DEVICE void await_shared_stores() {
 #if defined(__GFX9__)
-  constexpr int no_lds_operation_left = 0xC07F;  // lgkmcnt(0); any number of others
+  constexpr int no_lds_operation_left = 0xC07F;  // lgkmcnt(0), and no limit for the other counters
   __builtin_amdgcn_s_waitcnt(no_lds_operation_left);
 #endif
 }
 #endif
 
-// ---- Place in the grid ----
+// ---- Position in the grid ----
 
 #if defined(ON_CPU)
 DEVICE u32 thread_index() {
@@ -196,24 +197,25 @@ DEVICE void barrier() {
 }
 #endif
 
-// ---- What a launch may ask for (LaunchAttributes of compute/device/device.h) ----
+// ---- Features of a launch (LaunchAttributes of compute/device/device.h) ----
 
-/// In a kernel launched as programmatic: waits until its predecessor in the stream has ended and
-/// what it stored is visible. In others, that is so from the beginning.
+/// In a kernel with a programmatic launch: waits until the previous kernel in the stream has ended
+/// and its stores are visible. In other kernels this always holds, and the function does nothing.
 DEVICE void wait_for_previous_kernel() {
 #if defined(ON_HOPPER)
   asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/// Lets a successor launched as programmatic begin as soon as every block has called this or ended.
+/// Lets the next kernel, if its launch is programmatic, begin as soon as every block has called
+/// this function or ended.
 DEVICE void let_next_kernel_begin() {
 #if defined(ON_HOPPER)
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
-/// The number of this block in its cluster; 0 without clusters.
+/// Returns the number of this block in its cluster; 0 without clusters.
 DEVICE u32 cluster_rank() {
 #if defined(ON_HOPPER)
   u32 rank;
@@ -224,7 +226,7 @@ DEVICE u32 cluster_rank() {
 #endif
 }
 
-/// What Device::tensor_map() makes, as a parameter: KERNEL(name, TENSOR_MAP map, ...).
+/// The result of Device::tensor_map() as a parameter: KERNEL(name, TENSOR_MAP map, ...).
 #if defined(ON_CUDA)
 struct alignas(64) TensorMap {
   u64 words[16];
@@ -237,7 +239,7 @@ struct TensorMap {
 #define TENSOR_MAP const TensorMap
 #endif
 
-/// The shared memory whose size is set at launch, aligned to 128 bytes.
+/// Returns the shared memory whose size is set at launch, aligned to 128 bytes.
 DEVICE void* dynamic_shared() {
 #if defined(ON_CPU)
   return ::assay::cpu::current_block.dynamic_shared;
@@ -247,9 +249,10 @@ DEVICE void* dynamic_shared() {
 #endif
 }
 
-/// The items that a block processes, out of `items`, `per_tile` at a time: tiles begin, begin +
-/// step, ... below end. On a GPU, tiles are interleaved, so that adjacent blocks access adjacent
-/// memory; on a CPU a block has one contiguous range, for prefetchers and NUMA nodes.
+/// The tiles that a block processes out of `items`, `per_tile` items each: they start at begin,
+/// begin + step, ... below end. On a GPU tiles are interleaved, so that adjacent blocks access
+/// adjacent memory. On a CPU a block has one contiguous range, which suits prefetchers and NUMA
+/// nodes.
 struct Tiles {
   u64 begin, end, step;
 };
@@ -259,7 +262,7 @@ DEVICE Tiles my_tiles(u64 items, u64 per_tile) {
   const u64 end = tiles * (block_index() + 1) / blocks * per_tile;
   return {tiles * block_index() / blocks * per_tile, end < items ? end : items, per_tile};
 #else
-  // No division: it would take about as long as a block with small tiles runs.
+  // There is no division here: it would take about as long as a block with small tiles runs.
   return {block_index() * per_tile, items, grid_blocks() * per_tile};
 #endif
 }
@@ -322,7 +325,7 @@ DEVICE Pack<T, N> operator*(Pack<T, N> a, Pack<T, N> b) {
 }
 #endif
 
-/// Stores bypassing the caches if the hardware can; `to` must be aligned to the pack.
+/// Stores bypassing the caches if the hardware can do so; `to` must be aligned to the pack.
 template <typename T, int N>
 DEVICE void store_streaming(Pack<T, N>* to, Pack<T, N> pack) {
 #if defined(ON_CPU) && defined(__AVX512F__)
@@ -350,7 +353,8 @@ DEVICE void store_streaming(Pack<T, N>* to, Pack<T, N> pack) {
 #endif
 }
 
-/// Begins to bring the line of memory at `address` into the device's cache, if the hardware can.
+/// Begins to fetch the line of memory at `address` into the device's cache, if the hardware can do
+/// so.
 DEVICE void prefetch_line(const void* address) {
 #if defined(ON_CUDA)
   asm volatile("prefetch.global.L2 [%0];" ::"l"(address));
@@ -359,14 +363,14 @@ DEVICE void prefetch_line(const void* address) {
 #endif
 }
 
-/// Whether load_streaming() is more than a plain load.
+/// Defined if load_streaming() differs from a plain load.
 #if defined(ON_CPU)
 constexpr bool has_streaming_loads = false;
 #else
 constexpr bool has_streaming_loads = true;
 #endif
 
-/// Loads without keeping the line in the caches, if the hardware can.
+/// Loads without keeping the line in the caches, if the hardware can do so.
 template <typename T, int N>
 DEVICE Pack<T, N> load_streaming(const Pack<T, N>* from) {
 #if defined(ON_CUDA)
@@ -389,7 +393,7 @@ DEVICE Pack<T, N> load_streaming(const Pack<T, N>* from) {
 #endif
 }
 
-/// Makes this thread's streaming stores visible before later operations.
+/// Makes this thread's streaming stores visible before its later operations.
 DEVICE void streaming_fence() {
 #if defined(ON_CPU) && defined(__x86_64__)
   _mm_sfence();
@@ -398,7 +402,7 @@ DEVICE void streaming_fence() {
 
 // ---- Clocks ----
 
-/// A steady clock in ticks; ticks per second come from the host (Device facts).
+/// Returns a steady clock in ticks; the host knows the ticks per second (DeviceFacts).
 DEVICE u64 wall_ticks() {
 #if defined(ON_CUDA)
   u64 ticks;
@@ -415,7 +419,8 @@ DEVICE u64 wall_ticks() {
 #endif
 }
 
-/// The engine's cycle counter; on the CPU, where kernels cannot read one, the wall clock.
+/// Returns the engine's cycle counter. On the CPU, where kernels cannot read one, returns the wall
+/// clock.
 DEVICE u64 cycles() {
 #if defined(ON_CUDA)
   return clock64();
@@ -426,8 +431,8 @@ DEVICE u64 cycles() {
 #endif
 }
 
-/// The physical SM or CU a thread runs on; only used to pick one. There are gaps, because parts of
-/// a chip may be disabled.
+/// Returns the physical SM or CU that a thread runs on; used only to select one of them. The
+/// numbers have gaps, because parts of a chip may be disabled.
 DEVICE u32 multiprocessor_index() {
 #if defined(ON_CUDA)
   u32 index;
@@ -442,22 +447,22 @@ DEVICE u32 multiprocessor_index() {
 #endif
   return id;
 #else
-  return block_index();  // each block runs on one thread alone
+  return block_index();  // each block runs on one thread
 #endif
 }
 
 #if defined(ON_HIP)
-/// In the memory of a device or of the host, and never in LDS: accesses to what may be either are
-/// also counted as those of LDS, and waits for LDS are waits for them.
+/// Memory of a device or of the host, never LDS. An access that may be to either kind is also
+/// counted as an LDS access, so that waits for LDS wait for it, too.
 template <typename T>
 using Global = __attribute__((address_space(1))) T;
-/// What nobody writes while the kernel runs.
+/// Memory that nobody writes while the kernel runs.
 template <typename T>
 using Constant = __attribute__((address_space(4))) T;
 #endif
 
-/// *from, which is the same for all threads of a block, and which nobody writes while the kernel
-/// runs. On AMD this waits for no store before it.
+/// Returns *from, which must be the same for all threads of a block and must not change while the
+/// kernel runs. On AMD this does not wait for earlier stores.
 template <typename T>
 DEVICE T load_constant(const T* from) {
 #if defined(ON_HIP)
@@ -467,8 +472,8 @@ DEVICE T load_constant(const T* from) {
 #endif
 }
 
-/// Reads a word that another agent may write concurrently. On AMD the access is an atomic one of
-/// the system: the compiler waits for every volatile access before it makes the next.
+/// Reads a word that another agent may write concurrently. On AMD it is an atomic access with
+/// system scope, because the compiler waits for every volatile access before it makes the next.
 template <typename T>
 DEVICE T observe(const T* word) {
 #if defined(ON_CPU)
@@ -503,7 +508,7 @@ DEVICE void relax() {
 #endif
 }
 
-/// A pause inside a loop that waits for what another thread may have to run for.
+/// Pauses inside a loop that waits for another thread, and lets that thread run.
 DEVICE void yield() {
 #if defined(ON_CPU)
   ::assay::cpu::yield();
@@ -512,18 +517,19 @@ DEVICE void yield() {
 #endif
 }
 
-/// What this thread has stored is visible to all devices before what it stores later, and what it
-/// loads later is no older than what it has loaded. On the CPU publish() and observe() do that.
+/// Orders memory for all devices of the system: they see this thread's earlier stores before its
+/// later ones, and its later loads are no older than its earlier ones. On the CPU publish() and
+/// observe() do that.
 DEVICE void system_fence() {
 #if defined(ON_CUDA)
   __threadfence_system();
 #elif defined(ON_HIP)
-  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");  // of the system
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");  // system scope
 #endif
 }
 
 #if !defined(ON_CPU)
-/// The same within this device.
+/// Orders memory like system_fence(), but only within this device.
 DEVICE void device_fence() {
 #if defined(ON_CUDA)
   __threadfence();

@@ -1,14 +1,14 @@
 // Element types narrower than float, defined by bit operations, so that no vendor header is needed
 // and all devices round alike. Encoding rounds to nearest, ties to even. Kernels convert with
-// conversions.h, which gives the same bits by the chip's own instructions.
+// conversions.h, which gives the same bits with the chip's own instructions.
 #pragma once
 
 #include "dialect.h"
 
 namespace {
 
-/// The bits of `x` as another type of the same size. NVRTC has neither bit_cast nor the memcpy
-/// builtin.
+/// Returns the bits of `x` as another type of the same size. NVRTC has neither bit_cast nor the
+/// memcpy builtin.
 template <typename To, typename From>
 DEVICE To bits_as(From x) {
   union {
@@ -52,7 +52,8 @@ struct SmallFloat {
   }
   DEVICE float decode() const { return float_of(decode_words<float>(u32{bits})); }
 
-  /// The NaN that encode() makes of the NaN `x`, and the one that decode() makes of this NaN.
+  /// Returns what encode() makes of the NaN `x`. decode_nan() returns what decode() makes of this
+  /// NaN.
   static DEVICE SmallFloat encode_nan(float x) {
     return {static_cast<Bits>(SPECIALS == FNUZ ? nan : (bits_of(x) >> 31) << (E + M) | nan)};
   }
@@ -60,8 +61,8 @@ struct SmallFloat {
     return float_of((SPECIALS != FNUZ && bits >= sign_bit ? 0x80000000u : 0) | float_nan);
   }
 
-  /// encode() and decode() on the bits of numbers: Word is u32 and Float is float, or on a CPU
-  /// vectors of as many lanes; therefore without branches.
+  /// encode() and decode() on the bits of numbers. Word is u32 and Float is float, or on a CPU both
+  /// are vectors; therefore there are no branches.
   template <typename Float, typename Word>
   static DEVICE Word encode_words(Word x) {
     const Word sign = (x >> 31) << (E + M), magnitude = x & 0x7FFFFFFFu;
@@ -69,7 +70,8 @@ struct SmallFloat {
     const Word half = ((magnitude >> shift) & 1u) + ((1u << (shift - 1)) - 1);
     Word code = ((magnitude + half) >> shift) - (static_cast<u32>(127 - BIAS) << M);
     if constexpr (BIAS != 127) {
-      // Adding a number whose last bit equals the format's smallest value rounds to that precision.
+      // Adding a number whose last bit equals the format's smallest number rounds to that
+      // precision.
       constexpr u32 least_normal = static_cast<u32>(128 - BIAS) << 23;  // as float bits
       constexpr u32 magic = static_cast<u32>(127 + 1 - BIAS - M + 23) << 23;
       const Word rounded = bits_as<Word>(bits_as<Float>(magnitude) + float_of(magic)) - magic;
@@ -85,7 +87,8 @@ struct SmallFloat {
     const Word sign = (x & sign_bit) << (31 - E - M), code = x & (sign_bit - 1);
     Word magnitude = (code << (23 - M)) + (static_cast<u32>(127 - BIAS) << 23);
     if constexpr (BIAS != 127) {
-      // Fractions below the least normal number `one` count as those of one ... 2 one do, less one.
+      // Subnormal fractions are decoded as one + fraction, where `one` is the least normal number;
+      // then `one` is subtracted.
       constexpr u32 one = static_cast<u32>(128 - BIAS) << 23;
       const Word subnormal =
           bits_as<Word>(bits_as<Float>((code << (23 - M)) + one) - float_of(one));

@@ -1,4 +1,5 @@
-// Arrays as arrays: between the types of weights and their sums, added, and compared by a checksum.
+// Element-wise operations: conversions between the types of weights and of their sums, addition,
+// and a checksum.
 #include "element_hash.h"
 #include "rows.h"
 
@@ -17,7 +18,7 @@ DEVICE void add(T* y, const T* x, u64 elements) {
 
 }  // namespace
 
-/// y = x, widened.
+/// y = x, converted to f32.
 KERNEL(widen_bf16, float* y, const Bf16* x, u64 elements) {
   copy_as(y, x, elements);
 }
@@ -46,7 +47,8 @@ KERNEL(add_f16, F16* y, const F16* x, u64 elements) {
   add(y, x, elements);
 }
 
-/// sum += the hashes of all words and their places: the same whatever order blocks come in.
+/// sum += the hashes of all words with their indices; the result does not depend on the order of
+/// blocks.
 KERNEL(checksum, u64* sum, const u32* words, u64 count, u64 first) {
   SHARED u64 scratch[most_waves];
   u64 total = 0;

@@ -1,11 +1,12 @@
 // Token and position embeddings of a transformer, and their gradients without atomics: the host has
-// sorted the batch's tokens, so that all rows that add to one embedding lie together.
+// sorted the batch's tokens, so that all rows that add to one embedding are neighbours.
 #include "rows.h"
 #include "step_state.h"
 
 namespace {
 
-/// Of a block's tile: wide, because most tokens of a batch are in few of its rows.
+/// Columns of a block's tile. Tiles are wide, because most tokens of a batch belong to few
+/// embeddings.
 constexpr int embedding_columns = 256;
 
 template <typename T>

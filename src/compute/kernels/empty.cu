@@ -1,9 +1,9 @@
-// For the cost of launching: a kernel that does nothing, and one that proves it ran.
+// Kernels that measure the cost of launching: one does nothing, one proves that it ran.
 #include "dialect.h"
 
 KERNEL(empty, int) {}
 
-/// One thread of one block; launches on one stream run in order, so no atomic is needed.
+/// Runs with one thread of one block. Launches on one stream run in order, so no atomic is needed.
 KERNEL(increment, u32* counter) {
   *counter += 1;
 }

@@ -71,7 +71,7 @@ DEVICE float fast_reciprocal(float x) {
 #endif
 }
 
-/// The larger of two numbers; of a number and a NaN, the one or the other.
+/// Returns the larger of two numbers; with a NaN it returns either operand.
 DEVICE float larger(float a, float b) {
 #if defined(ON_CUDA)
   return fmaxf(a, b);
@@ -82,7 +82,7 @@ DEVICE float larger(float a, float b) {
 #endif
 }
 
-/// The integer nearest to x, of two the even one; |x| < 2^31. A NaN gives any.
+/// Returns the integer nearest to x, ties to even; |x| < 2^31. A NaN gives any integer.
 DEVICE i32 nearest_integer(float x) {
 #if defined(ON_CUDA)
   return __float2int_rn(x);
@@ -95,7 +95,7 @@ DEVICE i32 nearest_integer(float x) {
 
 constexpr float log2_e = 1.44269504f;
 
-/// e^x; the errors of fast_exp2() and of rounding x log2(e).
+/// e^x; its error is that of fast_exp2() and of rounding x log2(e).
 DEVICE float fast_exp(float x) {
   return fast_exp2(x * log2_e);
 }

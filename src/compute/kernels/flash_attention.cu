@@ -1,8 +1,8 @@
-// Causal attention of packed queries, keys and values, [tokens, 3, heads, D], without its scores in
-// memory, by tiles on matrix units (Dao et al. 2022; Dao 2023). Query heads may share heads of keys
-// and values: [tokens, heads + 2 kv_heads, D]. Its gradients: flash_backward.cu.
+// Causal attention of packed queries, keys and values, [tokens, 3, heads, D], tile by tile on
+// matrix units, without storing its scores (Dao et al. 2022; Dao 2023). Query heads may share key
+// and value heads: [tokens, heads + 2 kv_heads, D]. flash_backward.cu computes the gradients.
 
-// Waves of a block, the rows of a wave and how many keys a step takes. On GPUs the host gives them
+// Waves of a block, rows per wave and keys per step. On GPUs the host defines them
 // (own_attention.cpp).
 #if defined(FLASH_WAVES)
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__) || defined(__HIP__)
@@ -19,7 +19,7 @@
 
 namespace {
 
-/// A wave's own rows, D wide, as left operands: in registers if KEEP, else loaded at each use.
+/// A wave's own rows, D wide, as left operands: kept in registers if KEEP, else loaded at each use.
 template <typename Sums, typename Tile, int D, bool KEEP>
 struct OwnRows {
   using Left = typename Sums::Left;
@@ -28,7 +28,7 @@ struct OwnRows {
   Left part[KEEP ? D / tile_depth : 1];
 
   DEVICE OwnRows(Tile from, int first) : tile(from), row(first) {}
-  /// Before the first use, when the tile is there.
+  /// Call before the first use, when the tile has arrived.
   DEVICE void keep() {
     if constexpr (KEEP) {
       UNROLL_LOOP
@@ -40,7 +40,7 @@ struct OwnRows {
   }
 };
 
-/// sums += rows right^T, along all D.
+/// Computes sums += rows right^T, over all of D.
 template <typename Sums, typename Tile, int D, bool KEEP, typename Right>
 DEVICE void add_product(Sums& sums, OwnRows<Sums, Tile, D, KEEP>& rows, const Right& right) {
   UNROLL_LOOP
@@ -52,7 +52,8 @@ DEVICE void add_product(Sums& sums, OwnRows<Sums, Tile, D, KEEP>& rows, const Ri
   }
 }
 
-/// sums += factors right, where `factors` are sums of another product, put in `scratch` if need be.
+/// Computes sums += factors right. `factors` are the sums of another product; they go through
+/// `scratch` if sums do not have an operand's layout.
 template <typename Sums, typename Factors, typename Scratch, typename Right>
 DEVICE void add_weighted(Sums& sums, Factors& factors, const Scratch& scratch, int row,
                          const Right& right) {
@@ -65,11 +66,11 @@ DEVICE void add_weighted(Sums& sums, Factors& factors, const Scratch& scratch, i
     y.template load<Order::depth_first>(right, 0, k);
     sums.multiply_add(x, y);
   }
-  wave_barrier();  // the wave may put others
+  wave_barrier();  // so that the wave may overwrite scratch
 }
 
-/// y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence], the log of the sum of
-/// exp(scale * score). Grid: the tiles of queries of all heads of all sequences.
+/// Computes y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence], the log of the
+/// sum of exp(scale * score). Grid: the tiles of queries of all heads of all sequences.
 template <typename T, int D>
 DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads, u64 kv_heads,
                           float scale) {
@@ -79,14 +80,16 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
   using Scratch = SharedTile<T, block_rows, step>;
   using Scores = WaveTile<T, wave_rows, step>;
   using Sums = WaveTile<T, wave_rows, D>;
-  constexpr bool keep = wave_rows * D <= 32 * 64;  // more would leave too few registers
+  constexpr bool keep = wave_rows * D <= 32 * 64;  // otherwise too few registers would be left
   const Head<T> head(qkv, sequence, heads, kv_heads, D, block_rows);
   const Queries queries = {static_cast<T*>(dynamic_shared())};
   const Keys keys = after<Keys>(queries), values = after<Keys>(keys);
   const Scratch scratch = after<Scratch>(values);
-  const u64 first = (head.tiles - 1 - head.tile) * block_rows;  // those with the most keys at first
+  // tiles with the most keys run first
+  const u64 first = (head.tiles - 1 - head.tile) * block_rows;
   const int my_row = static_cast<int>(wave_index()) * wave_rows;
-  const u64 end = first + block_rows < sequence ? first + block_rows : sequence;  // of seen keys
+  // end of the keys that are seen
+  const u64 end = first + block_rows < sequence ? first + block_rows : sequence;
 
   load_tile(queries, head.q, head.ld, first, sequence);
   TileCopy<T, step, D, threads> copy(head.k, head.ld, 0, 0, sequence, D, true);
@@ -105,13 +108,13 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
   OwnRows<Scores, Queries, D, keep> my_queries(queries, my_row);
   for (u64 key = 0; key < end; key += step) {
     await_copies<0>();
-    barrier();  // the keys are there, and nobody still reads the last values
+    barrier();  // the keys have arrived, and nobody reads the last values any more
     if (key == 0) my_queries.keep();
-    copy.begin(values, head.kv_width);  // which lie beside the keys
+    copy.begin(values, head.kv_width);  // values lie beside the keys
     Scores scores;
     scores.fill(0);
     add_product(scores, my_queries, keys);
-    if (key + step > first + my_row) {  // some keys lie behind some queries
+    if (key + step > first + my_row) {  // causal mask: some keys come after some queries
       const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
       scores.for_each([&](int i, int j, float& score) {
         if (j > i + distance) score = -1e30f;
@@ -137,7 +140,7 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
     copy.end(values);
     close_copies();
     await_copies<0>();
-    barrier();  // the values are there, and nobody still reads the keys
+    barrier();  // the values have arrived, and nobody reads the keys any more
     const bool more = key + step < end;
     copy.move_down(step);
     if (more) copy.begin(keys);
@@ -164,13 +167,13 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
 
 }  // namespace
 
-/// qkv and y begin at multiples of 16 bytes.
+/// qkv and y must be aligned to 16 bytes.
 #define FLASH_KERNEL(T, suffix, D)                                                        \
   KERNEL_OF(threads, 1, flash_forward_##D##_##suffix, T* y, float* log_sum, const T* qkv, \
             u64 sequence, u64 heads, u64 kv_heads, float scale) {                         \
     flash_forward<T, D>(y, log_sum, qkv, sequence, heads, kv_heads, scale);               \
   }
-// On GPUs each takes seconds to compile, so the macros below select one.
+// On GPUs each kernel takes seconds to compile, so the macros below select one.
 #if defined(FLASH_ONLY)
 #define FLASH_SELECTED(T, suffix, D) FLASH_KERNEL(T, suffix, D)
 FLASH_SELECTED(FLASH_TYPE, FLASH_ONLY, FLASH_WIDTH)

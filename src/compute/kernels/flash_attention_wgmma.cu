@@ -1,9 +1,9 @@
-// Causal attention as flash_attention.cu computes it, by groups of four waves (warpgroup_tile.h): 64
-// queries a group, whose products on Hopper read tiles from shared memory themselves, while the
-// group turns the scores before into weights.
+// The causal attention of flash_attention.cu, computed by warpgroups (warpgroup_tile.h) with 64
+// queries each. On Hopper their products read tiles from shared memory directly, while the group
+// turns the previous scores into weights.
 
-// Groups of a block, how many keys a step takes, and blocks that share a multiprocessor. On GPUs
-// the host gives them (own_attention.cpp).
+// Groups of a block, keys per step, and blocks that share a multiprocessor. On GPUs the host
+// defines them (own_attention.cpp).
 #if defined(FLASH_GROUPS)
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define FLASH_GROUPS 2
@@ -28,8 +28,8 @@ namespace {
 
 constexpr int step = FLASH_STEP, block_rows = FLASH_GROUPS * group_rows;
 
-/// y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence]. Grid: the tiles of
-/// queries of all heads of all sequences.
+/// Computes y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence]. Grid: the tiles
+/// of queries of all heads of all sequences.
 template <typename T, int D>
 DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads, u64 kv_heads,
                          float scale) {
@@ -44,10 +44,12 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
   const auto keys_at = [&](u64 i) { return Keys{steps + i % 2 * Keys::elements}; };
   const auto values_at = [&](u64 i) { return Keys{steps + (2 + i % 2) * Keys::elements}; };
   const Scratch scratch = {steps + 4 * Keys::elements};
-  const u64 first = (head.tiles - 1 - head.tile) * block_rows;  // those with the most keys at first
+  // tiles with the most keys run first
+  const u64 first = (head.tiles - 1 - head.tile) * block_rows;
   const int my_group = static_cast<int>(wave_index()) / group_waves * group_rows;
   const int my_row = static_cast<int>(wave_index()) * Sums::rows;
-  const u64 end = first + block_rows < sequence ? first + block_rows : sequence;  // of seen keys
+  // end of the keys that are seen
+  const u64 end = first + block_rows < sequence ? first + block_rows : sequence;
   const u64 count = (end + step - 1) / step;
 
   TileCopy<T, step, Keys::panel_columns, threads> copy(head.k, head.ld, 0, 0, sequence, D, true);
@@ -71,8 +73,8 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
   for (u64 i = 0; i < count; ++i) {
     await_copies<0>();
     show_to_products();
-    barrier();  // keys i and values i - 1 are there, and nobody still reads those before them
-    copy_panels(copy, values_at(i), head.kv_width);  // which lie beside the keys
+    barrier();  // keys i and values i - 1 have arrived; nobody reads those before them any more
+    copy_panels(copy, values_at(i), head.kv_width);  // values lie beside the keys
     copy.move_down(step);
     if (i + 1 < count) copy_panels(copy, keys_at(i + 1));
     close_copies();
@@ -86,7 +88,7 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
     }
     pin(scores);
     const u64 key = i * step;
-    if (key + step > first + my_row) {  // some keys lie behind some queries
+    if (key + step > first + my_row) {  // causal mask: some keys come after some queries
       const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
       scores.for_each([&](int row, int column, float& score) {
         if (column > row + distance) score = -1e30f;
@@ -115,7 +117,7 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
   }
   await_copies<0>();
   show_to_products();
-  barrier();  // the last values are there
+  barrier();  // the last values have arrived
   begin_product(sums, weights, scratch, my_row, values_at(count - 1));
   await_products<0>();
   pin(sums);
@@ -138,13 +140,13 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
 
 }  // namespace
 
-/// qkv and y begin at multiples of 16 bytes.
+/// qkv and y must be aligned to 16 bytes.
 #define FLASH_KERNEL(T, suffix, D)                                                    \
   KERNEL_OF(threads, FLASH_BLOCKS, flash_attention_wgmma_##D##_##suffix, T* y, float* log_sum, \
             const T* qkv, u64 sequence, u64 heads, u64 kv_heads, float scale) {       \
     flash_attention_wgmma<T, D>(y, log_sum, qkv, sequence, heads, kv_heads, scale);            \
   }
-// On GPUs each takes seconds to compile, so the macros below select one.
+// On GPUs each kernel takes seconds to compile, so the macros below select one.
 #if defined(FLASH_ONLY)
 #define FLASH_SELECTED(T, suffix, D) FLASH_KERNEL(T, suffix, D)
 FLASH_SELECTED(FLASH_TYPE, FLASH_ONLY, FLASH_WIDTH)

@@ -1,14 +1,14 @@
 // Gradients of causal attention (flash_attention.cu) of packed queries, keys and values, [tokens,
-// 3, heads, D]. A block has a tile of keys, whose gradients and those of its values it keeps in
-// registers, and goes through the queries behind it: five products of tiles (Dao 2023). To the
-// gradients of these queries it adds its part in memory. So that no bit depends on the order in
-// which blocks do that, they add integers: every part is rounded to a multiple of a unit, another
-// one for each element, small enough that the sum keeps its digits, and large enough that it fits
-// (flash_gradients.h).
+// 3, heads, D]. A block has a tile of keys, keeps the gradients of these keys and their values in
+// registers, and loops over the queries that see them, with five products of tiles (Dao 2023). It
+// adds its part of the gradients of these queries to memory. These sums are of integers, so that no
+// bit depends on the order in which blocks add. Every part is rounded to a multiple of a unit, one
+// for each element. The unit is small enough to keep the sum's digits and large enough that the sum
+// does not overflow (flash_gradients.h).
 
-// Waves of a block, the rows of a wave's part of a product, keys and queries of a tile, and how
-// many tiles of queries there is room for: with two, one comes while the other is used. On GPUs the
-// host gives them (own_attention.cpp).
+// Waves of a block, rows of a wave's part of a product, keys and queries of a tile, and how many
+// tiles of queries fit: with two, one is loaded while the other is used. On GPUs the host defines
+// them (own_attention.cpp).
 #if defined(FLASH_WAVES)
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__) || defined(__HIP__)
 #define FLASH_WAVES 4
@@ -28,14 +28,14 @@
 
 namespace {
 
-/// This wave's part of a ROWS x COLUMNS product of its block.
+/// This wave's part of the block's ROWS x COLUMNS product.
 template <typename T, int ROWS, int COLUMNS>
 struct Part {
   static constexpr int rows = FLASH_ROWS, down = ROWS / rows, columns = COLUMNS * down / waves;
   static_assert(down * rows == ROWS && waves % down == 0 && columns * waves == COLUMNS * down,
                 "every wave has as much");
   using Sums = WaveTile<T, rows, columns>;
-  int row, column;  ///< where it begins
+  int row, column;  ///< where the part begins
   DEVICE Part() {
     const int wave = static_cast<int>(wave_index());
     row = wave % down * rows;
@@ -43,8 +43,8 @@ struct Part {
   }
 };
 
-/// sums += left right, from row `row` of left and column `column` of right on. LEFT and RIGHT: how
-/// their tiles lie.
+/// Computes sums += left right, from row `row` of left and column `column` of right on. LEFT and
+/// RIGHT are the layouts of the operands' tiles.
 template <Order LEFT, Order RIGHT, int DEPTH, typename Sums, typename Left, typename Right>
 DEVICE void add_product(Sums& sums, const Left& left, int row, const Right& right, int column) {
   UNROLL_LOOP
@@ -57,8 +57,9 @@ DEVICE void add_product(Sums& sums, const Left& left, int row, const Right& righ
   }
 }
 
-/// tops[batch, heads, 2, D]: the bits of the largest magnitude in each column of the keys and of
-/// the values; all 0 before. Grid: parts of `tops_tokens` tokens of all heads of all sequences.
+/// Computes tops[batch, heads, 2, D]: the bits of the largest magnitude in each column of the keys
+/// and of the values. tops must be 0 before. Grid: parts of `tops_tokens` tokens of all heads of
+/// all sequences.
 template <typename T, int D>
 DEVICE void flash_tops(u32* tops, const T* qkv, u64 sequence, u64 heads) {
   constexpr u32 columns = 2 * D, chunks = columns / chunk_elements;
@@ -79,7 +80,8 @@ DEVICE void flash_tops(u32* tops, const T* qkv, u64 sequence, u64 heads) {
       const auto x = to_floats(load_pack<chunk_elements>(from + token * head.ld));
       UNROLL_LOOP
       for (int e = 0; e < chunk_elements; ++e) {
-        const u32 magnitude = bits_of(x.v[e]) & 0x7FFFFFFF;  // a NaN is the largest
+        // compares as larger than all numbers if it is a NaN
+        const u32 magnitude = bits_of(x.v[e]) & 0x7FFFFFFF;
         top[e] = magnitude > top[e] ? magnitude : top[e];
       }
     }
@@ -92,18 +94,20 @@ DEVICE void flash_tops(u32* tops, const T* qkv, u64 sequence, u64 heads) {
   }
 }
 
-/// rows[batch, heads, the sequence in whole tiles], and sums, as many times D, all 0.
+/// Computes rows[batch, heads, the sequence padded to whole tiles], and sets sums, which has D
+/// elements for each row, to 0.
 template <typename T, int D>
 DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const float* log_sum,
                        const float* tops, u64 batch, u64 sequence, u64 heads) {
   constexpr int chunks = D / chunk_elements;
-  constexpr int lanes = chunks < static_cast<int>(wave_width) ? chunks : wave_width;  // of a row
+  // lanes of a row
+  constexpr int lanes = chunks < static_cast<int>(wave_width) ? chunks : wave_width;
   const u64 padded = (sequence + tile_queries - 1) / tile_queries * tile_queries;
   const u64 all = batch * heads * padded;
   const Tiles tiles = my_tiles(all * lanes, block_threads());
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
     const u64 item = tile + thread_index(), row = item / lanes;
-    const u64 index = row / padded, place = row % padded;  // of the head, and in its sequence
+    const u64 index = row / padded, place = row % padded;  // head, position in its sequence
     const bool exists = row < all && place < sequence;
     const u64 at = ((index / heads * sequence + place) * heads + index % heads) * D;
     float delta = 0, reach = 0;
@@ -128,16 +132,17 @@ DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const
       reach += shuffle_xor(reach, mask);
     }
     if (row >= all || item % lanes != 0) continue;
-    // What does not exist has probability 0.
+    // Rows beyond the sequence get probability 0.
     const float sum = exists ? log_sum[index * sequence + place] * log2_e : 1e30f;
-    // Integers cannot say that a query's scores or result were no numbers: its reach does.
+    // Integers cannot represent NaN and infinity in a query's scores or result; its reach carries
+    // them.
     reach += 0 * delta + 0 * sum;
     rows[row] = {sum, delta, reach, inverse_or_zero(reach)};
   }
 }
 
-/// Gradients of keys and values in d_qkv, of queries in `sums`. Grid: the tiles of keys of all
-/// heads of all sequences.
+/// Computes the gradients of keys and values in d_qkv, and adds those of queries to `sums`. Grid:
+/// the tiles of keys of all heads of all sequences.
 template <typename T, int D>
 DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const QueryRow* all_rows,
                            const float* tops, u64 sequence, u64 heads, float scale) {
@@ -145,7 +150,7 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
   using Queries = SharedTile<T, tile_queries, D>;
   using Scores = SharedTile<T, tile_keys, tile_queries>;
   SHARED QueryRow rows[stages][tile_queries];
-  SHARED float units[D];  // of 1 / scale / reach in each column
+  SHARED float units[D];  // units of 1 / scale / reach, for each column
   const Head<T> head(qkv, sequence, heads, heads, D, tile_keys);
   const Keys keys = {static_cast<T*>(dynamic_shared())}, values = after<Keys>(keys);
   const Scores probabilities = after<Scores>(values), differences = after<Scores>(probabilities);
@@ -153,7 +158,7 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
   const auto queries_at = [&](int stage) {
     return Queries{first_queries.data + stage * 2 * Queries::elements};
   };
-  const u64 first = head.tile * tile_keys;  // those with the most queries at first
+  const u64 first = head.tile * tile_keys;  // tiles with the most queries run first
   const u64 begin = first / tile_queries * tile_queries;
   const u64 query_tiles = (sequence + tile_queries - 1) / tile_queries;
 
@@ -195,15 +200,15 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
     const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
     const QueryRow* const my_rows = rows[stage];
     await_copies<0>();
-    barrier();  // these queries are there, and nobody still reads the last ones and their scores
+    barrier();  // these queries have arrived; nobody reads the last ones and their scores any more
     if (stages > 1 && more) load_queries(1 - stage);
     typename Part<T, tile_keys, tile_queries>::Sums p, d;
     p.fill(0);
     d.fill(0);
-    // From the first of the wave's keys to the first of its queries.
+    // Distance from the first key of the wave's part to its first query.
     const int distance =
         static_cast<int>(query) - static_cast<int>(first) + of_scores.column - of_scores.row;
-    if (distance > -decltype(p)::columns) {  // else no query sees any key
+    if (distance > -decltype(p)::columns) {  // otherwise no query sees any key
       add_product<Order::depth_last, Order::depth_last, D>(p, keys, of_scores.row, queries,
                                                            of_scores.column);
       add_product<Order::depth_last, Order::depth_last, D>(d, values, of_scores.row, outputs,
@@ -212,7 +217,7 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
     p.for_each([&](int, int j, float& score) {
       score = fast_exp2(score * to_log2 - my_rows[of_scores.column + j].log_sum);
     });
-    if (distance < decltype(p)::rows) {  // some queries do not see some keys
+    if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
       p.for_each([&](int i, int j, float& probability) {
         if (i > j + distance) probability = 0;
       });
@@ -241,11 +246,11 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
     if (stages > 1) {
       stage = 1 - stage;
     } else if (more) {
-      barrier();  // nobody still reads the queries
+      barrier();  // nobody reads the queries any more
       load_queries(0);
     }
   }
-  barrier();  // nobody still reads the keys and values
+  barrier();  // nobody reads the keys and values any more
   d_keys.put(keys, of_keys.row, of_keys.column);
   d_values.put(values, of_keys.row, of_keys.column);
   barrier();
@@ -257,7 +262,7 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
 
 }  // namespace
 
-/// y too begins at a multiple of 16 bytes.
+/// y must be aligned to 16 bytes, too.
 #define FLASH_PREPARATIONS(T, suffix, D)                                                \
   KERNEL(flash_tops_##D##_##suffix, u32* tops, const T* qkv, u64 sequence, u64 heads) { \
     flash_tops<T, D>(tops, qkv, sequence, heads);                                       \
@@ -269,7 +274,7 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
 #define FLASH_KERNELS(T, suffix, D) \
   FLASH_PREPARATIONS(T, suffix, D)  \
   FLASH_GRADIENTS(T, suffix, D, flash_backward, Part<T COMMA tile_queries COMMA D>)
-// On GPUs each takes seconds to compile, so the macros below select one.
+// On GPUs each kernel takes seconds to compile, so the macros below select one.
 #if defined(FLASH_ONLY)
 #define FLASH_SELECTED(T, suffix, D) FLASH_KERNELS(T, suffix, D)
 FLASH_SELECTED(FLASH_TYPE, FLASH_ONLY, FLASH_WIDTH)

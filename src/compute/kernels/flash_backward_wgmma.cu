@@ -1,7 +1,8 @@
-// flash_backward.cu's gradients by groups of four waves (warpgroup_tile.h): each has 64 of a tile's
-// keys, and on Hopper the products read tiles from shared memory themselves.
+// The gradients of flash_backward.cu, computed by warpgroups (warpgroup_tile.h). Each group has 64
+// of a tile's keys, and on Hopper its products read tiles from shared memory directly.
 
-// As flash_backward.cu, whose kernels prepare what these read, has them.
+// These defaults equal those of flash_backward.cu, whose kernels flash_tops() and flash_rows()
+// prepare the inputs.
 #if defined(FLASH_WAVES)
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__) || defined(__HIP__)
 #define FLASH_WAVES 4
@@ -20,7 +21,7 @@
 
 namespace {
 
-/// A wave's part of the gradients of a tile's queries, where groups of waves compute them.
+/// A wave's part of the gradients of a tile's queries, where warpgroups compute them.
 template <typename T, int D>
 struct GroupPart {
   static constexpr int groups = waves / group_waves, down = tile_queries / group_rows;
@@ -35,7 +36,7 @@ struct GroupPart {
   }
 };
 
-/// flash_backward() by groups of four waves, each of which has 64 of the tile's keys.
+/// Computes what flash_backward() computes, with warpgroups that each have 64 of the tile's keys.
 template <typename T, int D>
 DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
                                   const QueryRow* all_rows, const float* tops, u64 sequence,
@@ -44,7 +45,7 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
   using Queries = PanelTile<T, tile_queries, D>;
   using Scores = PanelTile<T, tile_keys, tile_queries>;
   SHARED QueryRow rows[stages][tile_queries];
-  SHARED float units[D];  // of 1 / scale / reach in each column
+  SHARED float units[D];  // units of 1 / scale / reach, for each column
   const Head<T> head(qkv, sequence, heads, heads, D, tile_keys);
   const Keys keys = {memory_of_panels<T>()}, values = after<Keys>(keys);
   const Scores differences = after<Scores>(values);
@@ -52,9 +53,10 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
   const auto queries_at = [&](int stage) {
     return Queries{first_queries.data + stage * 2 * Queries::elements};
   };
-  // Where registers do not hold probabilities as the next product wants them.
+  // This scratch is used where registers do not hold probabilities in the layout of the next
+  // product's operand.
   const Scores probabilities = {queries_at(stages).data};
-  const u64 first = head.tile * tile_keys;  // those with the most queries at first
+  const u64 first = head.tile * tile_keys;  // tiles with the most queries run first
   const u64 begin = first / tile_queries * tile_queries;
   const u64 query_tiles = (sequence + tile_queries - 1) / tile_queries;
 
@@ -77,7 +79,7 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
     TileCopy<T, tile_keys, Keys::panel_columns, threads> copy(head.k, head.ld, first, 0, sequence,
                                                               D, true);
     copy_panels(copy, keys);
-    copy_panels(copy, values, head.kv_width);  // which lie beside the keys
+    copy_panels(copy, values, head.kv_width);  // values lie beside the keys
   }
   load_queries(0);
   for (int i = static_cast<int>(thread_index()); i < D; i += threads) {
@@ -98,7 +100,7 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
     const QueryRow* const my_rows = rows[stage];
     await_copies<0>();
     show_to_products();
-    barrier();  // these queries are there, and nobody still reads the last ones and their scores
+    barrier();  // these queries have arrived; nobody reads the last ones and their scores any more
     if (stages > 1 && more) load_queries(1 - stage);
     GroupTile<T, tile_queries> p, d;
     begin_product(p, keys, my_group, queries);
@@ -108,7 +110,7 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
     p.for_each(
         [&](int, int j, float& score) { score = fast_exp2(score * to_log2 - my_rows[j].log_sum); });
     const int distance = static_cast<int>(query) - static_cast<int>(first) - my_row;
-    if (distance < decltype(p)::rows) {  // some queries do not see some keys
+    if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
       p.for_each([&](int i, int j, float& probability) {
         if (i > j + distance) probability = 0;
       });
@@ -125,7 +127,7 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
     of_keys.take(d, differences, my_row);
     begin_product(d_keys, of_keys, differences, my_row, queries);
     show_to_products();
-    barrier();  // all groups' differences are there
+    barrier();  // all groups have stored their gradients of scores
     typename GroupPart<T, D>::Sums d_queries;
     begin_transposed_product(d_queries, differences, of_queries.group_row, keys, of_queries.column);
     await_products<0>();
@@ -142,11 +144,11 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
     if (stages > 1) {
       stage = 1 - stage;
     } else if (more) {
-      barrier();  // nobody still reads the queries
+      barrier();  // nobody reads the queries any more
       load_queries(0);
     }
   }
-  barrier();  // nobody still reads the keys and values
+  barrier();  // nobody reads the keys and values any more
   d_keys.put(keys, my_row);
   d_values.put(values, my_row);
   barrier();
@@ -160,14 +162,14 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
 
 #define FLASH_KERNELS(T, suffix, D) \
   FLASH_GRADIENTS(T, suffix, D, flash_backward_wgmma, GroupPart<T COMMA D>)
-// On GPUs each takes seconds to compile, so the macros below select one.
+// On GPUs each kernel takes seconds to compile, so the macros below select one.
 #if defined(FLASH_ONLY)
 #define FLASH_SELECTED(T, suffix, D) FLASH_KERNELS(T, suffix, D)
 FLASH_SELECTED(FLASH_TYPE, FLASH_ONLY, FLASH_WIDTH)
 #else
 FLASH_KERNELS(Bf16, bf16, 64)
 FLASH_KERNELS(F16, f16, 64)
-#if !defined(ON_HIP)  // tiles of heads 128 wide are too large for CDNA's 64 KiB of shared memory
+#if !defined(ON_HIP)  // tiles of heads of width 128 exceed CDNA's 64 KiB of shared memory
 FLASH_KERNELS(Bf16, bf16, 128)
 FLASH_KERNELS(F16, f16, 128)
 #endif

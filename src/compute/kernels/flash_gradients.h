@@ -1,19 +1,21 @@
-// What the kernels of attention's gradients share: the integers to which they add gradients of
-// queries, and what each query needs. FLASH_WAVES, FLASH_KEYS, FLASH_QUERIES and FLASH_STAGES are
-// defined before this is included.
+// Shared parts of the kernels that compute attention's gradients: the integers in which gradients
+// of queries are summed, and per-query values. Define FLASH_WAVES, FLASH_KEYS, FLASH_QUERIES and
+// FLASH_STAGES before including this file.
 //
-// The unit: with probabilities p of a query's keys, gradients d of its result and v of its values,
+// The unit of these integers follows from a bound. Let p be the probabilities of a query's keys, d
+// the gradients of its result and v the values:
 //
 //   |dq_e| = scale |sum_j p_j (d v_j - sum_k p_k d v_k) k_je| <= scale reach top_e,
 //
-// because a mean distance from the mean is no larger than the largest magnitude. That takes p to
-// sum to 1, so they are computed from log_sum with an error far below 1: in f32 as long as no
-// scaled score is beyond 2^21, where neighbouring numbers are a quarter apart. Here reach is the
-// sum over c of |d_c| max_j |v_jc|, top_e is max_j |k_je|. A unit is 2^-30 of this bound, which
-// leaves another bit for rounded operands. All roundings together are some units, the root of a
-// twelfth of the number of tiles of keys; among 16,384 normally distributed keys and values a
-// gradient is 2^16 units. Rounding p and the gradients of scores to bf16 or f16, as all flash
-// attention does, costs far more.
+// because a mean distance from the mean is at most the largest magnitude. Here reach is the sum
+// over c of |d_c| max_j |v_jc|, and top_e is max_j |k_je|. The bound requires that p sums to 1. So
+// p is computed from log_sum with an error far below 1; in f32 this holds while every scaled score
+// is below 2^21, where neighbouring numbers are a quarter apart.
+//
+// A unit is 2^-30 of this bound, which leaves another bit for rounded operands. Each tile of keys
+// rounds once, so the total error is about sqrt(tiles / 12) units. Among 16,384 normally
+// distributed keys and values a gradient is 2^16 units. Rounding p and the gradients of scores to
+// bf16 or f16, as all flash attention does, loses far more.
 #pragma once
 
 #include "flash_tiles.h"
@@ -24,27 +26,27 @@ constexpr int tile_keys = FLASH_KEYS, tile_queries = FLASH_QUERIES, stages = FLA
 constexpr float units_of_bound = 1 << 30;
 constexpr int tops_tokens = 1024;
 
-/// What the pass needs to know of a query.
+/// Per-query values that the backward pass needs.
 struct alignas(16) QueryRow {
-  float log_sum;  ///< of exp2(score in units of log2)
-  float delta;    ///< the sum of dy y
+  float log_sum;  ///< log2 of the sum of 2^score; scores are in units of log2
+  float delta;    ///< the sum of dy * y
   float reach, inverse_reach;
 };
 
-/// 1 / x, but 0 where x is so small that what it bounds may be 0, or no number. The least, so that
-/// units_of_bound / x is a number; the most, all that are finite.
+/// Returns 1 / x. Returns 0 where x is no finite number, or so small that the gradient bounded by
+/// it may be 0; the threshold keeps units_of_bound / x finite.
 DEVICE float inverse_or_zero(float x) {
   return x > 1e-28f && x <= 3.40282347e+38f ? 1 / x : 0;
 }
 
-/// The sums of a tile of queries: a thread's elements are `threads` apart, so that the threads of a
-/// wave access adjacent ones.
+/// Returns this thread's first element among the sums of a tile of queries. A thread's elements are
+/// `threads` apart, so that the threads of a wave access adjacent ones.
 template <int D, typename Sums>
 DEVICE Sums* sums_of_tile(Sums* sums, u64 tile) {
   return sums + tile * (tile_queries * D) + thread_index();
 }
 
-/// Writes the first `rows` rows of a tile that the block has put together.
+/// Writes the first `rows` rows of a tile that the block has assembled.
 template <typename T, typename Tile>
 DEVICE void write_tile(T* to, u64 ld, u64 rows, const Tile& tile) {
   constexpr int chunks = Tile::row_chunks;
@@ -56,8 +58,8 @@ DEVICE void write_tile(T* to, u64 ld, u64 rows, const Tile& tile) {
   }
 }
 
-/// Gradients of queries in d_qkv, from `sums`. Grid: the tiles of queries of all heads of all
-/// sequences. Share: the wave's part of a tile.
+/// Converts `sums` to the gradients of queries in d_qkv. Grid: the tiles of queries of all heads of
+/// all sequences. Share: the wave's part of a tile.
 template <typename T, int D, typename Share>
 DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* rows,
                                   const float* tops, u64 sequence, u64 heads, float scale) {
@@ -87,8 +89,8 @@ DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* row
 
 }  // namespace
 
-/// The kernels that make all gradients, by name() and then flash_query_gradients(). qkv, dy and
-/// d_qkv begin at multiples of 16 bytes.
+/// Defines the kernels that compute all gradients: name() and then flash_query_gradients(). qkv, dy
+/// and d_qkv must be aligned to 16 bytes.
 #define FLASH_GRADIENTS(T, suffix, D, name, Share)                                             \
   KERNEL_OF(threads, 1, name##_##D##_##suffix, T* d_qkv, u32* sums, const T* dy, const T* qkv, \
             const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {   \

@@ -3,8 +3,8 @@
 // the device.
 #include "dialect.h"
 
-/// state[0]: the host writes 1 to open. state[1]: set to 1 if the gate gave up after `ticks` of
-/// wall_ticks(). One thread of one block.
+/// The host writes 1 to state[0] to open the gate. The kernel sets state[1] to 1 if it gave up
+/// after `ticks` of wall_ticks(). It runs with one thread of one block.
 KERNEL(gate, u32* state, u64 ticks) {
   if (thread_index() != 0) return;
   const u64 start = wall_ticks();

@@ -1,12 +1,12 @@
-// Matrix products using only the tiles of tile.h, with sums in f32: shows what the portable dialect
-// gets out of a matrix unit, compared with the vendor's library.
+// GEMM with only the tiles of tile.h and f32 sums. It shows what the portable dialect achieves on
+// matrix units, compared with the vendor's library.
 #include "conversions.h"
 #include "tile.h"
 
 // A block computes GEMM_ROWS x GEMM_COLUMNS of the product with GEMM_WAVES_DOWN x GEMM_WAVES_ACROSS
-// waves, in steps of GEMM_DEPTH along the depth, with GEMM_STAGES steps in shared memory;
-// GEMM_BLOCKS blocks share a multiprocessor. src/compute/vendor/blas/own_gemm.cpp also tries other values;
-// on a CPU these defaults are compiled in.
+// waves, in steps of GEMM_DEPTH along the depth, with GEMM_STAGES steps in shared memory.
+// GEMM_BLOCKS blocks share a multiprocessor. src/compute/vendor/blas/own_gemm.cpp also tries other
+// values; on a CPU these defaults are compiled in.
 #if !defined(GEMM_ROWS)
 #define GEMM_ROWS 64
 #define GEMM_COLUMNS 64
@@ -29,8 +29,8 @@ constexpr int stages = GEMM_STAGES;
 static_assert(stages >= 2 && block_depth / tile_depth % 2 == 0, "operands alternate");
 constexpr int threads = GEMM_WAVES_DOWN * GEMM_WAVES_ACROSS * static_cast<int>(wave_width);
 
-/// Orders the grid of tiles so that blocks running together share operands in the cache: columns a
-/// few tiles wide, one after another.
+/// Orders the grid of tiles so that blocks that run together share operands in the cache: it goes
+/// through columns that are a few tiles wide, one after another.
 struct TilePlace {
   u32 row, column;
 };
@@ -49,10 +49,10 @@ DEVICE void finish(Out& out, float sum, float alpha, float beta) {
   out = encode<Out>(beta == 0 ? alpha * sum : alpha * sum + beta * decode(out));
 }
 
-/// d[m,n] = alpha op(a)[m,k] op(b)[k,n] + beta d[m,n]; matrices are row-major with leading
-/// dimension ld*, transposed operands stored [k,m] and [n,k]. `aligned`: bit 0 for a, bit 1 for b,
-/// see TileCopy. `result`: the type of d. One block per tile along x, one matrix of the batch along
-/// y.
+/// Computes d[m,n] = alpha op(a)[m,k] op(b)[k,n] + beta d[m,n]. Matrices are row-major with leading
+/// dimension ld*; transposed operands are stored [k,m] and [n,k]. `aligned` has bit 0 for a and bit
+/// 1 for b, see TileCopy. `result` is the type of d. Grid: one block per tile along x, one matrix
+/// of the batch along y.
 template <typename T, bool TRANSPOSE_A, bool TRANSPOSE_B>
 DEVICE void gemm(void* d, const T* a, const T* b, u64 m, u64 n, u64 k, u64 lda, u64 ldb, u64 ldd,
                  u64 stride_a, u64 stride_b, u64 stride_d, float alpha, float beta, int aligned,
@@ -140,7 +140,7 @@ DEVICE void gemm(void* d, const T* a, const T* b, u64 m, u64 n, u64 k, u64 lda, 
         if (more) end_copy(last);
         close_copies();
         await_copies<stages - 2>();
-        barrier();  // all threads have the next step, and none still reads this one
+        barrier();  // all threads have the next step, and nobody reads this one any more
         if (step + 1 < steps) load_operands(1 - half, next, 0);
       }
       sums.multiply_add(x[half], y[half]);
@@ -170,8 +170,8 @@ DEVICE void gemm(void* d, const T* a, const T* b, u64 m, u64 n, u64 k, u64 lda, 
     gemm<T, TRANSPOSE_A, TRANSPOSE_B>(d, a, b, m, n, k, lda, ldb, ldd, stride_a, stride_b,    \
                                       stride_d, alpha, beta, aligned, result);                \
   }
-// Named by the transposes of a and b, n or t, and the operand type. On GPUs each takes seconds to
-// compile, so GEMM_ONLY and the macros below select a single one.
+// Kernels are named by the transposes of a and b, n or t, and the operand type. On GPUs each takes
+// seconds to compile, so GEMM_ONLY and the macros below select a single one.
 #if defined(GEMM_ONLY)
 GEMM_KERNEL(GEMM_ONLY, GEMM_TYPE, GEMM_TRANSPOSE_A, GEMM_TRANSPOSE_B)
 #else

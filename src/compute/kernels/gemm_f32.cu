@@ -1,5 +1,5 @@
-// Matrix products of f32 with sums in f32, on ordinary arithmetic units: for devices without a
-// library that has them, and to check those that have.
+// GEMM of f32 with f32 sums, on ordinary arithmetic units: for devices without a library that
+// supports it, and to check such libraries.
 #include "wave.h"
 
 namespace {
@@ -15,12 +15,12 @@ constexpr int threads = 256, part = 4;
 struct OperandTile {
   float at[step][tile + 4];
 
-  /// Loads the tile at `line` and `depth`; what is outside the matrix is 0. `line_stride` and
-  /// `depth_stride`: elements between neighbours.
+  /// Loads the tile at `line` and `depth`; elements outside the matrix are 0. `line_stride` and
+  /// `depth_stride` are the distances between neighbours in elements.
   DEVICE void load(const float* from, u64 line, u64 lines, u64 line_stride, u64 depth, u64 depths,
                    u64 depth_stride) {
     for (int e = static_cast<int>(thread_index()); e < step * tile; e += threads) {
-      // Neighbouring threads read neighbouring addresses, whichever way the matrix lies.
+      // Neighbouring threads read neighbouring addresses in either layout of the matrix.
       const int k = depth_stride == 1 ? e % step : e / tile;
       const int i = depth_stride == 1 ? e / step : e % tile;
       const bool inside = line + i < lines && depth + k < depths;
@@ -31,8 +31,9 @@ struct OperandTile {
 
 }  // namespace
 
-/// d[m,n] = alpha a b + beta d. Element (i, k) of a is at i * row_a + k * depth_a, element (k, j)
-/// of b at k * depth_b + j * column_b. Grid: tiles of d along x, matrices of a batch along y.
+/// Computes d[m,n] = alpha a b + beta d. Element (i, k) of a is at i * row_a + k * depth_a, element
+/// (k, j) of b at k * depth_b + j * column_b. Grid: tiles of d along x, matrices of a batch along
+/// y.
 KERNEL_OF(threads, 2, gemm_f32, float* d, const float* a, const float* b, u64 m, u64 n, u64 k,
           u64 row_a, u64 depth_a, u64 depth_b, u64 column_b, u64 ldd, u64 stride_a, u64 stride_b,
           u64 stride_d, float alpha, float beta) {
@@ -57,7 +58,7 @@ KERNEL_OF(threads, 2, gemm_f32, float* d, const float* a, const float* b, u64 m,
         for (int j = 0; j < part; ++j) sums[i][j] += x * right.at[s][my_column + j];
       }
     }
-    barrier();  // nobody still reads the tiles that the next step overwrites
+    barrier();  // nobody reads the tiles that the next step overwrites any more
   }
   for (int i = 0; i < part; ++i) {
     for (int j = 0; j < part; ++j) {

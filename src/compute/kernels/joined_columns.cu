@@ -1,4 +1,4 @@
-// The columns of a matrix from ranks that have some of them each, as a gather leaves them.
+// Joins the columns of a matrix that an all-gather from several ranks left as separate matrices.
 #include "rows.h"
 
 namespace {
@@ -19,8 +19,8 @@ DEVICE void join_columns(T* y, const T* x, u64 parts, u64 rows, u64 width) {
 
 }  // namespace
 
-/// y[rows, parts * width]: row by row, the columns of x[parts, rows, width] beside each other.
-/// `width` is a multiple of eight.
+/// Computes y[rows, parts * width]: each row is the concatenation of that row in all parts of
+/// x[parts, rows, width]. `width` is a multiple of eight.
 #define JOIN_KERNEL(T, suffix)                                                      \
   KERNEL(join_columns_##suffix, T* y, const T* x, u64 parts, u64 rows, u64 width) { \
     join_columns(y, x, parts, rows, width);                                         \

@@ -1,23 +1,24 @@
-// What a lane reads of a line of a matrix straight into operands of matrix units: both operands of
-// a product take elements along the depth in the order in which wide loads bring them.
+// Loads of a matrix's lines from memory straight into operands of matrix units. Both operands of a
+// product hold elements along the depth in the order in which wide loads deliver them.
 #pragma once
 
 #include "tile.h"
 
 namespace {
 
-/// What one instruction of matrix units computes, or two.
+/// The tile that one or two instructions of matrix units compute.
 using SmallTile = WaveTile<Bf16, 16, 16>;
 
-/// Elements of a line that a lane has in one instruction.
+/// Number of elements of a line that a lane holds for one instruction.
 constexpr int lane_depth = tile_depth / SmallTile::parts;
-/// Consecutive elements of a line, of one lane.
+/// Consecutive elements of one line, held by one lane.
 template <typename Element, int STEPS>
 struct LineRun {
   static constexpr int elements = STEPS * lane_depth;
   Pack<Element, lane_depth> step[STEPS];
 
-  /// Those from `at` on of a line of `width`, a multiple of 16; 0 behind its end.
+  /// Loads elements from `at` on from a line of `width` elements, a multiple of 16; 0 beyond its
+  /// end.
   template <bool STREAMING>
   DEVICE void load(const Element* line, u64 at, u64 width) {
 #if defined(ON_CPU)

@@ -1,15 +1,15 @@
-// What launches with attributes and tensor maps promise, written down by kernels, so that tests can
-// read it.
+// Kernels that record the effects of launch attributes and tensor maps, so that tests can check
+// them.
 #include "dialect.h"
 
-/// ranks[b] is the number of block b in its cluster.
+/// Sets ranks[b] to the number of block b in its cluster.
 KERNEL(cluster_ranks, u32* ranks) {
   if (thread_index() == 0) ranks[block_index()] = cluster_rank();
 }
 
 /// One link of a chain of launches: *to = *from + 1, at the earliest `ticks` of wall_ticks() after
-/// the link before has ended. times[0]: when it began, times[1]: when that one had ended. One
-/// thread of one block.
+/// the previous link has ended. times[0] is when this kernel began, times[1] when the previous link
+/// had ended. It runs with one thread of one block.
 KERNEL(relay, u32* to, const u32* from, u64 ticks, u64* times) {
   if (thread_index() != 0) return;
   times[0] = wall_ticks();
@@ -21,11 +21,12 @@ KERNEL(relay, u32* to, const u32* from, u64 ticks, u64* times) {
   publish(to, observe(from) + 1);
 }
 
-/// The box of `map` that begins at (column, row), the column a multiple of 16 bytes, as the TMA
-/// puts it into shared memory: `bytes`, at most 16 KiB. Zeros where there is no TMA. One block.
+/// Copies the box of `map` that begins at (column, row), in the layout in which the TMA puts it
+/// into shared memory. The column is a multiple of 16 bytes; `bytes` is at most 16 KiB. Writes
+/// zeros where there is no TMA. Grid: one block.
 KERNEL(load_box, TENSOR_MAP map, i32 column, i32 row, u32 bytes, u32* to) {
   constexpr u32 words = 4096;
-  SHARED __attribute__((aligned(1024))) u32 box[words];  // the swizzle's pattern repeats after that
+  SHARED __attribute__((aligned(1024))) u32 box[words];  // the period of the swizzle's pattern
 #if defined(ON_HOPPER)
   SHARED u64 arrival;  // an mbarrier
   const u32 there = static_cast<u32>(__cvta_generic_to_shared(box));

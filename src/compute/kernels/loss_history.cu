@@ -2,8 +2,8 @@
 #include "step_state.h"
 #include "wave.h"
 
-/// history[step] = what this rank's passes add to the mean loss of the step; one block. The `first`
-/// one begins anew. Steps beyond `length` begin at its start again.
+/// Adds to history[step] this rank's passes' part of the step's mean loss; pass `first` overwrites
+/// the entry instead. Steps beyond `length` wrap around. Grid: one block.
 KERNEL(record_loss, float* history, const float* losses, BatchChoice choice, u64 rows, u64 length,
        int first) {
   SHARED float scratch[most_waves];

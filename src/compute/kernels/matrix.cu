@@ -1,21 +1,21 @@
 // Matrices for GEMM: fills them with a pattern on the device, and recomputes samples of a product
-// in double from the same elements that were multiplied.
+// in double precision from the elements that were multiplied.
 #include "conversions.h"
 #include "element_hash.h"
 #include "wave.h"
 
 namespace {
 
-/// The sum of four 16-bit numbers.
+/// Returns the sum of four 16-bit numbers.
 DEVICE u32 sum_of_quarters(u64 x) {
   return static_cast<u32>((x & 0xFFFF) + ((x >> 16) & 0xFFFF) + ((x >> 32) & 0xFFFF) + (x >> 48));
 }
 
 enum Pattern { ZEROS, ONES, INTEGERS, NORMAL };
 
-/// Element `i` of a matrix: INTEGERS are -2 ... 2, equally likely. NORMAL is the sum of eight
-/// uniform numbers with mean 0 and variance 1 (excess kurtosis -0.15): integer arithmetic up to the
-/// last step, so that every device gives the same bits.
+/// Returns element `i` of a matrix. INTEGERS are -2 ... 2, equally likely. NORMAL is the sum of
+/// eight uniform numbers with mean 0 and variance 1 (excess kurtosis -0.15). It uses integer
+/// arithmetic up to the last step, so that every device gives the same bits.
 DEVICE float pattern_value(u64 i, u64 seed, int pattern) {
   if (pattern == ZEROS) return 0;
   if (pattern == ONES) return 1;
@@ -43,7 +43,8 @@ DEVICE void for_each_element(u64 rows, u64 columns, Body body) {
   }
 }
 
-/// Part of a matrix whose rows have `pitch` numbers; it begins with number `first` of them all.
+/// Describes a part of a matrix whose rows have `pitch` numbers; the part begins with number
+/// `first`.
 template <typename T>
 struct Fill {
   T* x;
@@ -58,7 +59,7 @@ struct Fill {
 
 template <typename T>
 DEVICE void fill(u64 rows, u64 columns, Fill<T> fill) {
-  if (fill.pattern == NORMAL) {  // known inside the loop, which becomes one of vectors on CPUs
+  if (fill.pattern == NORMAL) {  // constant in this loop, so CPUs can vectorize it
     fill.pattern = NORMAL;
     for_each_element(rows, columns, fill);
   } else {
@@ -135,7 +136,7 @@ struct Line {
 
 }  // namespace
 
-/// x: rows of `columns` elements, `ld` apart; the padding between them is not written.
+/// x has rows of `columns` elements, `ld` apart; the padding between them is not written.
 #define FILL_KERNEL(T, suffix)                                                               \
   KERNEL(fill_##suffix, T* x, u64 rows, u64 columns, u64 ld, u64 first, u64 pitch, u64 seed, \
          int pattern, float scale) {                                                         \
@@ -151,9 +152,9 @@ FILL_KERNEL(E4m3Fnuz, e4m3_fnuz)
 FILL_KERNEL(E5m2Fnuz, e5m2_fnuz)
 FILL_KERNEL(i8, i8)
 
-/// found[2 * block]: number of elements that still hold `poison`, or of padding that no longer
-/// does; found[2 * block + 1]: the first such index (rows * ld if none). Named by element size in
-/// bytes.
+/// found[2 * block] = number of elements that still hold `poison`, and of padding elements that no
+/// longer hold it. found[2 * block + 1] = the first such index (rows * ld if none). Kernels are
+/// named by the element size in bytes.
 #define UNWRITTEN_KERNEL(Word, suffix)                                                       \
   KERNEL(count_unwritten_##suffix, u64* found, const Word* d, u64 rows, u64 columns, u64 ld, \
          u64 poison) {                                                                       \
@@ -164,8 +165,8 @@ UNWRITTEN_KERNEL(u16, 2)
 UNWRITTEN_KERNEL(u32, 4)
 UNWRITTEN_KERNEL(u64, 8)
 
-/// For sample i at where[3 i ...] = batch, row, column: out[2 i] = sum over k of A[row,k]
-/// B[k,column] and out[2 i + 1] the sum of the products' squares. Strides in elements.
+/// Sample i is at where[3 i ...] = batch, row, column. out[2 i] = sum over k of A[row,k]
+/// B[k,column], and out[2 i + 1] = the sum of the products' squares. Strides are in elements.
 KERNEL(sample_products, double* out, const u64* where, u64 samples, const void* a, int type_a,
        u64 row_a, u64 inner_a, u64 batch_a, const void* b, int type_b, u64 column_b, u64 inner_b,
        u64 batch_b, u64 k) {
@@ -174,7 +175,7 @@ KERNEL(sample_products, double* out, const u64* where, u64 samples, const void* 
       Product{where, a, b, type_a, type_b, row_a, inner_a, batch_a, column_b, inner_b, batch_b});
 }
 
-/// out[i] = element (row, column) of matrix `batch`, with where as above.
+/// out[i] = element (row, column) of matrix `batch`; `where` is as in sample_products.
 KERNEL(gather_elements, double* out, const u64* where, u64 samples, const void* x, int type, u64 ld,
        u64 batch_stride) {
   const Tiles tiles = my_tiles(samples, block_threads());
@@ -186,8 +187,8 @@ KERNEL(gather_elements, double* out, const u64* where, u64 samples, const void* 
   }
 }
 
-/// out[2 i] = sum over j < count of x[i * line_stride + j * stride], out[2 i + 1] the sum of
-/// squares.
+/// out[2 i] = sum over j < count of x[i * line_stride + j * stride], and out[2 i + 1] = the sum of
+/// their squares.
 KERNEL(sum_lines, double* out, const void* x, int type, u64 lines, u64 line_stride, u64 count,
        u64 stride) {
   sum_terms(out, lines, count, Line{x, type, line_stride, stride});

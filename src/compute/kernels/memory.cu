@@ -4,8 +4,8 @@
 
 namespace {
 
-/// Element `i` of array `which` (0, 1, 2): an integer in [0, 1023] that differs between adjacent
-/// elements.
+/// Returns element `i` of array `which` (0, 1, 2): an integer in [0, 1023] that differs between
+/// adjacent elements.
 DEVICE u32 input_value(u64 i, u32 which) {
   u64 x = (i + 1) * 0x9E3779B97F4A7C15ull + which * 0xD1B54A32D192ED03ull;
   x ^= x >> 32;
@@ -17,7 +17,7 @@ constexpr int scalar = 3;
 
 enum Operation { COPY, MUL, ADD, TRIAD, DOT, READ, WRITE };
 
-/// The expected element `i` of the output.
+/// Returns the expected element `i` of the output.
 DEVICE u32 expected_value(u64 i, int operation) {
   const u32 a = input_value(i, 0), b = input_value(i, 1);
   switch (operation) {
@@ -119,8 +119,8 @@ struct Write {
   }
 };
 
-/// One partial sum per block of a[i] (Inputs 1) or a[i] * b[i] (Inputs 2). `scratch` is shared, one
-/// T per wave.
+/// Computes one partial sum per block of a[i] (Inputs 1) or a[i] * b[i] (Inputs 2). `scratch` is in
+/// shared memory, one T per wave.
 template <int Inputs, bool StreamingLoads, typename T>
 DEVICE void reduce(T* partial, const T* a, const T* b, u64 n, T* scratch) {
   using P = NativePack<T>;
@@ -172,7 +172,7 @@ DEVICE void run(T* out, const T* a, const T* b, u64 n, int hints, Compute comput
 
 template <int Inputs, typename T>
 DEVICE void run_reduction(T* partial, const T* a, const T* b, u64 n, int hints) {
-  SHARED T scratch[most_waves];  // declared here, so that both branches below share it
+  SHARED T scratch[most_waves];  // declared here, so that both branches below use the same memory
   if constexpr (has_streaming_loads) {
     if (hints & 2) return reduce<Inputs, true>(partial, a, b, n, scratch);
   }

@@ -1,13 +1,13 @@
-// Layer norm and RMS norm with the residual addition before them, and layer norm's gradients. A
-// block's threads hold a row in their registers.
+// Layer norm and RMS norm with the preceding residual addition, and layer norm's gradients. The
+// threads of a block hold a row in registers.
 #include "fast_math.h"
 #include "rows.h"
 
-// Threads of a block, at most, and packs of a row that each of them holds: the host starts blocks
-// that hold a row (layer_norm.cpp).
+// Maximum threads of a block, and packs of a row that each thread holds. The host launches blocks
+// that are large enough for a row (layer_norm.cpp).
 #define NORM_THREADS 512
 #if defined(ON_CPU)
-#define NORM_PACKS 1024  // the one thread holds them all
+#define NORM_PACKS 1024  // the one thread holds all packs
 #else
 #define NORM_PACKS 2
 #endif
@@ -16,7 +16,7 @@ namespace {
 
 constexpr float epsilon = 1e-5f;
 
-/// body(j, first element) for each pack of a row that this thread holds, its j-th.
+/// Calls body(j, first element) for each pack of a row that this thread holds; j counts them.
 template <typename Body>
 DEVICE void for_my_packs(u64 width, Body body) {
   UNROLL_LOOP
@@ -27,8 +27,8 @@ DEVICE void for_my_packs(u64 width, Body body) {
   }
 }
 
-/// The pack at `i` of stream + branch, as it is rounded into `sum`; without a branch (null) that of
-/// stream.
+/// Returns the pack at `i` of stream + branch, rounded as it is stored in `sum`. Without a branch
+/// (null) it returns that of stream.
 template <typename T>
 DEVICE Floats add_branch(T* sum, const T* stream, const T* branch, u64 i) {
   const Floats x = load_floats(stream + i);
@@ -76,7 +76,7 @@ DEVICE void add_rms_norm(T* normed, T* sum, const T* stream, const T* branch, co
                          u64 rows, u64 width, float epsilon_of_model) {
   SHARED float scratch[most_waves];
   const Tiles mine = my_tiles(rows, 1);
-  let_next_kernel_begin();  // to read its matrix: it waits before it touches what this one writes
+  let_next_kernel_begin();  // it may prefetch, but waits before it touches this output
   wait_for_previous_kernel();
   for (u64 row = mine.begin; row < mine.end; row += mine.step) {
     const u64 at = row * width;
@@ -88,7 +88,7 @@ DEVICE void add_rms_norm(T* normed, T* sum, const T* stream, const T* branch, co
     });
     const float mean = block_reduce(squares, Sum{}, scratch) / static_cast<float>(width);
     const float inverse = fast_rsqrt(mean + epsilon_of_model);
-    for_my_packs(width, [&](u32 j, u64 i) {  // rounded before the weight, as models were trained
+    for_my_packs(width, [&](u32 j, u64 i) {  // rounded before the weight, as in training
       const Floats unit = to_floats(from_floats<T, row_pack>(x[j] * floats_of(inverse)));
       store_floats(normed + at + i, unit * load_floats(weight + i));
     });
@@ -118,7 +118,7 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
     const auto unit = [&](u32 j) {
       return (to_floats(inner[j]) + floats_of(-mean)) * floats_of(inverse);
     };
-    Sums sums = broadcast<float, 2>(0);  // of g = dy weight, and of g times the normed x
+    Sums sums = broadcast<float, 2>(0);  // sums of g = dy weight, and of g times the normed x
     for_my_packs(width, [&](u32 j, u64 i) {
       const Floats d = to_floats(outer[j]), normed = unit(j);
       to_weight[j] = to_weight[j] + d * normed;
@@ -127,7 +127,8 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
       sums.v[0] += g.sum();
       sums.v[1] += (g * normed).sum();
     });
-    // A wave that is already at the next row does not write where others still read.
+    // scratch alternates between rows, so that a wave that is already at the next row does not
+    // write where others still read.
     sums = block_reduce(sums, Sum{}, scratch[row % 2]);
     const Floats mean_g = floats_of(-sums.v[0] * share), mean_gx = floats_of(-sums.v[1] * share);
     for_my_packs(width, [&](u32 j, u64 i) {
@@ -149,9 +150,9 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
 
 }  // namespace
 
-/// normed[rows, width] = the layer norm of stream + branch, whose sum goes to `sum`; without a
-/// branch (null) that of stream, and sum is not written. statistics[rows, 2]: mean and 1 /
-/// deviation for the backward pass.
+/// Computes normed[rows, width] = layer norm of stream + branch, and stores that sum in `sum`.
+/// Without a branch (null) it norms stream, and `sum` is not written. statistics[rows, 2] receives
+/// the mean and 1 / deviation for the backward pass.
 #define NORM_KERNELS(T, suffix)                                                                    \
   KERNEL_OF(NORM_THREADS, 1, add_norm_##suffix, T* normed, float* statistics, T* sum,              \
             const T* stream, const T* branch, const T* weight, const T* bias, u64 rows,            \
@@ -169,8 +170,8 @@ NORM_KERNELS(float, f32)
 NORM_KERNELS(Bf16, bf16)
 NORM_KERNELS(F16, f16)
 
-/// normed[rows, width] = stream + branch by its root mean square, times weight; `sum` as above,
-/// where it may be `stream`. Of inference.
+/// For inference: normed[rows, width] = (stream + branch) divided by its root mean square, times
+/// weight. `sum` is as above; it may be the same array as `stream`.
 #define RMS_NORM_KERNEL(T, suffix)                                                           \
   KERNEL_OF(NORM_THREADS, 1, add_rms_norm_##suffix, T* normed, T* sum, const T* stream,      \
             const T* branch, const T* weight, u64 rows, u64 width, float epsilon_of_model) { \

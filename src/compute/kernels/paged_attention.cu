@@ -1,7 +1,7 @@
-// Attention of tokens to a paged cache of keys and values, and how these get there. The cache has
-// blocks of `page_tokens` tokens; tables[sequence, table_width] say which block holds which tokens
-// of a sequence. Every token names its sequence and its position in it, so one launch computes
-// whole prompts, parts of them, single tokens of many sequences, or all of these together.
+// Attention over a paged cache of keys and values, and the kernel that writes the cache. The cache
+// has blocks of `page_tokens` tokens; tables[sequence, table_width] maps a sequence's pages to
+// blocks. Every token names its sequence and its position in it. So one launch can compute whole
+// prompts, parts of them, single tokens of many sequences, or all of these together.
 #include "paged_cache.h"
 
 namespace {
@@ -9,24 +9,24 @@ namespace {
 #if defined(ON_CPU)
 constexpr u32 keys_ahead = 1;
 #else
-constexpr u32 keys_ahead = 4;  // of each team, on their way at the same time
+constexpr u32 keys_ahead = 4;  // keys of each team that are in flight at the same time
 #endif
 
-// ---- Into the cache ----
+// ---- Writing the cache ----
 
 template <typename T>
 DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, const T* key_norm,
                              const float* angles, const i32* positions, const i32* sequences,
                              const i32* tables, u64 table_width, u64 tokens, u64 heads,
                              u64 kv_heads, u64 width, float epsilon) {
-  let_next_kernel_begin();  // it waits in turn before it touches what this one writes
+  let_next_kernel_begin();  // the next kernel waits, too, before it touches this one's output
   wait_for_previous_kernel();
   const u64 all_heads = heads + 2 * kv_heads, half = width / 2;
   const u32 waves = block_threads() / wave_width;
   const Tiles mine = my_tiles(tokens * all_heads, waves);
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
     const u64 item = tile + wave_index();
-    if (item >= tokens * all_heads) continue;  // a whole wave
+    if (item >= tokens * all_heads) continue;  // true for whole waves only
     const u64 token = item / all_heads, head = item % all_heads;
     T* const from = qkv + item * width;
     const u64 position = static_cast<u64>(positions[token]);
@@ -68,9 +68,9 @@ DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, co
 
 // ---- Attention ----
 
-/// What a team knows after some keys, of each query head that shares them: the largest score (times
+/// Running result of a team for each query head that shares its keys: the largest score (times
 /// scale and log2 e), the sum of exponentials relative to it, and the sum of values weighted by
-/// these, of which each lane has its packs.
+/// these exponentials. Each lane holds its packs of the last.
 template <typename T, int D>
 struct SeenKeys {
   static constexpr u32 lanes = team_lanes<D>, packs = lane_packs<D>;
@@ -88,7 +88,7 @@ struct SeenKeys {
     }
   }
 
-  /// Makes `most` the number that all is relative to.
+  /// Rescales the results to be relative to `most`.
   DEVICE void fade_to(u32 g, float most) {
     const float fade = fast_exp2(largest[g] - most);
     largest[g] = most;
@@ -97,7 +97,8 @@ struct SeenKeys {
     for (u32 p = 0; p < packs; ++p) sums[g][p] = sums[g][p] * floats_of(fade);
   }
 
-  /// KEYS more keys with their values, of which those count that are there; alike in all lanes.
+  /// Adds up to KEYS keys with their values; only the first ones may exist. The count is the same
+  /// in all lanes.
   template <u32 KEYS>
   DEVICE void take(u32 group, const Floats (&q)[MOST_GROUP][packs], const Raw (&k)[KEYS][packs],
                    const Raw (&v)[KEYS][packs], const bool (&there)[KEYS]) {
@@ -135,11 +136,11 @@ struct SeenKeys {
   }
 };
 
-/// Grid: tokens x kv_heads, splits of the keys. All query heads of one head of keys are computed
-/// together, so that it is read once. The block that is the last of a token's splits merges them.
-/// With `angles`, no token sees another one of this launch, and qkv is as the model has made it:
-/// then a block norms and rotates its queries itself, and the one that sees the token's own key
-/// puts it and its value into the cache.
+/// Grid: tokens x kv_heads, splits of the keys. All query heads of one key head are computed
+/// together, so that it is read once. The last block of a token's splits to finish merges them.
+/// With `angles`, no token sees another token of this launch, and qkv is the unmodified output of
+/// the model's QKV product. Then a block norms and rotates its queries itself, and the block that
+/// has the token's own key writes this key and its value into the cache.
 template <typename T, int D>
 DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_splits, u32* arrived,
                             const T* qkv, T* keys, T* values, const T* query_norm,
@@ -178,7 +179,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
   }
   Seen mine;
   mine.reset();
-  if (sees_own) {  // the whole block
+  if (sees_own) {  // the same in the whole block
     const T* const own = of_token + (heads + kv_head) * D;
     const u64 at = block.place<D>(block.position);
     Floats rotated[packs];
@@ -198,7 +199,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
     }
     mine.take(group, q, own_key, own_value, {team == 0});
   }
-  for (u64 base = begin; base < cached_end; base += teams * keys_ahead) {  // alike in all lanes
+  for (u64 base = begin; base < cached_end; base += teams * keys_ahead) {  // the same in all lanes
     Raw k[keys_ahead][packs], v[keys_ahead][packs];
     bool there[keys_ahead];
     UNROLL_LOOP
@@ -231,9 +232,9 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
 
 }  // namespace
 
-/// qkv[tokens, heads + 2 kv_heads, width]: queries and keys are normed (unless `query_norm` is
-/// null) and rotated in place, then keys and values are copied into the cache. angles[positions,
-/// width]: cosines, then sines, of half the width each; element i is paired with i + width / 2.
+/// Norms (unless `query_norm` is null) and rotates the queries and keys of qkv[tokens, heads + 2
+/// kv_heads, width] in place, then copies keys and values into the cache. angles[positions, width]
+/// holds cosines, then sines, width / 2 of each. Element i is paired with i + width / 2.
 #define CACHE_KERNELS(T, suffix)                                                               \
   KERNEL(rotate_and_store_##suffix, T* qkv, T* keys, T* values, const T* query_norm,           \
          const T* key_norm, const float* angles, const i32* positions, const i32* sequences,   \
@@ -245,11 +246,11 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
 CACHE_KERNELS(float, f32)
 CACHE_KERNELS(Bf16, bf16)
 
-/// y[tokens, heads, D] = softmax(scale q k) v over the tokens of the same sequence up to its own.
-/// With more than one of `splits`: sums_of_splits[tokens, heads, splits, D] and
-/// weights_of_splits[tokens, heads, splits, 2] are for the kernel alone; arrived[tokens, kv_heads]
-/// is zero before and after it. `angles`, with which keys and values are not in the cache yet, and
-/// the norms as above, or null.
+/// Computes y[tokens, heads, D] = softmax(scale q k) v over the tokens of the same sequence up to
+/// its own. With more than one of `splits`, sums_of_splits[tokens, heads, splits, D] and
+/// weights_of_splits[tokens, heads, splits, 2] are scratch memory, and arrived[tokens, kv_heads] is
+/// zero before and after. If `angles` is not null, the tokens' keys and values are not in the cache
+/// yet, and the norms are as above.
 #define PAGED_KERNEL(T, suffix, D)                                                               \
   KERNEL_OF(paged_threads, 4, paged_attention_##D##_##suffix, T* y, float* sums_of_splits,       \
             float* weights_of_splits, u32* arrived, const T* qkv, T* keys, T* values,            \

@@ -1,11 +1,12 @@
-// What the kernels of attention to a paged cache share: where it holds keys and values, how these
-// and queries are normed and rotated, and how results of some of the keys become those of all.
+// Shared parts of the kernels for attention over a paged cache: the layout of keys and values, norm
+// and rotation of these and of queries, and merging partial results over keys.
 #pragma once
 
 #include "fast_math.h"
 #include "rows.h"
 
-// The host gives these for one model; on a CPU all widths are compiled, and the group is counted.
+// On GPUs the host defines these for one model. On a CPU all widths are compiled, and the size of
+// the group is a run-time value.
 #if defined(PAGED_GROUP)
 #define GROUP_OF(heads, kv_heads) \
   u32 {                           \
@@ -25,21 +26,21 @@ constexpr u32 paged_threads = 1;
 #else
 constexpr u32 paged_threads = 128;
 #endif
-constexpr float nothing_seen = -1e30f;  // a maximum of no scores; its differences stay finite
+constexpr float nothing_seen = -1e30f;  // maximum of no scores; differences stay finite
 
-/// Where the cache holds the keys or values of a token in one head: [blocks, kv_heads, page_tokens,
-/// width].
+/// Returns the offset of a token's key or value of one head in the cache, whose shape is [blocks,
+/// kv_heads, page_tokens, width].
 DEVICE u64 place_in_cache(const i32* table, u64 position, u64 head, u64 kv_heads, u64 width) {
   const u64 block = static_cast<u64>(table[position / page_tokens]);
   return ((block * kv_heads + head) * page_tokens + position % page_tokens) * width;
 }
 
-/// What a block attends to: the keys from `begin` to `end` of those that a token sees, in one head
-/// of keys. Grid: tokens x kv_heads, splits of the keys. Known before the kernel in front has
-/// ended: positions and tables are those of the whole pass.
+/// The keys from `begin` to `end`, among those that one token sees, that a block attends to in one
+/// key head. Grid: tokens x kv_heads, splits of the keys. Positions and tables are the same for the
+/// whole pass, so this is known before the previous kernel has ended.
 struct KeysOfBlock {
   u64 token, kv_head, kv_heads, split, position, begin, end;
-  const i32* table;  ///< blocks of the cache, of the token's sequence
+  const i32* table;  ///< the cache's blocks that hold the token's sequence
 
   static DEVICE KeysOfBlock here(const i32* positions, const i32* sequences, const i32* tables,
                                  u64 table_width, u64 kv_heads, u64 splits) {
@@ -52,14 +53,15 @@ struct KeysOfBlock {
             position, begin,
             end,      tables + static_cast<u64>(sequences[token]) * table_width};
   }
-  /// Whether the token's own key is one of them.
+  /// Returns whether the token's own key is one of these keys.
   DEVICE bool have_own() const { return begin <= position && end == position + 1; }
-  /// Where the cache holds a key; of one that is none of these, where it holds the first.
+  /// Returns the offset of a key in the cache; for a key beyond `end`, that of key `begin`.
   template <int D>
   DEVICE u64 place(u64 key) const {
     return place_in_cache(table, key < end ? key : begin, kv_head, kv_heads, D);
   }
-  /// Begins to bring the first of these keys and their values into the device's cache. All threads.
+  /// Prefetches up to 64 of the first keys and their values into the device's cache; all threads
+  /// call it.
   template <typename T, int D>
   DEVICE void fetch_early(const T* keys, const T* values) const {
     constexpr u64 line = 128 / sizeof(T), lines = (D + line - 1) / line, most = 64;
@@ -75,7 +77,7 @@ struct KeysOfBlock {
 
 // ---- Norms and rotation ----
 
-/// An element of the lower half of a head's vector and its partner in the upper half.
+/// One element of the lower half of a head's vector and its partner in the upper half.
 struct Rotated {
   float low, high;
 };
@@ -87,7 +89,7 @@ DEVICE Rotated rotate(float low, float high, float cosine, float sine) {
 template <int D>
 constexpr u32 team_lanes = 1;
 #else
-/// Lanes that share a key, each with one pack of it.
+/// Number of lanes that share a key; each holds one pack of it.
 template <int D>
 constexpr u32 team_lanes = D / row_pack;
 #endif
@@ -96,8 +98,8 @@ constexpr u32 lane_packs = D / row_pack / team_lanes<D>;
 template <int D>
 constexpr u32 teams_of = paged_threads / team_lanes<D>;
 
-/// x[packs]: a lane's part of a head's vector, normed and rotated. rotate_and_store() says how:
-/// this does the same within a team. `cosines`: those of its position, then sines.
+/// Norms and rotates x[packs], a lane's part of a head's vector, like rotate_and_store() but within
+/// a team of lanes. `cosines` points to the cosines of its position, followed by the sines.
 template <typename T, int D>
 DEVICE void norm_and_rotate(Floats* x, const T* norm, const float* cosines, float epsilon) {
   constexpr u32 lanes = team_lanes<D>, packs = lane_packs<D>, all = D / row_pack;
@@ -115,7 +117,7 @@ DEVICE void norm_and_rotate(Floats* x, const T* norm, const float* cosines, floa
       x[p] = unit * load_floats(norm + (p * lanes + lane) * row_pack);
     }
   }
-  Floats partner[packs];  // the same elements of the other half
+  Floats partner[packs];  // the corresponding elements of the other half
   UNROLL_LOOP
   for (u32 p = 0; p < packs; ++p) {
     if constexpr (packs > 1) {
@@ -140,26 +142,27 @@ DEVICE void norm_and_rotate(Floats* x, const T* norm, const float* cosines, floa
   }
 }
 
-// ---- Results of some keys ----
+// ---- Partial results over keys ----
 
-/// What PARTS parts of a block have seen of keys, in shared memory: of each query head the largest
+/// Partial results of PARTS parts of a block, in shared memory. For each query head: the largest
 /// score (times scale and log2 e), the sum of exponentials relative to it, and the sum of values
-/// weighted by these.
+/// weighted by these exponentials.
 template <int D, u32 PARTS>
 struct SeenInParts {
   float sums[MOST_GROUP][PARTS][D];
   float largest[MOST_GROUP][PARTS], total[MOST_GROUP][PARTS];
 };
 
-/// What a thread merges at a time: with four query heads 128 wide, all threads of a block have
-/// some.
+/// Number of columns that a thread merges at a time: with four query heads of width 128, every
+/// thread of a block has work.
 constexpr u32 merged_columns = 4;
 using MergedColumns = Pack<float, merged_columns>;
 DEVICE MergedColumns merged_columns_of(float value) {
   return broadcast<float, merged_columns>(value);
 }
 
-/// result(g, first column, largest, total, sums) of all parts, for all columns of each query head.
+/// Merges all parts: calls result(g, first column, largest, total, sums) for all columns of each
+/// query head.
 template <int D, u32 PARTS, typename Result>
 DEVICE void merge_parts(const SeenInParts<D, PARTS>& all, u32 group, Result result) {
   for (u32 i = thread_index() * merged_columns; i < group * D;
@@ -179,8 +182,8 @@ DEVICE void merge_parts(const SeenInParts<D, PARTS>& all, u32 group, Result resu
   }
 }
 
-/// Where the blocks that see parts of a token's keys leave what they have seen:
-/// sums[tokens, heads, splits, D] and weights[tokens, heads, splits, 2], largest and total.
+/// Buffers for the partial results of blocks that each attend to a part of a token's keys:
+/// sums[tokens, heads, splits, D] and weights[tokens, heads, splits, 2] (largest, total).
 struct SplitResults {
   float *sums, *weights;
   u64 splits, split;
@@ -198,8 +201,8 @@ struct SplitResults {
     store_pack(y + row * D + column,
                from_floats<T, merged_columns>(sums * merged_columns_of(1 / total)));
   }
-  /// y of `group` rows from `first_row` on, of all splits. Only one block is left now, and what it
-  /// reads is far away: loads of several splits are on their way together.
+  /// Merges all splits into `group` rows of y from `first_row` on. Only one block is left and
+  /// memory latency dominates, so loads of several splits are in flight together.
   template <typename T, int D>
   DEVICE void merge(T* y, u64 first_row, u32 group) const {
     constexpr u32 at_once = 8;
@@ -235,9 +238,9 @@ struct SplitResults {
       store<T, D>(y, row, column, total, sum);
     }
   }
-  /// y of `group` rows from `first_row` on, after all parts of this block are in `all`: of the only
-  /// split, or of all by the block that is the last of them. `arrived`: of these rows, zero before
-  /// and after.
+  /// Writes `group` rows of y from `first_row` on, after all parts of this block are in `all`. If
+  /// there are several splits, the last block to finish merges them. `arrived` is these rows'
+  /// counter, zero before and after.
   template <typename T, int D, u32 PARTS>
   DEVICE void finish(T* y, u32* arrived, const SeenInParts<D, PARTS>& all, u64 first_row,
                      u32 group) const {

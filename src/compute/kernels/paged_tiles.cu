@@ -1,13 +1,13 @@
-// Attention of tokens to a paged cache (paged_attention.cu says what that is) on matrix units, for
-// heads 64 or 128 wide in bf16: a wave computes the scores of 16 keys for all query heads that share
-// them, and adds their values. Keys and values go from the cache straight into operands, in the
-// order in which wide loads bring them: every vector of the cache is read once, 16 bytes a lane.
+// Attention over a paged cache (see paged_attention.cu) on matrix units, for bf16 heads of width 64
+// or 128. A wave computes the scores of 16 keys for all query heads that share them, and adds their
+// values. Keys and values go from the cache straight into operands, in the order in which wide
+// loads deliver them. So every vector of the cache is read once, 16 bytes per lane.
 #include "lane_row_loads.h"
 #include "paged_cache.h"
 
 namespace {
 
-constexpr int tile_heads = 16;  // of which MOST_GROUP at most are there
+constexpr int tile_heads = 16;  // of these, at most MOST_GROUP exist
 constexpr int tile_keys = 16;
 using SumTile = SmallTile;  // query heads x keys, then query heads x columns of values
 using Left = SumTile::Left;
@@ -18,10 +18,11 @@ constexpr u32 paged_waves = 1;
 constexpr u32 paged_waves = paged_threads / wave_width;
 #endif
 
-/// This lane's part of 16 keys: of each line, runs along the depth as LineRun brings them.
+/// This lane's part of 16 keys: runs along the depth of each line, in the order in which LineRun
+/// loads them.
 template <int D>
 struct KeyTile {
-  static constexpr int steps = 2;  // of a run
+  static constexpr int steps = 2;  // of one run
   static constexpr int run = steps * tile_depth;
   LineRun<Bf16, steps> runs[Right::lines][D / run];
 
@@ -35,13 +36,13 @@ struct KeyTile {
       }
     }
   }
-  /// Where a lane's elements of a run begin.
+  /// Returns where this lane's elements of a run begin.
   static DEVICE int lane_part() {
     return SumTile::depth_part() * LineRun<Bf16, steps>::elements;
   }
 };
 
-/// The queries of 16 heads as left operands, in the order of KeyTile.
+/// The queries of 16 heads as left operands, in the element order of KeyTile.
 template <int D>
 struct QueryTile {
   using Keys = KeyTile<D>;
@@ -114,8 +115,9 @@ struct ValueTile {
 #endif
 };
 
-/// What a wave has seen: of each query head, in the slot of its row, the largest score (times scale
-/// and log2 e); the exponentials relative to it, added up over tiles; and the values weighted by these.
+/// Running result of a wave for each query head, in its row's slot: the largest score (times scale
+/// and log2 e), the sum of exponentials relative to it over tiles, and the values weighted by
+/// these.
 template <int D>
 struct SeenByWave {
   using Values = ValueTile<D>;
@@ -130,7 +132,7 @@ struct SeenByWave {
     totals.fill(0);
   }
 
-  /// Takes the scores of 16 keys, unscaled, of which the first `count` are there. Leaves in `scores`
+  /// Takes the unscaled scores of 16 keys, of which the first `count` exist, and replaces them by
   /// the weights of their values.
   DEVICE void weigh(SumTile& scores, float scale, int count) {
     scores.for_each([&](int, int key, float& score) {
@@ -163,7 +165,7 @@ struct SeenByWave {
   }
 };
 
-/// Grid, arguments and results as of paged_attention().
+/// Grid, arguments and results are those of paged_attention().
 template <int D>
 DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits, u32* arrived,
                         const Bf16* qkv, Bf16* keys, Bf16* values, const Bf16* query_norm,
@@ -187,12 +189,12 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
   const Bf16* const of_token = qkv + block.token * (heads + 2 * kv_heads) * D;
   const auto element = [&](u32 pack) { return (pack * lanes + lane) * row_pack; };
 
-  // Queries into shared memory, one for each team at a time, and after them the token's own key into
-  // the cache. Shuffles want all lanes.
+  // Each team stores one query at a time in shared memory. The row after the queries is the token's
+  // own key, which goes into the cache. All lanes take part, because shuffles need them.
   const u32 rows = group + (cosines != nullptr && block.have_own() ? 1 : 0);
   for (u32 first = 0; first < tile_heads; first += teams_of<D>) {
     const u32 row = first + team;
-    const bool is_own = row >= group;  // where there is one
+    const bool is_own = row >= group;  // if the block has it
     const Bf16* const own = of_token + (heads + kv_head) * D;
     const Bf16* const from = is_own ? own : of_token + (kv_head * group + row) * D;
     Floats x[packs];
@@ -242,7 +244,7 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
     if (first + stride < end) k.load(keys, block, first + stride);
     mine.weigh(scores, scale * log2_e, bounded(end, first));
     if constexpr (!SumTile::sums_are_operands) {
-      wave_barrier();  // the operands before have been read
+      wave_barrier();  // all lanes have read the previous operands
       scores.put(staged, staged_row);
     }
     Left weights;
@@ -271,7 +273,7 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
 
 }  // namespace
 
-/// As of paged_attention.cu, with the same results but for rounding: weights of values are bf16.
+/// Same arguments and results as paged_attention.cu but for rounding: weights of values are bf16.
 #define TILES_KERNEL(D)                                                                            \
   KERNEL_OF(paged_threads, 2, paged_tiles_##D##_bf16, Bf16* y, float* sums_of_splits,              \
             float* weights_of_splits, u32* arrived, const Bf16* qkv, Bf16* keys, Bf16* values,     \

@@ -1,17 +1,17 @@
-// Sums over ranks that write into each other's memory. Every rank has a window, which all map:
-// flags, then slots. A flag holds the number of the meeting that its rank has come to, so that it
-// is never taken back.
+// Sums over ranks that write into each other's memory. Every rank has a window that all ranks map:
+// flags, then slots. A flag holds the number of the last barrier that its rank has reached, so it
+// never needs to be reset.
 #include "rows.h"
 
 namespace {
 
-/// In the window's first bytes.
+/// Returns the flag of `rank`; flags are the window's first bytes.
 DEVICE u32* flag_of(u8* window, u32 rank) {
   return reinterpret_cast<u32*>(window) + rank;
 }
 
-/// Returns once come() is true, or soon after `stop` is set: that lies in the host's memory, which
-/// takes long to read.
+/// Waits until come() returns true, or shortly after `stop` is set. `stop` is in host memory and
+/// slow to read, so it is checked only now and then.
 template <typename Come>
 DEVICE void wait_until(const u32* stop, Come come) {
 #if defined(ON_CPU)
@@ -21,19 +21,19 @@ DEVICE void wait_until(const u32* stop, Come come) {
 #endif
   for (u32 tries = 1; !come(); ++tries) {
     if (tries % looks == 0 && observe(stop) != 0) return;
-#if !defined(ON_CUDA)  // which may sleep for 200 ns, as long as words are on their way
+#if !defined(ON_CUDA)  // on CUDA it may sleep for 200 ns, as long as words are in flight
     yield();
 #endif
   }
 }
 
 struct Ranks {
-  u8* const* windows;  // of each, as mapped here
+  u8* const* windows;  // all ranks' windows, as mapped on this device
   u32 rank, count;
-  const u32* stop;  // not 0: nobody is waited for any more
+  const u32* stop;  // if not 0, waiting ends
 };
 
-// Packs that may lie anywhere, and incomplete ones: whole aligned ones in one access.
+// Packs may be unaligned or incomplete; whole aligned ones are loaded or stored in one access.
 
 template <typename T>
 DEVICE bool is_aligned(const T* address) {
@@ -52,8 +52,8 @@ DEVICE void store_any(T* to, Floats x, int elements, bool aligned) {
   for (int i = 0; i < elements; ++i) to[i] = encode<T>(x.v[i]);
 }
 
-/// body(first element, elements) for every pack, the last of which may be incomplete. A block takes
-/// the same elements wherever its rank has them.
+/// Calls body(first element, elements) for every pack; the last one may be incomplete. A block
+/// processes the same elements on every rank, whatever the alignment.
 template <typename Body>
 DEVICE void for_all(u64 count, Body body) {
   const Tiles tiles = my_tiles((count + row_pack - 1) / row_pack, block_threads());
@@ -63,8 +63,8 @@ DEVICE void for_all(u64 count, Body body) {
   }
 }
 
-/// out = the sum of all ranks' elements, in the order of ranks: `mine` and what pack_of(rank, i)
-/// has.
+/// Computes out = the sum of all ranks' elements, in rank order: `mine` for this rank and
+/// pack_of(rank, i) for the others.
 template <typename T, typename PackOf>
 DEVICE void sum_over_ranks(T* out, const T* mine, u64 count, u32 rank, u32 ranks, PackOf pack_of) {
   const bool from_aligned = is_aligned(mine), to_aligned = is_aligned(out);
@@ -78,10 +78,10 @@ DEVICE void sum_over_ranks(T* out, const T* mine, u64 count, u32 rank, u32 ranks
   });
 }
 
-// ---- Small sums: words that say themselves when they have come ----
+// ---- Small sums: words that carry their own arrival flag ----
 
-/// 4 bytes of data, and above them the number of the sum that they belong to: one access moves
-/// both, so that no fence orders them.
+/// Combines 4 bytes of data with the number of the sum in the upper half. One access moves both, so
+/// no fence is needed.
 DEVICE u64 word_of(u32 data, u32 number) {
   return u64{number} << 32 | data;
 }
@@ -112,12 +112,12 @@ struct PackWords {
   u32 data[count];
 };
 
-/// Of 32 neighbouring packs, first the first two words of each, then the next two, and so on: what
-/// neighbouring threads store in one instruction lies together.
+/// 32 neighbouring packs are interleaved: first the first two words of each, then the next two, and
+/// so on. So what neighbouring threads store with one instruction is contiguous.
 constexpr u64 packs_together = 32;
 
-/// Where the first two words lie of the pack that begins with element `i`, from a slot's begin; the
-/// next two lie 2 * packs_together words further.
+/// Returns the offset in a slot, in words, of the first two words of the pack that begins with
+/// element `i`. The next two are 2 * packs_together words further.
 template <typename T>
 DEVICE u64 place_of(u64 i) {
   const u64 pack = i / row_pack, within = pack % packs_together;
@@ -133,8 +133,8 @@ DEVICE void send_pack(u64* to, Floats x, u32 number) {
                 word_of(words.data[i + 1], number));
   }
 }
-/// Waits for the pack, or until `stop`. All its words are looked at together: one look after the
-/// other would take as long again each.
+/// Waits for the pack, or until `stop`. All its words are polled together, because polling one
+/// after the other would multiply the latency.
 template <typename T>
 DEVICE Floats receive_pack(const u64* from, u32 number, const u32* stop) {
   constexpr int count = PackWords<T>::count;
@@ -155,10 +155,11 @@ DEVICE Floats receive_pack(const u64* from, u32 number, const u32* stop) {
   return to_floats(bits_as<Pack<T, row_pack>>(data));
 }
 
-/// A sum in one step: each rank sends its elements to all others and adds up what comes from them.
-/// Slots of `slot_bytes`, by rank, lie behind `slots` bytes of a window, one set for odd sums and
-/// one for even ones: whose words of the next sum have come has read those of the last. `sums`: how
-/// many there were, and how many blocks of this one have read that.
+/// All-reduce in one step: each rank sends its elements to all others and sums what it receives.
+/// Behind `slots` bytes of a window there are two sets of slots of `slot_bytes`, one per rank: one
+/// set for sums with odd numbers and one for even. A rank whose words of the next sum have arrived
+/// has read those of the last one. sums[0] is the number of completed sums; sums[1] counts blocks
+/// of this sum that have read it.
 template <typename T>
 DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes, u32* sums,
                        const Ranks& ranks) {
@@ -177,7 +178,7 @@ DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes
     }
   });
   barrier();  // all threads of the block have read the number
-  // While the others' elements are on their way, which takes longer than this.
+  // This is done while the others' elements are in flight, which takes longer.
   if (thread_index() == 0 && atomic_add(&sums[1], u32{1}) == grid_blocks() - 1) {
     publish(&sums[1], u32{0});
     publish(&sums[0], number);
@@ -189,7 +190,8 @@ DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes
 
 }  // namespace
 
-/// Ranks meet: what each queued before is complete for what all queue after. One block.
+/// Barrier of all ranks: work that a rank queued before it is complete for work that any rank
+/// queues after it. Grid: one block.
 KERNEL(peer_meeting, u8* const* windows, u32* meetings, const u32* stop, u32 rank, u32 ranks) {
   const u32 number = *meetings + 1;
   barrier();

@@ -1,9 +1,9 @@
-// Matrices as codes of one byte with a factor for each row, and back.
+// Quantizes matrices to one-byte codes with a factor for each row, and back.
 #include "quantized.h"
 
 namespace {
 
-/// The largest number of a code, to which a row's largest is mapped.
+/// The largest number that a code can represent; a row's largest magnitude is mapped to it.
 template <typename Code>
 DEVICE float largest_number() {
   constexpr Code code = {Code::largest};
@@ -64,9 +64,9 @@ DEVICE void dequantize_rows(T* y, const Code* codes, const float* factors, u64 r
 
 }  // namespace
 
-/// quantize: of each row of x[rows, width], factors[row] = its largest magnitude by the largest
-/// number of a code, and codes = x by it, rounded to nearest; a row of zeros stays one. dequantize:
-/// y = codes times their rows' factors.
+/// quantize, for each row of x[rows, width]: factors[row] = max|x| / max|code|, and codes = x /
+/// factors[row], rounded to nearest; a row of zeros stays zero. dequantize: y = codes * the row's
+/// factor.
 #define QUANTIZED_KERNELS(T, suffix, Code, code)                                                \
   KERNEL(quantize_##code##_##suffix, Code* codes, float* factors, const T* x, u64 rows,         \
          u64 width) {                                                                           \

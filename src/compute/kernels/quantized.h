@@ -1,12 +1,12 @@
-// Elements of stored matrices, numbers or the codes of quantized ones, read sixteen bytes at a time
-// and turned into numbers.
+// Elements of stored matrices, either numbers or quantized codes, read sixteen bytes at a time and
+// converted to numbers.
 #pragma once
 
 #include "rows.h"
 
 namespace {
 
-/// How N elements of a matrix are loaded, and the numbers that they are.
+/// Loads N elements of a matrix and converts them to numbers.
 template <typename Code>
 struct CodesOf {
   template <int N>
@@ -28,8 +28,8 @@ struct CodesOf<i8> {
   }
 };
 #else
-/// In words, which are loaded as such. Conversions of integers are slow on NVIDIA's chips: a byte
-/// becomes the last bits of a float instead. AMD's have an instruction for each byte of a word.
+/// Codes are loaded as words. Integer conversions are slow on NVIDIA's chips, so a byte becomes the
+/// low bits of a float instead. AMD's chips have an instruction for each byte of a word.
 template <>
 struct CodesOf<i8> {
   template <int N>
@@ -39,7 +39,7 @@ struct CodesOf<i8> {
     Pack<float, N> result;
     UNROLL_LOOP
     for (int i = 0; i < N; ++i) {
-      const u32 word = codes.v[i / 4] ^ 0x80808080u;  // each byte 128 more
+      const u32 word = codes.v[i / 4] ^ 0x80808080u;  // adds 128 to each byte
       const u32 at = static_cast<u32>(i % 4);
 #if defined(ON_CUDA)
       result.v[i] = float_of(__byte_perm(word, 0x4B000000u, 0x7440u | at)) - (8388608.0f + 128.0f);

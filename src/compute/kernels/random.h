@@ -6,10 +6,10 @@
 
 namespace {
 
-/// 32 random bits of number `i` of the stream `key`, using only 32-bit multiplications, because a
-/// GPU needs six of them for a 64-bit one. Two rounds of a multiply-and-shift mixer, between which
-/// the upper halves of `i` and `key` are mixed in. The constants come from the hash prospector's
-/// search for lowbias32.
+/// Returns 32 random bits for number `i` of the stream `key`. It uses only 32-bit multiplications,
+/// because a GPU needs six of them for a 64-bit one. Two rounds of a multiply-and-shift mixer are
+/// applied, between which the upper halves of `i` and `key` are mixed in. The constants come from
+/// the hash prospector's search for lowbias32.
 DEVICE u32 random_bits(u64 i, u64 key) {
   u32 x = static_cast<u32>(i) ^ static_cast<u32>(key);
   x = (x ^ (x >> 16)) * 0x21F0AAADu;
@@ -20,34 +20,35 @@ DEVICE u32 random_bits(u64 i, u64 key) {
   return x ^ (x >> 15);
 }
 
-/// Other random bits from random bits, each 32 of them from other 32: one round of the mixer.
+/// Returns 32 other random bits for each 32 random bits, by one round of the mixer.
 DEVICE u32 more_random_bits(u32 x) {
   x *= 0x21F0AAADu;
   return x ^ (x >> 15);
 }
 
-/// `x` as bf16, rounded up or down with probabilities that make the mean exact; uses the low 16
-/// bits of `random`. Infinities and NaNs stay what they are, and a finite number never becomes
+/// Rounds `x` to bf16, up or down with probabilities that make the expected value exact, using the
+/// low 16 bits of `random`. Infinities and NaNs are preserved, and a finite number never becomes
 /// infinite.
 DEVICE Bf16 round_stochastically(float x, u32 random) {
   const u32 bits = bits_of(x), magnitude = bits & 0x7FFFFFFFu;
-  const u32 quiet = magnitude > 0x7F800000u ? 0x400000u : 0;  // truncated, it would be infinite
+  // a truncated NaN could become infinite
+  const u32 quiet = magnitude > 0x7F800000u ? 0x400000u : 0;
   const u32 change = magnitude >= 0x7F7F0000u ? 0 : random & 0xFFFF;
   return {static_cast<u16>(((bits | quiet) + change) >> 16)};
 }
 
-/// Random bits for N elements of a tensor, which depend only on their index and a key: two elements
-/// share the bits of one number.
+/// Random bits for N elements of a tensor, which depend only on the elements' index and a key. Two
+/// elements share the bits of one number.
 template <int N>
 struct RandomPack {
   u32 bits[N / 2];
 
-  /// For elements `first` ... `first` + N; both are even.
+  /// Makes the bits of elements `first` to `first` + N - 1; `first` and N must be even.
   DEVICE RandomPack(u64 first, u64 key) {
     UNROLL_LOOP
     for (int i = 0; i < N; i += 2) bits[i / 2] = random_bits((first + i) / 2, key);
   }
-  /// Turns to other bits, for another tensor.
+  /// Switches to other bits, for another tensor.
   DEVICE void advance() {
     UNROLL_LOOP
     for (int i = 0; i < N / 2; ++i) bits[i] = more_random_bits(bits[i]);

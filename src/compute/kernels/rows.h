@@ -6,7 +6,7 @@
 
 namespace {
 
-/// Elements of one access: 16 bytes of bf16. Rows are multiples of it.
+/// Elements of one access: 16 bytes of bf16. The width of a row must be a multiple of it.
 constexpr int row_pack = 8;
 using Floats = Pack<float, row_pack>;
 
@@ -22,7 +22,8 @@ DEVICE Floats floats_of(float value) {
   return broadcast<float, row_pack>(value);
 }
 
-/// body(first element) for every pack of a row of `width` elements, shared by the block's threads.
+/// Calls body(first element) for every pack of a row of `width` elements; the block's threads share
+/// the packs.
 template <typename Body>
 DEVICE void for_each_pack(u64 width, Body body) {
   for (u64 i = u64{thread_index()} * row_pack; i < width; i += u64{block_threads()} * row_pack) {
@@ -30,7 +31,7 @@ DEVICE void for_each_pack(u64 width, Body body) {
   }
 }
 
-/// body(first element) for every pack of an array.
+/// Calls body(first element) for every pack of an array.
 template <typename Body>
 DEVICE void for_each_pack_of_all(u64 elements, Body body) {
   const Tiles tiles = my_tiles(elements / row_pack, block_threads());
@@ -42,7 +43,7 @@ DEVICE void for_each_pack_of_all(u64 elements, Body body) {
 
 // ---- Sums over rows ----
 
-/// The rows of stripe `stripe` of `stripes`.
+/// The rows of one stripe out of `stripes`.
 struct Stripe {
   u64 begin, end;
 };
@@ -50,13 +51,13 @@ DEVICE Stripe rows_of(u64 rows, u64 stripe, u64 stripes) {
   return {rows * stripe / stripes, rows * (stripe + 1) / stripes};
 }
 
-// Columns of a block's tile: more of them where many rows are read, fewer where few columns are.
+// Columns of a block's tile: more where many rows are read, fewer where there are few columns.
 constexpr int sum_columns = 64, stripe_columns = 16;
 
-/// Sums over rows begin ... end of SUMS quantities in a tile of COLUMNS columns from `first_column`
-/// of `width`, by a block of 256 threads: term(row, column, totals) adds the pack at `column` to
-/// totals[SUMS]. result(column, sum, total) gets each total once. Threads take rows in turn and are
-/// added in their order, so that the result does not depend on chance.
+/// Sums SUMS quantities over rows begin ... end, in a tile of COLUMNS columns from `first_column`
+/// of `width`, by a block of 256 threads. term(row, column, totals) adds the pack at `column` to
+/// totals[SUMS]. result(column, sum, total) receives each total once. Threads take rows in turn and
+/// are summed in a fixed order, so the result is deterministic.
 template <int SUMS, int COLUMNS, typename Term, typename Result>
 DEVICE void sum_over_rows(u64 begin, u64 end, u64 first_column, u64 width, Term term,
                           Result result) {

@@ -1,14 +1,14 @@
-// The product of a few rows with a matrix, which is read once at the memory's speed: what a decoder
-// multiplies for a token of each of some sequences. Lanes read lines of the matrix straight into the
-// operands of matrix units, where codes of a quantized one become numbers; both operands take
-// elements along the depth in the order in which a lane's wide loads bring them.
+// Skinny GEMM: a few rows times a matrix, which is read once at the memory's speed. A decoder needs
+// it for one token of each of several sequences. Lanes read lines of the matrix straight into the
+// operands of matrix units, where the codes of a quantized matrix become numbers. Both operands
+// hold elements along the depth in the order in which a lane's wide loads deliver them.
 #include "lane_row_loads.h"
 #include "quantized.h"
 
 #define SKINNY_THREADS 256  // of a block
-// What the host chooses: rows of x that a block takes, a multiple of 16; how many times each lane
-// has read ahead of what it computes; blocks that leave each thread the registers for that; and with
-// SKINNY_ONE the one kernel to compile.
+// The host defines: rows of x per block (a multiple of 16), how many loads each lane has in flight
+// ahead, blocks per multiprocessor (which limits registers per thread) and, with SKINNY_ONE, the
+// one kernel to compile.
 #ifndef SKINNY_ROWS
 #define SKINNY_ROWS 16
 #endif
@@ -21,7 +21,7 @@
 
 namespace {
 
-using Left = SmallTile::Left;  // of lines of the matrix x rows
+using Left = SmallTile::Left;  // lines of the matrix x rows of x
 using Right = SmallTile::Right;
 
 constexpr int line_tiles = 2, row_tiles = SKINNY_ROWS / 16;
@@ -32,11 +32,11 @@ constexpr u32 skinny_waves = 1, skinny_lanes = 1;
 constexpr u32 skinny_waves = SKINNY_THREADS / wave_width, skinny_lanes = SKINNY_THREADS;
 #endif
 
-/// Instructions for whose depth a lane reads at a time: 16 bytes of the matrix on a GPU.
+/// Number of instructions whose depth a lane loads at a time: 16 bytes of the matrix on a GPU.
 template <typename Element>
 constexpr int run_steps = 4 / sizeof(Element);
 
-/// Numbers that are bf16 exactly, as every code of one byte is.
+/// Numbers that are exact in bf16, as every one-byte code is.
 template <int N>
 DEVICE Pack<Bf16, N> exact_bf16(Pack<float, N> numbers) {
 #if defined(ON_CPU)
@@ -51,7 +51,7 @@ DEVICE Pack<Bf16, N> exact_bf16(Pack<float, N> numbers) {
 #endif
 }
 
-/// Elements of the matrix as matrix units take them.
+/// Converts elements of the matrix to operands of the matrix units.
 template <typename Element>
 DEVICE SmallTile::Elements numbers_of(Pack<Element, lane_depth> elements) {
   if constexpr (same<Element, Bf16>) {
@@ -63,7 +63,7 @@ DEVICE SmallTile::Elements numbers_of(Pack<Element, lane_depth> elements) {
   }
 }
 
-/// The matrix of a product. With SwiGLU, lines j and outputs + j make one output.
+/// The matrix of a product. With SwiGLU, lines j and outputs + j give one output.
 template <typename Element>
 struct SkinnyMatrix {
   const Element* elements;
@@ -71,24 +71,25 @@ struct SkinnyMatrix {
   bool swiglu;
 
   DEVICE u64 outputs_of_tile() const { return swiglu ? 16 : 16 * line_tiles; }
-  /// The output that line `line` of tile `m` belongs to, in the tile from output `first` on.
+  /// Returns the output to which line `line` of tile `m` belongs; the tiles begin with output
+  /// `first`.
   DEVICE u64 output(u64 first, int m, int line) const {
     return first + static_cast<u64>(swiglu ? line : 16 * m + line);
   }
-  /// Outputs that are not there are the last one.
+  /// Returns the address of the line; outputs beyond the last one use the last one's line.
   DEVICE const Element* line(u64 first, int m, int line) const {
     const u64 wanted = output(first, m, line), there = wanted < outputs ? wanted : outputs - 1;
     return elements + (swiglu && m == 1 ? outputs + there : there) * inputs;
   }
 };
 
-/// This lane's lines of a tile, on their way.
+/// This lane's lines of a tile that are in flight.
 template <typename Element>
 struct MatrixLines {
   using Run = LineRun<Element, run_steps<Element>>;
   Run ahead[SKINNY_AHEAD][line_tiles][Left::lines];
 
-  /// Fetches what this lane reads from `at` on, for place `p` ahead.
+  /// Loads this lane's elements from `at` on, into slot `p`.
   DEVICE void fetch(int p, const SkinnyMatrix<Element>& matrix, u64 first, u64 at) {
     UNROLL_LOOP
     for (int m = 0; m < line_tiles; ++m) {
@@ -101,7 +102,7 @@ struct MatrixLines {
   }
 };
 
-/// The sums of a wave, of its share of the depth.
+/// A wave's sums over its share of the depth.
 struct SkinnySums {
   SmallTile tile[line_tiles][row_tiles];
 
@@ -113,7 +114,7 @@ struct SkinnySums {
     }
   }
 
-  /// Adds the products of `left` with the elements of x from `at` on of this lane.
+  /// Adds the products of `left` and this lane's elements of x from `at` on.
   template <int STEPS>
   DEVICE void add(const Left (&left)[STEPS][line_tiles], const Bf16* x, u64 rows, u64 at,
                   u64 inputs) {
@@ -122,7 +123,7 @@ struct SkinnySums {
       LineRun<Bf16, STEPS> values[Right::lines];
       UNROLL_LOOP
       for (int l = 0; l < Right::lines; ++l) {
-        // Rows that are not there are the last one; no sum of theirs is stored.
+        // Rows beyond the last one use the last one; their sums are not stored.
         const u64 row = static_cast<u64>(16 * n + Right::line(l));
         values[l].template load<false>(x + (row < rows ? row : rows - 1) * inputs, at, inputs);
       }
@@ -141,7 +142,7 @@ struct SkinnySums {
 template <typename Element>
 DEVICE void skinny_product(Bf16* y, const Bf16* x, const SkinnyMatrix<Element>& matrix,
                            const float* factors, const Bf16* bias, u64 rows) {
-  // Rows are this far apart, so that lanes of a wave store to different banks.
+  // Rows are this far apart, so that the lanes of a wave store to different banks.
   constexpr int row_stride = 20;
   SHARED float scratch[skinny_waves][SKINNY_ROWS][row_stride];
   constexpr int steps = run_steps<Element>;
@@ -157,8 +158,8 @@ DEVICE void skinny_product(Bf16* y, const Bf16* x, const SkinnyMatrix<Element>& 
     }
   };
   const Tiles mine = my_tiles(outputs, matrix.outputs_of_tile());
-  let_next_kernel_begin();  // it waits in turn before it touches what this one writes
-  if (mine.begin < mine.end) fetch_first(mine.begin);  // while the kernel before still runs
+  let_next_kernel_begin();  // the next kernel waits, too, before it touches this one's output
+  if (mine.begin < mine.end) fetch_first(mine.begin);  // while the previous kernel still runs
   wait_for_previous_kernel();
   for (u64 first = mine.begin; first < mine.end; first += mine.step) {
     SkinnySums sums;
@@ -200,7 +201,7 @@ DEVICE void skinny_product(Bf16* y, const Bf16* x, const SkinnyMatrix<Element>& 
         const u32 i = thread_index() + r * skinny_lanes, line = i % 16;
         const u64 row = i / 16, output = matrix.output(first, m, static_cast<int>(line));
         if (output >= outputs || row >= rows) continue;
-        float sum = 0;  // of the waves in their order
+        float sum = 0;  // waves are summed in their order
         for (u32 w = 0; w < skinny_waves; ++w) sum += scratch[w][row][line];
         if (factors != nullptr) sum *= factors[matrix.swiglu && m == 1 ? outputs + output : output];
         if (bias != nullptr) sum += decode(bias[output]);
@@ -217,11 +218,11 @@ DEVICE void skinny_product(Bf16* y, const Bf16* x, const SkinnyMatrix<Element>& 
 
 }  // namespace
 
-/// y[rows, outputs] = x[rows, inputs] times the transpose of matrix[outputs, inputs], whose rows, if
-/// they are codes, have `factors`[outputs]; `bias`[outputs] may be null. At most SKINNY_ROWS rows;
-/// `inputs` is a multiple of 16. With `swiglu`, the matrix has twice as many rows and factors, and y
-/// = silu(x times the first half) times x times the second, without a bias. The bits of a row depend
-/// on no other row.
+/// Computes y[rows, outputs] = x[rows, inputs] times the transpose of matrix[outputs, inputs]. If
+/// the matrix holds codes, its rows have `factors`[outputs]. `bias`[outputs] may be null. There are
+/// at most SKINNY_ROWS rows, and `inputs` is a multiple of 16. With `swiglu`, the matrix has twice
+/// as many rows and factors, and y = silu(x * first half) * (x * second half), without a bias. The
+/// bits of a row do not depend on other rows.
 #define SKINNY_KERNEL(Element, name)                                                           \
   KERNEL_OF(SKINNY_THREADS, SKINNY_BLOCKS, name, Bf16* y, const Bf16* x, const Element* matrix, \
             const float* factors, const Bf16* bias, u64 rows, u64 outputs, u64 inputs,         \

@@ -51,9 +51,10 @@ DEVICE void causal_softmax_backward(T* ds, const float* dp, const T* p, u64 rows
 
 }  // namespace
 
-/// Rows of `sequence` scores, row i of each `sequence` of them seeing the first i + 1.
-/// causal_softmax: p = softmax(scale * scores), 0 for what is not seen. causal_softmax_backward:
-/// ds = scale * p (dp - sum of p dp), the gradient of the scores before `scale`.
+/// Input are rows of `sequence` scores; row i of each `sequence` rows sees the first i + 1 columns.
+/// causal_softmax: p = softmax(scale * scores), 0 for columns that are not seen.
+/// causal_softmax_backward: ds = scale * p (dp - sum of p dp), the gradient of the scores before
+/// `scale`.
 #define SOFTMAX_KERNELS(T, suffix)                                                       \
   KERNEL(causal_softmax_##suffix, T* p, const float* scores, u64 rows, u64 sequence,     \
          float scale) {                                                                  \

@@ -1,5 +1,5 @@
-// Regression: the rows of the batch that a pass reads, the mean squared error and its gradient,
-// which replaces the results in place.
+// Regression: selects the batch that a pass reads, and computes the mean squared error and its
+// gradient, which replaces the results in place.
 #include "rows.h"
 #include "step_state.h"
 

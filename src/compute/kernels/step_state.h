@@ -1,29 +1,30 @@
-// What a training step reads and writes on the device instead of asking the host, so that one graph
-// replays every step. Shared by kernels and host code.
+// Values that a training step reads and writes on the device instead of asking the host, so that
+// one graph can replay every step. Shared by kernels and host code.
 #pragma once
 
-/// One per training run, in device memory.
+/// One object per training run, in device memory.
 struct StepState {
   unsigned long long step;          ///< steps completed
   double beta1_power, beta2_power;  ///< beta^t of Adam after the current update
-  float learning_rate;              ///< of the current update
+  float learning_rate;              ///< used by the current update
   float correction1;                ///< 1 / (1 - beta1^t)
   float correction2;                ///< 1 / (1 - beta2^t)
   float gradient_factor;            ///< clipping and 1 / loss scale: gradients are multiplied by it
   float gradient_norm;              ///< before clipping, without the loss scale
-  // Of f16, whose gradients would be lost below 6e-8.
-  float loss_scale = 1;        ///< by which the gradients of the next pass are larger than they are
-  unsigned good_steps;         ///< since the loss scale was changed
-  unsigned long long skipped;  ///< updates left out because a gradient was not finite
-  int skips_update;            ///< whether the current one is
+  // Loss scaling is for f16, in which gradients below 6e-8 would be lost.
+  float loss_scale = 1;        ///< factor by which the next pass's gradients are scaled up
+  unsigned good_steps;         ///< since the last change of the loss scale
+  unsigned long long skipped;  ///< updates skipped because a gradient was not finite
+  int skips_update;            ///< whether the current update is skipped
 };
 
-/// Which of the batches on the device a forward and backward pass reads: they are taken in turn.
+/// Determines which of the batches on the device a forward and backward pass reads; passes take
+/// them in turn.
 struct BatchChoice {
   const StepState* state;
-  unsigned long long batches;     ///< on the device
-  unsigned long long accumulate;  ///< passes of a step, of all ranks
-  unsigned long long pass;        ///< this one among them, from 0
+  unsigned long long batches;     ///< number of batches on the device
+  unsigned long long accumulate;  ///< passes of a step, summed over ranks
+  unsigned long long pass;        ///< index of this pass among them, from 0
 
 #if defined(DEVICE)
   DEVICE unsigned long long index() const {
@@ -35,7 +36,7 @@ struct BatchChoice {
 /// The constants of an update.
 struct UpdateSettings {
   float beta1, beta2, epsilon, weight_decay;
-  float clip;  ///< largest norm of the gradients; 0: any
-  /// After so many good steps the loss scale is doubled; 0: it stays what it is.
+  float clip;  ///< largest allowed norm of the gradients; 0: no limit
+  /// The loss scale is doubled after this many good steps; 0: it never grows.
   unsigned scale_growth_interval = 0;
 };

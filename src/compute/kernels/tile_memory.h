@@ -11,8 +11,8 @@ constexpr int tile_depth = 16;
 constexpr int chunk_elements = 8;  // 16 bytes, one thread's widest load
 
 /// A matrix in shared memory, ROWS x COLUMNS of 16-bit elements without gaps, aligned to 128 bytes.
-/// The chunks of a row are permuted depending on the row, so that the chunks of one column in eight
-/// rows are in eight different groups of banks.
+/// The chunks of a row are permuted depending on the row, so that one column's chunks in eight rows
+/// lie in eight different groups of banks.
 template <typename T, int ROWS, int COLUMNS>
 struct SharedTile {
   static constexpr int rows = ROWS, columns = COLUMNS, elements = ROWS * COLUMNS;
@@ -21,8 +21,8 @@ struct SharedTile {
                 "a row is a power of two of chunks");
   T* data;
 
-  /// The start of chunk `chunk` of row `first` + `row`. `first` must be a multiple of 8, so that
-  /// the permutation depends only on `row` and loops over `first` compute it once.
+  /// Returns the address of chunk `chunk` of row `first` + `row`. `first` must be a multiple of 8;
+  /// then the permutation depends only on `row`, and loops over `first` compute it once.
   DEVICE T* chunk(int first, int row, int chunk) const {
     constexpr int shared_by = row_chunks < 8 ? 8 / row_chunks : 1;  // rows per pass over the banks
     constexpr int places = row_chunks < 8 ? row_chunks : 8;
@@ -33,7 +33,7 @@ struct SharedTile {
   }
 };
 
-/// The distance from `position` to `limit`, clamped to 0 and the largest int.
+/// Returns the distance from `position` to `limit`, clamped to 0 and the largest int.
 DEVICE int bounded(u64 limit, u64 position) {
   if (position >= limit) return 0;
   const u64 left = limit - position;
@@ -42,8 +42,8 @@ DEVICE int bounded(u64 limit, u64 position) {
 
 /// Copies tiles from global to shared memory with all threads of a block, tile after tile along a
 /// matrix. Each copy has two halves with work in between: begin() starts the loads, end() ensures
-/// that they are stored. NVIDIA copies bypass the registers, CDNA copies go through them. Elements
-/// outside the matrix become 0.
+/// that they are stored. On NVIDIA, copies bypass the registers; on CDNA they go through registers.
+/// Elements outside the matrix become 0.
 template <typename T, int ROWS, int COLUMNS, int THREADS>
 class TileCopy {
   using Tile = SharedTile<T, ROWS, COLUMNS>;
@@ -73,7 +73,8 @@ class TileCopy {
     columns_left_ -= columns;
   }
 
-  /// The tile `shift` elements behind this one, for another matrix in the same rows.
+  /// Begins to copy this tile, or the one `shift` elements behind it, which belongs to another
+  /// matrix in the same rows.
   DEVICE void begin(Tile to, u64 shift = 0) {
 #if defined(ON_CPU)
     for (int r = 0; r < ROWS; ++r) {
@@ -132,7 +133,7 @@ class TileCopy {
       Chunk chunk;
       u16 element[chunk_elements];
     } both = {};
-    UNROLL_LOOP  // completely, because registers have no addresses
+    UNROLL_LOOP  // completely, because registers cannot be indexed at run time
         for (int e = 0; e < chunk_elements; ++e) {
       if (e < wanted) both.element[e] = reinterpret_cast<const u16*>(source)[e];
     }
@@ -150,7 +151,7 @@ class TileCopy {
 
 /// The layout of an operand in shared memory.
 enum class Order {
-  depth_last,   ///< rows (of left) or columns (of right) of the tile, depth contiguous
+  depth_last,   ///< rows (left) or columns (right) of the tile, depth contiguous
   depth_first,  ///< one line per step of depth
 };
 

@@ -42,7 +42,7 @@ class WaveTile {
   static constexpr int rows = M, columns = N;
 
  private:
-  // If it fits, 32 x 32 x 8 needs half the operand reads of 16 x 16 x 16.
+  // Where it fits, 32 x 32 x 8 needs half the operand reads of 16 x 16 x 16.
   static constexpr int unit = M % 32 == 0 && N % 32 == 0 ? 32 : 16;
   static constexpr int groups = 64 / unit;          // lanes / unit: groups along depth
   static constexpr int steps = unit == 32 ? 2 : 1;  // instructions per tile_depth

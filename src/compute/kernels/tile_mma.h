@@ -77,7 +77,7 @@ class WaveTile {
       }
     }
   };
-  static constexpr bool sums_are_operands = true;  // they lie as those do
+  static constexpr bool sums_are_operands = true;  // sums have the layout of operands
   template <typename Tile>
   DEVICE void put(const Tile& tile, int row, int column = 0) const {
     const int lane = static_cast<int>(lane_index());

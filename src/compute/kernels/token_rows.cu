@@ -1,4 +1,4 @@
-// Tokens into a model and out of it: rows of the embedding, and the most likely next token.
+// Reads rows of the embedding for a model's input tokens, and finds the most likely next token.
 #include "rows.h"
 
 namespace {
@@ -16,13 +16,14 @@ DEVICE void gather_rows(T* y, const T* x, const i32* indices, u64 count, u64 wid
   }
 }
 
-/// A logit and its token, ordered as one number: of equal logits the lower token is the larger.
+/// Encodes a logit and its token as one ordered number; among equal logits the lower token is the
+/// larger number.
 DEVICE u64 candidate(float logit, u64 token) {
   const u32 bits = bits_of(logit), ordered = bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
   return u64{ordered} << 32 | (0xFFFFFFFFu - static_cast<u32>(token));
 }
 
-/// Grid: rows, parts of each row. The block that is the last of a row's parts knows the best of all.
+/// Grid: rows, parts of each row. The last block of a row's parts to finish picks the best one.
 template <typename T>
 DEVICE void most_likely(i32* next, u64* found, u32* arrived, const T* logits, u64 rows,
                         u64 vocabulary, u64 columns, u64 parts) {
@@ -60,7 +61,7 @@ DEVICE void most_likely(i32* next, u64* found, u32* arrived, const T* logits, u6
 
 }  // namespace
 
-/// Every sequence goes on by its next token.
+/// Advances every sequence by its next token.
 KERNEL(advance_tokens, i32* tokens, i32* positions, const i32* next, u64 count) {
   const Tiles tiles = my_tiles(count, block_threads());
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
@@ -72,10 +73,10 @@ KERNEL(advance_tokens, i32* tokens, i32* positions, const i32* next, u64 count) 
 }
 
 /// gather_rows: row i of y[count, width] = row indices[i] of x. most_likely: next[i] = the column
-/// with the largest of the first `vocabulary` logits of row i of logits[rows, columns], the first
-/// of equal ones; rows are readable up to a multiple of eight. With several parts of each row, its
-/// blocks have one row; found[rows, parts] is for the kernel alone, and arrived[rows] is zero before
-/// and after it.
+/// of the largest of the first `vocabulary` logits in row i of logits[rows, columns], the first one
+/// of equal logits. Rows must be readable up to a multiple of eight. If a row is split into several
+/// parts, a block handles one row; found[rows, parts] is scratch, and arrived[rows] is zero before
+/// and after.
 #define TOKEN_KERNELS(T, suffix)                                                             \
   KERNEL(gather_rows_##suffix, T* y, const T* x, const i32* indices, u64 count, u64 width) { \
     gather_rows(y, x, indices, count, width);                                                \

@@ -1,13 +1,13 @@
-// The product of a vector with a weight matrix, which is read once at the memory's speed: a wave
-// computes two outputs at a time. Codes of a quantized matrix become numbers in registers. What
-// stands around such a product in a decoder is joined with it: the norm before it, and a bias, a sum
-// or SwiGLU after it.
+// Product of a vector with a weight matrix, which is read once at the memory's speed; a wave
+// computes two outputs at a time. The codes of a quantized matrix become numbers in registers.
+// Neighbouring operations of a decoder are fused: the norm before the product, and a bias, an
+// addition or SwiGLU after it.
 #include "fast_math.h"
 #include "quantized.h"
 
 #define VECTOR_THREADS 256  // of a block
-// What the host varies: loads of 16 bytes of each matrix row on their way to a lane, an even
-// number, and how many blocks leave each thread as many registers as it needs for them.
+// The host varies the number of 16-byte loads of each matrix row that a lane has in flight (even),
+// and the blocks per multiprocessor, which limits the registers that a thread has for these loads.
 #ifndef VECTOR_AHEAD
 #define VECTOR_AHEAD 4
 #endif
@@ -23,7 +23,8 @@ static_assert(VECTOR_AHEAD % 2 == 0, "whole places of f32, which take two loads"
 /// What a lane reads of a matrix row at a time: 16 bytes, or 32 of f32.
 template <typename Element>
 struct LanePack {
-  static constexpr u32 parts = sizeof(Element) == 1 ? 2 : 1;  // that are computed with at a time
+  // parts that are computed one after the other
+  static constexpr u32 parts = sizeof(Element) == 1 ? 2 : 1;
   static constexpr u32 elements = parts * row_pack;
   static constexpr u32 ahead = VECTOR_AHEAD * 16 / (elements * sizeof(Element));
   typename CodesOf<Element>::template Raw<row_pack> part[parts];
@@ -34,8 +35,8 @@ struct LanePack {
   }
 };
 
-/// sum + a b, rounded once: what compilers do with a product and a sum depends on what else the
-/// loop holds, and so would the bits.
+/// Computes sum + a b, rounded once. Otherwise the compiler decides about fusing depending on the
+/// rest of the loop, and the bits would change.
 DEVICE Floats add_products(const Floats& sum, const Floats& a, const Floats& b) {
   Floats result;
   UNROLL_LOOP
@@ -49,7 +50,7 @@ DEVICE Floats add_products(const Floats& sum, const Floats& a, const Floats& b) 
   return result;
 }
 
-/// body(pack, first element) for every pack of x, of which each thread loads several together.
+/// Calls body(pack, first element) for every pack of x; each thread loads several together.
 template <typename T, typename Body>
 DEVICE void for_each_loaded(const T* x, u64 elements, Body body) {
   constexpr u32 together = 4;
@@ -73,7 +74,8 @@ DEVICE void copy_packs(T* to, const T* from, u64 elements) {
                   [&](const Pack<T, row_pack>& pack, u64 i) { store_pack(to + i, pack); });
 }
 
-/// normed = x by its root mean square, times what normed held; seen by all threads.
+/// Computes normed = x divided by its root mean square, times the previous contents of normed; all
+/// threads see the result.
 template <typename T>
 DEVICE void rms_norm(T* normed, const T* x, u64 inputs, float epsilon) {
   SHARED float scratch[most_waves];
@@ -85,15 +87,15 @@ DEVICE void rms_norm(T* normed, const T* x, u64 inputs, float epsilon) {
   squares = block_reduce(squares, Sum{}, scratch);
   const float inverse = fast_rsqrt(squares / static_cast<float>(inputs) + epsilon);
   for_each_loaded(x, inputs, [&](const Pack<T, row_pack>& pack, u64 i) {
-    // Rounded before the weight, as models were trained.
+    // The number is rounded before the weight is applied, as models were trained.
     const Floats unit = to_floats(from_floats<T, row_pack>(to_floats(pack) * floats_of(inverse)));
     store_floats(normed + i, unit * load_floats(normed + i));
   });
   barrier();
 }
 
-/// Stores the results of outputs `first` and the next one, whose products are `sums`; with
-/// `swiglu`, one result of both.
+/// Stores the results of output `first` and the next one from their sums `sums`; with `swiglu`,
+/// both make one result.
 template <typename T>
 DEVICE void store_results(T* y, const T* bias, const float* sums, u64 first, u64 outputs, int add,
                           int swiglu) {
@@ -120,24 +122,24 @@ DEVICE void vector_product(T* y, const T* x, const Element* matrix, const float*
   constexpr u32 most_ahead = Raw::ahead;
   constexpr u64 stride = u64{wave_width} * Raw::elements, round = most_ahead * stride;
   const u32 waves = block_threads() / wave_width;
-  // With SwiGLU, outputs j and outputs + j of the matrix make one of y.
+  // With SwiGLU, outputs j and outputs + j of the matrix make one element of y.
   const u64 results = swiglu != 0 ? outputs : (outputs + 1) / 2;
-  // The line of the matrix that output `o` of this wave needs in a tile.
+  // Returns the matrix line that output `o` of this wave needs in a tile.
   const auto line_of = [&](u64 tile, u32 o) -> u64 {
     const u64 result = tile + wave_index() < results ? tile + wave_index() : results - 1;
     if (swiglu != 0) return result + o * outputs;
     const u64 line = result * 2 + o;
     return line < outputs ? line : outputs - 1;
   };
-  const Element* rows[wave_outputs];  // of the tile that is computed
+  const Element* rows[wave_outputs];  // of the current tile
   Raw ahead[most_ahead][wave_outputs];
   const auto fetch = [&](u32 p, u32 o, const Element* row, u64 at) {
     if (at < inputs) ahead[p][o] = Raw::load(row + at);
   };
   const u64 begin = u64{lane_index()} * Raw::elements;
   const Tiles mine = my_tiles(results, waves);
-  let_next_kernel_begin();  // it waits in turn before it touches what this one writes
-  if (mine.begin < mine.end) {  // while the kernel before this one still runs
+  let_next_kernel_begin();  // the next kernel waits, too, before it touches this one's output
+  if (mine.begin < mine.end) {  // while the previous kernel still runs
     UNROLL_LOOP
     for (u32 o = 0; o < wave_outputs; ++o) {
       rows[o] = matrix + line_of(mine.begin, o) * inputs;
@@ -152,16 +154,16 @@ DEVICE void vector_product(T* y, const T* x, const Element* matrix, const float*
   const T* const vector = norm != nullptr ? normed : x;
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
     const bool is_last = tile + mine.step >= mine.end;
-    const Element* following[wave_outputs];  // of the tile after this one
-    Floats products[wave_outputs];           // summed in one order, however many packs are ahead
+    const Element* following[wave_outputs];  // of the next tile
+    Floats products[wave_outputs];           // summed in a fixed order
     UNROLL_LOOP
     for (u32 o = 0; o < wave_outputs; ++o) {
       following[o] = matrix + line_of(tile + mine.step, o) * inputs;
       products[o] = floats_of(0);
     }
     for (u64 from = begin; from < inputs; from += round) {
-      // A pack that was computed with makes room for one of the next round, be it of the next tile:
-      // so all packs of a wave are never waited for at once.
+      // A pack that has been used is replaced by one of the next round, possibly of the next tile.
+      // So a wave never waits for all its packs at once.
       const bool ends = from + round >= inputs;
       const u64 next = !ends ? from + round : is_last ? inputs : begin;
       UNROLL_LOOP
@@ -202,11 +204,11 @@ DEVICE void vector_product(T* y, const T* x, const Element* matrix, const float*
 
 }  // namespace
 
-/// y[outputs] = x[inputs] times the transpose of matrix[outputs, inputs], whose rows, if they are
-/// codes, have `factors`[outputs]. With `norm`[inputs], x is divided by its root mean square and
-/// multiplied by it, in dynamic shared memory; `bias`[outputs] may be null; with `add` the product
-/// is added to y. With `swiglu`, the matrix has twice as many rows and factors, and y = silu(the
-/// first half) times the second. `inputs` is a multiple of 8, of 16 with codes.
+/// Computes y[outputs] = x[inputs] times the transpose of matrix[outputs, inputs]. If the matrix
+/// holds codes, its rows have `factors`[outputs]. With `norm`[inputs], x is first divided by its
+/// root mean square and multiplied by `norm`, in dynamic shared memory. `bias`[outputs] may be
+/// null. With `add` the product is added to y. With `swiglu`, the matrix has twice as many rows and
+/// factors, and y = silu(first half) * second half. `inputs` is a multiple of 8, with codes of 16.
 #define VECTOR_KERNEL(T, suffix, Element, name)                                                  \
   KERNEL_OF(VECTOR_THREADS, VECTOR_BLOCKS, name##_##suffix, T* y, const T* x,                    \
             const Element* matrix, const float* factors, const T* norm, const T* bias,           \

@@ -1,10 +1,11 @@
-// Products of a group of four waves, 64 rows high, from tiles in shared memory. On Hopper they are
-// wgmma's: the matrix units read tiles themselves, while the waves compute something else, until
-// await_products(). Elsewhere every wave computes its 16 rows at once by its own units (tile.h),
-// and nothing needs to be awaited; on the CPU the one thread of a block is the group.
+// Products of a warpgroup (a group of four waves), 64 rows high, from tiles in shared memory. On
+// Hopper they are wgmma's: the matrix units read the tiles themselves while the waves compute
+// something else, until await_products(). On other GPUs every wave computes its 16 rows at once
+// with its own units (tile.h), and there is nothing to await. On the CPU the one thread of a block
+// is the group.
 //
-// A wave's rows of a product are a WaveTile in all of them, so what is done with sums is one text.
-// Descriptors of tiles: PTX ISA, "Matrix descriptor" and "Strides" of wgmma.
+// A wave's rows of a product are always a WaveTile, so code that uses the sums is the same
+// everywhere. Descriptors of tiles: PTX ISA, "Matrix descriptor" and "Strides" of wgmma.
 #pragma once
 
 #include "conversions.h"
@@ -25,12 +26,13 @@ constexpr int group_waves = 1;
 constexpr int group_waves = 4;
 #endif
 
-/// A wave's rows of 64 x N sums.
+/// One wave's rows of the group's 64 x N sums.
 template <typename T, int N>
 using GroupTile = WaveTile<T, group_rows / group_waves, N>;
 
-/// A matrix in shared memory as panels of 64 columns, one after the other: with rows of 128 bytes,
-/// SharedTile's order of chunks is the swizzle of 128 bytes. Begins at a multiple of 1024 bytes.
+/// A matrix in shared memory as panels of 64 columns, one after the other. Rows of a panel have 128
+/// bytes, and the chunk order of SharedTile is then wgmma's 128-byte swizzle. It must begin at a
+/// multiple of 1024 bytes.
 template <typename T, int ROWS, int COLUMNS>
 struct PanelTile {
   static constexpr int rows = ROWS, columns = COLUMNS, elements = ROWS * COLUMNS;
@@ -49,7 +51,7 @@ struct PanelTile {
   }
 };
 
-/// Copies a tile's panels; `shift` as of TileCopy.
+/// Copies a tile's panels; `shift` is that of TileCopy::begin().
 template <typename Copy, typename Tile>
 DEVICE void copy_panels(Copy& copy, const Tile& to, u64 shift = 0) {
   UNROLL_LOOP
@@ -59,22 +61,22 @@ DEVICE void copy_panels(Copy& copy, const Tile& to, u64 shift = 0) {
   }
 }
 
-/// The first multiple of 1024 bytes in the shared memory of a launch that has as many bytes more.
+/// Returns the first multiple of 1024 bytes in the launch's dynamic shared memory, which must have
+/// 1024 bytes to spare.
 template <typename T>
 DEVICE T* memory_of_panels() {
   auto* const memory = static_cast<T*>(dynamic_shared());
   return memory + (1024 - reinterpret_cast<u64>(memory) % 1024) % 1024 / sizeof(T);
 }
 
-/// This thread's copies to shared memory, and what it stored there, are visible to wgmma after a
-/// barrier.
+/// Makes this thread's copies and stores to shared memory visible to wgmma after the next barrier.
 DEVICE void show_to_products() {
 #if defined(ON_WGMMA)
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #endif
 }
 
-/// Until at most N of the products that this wave began last have not ended.
+/// Waits until at most N of the products that this wave began are still in flight.
 template <int N>
 DEVICE void await_products() {
 #if defined(ON_WGMMA)
@@ -96,11 +98,11 @@ DEVICE void await_products() {
   "%25,%26,%27,%28,%29,%30,%31,%32,%33,%34,%35,%36,%37,%38,%39,%40,%41,%42,%43,%44,%45,%46,%47," \
   "%48,%49,%50,%51,%52,%53,%54,%55,%56,%57,%58,%59,%60,%61,%62,%63}"
 
-/// d[64 x N] (+)= a b, 16 deep: a and b as descriptors say; or a in registers and b with the depth
-/// along its rows.
+/// Computes d[64 x N] (+)= a b, 16 deep. Either a and b are given by descriptors, or a is in
+/// registers and b is stored with the depth along its rows.
 template <int N>
 struct Wgmma;
-// A, B, C, D, E: the numbers of the operands after the sums.
+// A to E are the numbers of the operands that follow the sums.
 #define WGMMA_OF(N, T, type, A, B, C, D, E)                                             \
   template <int DEPTH_FIRST>                                                            \
   static DEVICE void add(T, float(&d)[N / 8][4], u64 a, u64 b, u32 to_sums) {           \
@@ -131,8 +133,9 @@ struct Wgmma<128> {
   WGMMA_OF(128, F16, "f16", 64, 65, 66, 67, 68)
 };
 
-/// A matrix in panels, swizzled by 128 bytes. `leading`, `stride`: bytes from panel to panel where
-/// the depth runs along rows, else of no meaning; and from eight rows to the next.
+/// Describes a matrix in panels, swizzled by 128 bytes. `leading` is the distance in bytes between
+/// panels if the depth runs across rows (otherwise unused); `stride` is that between groups of
+/// eight rows.
 DEVICE u64 describe(const void* shared, u32 leading, u32 stride) {
   const u32 address = static_cast<u32>(__cvta_generic_to_shared(shared));
   constexpr u64 swizzle_of_128 = u64{1} << 62;
@@ -140,8 +143,8 @@ DEVICE u64 describe(const void* shared, u32 leading, u32 stride) {
          (address & 0x3FFFF) / 16;
 }
 
-/// Before products that read or write registers which the wave has used. Its lanes may have parted
-/// since, and the instruction wants all of them.
+/// Must precede products that read or write registers which the wave has used. It also reconverges
+/// the lanes, because the instruction needs all of them.
 DEVICE void show_registers() {
   wave_barrier();
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -149,7 +152,7 @@ DEVICE void show_registers() {
 DEVICE void close_products() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-/// Keeps the compiler from moving uses of the sums across this place.
+/// Keeps the compiler from moving uses of the sums across this point.
 template <typename Sums>
 DEVICE void pin(Sums& sums) {
   auto& d = sums.registers()[0];
@@ -160,8 +163,8 @@ DEVICE void pin(Sums& sums) {
   }
 }
 
-/// Begins sums = left right^T, along all columns: the rows of left from `row` on, which is the
-/// group's, and all rows of right.
+/// Begins sums = left right^T, over all columns. Uses the group's 64 rows of left from `row` on and
+/// all rows of right.
 template <typename T, int N, typename Left>
 DEVICE void begin_product(GroupTile<T, N>& sums, const Left& left, int row,
                           const PanelTile<T, N, Left::columns>& right) {
@@ -179,7 +182,7 @@ DEVICE void begin_product(GroupTile<T, N>& sums, const Left& left, int row,
   close_products();
 }
 
-/// Factors of a product that were sums of another.
+/// The left operand of a product, taken from the sums of another product.
 template <typename T, int N>
 struct Weights {
   u32 part[N / tile_depth][4];
@@ -211,8 +214,8 @@ DEVICE void begin_product(GroupTile<T, N>& sums, const Weights<T, DEPTH>& weight
   close_products();
 }
 
-/// Begins sums = left^T right, along all rows, which are the depth: of left the 64 columns from
-/// `row` on, a panel, for the rows of the group, and of right N columns from `column` on, whole
+/// Begins sums = left^T right; the depth is all rows. Left is the panel of 64 columns from `row`
+/// on, which give the group's rows of the product. Right is N columns from `column` on, in whole
 /// panels.
 template <typename T, int N, typename Left, typename Right>
 DEVICE void begin_transposed_product(GroupTile<T, N>& sums, const Left& left, int row,
@@ -267,12 +270,12 @@ DEVICE void begin_product(GroupTile<T, N>& sums, const Left& left, int row,
   }
 }
 
-/// Those sums lie in `scratch`, from the wave's row on.
+/// The sums are in `scratch`, from the wave's row on.
 template <typename T, int N>
 struct Weights {
   template <typename Scratch>
   DEVICE void take(GroupTile<T, N>& sums, const Scratch& scratch, int row) {
-    wave_barrier();  // nobody still reads those before
+    wave_barrier();  // until no lane reads the earlier sums any more
     sums.put(scratch, row);
   }
 };

@@ -1,13 +1,13 @@
 // Cooperation of the lanes of a wave and the waves of a block: shuffles, votes, reductions,
 // atomics. On the CPU a wave has one lane, so each of these is the identity. Blocks are
-// one-dimensional and, where lanes cooperate, consist of whole waves.
+// one-dimensional; where lanes cooperate, a block consists of whole waves.
 #pragma once
 
 #include "fast_math.h"
 
 namespace {
 
-// ---- Place in the block ----
+// ---- Position in the block ----
 
 #if defined(ON_CUDA)
 constexpr u32 wave_width = 32;
@@ -47,7 +47,7 @@ DEVICE u32 shuffle_word(u32 word, u32 lane) {
 #endif
 }
 
-/// The `value` of lane `lane` of the wave; T has 4 or 8 bytes.
+/// Returns the `value` of lane `lane` of the wave; T has 4 or 8 bytes.
 template <typename T>
 DEVICE T shuffle(T value, u32 lane) {
   Words<T> words(value);
@@ -56,18 +56,18 @@ DEVICE T shuffle(T value, u32 lane) {
   return words.value;
 }
 
-/// The `value` of the lane whose index is this lane's XOR `mask`.
+/// Returns the `value` of the lane whose index is this lane's XOR `mask`.
 template <typename T>
 DEVICE T shuffle_xor(T value, u32 mask) {
   return shuffle(value, lane_index() ^ mask);
 }
 
-/// Bit n is set if lane n passed true.
+/// Returns a mask in which bit n is set if lane n passed true.
 DEVICE u64 ballot(bool yes) {
 #if defined(ON_CUDA)
   return __ballot_sync(0xFFFFFFFFu, yes);
 #elif defined(ON_HIP)
-  return __builtin_amdgcn_uicmp(yes ? 1u : 0u, 0u, 33);  // not equal; all compilers have this one
+  return __builtin_amdgcn_uicmp(yes ? 1u : 0u, 0u, 33);  // 33 is "not equal"
 #else
   return yes ? 1 : 0;
 #endif
@@ -79,7 +79,7 @@ DEVICE bool all_lanes(bool yes) {
   return ballot(!yes) == 0;
 }
 
-/// Shows the lanes of this wave what its other lanes wrote to shared memory.
+/// Makes what the lanes of this wave wrote to shared memory visible to its other lanes.
 DEVICE void wave_barrier() {
 #if defined(ON_CUDA)
   __syncwarp();
@@ -127,8 +127,8 @@ DEVICE T move_in_row(T value) {
 }
 #endif
 
-/// Combines the values of all lanes, with the same bits in every lane: partners combine the same
-/// pairs, and `combine` must be commutative.
+/// Combines the values of all lanes; every lane gets the same bits. `combine` must be commutative,
+/// because partners combine the same pair in either order.
 template <typename T, typename Combine>
 DEVICE T wave_reduce(T value, Combine combine) {
 #if defined(ON_HIP) && defined(__GFX9__)
@@ -152,7 +152,7 @@ constexpr u32 most_waves = 1;
 constexpr u32 most_waves = (BLOCK_LIMIT + wave_width - 1) / wave_width;
 #endif
 
-/// Combines the values of all threads, with the same bits in every thread. `scratch` has most_waves
+/// Combines the values of all threads; every thread gets the same bits. `scratch` has most_waves
 /// elements in shared memory and may be reused after the next barrier.
 template <typename T, typename Combine>
 DEVICE T block_reduce(T value, Combine combine, T* scratch) {
@@ -166,9 +166,9 @@ DEVICE T block_reduce(T value, Combine combine, T* scratch) {
   return value;
 }
 
-/// Stores the findings of a kernel that checks elements: this thread found `wrong` elements, the
-/// first at index `first`. found[2 * block] gets the block's total, found[2 * block + 1] the lowest
-/// index.
+/// Stores the result of a kernel that checks elements. This thread found `wrong` wrong elements,
+/// the first at index `first`. found[2 * block] receives the block's total, found[2 * block + 1]
+/// the lowest index.
 DEVICE void store_findings(u64* found, u64 wrong, u64 first) {
   SHARED u64 scratch[2][most_waves];
   wrong = block_reduce(wrong, Sum{}, scratch[0]);
@@ -245,8 +245,9 @@ DEVICE u32 atomic_compare_exchange(u32* to, u32 expected, u32 value) {
 }
 #endif
 
-/// Whether this block is the last of `blocks` that call this with `arrived`, which is zero before
-/// and after all of them: it sees what the others have stored before. All threads call it.
+/// Returns whether this block is the last of `blocks` to call this with `arrived`, which is zero
+/// before and after. The last block sees what the others stored before their calls. All threads
+/// call it.
 DEVICE bool is_last_block(u32* arrived, u32 blocks) {
 #if defined(ON_CPU)
   if (__atomic_add_fetch(arrived, 1, __ATOMIC_ACQ_REL) != blocks) return false;

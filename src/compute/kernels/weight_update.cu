@@ -19,14 +19,14 @@ DEVICE void sum_squares(float* partial, const T* x, u64 elements) {
   if (thread_index() == 0) partial[block_index()] = total;
 }
 
-/// The sum of all floats, in every thread of the block. `scratch`: one float per wave.
+/// Returns the sum of all floats, in every thread of the block. `scratch` has one float per wave.
 DEVICE float sum_of(const float* floats, u64 count, float* scratch) {
   float total = 0;
   for (u64 i = thread_index(); i < count; i += block_threads()) total += floats[i];
   return block_reduce(total, Sum{}, scratch);
 }
 
-/// AdamW of some weights and their moments, in place.
+/// AdamW for some weights and their moments, in place.
 struct AdamW {
   UpdateSettings s;
   float rate, correction1, correction2, factor;
@@ -50,7 +50,7 @@ struct AdamW {
   }
 };
 
-/// Gradient descent with decaying weights.
+/// Gradient descent with weight decay.
 struct Descent {
   float keep, rate;
   DEVICE Descent(const StepState& state, const UpdateSettings& settings)
@@ -65,7 +65,7 @@ struct Descent {
   }
 };
 
-/// The weights are f32, or bf16 or f16 with f32 masters.
+/// The weights are f32, or they are bf16 or f16 with f32 masters.
 template <typename T>
 DEVICE void sgd(T* weights, float* master, const T* gradients, const StepState* state,
                 UpdateSettings settings, u64 elements) {
@@ -79,7 +79,7 @@ DEVICE void sgd(T* weights, float* master, const T* gradients, const StepState* 
   });
 }
 
-/// Beside f32 moments, the weights are f32, or bf16 or f16 with f32 masters.
+/// Moments are f32. The weights are f32, or they are bf16 or f16 with f32 masters.
 template <typename T>
 DEVICE void adamw(T* weights, float* master, float* first, float* second, const T* gradients,
                   const StepState* state, UpdateSettings settings, u64 elements) {
@@ -99,11 +99,11 @@ DEVICE void adamw(T* weights, float* master, float* first, float* second, const 
 
 /// Dynamic loss scaling: halved when a gradient is not finite, doubled after a number of good steps
 /// (Micikevicius et al. 2018, Mixed precision training; the factors are those of NVIDIA's guide and
-/// of PyTorch's GradScaler). Whether the gradients allow an update.
+/// of PyTorch's GradScaler). Returns whether the gradients allow an update.
 DEVICE bool adapt_loss_scale(StepState* state, float sum_of_squares, unsigned growth_interval) {
-  constexpr float least = 1, largest = 2147483648.0f;  // beyond both nothing is left to gain
+  constexpr float least = 1, largest = 2147483648.0f;  // a scale beyond these limits gains nothing
   const float scale = state->loss_scale;
-  if (!(sum_of_squares <= 3e38f)) {  // infinite or no number
+  if (!(sum_of_squares <= 3e38f)) {  // infinite or NaN
     state->loss_scale = scale > 2 * least ? scale / 2 : least;
     state->good_steps = 0;
     ++state->skipped;
@@ -128,22 +128,22 @@ KERNEL(sum_squares_f16, float* partial, const F16* x, u64 elements) {
   sum_squares(partial, x, elements);
 }
 
-/// total = the sum of the partial sums, for ranks that each know a part of it. One block.
+/// total = the sum of the partial sums, for ranks that each know a part of them. Grid: one block.
 KERNEL(sum_partial, float* total, const float* partial, u64 partials) {
   SHARED float scratch[most_waves];
   const float sum = sum_of(partial, partials, scratch);
   if (thread_index() == 0) *total = sum;
 }
 
-/// Sets what the update reads: the learning rate of this step (the last one of `rates` from there
-/// on), Adam's corrections, the factor that limits the norm of the gradients, and the loss scale of
-/// the next step. One block.
+/// Sets what the update reads: the learning rate of this step (steps beyond the end of `rates` use
+/// its last entry), Adam's corrections, the factor that limits the gradients' norm, and the next
+/// step's loss scale. Grid: one block.
 KERNEL(prepare_update, StepState* state, const float* partial, u64 partials, const float* rates,
        u64 steps, UpdateSettings settings) {
   SHARED float scratch[most_waves];
   const float total = sum_of(partial, partials, scratch);
   if (thread_index() != 0) return;
-  const float scale = state->loss_scale;  // that of the gradients
+  const float scale = state->loss_scale;  // the scale of the current gradients
   const float norm = fast_sqrt(total) / scale;
   state->gradient_norm = norm;
   state->skips_update = 0;
@@ -174,8 +174,8 @@ KERNEL(adamw_f16, F16* weights, float* master, float* first, float* second, cons
   adamw(weights, master, first, second, gradients, state, settings, elements);
 }
 
-/// The same with bf16 moments and no masters: what is stored is rounded up or down by chance, so
-/// that small changes are not lost (weights and both moments by random bits of their own).
+/// AdamW with bf16 moments and no masters. Stored values are rounded up or down at random, so that
+/// small changes are not lost; weights and both moments use separate random bits.
 KERNEL(adamw_stochastic_bf16, Bf16* weights, Bf16* first, Bf16* second, const Bf16* gradients,
        const StepState* state, UpdateSettings settings, u64 elements, u64 seed) {
   const AdamW update(*state, settings);
@@ -215,7 +215,7 @@ KERNEL(sgd_stochastic_bf16, Bf16* weights, const Bf16* gradients, const StepStat
   });
 }
 
-/// The step is complete.
+/// Marks the step as complete.
 KERNEL(end_step, StepState* state) {
   if (thread_index() == 0) ++state->step;
 }

@@ -12,8 +12,8 @@ void* pointer(std::uintptr_t address) {
   return reinterpret_cast<void*>(address);
 }
 
-/// The dynamic linker's own description of an object; null for one that it did not load by name,
-/// like the kernel's.
+/// Returns the dynamic linker's description of an object; null for one that it did not load by
+/// name, like the kernel's.
 link_map* link_of(const dl_phdr_info& object, std::uintptr_t dynamic) {
   for (link_map* link = _r_debug.r_map; link != nullptr; link = link->l_next) {
     const auto its_dynamic = reinterpret_cast<std::uintptr_t>(link->l_ld);
@@ -22,7 +22,7 @@ link_map* link_of(const dl_phdr_info& object, std::uintptr_t dynamic) {
   return nullptr;
 }
 
-/// Called for each loaded object; not 0 ends the search.
+/// Called for each loaded object; a result other than 0 ends the search.
 int look_at(dl_phdr_info* object, std::size_t, void* data) {
   const Search& search = *static_cast<const Search*>(data);
   std::uintptr_t first = UINTPTR_MAX, last = 0, eh_frame = 0, dynamic = 0;

@@ -1,5 +1,5 @@
-// glibc 2.38 has a second fmod(), which sets no errno, beside the one that every glibc has. Static
-// libraries that were compiled there want the second, and get the first, which computes the same.
+// glibc 2.38 has a second fmod(), which does not set errno, besides the one in every glibc. Static
+// libraries compiled with it request the second and get the first, which computes the same.
 #include <features.h>
 
 #if defined(__x86_64__) && __GLIBC_PREREQ(2, 38)

@@ -1,6 +1,7 @@
 #include "core/older_glibc/functions.h"
 
-// The functions under the names that every glibc has, whatever the headers make of "strtol".
+// These declare the functions under the names that every glibc has, whatever the headers make of
+// "strtol".
 extern "C" {
 long plain_strtol(const char*, char**, int) __asm__("strtol");
 unsigned long plain_strtoul(const char*, char**, int) __asm__("strtoul");

@@ -1,5 +1,5 @@
-// Part of the released program only. On a glibc older than the one that it was linked for, the
-// program prints one line and ends, before it calls anything that such a glibc lacks. The dynamic
+// Used only in the released program. On a glibc older than the one that it was linked for, the
+// program prints one line and ends, before it calls anything that is missing there. The dynamic
 // linker's own message would list one version of symbols per line.
 #include <fcntl.h>
 #include <gnu/libc-version.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int exit_nothing_ran = 4;  // src/cli/exit_code.h
 
-/// "2.28" is 2028.
+/// Returns 2028 for "2.28".
 int as_number(const char* version) {
   char* rest = nullptr;
   const long major = std::strtol(version, &rest, 10);
@@ -24,7 +24,7 @@ int as_number(const char* version) {
   return static_cast<int>(major * 1000 + minor);
 }
 
-/// The value of PRETTY_NAME in /etc/os-release without its quotes; empty if unknown.
+/// Reads the value of PRETTY_NAME in /etc/os-release without its quotes; empty if unknown.
 void read_system_name(char* name, std::size_t bytes) {
   name[0] = '\0';
   char text[4096];
@@ -58,7 +58,7 @@ void refuse_older_glibc(int, char**, char**) {
   ::_exit(exit_nothing_ran);
 }
 
-// Runs before the constructors of this program and after those of glibc.
+// This runs before the constructors of this program and after those of glibc.
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const before_all)(int, char**, char**) = &refuse_older_glibc;
 

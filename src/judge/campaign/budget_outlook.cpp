@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// A cell that has less is often not prepared, measured and verified in time.
+/// A cell with less time is often not prepared, measured and verified before its time is over.
 constexpr double least_share_seconds = 0.25;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the budget of a campaign has time for: known before its first unit, and said then.
+// Compares a campaign's budget with its plan before the first unit, and reports what will not fit.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace assay {
 
 struct BudgetTerms {
   double budget_seconds = 0;
-  std::optional<double> unit_budget_seconds;  ///< empty: nobody knows how long a unit measures
-  std::size_t cells = 0;                      ///< of a unit
+  std::optional<double> unit_budget_seconds;  ///< empty: unknown
+  std::size_t cells = 0;                      ///< cells of a unit
   std::size_t least_pairs = 0;
-  std::vector<double> start_seconds;  ///< what starting each arm takes, as the first look found
+  std::vector<double> start_seconds;  ///< seconds to start each arm, measured by the first look
 };
 
-/// Lines about what there is no time for; empty: there is for all. Error: usage, if starting the
-/// units of the first pair alone takes the budget.
+/// Returns lines about what the budget has no time for; empty if there is time for everything.
+/// Error: usage, if starting the units of the first pair alone takes the whole budget.
 Result<std::string> budget_outlook(const BudgetTerms& terms);
 
 }  // namespace assay

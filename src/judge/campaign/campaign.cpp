@@ -12,7 +12,7 @@ namespace assay {
 namespace {
 
 constexpr int most_attempts = 2;          // a failed unit is retried once
-constexpr std::size_t most_failures = 3;  // of an arm in a row
+constexpr std::size_t most_failures = 3;  // consecutive failures of an arm
 
 class Campaign {
  public:
@@ -53,7 +53,7 @@ class Campaign {
   }
 
  private:
-  /// Asked only between blocks, so that every block is whole.
+  /// Called only between blocks, so that every block is complete.
   std::optional<CampaignStop> reason_to_stop(std::size_t block) {
     if (block > 0) look();
     if (nothing_to_compare()) return CampaignStop::failed;
@@ -73,7 +73,8 @@ class Campaign {
     return std::nullopt;
   }
 
-  /// Whether an earlier call has begun the block: then it is finished even if the budget is spent.
+  /// Returns whether an earlier call began the block; it is then finished even if the budget is
+  /// spent.
   bool is_begun(std::size_t block) const {
     const std::size_t first = block * design_.pairs_per_draw * design_.schedule.arms.size();
     return last_position_ && *last_position_ >= first;
@@ -130,7 +131,7 @@ class Campaign {
     if (ran_) observer_.looked(outcome_.pairs, outcome_.precise, outcome_.contrasts);
   }
 
-  /// False: interrupted.
+  /// Returns false if interrupted.
   Result<bool> run_block(std::size_t block) {
     for (const Turn& turn : turns_of_block(design_.seed, block, design_.schedule.arms.size(),
                                            design_.pairs_per_draw)) {
@@ -144,8 +145,8 @@ class Campaign {
     return true;
   }
 
-  /// 1, 2, or more if the turn is settled. Every turn before the last known one is settled: if it
-  /// were repeated now, its units would not be adjacent in time to the others of their pair.
+  /// Returns 1, 2, or more if the turn is settled. Every turn before the last known one is settled:
+  /// if it were repeated now, its units would not be adjacent in time to the others of their pair.
   int next_attempt(const Turn& turn) const {
     if (!last_position_ || turn.position > *last_position_) return 1;
     if (turn.position < *last_position_) return most_attempts + 1;
@@ -161,11 +162,12 @@ class Campaign {
       if (line.unit.complete) complete.insert(line.unit.environment);
     }
     if (complete.size() == arm.size()) return most_attempts + 1;
-    // assay was killed while it wrote the lines of units that ran together: repeat them together.
+    // If assay was killed while it wrote the lines of units that ran together, they are repeated
+    // together.
     return lines_of_try < arm.size() ? tried : tried + 1;
   }
 
-  /// False: interrupted.
+  /// Returns false if interrupted.
   Result<bool> run_turn(const Turn& turn, int attempt) {
     const Arm& arm = design_.schedule.arms[turn.arm];
     for (; attempt <= most_attempts; ++attempt) {
@@ -193,7 +195,8 @@ class Campaign {
     return true;
   }
 
-  /// Writes the lines. True if all units are complete: units that ran together count only together.
+  /// Writes the lines. Returns true if all units are complete: units that ran together count only
+  /// together.
   Result<bool> keep(const std::vector<UnitRequest>& requests, std::vector<UnitResult>& results) {
     const auto failed = std::find_if(results.begin(), results.end(),
                                      [](const UnitResult& result) { return !result.complete; });
@@ -230,10 +233,10 @@ class Campaign {
   CampaignHistory history_;
   UnitRunner& runner_;
   CampaignObserver& observer_;
-  std::vector<std::size_t> failures_;  // of each arm, in a row
+  std::vector<std::size_t> failures_;  // consecutive failures of each arm
   std::optional<std::size_t> last_position_;
   std::map<std::pair<std::size_t, int>, double> spent_;  // seconds by position and attempt
-  bool ran_ = false;                                     // a unit, in this call
+  bool ran_ = false;                                     // whether a unit ran in this call
   CampaignOutcome outcome_;
 };
 

@@ -27,41 +27,41 @@ struct UnitResult {
   double seconds = 0;
   int exit_status = 0;
   bool complete = false;
-  bool interrupted = false;  ///< by the user: it did not fail and does not count
-  /// Why the campaign ends here and the unit counts as not begun: its results cannot be kept on
-  /// this machine, which no environment is to blame for, or the first look found an environment
-  /// that cannot be measured.
+  bool interrupted = false;  ///< by the user; the unit did not fail and does not count
+  /// If set, the campaign ends and the unit counts as not begun. Either its results cannot be
+  /// stored on this machine, which no environment is to blame for, or the first look found an
+  /// environment that cannot be measured.
   std::optional<Error> end_of_campaign;
   std::string reason;  ///< why it is not complete, or what went wrong in it
   std::string stderr_tail;
   UnitValues values;
-  std::optional<double> taken_share;  ///< as UnitLine has it
+  std::optional<double> taken_share;  ///< as in UnitLine
 };
 
 class UnitRunner {
  public:
   virtual ~UnitRunner() = default;
-  /// Runs all of them at the same time; results are in the same order. Never fails as a whole.
+  /// Runs all requests at the same time; results are in the same order. Never fails as a whole.
   virtual std::vector<UnitResult> run(const std::vector<UnitRequest>& requests) = 0;
 };
 
-/// What earlier calls measured: lines of units.jsonl and the values of the complete units.
+/// The results of earlier calls: lines of units.jsonl and the values of complete units.
 struct CampaignHistory {
   std::vector<UnitLine> lines;
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;  ///< by environment and pair
 };
 
-/// What the caller is told and asked.
+/// Receives the campaign's events and answers its questions.
 class CampaignObserver {
  public:
   virtual ~CampaignObserver() = default;
   virtual void starting(const std::vector<UnitRequest>& requests) = 0;
-  /// Must keep the line. An Error ends the campaign.
+  /// Must store the line. An Error ends the campaign.
   virtual Status finished(const UnitLine& line) = 0;
-  /// After each whole block: how many pairs there are, how many contrasts of cells are precise
-  /// enough, and how many contrasts there are.
+  /// Called after each whole block with the number of pairs, of contrasts of cells that are precise
+  /// enough, and of all contrasts.
   virtual void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) = 0;
-  /// An arm failed three times in a row and is not tried again in this call.
+  /// Called if an arm failed three times in a row; this call does not try it again.
   virtual void gave_up(const Arm& arm) = 0;
   virtual bool stop_requested() = 0;
 };
@@ -86,14 +86,14 @@ std::string_view name_of(CampaignStop stop);
 
 struct CampaignOutcome {
   CampaignStop stop = CampaignStop::failed;
-  std::size_t pairs = 0;                                             ///< of whole blocks
-  std::size_t precise = 0, contrasts = 0;                            ///< at the last look
-  std::vector<std::string> given_up;                                 ///< environments
-  std::map<std::pair<std::string, std::size_t>, UnitValues> values;  ///< from the history and new
+  std::size_t pairs = 0;                   ///< in whole blocks
+  std::size_t precise = 0, contrasts = 0;  ///< at the last look
+  std::vector<std::string> given_up;       ///< environments
+  /// from the history and from this call
+  std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };
 
-/// Units that `history` holds are not repeated. Errors: from the observer, and a unit's
-/// end_of_campaign.
+/// Units in `history` are not repeated. Error: from the observer, or a unit's end_of_campaign.
 Result<CampaignOutcome> run_campaign(const CampaignDesign& design, CampaignHistory history,
                                      UnitRunner& runner, CampaignObserver& observer);
 

@@ -18,8 +18,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_file_bytes = std::size_t{16} << 20;
 
-/// What the folder keeps of the words that measure the plan's suites, since a suite file may change
-/// although the plan does not, and of the order of units. Older versions wrote the words alone.
+/// Returns what the folder stores besides the plan: the arguments that measure its suites, because
+/// a suite file may change although the plan does not, and how the order of units is drawn. Older
+/// versions wrote only the arguments (`words_alone`).
 std::string measure_text(const CampaignPlan& plan, bool words_alone) {
   const Json words = plan.measure;
   const Json all = words_alone ? words : Json({{"draw", "pair"}, {"measure", words}});
@@ -43,7 +44,7 @@ Status check_same(const fs::path& folder, const CampaignPlan& plan) {
   return {};
 }
 
-/// The plan is written last: if it exists, so does everything else.
+/// Writes the plan last: if it exists, so does everything else.
 Status write_plan(const fs::path& folder, const CampaignPlan& plan) {
   TRY(write_file(folder / campaign_measure_name, measure_text(plan, false)));
   return write_file(folder / campaign_plan_name, plan.text);
@@ -64,7 +65,7 @@ Status begin(const fs::path& folder, const CampaignPlan& plan) {
   return write_plan(folder, plan);
 }
 
-/// Whether a unit was measured, or tried.
+/// Returns whether any unit was measured or tried.
 bool has_units(const fs::path& folder) {
   std::error_code error;
   const auto bytes = fs::file_size(folder / campaign_units_name, error);
@@ -94,7 +95,7 @@ Result<CampaignHistory> CampaignFolder::history() const {
     if (line.unit.complete) pairs[line.unit.environment].emplace(line.unit.run, line.unit.pair);
   }
   for (const auto& [environment, runs] : pairs) {
-    // A name from the file must not be a path that leads out of the folder.
+    // A name from the file must not be a path out of the folder.
     if (environment.find('/') != std::string::npos) continue;
     const StoredRecords stored = TRY(read_records(path_ / environment));
     for (const Record& record : stored.records) {

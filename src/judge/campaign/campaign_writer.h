@@ -1,5 +1,5 @@
-// Writes a campaign's folder (campaign/folder.h reads it): the first call makes it, later calls
-// continue it, one process uses it at a time.
+// Writes a campaign's folder (campaign/folder.h reads it). The first call creates the folder, later
+// calls continue it; one process uses it at a time.
 #pragma once
 
 #include <filesystem>
@@ -15,16 +15,16 @@ namespace assay {
 
 class CampaignFolder {
  public:
-  /// Makes the folder, or continues it if it was begun with the same plan or measured nothing yet.
+  /// Creates the folder, or continues it if it was begun with the same plan or has no units yet.
   /// Error: usage if it was begun with another plan (naming the first line that differs) or suite,
   /// if it holds something else, or if another process uses it; exhausted on a full disk.
   static Result<CampaignFolder> open(const std::filesystem::path& path, const CampaignPlan& plan);
 
-  /// Absolute.
+  /// Returns the absolute path.
   const std::filesystem::path& path() const { return path_; }
-  /// What earlier calls measured. Error: usage if a file cannot be read.
+  /// Returns the results of earlier calls. Error: usage if a file cannot be read.
   Result<CampaignHistory> history() const;
-  /// Durable when it returns.
+  /// Appends a line; the line is durable when the call returns.
   Status append(const UnitLine& line) { return units_.append(to_line(line)); }
 
  private:

@@ -1,6 +1,6 @@
-// Which cells of a unit come last. Where the time of a unit is too short for all of its cells,
-// those that take more than their share would starve the others: they come after them, and take
-// turns at being the first of the last.
+// Chooses the cells that a unit measures last. If a unit's time is too short for all of its cells,
+// cells that take more than their share would starve the others. So these cells come last, and take
+// turns at being the first among them.
 #pragma once
 
 #include <cstddef>
@@ -10,30 +10,32 @@
 
 namespace assay {
 
-/// What a cell of a unit took.
+/// The time that one cell of a unit took.
 struct CellTime {
   double seconds = 0;
-  bool starved = false;  ///< the unit's time was spent before it
+  bool starved = false;  ///< the unit's time had run out before it began
 };
 
-/// All environments measure the cells of a pair in the same order, so what a unit teaches counts
-/// from the next pair on.
+/// All environments measure the cells of a pair in the same order, so a unit's times affect only
+/// later pairs.
 class CellTurns {
  public:
-  /// `unit_seconds`: the time of a unit; empty: all that it needs, so that no cell comes last.
+  /// `unit_seconds` is the time limit of a unit; if empty there is no limit, and no cell comes
+  /// last.
   explicit CellTurns(std::optional<double> unit_seconds) : unit_seconds_(unit_seconds) {}
 
-  /// The cells that come last in `pair`, in their order: numbers in the plan's list, from 0.
+  /// Returns the cells that come last in `pair`, in their order: numbers in the plan's list, from
+  /// 0.
   const std::vector<std::size_t>& last_in(std::size_t pair);
-  /// A unit of `pair` has measured, in the order that last_in() gave it.
+  /// Records the times of a unit of `pair`, in the order that last_in() returned.
   void learn(std::size_t pair, const std::vector<CellTime>& measured);
 
  private:
   const std::optional<double> unit_seconds_;
-  std::map<std::size_t, double> seconds_;  // by cell, as last measured
+  std::map<std::size_t, double> seconds_;  // keyed by cell, as last measured
   std::size_t cells_ = 0;
   bool too_short_ = false;                                // a cell was starved
-  std::map<std::size_t, std::vector<std::size_t>> last_;  // by pair, once it has begun
+  std::map<std::size_t, std::vector<std::size_t>> last_;  // keyed by pair, once it has begun
 };
 
 }  // namespace assay

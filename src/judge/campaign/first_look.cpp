@@ -16,12 +16,12 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_cells = 1'000'000;  // that are kept of what an environment says
-constexpr int wrong_words = 2;                 // assay's exit status for them (src/cli/exit_code.h)
-constexpr std::string_view own_mark = "assay: ";  // begins the last line of an assay that failed
+constexpr std::size_t most_cells = 1'000'000;     // limit of stored cells of one environment
+constexpr int wrong_words = 2;                    // usage error (src/cli/exit_code.h)
+constexpr std::string_view own_mark = "assay: ";  // begins the last line of a failed assay
 
-/// Adds the cell of a record in `line`; other lines, as a banner or the fingerprint, say nothing
-/// of cells.
+/// Adds the cell of a record in `line`; other lines, such as a banner or the fingerprint, contain
+/// no cell.
 void take(std::string_view line, EnvironmentLook& look) {
   if (!line.starts_with('{') || look.cells.size() == most_cells) return;
   const auto json = parse_json(line);
@@ -33,7 +33,7 @@ void take(std::string_view line, EnvironmentLook& look) {
   look.emulated = look.emulated || record->device.emulated;
 }
 
-/// Why assay could not start there, from its end.
+/// Returns why assay could not start there, judging by how it ended.
 Error cannot_start(const std::string& environment, const ProgramEnd& end, double patience) {
   std::string told = cause_in(end);
   const bool by_assay = told.starts_with(own_mark);
@@ -51,7 +51,7 @@ Result<EnvironmentLook> look_at(const CampaignPlan& plan, std::size_t index,
   const LaunchContext context = launch_context(plan, {environment.name, index}, folder);
   const Launch launch = TRY(environment.where->launch(look_arguments(plan, environment), context));
   TRY(environment.where->prepare(context));
-  clean_up(launch);  // an earlier call that was killed may have left something behind
+  clean_up(launch);  // removes leftovers of an earlier call that was killed
   TRY(write_files(launch));
   EnvironmentLook look;
   look.environment = environment.name;
@@ -97,7 +97,7 @@ Result<std::string> compare_looks(const std::vector<EnvironmentLook>& looks) {
       model != looks.end() && real != looks.end()) {
     return mixture(model->environment, real->environment);
   }
-  std::map<std::string, std::string> who_has;  // by cell
+  std::map<std::string, std::string> who_has;  // keyed by cell
   for (const EnvironmentLook& look : looks) {
     for (const auto& [cell, reason] : look.cells) {
       if (reason.empty()) who_has.emplace(cell, look.environment);

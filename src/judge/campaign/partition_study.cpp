@@ -21,7 +21,7 @@ double median_of(const ByPair& values) {
   return median(std::move(all));
 }
 
-/// Over the pairs that both have.
+/// Computes the ratio over the pairs that both sides have.
 StudyRatio ratio_of(const ByPair& top, const ByPair& bottom) {
   std::vector<double> logs;
   for (const auto& [pair, value] : top) {
@@ -31,7 +31,7 @@ StudyRatio ratio_of(const ByPair& top, const ByPair& bottom) {
   StudyRatio ratio;
   ratio.pairs = logs.size();
   if (logs.empty()) return ratio;
-  constexpr double any_margin = 1;  // the interval does not depend on it
+  constexpr double any_margin = 1;  // arbitrary; the interval does not depend on it
   const PairedEffect effect = paired_effect(logs, any_margin);
   ratio.ratio = std::exp(effect.mean);
   ratio.interval95 = {std::exp(effect.t95.low), std::exp(effect.t95.high)};
@@ -96,7 +96,7 @@ class Study {
     return cell;
   }
 
-  /// Over the pairs that every partition has.
+  /// Sums over the pairs that every partition has.
   static ByPair sums_of(const std::vector<ByPair>& parts) {
     ByPair sums;
     for (const auto& [pair, first] : parts.front()) {

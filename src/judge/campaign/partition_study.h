@@ -1,5 +1,5 @@
-// Conclusions of a partition study: what the partitions deliver together, the slowest of them, and
-// what running together costs each. Pure functions.
+// Conclusions of a partition study: the sum over partitions, the slowest partition, and the
+// slowdown when all run together. Pure functions.
 #pragma once
 
 #include <map>
@@ -32,17 +32,17 @@ struct StudyPart {
 struct StudyCell {
   std::string cell, metric, unit;
   Better better = Better::higher;
-  bool emulated = false;  ///< of emulated devices: the values come from a model
+  bool emulated = false;  ///< devices are emulated, so values come from a model
   std::vector<StudyPart> parts;
-  /// Only of rates: latencies do not add up. Medians over pairs.
+  /// Sum over partitions, only for rates; the median over pairs.
   std::optional<double> sum;
-  std::optional<double> whole;  ///< the undivided device's
+  std::optional<double> whole;  ///< value of the undivided device
   std::optional<StudyRatio> sum_to_whole;
   std::string worst;  ///< the slowest partition when all run together
 };
 
-/// `values`: by environment (the store's name) and pair. Cells without a pair in every partition
-/// are left out.
+/// `values` is indexed by environment (the store's name) and pair. Cells without a pair in every
+/// partition are left out.
 std::vector<StudyCell> conclude_study(
     const StudyPlan& study,
     const std::map<std::pair<std::string, std::size_t>, UnitValues>& values);

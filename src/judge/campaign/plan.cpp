@@ -141,7 +141,7 @@ class PlanReader {
       return map.wrong("suite", known.error().message);
     }
     plan_.cells += cells->cells.size();
-    const double each = 30;  // a cell takes some seconds; one that hangs never ends
+    const double each = 30;  // a cell takes some seconds; a hanging one never ends
     double longest = static_cast<double>(cells->cells.size()) * each;
     for (const ExternalCommand& command : cells->commands) longest += command.timeout_seconds;
     seconds_ += std::max(longest, 3 * cells->budget_seconds.value_or(0));
@@ -205,7 +205,7 @@ class PlanReader {
     return measure_all(root_, "load");
   }
 
-  /// Empty optional: a benchmark's name.
+  /// Returns an empty optional for a benchmark's name.
   static Result<std::optional<Suite>> suite_of(const std::string& target) {
     if (target.find('/') != std::string::npos || target.ends_with(".yaml") ||
         target.ends_with(".yml")) {
@@ -246,13 +246,13 @@ class PlanReader {
     }
     std::optional<double> timeout;
     TRY(root_.duration("timeout", timeout));
-    constexpr double start_up = 300;  // pulling an image, waiting in a queue
+    constexpr double start_up = 300;  // for pulling an image or waiting in a queue
     plan_.unit_timeout_seconds =
         timeout.value_or(start_up + std::max(seconds_, 3 * plan_.unit_budget_seconds.value_or(0)));
     return {};
   }
 
-  /// Names become folders, and some are reserved.
+  /// Checks a name: names become folders, and some are reserved.
   Status check_name(const YamlReader& map, const std::string& name) const {
     const bool plain = name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
                          return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -322,7 +322,7 @@ class PlanReader {
   YamlReader root_;
   CampaignPlan& plan_;
   Suite all_;
-  double seconds_ = 0;  // the most that the suites may take
+  double seconds_ = 0;  // the most seconds that the suites may take
 };
 
 }  // namespace

@@ -25,12 +25,14 @@ struct PlannedEnvironment {
   std::string name;
   std::string kind;
   std::shared_ptr<const Environment> where;
-  std::vector<std::pair<std::string, std::string>> variables;  ///< those that it sets
-  /// The servers of the plan's load there, as words of `assay load`: {"--url", "http://a:8000"}.
+  std::vector<std::pair<std::string, std::string>> variables;  ///< that the environment sets
+  /// The servers of the plan's load there, as arguments of `assay load`: {"--url",
+  /// "http://a:8000"}.
   std::vector<std::string> servers;
 };
 
-/// A study of partitions: each measured alone, all together, and the undivided device.
+/// A study of partitions: each is measured alone and together with all others, and so is the whole
+/// device.
 struct StudyPlan {
   std::vector<std::string> each, together;
   std::string whole;  ///< empty: not measured
@@ -45,10 +47,10 @@ struct CampaignPlan {
   std::size_t least_pairs = 10, most_pairs = 40;
   bool control = true;
   std::optional<double> budget_seconds;  ///< of the whole campaign
-  /// assay's words that measure: {"run", "memory", "op=copy,triad"} or {"run", "{...}"}, a suite on
-  /// one line.
+  /// assay's measuring arguments: {"run", "memory", "op=copy,triad"} or {"run", "{...}"} with a
+  /// suite on one line.
   std::vector<std::string> measure;
-  /// The suite in `measure`, if it has commands, whose words depend on the environment and the
+  /// The suite in `measure`, if it has commands; their arguments depend on the environment and the
   /// pair.
   std::optional<Suite> commands;
   std::size_t cells = 0;
@@ -62,15 +64,15 @@ struct CampaignPlan {
   std::optional<StudyPlan> study;
 };
 
-/// Error: usage, "FILE:LINE: what is wrong; what is allowed". Relative paths of suite files start
-/// at the plan's folder.
+/// Parses a plan. Relative paths of suite files start at the plan's folder. Error: usage,
+/// "FILE:LINE: what is wrong; what is allowed".
 Result<CampaignPlan> parse_campaign_plan(std::string_view yaml, const std::string& file);
 /// Error: usage if the file cannot be read, or as parse_campaign_plan().
 Result<CampaignPlan> load_campaign_plan(const std::string& path);
 
-/// Why a folder begun with plan `before`, its file `name`, cannot be continued with `now`:
-/// "plan.yaml:4: was
-/// \"margin: 2%\", is \"margin: 1%\""; empty: they differ at most in blanks at line ends.
+/// Returns why a folder begun with plan `before`, from the file `name`, cannot be continued with
+/// `now`: "plan.yaml:4: was \"margin: 2%\", is \"margin: 1%\"". Empty if they differ at most in
+/// blanks at line ends.
 std::string plan_difference(std::string_view name, std::string_view before, std::string_view now);
 
 }  // namespace assay

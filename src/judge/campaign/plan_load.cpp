@@ -16,7 +16,7 @@ bool contains(std::initializer_list<std::string_view> words, std::string_view wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-/// `text` with the values of the variables it names as "$NAME" or "${NAME}"; other names stay.
+/// Replaces variables named as "$NAME" or "${NAME}" in `text` by their values; unknown names stay.
 std::string expanded(std::string_view text,
                      const std::vector<std::pair<std::string, std::string>>& variables) {
   const auto is_name = [](char c) {
@@ -54,7 +54,7 @@ Status add_load_option(const YamlReader& map, const std::string& key,
     return {};
   }
   const std::vector<std::string> values = TRY(map.texts(key));
-  if (contains({"header", "spawn-env"}, key)) {  // may be repeated
+  if (contains({"header", "spawn-env"}, key)) {  // repeatable options
     for (const std::string& value : values) words.insert(words.end(), {option, value});
   } else {
     words.insert(words.end(), {option, fmt::format("{}", fmt::join(values, ","))});
@@ -153,7 +153,8 @@ Suite commands_of_unit(const CampaignPlan& plan, const PlannedEnvironment& envir
     for (std::string& word : command.words) word = expanded(word, environment.variables);
     for (auto& [name, value] : command.variables) value = expanded(value, environment.variables);
     command.variables.emplace_back("ASSAY_PAIR", fmt::format("{}", pair + 1));
-    // Servers that every unit starts anew have seen no prompts, and pairs are closer with the same.
+    // Servers that every unit starts anew have seen no prompts, and equal prompts make pairs more
+    // similar.
     const bool fresh = !environment.servers.empty() && environment.servers.front() == "--spawn";
     if (again && !fresh) command.variables.emplace_back("ASSAY_PROMPTS", "2");
   }

@@ -1,4 +1,4 @@
-// A campaign plan's `load`: a load on LLM servers as a cell, with servers of each environment.
+// A campaign plan's `load`: a load on LLM servers as a cell; each environment has its own servers.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 
 namespace assay {
 
-/// The keys of a plan's `load`: the options of `assay load`, without "--", that say how much is
-/// sent.
+/// Returns the keys of a plan's `load`: the options of `assay load`, without "--", that define the
+/// load.
 const std::vector<std::string>& load_keys();
 
-/// The command that loads servers as `value`, the map `load`, says; without the servers. `seed`:
-/// where the map has none. Error: usage, "FILE:LINE: ...".
+/// Returns the command for the load in the map `value`, without its servers. `seed` is used if the
+/// map has none. Error: usage, "FILE:LINE: ...".
 Result<ExternalCommand> read_load(const YamlValue& value, std::string_view file,
                                   std::uint64_t seed);
 
-/// PlannedEnvironment::servers from an environment's `url`, or `spawn` and `servers`. Error: usage,
-/// "FILE:LINE: ...".
+/// Reads PlannedEnvironment::servers from an environment's `url`, or `spawn` and `servers`. Error:
+/// usage, "FILE:LINE: ...".
 Result<std::vector<std::string>> read_load_servers(const YamlReader& environment);
 
-/// The suite `commands` of a plan as one unit of `environment` measures it: in its commands the
-/// variables of the environment, "$NAME" and "${NAME}", have their values, the load has its
-/// servers, and ASSAY_PAIR is the number of the pair, from 1. `again`: the environment is measured
-/// a second time within the pair, as the control or together with others; ASSAY_PROMPTS then asks
-/// for other prompts, which no prefix cache of a running server has seen.
+/// Returns the plan's suite `commands` as one unit of `environment` measures it. Variables of the
+/// environment, "$NAME" and "${NAME}", are replaced by their values, the load gets its servers, and
+/// ASSAY_PAIR is the number of the pair, from 1. `again` means that the environment is measured a
+/// second time within the pair, as the control or together with others. ASSAY_PROMPTS then requests
+/// other prompts, which no prefix cache of a running server holds.
 Suite commands_of_unit(const CampaignPlan& plan, const PlannedEnvironment& environment,
                        std::size_t pair, bool again = false);
 

@@ -19,15 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Exit statuses of an `assay run` that ran to its end although cells went wrong: an error in a
-/// cell, a failed verification (src/cli/exit_code.h).
+/// Exit statuses of an `assay run` that ran to its end although cells failed: an error in a cell,
+/// or a failed verification (src/cli/exit_code.h).
 constexpr int cell_error = 1, wrong_result = 3, nothing_ran = 4;
 
 Error failed(std::string message) {
   return {ErrorKind::failed, std::move(message)};
 }
 
-/// Whether the unit of a process that ended counts.
+/// Decides whether the unit of an ended process counts.
 Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan& plan,
              const UnitRequest& request, UnitResult& result) {
   const std::string told = cause_in(end);
@@ -38,7 +38,7 @@ Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan
   }
   if (!output.problem().empty()) return failed(output.problem());
   const bool in_order = end.status == 0 || end.status == cell_error || end.status == wrong_result;
-  // Where nothing could be measured, the first cell's reason says more than the last line.
+  // If nothing could be measured, the first cell's reason is more helpful than the last line.
   if (end.status == nothing_ran && !output.first_failure().empty()) {
     return failed(fmt::format("it exited with status {}: {}", end.status, output.first_failure()));
   }
@@ -54,7 +54,7 @@ Status judge(const ProgramEnd& end, const UnitOutput& output, const CampaignPlan
   if (end.status == 0) return {};
   result.reason = end.status == wrong_result ? "a result was wrong" : "a cell ended in an error";
   if (!output.first_failure().empty()) result.reason += ": " + output.first_failure();
-  // A cell that fails twice fails reproducibly: the unit's other cells count.
+  // A cell that fails twice fails reproducibly; the unit's other cells count.
   if (request.attempt == 1 || output.passed() == 0) return failed(result.reason);
   return {};
 }
@@ -68,7 +68,7 @@ ProcessRunner::ProcessRunner(const CampaignPlan& plan, fs::path folder,
       folder_(std::move(folder)),
       stop_requested_(std::move(stop_requested)),
       looked_(std::move(looked)),
-      // A command may print the records of many cells, or take as long as it likes.
+      // Commands are exempt: one may print the records of many cells, or take as long as it likes.
       turns_(plan.commands ? std::nullopt : plan.unit_budget_seconds) {}
 
 std::vector<UnitResult> ProcessRunner::run(const std::vector<UnitRequest>& requests) {
@@ -114,7 +114,7 @@ Status ProcessRunner::first_look() {
   return looked_(looks);
 }
 
-/// An earlier call that was killed may have left something behind.
+/// Removes what an earlier, killed call may have left behind.
 void ProcessRunner::clean_up_once(const Member& member, const Launch& launch) {
   const MutexLock guard(mutex_);
   if (cleaned_.insert(member.environment).second) clean_up(launch);

@@ -1,5 +1,5 @@
-// Units as processes: starts assay in the environment, reads its lines, keeps its records. Before
-// the first unit it looks at all environments.
+// Runs units as processes: starts assay in the environment, reads its lines and stores its records.
+// Before the first unit it checks all environments.
 #pragma once
 
 #include <filesystem>
@@ -22,16 +22,16 @@ namespace assay {
 
 class ProcessRunner final : public UnitRunner {
  public:
-  /// `folder`: the campaign's, absolute. `stop_requested` is called from several threads. `looked`
-  /// judges the first look at the environments.
+  /// `folder` is the campaign's, absolute. `stop_requested` is called from several threads.
+  /// `looked` judges the first look at the environments.
   ProcessRunner(const CampaignPlan& plan, std::filesystem::path folder,
                 std::function<bool()> stop_requested,
                 std::function<Status(const std::vector<EnvironmentLook>&)> looked);
 
-  /// The first call looks at the environments before it starts a unit.
+  /// The first call checks the environments before it starts a unit.
   std::vector<UnitResult> run(const std::vector<UnitRequest>& requests) override;
 
-  /// Why the first look ended the campaign; empty: it did not.
+  /// Returns why the first look ended the campaign; empty if it did not.
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:
@@ -49,8 +49,8 @@ class ProcessRunner final : public UnitRunner {
   std::optional<Error> refusal_;
   Mutex mutex_;  // units may run together
   CellTurns turns_ GUARDED_BY(mutex_);
-  std::set<std::string> cleaned_
-      GUARDED_BY(mutex_);  // stores before whose first unit was cleaned up
+  /// Stores for which an earlier call's leftovers were removed.
+  std::set<std::string> cleaned_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay

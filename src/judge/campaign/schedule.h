@@ -10,28 +10,28 @@
 
 namespace assay {
 
-/// One process that measures a unit of an environment; `environment` names its store.
+/// One process that measures a unit of an environment; `environment` is the name of its store.
 struct Member {
   std::string environment;
   std::size_t index = 0;  ///< of the environment in the plan
   bool operator==(const Member&) const = default;
 };
 
-/// What is measured at one moment: one process, or several that run together.
+/// What is measured at one time: one process, or several that run together.
 using Arm = std::vector<Member>;
 
-/// Two environments whose units are compared pair by pair, by the names of their stores.
+/// Two environments, named by their stores, whose units are compared pair by pair.
 struct Contrast {
   std::string baseline, other;
 };
 
 struct Schedule {
   std::vector<Arm> arms;
-  std::vector<Contrast> contrasts;  ///< whose precision ends the campaign
+  std::vector<Contrast> contrasts;  ///< the campaign ends when these are precise
 };
 
-/// The baseline, every other environment and the control; in a study, each partition, all together,
-/// and the whole device.
+/// Returns the arms: the baseline, every other environment and the control; in a study, each
+/// partition, all together, and the whole device.
 Schedule schedule_of(const CampaignPlan& plan);
 
 /// One arm's turn.
@@ -42,11 +42,11 @@ struct Turn {
   bool operator==(const Turn&) const = default;
 };
 
-/// The turns of block `block`: pairs whose order is drawn from the seed at once
-/// (campaign/folder.h). In every pair each arm has one turn, so that its units are as close
-/// together in time as they can be, and each pair has an order of its own: a coin of its own, on
-/// which the test of differences stands. In a campaign that was begun when two pairs had one draw,
-/// the second pair has the reverse order of the first.
+/// Returns the turns of block `block`: pairs whose order is drawn together from the seed
+/// (campaign/folder.h). In every pair each arm has one turn, so that its units are as close in time
+/// as possible. Each pair has a separate random order, on which the test of differences depends. In
+/// a campaign of an older version one draw decided two pairs, and the second has the reverse order
+/// of the first.
 std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::size_t arms,
                                  std::size_t pairs_per_draw);
 

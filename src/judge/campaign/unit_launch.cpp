@@ -103,7 +103,8 @@ void clean_up(const Launch& launch) {
 }
 
 std::string cause_in(const ProgramEnd& end) {
-  constexpr int least_of_engines = 125, most_of_engines = 127;  // docker, podman: the engine failed
+  // docker's and podman's statuses for errors of the engine
+  constexpr int least_of_engines = 125, most_of_engines = 127;
   const std::string lines = "\n" + end.errors_tail;
   if (const std::size_t own = lines.rfind("\nassay: "); own != std::string::npos) {
     return lines.substr(own + 1, lines.find('\n', own + 1) - own - 1);

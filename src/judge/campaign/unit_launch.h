@@ -15,39 +15,39 @@
 
 namespace assay {
 
-/// assay's arguments that measure the unit of `environment` in `pair`, from 0. `barrier`: empty, or
-/// the value of `assay run --barrier`. `again`: as for commands_of_unit().
+/// Returns assay's arguments that measure the unit of `environment` in `pair`, from 0. `barrier` is
+/// empty, or the value of `assay run --barrier`. `again` is as in commands_of_unit().
 std::vector<std::string> unit_arguments(const CampaignPlan& plan,
                                         const PlannedEnvironment& environment, std::size_t pair,
                                         const std::string& barrier, bool again = false);
-/// assay's arguments that check the plan's cells in `environment` and measure nothing.
+/// Returns assay's arguments that check the plan's cells in `environment` without measuring.
 std::vector<std::string> look_arguments(const CampaignPlan& plan,
                                         const PlannedEnvironment& environment);
 
-/// `member`: the store and the plan's environment. `folder`: the campaign's.
+/// `member` names the store and the plan's environment. `folder` is the campaign's.
 LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
                              const std::filesystem::path& folder);
 
-/// Writes the files that the launch needs. Error: that of the file.
+/// Writes the files that the launch needs. Error: the error of the file.
 Status write_files(const Launch& launch);
 
-/// What the caller of run_launch() decides.
+/// Decisions that the caller of run_launch() makes.
 struct LaunchCare {
   double timeout_seconds = 0;
   std::function<bool()> stop_requested;
   std::function<void(std::string_view line)> line;  ///< gets each line of standard output
 };
-/// Runs the launch to its end, within its limits and with a secret for its ranks; cleans up behind
-/// one that was killed. Error: unavailable, if it cannot be started or its limits cannot be
-/// applied.
+/// Runs the launch to its end, within its limits and with a secret for its ranks. Cleans up if it
+/// was killed. Error: unavailable, if it cannot be started or its limits cannot be applied.
 Result<ProgramEnd> run_launch(const Launch& launch, const LaunchContext& context,
                               const LaunchCare& care);
 
 /// Removes what a killed process of this launch may have left behind.
 void clean_up(const Launch& launch);
 
-/// What a program that failed said of the cause: assay its own error, a container engine a first
-/// line with the cause and more with advice, others their last words. Empty: it said nothing.
+/// Returns the cause that a failed program printed: assay's own error, the first line of a
+/// container engine (which is followed by advice), otherwise the last line. Empty if it printed
+/// nothing.
 std::string cause_in(const ProgramEnd& end);
 
 }  // namespace assay

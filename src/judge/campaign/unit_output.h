@@ -1,4 +1,5 @@
-// What a unit prints, line by line: its environment, then its records; other lines are ignored.
+// Reads what a unit prints, line by line: its environment, then its records; other lines are
+// ignored.
 #pragma once
 
 #include <chrono>
@@ -22,24 +23,25 @@ class UnitOutput {
  public:
   explicit UnitOutput(Store& store) : store_(store) {}
 
-  /// Stores what the line holds. After a first problem, or when the store refuses something,
-  /// nothing more is stored.
+  /// Stores what the line holds. After a first problem, or an error of the store, nothing more is
+  /// stored.
   void take(std::string_view line);
 
   const std::string& run() const { return run_; }
   std::size_t cells() const { return cells_.size(); }
   std::size_t passed() const { return passed_; }
   const UnitValues& values() const { return values_; }
-  /// What each cell took, in the order in which they came.
+  /// Returns the time of each cell, in the order of arrival.
   const std::vector<CellTime>& cell_times() const { return cell_times_; }
-  /// The most that others took of the CPUs' time during one of its records; empty: unknown.
+  /// Returns the largest share of CPU time that other programs took during a record; empty:
+  /// unknown.
   std::optional<double> taken_share() const { return taken_share_; }
-  /// The first cell that did not pass and what it said: "gemm shape=...: out of memory"; empty: all
-  /// did.
+  /// Returns the first cell that did not pass and its message: "gemm shape=...: out of memory".
+  /// Empty if all passed.
   const std::string& first_failure() const { return first_failure_; }
-  /// Why the output cannot be used; empty if it can.
+  /// Returns why the output cannot be used; empty if it can.
   const std::string& problem() const { return problem_; }
-  /// What the store said: its failures are not the environment's.
+  /// Returns the store's status; the environment is not to blame for its errors.
   const Status& stored() const { return stored_; }
 
  private:
@@ -49,12 +51,12 @@ class UnitOutput {
   Store& store_;
   std::string run_, problem_, first_failure_;
   Status stored_;
-  std::map<std::string, std::string> fingerprints_;  // the unit's id of each, and the store's
+  std::map<std::string, std::string> fingerprints_;  // id in the unit's output -> id in the store
   std::set<std::string> cells_;
   std::size_t passed_ = 0, lines_ = 0;
   UnitValues values_;
   std::vector<CellTime> cell_times_;
-  std::chrono::steady_clock::time_point last_came_;  // when the environment or the last cell came
+  std::chrono::steady_clock::time_point last_came_;  // time of the last arrival
   std::optional<double> taken_share_;
 };
 

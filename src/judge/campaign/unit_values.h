@@ -12,7 +12,7 @@ namespace assay {
 /// Figures above 0, by cell and metric.
 using UnitValues = std::map<std::pair<std::string, std::string>, Figure>;
 
-/// Adds the figures of a record, without those that have no logarithm.
+/// Adds the figures of a record; figures that have no logarithm are left out.
 void add_values(const Record& record, UnitValues& values);
 
 }  // namespace assay

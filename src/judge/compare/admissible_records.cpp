@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// Why the record may not be used.
+/// Returns why the record may not be used.
 std::optional<std::string> refusal_of(const Record& record) {
   if (const auto fault = fault_of(record)) return *fault;
   if (record.status != RecordStatus::passed) {
@@ -34,7 +34,7 @@ Result<Evidence> load_evidence(const std::string& operand) {
     for (const Point& point : series.points) complete.insert(set.units[point.unit].run);
   }
   Evidence evidence;
-  // The set's first problems come from records, whose reasons go into `left_out`.
+  // The set's first problems describe records, whose reasons go into `left_out`.
   const std::size_t of_records = result_set_of(records, "").problems.size();
   for (std::size_t i = of_records; i < set.problems.size(); ++i) {
     evidence.problems.push_back(set.problems[i]);

@@ -1,4 +1,4 @@
-// Splits results into those that a baseline or a history may use and those that it may not.
+// Separates results that a baseline or a history may use from those that it may not.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// A result that does not count.
+/// A result that is not used.
 struct LeftOut {
   std::string run;
   std::string cell;    ///< Cell::id()
@@ -25,7 +25,8 @@ struct Evidence {
   std::vector<std::string> problems;         ///< lines that could not be read
 };
 
-/// `operand` is read by load_result_set(). Of a campaign, only complete units count. Error: usage.
+/// Loads `operand` with load_result_set(). If it is a campaign, only complete units count. Error:
+/// usage.
 Result<Evidence> load_evidence(const std::string& operand);
 
 }  // namespace assay

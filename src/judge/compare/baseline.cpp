@@ -35,7 +35,7 @@ class Selection {
                                   series.key.metric, std::move(reason)});
   }
 
-  /// Removes the points for which `reason` gives one.
+  /// Removes the points for which `reason` returns a text.
   template <typename Reason>
   void drop(Series& series, const Reason& reason) {
     std::vector<Point> kept;
@@ -69,7 +69,7 @@ class Selection {
     }
   }
 
-  /// Holm's correction over all series and units at once, as for fleets.
+  /// Applies Holm's correction over all series and units at once, as for fleets.
   void drop_outliers() {
     std::vector<double> p;
     for (const Series& series : baseline_.results.series) {

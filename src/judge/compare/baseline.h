@@ -15,12 +15,13 @@
 namespace assay {
 
 struct BaselineRule {
-  double alpha = 0.05;  ///< chance that any sound run is left out as an outlier
-  /// A run is left out if more than this share of its samples was throttled: they shift its median.
+  double alpha = 0.05;  ///< probability that any sound run is excluded as an outlier
+  /// A run is excluded if more than this share of its samples was throttled, because that shifts
+  /// its median.
   double most_throttled = 0.1;
   bool allow_throttled = false;
 };
-/// The same number that a verdict needs.
+/// Equals the number of units that a verdict needs.
 constexpr std::size_t least_baseline_units = 6;
 
 struct Baseline {
@@ -31,17 +32,17 @@ struct Baseline {
   std::vector<std::string> problems;
 };
 
-/// Made of all `operands` together, each read by load_evidence(). Error: usage, if no series has
-/// enough runs.
+/// Makes a baseline from all `operands` together, each read by load_evidence(). Error: usage, if no
+/// series has enough runs.
 Result<Baseline> make_baseline(const std::vector<std::string>& operands, const BaselineRule& rule);
 
-/// The file's text.
+/// Returns the file's text.
 std::string baseline_text(const Baseline& baseline);
-/// Whether a file claims to be a baseline: it begins like baseline_text().
+/// Returns whether a file claims to be a baseline: it begins like baseline_text().
 bool is_baseline(const std::filesystem::path& path);
-/// Checks everything in the text. Error: usage, naming the field.
+/// Parses and checks the whole text. Error: usage, naming the field.
 Result<ResultSet> parse_baseline(std::string_view text, std::string name);
-/// The same for a file. Error: usage, naming the path as well.
+/// Parses and checks a file. Error: usage, naming the path as well.
 Result<ResultSet> read_baseline(const std::filesystem::path& path, std::string name);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// The file of a baseline, written and read back.
+// Writes and reads the file of a baseline.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ Json json_of(const Series& series) {
   return json;
 }
 
-/// The objects of the array `key`. Error: usage, naming the element that is not an object.
+/// Returns the objects in the array `key`. Error: usage, naming the element that is not an object.
 Result<std::vector<JsonReader>> objects(const JsonReader& json, const char* key,
                                         const std::string& path) {
   const Json* array = json.find(key);

@@ -24,14 +24,14 @@ std::vector<double> values_of(const Series& series) {
   return values;
 }
 
-/// Of a campaign only complete units have a pair.
+/// Counts the units that are used: of a campaign, only complete units have a pair.
 std::size_t units_that_count(const ResultSet& set) {
   return static_cast<std::size_t>(
       std::count_if(set.units.begin(), set.units.end(),
                     [&](const Unit& unit) { return !set.paired || unit.pair.has_value(); }));
 }
 
-/// The values that were measured side by side, by pair number.
+/// Values that were measured side by side, by pair number.
 struct Pairs {
   std::vector<std::size_t> numbers;
   std::vector<double> a, b;
@@ -58,7 +58,7 @@ Pairs pairs_of(const ResultSet& set_a, const Series& a, const ResultSet& set_b, 
   return pairs;
 }
 
-/// The logarithm of each value's time. Error: naming a value that has none.
+/// Returns the logarithm of each value's time. Error: naming a value that has none.
 Result<std::vector<double>> log_times(const std::vector<double>& values, Better better) {
   std::vector<double> logs;
   for (const double value : values) {
@@ -77,13 +77,13 @@ std::vector<double> differences(const std::vector<double>& a, const std::vector<
   return result;
 }
 
-/// B and A of pairs.
+/// Returns the series of B and A over pairs.
 Result<PairedSeries> paired_series(const Pairs& pairs, Better better) {
   return PairedSeries{
       pairs.numbers, differences(TRY(log_times(pairs.a, better)), TRY(log_times(pairs.b, better)))};
 }
 
-/// Matches the series of both sides and has all of them judged together.
+/// Matches the series of both sides and judges all of them together.
 class Comparer {
  public:
   Comparer(const ResultSet& a, const ResultSet& b, const ResultSet* control,
@@ -102,7 +102,7 @@ class Comparer {
   Summation sum_up(const std::vector<CellComparison>& cells) const {
     Summation all;
     std::vector<CellRuling> rulings;
-    std::map<std::string, std::vector<double>> means;  // of each cell's metrics
+    std::map<std::string, std::vector<double>> means;  // means of each cell's metrics
     for (const CellComparison& cell : cells) {
       rulings.push_back({cell.judgement, cell.effect.mean});
       ++all.counts[static_cast<std::size_t>(cell.judgement.verdict)];
@@ -163,7 +163,7 @@ class Comparer {
     return std::nullopt;
   }
 
-  /// Makes the cell, the next one in `cells_`, a member of the family.
+  /// Adds the cell, the next one in `cells_`, to the family.
   std::optional<Fault> take_part(CellComparison& cell, const Series& a, const Series& b) {
     if (paired_) {
       Pairs pairs = pairs_of(a_, a, b_, b);
@@ -186,7 +186,7 @@ class Comparer {
     return std::nullopt;
   }
 
-  /// Empty if there is no control at all; without pairs if it has none of this cell.
+  /// Returns empty if there is no control at all; without pairs if the control lacks this cell.
   std::optional<PairedSeries> control_of_cell(const CellComparison& cell, const Series& a) const {
     if (control_ == nullptr) return std::nullopt;
     const Series* again = control_->find(cell.key);
@@ -223,7 +223,7 @@ class Comparer {
   std::map<std::string, std::size_t> cell_numbers_;
   std::vector<PairedMember> pairs_;
   std::vector<UnpairedMember> unpaired_;
-  std::vector<std::size_t> places_;  // in `cells_`, of each member of the family
+  std::vector<std::size_t> places_;  // index in `cells_` of each member of the family
   JudgedFamily family_;
 };
 

@@ -1,4 +1,4 @@
-// Two result sets compared: a verdict for every cell and one for the whole.
+// Compares two result sets: a verdict for every cell and one for the whole.
 #pragma once
 
 #include <array>
@@ -26,14 +26,14 @@ struct CellComparison {
   PairedEffect effect;                  ///< of logarithms of times: positive means slower
   std::optional<PairedEffect> control;  ///< A' against A
   Control control_state = Control::off;
-  FamilyTest test;  ///< among all cells
+  FamilyTest test;  ///< judged among all cells
   Ruling judgement;
 
-  /// Whether `ratio95` says something: of fewer pairs it may span a factor of thousands.
+  /// Returns whether `ratio95` is meaningful; with too few pairs it may span a factor of thousands.
   bool has_interval() const;
 };
 
-/// What both sides came to besides speed.
+/// Figures of both sides besides speed, such as losses and memory.
 struct SideComparison {
   SeriesKey key;
   std::string unit;
@@ -41,13 +41,14 @@ struct SideComparison {
   bool same = false;  ///< all units of both sides have the same value
 };
 
-/// Over all cells.
+/// Results over all cells.
 struct Summation {
   Ruling judgement;
-  /// Geometric mean over cells of B's time over A's: above 1 means slower. Empty: no cell has both.
+  /// Geometric mean over cells of B's time over A's; above 1 means slower. Empty if no cell has
+  /// both.
   std::optional<double> ratio;
   std::optional<Interval> ratio95;  ///< from the pairs' means over cells; paired data only
-  /// Of the geometric mean, judged as one of the cells; empty as `ratio95`.
+  /// Verdict on the geometric mean, judged like a cell; empty like `ratio95`.
   std::optional<Verdict> mean_verdict;
   std::array<std::size_t, verdict_count> counts = {};  ///< cells by verdict
 };
@@ -55,18 +56,18 @@ struct Summation {
 struct Comparison {
   std::string name_a, name_b;
   bool paired = false;
-  bool emulated = false;  ///< the devices are emulated: the verdict is about a model
+  bool emulated = false;  ///< devices are emulated, so the verdict is about a model
   VerdictRule rule;
   std::size_t units_a = 0, units_b = 0;
-  double most_taken = 0;  ///< of the CPUs' time, by other programs during any result of either
-  std::vector<CellComparison> cells;   ///< by benchmark, axes (comes_before()) and metric
-  std::vector<SideComparison> beside;  ///< by cell and metric
+  double most_taken = 0;  ///< largest share of CPU time that other programs took during a result
+  std::vector<CellComparison> cells;   ///< sorted by benchmark, axes (comes_before()) and metric
+  std::vector<SideComparison> beside;  ///< sorted by cell and metric
   Summation all;
   std::vector<Difference> environment;  ///< likeliest explanation first
   std::vector<std::string> problems;
 };
 
-/// `control` is A measured a second time; null if it was not. A cell that only one side has is
+/// `control` is a second measurement of A; null if there is none. A cell that only one side has is
 /// INVALID.
 Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* control,
                    const VerdictRule& rule);

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-/// JSON has no infinity: an open end is null.
+/// JSON has no infinity, so an open end is null.
 Json to_json(const Interval& interval) {
   const auto end = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   return Json::array({end(interval.low), end(interval.high)});

@@ -11,10 +11,10 @@
 
 namespace assay {
 
-/// How a sentence about such results begins.
+/// Sentences about such results begin with this.
 constexpr std::string_view of_a_model = "From a model, not measured: ";
 
-/// The error for comparing the result sets of these names.
+/// Returns the error for comparing the result sets of these names.
 Error mixture(const std::string& emulated, const std::string& real);
 
 /// Error: usage, if the sets mix units from a model with measured ones.

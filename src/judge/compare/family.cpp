@@ -14,10 +14,10 @@
 namespace assay {
 namespace {
 
-/// The mean over cells, each of which counts once however many metrics it has, of every pair with a
-/// value in all members.
+/// Returns the mean over cells of every pair that has a value in all members. Each cell counts
+/// once, however many metrics it has.
 PairedSeries mean_over_cells(std::span<const PairedMember> members) {
-  std::map<std::size_t, std::size_t> metrics;  // of each cell
+  std::map<std::size_t, std::size_t> metrics;  // number of metrics of each cell
   for (const PairedMember& member : members) ++metrics[member.cell];
   struct Sum {
     double sum = 0;
@@ -47,8 +47,8 @@ std::size_t draws_of(const PairedSeries& series, std::size_t pairs_per_draw) {
   return draws.size();
 }
 
-/// Tests of each series by joint flips. Those that drift take no part: flips know nothing of
-/// them.
+/// Tests each series by joint sign flips. Drifting series are left out, because sign flips ignore
+/// drift.
 std::vector<FamilyTest> tests_by_flips(std::span<const PairedSeries> all,
                                        std::span<const PairedEffect> effects, std::size_t cells,
                                        std::size_t pairs_per_draw, const VerdictRule& rule) {
@@ -77,13 +77,14 @@ std::vector<FamilyTest> tests_by_flips(std::span<const PairedSeries> all,
     for (std::size_t i = 0; i < index.size(); ++i) tests[index[i]].*p = found[i];
   };
   test(Alternative::different, 0, &FamilyTest::p_different);
-  // No mean beyond the margin is no proof of one, whatever the flips say.
+  // A mean that is not beyond the margin cannot prove a difference beyond it, whatever the flips
+  // say.
   if (any_slower) test(Alternative::above, rule.log_margin(), &FamilyTest::p_slower);
   if (any_faster) test(Alternative::below, -rule.log_margin(), &FamilyTest::p_faster);
   return tests;
 }
 
-/// Both sides of a control are the same, so no drift of a side of its own widens it.
+/// Both sides of a control are the same, so the drift of one side does not widen it.
 void judge_controls(std::span<const PairedMember> members, JudgedFamily& family,
                     const VerdictRule& rule) {
   for (std::size_t i = 0; i < members.size(); ++i) {
@@ -97,7 +98,7 @@ void judge_controls(std::span<const PairedMember> members, JudgedFamily& family,
   }
 }
 
-/// The ruling over all cells where the mean differs and no single cell is proven to.
+/// Returns the ruling over all cells if the mean differs but no single cell is proven to differ.
 Ruling mean_alone(Verdict verdict, const JudgedMember& mean, const VerdictRule& rule) {
   return {verdict, "mean_differs",
           fmt::format("the geometric mean over cells is {}{}, although no cell is proven different "

@@ -1,6 +1,6 @@
-// All cells of two environments judged together: one rule for a cell's word, the headline and the
-// geometric mean. Why it is right and how often it is wrong: docs/method.md, "Many cells". Pure
-// functions.
+// Judges all cells of two environments together, with one rule for a cell's verdict, the headline
+// and the geometric mean. docs/method.md, "Many cells", shows why it is right and how often it
+// errs. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace assay {
 /// One metric of one cell, measured in pairs.
 struct PairedMember {
   PairedSeries differences;             ///< B and A
-  std::optional<PairedSeries> control;  ///< A' and A; empty: not part of the plan
+  std::optional<PairedSeries> control;  ///< A' and A; empty: the plan has no control
   std::size_t cell = 0;                 ///< metrics of one cell have the same number
 };
 
@@ -36,23 +36,24 @@ struct JudgedMember {
 
 struct JudgedFamily {
   std::vector<JudgedMember> members;  ///< in the given order
-  /// The mean over cells of the pairs that every member has, each cell counting once; empty: a
-  /// single member, unpaired ones, or no such pair.
+  /// The mean over cells of the pairs that every member has; each cell counts once. Empty if there
+  /// is a single member, unpaired members, or no such pair.
   std::optional<JudgedMember> mean;
 };
 
-/// `pairs_per_draw`: the number of consecutive pairs whose order one draw decided.
+/// `pairs_per_draw` is the number of consecutive pairs whose order one random draw decided.
 JudgedFamily judge_family(std::span<const PairedMember> members, std::size_t pairs_per_draw,
                           const VerdictRule& rule);
 JudgedFamily judge_family(std::span<const UnpairedMember> members, const VerdictRule& rule);
 
 struct CellRuling {
   Ruling ruling;
-  double mean = 0;  ///< of logarithms of times, B against A
+  double mean = 0;  ///< mean of logarithms of times, B against A
 };
-/// The ruling over all cells. `cells` may hold more rulings than the family, of cells that could
-/// not be compared at all. "B equals A on every cell" is an intersection-union test: each cell at
-/// alpha, without a correction. That a cell differs was corrected for all of them.
+/// Returns the ruling over all cells. `cells` may hold more rulings than the family, for cells that
+/// could not be compared at all. "B equals A on every cell" is an intersection-union test: each
+/// cell is tested at alpha, without correction. The tests for a difference have been corrected for
+/// all cells.
 Ruling judge_whole(std::span<const CellRuling> cells, const std::optional<JudgedMember>& mean,
                    const VerdictRule& rule);
 

@@ -15,8 +15,8 @@
 namespace assay {
 namespace {
 
-/// The first rule whose pattern matches the path applies. "*" matches one step; steps after the end
-/// of the pattern may be anything.
+/// A rule for paths; the first matching one applies. "*" matches one step; a path may have further
+/// steps after the pattern.
 struct Rule {
   std::string_view pattern;
   Likelihood likelihood;
@@ -128,7 +128,7 @@ Rule rule_for(std::string_view path) {
   return {"", low, "not known to matter"};
 }
 
-/// Leaves by dotted path. Depth is limited because the input may not be a valid fingerprint.
+/// Lists leaves by dotted path. Depth is limited because the input may not be a valid fingerprint.
 void flatten(const Json& json, const std::string& path, int depth,
              std::map<std::string, Json>& leaves) {
   constexpr int deepest = 12;
@@ -147,7 +147,7 @@ void flatten(const Json& json, const std::string& path, int depth,
   for (const auto& [key, value] : json.items()) flatten(value, prefix + key, depth + 1, leaves);
 }
 
-/// A value hidden by a capture (anonymize_capture.h) is unknown, so it does not count as a
+/// Returns whether a capture hid the value (anonymize_capture.h). It is then unknown and no
 /// difference.
 bool is_masked(const Json& value) {
   return value.is_string() && value.get<std::string>().find("hidden") != std::string::npos;
@@ -159,7 +159,7 @@ bool is_number(std::string_view text) {
   });
 }
 
-/// "0-3,6" of {0, 1, 2, 3, 6}.
+/// Returns "0-3,6" for {0, 1, 2, 3, 6}.
 std::string range_text(const std::set<int>& numbers) {
   std::string text;
   for (auto at = numbers.begin(); at != numbers.end();) {
@@ -172,7 +172,7 @@ std::string range_text(const std::set<int>& numbers) {
   return text;
 }
 
-/// Accelerators that changed in the same way become one difference.
+/// Merges equal changes of several accelerators into one difference.
 std::vector<Difference> fold(const std::vector<Difference>& all) {
   std::vector<Difference> folded;
   std::map<std::string, std::pair<std::size_t, std::set<int>>> groups;
@@ -197,9 +197,8 @@ std::vector<Difference> fold(const std::vector<Difference>& all) {
   return folded;
 }
 
-/// Makes the kernel's command line one fact for each of its options, so that a difference is named
-/// by its option. An option without a value is true; the values of one that is given several times
-/// stand one after the other.
+/// Splits the kernel's command line into one fact per option, so that a difference names the
+/// option. An option without a value is true; the values of a repeated option are concatenated.
 void split_boot_line(std::map<std::string, Json>& facts) {
   const std::string path = "host.command_line";
   const auto line = facts.find(path);
@@ -242,7 +241,8 @@ std::vector<Difference> diff_fingerprints(const Json& a, const Json& b) {
     if (left.find(path) == left.end() && !is_masked(value)) add(path, {}, value);
   }
   std::vector<Difference> folded = fold(all);
-  // What a guest sees of its processor and memory follows from its hypervisor, which comes first.
+  // What a guest sees of its processor and memory follows from its hypervisor, which therefore
+  // comes first.
   const auto place = [](const Difference& one) {
     return std::tuple(one.likelihood, one.path != "virtualization.hypervisor",
                       std::string_view(one.path));

@@ -1,5 +1,5 @@
-// What differs between two fingerprints, ranked by how likely each difference explains a
-// performance gap.
+// Lists the differences between two fingerprints, ranked by how likely each explains a performance
+// gap.
 #pragma once
 
 #include <string>
@@ -26,12 +26,12 @@ struct Difference {
   std::string why;  ///< what it affects; one sentence
 };
 
-/// Most likely first, among equally likely ones the hypervisor, then by path. Fingerprints are not
-/// trusted: any JSON is accepted.
+/// Returns the differences, most likely first; among equally likely ones the hypervisor comes
+/// first, then they are sorted by path. Fingerprints are not trusted: any JSON is accepted.
 std::vector<Difference> diff_fingerprints(const Json& a, const Json& b);
 
 std::string_view name_of(Likelihood likelihood);
-/// A list of {"path", "a", "b", "likelihood", "why"}.
+/// Returns a list of {"path", "a", "b", "likelihood", "why"}.
 Json to_json(const std::vector<Difference>& differences);
 
 }  // namespace assay

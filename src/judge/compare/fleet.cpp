@@ -26,15 +26,15 @@ namespace {
 constexpr std::size_t least_nodes = 4;
 /// A difference that more than this share of the sound nodes has explains nothing.
 constexpr double common = 0.25;
-/// A cell of which the detectable difference is more than this many margins tells nothing of nodes
+/// If the detectable difference of a cell exceeds this many margins, the cell cannot judge nodes
 /// between the two.
 constexpr double far = 5;
 
 /// One series over the fleet.
 struct Column {
   std::vector<std::size_t> nodes;
-  std::vector<double> logs;  ///< of times
-  double median = 0;         ///< of the logs
+  std::vector<double> logs;  ///< logarithms of times
+  double median = 0;         ///< median of the logs
 };
 
 std::vector<Column> columns_of(const FleetNodes& fleet, std::vector<std::string>& problems) {
@@ -57,14 +57,14 @@ std::vector<Column> columns_of(const FleetNodes& fleet, std::vector<std::string>
   return columns;
 }
 
-/// What the nodes are found to be in each cell.
+/// The findings about the nodes in each cell.
 struct Findings {
   std::vector<std::vector<NodeCell>> cells;  ///< every cell of every node, by node and series
   std::vector<SplitCell> splits;
   std::vector<std::pair<std::string, NodeCell>> open;
 };
 
-/// Judges all columns together: one correction over all tests of nodes and of groups.
+/// Judges all columns together, with one correction over all tests of nodes and groups.
 class Judge {
  public:
   Judge(const FleetNodes& fleet, const std::vector<Column>& columns, const FleetRule& rule)
@@ -85,7 +85,8 @@ class Judge {
       p.push_back(groups.back() ? groups.back()->p : 1);
     }
     const std::vector<bool> rejected = holm(p, rule_.alpha);
-    // Holm's steps end here: what it rejects has at most this p, all else has more.
+    // Holm's procedure stops at this level: rejected hypotheses have at most this p, all others
+    // more.
     const auto kept = std::count(rejected.begin(), rejected.end(), false);
     level_ = rule_.alpha / static_cast<double>(std::max<std::ptrdiff_t>(kept, 1));
     std::size_t at = 0;
@@ -111,7 +112,7 @@ class Judge {
     return fleet_.nodes[columns_[series].nodes[i]].name;
   }
 
-  /// The cells of the column's nodes.
+  /// Returns the cells of the column's nodes.
   std::vector<NodeCell> cells_of(std::size_t series, std::span<const double> p) const {
     const Column& column = columns_[series];
     const auto distance = outlier_distance(column.logs, level_);
@@ -127,7 +128,8 @@ class Judge {
     return cells;
   }
 
-  /// Not if the groups are closer than the margin, nor if the smaller one is odd nodes anyway.
+  /// Returns false if the groups are closer than the margin, or if the smaller one consists of
+  /// outliers.
   bool is_split(const TwoGroups& groups, const std::vector<NodeCell>& cells) const {
     if (groups.distance < std::log1p(rule_.margin)) return false;
     const auto& smaller = groups.low.size() < groups.high.size() ? groups.low : groups.high;
@@ -186,7 +188,7 @@ std::vector<std::pair<std::string, NodeCell>> farthest_of(
   return farthest;
 }
 
-/// Cells that more than half of the nodes have but this node lacks.
+/// Returns cells that more than half of the nodes have but this node lacks.
 std::vector<std::string> missing_cells(std::size_t node, const FleetNodes& fleet,
                                        const std::vector<Column>& columns) {
   std::vector<std::string> missing;
@@ -200,8 +202,8 @@ std::vector<std::string> missing_cells(std::size_t node, const FleetNodes& fleet
   return missing;
 }
 
-/// The sound node nearest to the medians, summed over all series; the number of nodes if there is
-/// none.
+/// Returns the sound node nearest to the medians, summed over all series; the number of nodes if
+/// there is none.
 std::size_t typical_node(const FleetNodes& fleet, const std::vector<Column>& columns,
                          const std::vector<bool>& sound) {
   std::vector<double> distance(fleet.nodes.size(), 0);
@@ -218,12 +220,12 @@ std::size_t typical_node(const FleetNodes& fleet, const std::vector<Column>& col
   return best;
 }
 
-/// A difference from the typical node as text: equal differences give equal texts.
+/// Returns a difference from the typical node as text; equal differences have equal texts.
 std::string key_of(const Difference& difference) {
   return difference.path + "\n" + difference.b.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Keeps those of each odd node's differences from the typical node that few sound nodes share.
+/// Keeps those differences between an outlier and the typical node that few sound nodes share.
 void explain(const FleetNodes& fleet, const std::vector<bool>& sound, std::size_t typical,
              const std::map<std::size_t, OddNode*>& odd) {
   const Json& usual = fleet.nodes[typical].fingerprint;
@@ -248,7 +250,7 @@ void explain(const FleetNodes& fleet, const std::vector<bool>& sound, std::size_
   }
 }
 
-/// Whether the nodes are emulated. Error: usage, if only some are.
+/// Returns whether the nodes are emulated. Error: usage, if only some are.
 Result<bool> all_emulated(const std::vector<FleetNode>& nodes) {
   const FleetNode* first = nullptr;
   for (const FleetNode& node : nodes) {

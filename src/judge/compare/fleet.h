@@ -1,5 +1,5 @@
-// Many machines that should be alike: which of them are not, in which cells, and what may explain
-// it.
+// Judges many machines that should be alike: finds the outliers, the cells in which they differ,
+// and possible explanations.
 #pragma once
 
 #include <cmath>
@@ -18,25 +18,26 @@
 namespace assay {
 
 struct FleetRule {
-  double margin = 0.02;  ///< a node closer to the fleet's median than this is never odd
-  /// Chance that a sound fleet has any odd node or falls into groups.
+  double margin = 0.02;  ///< a node closer to the fleet's median than this is never an outlier
+  /// Probability that a sound fleet has any outlier or falls into groups.
   double alpha = 0.05;
 };
 
-/// A node's value in a cell against the fleet's.
+/// A node's value in one cell, compared with the fleet's.
 struct NodeCell {
   SeriesKey key;
   std::string unit;
-  double value = 0;   ///< of the node: the median of its runs
+  double value = 0;   ///< of the node; the median of its runs
   double median = 0;  ///< of the fleet
   double slower = 1;  ///< the node's time over the median's: above 1 means slower
-  double p = 1;       ///< of this test alone; Holm's correction over all nodes and cells decides
-  /// The node is odd from this ratio of times on, or its inverse: beyond the margin and what the
-  /// spread of the fleet and Holm's correction let be seen. Infinite: nothing can be seen.
+  double p = 1;       ///< p of this test alone; Holm's correction over all nodes and cells decides
+  /// From this ratio of times on, or its inverse, the node is an outlier. It is beyond the margin
+  /// and beyond what the fleet's spread and Holm's correction can resolve. Infinite if nothing can
+  /// be detected.
   double detectable = std::numeric_limits<double>::infinity();
 
   bool odd() const { return distance() >= 1; }
-  /// How far it is from the fleet, on a logarithmic scale where `detectable` is 1.
+  /// Returns the distance from the fleet, on a logarithmic scale on which `detectable` is 1.
   double distance() const { return std::abs(std::log(slower)) / std::log(detectable); }
 };
 
@@ -49,42 +50,43 @@ struct OddNode {
   std::vector<Difference> differences;
 };
 
-/// Nodes that are alike in a cell, and differ there from the others.
+/// Nodes that are alike in a cell and differ there from the other nodes.
 struct NodeGroup {
   std::vector<std::string> nodes;
   double value = 0;  ///< their median
 };
 
-/// A cell in which the nodes fall into two groups: what is normal there cannot be told, so no node
-/// is odd.
+/// A cell in which the nodes fall into two groups. It cannot be told which group is normal, so no
+/// node is an outlier there.
 struct SplitCell {
   SeriesKey key;
   std::string unit;
   NodeGroup fast, slow;
   double slower = 1;  ///< the slow group's time over the fast one's
-  double p = 1;       ///< of this test alone; Holm's correction over all tests decides
+  double p = 1;       ///< p of this test alone; Holm's correction over all tests decides
 };
 
 struct Fleet {
-  bool emulated = false;  ///< every device is: the fleet is a model
+  bool emulated = false;  ///< all devices are emulated, so the fleet is a model
   FleetRule rule;
   std::size_t nodes = 0;
   std::size_t series = 0;
   std::string typical;       ///< the sound node nearest to the fleet's medians
-  std::vector<OddNode> odd;  ///< by name
+  std::vector<OddNode> odd;  ///< sorted by name
   std::vector<SplitCell> splits;
   /// Cells that cannot tell whether the nodes are alike, each with the node that is farthest from
-  /// the fleet there: it lies beyond the margin, but only far larger differences would be odd.
+  /// the fleet there. This node is beyond the margin, but only far larger differences would be
+  /// detected.
   std::vector<std::pair<std::string, NodeCell>> open;
-  /// Every node, odd or not, in the cell in which it is farthest from the fleet; the farthest
+  /// Every node, outlier or not, with the cell in which it is farthest from the fleet; the farthest
   /// first.
   std::vector<std::pair<std::string, NodeCell>> farthest;
   std::vector<std::string> problems;
 };
 
-/// `folder` holds, for each node, a store or a folder of imported files. `progress`, if not empty,
-/// is called from any thread with the number of nodes read. Error: usage, if there is no folder or
-/// fewer than 4 nodes, too few to tell what is normal.
+/// `folder` holds a store or a folder of imported files for each node. `progress`, if not empty, is
+/// called from any thread with the number of nodes read. Error: usage, if there is no folder, or if
+/// fewer than 4 nodes are too few to tell what is normal.
 Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& rule,
                           const std::function<void(std::size_t read, std::size_t of)>& progress);
 

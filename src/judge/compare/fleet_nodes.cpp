@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Numbers the series: the same for all nodes, whichever thread meets a series first.
+/// Numbers the series equally for all nodes, whichever thread sees a series first.
 class SeriesIndex {
  public:
   std::size_t number_of(const Series& series) {
@@ -114,7 +114,7 @@ FleetNodes read_fleet(const fs::path& folder,
   const std::size_t count = std::max(1u, std::thread::hardware_concurrency());
   for (std::size_t i = 1; i < std::min(count, folders.size()); ++i) threads.emplace_back(work);
   work();
-  threads.clear();  // joins
+  threads.clear();  // joins the threads
   fleet.series = index.take();
   return fleet;
 }

@@ -1,4 +1,4 @@
-// A fleet's nodes, read: one value per node and series.
+// Reads the nodes of a fleet: one value per node and series.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,12 @@ namespace assay {
 
 struct FleetNode {
   std::string name;
-  std::vector<std::pair<std::size_t, double>> values;  ///< series and its value, by series
+  std::vector<std::pair<std::size_t, double>> values;  ///< number and value, by series
   std::vector<std::string> faults;
   Json fingerprint;                ///< null if there is none
   bool emulated = false;           ///< its values come from a model
   std::string problem;             ///< why it could not be read; empty if it was
-  std::vector<std::string> notes;  ///< what else is to be known of its results; a few
+  std::vector<std::string> notes;  ///< a few remarks about its results
 };
 
 struct FleetSeries {
@@ -29,11 +29,11 @@ struct FleetSeries {
 };
 
 struct FleetNodes {
-  std::vector<FleetNode> nodes;  ///< by name
+  std::vector<FleetNode> nodes;  ///< sorted by name
   std::vector<FleetSeries> series;
 };
 
-/// Reads every folder in `folder`, on as many threads as this machine has processors.
+/// Reads every folder in `folder`, with as many threads as this machine has processors.
 FleetNodes read_fleet(const std::filesystem::path& folder,
                       const std::function<void(std::size_t read, std::size_t of)>& progress);
 

@@ -29,7 +29,7 @@ Error not_found(const std::string& operand) {
                   operand)};
 }
 
-/// Whether a file is from a store: its lines begin with the schema number.
+/// Returns whether a file is from a store: its lines begin with the schema number.
 bool holds_records(const fs::path& path) {
   constexpr std::string_view start_of_records = "{\"schema\":";
   return start_of_file(path, start_of_records.size()) == start_of_records;
@@ -57,7 +57,7 @@ Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::
   return set;
 }
 
-/// Only complete units count, each with its pair.
+/// Loads only complete units, each with its pair.
 Result<ResultSet> load_environment(const fs::path& campaign, const std::string& environment,
                                    std::string name, std::vector<Record>* records) {
   ResultSet set = TRY(load_store(campaign / environment, "", std::move(name), records));
@@ -106,7 +106,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-/// "campaign/env" and "campaign/env/" are the same folder.
+/// Returns the folder: "campaign/env" and "campaign/env/" are the same one.
 fs::path folder_of(const std::string& operand) {
   const fs::path path = fs::path(operand).lexically_normal();
   return path.has_filename() ? path : path.parent_path();

@@ -1,4 +1,4 @@
-// What a user names to be compared: a side, and the two sides of `assay compare`.
+// Loads what a user names for a comparison: a single side, or both sides of `assay compare`.
 #pragma once
 
 #include <optional>
@@ -12,27 +12,27 @@
 
 namespace assay {
 
-/// `operand`: a store (its folder or a .jsonl file of records), STORE:RUN, a baseline, a
-/// file of another program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not
-/// null, receives the records that the set was made from; none for a baseline. Error: usage, naming
-/// the path.
+/// `operand` is a store (its folder or a .jsonl file of records), STORE:RUN, a baseline, a file of
+/// another program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not null,
+/// receives the records from which the set was made; a baseline has none. Error: usage, naming the
+/// path.
 Result<ResultSet> load_result_set(const std::string& operand,
                                   std::vector<Record>* records = nullptr);
 
 struct Operands {
   ResultSet a, b;
-  std::optional<CampaignTerms> terms;        ///< if both are of one campaign
-  std::vector<Record> records_a, records_b;  ///< what `a` and `b` were made from, if asked for
+  std::optional<CampaignTerms> terms;        ///< set if both sides belong to one campaign
+  std::vector<Record> records_a, records_b;  ///< the records of `a` and `b`, if requested
   std::optional<ResultSet>
-      control;  ///< A measured again, if both are of one campaign with a control
+      control;  ///< second measurement of A, if both sides belong to one campaign with a control
 };
 
 /// Reads both with load_result_set(). Error: usage.
 Result<Operands> load_operands(const std::string& a, const std::string& b,
                                bool with_records = false);
 
-/// What a campaign compares, as operands for load_operands(): see read_contrasts(). Error: usage if
-/// `folder` has no plan that can be read.
+/// Returns what a campaign compares, as operands for load_operands(); see read_contrasts(). Error:
+/// usage if `folder` has no readable plan.
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of_campaign(
     const std::string& folder);
 

@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-/// A higher share of a roof is a measurement error, not a good machine: roofs assume boost clocks,
-/// and clocks are read to within a percent.
+/// A higher share of a roof is a measurement error and not a good machine: roofs assume boost
+/// clocks, and clocks are read to within a percent.
 constexpr double most_share = 1.02;
 /// Servers that decide themselves when to stop generate slightly different numbers of tokens each
 /// time.
@@ -34,7 +34,7 @@ bool roof_applies(const Record& record) {
   return operand_bytes >= 8 * static_cast<double>(record.device.last_level_cache_bytes);
 }
 
-/// Of assay's own results; only the program that measured could have verified another's.
+/// Checks assay's own results; another program's result could be verified only by that program.
 std::optional<std::string> unverified(const Record& record) {
   if (record.source || record.status != RecordStatus::passed) return std::nullopt;
   if (!record.verification) return "its result was not verified";
@@ -44,7 +44,7 @@ std::optional<std::string> unverified(const Record& record) {
                                                         : record.verification->detail);
 }
 
-/// The unit in which a metric of this name is stored; empty: its name says nothing of it.
+/// Returns the unit in which a metric of this name is stored; empty if its name implies none.
 std::string_view unit_named_by(std::string_view metric) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> by_end = {
       {{"bandwidth", "bytes/s"},
@@ -60,8 +60,7 @@ std::string_view unit_named_by(std::string_view metric) {
   return {};
 }
 
-/// Numbers are stored in SI units, so what is in others was not written by assay and would be taken
-/// for something else.
+/// Numbers are stored in SI units. Other units were not written by assay and would be misread.
 std::optional<std::string> wrong_unit(const Record& record) {
   if (record.value && !record.value->unit.empty() &&
       record.value->unit != unit_of(record.value->quantity)) {
@@ -80,13 +79,13 @@ std::optional<std::string> wrong_unit(const Record& record) {
   return std::nullopt;
 }
 
-/// Whether two numbers are the same but for what is lost in writing them as text.
+/// Returns whether two numbers are equal but for digits lost when they were written as text.
 bool are_same(double a, double b) {
   constexpr double rounding = 1e-6;
   return std::abs(a - b) <= rounding * std::max(std::abs(a), std::abs(b));
 }
 
-/// The value follows from the samples and the work, and their summary from the samples.
+/// Checks that the value follows from the samples and the work, and the summary from the samples.
 std::optional<std::string> contradiction(const Record& record) {
   Summary summary = record.seconds.value_or(Summary());
   if (record.samples && !record.samples->samples.empty()) {

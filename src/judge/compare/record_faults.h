@@ -1,4 +1,4 @@
-// What makes a record unfit to be judged, whatever number it shows.
+// Finds the faults that make a record unfit to be judged, whatever its value.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,13 @@
 
 namespace assay {
 
-/// Why no verdict may rest on this record: it failed, its result was not verified or contradicts
-/// its samples, its unit does not fit, its rate lies above its roofline, requests failed or got
-/// empty replies. Empty if there is no fault. One sentence, without the cell's name.
+/// Returns why no verdict may rest on this record; empty if there is no fault. Faults: it failed,
+/// its result was not verified or contradicts its samples, its unit does not fit, its rate is above
+/// its roofline, requests failed or got empty replies. The text is one sentence, without the cell's
+/// name.
 std::optional<std::string> fault_of(const Record& record);
 
-/// How much work a record stands for: equal cells must have done equal amounts.
+/// An amount of work that a record represents; equal cells must have done equal amounts.
 struct Amount {
   std::string name;  ///< "bytes", "operations", "total_output_tokens"
   double value = 0;
@@ -23,7 +24,8 @@ struct Amount {
 };
 std::vector<Amount> amounts_of(const Record& record);
 
-/// "unequal work: 100 of A against 130 of B in total_output_tokens"; empty: the amounts agree.
+/// Returns "unequal work: 100 of A against 130 of B in total_output_tokens"; empty if the amounts
+/// agree.
 std::optional<std::string> unequal_work(const std::vector<Amount>& a, const std::vector<Amount>& b);
 
 }  // namespace assay

@@ -13,13 +13,13 @@
 namespace assay {
 namespace {
 
-/// Of training: its rate as others count it, memory, and losses that do not depend on how many
-/// steps a run made.
+/// Returns whether a metric of training is shown beside its speed: its rate in others' units,
+/// memory, and losses that do not depend on the number of steps.
 bool stands_beside(const std::string& metric) {
   return metric == "sample_rate" || metric == "memory" || metric.starts_with("loss_at_step_");
 }
 
-/// "ttft" of "p99_9_ttft" and "mean_ttft": what a statistic is of.
+/// Returns "ttft" for "p99_9_ttft" and "mean_ttft": the quantity that a statistic describes.
 std::string quantity_of(std::string_view metric) {
   const auto is_statistic = [](std::string_view word) {
     if (word.starts_with('p')) word.remove_prefix(1);
@@ -85,7 +85,7 @@ class Collector {
       }
       series.unit = figure.unit;
       series.better = figure.better;
-      // A roof is a rate, so a latency has none; nor has another program's number.
+      // A roof is a rate, so a latency has none, and neither has another program's number.
       if (!series.roof && record.value && record.value->quantity != Quantity::latency) {
         series.roof = record.value->roof;
       }
@@ -114,7 +114,7 @@ class Collector {
   }
 
  private:
-  /// Trials are not compared; those that failed are said together.
+  /// Trials are not compared; failed ones are summarized in one message.
   void add_trial(const Record& record) {
     ++trials_;
     if (record.status != RecordStatus::passed) ++failed_trials_[record.reason];
@@ -168,7 +168,7 @@ class Collector {
     return set_.series[at->second];
   }
 
-  /// Several runs may have been appending to the store at the same time.
+  /// Several runs may have appended to the store at the same time.
   void order_units() {
     std::vector<std::size_t> order(set_.units.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -202,7 +202,8 @@ class Collector {
     series.points = std::move(kept);
   }
 
-  /// `points`: one run's. What was stored twice is no warning; what was measured twice is.
+  /// `points` belong to one run. A value that was stored twice needs no warning; one measured twice
+  /// does.
   void warn_of_several_values(const Series& series, std::span<const Point> points) {
     constexpr std::size_t most_named = 5;
     const double first = points.front().value;
@@ -236,11 +237,12 @@ class Collector {
   ResultSet set_;
   std::unordered_map<std::string, std::size_t> units_, index_;
   std::size_t trials_ = 0;
-  /// By unit and cell: the values of one metric, and how many others have several values.
+  /// Keyed by unit and cell: the values of one metric, and how many other metrics have several
+  /// values.
   std::map<std::pair<std::size_t, std::string>, std::pair<std::string, std::size_t>> repeated_;
-  std::size_t samples_ = 0, throttled_ = 0;           ///< of all records
-  std::map<std::string, std::size_t> failed_trials_;  ///< by reason
-  std::map<std::string, double> prompt_hits_;         ///< by cell: the largest share of all runs
+  std::size_t samples_ = 0, throttled_ = 0;           ///< over all records
+  std::map<std::string, std::size_t> failed_trials_;  ///< keyed by reason
+  std::map<std::string, double> prompt_hits_;         ///< by cell; the largest share over all runs
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Results arranged for comparison: units (runs), each with a value for every cell and metric. Made
-// from a store, a campaign's environment, or files of other programs.
+// Results arranged for comparison: units (runs), each with a value for every cell and metric. They
+// come from a store, a campaign's environment, or files of other programs.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// What is compared: one metric of one cell.
+/// Identifies what is compared: one metric of one cell.
 struct SeriesKey {
   std::string cell;    ///< Cell::id()
   std::string metric;  ///< "bandwidth", "busbw", "mean_ttft"
@@ -37,8 +37,8 @@ struct Series {
   std::string unit;  ///< "bytes/s", "s", ...
   Better better = Better::higher;
   std::optional<Roof> roof;   ///< in `unit`
-  std::vector<Amount> work;   ///< of the first unit
-  std::vector<Point> points;  ///< by unit
+  std::vector<Amount> work;   ///< work of the first unit
+  std::vector<Point> points;  ///< sorted by unit
 };
 
 struct Unit {
@@ -47,43 +47,43 @@ struct Unit {
   std::string fingerprint;  ///< id; empty if unknown
   std::string device;
   std::optional<std::size_t> pair;  ///< units of one pair were measured one after the other
-  bool emulated = false;            ///< of an emulated device: its values come from a model
+  bool emulated = false;            ///< the device is emulated, so values come from a model
 };
 
-/// What the units came to besides speed, which nobody judges but whoever reads a verdict asks for:
-/// that a model learnt the same, in as much memory.
+/// Figures besides speed, which are not judged but belong to a verdict: whether a model learnt the
+/// same, and with how much memory.
 struct SideFigure {
   std::string unit;
   std::vector<double> values;
 };
 
-/// Figures of a cell that do not hold in some run: there they are neither judged nor drawn.
+/// Figures of a cell that are invalid in some run; they are neither judged nor drawn.
 struct VoidFigures {
   std::string reason;
   std::set<std::string> quantities;  ///< "ttft", "e2el"
 };
 
 struct ResultSet {
-  std::string name;                ///< of the environment, or the path as given
+  std::string name;                ///< name of the environment, or the path as given
   bool paired = false;             ///< units have pairs
   std::size_t pairs_per_draw = 1;  ///< consecutive pairs whose order one draw decided
   std::vector<Unit> units;         ///< in time order
-  std::vector<Series> series;      ///< sorted by key; without those of Better::neither
+  std::vector<Series> series;      ///< sorted by key; series of Better::neither are left out
   std::map<SeriesKey, SideFigure> beside;
-  std::map<std::string, std::string> faults;  ///< by cell: why it cannot be judged
-  std::map<std::string, VoidFigures> voids;   ///< by cell
-  std::vector<Json> fingerprints;             ///< of the units, each once
-  double most_taken = 0;              ///< the most that taken_from_cpus() says of any result
+  std::map<std::string, std::string> faults;  ///< keyed by cell: why it cannot be judged
+  std::map<std::string, VoidFigures> voids;   ///< keyed by cell
+  std::vector<Json> fingerprints;             ///< fingerprints of the units, without duplicates
+  double most_taken = 0;                      ///< the largest taken_from_cpus() of any result
   std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines, and
                                       ///< loads whose prompts were in a cache
 
   const Series* find(const SeriesKey& key) const;  ///< null if there is none
-  /// Why a cell cannot be judged; empty: it can.
+  /// Returns why a cell cannot be judged; empty if it can.
   std::string fault_of(const std::string& cell) const;
-  bool emulated() const;  ///< whether any unit is
+  bool emulated() const;  ///< whether any unit is emulated
 };
 
-/// Every verified record becomes a point of each of its metrics.
+/// Converts every verified record to a point of each of its metrics.
 ResultSet result_set_of(const std::vector<Record>& records, std::string name);
 
 }  // namespace assay

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-/// "1.8% more", "3% less": a ratio of times.
+/// Formats a ratio of times: "1.8% more", "3% less".
 std::string change(double ratio) {
   return fmt::format("{} {}", format_percent(std::abs(ratio - 1)), ratio < 1 ? "less" : "more");
 }
@@ -21,7 +21,7 @@ std::string from_to(const Interval& ratio) {
     const double least = ratio.low < 1 ? ratio.high : ratio.low;
     const double most = ratio.low < 1 ? ratio.low : ratio.high;
     const std::string from = format_percent(std::abs(least - 1)), to = change(most);
-    // "20% to 20% more" says less than is known.
+    // "20% to 20% more" would hide what is known, so more digits are shown.
     if (to.starts_with(from + " ")) {
       return fmt::format("{:.2f}% to {:.2f}% {}", 100 * std::abs(least - 1),
                          100 * std::abs(most - 1), ratio.low < 1 ? "less" : "more");
@@ -75,7 +75,7 @@ std::string time_sentence(const Summation& all, std::string_view a, std::string_
 
 std::string bound_sentence(const Comparison& comparison, std::string_view a, std::string_view b) {
   if (comparison.all.judgement.verdict == Verdict::equal) return {};
-  std::vector<double> bounds;  // of how much longer B takes, by cell
+  std::vector<double> bounds;  // bounds of B's additional time, by cell
   for (const CellComparison& cell : comparison.cells) {
     if (cell.judgement.verdict == Verdict::invalid || !cell.has_interval()) continue;
     bounds.push_back(std::expm1(cell.effect.t95.high));
@@ -83,7 +83,8 @@ std::string bound_sentence(const Comparison& comparison, std::string_view a, std
   if (bounds.empty() || 2 * bounds.size() < comparison.cells.size()) return {};
   std::sort(bounds.begin(), bounds.end());
   const auto most_percent = [](double bound) {
-    // Rounded up, but for what computing added: a bound that is rounded down is none.
+    // The bound is rounded up, because a bound rounded down would be false; 1e-6 absorbs rounding
+    // errors.
     return fmt::format("{:.1f}%", std::max(0.0, std::ceil(bound * 1000 - 1e-6) / 10));
   };
   const double of_all = bounds.back(), of_half = bounds[(bounds.size() - 1) / 2];

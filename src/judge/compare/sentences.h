@@ -9,22 +9,24 @@
 
 namespace assay {
 
-/// The verdict over all cells, e.g. "B is slower than A: 3 of 12 cells are slower ...". `a` and `b`
-/// are what the sides are called.
+/// Returns the verdict over all cells, e.g. "B is slower than A: 3 of 12 cells are slower ...". `a`
+/// and `b` are the names of the sides.
 std::string ruling_sentence(const Comparison& comparison, std::string_view a, std::string_view b);
 
-/// How much time B takes against A over all cells; where the interval holds "no difference", it
-/// says what is known instead of a number. Empty if no cell has both values.
+/// Returns how much time B takes relative to A over all cells. If the interval includes "no
+/// difference", the sentence gives what is known instead of a number. Empty if no cell has both
+/// values.
 std::string time_sentence(const Summation& all, std::string_view a, std::string_view b);
 
-/// What is proven of how much longer B takes at most: "B takes at most 20.1% longer than A in each
-/// of 26 cells by itself, with 95% confidence". Where that differs much between cells, it says how
-/// much at most in half of them and in all. Empty if all are proven equal, or most cells have no
+/// Returns the proven upper bound of B's additional time: "B takes at most 20.1% longer than A in
+/// each of 26 cells by itself, with 95% confidence". If bounds differ much between cells, it gives
+/// the bound of half of them and of all. Empty if all are proven equal, or most cells have no
 /// bound.
 std::string bound_sentence(const Comparison& comparison, std::string_view a, std::string_view b);
 
-/// Where a node stands in a cell, odd or not, and which difference would have gone unnoticed there:
-/// "node7 takes 3.1% more time than the fleet's median in memory op=triad bandwidth (...); ...".
+/// Returns a node's position in a cell, whether it is an outlier or not, and which difference would
+/// have been missed there: "node7 takes 3.1% more time than the fleet's median in memory op=triad
+/// bandwidth (...); ...".
 std::string node_sentence(std::string_view node, const NodeCell& cell);
 
 }  // namespace assay

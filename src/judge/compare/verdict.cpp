@@ -34,20 +34,21 @@ std::string pairs_text(std::size_t more) {
   return fmt::format("{} more pair{}", more, more == 1 ? "" : "s");
 }
 
-constexpr std::size_t too_many = 10'000;  // pairs that nobody measures
+constexpr std::size_t too_many = 10'000;  // nobody measures this many pairs
 
-/// How many more pairs would probably prove that the mean lies on its side of a bound `distance`
-/// away, at the noise of the pairs so far; empty: too many.
+/// Estimates how many more pairs would prove that the mean is on its side of a bound at distance
+/// `distance`, with the noise of the pairs so far. Empty if there are too many.
 std::optional<std::size_t> more_pairs(const PairedEffect& effect, double distance) {
   const std::size_t needed = values_needed(effect.deviation, distance);
   if (needed >= too_many) return std::nullopt;
   const double pairs_per_value = static_cast<double>(effect.pairs) / effect.n;
   const double more = (static_cast<double>(needed) - effect.n) * pairs_per_value;
-  // What is not proven now needs some more even where the estimate says that there are enough.
+  // Some more pairs are needed even if the estimate says that there are enough, because nothing is
+  // proven yet.
   return std::max<std::size_t>(2, static_cast<std::size_t>(std::ceil(std::max(0.0, more))));
 }
 
-/// A difference that too few coins can prove.
+/// The ruling for a difference that too few random draws can prove.
 Ruling too_few_draws(const PairedEffect& effect, const FamilyTest& test) {
   return {Verdict::inconclusive, "too_few_draws",
           fmt::format("it looks {}, but this campaign drew its order once for two pairs: {} would "
@@ -56,7 +57,7 @@ Ruling too_few_draws(const PairedEffect& effect, const FamilyTest& test) {
           test.pairs_short};
 }
 
-/// "cannot tell: ..." of sides that drift by themselves.
+/// The ruling "cannot tell: ..." for sides that drift by themselves.
 Ruling drifting(const PairedEffect& effect, const FamilyTest& test, const VerdictRule& rule) {
   if (lies_beyond(effect.t95, rule.log_margin())) {
     if (test.pairs_short > 0) return too_few_draws(effect, test);
@@ -66,7 +67,8 @@ Ruling drifting(const PairedEffect& effect, const FamilyTest& test, const Verdic
                         direction(effect.mean), 100 * rule.margin)};
   }
   const double apart = std::max(rule.log_margin(), std::abs(effect.mean));
-  // Until there are as many independent values as a verdict needs, and enough for this distance.
+  // This lasts until there are as many independent values as a verdict needs, and enough for this
+  // distance.
   const double pairs = static_cast<double>(effect.pairs);
   const double missing = pairs * (static_cast<double>(least_units) / effect.n - 1);
   const std::size_t more = std::max(more_pairs(effect, apart).value_or(too_many),
@@ -79,13 +81,14 @@ Ruling drifting(const PairedEffect& effect, const FamilyTest& test, const Verdic
           more < too_many ? more : 0};
 }
 
-/// What is missing of a proof that the mean differs from 0, if it looks so by itself.
+/// Returns what is missing for a proof that the mean differs from 0, if it looks different by
+/// itself.
 std::optional<Ruling> nearly_different(const PairedEffect& effect, const FamilyTest& test,
                                        const VerdictRule& rule) {
   if (!excludes_zero(effect.t95) || !excludes_zero(effect.sign95)) return std::nullopt;
   if (test.pairs_short > 0) return too_few_draws(effect, test);
   if (test.cells < 2) return std::nullopt;
-  // The normal test that Bonferroni asks of `cells` cells, with 90% power.
+  // This is the normal test with Bonferroni's correction for `cells` cells and 90% power.
   const double z =
       normal_quantile(1 - rule.alpha / 2 / static_cast<double>(test.cells)) + normal_quantile(0.9);
   const double spread = z * effect.deviation / std::abs(effect.mean);
@@ -100,7 +103,7 @@ std::optional<Ruling> nearly_different(const PairedEffect& effect, const FamilyT
       more};
 }
 
-/// Why nothing is proven, and what would help.
+/// Returns why nothing is proven, and what would help.
 Ruling undecided(const PairedEffect& effect, const FamilyTest& test, bool paired,
                  const VerdictRule& rule) {
   if (!paired) {

@@ -72,8 +72,8 @@ Result<Database> Database::open(const fs::path& path, Access access) {
                                                      path.parent_path().string(), error.message())};
     }
   }
-  // Readers roll back what a killed writer left half done; without write permission SQLite opens
-  // the file read-only.
+  // Even readers open it for writing: they roll back what a killed writer left unfinished. Without
+  // write permission SQLite opens the file read-only.
   const int flags = SQLITE_OPEN_READWRITE | (access == Access::write ? SQLITE_OPEN_CREATE : 0);
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
@@ -81,7 +81,8 @@ Result<Database> Database::open(const fs::path& path, Access access) {
   if (code != SQLITE_OK) return database.failure();
   constexpr int patience_ms = 30'000;
   sqlite3_busy_timeout(handle, patience_ms);
-  // Views and triggers that someone put into the file must neither call functions nor change pages.
+  // Views and triggers in the file are not trusted: they must neither call functions nor change
+  // pages.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -140,7 +141,7 @@ Result<Transaction> Transaction::begin(const Database& database, Database::Acces
 }
 
 Transaction::~Transaction() {
-  // If the failure has already rolled it back, this fails, which does no harm.
+  // If the failure has already rolled it back, this command fails, which does no harm.
   if (database_ != nullptr) (void)database_->execute("ROLLBACK");
 }
 

@@ -17,21 +17,22 @@ namespace assay {
 
 class Database;
 
-/// A prepared statement. Parameters count from 1, columns from 0; text is copied. Must not outlive
-/// its Database.
+/// A prepared statement. Parameters are numbered from 1, columns from 0; text is copied. It must
+/// not outlive its Database.
 class Statement {
  public:
   Statement& bind(int parameter, std::string_view text);
   Statement& bind(int parameter, double number);
   Statement& bind(int parameter, std::int64_t number);
 
-  /// The next row: true if there is one. Error: of the file.
+  /// Advances to the next row; returns whether there is one. Error: that of the file.
   Result<bool> step();
-  /// Runs it to its end; then it can be bound again.
+  /// Runs the statement to its end; it can be bound again afterwards.
   Status run();
   void reset();
 
-  /// Values of the current row. SQLite converts whatever the column holds, so these never fail.
+  /// Returns values of the current row. SQLite converts whatever the column holds, so these never
+  /// fail.
   std::string text(int column) const;
   double number(int column) const;
   std::int64_t integer(int column) const;
@@ -52,18 +53,18 @@ class Database {
  public:
   enum class Access { read, write };
 
-  /// `write` creates the file and its folder if need be. Waits up to 30 s for other processes'
-  /// locks. The schema in the file is not trusted. Error: usage (no file, no permission, no
+  /// With Access::write, creates the file and its folder if necessary. Waits up to 30 s for other
+  /// processes' locks. The file's schema is not trusted. Error: usage (no file, no permission, no
   /// database) or exhausted.
   static Result<Database> open(const std::filesystem::path& path, Access access);
 
   Result<Statement> prepare(std::string_view sql) const;
-  /// Statements without results.
+  /// Runs statements without results.
   Status execute(const char* sql) const;
-  /// The integer that a pragma or a count returns.
+  /// Returns the integer result of a pragma or a count.
   Result<std::int64_t> integer(std::string_view sql) const;
 
-  /// The last failure: SQLite's message with the file's name.
+  /// Returns the last failure: SQLite's message with the file's name.
   Error failure() const;
   const std::filesystem::path& path() const { return path_; }
 
@@ -77,8 +78,9 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
-/// All reads inside see the same state. For writing, it takes the write lock at once, so that
-/// nobody changes what was read. Undone unless commit() was called, also if the process dies.
+/// All reads inside a transaction see the same state. A writing one takes the write lock at once,
+/// so that nobody changes what was read. It is rolled back unless commit() was called, also if the
+/// process dies.
 class Transaction {
  public:
   static Result<Transaction> begin(const Database& database, Database::Access access);

@@ -36,8 +36,8 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Whether the file is a history that this assay can read; false for a new file. Call it in a
-/// transaction: another process may be creating the tables.
+/// Returns whether the file is a history that this assay can read; false for a new file. Call it in
+/// a transaction, because another process may be creating the tables.
 Result<bool> check_history(const Database& database) {
   const std::int64_t found = TRY(database.integer("PRAGMA user_version"));
   const std::int64_t owner = TRY(database.integer("PRAGMA application_id"));
@@ -61,7 +61,7 @@ Result<bool> has_history(const Database& database) {
   return check_history(database);
 }
 
-/// Another process may be creating them at the same time.
+/// Creates the tables, possibly at the same time as another process.
 Status create_tables(const Database& database) {
   Transaction transaction = TRY(Transaction::begin(database, Database::Access::write));
   if (TRY(check_history(database))) return {};
@@ -118,7 +118,7 @@ class SeriesIds {
   std::unordered_map<std::string, std::int64_t> known_;
 };
 
-/// The row's key; empty if assay cannot have written the row.
+/// Returns the row's key; empty if assay cannot have written the row.
 std::optional<HistoryKey> key_of(const Statement& row) {
   const auto axes = parse_json(row.text(3));
   if (!axes.ok() || !axes->is_object()) return std::nullopt;

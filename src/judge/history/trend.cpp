@@ -12,8 +12,7 @@ namespace {
 std::vector<ChangePoint> change_points(const HistorySeries& series, const ChangePointRule& rule) {
   std::vector<double> logs;
   for (const HistoryPoint& point : series.points) {
-    logs.push_back(
-        *log_time(point.value, series.key.better));  // a history holds only values that have one
+    logs.push_back(*log_time(point.value, series.key.better));  // histories hold only such values
   }
   return find_change_points(logs, rule);
 }
@@ -44,7 +43,7 @@ Result<std::vector<Trend>> trends_of(const History& history, std::vector<History
                                      const ChangePointRule& rule, std::string_view since) {
   Environments environments(history);
   std::vector<Trend> trends;
-  // The p of every change; a series without a change counts as one hypothesis with p = 1.
+  // Holds the p of every change; a series without a change counts as one hypothesis with p = 1.
   std::vector<double> p;
   for (HistorySeries& series : all) {
     Trend trend;

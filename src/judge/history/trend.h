@@ -1,4 +1,4 @@
-// How a series developed over time: where it changed, by how much, and what else changed then.
+// How a series developed over time: where and by how much it changed, and what else changed then.
 #pragma once
 
 #include <string>
@@ -15,10 +15,10 @@ struct TrendChange {
   std::string time, run;     ///< of the first run after the change
   std::string previous_run;  ///< the last run before it
   double time_ratio = 1;     ///< geometric means of times, after over before: above 1 means slower
-  double p = 1;              ///< of this test alone
-  bool sure = false;         ///< significant also with Holm's correction over all series shown
+  double p = 1;              ///< p of this test alone
+  bool sure = false;         ///< significant after Holm's correction over all series shown
   bool environment_known = false;       ///< both runs' fingerprints are known
-  std::vector<Difference> differences;  ///< of the two runs' environments, likeliest first
+  std::vector<Difference> differences;  ///< between the two runs' environments, likeliest first
 
   bool worse() const { return time_ratio > 1; }
 };
@@ -27,13 +27,13 @@ struct Trend {
   HistorySeries series;
   std::vector<TrendChange> changes;  ///< in time order
 
-  /// Whether the latest change is for the worse and sure.
+  /// Returns whether the latest change is sure and for the worse.
   bool got_worse() const;
 };
 
-/// The trend of every series of `all`. Changes are searched in all points; then those before
-/// `since` (a date; empty: no limit) are left out. `rule.magnitude` is in logarithms. Error: of the
-/// file.
+/// Returns the trend of every series of `all`. Changes are searched in all points; then those
+/// before `since` (a date; empty: no limit) are left out. `rule.magnitude` is in logarithms. Error:
+/// that of the file.
 Result<std::vector<Trend>> trends_of(const History& history, std::vector<HistorySeries> all,
                                      const ChangePointRule& rule, std::string_view since);
 

@@ -19,7 +19,7 @@ std::string_view value_of(const Axes& axes, std::string_view name) {
 }
 
 bool follows(std::string_view axis, std::string_view from, const std::vector<const Axes*>& cells) {
-  std::map<std::string_view, std::string_view> values;  // of `axis`, by that of `from`
+  std::map<std::string_view, std::string_view> values;  // value of `from` -> of `axis`
   return std::all_of(cells.begin(), cells.end(), [&](const Axes* cell) {
     const std::string_view value = value_of(*cell, axis);
     return value.empty() || values.emplace(value_of(*cell, from), value).first->second == value;

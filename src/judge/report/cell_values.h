@@ -1,4 +1,4 @@
-// What charts and tables need to know about one cell: the axes that tell it from others, its
+// Properties of a cell for charts and tables: the axes that distinguish it from others, and its
 // value over several runs. Pure functions.
 #pragma once
 
@@ -15,25 +15,26 @@ namespace assay::report {
 
 using Axes = CellAxes;
 
-/// The value of the axis `name`; empty if there is none.
+/// Returns the value of the axis `name`; empty if there is none.
 std::string_view value_of(const Axes& axes, std::string_view name);
 
-/// Whether in all cells that have `axis` its value is the one that goes with the value of `from`.
+/// Returns whether the value of `axis` is determined by the value of `from` in all cells that have
+/// `axis`.
 bool follows(std::string_view axis, std::string_view from, const std::vector<const Axes*>& cells);
 
-/// The axes that tell the cells apart, without those that follow from one before them: where each
-/// model has its own batch, the model's name is enough. Cells of other programs that lack an axis
-/// say nothing about it.
+/// Returns the axes that distinguish the cells, without axes that follow from an earlier one. For
+/// example, if each model has one batch, the model's name is enough. Cells of other programs that
+/// lack an axis do not influence the result.
 std::vector<std::string> telling_axes(const std::vector<const Axes*>& cells);
 
-/// What several runs say about one cell: the median of their values and an interval around it.
+/// The value of one cell over several runs: the median and an interval around it.
 struct Centre {
   double median = 0;
   double low = 0, high = 0;
   std::size_t runs = 0;
 };
-/// The interval: of the median over runs (95%, order statistics) with 6 runs or more; the range of
-/// 2 to 5 runs; the run's own interval if there is one run. Empty without a point.
+/// The interval is that of the median (95%, order statistics) for 6 runs or more, the range for 2
+/// to 5 runs, and the run's own interval for one run. Empty if there is no point.
 std::optional<Centre> centre_of(const Series& series);
 
 }  // namespace assay::report

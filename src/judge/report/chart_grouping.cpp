@@ -15,10 +15,10 @@ namespace assay::report {
 namespace {
 
 constexpr std::size_t least_on_axis = 3;  // fewer points are not a curve
-constexpr std::size_t most_lines = 6;     // colours that can be told apart
+constexpr std::size_t most_lines = 6;     // the number of distinguishable colours
 constexpr std::size_t most_categories = 30;
 
-/// Axes that readers expect along the bottom, the commonest first.
+/// Axes that readers expect on the x axis, the most common first.
 constexpr std::array<std::string_view, 10> main_axes = {
     "size",  "bytes", "max_concurrency", "concurrency", "request_rate",
     "shape", "batch", "batch_size",      "n",           "launches"};
@@ -31,7 +31,7 @@ struct Entry {
 
 struct AxisValues {
   std::string name;
-  std::vector<std::string> values;  ///< distinct
+  std::vector<std::string> values;  ///< without duplicates
   bool varies() const { return values.size() > 1; }
 };
 
@@ -51,12 +51,12 @@ std::vector<AxisValues> axis_values(const std::vector<Entry>& entries) {
   return axes;
 }
 
-/// A model's size, 7B, is a name and no number of bytes.
+/// A model's size such as 7B is a name and not a number of bytes.
 bool has_words(const AxisValues& axis) {
   return axis.name == "model" || !axis_number(axis.values.front());
 }
 
-/// "inf", a request rate without limit, has no place on an axis, but the axis stays numeric.
+/// "inf", a request rate without limit, has no position on an axis, but the axis stays numeric.
 bool is_numeric(const AxisValues& axis) {
   if (axis.name == "model") return false;
   std::size_t numbers = 0;
@@ -76,8 +76,8 @@ std::vector<const Axes*> cells_of(const std::vector<Entry>& entries) {
   return cells;
 }
 
-/// Whether the words of another axis say what this axis's number is, as a model's name says its
-/// batch: then the words are what a reader asks for, and the numbers lie along no line.
+/// Returns whether another axis that has words determines this axis's number, as a model's name
+/// determines its batch. Readers then look for the words, and the numbers form no line.
 bool follows_from_words(const AxisValues& axis, const std::vector<const AxisValues*>& axes,
                         const std::vector<Entry>& entries) {
   return std::any_of(axes.begin(), axes.end(), [&](const AxisValues* other) {
@@ -102,7 +102,7 @@ const AxisValues* main_axis(const std::vector<const AxisValues*>& axes,
   return nullptr;
 }
 
-/// How one group of series is laid out on panels.
+/// The layout of one group of series on panels.
 struct Layout {
   const AxisValues* x = nullptr;
   bool links = false;
@@ -140,7 +140,7 @@ Layout layout_of(const std::vector<AxisValues>& axes, const std::vector<Entry>& 
   }
   layout.x = main_axis(free, entries);
   std::erase(free, layout.x);
-  // The number of requests of a load usually follows from the load, so it gets no axis of its own.
+  // The number of requests usually follows from the load, so it is not an axis of its own.
   if (layout.x != nullptr) {
     std::erase_if(free, [](const AxisValues* axis) { return axis->name == run_length_axis; });
   }
@@ -155,8 +155,8 @@ Layout layout_of(const std::vector<AxisValues>& axes, const std::vector<Entry>& 
     if (lines != nullptr) layout.line_axes = {lines->name};
     std::erase(free, lines);
   } else if (layout.x == nullptr) {
-    // Every combination of telling axes is a category; if there are too many, the first axis splits
-    // them into panels.
+    // Every combination of distinguishing axes is a category. If there are too many, the first axis
+    // splits them into panels.
     const std::vector<std::string> telling = telling_axes(cells_of(entries));
     std::erase_if(free, [&](const AxisValues* axis) {
       return std::find(telling.begin(), telling.end(), axis->name) == telling.end();
@@ -173,7 +173,7 @@ Layout layout_of(const std::vector<AxisValues>& axes, const std::vector<Entry>& 
   return layout;
 }
 
-/// Empty if the series has no place on the main axis; then only the tables show it.
+/// Returns empty if the series has no position on the main axis; then only the tables show it.
 std::optional<Mark> mark_of(const Entry& entry, const Layout& layout) {
   const Series& series = *entry.series;
   const auto centre = centre_of(series);
@@ -200,8 +200,8 @@ std::optional<Mark> mark_of(const Entry& entry, const Layout& layout) {
   return mark;
 }
 
-/// Says which of these axes have which value, of all marks or of those that have it: figures of
-/// elsewhere may lack axes.
+/// Adds the value of each of these axes to the panel's text, separately for axes of all marks and
+/// of some marks: published figures may lack axes.
 void name_constants(Panel& panel, const std::vector<std::string>& axes) {
   for (const std::string& name : axes) {
     std::string_view value;
@@ -233,7 +233,7 @@ void name_categories(Panel& panel, const Layout& layout) {
   }
   name_constants(panel, constant);
   if (varying.empty() || panel.lines_are_links) return;
-  // A word is clear by itself, a number needs its axis.
+  // A word is clear by itself, whereas a number needs its axis's name.
   const bool bare =
       varying.size() == 1 && !axis_number(value_of(panel.marks.front().axes, varying.front()));
   for (Mark& mark : panel.marks) {

@@ -17,7 +17,7 @@ enum class ColumnKind {
   text,
   verdict,   ///< name_of(Verdict)
   number,    ///< in `unit`; shown divided by `factor`, in `shown_unit`
-  measured,  ///< in the unit that the row's field of kind `unit` names
+  measured,  ///< in the unit given by the row's field of kind `unit`
   unit,      ///< for programs; readers see it beside the number
   count,
   size,    ///< bytes, shown as 4KiB, 1GiB
@@ -29,13 +29,13 @@ struct Column {
   std::string key;    ///< for programs: "median_a"
   std::string title;  ///< for people: "container"
   ColumnKind kind = ColumnKind::text;
-  std::string unit = {};  ///< of the numbers as stored: "bytes/s"
+  std::string unit = {};  ///< unit of the stored numbers: "bytes/s"
   double factor = 1;
   std::string shown_unit = {};
-  bool detail = false;  ///< shown on demand where the table would be too wide
+  bool detail = false;  ///< shown on demand if the table would be too wide
 };
 
-/// Nothing, a number in the column's unit, or text.
+/// Empty, a number in the column's unit, or text.
 using Field = std::variant<std::monostate, double, std::string>;
 
 struct Table {
@@ -43,7 +43,7 @@ struct Table {
   std::string caption;
   std::vector<Column> columns;
   std::vector<std::vector<Field>> rows;  ///< each as long as `columns`
-  bool raw = false;  ///< a data dump: collapsed in HTML, only counted in Markdown
+  bool raw = false;  ///< a data dump; collapsed in HTML, only counted in Markdown
 };
 
 enum class ChartKind {
@@ -55,7 +55,7 @@ enum class ChartKind {
   heat,      ///< value by source and destination
   stack,     ///< parts of a whole by cell
 };
-/// "curve", "bars", ...: the names that page/page.js uses.
+/// Returns "curve", "bars", ...: the names that page/page.js uses.
 std::string_view name_of(ChartKind kind);
 
 struct Chart {
@@ -76,13 +76,13 @@ struct Chapter {
   std::vector<Block> blocks = {};
 };
 
-/// A figure of the summary, "12 of 12" over "cells equal".
+/// A figure in the summary: "12 of 12" over "cells equal".
 struct Tile {
   std::string figure;
   std::string label;
 };
 
-/// A verdict word that occurs in the report.
+/// A verdict that occurs in the report, with its explanation.
 struct Word {
   Verdict verdict = Verdict::equal;
   std::string meaning;    ///< a sentence
@@ -92,10 +92,10 @@ struct Word {
 struct Document {
   std::string title;
   std::string about;                      ///< devices, dates and margin in one line
-  std::string purpose;                    ///< what it was measured for; empty: not known
+  std::string purpose;                    ///< purpose of the measurement; empty: not known
   std::string headline;                   ///< the result in one sentence
   std::optional<Verdict> verdict;         ///< of the headline; empty: nothing was compared
-  std::string reason;                     ///< of the verdict
+  std::string reason;                     ///< reason of the verdict
   std::vector<std::string> environments;  ///< names, in the order of their colours
   std::vector<Tile> tiles;
   std::vector<Word> words;  ///< in the order of Verdict

@@ -18,7 +18,7 @@ std::string fact_text(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Leaves of nested objects as "cpu.model"; lists are shown whole.
+/// Adds the leaves of nested objects as "cpu.model"; lists are shown whole.
 void add_facts(const Json& json, const std::string& path, Table& table) {
   if (json.is_object()) {
     for (const auto& [key, value] : json.items()) {
@@ -29,7 +29,7 @@ void add_facts(const Json& json, const std::string& path, Table& table) {
   table.rows.push_back({path, fact_text(json)});
 }
 
-/// "precision 40, time_box 2"
+/// Returns "precision 40, time_box 2".
 std::string counts_text(const std::map<std::string, std::size_t>& counts) {
   std::string text;
   for (const auto& [name, count] : counts) {
@@ -78,7 +78,7 @@ Methods methods_of(const std::vector<Record>& records) {
   return methods;
 }
 
-/// Member `key` of an object in an untrusted fingerprint, as text.
+/// Returns member `key` of an object in an untrusted fingerprint, as text.
 std::string member(const Json& json, const char* section, const char* key) {
   if (!json.is_object() || !json.contains(section) || !json[section].is_object()) return {};
   const Json& object = json[section];

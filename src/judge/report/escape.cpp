@@ -13,8 +13,8 @@ struct Character {
   std::size_t length = 0;  ///< bytes; 0: invalid UTF-8
 };
 
-/// The first character of `text`, which is not empty. Table 3-7 of the Unicode Standard, as
-/// arithmetic: overlong forms, surrogates and codes beyond U+10FFFF are invalid.
+/// Returns the first character of `text`, which must not be empty. This is table 3-7 of the Unicode
+/// Standard as arithmetic: overlong forms, surrogates and codes beyond U+10FFFF are invalid.
 Character first_of(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) < 0x80) return {byte(0), 1};

@@ -17,7 +17,8 @@
 namespace assay::report {
 namespace {
 
-/// The page may fetch nothing, whatever the data contain; only scripts inside it run.
+/// The policy forbids the page to fetch anything, whatever the data contain; only its own scripts
+/// run.
 constexpr std::string_view policy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data: blob:; base-uri 'none'; form-action 'none'";
@@ -46,16 +47,17 @@ std::string_view kind_name(ColumnKind kind) {
   return "share";
 }
 
-/// Null for what JSON has no number for; whole numbers without ".0", since there are many.
+/// Returns null for numbers that JSON lacks, and whole numbers without ".0", because there are
+/// many.
 Json number_json(double value) {
   if (!std::isfinite(value)) return {};
-  constexpr double most = 9007199254740992;  // 2^53, up to which doubles hold every integer
+  constexpr double most = 9007199254740992;  // 2^53, up to which a double holds every integer
   if (std::abs(value) <= most && value == std::trunc(value))
     return static_cast<std::int64_t>(value);
   return value;
 }
 
-/// Column by column; texts repeat, so they are indices into a list of the distinct ones.
+/// Returns the table by column. Texts repeat, so they are indices into a list of distinct texts.
 Json json_of(const Table& table) {
   Json columns = Json::array();
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
@@ -108,7 +110,7 @@ std::string badge(std::string_view verdict) {
                      escape_html(verdict));
 }
 
-/// A number's text together with the exact number, which goes into the CSV.
+/// Returns a number's text together with the exact number, which goes into the CSV.
 std::string field_html(const Table& table, const std::vector<Field>& row, std::size_t i) {
   const std::string text = text_of(table, row, i);
   if (std::holds_alternative<double>(row[i])) {
@@ -119,7 +121,7 @@ std::string field_html(const Table& table, const std::vector<Field>& row, std::s
   return escape_html(text);
 }
 
-/// The column that says what a row is about.
+/// Returns the column that identifies a row.
 std::size_t row_heading(const Table& table) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     const std::string& key = table.columns[i].key;
@@ -138,7 +140,8 @@ std::string button(std::string_view form, const Table& table, std::string_view a
                       : "PNG");
 }
 
-/// The class of each column: numbers are aligned right, long texts get room, units are hidden.
+/// Returns the class of each column: numbers are aligned right, long texts get room, units are
+/// hidden.
 std::vector<std::string> column_classes(const Table& table) {
   constexpr std::size_t sentence = 48;  // characters
   std::vector<std::string> classes;
@@ -277,7 +280,7 @@ std::string header_html(const Document& document) {
   std::string html = fmt::format("<header><p class=\"brand\">assay report</p>\n<h1>{}</h1>\n",
                                  escape_html(document.title));
   constexpr std::size_t colours = 6;
-  const bool letters = document.environments.size() == 2;  // else each table says which one is A
+  const bool letters = document.environments.size() == 2;  // otherwise each table names A itself
   if (document.environments.size() > 1) {
     html += "<ul class=\"environments\">";
     for (std::size_t i = 0; i < document.environments.size(); ++i) {
@@ -293,7 +296,7 @@ std::string header_html(const Document& document) {
   return html + "</header>\n";
 }
 
-/// The text of all files whose names end in `ending`, in the order of their names.
+/// Returns the text of all files whose names end in `ending`, in the order of their names.
 std::string text_of_page(std::string_view ending) {
   std::string text;
   for (const EmbeddedFile& file : embedded_page()) {
@@ -302,7 +305,7 @@ std::string text_of_page(std::string_view ending) {
   return text;
 }
 
-/// The text changed so that it cannot end the comment around it.
+/// Changes the text so that it cannot end the comment around it.
 std::string comment_text(std::string_view text) {
   std::string harmless;
   for (const char c : text) {
@@ -312,7 +315,7 @@ std::string comment_text(std::string_view text) {
   return harmless;
 }
 
-/// The parts of Vega as CommonJS modules, after their licence notices.
+/// Returns the parts of Vega as CommonJS modules, after their licence notices.
 std::string vega_script() {
   std::string notices, parts;
   for (const EmbeddedFile& file : embedded_vega()) {
@@ -323,7 +326,7 @@ std::string vega_script() {
     }
     parts +=
         fmt::format("\"{}\": function (exports, module, require) {{\n", file.name.substr(0, name));
-    // Without the reference to a source map, which browser tools would try to load.
+    // The reference to a source map is dropped, because browser tools would try to load it.
     parts += file.text.substr(0, file.text.find("//# sourceMappingURL"));
     parts += "\n},\n";
   }

@@ -11,8 +11,8 @@
 
 namespace assay::report {
 
-/// One environment: its results and, if they are assay's own, the records behind them. Telemetry
-/// and method come from the records.
+/// One environment: its results and, if assay measured them, the underlying records, from which
+/// telemetry and method are taken.
 struct Environment {
   ResultSet results;
   std::vector<Record> records;
@@ -20,15 +20,15 @@ struct Environment {
 
 struct ReportInput {
   std::string title;                      ///< empty: made from the environments' names
-  std::string description;                ///< what the campaign was made for; empty: not known
+  std::string description;                ///< purpose of the campaign; empty: not known
   std::vector<Environment> environments;  ///< one or more
   std::vector<Comparison> comparisons;    ///< of pairs of them
   Json study;                             ///< a partition study's conclusions; null: none
   std::string time;                       ///< when the report is made, UTC
 };
 
-/// With more, lines in a chart could not be told apart: six colours, each with several dashes and
-/// marks.
+/// With more environments, lines in a chart could not be distinguished: there are six colours, each
+/// with several dashes and marks.
 constexpr std::size_t most_environments = 16;
 
 }  // namespace assay::report

@@ -1,4 +1,5 @@
-// The last passed record of each cell, for charts of what a benchmark records beside its value.
+// Finds the last passed record of each cell, for charts of what a benchmark records besides its
+// value.
 #pragma once
 
 #include <map>
@@ -14,12 +15,13 @@ struct LastRecord {
   const Record* record = nullptr;
 };
 
-/// By benchmark, in the order of the first run of each cell. The environments must outlive them.
+/// Returns records by benchmark, in the order of the first run of each cell. The environments must
+/// outlive them.
 std::map<std::string, std::vector<LastRecord>> last_records(
     const std::vector<Environment>& environments);
 
-/// The values of the axes that tell the records' cells apart, "model=124M"; one text for each,
-/// empty if there are none.
+/// Returns one label for each record, with the values of the axes that distinguish their cells,
+/// "model=124M". Labels are empty if there are no such axes.
 std::vector<std::string> labels_of(const std::vector<LastRecord>& records);
 
 }  // namespace assay::report

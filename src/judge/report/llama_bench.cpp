@@ -14,7 +14,7 @@
 namespace assay::report {
 namespace {
 
-/// 0 if the record has no such metric.
+/// Returns 0 if the record has no such metric.
 double metric_of(const Record& record, std::string_view name) {
   for (const Metric& one : record.metrics) {
     if (one.name == name) return one.value;
@@ -22,7 +22,7 @@ double metric_of(const Record& record, std::string_view name) {
   return 0;
 }
 
-/// "llama3-8b BF16", "llama3-8b FP8": the model and what its matrices are stored as.
+/// Returns "llama3-8b BF16" or "llama3-8b FP8": the model and the type of its stored matrices.
 std::string model_type(const Cell& cell) {
   std::string stored(cell.text("quantization"));
   if (stored.empty() || stored == "none") stored = cell.text("precision");
@@ -30,7 +30,7 @@ std::string model_type(const Cell& cell) {
   return fmt::format("{} {}", cell.text("model"), stored);
 }
 
-/// What llama-bench says about the tokens of a test.
+/// llama-bench's figures of the tokens of a test.
 struct Tokens {
   std::uint64_t prompt = 0, generated = 0, before = 0;
 
@@ -102,7 +102,7 @@ Result<std::string> to_llama_bench(const ReportInput& input) {
       if (is_prefill) {
         tokens.prompt = cell.integer("prompt");
       } else {
-        const bool says = !cell.text("generate").empty();  // records of older versions do not
+        const bool says = !cell.text("generate").empty();  // records of older versions lack it
         tokens.generated = says ? cell.integer("generate") : 1;
         const std::uint64_t context = std::max(cell.integer("context"), tokens.generated);
         tokens.before = context - tokens.generated;

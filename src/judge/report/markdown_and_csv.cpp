@@ -1,4 +1,4 @@
-// The report as Markdown and as CSV.
+// Writes the report as Markdown and as CSV.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t most_markdown_rows = 400;  // more does not fit into a ticket
 
-/// Whether readers see the column: not units, which stand beside their numbers anyway.
+/// Returns whether readers see the column. Units are hidden, because they stand beside their
+/// numbers.
 bool is_shown(const Column& column) {
   return column.kind != ColumnKind::unit;
 }

@@ -6,7 +6,7 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t most_metrics = 4;  // of one benchmark; of more, a choice is drawn
+constexpr std::size_t most_metrics = 4;  // if there are more, only headline metrics are drawn
 
 /// The metrics drawn for a benchmark that reports dozens.
 constexpr std::array<std::string_view, 14> headline_metrics = {"busbw",

@@ -7,8 +7,8 @@
 
 namespace assay::report {
 
-/// Whether `metric` of a benchmark that reports `all` is drawn: all of a few, and the usual ones of
-/// many.
+/// Returns whether `metric` of a benchmark that reports the metrics `all` is drawn: all of them if
+/// there are few, otherwise the common ones.
 bool is_shown(std::string_view metric, const std::set<std::string>& all);
 
 }  // namespace assay::report

@@ -34,7 +34,7 @@ Display display_for(std::string_view unit, double largest) {
   const double magnitude = std::abs(largest);
   const Scale scale = scale_for(magnitude);
   if (unit == "bytes/s") {
-    // GB/s wherever that is legible, so that charts can be compared at a glance.
+    // GB/s is used wherever it is legible, so that charts can be compared at a glance.
     if (magnitude >= 1e7 || magnitude == 0) return {1e9, "GB/s"};
     return {scale.factor, fmt::format("{}B/s", scale.prefix)};
   }
@@ -117,7 +117,7 @@ std::string exact_text(const Field& field) {
   if (const auto* text = std::get_if<std::string>(&field)) return *text;
   const double* number = std::get_if<double>(&field);
   if (number == nullptr || std::isnan(*number)) return {};
-  // Counts and sizes without an exponent; both forms read back exactly.
+  // Counts and sizes have no exponent; both forms read back exactly.
   if (std::abs(*number) < 1e15 && *number == std::trunc(*number)) {
     return fmt::format("{:.0f}", *number);
   }

@@ -1,4 +1,4 @@
-// Numbers of a report as text for readers. page/data.js does the same for what the browser draws.
+// Formats a report's numbers for readers. page/data.js does the same for what the browser draws.
 #pragma once
 
 #include <string>
@@ -13,26 +13,28 @@ struct Display {
   double factor = 1;
   std::string unit;
 };
-/// For numbers in `unit` up to `largest`: ("bytes/s", 812e9) gives 1e9, "GB/s".
+/// Returns how to show numbers in `unit` up to `largest`: ("bytes/s", 812e9) gives 1e9, "GB/s".
 Display display_for(std::string_view unit, double largest);
 
-/// Sets factor and shown_unit of every number column from the largest value in all columns of the
-/// same unit, since readers compare these columns.
+/// Sets factor and shown_unit of every number column from the largest value in all columns with the
+/// same unit, because readers compare these columns.
 void scale_columns(Table& table);
 
-/// "812.3", "1GiB", "+1.80%", "812.3 GB/s"; empty for nothing. `row` is one of the table's.
+/// Returns "812.3", "1GiB", "+1.80%", "812.3 GB/s"; empty for an empty field. `row` belongs to the
+/// table.
 std::string text_of(const Table& table, const std::vector<Field>& row, std::size_t column);
-/// Whether its fields are numbers and aligned on the right.
+/// Returns whether its fields are numbers, aligned on the right.
 bool is_numeric(ColumnKind kind);
 /// "812.3 GB/s"
 std::string quantity_text(double value, std::string_view unit);
 /// "bandwidth (GB/s)"; sizes and changes carry their unit in every field.
 std::string heading_of(const Column& column);
-/// Lossless: text that reads back as the same number.
+/// Returns text that reads back as exactly the same number.
 std::string exact_text(const Field& field);
 
-/// Adds a column that says why rows are void, one fault or none for each, if there is any fault.
-/// Charts draw these rows hollow; the sentence says so: " 2 values are void and drawn hollow."
+/// If there is any fault, adds a column with the reasons why rows are void, one entry (possibly
+/// empty) per row. Charts draw these rows hollow; the returned sentence says so: " 2 values are
+/// void and drawn hollow."
 std::string add_faults(Table& table, const std::vector<std::string>& faults);
 
 /// "4 cells", "1 cell"

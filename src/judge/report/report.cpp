@@ -29,8 +29,8 @@ std::vector<std::string> names_of(const std::vector<Environment>& environments) 
   return names;
 }
 
-/// "AMD Instinct MI300X, AMD EPYC 9654; measured 2026-11-21 to 2026-11-23; differences below 2% do
-/// not matter"
+/// Returns "AMD Instinct MI300X, AMD EPYC 9654; measured 2026-11-21 to 2026-11-23; differences
+/// below 2% do not matter".
 std::string about_of(const ReportInput& input) {
   std::vector<std::string> devices;
   std::set<std::string> days;
@@ -64,7 +64,7 @@ std::string about_of(const ReportInput& input) {
   return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// What the verdict means and what to do about it.
+/// Returns the meaning of the verdict and what to do about it.
 Word word_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::equal:
@@ -104,7 +104,7 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
   const auto count = [&](Verdict verdict) {
     return comparison.all.counts[static_cast<std::size_t>(verdict)];
   };
-  // If a cell is INVALID, a mean over all cells means nothing.
+  // If a cell is INVALID, a mean over all cells is meaningless.
   const bool judged = count(Verdict::invalid) == 0 && !comparison.cells.empty();
   if (judged) {
     const std::string& a = comparison.name_a;
@@ -127,7 +127,7 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
     document.tiles.push_back({fmt::format("{} of {}", count(verdict), comparison.cells.size()),
                               fmt::format("cells {}", name_of(verdict))});
   }
-  // A large number that is not proven would be read as a result.
+  // A large unproven number would be mistaken for a result.
   if (judged && is_different(comparison.all.mean_verdict.value_or(Verdict::inconclusive))) {
     document.tiles.push_back({fmt::format("{:+.2f}%", 100 * (*comparison.all.ratio - 1)),
                               "time of B against A, geometric mean"});
@@ -142,14 +142,15 @@ void summarize_comparison(const Comparison& comparison, Document& document) {
   }
 }
 
-/// The best value of each benchmark's headline metrics, its cell, and its share of the roofline.
+/// Returns the best value of each benchmark's headline metrics, its cell, and its share of the
+/// roofline.
 std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
   struct Best {
     const Panel* panel = nullptr;
     const Mark* mark = nullptr;
   };
   const std::vector<Panel> panels = panels_of(environments);
-  std::vector<Best> best;  // of each benchmark and metric
+  std::vector<Best> best;  // one for each benchmark and metric
   for (const Panel& panel : panels) {
     auto known = std::find_if(best.begin(), best.end(), [&](const Best& one) {
       return one.panel->benchmark == panel.benchmark && one.panel->metric == panel.metric;
@@ -167,7 +168,8 @@ std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
   std::vector<Tile> tiles;
   for (const auto& [panel, mark] : best) {
     std::string label = fmt::format("{} {}, best of all", panel->benchmark, panel->metric);
-    // Where a line is one category, its name is the mark's too; where there is one, the metric's.
+    // Repeated names are skipped: a single category has the name of its line, a single mark that of
+    // the metric.
     std::vector<std::string> parts = {panel->metric};
     for (const std::string& part : {panel->facet, mark->line, mark->label}) {
       const bool said = std::find(parts.begin(), parts.end(), part) != parts.end();
@@ -208,7 +210,7 @@ void summarize_alone(const std::vector<Environment>& environments, Document& doc
                                     "so expect better values on an idle machine",
                                     format_share(most_taken))
                       : std::string("none of them doubtful"));
-  document.tiles = key_figures({environments.front()});  // not of results beside them
+  document.tiles = key_figures({environments.front()});  // without results beside it
   for (Tile& tile : document.tiles) {
     if (first.emulated()) tile.label += "; from a model";
   }
@@ -437,7 +439,7 @@ Document make_document(const ReportInput& input) {
     summarize_comparison(input.comparisons.front(), document);
     for (std::size_t i = 1; i < input.comparisons.size(); ++i) {
       document.headline += " " + headline_of(input.comparisons[i]);
-      document.verdict.reset();  // no one verdict for several comparisons
+      document.verdict.reset();  // several comparisons have no common verdict
       document.tiles.clear();
       document.reason.clear();
     }
@@ -446,7 +448,7 @@ Document make_document(const ReportInput& input) {
     add_curves(input, document);
   }
   if (auto partitions = partitions_chapter(input)) {
-    // Right after the cells: it is the purpose of the study.
+    // This chapter follows the cells, because it is the purpose of the study.
     document.chapters.insert(document.chapters.begin() + 1, std::move(*partitions));
   }
   add_telemetry(input, document);

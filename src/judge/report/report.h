@@ -8,15 +8,15 @@
 
 namespace assay::report {
 
-/// Chapters in the order of a reader's questions: the verdict, the cells, why, the curves,
+/// Makes chapters in the order of a reader's questions: the verdict, the cells, why, the curves,
 /// telemetry, method, every value. `input` has at least one environment.
 Document make_document(const ReportInput& input);
 
-/// One file that opens offline: a page that contains its scripts and all data.
+/// Returns one file that opens offline: a page that contains its scripts and all data.
 std::string to_html(const Document& document);
-/// For terminals and tickets: summary and tables.
+/// Returns summary and tables, for terminals and tickets.
 std::string to_markdown(const Document& document);
-/// Only the table of cells, with exact numbers in SI units.
+/// Returns only the table of cells, with exact numbers in SI units.
 std::string to_csv(const Document& document);
 
 }  // namespace assay::report

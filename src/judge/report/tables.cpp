@@ -12,12 +12,12 @@
 namespace assay::report {
 namespace {
 
-/// Empty for what is unknown or has no bound.
+/// Returns an empty field for a value that is unknown or has no bound.
 Field finite(double value) {
   return std::isfinite(value) ? Field(value) : Field();
 }
 
-/// "quiet, +0.10%": the result of measuring A twice.
+/// Returns "quiet, +0.10%": the result of measuring A twice.
 std::string control_text(const CellComparison& cell) {
   std::string text(name_of(cell.control_state));
   if (cell.control && cell.control->pairs > 0) {
@@ -47,7 +47,7 @@ int urgency(Verdict verdict) {
   return 6;
 }
 
-/// By benchmark, metric and axes.
+/// Sorts by benchmark, metric and axes.
 std::vector<const Series*> in_order(const ResultSet& set) {
   std::vector<const Series*> series;
   for (const Series& one : set.series) series.push_back(&one);

@@ -18,9 +18,9 @@ class Bytes {
   std::uint64_t size() const { return text_.size(); }
   std::string_view text() const { return text_; }
 
-  /// Error: usage, naming `what` and the range it needs.
+  /// Error: usage, naming `what` and the range that it needs.
   Result<Bytes> part(std::uint64_t offset, std::uint64_t bytes, std::string_view what) const;
-  /// From `offset` to the end.
+  /// Returns the bytes from `offset` to the end.
   Result<Bytes> from(std::uint64_t offset, std::string_view what) const;
 
   template <typename T>
@@ -31,14 +31,14 @@ class Bytes {
     std::memcpy(&value, bytes.text_.data(), sizeof(T));
     return value;
   }
-  /// Up to the next zero byte, which must exist.
+  /// Returns the text up to the next zero byte, which must exist.
   Result<std::string_view> c_string(std::uint64_t offset, std::string_view what) const;
 
  private:
   std::string_view text_;
 };
 
-/// Error: usage. For files that break the rules of their format.
+/// Returns an error of kind usage, for files that break the rules of their format.
 Error malformed(std::string message);
 
 }  // namespace assay::occupancy

@@ -135,7 +135,7 @@ Result<std::vector<std::string_view>> symbol_names(const Elf& elf) {
       const auto name = TRY(section.data.read<std::uint32_t>(at, "symbol"));
       names.push_back(TRY(strings->data.c_string(name, "the name of a symbol")));
     }
-    break;  // a file has one symbol table
+    break;  // a file has only one symbol table
   }
   return names;
 }

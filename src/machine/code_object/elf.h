@@ -1,4 +1,4 @@
-// The subset of ELF that code objects, cubins and host programs need: 64 bits, little endian.
+// The subset of ELF that code objects, cubins and host programs need: 64 bits, little-endian.
 #pragma once
 
 #include <map>
@@ -40,7 +40,7 @@ bool is_elf(Bytes file);
 /// Rejects the file unless all sections and segments lie within it: a truncated file would not
 /// load. The result points into `file`.
 Result<Elf> read_elf(Bytes file);
-/// Names of the symbols by index, for sections that refer to them.
+/// Returns the names of the symbols by index, for sections that refer to them.
 Result<std::vector<std::string_view>> symbol_names(const Elf& elf);
 
 }  // namespace assay::occupancy

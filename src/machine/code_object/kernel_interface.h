@@ -1,5 +1,5 @@
-// What the kernels of an AMD code object say they are called with: the metadata that the compiler
-// or assembler wrote beside them (note NT_AMDGPU_METADATA of LLVM's AMDGPU backend).
+// The arguments and limits of the kernels in an AMD code object. They come from the metadata that
+// the compiler or assembler wrote (note NT_AMDGPU_METADATA of LLVM's AMDGPU backend).
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct KernelInterface {
   std::string name;
   std::vector<KernelArgument> arguments;
   std::uint64_t argument_bytes = 0;
-  std::uint64_t most_threads = 0;  ///< of a work-group
+  std::uint64_t most_threads = 0;  ///< of a workgroup
 };
 
-/// Of all kernels of `code_object`, which is not trusted. Error: usage, saying what is damaged.
+/// Reads all kernels of `code_object`, which is not trusted. Error: usage, naming the damage.
 Result<std::vector<KernelInterface>> read_kernel_interfaces(std::string_view code_object);
 
 }  // namespace assay

@@ -9,7 +9,8 @@
 namespace assay {
 
 std::vector<int> affinity_cpus() {
-  // The kernel rejects a mask smaller than its own and does not report its size: sizes are tried.
+  // The kernel rejects a mask smaller than its own and does not report its size, so several sizes
+  // are tried.
   constexpr int least = 8192, most = 1 << 20;
   for (int size = least; size <= most; size *= 2) {
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(

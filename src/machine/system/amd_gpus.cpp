@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// "32.0 GT/s PCIe" -> 32.
+/// Returns 32 for "32.0 GT/s PCIe".
 std::optional<double> leading_number(const std::optional<std::string>& text) {
   double value = 0;
   if (!text) return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<T> positive(const Machine& machine, const fs::path& path, double u
   return static_cast<T>(static_cast<double>(*number) * unit);
 }
 
-/// The highest clock of a pp_dpm file: "0: 500Mhz\n1: 2100Mhz *".
+/// Returns the highest clock of a pp_dpm file: "0: 500Mhz\n1: 2100Mhz *".
 std::optional<double> highest_clock(const Machine& machine, const fs::path& path) {
   std::istringstream lines(machine.read(path).text);
   std::optional<double> highest;
@@ -48,7 +48,7 @@ std::optional<double> highest_clock(const Machine& machine, const fs::path& path
   return highest;
 }
 
-/// Adds up the counts of every block ("ue: 0\nce: 3"); leaves `state` as it is if none is readable.
+/// Sums the counts of every block ("ue: 0\nce: 3"); leaves `state` unchanged if none is readable.
 void read_errors(const Machine& machine, const fs::path& device, GpuState& state) {
   for (const std::string& file : machine.list(device / "ras")) {
     if (!file.ends_with("_err_count")) continue;
@@ -97,7 +97,7 @@ void read_state(const Machine& machine, const fs::path& device, Gpu& gpu) {
   read_errors(machine, device, gpu.state);
 }
 
-/// Everything in the folder of the PCI device.
+/// Reads everything in the folder of the PCI device.
 Gpu read_device(const Machine& machine, const fs::path& device, const std::string& pci) {
   const auto fact = [&](const char* file) {
     return read_fact(machine, device / file).value_or("");
@@ -135,7 +135,7 @@ Gpu read_device(const Machine& machine, const fs::path& device, const std::strin
   gpu.virtual_function =
       machine.exists(device / "physfn") ||
       std::find(virtual_ids.begin(), virtual_ids.end(), gpu.device_id) != virtual_ids.end();
-  // The file with the memory controllers' error counts exists only while ECC is on.
+  // The file with the memory controllers' error counts exists only while ECC is enabled.
   if (machine.exists(device / "ras")) {
     gpu.ecc = machine.exists(device / "ras/umc_err_count");
   }
@@ -144,7 +144,7 @@ Gpu read_device(const Machine& machine, const fs::path& device, const std::strin
   return gpu;
 }
 
-/// What KFD adds: architecture, compute units, links. Partitions of a socket are several nodes.
+/// Adds KFD's facts: architecture, compute units, links. Partitions of a socket are several nodes.
 void add_kfd(const Machine& machine, std::vector<Gpu>& gpus) {
   const KfdTopology topology = read_kfd_topology(machine);
   const std::vector<KfdNode>& nodes = topology.nodes;
@@ -172,13 +172,13 @@ void add_kfd(const Machine& machine, std::vector<Gpu>& gpus) {
         gpu.links.push_back(std::move(found));
       }
     }
-    // KFD does not say which GPU a withheld node belongs to. If it withholds none, it may simply
+    // KFD does not tell which GPU a withheld node belongs to. If it withholds none, it may simply
     // not know this GPU.
     if (!gpu.visible && topology.withheld > 0) gpu.visible = false;
   }
 }
 
-/// The PCI address in the resolved folder of a DRM card: ".../0000:c1:00.0/drm/card1".
+/// Returns the PCI address in the resolved folder of a DRM card: ".../0000:c1:00.0/drm/card1".
 std::string pci_of_card(const Machine& machine, const fs::path& card) {
   const std::string address = machine.resolve(card / "device").filename().string();
   const bool shaped = address.size() >= 12 && address[4] == ':' && address[7] == ':';

@@ -7,11 +7,12 @@
 
 namespace assay {
 
-/// One entry per socket, sorted by PCI address: a partition is part of its GPU, not a GPU of its
-/// own. Works without KFD (then without links) and without hwmon.
+/// Returns one entry per socket, sorted by PCI address; a partition is part of its GPU and no
+/// separate entry. Works without KFD (then without links) and without hwmon.
 std::vector<Gpu> read_amd_gpus(const Machine& machine);
 
-/// The marketing name of a PCI device id ("74a1"), for drivers that report none; empty if unknown.
+/// Returns the marketing name of a PCI device id ("74a1"), for drivers that report none; empty if
+/// unknown.
 std::string amd_name(std::string_view device_id);
 
 }  // namespace assay

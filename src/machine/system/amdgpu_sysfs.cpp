@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The sysfs folder of the device; empty if there is none.
+/// Returns the sysfs folder of the device; empty if there is none.
 fs::path device_folder(const Machine& machine, const std::string& pci) {
   const fs::path devices = "sys/bus/pci/devices";
   if (pci.empty()) return {};
@@ -22,7 +22,7 @@ fs::path device_folder(const Machine& machine, const std::string& pci) {
   return machine.exists(first / "vendor") ? first : fs::path();
 }
 
-/// The clock on the starred line of a pp_dpm file ("1: 2100Mhz *"), in Hz.
+/// Returns the clock on the starred line of a pp_dpm file ("1: 2100Mhz *"), in Hz.
 std::optional<double> starred_clock(const Machine& machine, const fs::path& file) {
   std::istringstream text(read_fact(machine, file).value_or(""));
   for (std::string line; std::getline(text, line);) {
@@ -39,7 +39,7 @@ std::optional<double> starred_clock(const Machine& machine, const fs::path& file
   return std::nullopt;
 }
 
-/// A hwmon number in SI units; empty if it is absent, unreadable or zero.
+/// Returns a hwmon number in SI units; empty if it is absent, unreadable or zero.
 std::optional<double> hwmon_value(const Machine& machine, const fs::path& file, double unit) {
   const std::optional<long long> number = read_number(machine, file);
   if (!number || *number <= 0) return std::nullopt;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view hidden = "(hidden)";
 
-/// Files whose whole text identifies one piece of hardware or one installation.
+/// Returns whether a file's whole text identifies a piece of hardware or an installation.
 bool is_serial_file(std::string_view path) {
   constexpr std::array<std::string_view, 10> names = {
       "unique_id",    "serial_number", "product_serial", "board_serial",      "chassis_serial",
@@ -24,8 +24,8 @@ bool is_serial_file(std::string_view path) {
          path.find("/gids/") != std::string_view::npos;
 }
 
-/// PCI Express configuration space with the payload of its device serial number (extended
-/// capability 0x0003, PCI_EXT_CAP_ID_DSN in linux/pci_regs.h) as zeros.
+/// Returns PCI Express configuration space with the payload of its device serial number (extended
+/// capability 0x0003, PCI_EXT_CAP_ID_DSN in linux/pci_regs.h) zeroed.
 std::string without_device_serial(std::string config) {
   constexpr std::size_t first = 0x100, payload = 4, length = 8;
   constexpr unsigned serial_number = 0x0003;
@@ -89,7 +89,7 @@ std::string Masking::file(std::string_view path, std::string_view content) {
   }
   if (path.ends_with("/config")) return without_device_serial(std::string(content));
   if (!path.ends_with("/properties")) return text(content);
-  // KFD's "key value" lines: the numbers are decimal, so text() would not find them.
+  // KFD's "key value" lines have decimal numbers, which text() would not find.
   std::istringstream lines{std::string(content)};
   std::string kept;
   for (std::string line; std::getline(lines, line);) {

@@ -1,4 +1,5 @@
-// Removes from a capture what identifies one piece of hardware, one installation or its owner.
+// Removes from a capture everything that identifies a piece of hardware, an installation or its
+// owner.
 #pragma once
 
 #include <map>
@@ -14,10 +15,10 @@ namespace assay {
 class Masking {
  public:
   std::string text(std::string_view text);
-  /// A file's content, masked: all of it if the file holds only a serial number or an address, the
-  /// device serial number in PCI configuration space, in other files what text() hides.
+  /// Masks a file's content: all of it if the file holds only a serial number or an address, the
+  /// device serial number in PCI configuration space, and in other files what text() hides.
   std::string file(std::string_view path, std::string_view content);
-  /// Strings at any depth; those under the keys "uuid" and "serial" are replaced entirely.
+  /// Masks strings at any depth; values of the keys "uuid" and "serial" are replaced entirely.
   void json(Json& json);
 
  private:

@@ -24,7 +24,7 @@ Json file_json(const FileText& file) {
   return file.text;
 }
 
-/// Masks everything in the capture, including paths: they contain container ids.
+/// Masks everything in the capture, including paths, because they contain container ids.
 Json masked(const Json& capture) {
   Masking masking;
   Json json = Json::object();

@@ -22,8 +22,9 @@ class RecordingMachine final : public Machine {
   const Variables& variables() const override { return machine_.variables(); }
   Json ask(std::string_view probe) const override;
 
-  /// What was read so far, for machine_from_capture(). Serial numbers, UUIDs, hardware addresses
-  /// and the host name are masked (anonymize_capture.h) unless `with_serials`; secrets always are.
+  /// Returns what was read so far, for machine_from_capture(). Serial numbers, UUIDs, hardware
+  /// addresses and the host name are masked (anonymize_capture.h) unless `with_serials`; secrets
+  /// always are.
   Json capture(bool with_serials) const;
 
  private:

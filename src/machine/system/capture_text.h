@@ -1,4 +1,5 @@
-// How a capture writes what JSON cannot express: the state of a file, and bytes that are not text.
+// Represents in JSON text what it cannot express directly: the state of a file, and bytes that are
+// not text.
 #pragma once
 
 #include <string>
@@ -12,10 +13,11 @@ constexpr std::string_view capture_format = "assay-capture";
 constexpr int capture_version = 1;
 
 std::string_view name_of(FileState state);
-/// not_captured if `text` is not the name of a state.
+/// Returns not_captured if `text` is not the name of a state.
 FileState file_state_from(std::string_view text);
 
-/// Whether `bytes` are printable ASCII, tabs and line ends, which are captured as they are.
+/// Returns whether `bytes` consist of printable ASCII, tabs and line ends; these are captured
+/// unchanged.
 bool is_plain_text(std::string_view bytes);
 
 std::string to_hex(std::string_view bytes);

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* mount = "sys/fs/cgroup";
 
-/// Every ancestor of a group is read, so a path deeper or longer than any real one is rejected.
+/// Every ancestor of a group is read, so paths deeper or longer than any real one are rejected.
 bool is_sane(std::string_view group) {
   constexpr std::size_t most_bytes = 4096;  // PATH_MAX
   constexpr std::ptrdiff_t most_components = 64;
@@ -23,7 +23,8 @@ bool is_sane(std::string_view group) {
          std::count(group.begin(), group.end(), '/') <= most_components;
 }
 
-/// The group of `controller` ("" for version 2) in /proc/self/cgroup: "4:memory:/user.slice".
+/// Returns the group of `controller` ("" for version 2) in /proc/self/cgroup:
+/// "4:memory:/user.slice".
 std::optional<fs::path> group_of(std::string_view groups, std::string_view controller) {
   while (!groups.empty()) {
     const std::size_t end = groups.find('\n');
@@ -43,7 +44,7 @@ std::optional<fs::path> group_of(std::string_view groups, std::string_view contr
   return std::nullopt;
 }
 
-/// The smallest value that `limit` returns for the group and its ancestors. Inside a container the
+/// Returns the smallest value of `limit` over the group and its ancestors. Inside a container the
 /// path may name a group that is not visible; then only the root of the mount counts.
 template <typename Limit>
 std::optional<double> tightest(const Machine& machine, const fs::path& hierarchy, fs::path group,
@@ -65,7 +66,7 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-/// cpu.max: "200000 100000" or "max 100000".
+/// Reads cpu.max: "200000 100000" or "max 100000".
 std::optional<double> cpus_v2(const Machine& machine, const fs::path& group) {
   const auto text = read_fact(machine, group / "cpu.max");
   if (!text || text->find(' ') == std::string::npos) return std::nullopt;
@@ -88,11 +89,12 @@ std::optional<double> bytes_v2(const Machine& machine, const fs::path& group) {
 
 std::optional<double> bytes_v1(const Machine& machine, const fs::path& group) {
   const auto bytes = read_number(machine, group / "memory.limit_in_bytes");
-  if (!bytes || *bytes >= (1ll << 62)) return std::nullopt;  // how the kernel writes "no limit"
+  if (!bytes || *bytes >= (1ll << 62)) return std::nullopt;  // the kernel's way to write "no limit"
   return static_cast<double>(*bytes);
 }
 
-/// `hierarchy`/`group` if it is visible here, else the root of the mount, which then is this group.
+/// Returns `hierarchy`/`group` if it is visible here, else the root of the mount, which then is
+/// this group.
 fs::path visible(const Machine& machine, const fs::path& hierarchy, const fs::path& group) {
   return machine.exists(hierarchy / group) ? hierarchy / group : hierarchy;
 }

@@ -15,20 +15,22 @@
 
 namespace assay {
 
-/// Reads what explains differences between two environments and stays the same from run to run: no
-/// loads, no free memory, no process ids, no secrets. Never fails: what needs privileges to read is
-/// left out.
+/// Reads facts that explain differences between two environments and stay the same from run to run:
+/// no loads, no free memory, no process ids, no secrets. Never fails; facts that need privileges
+/// are left out.
 struct FactSource {
   std::string_view section;
   Json (*read)(const Machine& machine);
 };
 using FactRegistry = Registry<FactSource>;
 
-/// The file's text without surrounding white space; nullopt if the file is unreadable or empty.
+/// Returns the file's text without surrounding white space; nullopt if the file is unreadable or
+/// empty.
 std::optional<std::string> read_fact(const Machine& machine, const std::filesystem::path& path);
-/// The same as a whole number, decimal or with "0x".
+/// Reads a file that holds a whole number, decimal or with "0x".
 std::optional<long long> read_number(const Machine& machine, const std::filesystem::path& path);
-/// The value of "key : value" or "key=value" lines, unquoted; the first one if there are several.
+/// Returns the value of "key : value" or "key=value" lines, unquoted; the first one if there are
+/// several.
 std::optional<std::string> line_value(std::string_view text, std::string_view key);
 
 template <typename T>

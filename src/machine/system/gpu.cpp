@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-/// Every field with its JSON name, used for both writing and reading.
+/// Visits every field with its JSON name, for both writing and reading.
 template <typename Visitor, typename Link>
 void visit_link(const Visitor& field, Link& link) {
   field("type", link.type);
@@ -113,7 +113,7 @@ class FieldReader {
   }
 
  private:
-  // Each returns whether the JSON had the right type.
+  // Each function returns whether the JSON had the right type.
   static bool take(const Json& json, std::string& target) {
     if (json.is_string()) target = json.get<std::string>();
     return json.is_string();

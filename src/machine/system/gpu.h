@@ -28,11 +28,11 @@ struct PeerLink {
   std::optional<double> bytes_per_second;  ///< one direction, as reported by the driver
 };
 
-/// What changes from moment to moment: never part of a fingerprint.
+/// Values that change from moment to moment and are never part of a fingerprint.
 struct GpuState {
   std::vector<double> engine_clocks_hz;  ///< one per XCD, one on NVIDIA
   std::optional<double> power_watts, temperature_celsius;
-  std::string throttle_reasons;  ///< comma-separated, in the driver's words; empty: none or unknown
+  std::string throttle_reasons;  ///< comma-separated, in the driver's terms; empty: none or unknown
   std::optional<long long> correctable_errors,
       uncorrectable_errors;                ///< memory and engines, since reset
   std::optional<long long> retired_pages;  ///< bad pages, remapped rows
@@ -49,7 +49,7 @@ struct Gpu {
   std::string device_id;     ///< PCI device id, "74a1"
   std::string uuid, serial;  ///< identify one piece of hardware: masked in captures
   std::string vbios, driver;
-  std::map<std::string, std::string> firmware;  ///< by block, "sdma": "24"
+  std::map<std::string, std::string> firmware;  ///< keyed by block, "sdma": "24"
   std::optional<int> compute_units;             ///< CUs or SMs of the whole socket
   std::optional<int> dies;                      ///< XCDs
   std::optional<std::uint64_t> memory_bytes;
@@ -72,13 +72,13 @@ struct Gpu {
   GpuState state;
 };
 
-/// Every accelerator of the machine, AMD before NVIDIA, each in its driver's order.
+/// Returns every accelerator of the machine, AMD before NVIDIA, each in its driver's order.
 std::vector<Gpu> read_gpus(const Machine& machine);
 
 /// "GPU 3 (0000:3b:00.0)".
 std::string label(const Gpu& gpu);
 
-/// All facts; `with_state` adds the "state" object. Empty facts are left out.
+/// Writes all facts; `with_state` adds the "state" object. Empty facts are left out.
 Json to_json(const Gpu& gpu, bool with_state);
 /// Does not trust its input: fields of the wrong type are left out.
 Gpu gpu_from_json(const Json& json);

@@ -14,7 +14,7 @@ namespace {
 
 using Values = std::span<const std::optional<std::uint64_t>>;
 
-/// The sum of the values present, in SI units; empty if there are none.
+/// Returns the sum of the existing values, in SI units; empty if there are none.
 std::optional<double> sum(Values values, double unit) {
   std::optional<double> total;
   for (const auto& value : values) {
@@ -23,7 +23,7 @@ std::optional<double> sum(Values values, double unit) {
   return total;
 }
 
-/// The clocks above zero; zero stands for an absent XCD.
+/// Returns the clocks above zero; zero stands for an absent XCD.
 std::vector<double> clocks(Values values) {
   std::vector<double> hertz;
   for (const auto& value : values) {
@@ -51,9 +51,9 @@ constexpr double joules_per_step = 1.0 / 65536;  // the driver's "15.259 uJ"
 constexpr unsigned pcie_speed_id = 17, engine_clock_id = 33;
 constexpr unsigned throttle_reasons_id = 0x400;  // not an attribute of 1.9: its ids have ten bits
 
-/// The fields assay reads, in any version. pcie_bandwidth_acc is left out: the kernel's comment
-/// gave its unit first as Mbps, then as GB/sec, and it is a sum over iterations of the firmware's
-/// loop, whose period is not stated. It cannot be converted to bytes.
+/// The fields that assay reads, in any version. pcie_bandwidth_acc is left out, because it cannot
+/// be converted to bytes: the kernel's comment gave its unit first as Mbps, then as GB/sec, and it
+/// is a sum over iterations of the firmware's loop, whose period is not documented.
 struct MetricField {
   unsigned id;        // AMDGPU_METRICS_ATTR_ID_... of version 1.9
   std::size_t bytes;  // per value, before 1.9
@@ -85,7 +85,7 @@ constexpr MetricField fields[] = {
     {throttle_reasons_id, 8, 1, [](GpuMetrics& m, Values v) { m.throttle_reasons = v[0]; }},
 };
 
-/// Where one version stores the fields, in bytes from the start; 0: it lacks the field.
+/// The offsets at which one version stores the fields, in bytes; 0: it lacks the field.
 struct Layout {
   int content;
   std::array<std::uint16_t, std::size(fields)> offsets;
@@ -101,7 +101,7 @@ constexpr Layout layouts[] = {
 };
 // clang-format on
 
-/// A little-endian number; empty if out of range or all ones, which means "not supported".
+/// Reads a little-endian number; empty if out of range or all ones, which means "not supported".
 std::optional<std::uint64_t> number_at(std::string_view bytes, std::size_t offset,
                                        std::size_t width) {
   if (offset > bytes.size() || width > bytes.size() - offset) return std::nullopt;
@@ -130,8 +130,8 @@ void read_by_offset(GpuMetrics& metrics, const Layout& layout, std::string_view 
   }
 }
 
-/// Version 1.9: a count, then for each attribute a 64-bit code and its values, packed:
-/// unit << 24 | type << 20 | id << 10 | number of values. Returns what is wrong, or "".
+/// Reads version 1.9: a count, then for each attribute a 64-bit code and its values, packed: unit
+/// << 24 | type << 20 | id << 10 | number of values. Returns what is wrong, or "".
 std::string read_attributes(GpuMetrics& metrics, std::string_view bytes) {
   constexpr std::size_t width_of_type[] = {1, 1, 2, 2, 4, 4, 8, 8};
   constexpr unsigned tenths_of_gts = 7;  // AMDGPU_METRICS_UNIT_SPEED_2

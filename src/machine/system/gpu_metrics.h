@@ -11,9 +11,9 @@
 
 namespace assay {
 
-/// How long the firmware limited the clock since the driver was loaded, in cycles of its control
-/// loop. Only differences are meaningful: the increase of one counter / the increase of `cycles` is
-/// the share of time.
+/// How long the firmware has limited the clock since the driver was loaded, in cycles of its
+/// control loop. Only differences are meaningful: the increase of one counter divided by the
+/// increase of `cycles` is the share of time.
 struct ThrottleResidency {
   std::optional<std::uint64_t> cycles;  ///< total cycles of the loop
   std::optional<std::uint64_t> prochot, power, socket_thermal, regulator_thermal, memory_thermal;
@@ -24,24 +24,25 @@ struct GpuMetrics {
   int format = 0, content = 0;  ///< the version: 1, 4
   std::string problem;          ///< why everything else is empty; empty if the table was read
   std::vector<double> engine_clocks_hz;  ///< of each XCD that reports one
-  /// The same, indexed by XCD: NaN for an XCD that sleeps or reports nothing. Ends after the last
-  /// XCD that has an entry, zero included.
+  /// The same clocks indexed by XCD: NaN for an XCD that sleeps or reports nothing. Ends after the
+  /// last XCD that has an entry, zero included.
   std::vector<double> xcd_clocks_hz;
   std::optional<double> memory_clock_hz;
   std::optional<double> temperature_celsius;  ///< the hottest spot of the chip
   std::optional<double> memory_temperature_celsius;
   std::optional<double> power_watts;  ///< of the whole socket
-  /// Since the driver was loaded. Empty before 1.4: there the unit depends on the chip.
+  /// Energy since the driver was loaded. Empty before 1.4, where the unit depends on the chip.
   std::optional<double> energy_joules;
   std::optional<double> engine_activity, memory_activity;  ///< share of time busy, 0 to 1
   ThrottleResidency throttle;
-  /// Why the clock is limited now, one bit per reason, the same for all chips. Only in 1.3: later
-  /// versions have `throttle`.
+  /// Why the clock is limited now, with one bit per reason, the same for all chips. Only in 1.3;
+  /// later versions have `throttle`.
   std::optional<std::uint64_t> throttle_reasons;
   std::optional<double> pcie_speed_gts;
   std::optional<std::uint64_t> pcie_width;  ///< lanes
   std::optional<std::uint64_t> pcie_replays, pcie_recoveries;
-  std::optional<double> xgmi_read_bytes, xgmi_written_bytes;  ///< of all links, since driver load
+  /// over all links, since the driver was loaded
+  std::optional<double> xgmi_read_bytes, xgmi_written_bytes;
 };
 
 GpuMetrics parse_gpu_metrics(std::string_view bytes);

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* nodes_folder = "sys/class/kfd/kfd/topology/nodes";
 
-/// "key value" lines; values that are not whole numbers are left out.
+/// Parses "key value" lines; values that are not whole numbers are left out.
 std::map<std::string, long long> parse_properties(const std::string& text) {
   std::map<std::string, long long> properties;
   std::istringstream lines(text);
@@ -30,7 +30,7 @@ std::map<std::string, long long> parse_properties(const std::string& text) {
   return properties;
 }
 
-/// Folder names that are numbers, in numeric order.
+/// Returns folder names that are numbers, in numeric order.
 std::vector<int> numbered(const Machine& machine, const fs::path& folder) {
   std::vector<int> numbers;
   for (const std::string& name : machine.list(folder)) {
@@ -42,7 +42,7 @@ std::vector<int> numbered(const Machine& machine, const fs::path& folder) {
   return numbers;
 }
 
-/// location_id is bus<<8 | device<<3 | function; partitions differ in the function.
+/// Converts location_id, which is bus<<8 | device<<3 | function; partitions differ in the function.
 std::string pci_address(long long domain, long long location) {
   return fmt::format("{:04x}:{:02x}:{:02x}.0", domain & 0xffff, (location >> 8) & 0xff,
                      (location >> 3) & 0x1f);

@@ -28,19 +28,19 @@ struct KfdNode {
   std::vector<KfdLink> links;
 };
 
-/// "gfx942" for 90402: major*10000 + minor*100 + stepping, with the stepping in hexadecimal (90010
-/// is gfx90a). Empty for 0.
+/// Returns "gfx942" for 90402: major*10000 + minor*100 + stepping, with the stepping in hexadecimal
+/// (90010 is gfx90a). Empty for 0.
 std::string arch_of_gfx_target(long long version);
 
 struct KfdTopology {
   std::vector<KfdNode> nodes;  ///< GPUs in the order of the topology, which is HIP's
-  /// Nodes whose properties KFD withholds: GPUs outside this process's control group.
+  /// Number of nodes whose properties KFD withholds: GPUs outside this process's control group.
   int withheld = 0;
 };
 
 KfdTopology read_kfd_topology(const Machine& machine);
 
-/// Only the nodes of read_kfd_topology().
+/// Returns only the nodes of read_kfd_topology().
 std::vector<KfdNode> read_kfd_nodes(const Machine& machine);
 
 }  // namespace assay

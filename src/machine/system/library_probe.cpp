@@ -1,6 +1,6 @@
-// Which runtimes, BLAS, collective and network libraries this process can find, by file name: none
-// is loaded. Two HIP runtimes on the search path will sooner or later fail, and which NCCL a
-// framework finds explains many differences.
+// Lists the runtimes, BLAS, collective and network libraries that this process can find, by file
+// name; none is loaded. Two HIP runtimes on the search path will sooner or later fail, and which
+// NCCL a framework finds explains many differences.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ void add_linker_folders(std::vector<std::string>& folders) {
   }
 }
 
-/// In search order: the dynamic linker's first, then the vendors' usual folders.
+/// Returns folders in search order: the dynamic linker's first, then the vendors' default folders.
 std::vector<std::string> folders_in_reach() {
   std::vector<std::string> patterns;
   if (const char* path = std::getenv("LD_LIBRARY_PATH")) {
@@ -89,7 +89,7 @@ std::vector<std::string> folders_in_reach() {
   return patterns;
 }
 
-/// "2.27.7" of "libnccl.so.2.27.7"; empty if the name has no number.
+/// Returns "2.27.7" for "libnccl.so.2.27.7"; empty if the name has no number.
 std::string version_of(const std::string& file, std::size_t stem_length) {
   constexpr std::string_view marker = ".so.";
   return file.compare(stem_length, marker.size(), marker) == 0
@@ -97,7 +97,8 @@ std::string version_of(const std::string& file, std::size_t stem_length) {
              : std::string();
 }
 
-/// The version in the file's name; if that is at most a major number, the package's version.
+/// Returns the version in the file's name; if that is at most a major number, the package's
+/// version.
 std::string best_version(const fs::path& real, const Role& role) {
   const std::string version =
       version_of(real.filename().string(), std::string_view(role.stem).size());
@@ -113,8 +114,8 @@ std::string best_version(const fs::path& real, const Role& role) {
   return package.empty() ? version : package;
 }
 
-/// {"nccl": [{"path": "/usr/lib/.../libnccl.so.2.28.9", "version": "2.28.9"}]}; links to the same
-/// file are listed once.
+/// Returns {"nccl": [{"path": "/usr/lib/.../libnccl.so.2.28.9", "version": "2.28.9"}]}; links to
+/// the same file are listed once.
 Json ask_libraries() {
   Json found = Json::object();
   std::set<std::string> seen;

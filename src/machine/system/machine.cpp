@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Far longer than any file that describes a machine.
+/// Exceeds the length of any file that describes a machine.
 constexpr std::size_t longest_file = 4 << 20;
 
 FileState state_of(int error) {
@@ -31,7 +31,7 @@ FileText read_whole(const fs::path& path) {
   return {FileState::found, std::move(bytes.text)};
 }
 
-/// FolderMachine on "/", plus what only a running system has.
+/// A FolderMachine on "/", plus what only a running system has.
 class ThisMachine final : public FolderMachine {
  public:
   ThisMachine() : FolderMachine("/"), variables_(performance_variables()) {}

@@ -1,9 +1,10 @@
 // One machine as assay reads it: its files (sysfs, procfs, /etc), its environment variables, and
-// the few facts that need calls. Everything that describes or judges a machine reads it through
-// this interface, so it works the same on this machine, on a folder with a copy of another
-// machine's files, and on a capture (capture.h).
+// the few facts that need calls. All code that describes or judges a machine reads it through this
+// interface. So it works the same on this machine, on a folder with a copy of another machine's
+// files, and on a capture (capture.h).
 //
-// Paths are written without the leading slash, "sys/class/drm". Nothing here returns an error: it
+// Paths are written without the leading slash, "sys/class/drm". Nothing here returns an error,
+// because a machine may always withhold a file; the state tells why.
 // is normal for a machine to withhold a file, and the state says why.
 #pragma once
 
@@ -38,17 +39,17 @@ class Machine {
   virtual ~Machine() = default;
 
   virtual FileText read(const std::filesystem::path& path) const = 0;
-  /// Names in a folder, sorted; empty if it cannot be listed.
+  /// Returns names in a folder, sorted; empty if it cannot be listed.
   virtual std::vector<std::string> list(const std::filesystem::path& folder) const = 0;
-  /// The real path once every link in `path` is followed; empty if it does not exist.
+  /// Returns the real path with every link in `path` followed; empty if it does not exist.
   virtual std::filesystem::path resolve(const std::filesystem::path& path) const = 0;
-  /// Whether this user may read and write a device file: found, missing or denied.
+  /// Returns whether this user may read and write a device file: found, missing or denied.
   virtual FileState access(const std::filesystem::path& path) const = 0;
 
-  /// The environment variables that affect performance, as they may be recorded
+  /// Returns the environment variables that affect performance, with values that may be recorded
   /// (recordable_settings.h).
   virtual const Variables& variables() const = 0;
-  /// The answer of the Probe (probe.h) of that name; null if there is none.
+  /// Returns the answer of the Probe (probe.h) of that name; null if there is none.
   virtual Json ask(std::string_view probe) const = 0;
 
   bool exists(const std::filesystem::path& path) const { return !resolve(path).empty(); }
@@ -71,13 +72,14 @@ class FolderMachine : public Machine {
   Json ask(std::string_view probe) const override;
 
  private:
-  /// The file's real path; empty if it is outside the root and so not a file of that machine.
+  /// Returns the file's real path; empty if it is outside the root and so not a file of that
+  /// machine.
   std::optional<std::filesystem::path> place(const std::filesystem::path& path) const;
 
   std::filesystem::path root_;
 };
 
-/// The machine this process runs on.
+/// Returns the machine that this process runs on.
 const Machine& this_machine();
 
 }  // namespace assay

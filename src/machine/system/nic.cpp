@@ -15,13 +15,13 @@ namespace fs = std::filesystem;
 
 constexpr const char* nics_folder = "sys/class/infiniband";
 
-/// "ACTIVE" of "4: ACTIVE".
+/// Returns "ACTIVE" for "4: ACTIVE".
 std::string state_name(const std::string& text) {
   const std::size_t colon = text.find(": ");
   return colon == std::string::npos ? text : text.substr(colon + 2);
 }
 
-/// 400 of "400 Gb/sec (4X NDR)".
+/// Returns 400 for "400 Gb/sec (4X NDR)".
 std::optional<double> leading_number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

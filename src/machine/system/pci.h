@@ -1,4 +1,4 @@
-// Where a PCI device is attached in the machine.
+// Finds where a PCI device is attached in the machine.
 #pragma once
 
 #include <filesystem>
@@ -10,18 +10,18 @@
 
 namespace assay {
 
-/// "sys/bus/pci/devices/0000:3b:00.0"
+/// Returns "sys/bus/pci/devices/0000:3b:00.0".
 std::filesystem::path pci_folder(std::string_view address);
 
-/// "0000:3b:00.0"
+/// Returns whether the text has the form "0000:3b:00.0".
 bool is_pci_address(std::string_view text);
 
-/// The bridges from the root port down to the one above `address`; empty for a device on a root bus
-/// or one that is not visible.
+/// Returns the bridges from the root port down to the one above `address`; empty for a device on a
+/// root bus or one that is not visible.
 std::vector<std::string> bridges_above(const Machine& machine, std::string_view address);
 
-/// The number of bridges two devices have in common: the more, the closer. A shared root port
-/// counts 1, a shared switch adds more.
+/// Returns the number of bridges that two devices have in common; more means closer. A shared root
+/// port counts 1, a shared switch adds more.
 int shared_bridges(const Machine& machine, std::string_view a, std::string_view b);
 
 /// Two devices with at least this many common bridges are behind one switch. One is not enough:

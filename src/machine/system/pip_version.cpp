@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-/// The pip package that contains the library, without the suffix for a CUDA release.
+/// Returns the pip package that contains the library, without the suffix for a CUDA release.
 std::string package_of(std::string_view inside, std::string_view role) {
   constexpr std::string_view vendor = "nvidia/";
   if (!inside.starts_with(vendor)) return std::string(inside.substr(0, inside.find('/')));

@@ -1,5 +1,5 @@
-// What a process learns about itself only by system calls: the system's name, the CPUs it may run
-// on, its user; and the build of assay.
+// Facts that a process can learn about itself only by system calls: the system's name, the CPUs it
+// may run on, its user; and the build of assay.
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -23,13 +23,13 @@ Json ask_uname() {
           {"machine", system.machine}};
 }
 
-/// "0-3,8"; null if the kernel does not report it.
+/// Returns "0-3,8"; null if the kernel does not report it.
 Json ask_affinity() {
   const std::string list = cpu_list(affinity_cpus());
   return list.empty() ? Json() : Json(list);
 }
 
-/// {"uid": 0, "groups": [0, 44]}
+/// Returns {"uid": 0, "groups": [0, 44]}.
 Json ask_user() {
   std::array<gid_t, 256> groups = {};
   const int count = getgroups(static_cast<int>(groups.size()), groups.data());

@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, 38> prefixes = {
     "GOMP_",   "KMP_",    "MKL_",     "DNNL_",   "ONEDNN_", "OPENBLAS_", "TORCH_",     "PYTORCH_",
     "TRITON_", "VLLM_",   "SGLANG_",  "MALLOC_", "ASSAY_",  "GLIBC_"};
 
-/// What the vendors and projects document as tuning, and what names devices, containers and jobs.
+/// Variables that vendors and projects document for tuning, and those that name devices, containers
+/// and jobs.
 constexpr std::string_view known_variables = R"(
 LD_PRELOAD LD_LIBRARY_PATH GLIBC_TUNABLES VIRTUAL_ENV CONDA_PREFIX container
 KUBERNETES_SERVICE_HOST APPTAINER_CONTAINER SINGULARITY_CONTAINER SLURM_JOB_ID SLURM_CPU_BIND
@@ -163,7 +164,7 @@ ASSAY_RANK ASSAY_RANKS ASSAY_RCCL_LIBRARY ASSAY_ROCBLAS_LIBRARY ASSAY_VERBS_LIBR
 )";
 
 /// Options of the kernel and its modules that change speed (Linux, kernel-parameters.txt), and
-/// those that are on every machine.
+/// options that every machine has.
 constexpr std::string_view known_boot_options = R"(
 --firecracker-init cpuidle_haltpoll.force deferred_init haltpoll.guest_halt_poll_ns nested_pvm
 nomodule page_reporting.page_reporting_order psi sched_vcpu_pack amd_iommu amd_pstate amdttm.page_pool_size amdttm.pages_limit apparmor audit bert_disable
@@ -187,7 +188,7 @@ vfio-pci.ids vfio_iommu_type1.allow_unsafe_interrupts virtio_mmio.device watchdo
 workqueue.power_efficient x2apic_phys xen_blkfront.max
 )";
 
-/// Options of mounts that tell how a file system works.
+/// Mount options that describe how a file system works.
 constexpr std::string_view known_mount_options = R"(
 ro rw relatime noatime nodiratime strictatime lazytime nosuid nodev noexec sync async dirsync shared
 master propagate_from private unbindable size nr_inodes nr_blocks mode uid gid huge mpol inode64 inode32 lowerdir
@@ -205,7 +206,7 @@ hugetlbfs iso9660 lustre mqueue nfs nfs4 nfsd ntfs overlay proc pstore ramfs roo
 securityfs selinuxfs smb3 squashfs sysfs tmpfs tracefs udf vfat virtiofs wekafs xfs zfs 9p beegfs
 )";
 
-/// Whether `list`, names between white space, has this one.
+/// Returns whether `list`, names separated by white space, contains this one.
 bool has_word(std::string_view list, std::string_view name) {
   if (name.empty() || name.find_first_of(" \n") != std::string_view::npos) return false;
   for (std::size_t at = list.find(name); at != std::string_view::npos;
@@ -218,7 +219,7 @@ bool has_word(std::string_view list, std::string_view name) {
   return false;
 }
 
-/// What was recorded once stays as it is when a capture is read in place of its machine.
+/// A value that is already a hash stays unchanged when a capture is read in place of its machine.
 std::string short_hash(std::string_view secret) {
   constexpr std::size_t digits = 4;
   const bool hashed = secret.size() == 1 + digits && secret.front() == '#' &&
@@ -226,8 +227,8 @@ std::string short_hash(std::string_view secret) {
   return hashed ? std::string(secret) : "#" + sha256_hex(secret).substr(0, digits);
 }
 
-/// A number, path, list or switch. Not one: addresses ("://", "user@", "?query"), and text in which
-/// something is named like a secret.
+/// Returns true for a number, path, list or switch. Returns false for addresses ("://", "user@",
+/// "?query") and for text in which something is named like a secret.
 bool looks_like_setting(std::string_view value) {
   constexpr std::size_t longest = 1024;
   constexpr std::string_view allowed = " _.,:;=+*/^~%!$@{}()[]<>|-\"";
@@ -249,8 +250,8 @@ bool is_plain_name(std::string_view name) {
          });
 }
 
-/// "name=value" or "name" as it may be recorded: itself if the name is in `known`, else
-/// "name=#3fa2", or "#3fa2" for a word that is no option.
+/// Returns "name=value" or "name" as it may be recorded: unchanged if the name is in `known`, else
+/// "name=#3fa2", or "#3fa2" if it does not look like an option.
 std::string recorded_option(std::string_view option, std::string_view known) {
   const std::size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
@@ -281,16 +282,17 @@ std::string recorded_mount_options(std::string_view options) {
   return kept;
 }
 
-/// Devices and the names of file systems that have none; of a server's address the hash.
+/// Keeps devices and the names of file systems without a device; the address of a server is hashed.
 std::string recorded_mount_source(std::string_view source) {
   const bool device = source.starts_with("/dev/") && looks_like_setting(source);
   return device || source == "none" || has_word(known_file_systems, source) ? std::string(source)
                                                                             : short_hash(source);
 }
 
-/// A line of /proc/PID/mounts, "source target type options 0 0", or of mountinfo, "27 1 254:0 / /
-/// rw,relatime shared:1 - ext4 /dev/vda rw" (Linux, proc_pid_mountinfo(5)), whose optional fields
-/// end with the dash. Nothing if mountinfo's line has none.
+/// Returns a line of /proc/PID/mounts, "source target type options 0 0", or of mountinfo, as it may
+/// be recorded. A line of mountinfo is "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw"
+/// (Linux, proc_pid_mountinfo(5)), whose optional fields end with the dash; without a dash the
+/// result is empty.
 std::string recorded_mount(const std::vector<std::string>& parts, bool info) {
   constexpr std::size_t options_of_mount = 5;
   const auto dash = std::find(parts.begin(), parts.end(), "-");
@@ -343,7 +345,7 @@ std::vector<std::string> boot_words(std::string_view line) {
 }
 
 bool is_performance_variable(std::string_view name) {
-  if (name.starts_with("ASSAY_TOKEN")) return false;  // another one for every run
+  if (name.starts_with("ASSAY_TOKEN")) return false;  // it differs in every run
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
          has_word(known_variables, name);
@@ -373,7 +375,7 @@ std::string recorded_file(std::string_view path, std::string_view content) {
   if (!boot && !(path.starts_with("proc/") && (info || path.ends_with("/mounts")))) {
     return std::string(content);
   }
-  if (!is_plain_text(content)) return "\x01";  // still not text, and nothing of what it says
+  if (!is_plain_text(content)) return "\x01";  // still not text, and reveals nothing of the content
   return boot ? recorded_boot_line(content) : recorded_mounts(content, info);
 }
 

@@ -1,4 +1,4 @@
-// What a device's sensors say.
+// Readings of a device's sensors.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ struct SensorReading {
   std::optional<double> memory_clock_hz;
   std::optional<double> power_watts;
   std::optional<double> temperature_celsius;
-  std::string throttle_reasons;  ///< comma-separated, in the driver's words; empty: none or unknown
+  std::string throttle_reasons;  ///< comma-separated, in the driver's terms; empty: none or unknown
 };
 
 }  // namespace assay

@@ -11,13 +11,13 @@
 namespace assay {
 namespace {
 
-/// From /proc/self/mountinfo, whose lines look like "27 1 254:0 / / rw,relatime - ext4 /dev/vda
-/// rw".
+/// Facts from /proc/self/mountinfo, whose lines look like "27 1 254:0 / / rw,relatime - ext4
+/// /dev/vda rw".
 struct Mounts {
   bool known = false;
   bool root = false;        ///< "/" is a mount point
-  bool hosts_file = false;  ///< so is /etc/hosts, which container engines mount for each container
-  std::string root_folder;  ///< which folder of its file system is mounted on "/"
+  bool hosts_file = false;  ///< /etc/hosts is a mount point, as in containers
+  std::string root_folder;  ///< the folder of its file system that is mounted on "/"
   std::string root_rest;    ///< type, device and options; overlays list their layers there
 };
 
@@ -39,13 +39,14 @@ Mounts read_mounts(const Machine& machine) {
   return mounts;
 }
 
-/// A namespace created at boot: its number is fixed below 0xF0000000 (include/linux/proc_ns.h); for
-/// mnt and net on older kernels it is among the first numbers assigned.
+/// Returns whether a namespace was created at boot. Its number is fixed below 0xF0000000
+/// (include/linux/proc_ns.h); for mnt and net on older kernels it is among the first numbers
+/// assigned.
 bool is_first_namespace(std::uint64_t number) {
   return number < 0xF0000000u + 16;
 }
 
-/// Every container has a mount namespace of its own. A process in the machine's first one is in no
+/// Every container has a separate mount namespace. A process in the machine's initial one is in no
 /// container, even if an image left marker files or a parent left variables.
 bool has_first_mounts(const Machine& machine) {
   const Json numbers = machine.ask("namespaces");
@@ -70,7 +71,7 @@ struct Evidence {
   std::string name, evidence;
 };
 
-/// Marks that container engines leave deliberately. `mounts` distinguishes a container from a
+/// Finds marks that container engines leave deliberately. `mounts` distinguishes a container from a
 /// machine whose disk was made from a container image: the disk has the file but not the mounts.
 Evidence signed_container(const Machine& machine, const Mounts& mounts) {
   const auto variable = [&](const char* name) { return machine.has_variable(name); };
@@ -97,8 +98,8 @@ Evidence signed_container(const Machine& machine, const Mounts& mounts) {
   return {};
 }
 
-/// Signs that a container cannot hide: names in the control group of process 1, the layers of an
-/// overlay, bubblewrap's new root.
+/// Finds signs that a container cannot hide: names in the control group of process 1, the layers of
+/// an overlay, bubblewrap's new root.
 Evidence unsigned_container(const Machine& machine, const Mounts& mounts) {
   struct Mark {
     const char* text;
@@ -124,7 +125,8 @@ Evidence unsigned_container(const Machine& machine, const Mounts& mounts) {
   return {};
 }
 
-/// If bubblewrap shares the machine's process namespace, it is visible only among the ancestors.
+/// If bubblewrap shares the machine's process namespace, it is visible only among this process's
+/// ancestors.
 bool started_by_bubblewrap(const Machine& machine) {
   constexpr int most_steps = 32;
   std::string status = machine.read("proc/self/status").text;
@@ -201,8 +203,8 @@ Virtualization read_virtualization(const Machine& machine) {
   Virtualization result;
   const Mounts mounts = read_mounts(machine);
   Evidence container;
-  // Checked first: bubblewrap usually shows the machine's files, including marks of other
-  // containers.
+  // This is checked first, because bubblewrap usually shows the machine's files, including marks of
+  // other containers.
   if (read_fact(machine, "proc/1/comm") == "bwrap")
     container = {"bubblewrap", "process 1 is bwrap"};
   if (container.name.empty()) container = signed_container(machine, mounts);

@@ -1,5 +1,5 @@
-// Whether a machine is a container, a virtual machine, or both, as far as an unprivileged process
-// can tell.
+// Detects whether a machine is a container, a virtual machine, or both, as far as an unprivileged
+// process can tell.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace assay {
 
 struct Virtualization {
   /// "docker", "podman", "containerd", "kubernetes", "apptainer", "lxc", "systemd-nspawn",
-  /// "bubblewrap", "flatpak", "wsl", "chroot"; "unnamed" for own namespaces without other signs;
-  /// empty: none.
+  /// "bubblewrap", "flatpak", "wsl", "chroot"; "unnamed" for separate namespaces without other
+  /// signs; empty: none.
   std::string container;
-  /// How that was detected: "/.dockerenv".
+  /// The evidence: "/.dockerenv".
   std::string container_evidence;
-  /// Namespaces that are not the machine's first ones: {"mnt", "pid"}.
+  /// Namespaces that are not the machine's initial ones: {"mnt", "pid"}.
   std::vector<std::string> namespaces;
   /// "kvm", "firecracker", "xen", "hyper-v", "vmware", "qemu", "unknown"; empty: none.
   std::string hypervisor;

@@ -1,5 +1,5 @@
-// What distinguishes containers and virtual machines but is not in a file: the numbers of this
-// process's namespaces, and the hypervisor's signature in the CPUID leaves reserved for it.
+// Facts about containers and virtual machines that are not in files: the numbers of this process's
+// namespaces, and the hypervisor's signature in the CPUID leaves reserved for it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,7 +16,8 @@
 namespace assay::virtualization_probes {
 namespace {
 
-/// {"pid": 4026531836, ...}: the inode number in each link of /proc/self/ns ("pid:[4026531836]").
+/// Returns {"pid": 4026531836, ...}: the inode number in each link of /proc/self/ns
+/// ("pid:[4026531836]").
 Json ask_namespaces() {
   Json json = Json::object();
   for (const char* name : {"cgroup", "ipc", "mnt", "net", "pid", "user", "uts"}) {
@@ -29,8 +30,9 @@ Json ask_namespaces() {
   return json;
 }
 
-/// "KVMKVMKVM", "Microsoft Hv", "VMwareVMware", "XenVMMXenVMM": leaf 0x40000000, if bit 31 of ECX
-/// of leaf 1 says that there is a hypervisor (kernel: Documentation/virt/kvm/x86/cpuid.rst).
+/// Returns "KVMKVMKVM", "Microsoft Hv", "VMwareVMware" or "XenVMMXenVMM". It comes from leaf
+/// 0x40000000, if bit 31 of ECX of leaf 1 reports a hypervisor (kernel:
+/// Documentation/virt/kvm/x86/cpuid.rst).
 Json ask_hypervisor() {
 #if defined(__x86_64__)
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;

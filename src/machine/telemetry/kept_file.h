@@ -1,5 +1,5 @@
-// A small kernel file that is read repeatedly: opened once; a reading takes one or a few system
-// calls and no allocation.
+// A small kernel file that is read repeatedly. It is opened once; a reading takes one or a few
+// system calls and no allocation.
 #pragma once
 
 #include <filesystem>
@@ -16,12 +16,12 @@ class KeptFile {
   KeptFile(KeptFile&& other) noexcept;
   KeptFile& operator=(KeptFile&& other) noexcept;
 
-  /// One read from the start: all of a sysfs file, the beginning of longer files. Empty on failure.
-  /// Valid until the next reading.
+  /// Reads once from the start: all of a sysfs file, the beginning of longer files. Empty on
+  /// failure. The result is valid until the next reading.
   std::string_view read_start();
-  /// All bytes, for procfs files of any length.
+  /// Reads all bytes, for procfs files of any length.
   std::string_view read_all();
-  /// The number at the start of the file, times `unit`; NaN if there is none.
+  /// Reads the number at the start of the file, times `unit`; NaN if there is none.
   double read_number(double unit = 1);
 
  private:
@@ -29,10 +29,10 @@ class KeptFile {
   std::string buffer_;
 };
 
-/// The number at the start of `text`, after white space; NaN if there is none.
+/// Returns the number at the start of `text`, after white space; NaN if there is none.
 double leading_number(std::string_view text);
-/// The number after `key` and white space or ":" at the start of a line; NaN if there is no such
-/// line.
+/// Returns the number after `key` and white space or ":" at the start of a line; NaN if there is no
+/// such line.
 double number_after(std::string_view text, std::string_view key);
 
 }  // namespace assay

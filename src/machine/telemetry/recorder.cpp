@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint64_t slow_every = 10;   // ticks between two readings of the slow channels
 constexpr std::size_t most_rows = 36'000;  // an hour at 10 Hz; older rows are dropped
-// A driver that hangs must not hang the measurement.
+// A driver that hangs must not make the measurement hang.
 constexpr std::chrono::seconds patience{2};
 
 double thread_cpu_seconds() {
@@ -46,7 +46,7 @@ Result<double> parse_tick_rate(std::string_view text) {
 struct TelemetryRecorder::State {
   struct Row {
     Clock::time_point time;
-    bool all = false;  ///< includes the slow channels
+    bool all = false;  ///< whether it includes the slow channels
     std::vector<double> values;
   };
 
@@ -93,7 +93,7 @@ TelemetryRecorder::~TelemetryRecorder() {
 
 void TelemetryRecorder::State::run() {
   pthread_setname_np(pthread_self(), "assay-telemetry");
-  // If CPUs are scarce, the measurement takes precedence; a late tick does no harm.
+  // If CPUs are scarce, the measurement takes precedence, because a late tick does no harm.
   constexpr int yielding = 5;
   setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), yielding);
   const auto step = std::chrono::duration_cast<Clock::duration>(interval);
@@ -117,7 +117,7 @@ void TelemetryRecorder::State::run() {
     ++scheduled;
     next += step;
     const Clock::time_point now = Clock::now();
-    if (next < now) {  // absolute schedule: missed ticks are skipped, not caught up
+    if (next < now) {  // absolute schedule: missed ticks are skipped
       const auto skipped = (now - next) / step + 1;
       cost.missed += static_cast<std::uint64_t>(skipped);
       next += skipped * step;

@@ -12,8 +12,8 @@
 
 namespace assay {
 
-/// "off" or ticks per second, as users give them: the seconds between ticks; 0: off. Error: usage,
-/// which does not say what was given.
+/// Parses "off" or ticks per second, as users give them, to seconds between ticks; 0: off. Error:
+/// usage; the message does not repeat the text.
 Result<double> parse_tick_rate(std::string_view text);
 
 class TelemetryRecorder {
@@ -27,14 +27,14 @@ class TelemetryRecorder {
   TelemetryRecorder(const TelemetryRecorder&) = delete;
   TelemetryRecorder& operator=(const TelemetryRecorder&) = delete;
 
-  /// The ticks within [begin, end] and those around it that integrals need. Requests a tick now and
-  /// waits for it, so call it outside the timed part.
+  /// Returns the ticks within [begin, end] and the neighbouring ones that integrals need. Requests
+  /// a tick now and waits for it, so call it outside the timed part.
   TelemetryTrace slice(Clock::time_point begin, Clock::time_point end);
 
  private:
   struct State;
 
-  // The thread shares ownership: if a source hangs, the state outlives the recorder.
+  // The thread shares ownership, so the state outlives the recorder if a source hangs.
   const std::shared_ptr<State> state_;
   std::thread thread_;
 };

@@ -1,5 +1,5 @@
-// Where telemetry comes from: a source is one file that reads one part of the machine repeatedly
-// and cheaply, as numbers on named channels. It registers itself with
+// A source of telemetry is one file that reads one part of the machine repeatedly and cheaply, as
+// numbers on named channels. It registers itself with
 //   const TelemetrySourceRegistry::Add registered{{"rapl", &open_rapl}};
 #pragma once
 
@@ -14,7 +14,8 @@
 
 namespace assay {
 
-/// A gauge holds its current value; of a counter only the difference of two readings is meaningful.
+/// A gauge holds its current value; for a counter only the difference of two readings is
+/// meaningful.
 enum class ChannelKind { gauge, counter };
 
 struct Channel {
@@ -30,37 +31,39 @@ struct Channel {
 struct TelemetryRequest {
   /// Another root is a copy of another machine's files; sources that read no files ignore it.
   std::filesystem::path root = "/";
-  /// Only this accelerator: its PCI address, or "cpu:0" for a device that has none. Empty: all.
+  /// Restricts the request to this accelerator: its PCI address, or "cpu:0" for a device that has
+  /// none. Empty: all.
   std::string hardware = {};
-  std::vector<int> cpus = {};  ///< those this process uses
+  std::vector<int> cpus = {};  ///< CPUs that this process uses
   int first_gpu = 0;           ///< number of the first accelerator the source finds
 };
 
 class TelemetrySource {
  public:
   virtual ~TelemetrySource() = default;
-  /// The same for the lifetime of the source.
+  /// Returns the channels, which never change during the lifetime of the source.
   virtual const std::vector<Channel>& channels() const = 0;
-  /// Fills values[i] for channels()[i], with NaN if unreadable. Unless `all`, slow channels are
-  /// left out. Always called from one thread.
+  /// Sets values[i] for channels()[i], to NaN if unreadable. Unless `all`, slow channels are left
+  /// out. Always called from one thread.
   virtual void read(std::span<double> values, bool all) = 0;
 };
 
 struct TelemetrySourceFactory {
   std::string_view name;
-  /// Null if there is nothing to read.
+  /// Returns null if there is nothing to read.
   std::unique_ptr<TelemetrySource> (*open)(const TelemetryRequest& request);
 };
 using TelemetrySourceRegistry = Registry<TelemetrySourceFactory>;
 
 using TelemetrySources = std::vector<std::unique_ptr<TelemetrySource>>;
-/// Every source that finds something to read here; accelerators are numbered across sources.
+/// Returns every source that finds something to read here; accelerators are numbered across
+/// sources.
 TelemetrySources open_telemetry_sources(TelemetryRequest request);
-/// The channels of all sources, in order.
+/// Returns the channels of all sources, in order.
 std::vector<Channel> channels_of(const TelemetrySources& sources);
-/// A value for each of those channels, see TelemetrySource::read.
+/// Returns a value for each of those channels, see TelemetrySource::read.
 std::vector<double> read_sources(const TelemetrySources& sources, bool all);
-/// Whether the request can match an accelerator on the PCI bus.
+/// Returns whether the request can match an accelerator on the PCI bus.
 bool wants_pci_devices(const TelemetryRequest& request);
 
 }  // namespace assay

@@ -6,9 +6,9 @@
 namespace assay {
 namespace {
 
-// Drivers update their energy counters about ten times a second, and counters that are slow to read
-// are read once a second. Over less than this, or than two such intervals, a counter's error would
-// exceed that of integrating power.
+// Drivers update their energy counters about ten times a second, and slow counters are read once a
+// second. In shorter windows than this, or than two such intervals, a counter's error would exceed
+// that of integrating power.
 constexpr double least_counted_window = 1;
 
 struct Point {
@@ -23,7 +23,7 @@ std::vector<Point> points_of(std::span<const double> seconds, std::span<const do
   return points;
 }
 
-/// Linear between points, constant outside; `points` not empty.
+/// Interpolates linearly between points, constant outside; `points` must not be empty.
 double value_at(const std::vector<Point>& points, double second) {
   const auto after = std::find_if(points.begin(), points.end(),
                                   [&](const Point& point) { return point.second >= second; });
@@ -34,7 +34,8 @@ double value_at(const std::vector<Point>& points, double second) {
   return before.value + share * (after->value - before.value);
 }
 
-/// Values of the ticks within the window, or of the two ticks around it if none lies inside.
+/// Returns the values of the ticks within the window, or of the two ticks around it if there is
+/// none.
 std::vector<double> values_within(const TelemetryTrace& trace, const std::vector<double>& values) {
   std::vector<double> inside;
   std::optional<double> before, after;
@@ -75,7 +76,7 @@ class DeviceChannels {
   DeviceChannels(const TelemetryTrace& trace, std::string device)
       : trace_(trace), device_(std::move(device)) {}
 
-  /// Null if there is no such channel.
+  /// Returns null if there is no such channel.
   const std::vector<double>* find(std::string_view quantity) const {
     for (std::size_t i = 0; i < trace_.channels.size(); ++i) {
       const Channel& channel = trace_.channels[i];
@@ -83,7 +84,7 @@ class DeviceChannels {
     }
     return nullptr;
   }
-  /// The channel "clock", or the clock channels of all XCDs.
+  /// Returns the channel "clock", or the clock channels of all XCDs.
   std::vector<const std::vector<double>*> clocks() const {
     std::vector<const std::vector<double>*> found;
     for (std::size_t i = 0; i < trace_.channels.size(); ++i) {
@@ -103,7 +104,7 @@ class DeviceChannels {
     if (values == nullptr) return std::nullopt;
     return counter_advance(trace_.seconds, *values, trace_.window);
   }
-  /// The longest time between two readings, in seconds; 0 with fewer than two.
+  /// Returns the longest time between two readings, in seconds; 0 with fewer than two.
   double longest_gap_of(std::string_view quantity) const {
     double longest = 0;
     const auto* values = find(quantity);
@@ -136,9 +137,9 @@ void summarize_clocks(const TelemetryTrace& trace, const DeviceChannels& channel
   if (means.size() > 1) gpu.xcd_spread = 1 - *smallest(means) / *largest(means);
 }
 
-/// AMD's firmware counts the cycles of its control loop, and per reason those in which it limited
-/// the clock; reasons overlap, so the largest count is a lower bound. NVIDIA's driver says at each
-/// tick whether it limits the clock.
+/// AMD's firmware counts the cycles of its control loop and, for each reason, the cycles in which
+/// it limited the clock. Reasons overlap, so the largest count is a lower bound. NVIDIA's driver
+/// reports at each tick whether it limits the clock.
 std::optional<double> throttled_share(const DeviceChannels& channels) {
   const auto cycles = channels.advance_of("throttle.cycles");
   if (!cycles) return mean(channels.within("throttled"));

@@ -1,5 +1,5 @@
-// What a stretch of telemetry says about the measurement taken during it. Pure functions: no
-// clocks, no I/O.
+// Summarizes the telemetry of the time in which a measurement was taken. Pure functions: no clocks,
+// no I/O.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace assay {
 
-/// Mean of a gauge over [0, window], linear between ticks and constant beyond them; NaN ticks are
-/// skipped. Empty if there is no value.
+/// Returns the mean of a gauge over [0, window], linear between ticks and constant beyond them; NaN
+/// ticks are skipped. Empty if there is no value.
 std::optional<double> gauge_mean(std::span<const double> seconds, std::span<const double> values,
                                  double window);
-/// How far a counter advanced in [0, window], linear between its readings; empty with fewer than
-/// two readings or if it ran backwards.
+/// Returns how far a counter advanced in [0, window], linear between its readings. Empty with fewer
+/// than two readings or if it ran backwards.
 std::optional<double> counter_advance(std::span<const double> seconds,
                                       std::span<const double> values, double window);
 
@@ -37,14 +37,15 @@ struct GpuTelemetry {
 struct HostTelemetry {
   std::optional<double> clock_mean_hz;  ///< of the CPUs used
   std::optional<double> energy_joules;  ///< of all CPU packages
-  std::optional<double> steal_share;    ///< of all CPUs' time, taken by the hypervisor
-  std::optional<double> others_share;   ///< of all CPUs' time, used by other processes
+  std::optional<double> steal_share;    ///< share of all CPUs' time, taken by the hypervisor
+  std::optional<double> others_share;   ///< share of all CPUs' time, used by other processes
   std::optional<double> cgroup_throttled_seconds;
 };
 
-/// Of all CPUs' time, what other programs and the hypervisor used; empty: neither is known.
+/// Returns the share of all CPUs' time that other programs and the hypervisor used; empty if both
+/// are unknown.
 std::optional<double> taken_by_others(const HostTelemetry& host);
-/// From this share on, the CPUs were too busy for their speed to be the machine's own.
+/// From this share on, the CPUs were too busy for their speed to be representative.
 constexpr double much_taken = 0.1;
 
 /// The work done during the telemetry.
@@ -57,13 +58,13 @@ struct WorkDone {
 struct TelemetrySummary {
   std::vector<std::pair<std::string, GpuTelemetry>> gpus;  ///< by device, "gpu0"
   HostTelemetry host;
-  /// Energy of the whole measurement, pauses between samples included, over the work of the
+  /// Energy of the whole measurement, including pauses between samples, over the work of the
   /// samples.
   std::optional<double> joules_per_byte, joules_per_flop;
-  std::optional<double> busy_share;  ///< of the window covered by samples; the rest is pauses
+  std::optional<double> busy_share;  ///< share of the window covered by samples; the rest is pauses
 };
 
-/// As stored in a record.
+/// The form in which a record stores it.
 struct Telemetry {
   TelemetryTrace trace;
   TelemetrySummary summary;

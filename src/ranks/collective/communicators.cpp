@@ -69,7 +69,7 @@ Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, T
   if (waited.ok()) team.end_wait();
   if (!waited.ok() && !team.check_alive().ok()) {
     communicator.abort();
-    (void)stream.synchronize();  // `waited` already says what failed
+    (void)stream.synchronize();  // `waited` has the first error
   }
   return waited;
 }

@@ -1,4 +1,4 @@
-// The communicators of one run: creating one takes seconds, so all that need the same share it.
+// The communicators of one run. Creating one takes seconds, so all users share it.
 #pragma once
 
 #include <map>
@@ -15,24 +15,25 @@
 
 namespace assay {
 
-/// One communicator of all ranks per library, created when first requested, and those split from
-/// it. Whatever uses a communicator must be destroyed before this object, and this object before
+/// Holds one communicator over all ranks per library, created when first requested, and those split
+/// from it. Users of a communicator must be destroyed before this object, and this object before
 /// the device and the team.
 class Communicators {
  public:
   Communicators(Device& device, Team& team) : device_(device), team_(team) {}
 
-  /// The communicator of the kind named `library` ("nccl"), valid as long as this object. All ranks
-  /// call it together. Error: unsupported if this build has no such kind; else the error of its
-  /// creation, here or on another rank, and the same error on every later call.
+  /// Returns the communicator of the kind named `library` ("nccl"), valid as long as this object.
+  /// All ranks call it together. Error: unsupported if this build has no such kind; otherwise the
+  /// error of its creation on this or another rank. Every later call returns the same error.
   Result<Communicator*> get(std::string_view library);
-  /// A further communicator of that library, as Communicator::split() makes it from the one of all
-  /// ranks, with the same lifetime. All ranks call it together. Null where `colour` is negative.
-  /// Error: as get() and Communicator::split(), here or on another rank.
+  /// Returns a further communicator of that library, made by Communicator::split() from the one
+  /// over all ranks, with the same lifetime. All ranks call it together. Returns null if `colour`
+  /// is negative. Error: as get() and Communicator::split(), on this or another rank.
   Result<Communicator*> split(std::string_view library, int colour, int key,
                               const CommunicatorConfig& config = {});
-  /// The communicator of the first `ranks` ranks of the team, shared by all that ask for the same,
-  /// with the same lifetime. All ranks call it together. Null on the others. Error: as split().
+  /// Returns the communicator over the first `ranks` ranks of the team; repeated calls share one,
+  /// with the same lifetime. All ranks call it together. Returns null on the other ranks. Error: as
+  /// split().
   Result<Communicator*> first(std::string_view library, int ranks);
   /// Ends calls that hang because a rank is gone; the communicators are unusable afterwards.
   void abort();
@@ -48,16 +49,15 @@ class Communicators {
 };
 
 /// A barrier: reduces one element, so no rank leaves before all have arrived. `two_floats` is
-/// device memory for it. For a library that works on the host, the stream's work is completed
-/// first.
+/// device memory for it. If the library works on the host, the stream's work is completed first.
 Status start_together(Communicator& communicator, const Buffer& two_floats, Stream& stream);
 
-/// Waits until the stream is idle, like wait_idle(), which ends a wait of the team: many of these
-/// in a row may take longer than its deadline, as long as none does. If a rank is lost meanwhile,
-/// aborts the communicator so that buffers can be freed.
+/// Waits until the stream is idle, like wait_idle(), and then ends the team's wait: a series of
+/// calls may exceed the team's deadline as long as no single call does. If a rank is lost
+/// meanwhile, aborts the communicator so that buffers can be freed.
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team);
 
-/// The name of the kind best suited to a device and a team; empty if there is none.
+/// Returns the name of the kind best suited to a device and a team; empty if there is none.
 std::string_view best_communicator_kind(const Device& device, const Team& team);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// What communicators share that work on the host: their operations become work of a stream as host
-// functions.
+// Base class of communicators that work on the host: their operations become work of a stream as
+// host functions.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ class HostCommunicator : public Communicator {
   Status status() const final;
 
  protected:
-  /// Why host functions cannot call this library; empty: they can.
+  /// Returns why host functions cannot call this library; empty if they can.
   virtual std::optional<std::string> no_host_functions() const { return std::nullopt; }
 
  private:

@@ -8,8 +8,8 @@
 namespace assay {
 namespace {
 
-/// Arithmetic on narrow floats is done in float. It holds the sum and the product of any two of
-/// them precisely enough that one more rounding gives the correctly rounded result.
+/// Narrow floats are computed in float, which holds the sum and the product of any two of them
+/// precisely enough that one more rounding gives the correctly rounded result.
 template <typename T>
 auto value_of(T stored) {
   if constexpr (std::is_class_v<T>) {
@@ -28,7 +28,7 @@ T stored_as(Value value) {
   }
 }
 
-/// Unsigned, so that overflow wraps around instead of being undefined.
+/// Integers are added as unsigned, so that overflow wraps around instead of being undefined.
 template <typename T>
 using Wrapping = std::make_unsigned_t<T>;
 

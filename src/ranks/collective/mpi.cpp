@@ -9,7 +9,7 @@ const CommunicatorRegistry::Add registered{
     {"mpi", "Open MPI, MPICH or a descendant, under its launcher",
      [](const Device& device, const Team&) {
        if (!started_by_mpi()) return 0;
-       return has_host_memory(device) ? 20 : 5;  // GPUs have libraries of their own
+       return has_host_memory(device) ? 20 : 5;  // GPUs have dedicated libraries
      },
      [](Device& device, Team& team, const CommunicatorConfig& config) {
        return mpi::open_communicator(device, team, config);

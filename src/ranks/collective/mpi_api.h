@@ -13,8 +13,8 @@ namespace assay::mpi {
 
 constexpr int success = 0;
 constexpr int thread_single = 0, thread_serialized = 2;
-constexpr int undefined_colour = -32766;  ///< of MPI_Comm_split: this rank gets no communicator
-/// More than any implementation's MPI_MAX_ERROR_STRING and MPI_MAX_LIBRARY_VERSION_STRING.
+constexpr int undefined_colour = -32766;  ///< for MPI_Comm_split: this rank gets no communicator
+/// Exceeds every implementation's MPI_MAX_ERROR_STRING and MPI_MAX_LIBRARY_VERSION_STRING.
 constexpr std::size_t longest_text = 16384;
 
 // F(member, symbol, parameters) with H as the handle type; all return a status, 0 for success.
@@ -63,7 +63,7 @@ struct Functions {
 #define ASSAY_MPI_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
   ASSAY_MPI_FUNCTIONS(ASSAY_MPI_MEMBER)
 #undef ASSAY_MPI_MEMBER
-  /// Whether the library supports GPU memory: 1 if so. Null: it cannot be queried.
+  /// Returns 1 if the library supports GPU memory. Null if it cannot be queried.
   int (*cuda_support)() = nullptr;
   int (*rocm_support)() = nullptr;
 };
@@ -112,7 +112,7 @@ inline constexpr NativeHandles<MpichHandle> mpich_numbers = {
 inline constexpr std::ptrdiff_t mpich_in_place = -1;     // as an address
 inline constexpr std::size_t mpich_statuses_ignore = 1;  // as an address
 
-/// The index of `value` in one of the two arrays above; nullopt: MPI does not support it.
+/// Returns the index of `value` in one of the two arrays above; nullopt if MPI does not support it.
 template <typename Array, typename Value>
 constexpr std::optional<std::size_t> native_index(const Array& all, Value value) {
   for (std::size_t i = 0; i < all.size(); ++i) {

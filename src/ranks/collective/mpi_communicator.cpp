@@ -13,14 +13,14 @@
 namespace assay::mpi {
 namespace {
 
-/// Uses MPI's blocking calls: non-blocking collectives take different, slower paths than the
-/// blocking ones that everyone uses. If a rank dies, the launcher ends all others and with them
-/// these waits.
+/// Uses MPI's blocking calls, because non-blocking collectives take different, slower paths than
+/// the commonly used blocking ones. If a rank dies, the launcher ends all others and so these
+/// waits.
 template <typename H>
 class MpiCommunicator final : public HostCommunicator {
  public:
-  /// `comm`: over the ranks of `team`, in their order; freed by this object if `frees`. `owned`
-  /// keeps the team if it is not null.
+  /// `comm` covers the ranks of `team`, in their order; this object frees it if `frees` is true.
+  /// `owned` keeps the team alive if it is not null.
   MpiCommunicator(Process& process, const Library<H>& library, Device& device, H comm, bool frees,
                   Team& team, std::unique_ptr<Team> owned, std::size_t largest)
       : process_(process),
@@ -101,7 +101,7 @@ class MpiCommunicator final : public HostCommunicator {
   }
 
  private:
-  /// `count` elements in MPI's terms.
+  /// Describes `count` elements by an MPI type and count.
   struct Elements {
     int count = 0;
     H type{};
@@ -109,7 +109,7 @@ class MpiCommunicator final : public HostCommunicator {
 
   Status check(int status, std::string_view call) const { return library_.check(status, call); }
 
-  /// After an MPI error, nothing may wait for all ranks any more.
+  /// Records an MPI error, after which nothing may wait for all ranks any more.
   Status noted(Status status) {
     if (!status) process_.give_up();
     return status;
@@ -118,7 +118,7 @@ class MpiCommunicator final : public HostCommunicator {
   H type_of(DataType type) const { return handles_.types[*native_index(native_types, type)]; }
 
   /// Calls `use` with the elements of a block: as they are, as bytes if MPI lacks the type, or as
-  /// one element of a derived type if they are too many for an int.
+  /// one element of a derived type if there are too many for an int.
   template <typename Use>
   Status with_elements(DataType type, std::size_t count, Use use) {
     const bool native = native_index(native_types, type).has_value();
@@ -139,7 +139,7 @@ class MpiCommunicator final : public HostCommunicator {
     Status status = check(
         api_.create_struct(rest > 0 ? 2 : 1, lengths.data(), offsets.data(), types.data(), &whole),
         "MPI_Type_create_struct");
-    api_.free_type(&chunk);  // `whole` keeps what it needs of it
+    api_.free_type(&chunk);  // `whole` keeps its own reference
     TRY(std::move(status));
     status = check(api_.commit(&whole), "MPI_Type_commit");
     if (status) status = use(Elements{1, whole});
@@ -147,7 +147,7 @@ class MpiCommunicator final : public HostCommunicator {
     return status;
   }
 
-  /// Calls `use` for consecutive parts, with their offset in bytes and count, that add up to
+  /// Calls `use` for consecutive parts, with offset in bytes and count, which together cover
   /// `count` elements.
   template <typename Use>
   Status in_parts(DataType type, std::size_t count, Use use) const {
@@ -248,7 +248,7 @@ class MpiCommunicator final : public HostCommunicator {
                      "MPI_Allreduce");
       });
     }
-    // MPI's in-place mode puts the result elsewhere, and its buffers must not overlap.
+    // MPI's in-place mode expects the result elsewhere, and MPI's buffers must not overlap.
     const bool in_place = to == from + static_cast<std::size_t>(rank_) * block;
     std::byte* result = in_place ? TRY(scratch(block)) : to;
     if (call.count <= largest_) {
@@ -262,7 +262,7 @@ class MpiCommunicator final : public HostCommunicator {
     return copy(to, result, block, stream);
   }
 
-  /// Messages longer than MPI's int count are split, in the same way on both sides.
+  /// Messages longer than MPI's int count are split equally on both sides.
   Status exchange(std::span<const Message> sends, std::span<const Message> receives) {
     std::vector<H> requests;
     const auto each = [&](std::span<const Message> messages, auto start) -> Status {
@@ -299,7 +299,7 @@ class MpiCommunicator final : public HostCommunicator {
   Buffer scratch_;
 };
 
-/// Whether MPI can access this device's memory.
+/// Returns whether MPI can access this device's memory.
 template <typename H>
 Status check_memory(const Library<H>& library, const Device& device) {
   if (has_host_memory(device)) return {};
@@ -314,7 +314,7 @@ Status check_memory(const Library<H>& library, const Device& device) {
                            hip ? "rccl" : "nccl")};
 }
 
-/// What each rank checks before all continue together. Returns its rank in MPI.
+/// Checks each rank's preconditions before all continue together. Returns its rank in MPI.
 Result<std::string> prepare(const Device& device, const Team& team) {
   const Process* process = TRY(Process::get());
   TRY(std::visit([&](const auto& library) { return check_memory(library, device); },

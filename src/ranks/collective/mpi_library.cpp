@@ -79,9 +79,9 @@ Launcher find_launcher() {
   if (!variable("OMPI_COMM_WORLD_RANK").empty()) {
     return {Kind::open_mpi, number("OMPI_COMM_WORLD_SIZE")};
   }
-  // Hydra, Intel MPI, Cray's PALS, and srun with PMI 1 or 2.
+  // These variables are set by Hydra, Intel MPI, Cray's PALS, and srun with PMI 1 or 2.
   if (!variable("PMI_RANK").empty()) return {Kind::mpich, number("PMI_SIZE")};
-  // srun --mpi=pmix and PRRTE do not say which library they are for.
+  // srun --mpi=pmix and PRRTE do not tell which library they are for.
   if (!variable("PMIX_RANK").empty()) return {Kind::either, 0};
   return {};
 }
@@ -106,7 +106,7 @@ Result<AnyLibrary> load(Launcher::Kind launcher) {
   candidates.names = first;
   candidates.names.insert(candidates.names.end(), second.begin(), second.end());
   candidates.names.emplace_back("libmpi.so");
-  // Installations named by the environment, as modules and launchers set it.
+  // These environment variables name installations; modules and launchers set them.
   for (const char* root : {"OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "I_MPI_ROOT"}) {
     const std::string folder = variable(root);
     if (folder.empty()) continue;

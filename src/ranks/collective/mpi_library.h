@@ -1,4 +1,5 @@
-// The MPI library of this machine, of whatever kind: one binary of assay works with all of them.
+// Finds this machine's MPI library, of any implementation: one binary of assay works with all of
+// them.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace assay::mpi {
 
-/// Which launcher started this process, judged by its environment variables.
+/// The launcher that started this process, judged by its environment variables.
 struct Launcher {
   enum class Kind { none, open_mpi, mpich, either };
   Kind kind = Kind::none;
@@ -23,7 +24,7 @@ struct Library {
   std::string name;  ///< "Open MPI 4.1.4"
   std::string path;
 
-  /// Error: failed, naming `call`, unless `status` is success.
+  /// Returns ok if `status` is success. Error: failed, naming `call`.
   Status check(int status, std::string_view call) const;
 };
 
@@ -33,7 +34,7 @@ using AnyLibrary = std::variant<Library<OpenMpiHandle>, Library<MpichHandle>>;
 /// unavailable, naming what was looked for or which function is missing.
 Result<AnyLibrary> load(Launcher::Kind launcher);
 
-/// "Open MPI 4.1.4", from the text of MPI_Get_library_version.
+/// Extracts "Open MPI 4.1.4" from the text of MPI_Get_library_version.
 std::string short_version(std::string_view text);
 
 }  // namespace assay::mpi

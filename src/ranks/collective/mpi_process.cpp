@@ -36,9 +36,9 @@ Status Process::start(const Library<H>& library) {
   settle_allocator();
   int provided = 0;
   if (running == 0) {
-    // The thread level that MPI_Init requests, as osu and nccl-tests do, unless streams are to call
-    // MPI. With a higher level, Open MPI takes locks at every step, which costs a fifth of the time
-    // of 1 KiB.
+    // This is the thread level that MPI_Init requests, as osu and nccl-tests do, unless streams
+    // will call MPI. With a higher level, Open MPI takes locks at every step, which costs a fifth
+    // of the time of 1 KiB messages.
     const int level = used_from_streams() ? thread_serialized : thread_single;
     TRY(library.check(api.init_thread(nullptr, nullptr, level, &provided), "MPI_Init_thread"));
     finalise_ = true;

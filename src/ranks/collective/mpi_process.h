@@ -7,8 +7,8 @@ namespace assay::mpi {
 
 class Process {
  public:
-  /// The only instance; the first call initialises MPI. Error: unavailable, without a launcher or a
-  /// library that works with it; failed, with the library's message.
+  /// Returns the only instance; the first call initialises MPI. Error: unavailable, without a
+  /// launcher or a library that works with it; failed, with the library's message.
   static Result<Process*> get();
 
   Process(const Process&) = delete;
@@ -18,10 +18,10 @@ class Process {
   const AnyLibrary& library() const { return library_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// Whether threads other than the first may call MPI, one at a time.
+  /// Returns whether threads other than the first may call MPI, one at a time.
   bool serves_all_threads() const { return serves_all_threads_; }
 
-  /// Other ranks may be gone: from now on no call waits for all ranks.
+  /// Call this when other ranks may be gone: from now on no call waits for all ranks.
   void give_up() { given_up_ = true; }
   bool given_up() const { return given_up_; }
 

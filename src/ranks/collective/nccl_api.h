@@ -17,10 +17,10 @@ struct UniqueId {
 };
 
 /// The beginning of ncclConfig_t, as of 2.17. The structure only grows: a library reads `size`
-/// bytes of it and takes its own defaults for what a later version than `version` added.
+/// bytes of it and uses its defaults for fields that were added after `version`.
 struct Config {
   static constexpr int since = 21700;
-  static constexpr int undefined = INT_MIN;  ///< the library's choice
+  static constexpr int undefined = INT_MIN;  ///< leaves the choice to the library
 
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
@@ -34,7 +34,7 @@ struct Config {
 
 constexpr int success = 0;
 constexpr int aborted = 5;     ///< ncclInvalidUsage
-constexpr int no_colour = -1;  ///< of ncclCommSplit: this rank gets no communicator
+constexpr int no_colour = -1;  ///< for ncclCommSplit: this rank gets no communicator
 
 // F(member, symbol, parameters); all return a status, 0 for success. Streams are the vendor's.
 #define ASSAY_NCCL_FUNCTIONS(F)                                                                    \
@@ -77,7 +77,7 @@ struct Functions {
   ASSAY_NCCL_OPTIONAL_FUNCTIONS(ASSAY_NCCL_MEMBER)
 #undef ASSAY_NCCL_MEMBER
   int (*init_rank)(Comm*, int ranks, UniqueId id, int rank) = nullptr;
-  /// Since 2.14; null before.
+  /// Available since 2.14; null before.
   int (*init_rank_config)(Comm*, int ranks, UniqueId id, int rank, Config*) = nullptr;
   /// ncclAlltoAll in NCCL, ncclAllToAll in RCCL.
   int (*all_to_all)(const void* send, void* receive, std::size_t count, int type, Comm,
@@ -89,7 +89,7 @@ struct Functions {
 
 constexpr int uint8 = 1;
 
-/// -1: neither library has the type. On gfx942 the fp8 numbers mean the FNUZ encodings.
+/// Returns -1 if neither library has the type. On gfx942 the fp8 numbers mean the FNUZ encodings.
 constexpr int data_type(DataType type) {
   switch (type) {
     case DataType::i8:

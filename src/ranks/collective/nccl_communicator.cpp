@@ -12,13 +12,13 @@
 namespace assay::nccl {
 namespace {
 
-/// The first version with its own gather and scatter; nccl-tests uses them from this version on.
+/// The first version with a native gather and scatter; nccl-tests uses them from this version on.
 constexpr int own_gather_and_scatter = 22800;
 constexpr int first_with_registration = 21900;
 
 class NcclCommunicator final : public Communicator {
  public:
-  /// `team`: its ranks, which `owned` keeps if it is not null.
+  /// `owned` keeps `team` alive if it is not null.
   NcclCommunicator(std::shared_ptr<Endpoint> endpoint, Device& device, Team& team,
                    std::unique_ptr<Team> owned)
       : endpoint_(std::move(endpoint)),
@@ -75,7 +75,7 @@ class NcclCommunicator final : public Communicator {
     TRY(device_.make_current());
     TRY(check(api_.register_memory(comm_, address, bytes, &handle), "ncclCommRegister"));
     if (handle == nullptr) return Registration();  // the library has no use for it
-    // An aborted communicator has forgotten its registrations.
+    // An aborted communicator has already dropped its registrations.
     return Registration([this, handle] {
       const Comm comm = endpoint_->comm();
       if (comm != nullptr && device_.make_current()) api_.deregister(comm, handle);
@@ -112,7 +112,7 @@ class NcclCommunicator final : public Communicator {
     return check(api_.receive(data, count, type, peer, comm_, queue), "ncclRecv");
   }
 
-  /// Ends the group even if a call within it fails: the library counts begins and ends.
+  /// Ends the group even if a call within it fails, because the library counts begins and ends.
   template <typename Calls>
   Status grouped(Calls calls) {
     TRY(begin_group());
@@ -141,7 +141,7 @@ class NcclCommunicator final : public Communicator {
       case CollectiveOperation::all_gather:
         return check(api_.all_gather(from, to, n, type, comm_, queue), "ncclAllGather");
       case CollectiveOperation::all_to_all:
-        // The library's own function does the same sends and receives, or something faster.
+        // The library's function does the same sends and receives, or something faster.
         if (api_.all_to_all != nullptr) {
           return check(api_.all_to_all(from, to, n, type, comm_, queue),
                        library_.vendor->all_to_all);
@@ -223,7 +223,7 @@ Result<std::string> introduce(const Vendor& vendor, Device& device, const Team& 
   return library.name() + " " + hex_of(id);
 }
 
-/// A fresh communicator of `team`, which `owned` keeps if it is not null.
+/// Opens a new communicator over `team`, which `owned` keeps alive if it is not null.
 Result<std::unique_ptr<Communicator>> open_fresh(const Vendor& vendor, Device& device, Team& team,
                                                  std::unique_ptr<Team> owned,
                                                  const CommunicatorConfig& config) {
@@ -266,7 +266,7 @@ Result<std::unique_ptr<Communicator>> NcclCommunicator::split(int colour, int ke
   const auto make = [endpoint = endpoint_, colour = std::max(colour, no_colour), key,
                      native](Comm* made) mutable {
     return endpoint->use([&](Comm comm) {
-      Config none;  // without one, the library would take the bounds of this communicator
+      Config none;  // without a config, the library would inherit this communicator's bounds
       return endpoint->library().functions.split(comm, colour, key, made,
                                                  native ? &*native : &none);
     });

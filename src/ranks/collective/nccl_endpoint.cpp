@@ -9,13 +9,13 @@
 namespace assay::nccl {
 namespace {
 
-/// What the thread that joins and the one that waits for it share.
+/// State shared by the thread that joins and the one that waits for it.
 struct Joining {
   Mutex mutex;
   std::condition_variable changed;
   bool done GUARDED_BY(mutex) = false;
   bool abandoned GUARDED_BY(mutex) = false;
-  Status current GUARDED_BY(mutex);  // of making the device current
+  Status current GUARDED_BY(mutex);  // result of making the device current
   int status GUARDED_BY(mutex) = success;
   Comm comm GUARDED_BY(mutex) = nullptr;
 };

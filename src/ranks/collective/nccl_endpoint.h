@@ -1,5 +1,5 @@
-// A communicator of NCCL or RCCL as the library knows it, and the calls that make one, which block
-// until all ranks have come.
+// The library's own communicator object of NCCL or RCCL, and the calls that create one, which block
+// until all ranks have made them.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace assay::nccl {
 
-/// Shared by its communicator and by a thread that is in a call on it, perhaps for ever: whoever
-/// lets go of it last frees it.
+/// Shared by its communicator and by a thread that may hang in a call on it for ever. The last of
+/// the two to release it frees it.
 class Endpoint {
  public:
   Endpoint(Library library, Comm comm) : library_(std::move(library)), comm_(comm) {}
@@ -21,14 +21,15 @@ class Endpoint {
   Endpoint& operator=(const Endpoint&) = delete;
 
   const Library& library() const { return library_; }
-  /// Null once it was aborted.
+  /// Returns null after an abort.
   Comm comm() const { return comm_; }
-  /// Ends it and all its work; while a call of use() lasts, as soon as that returns.
+  /// Aborts the communicator and all its work, or marks it so that the last running use() aborts
+  /// it.
   void abort();
-  /// Its communicator is gone. A call of use() that lasts will not be waited for: it ends in
-  /// abort(), since only a lost rank keeps it.
+  /// The owning communicator is being destroyed. If a call of use() is still running, it hangs
+  /// because of a lost rank; it is not waited for and will abort the endpoint.
   void release();
-  /// Calls `function` with the library's communicator, which nobody frees meanwhile.
+  /// Calls `function` with the library's communicator, which is not freed during the call.
   int use(const std::function<int(Comm)>& function);
 
  private:
@@ -38,15 +39,15 @@ class Endpoint {
   std::atomic<Comm> comm_;
   Mutex mutex_;
   int uses_ GUARDED_BY(mutex_) = 0;         // calls of use() in progress
-  bool doomed_ GUARDED_BY(mutex_) = false;  // to be aborted when they return
+  bool doomed_ GUARDED_BY(mutex_) = false;  // abort when the running calls return
 };
 
-/// Makes a communicator by `make`, a call that blocks until all ranks make it, for ever if one is
-/// missing, and cannot be interrupted. It therefore runs in a thread of its own, which is abandoned
-/// if the team fails: `make` must own all that it uses, and what it makes after that is aborted.
-/// The library's non-blocking mode would queue every later operation through a thread and so change
-/// what is measured. Error: failed, naming `call`; as Device::make_current() or Team::check_alive()
-/// report.
+/// Creates a communicator with `make`, a call that blocks until all ranks make it. If a rank is
+/// missing it blocks for ever and cannot be interrupted. Therefore it runs in a separate thread,
+/// which is abandoned if the team fails. `make` must own everything that it uses, and a
+/// communicator that it creates after that is aborted. The library's non-blocking mode is not used:
+/// it would queue every later operation through a thread and so change what is measured. Error:
+/// failed, naming `call`; as Device::make_current() or Team::check_alive().
 Result<Comm> join(const Library& library, Device& device, Team& team, std::string_view call,
                   std::function<int(Comm*)> make);
 

@@ -105,8 +105,8 @@ Result<std::optional<Config>> config_for(const Library& library, const Communica
                  fmt::format("{} has no bounds on CTAs; they were added in {}", library.name(),
                              version_text(Config::since))};
   }
-  // With a least number alone, the library would find its undefined most number below it.
-  constexpr int more_than_any = 1024;  // libraries cut it to their own most number of channels
+  // Without an explicit maximum, the library would compare the minimum with its own undefined one.
+  constexpr int more_than_any = 1024;  // libraries clamp it to their largest number of channels
   Config native;
   if (config.min_ctas > 0) native.min_ctas = config.min_ctas;
   native.max_ctas = config.max_ctas > 0 ? config.max_ctas : more_than_any;

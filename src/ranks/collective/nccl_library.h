@@ -1,4 +1,4 @@
-// NCCL or RCCL as found on this machine, and what its version supports.
+// Finds this machine's NCCL or RCCL, and tells what its version supports.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace assay::nccl {
 
-/// The differences between the two.
+/// The differences between NCCL and RCCL.
 struct Vendor {
   std::string_view name;     ///< "NCCL"
   std::string_view backend;  ///< the backend it works with: "cuda"
   Result<SharedLibrary> (*open)();
   const char* all_to_all;  ///< the function's name
   int fp8_since;           ///< the first version that reduces fp8
-  /// Why this device has no fp8 of this encoding; empty: it has it.
+  /// Returns why this device does not support this fp8 encoding; empty if it does.
   std::optional<std::string> (*lacks_fp8)(DataType type, const DeviceFacts& facts);
 };
 extern const Vendor nvidia, amd;
@@ -30,7 +30,7 @@ struct Library {
   std::string path;
 
   std::string name() const;  ///< "NCCL 2.28.9"
-  /// Error: failed, naming `call`, unless `status` is success. `comm` may be null.
+  /// Returns ok if `status` is success. Error: failed, naming `call`. `comm` may be null.
   Status check(int status, std::string_view call, Comm comm) const;
 };
 
@@ -38,15 +38,15 @@ struct Library {
 /// missing.
 Result<Library> load(const Vendor& vendor);
 
-/// "2.28.9" from 22809; versions before 2.9 were numbered like 2804.
+/// Returns "2.28.9" for 22809; versions before 2.9 were numbered like 2804.
 std::string version_text(int version);
 
-/// `config` in the library's terms; nullopt: all is left to the library. Error: usage; unsupported,
-/// if the library is too old for bounds on CTAs.
+/// Converts `config` to the library's structure; nullopt if everything is left to the library.
+/// Error: usage; unsupported, if the library is too old for bounds on CTAs.
 Result<std::optional<Config>> config_for(const Library& library, const CommunicatorConfig& config);
 
-/// Why this version does not support it on this device; empty: it does. Operations that only move
-/// elements move fp8 as bytes.
+/// Returns why this version does not support the operation on this device; empty if it does.
+/// Operations that only move elements treat fp8 as bytes.
 std::optional<std::string> lacks(const Vendor& vendor, int version, const DeviceFacts& facts,
                                  CollectiveOperation operation, DataType type, Reduction reduction);
 

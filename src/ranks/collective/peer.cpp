@@ -1,9 +1,9 @@
-// Sums, scattered sums and gathers of ranks on one host through the memory of each other's devices,
-// by assay's own kernels and the devices' copy engines. Small sums take one kernel, in which ranks
-// write to each other and add up. Of large ones each rank gets its block from all others, adds it
-// up and copies the sum to them: what crosses links moves by copy engines, so that multiprocessors
-// are left to kernels that run meanwhile. Large ones are cut into chunks, one of which crosses the
-// links while another is added up.
+// All-reduce, reduce-scatter and all-gather of ranks on one host through each other's device
+// memory, with assay's own kernels and the devices' copy engines. A small all-reduce takes one
+// kernel, in which ranks write to each other and sum what they receive. In a large one, each rank
+// receives its block from all others, sums it and copies the sum to them. Copy engines move the
+// data across links, so that multiprocessors remain free for concurrent kernels. Large operations
+// are cut into chunks, and the transfer of one overlaps with the summation of another.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,27 +19,28 @@ namespace assay::peer_communicator {
 namespace {
 
 constexpr int most_ranks = 16;
-constexpr std::size_t small_bytes = 512 << 10;       // of a sum in one kernel
-constexpr std::size_t small_slot = 2 * small_bytes;  // each word of it comes with a number
-/// Of the slots for large ones, of all ranks together. On CPUs a copy is a loop over caches.
+constexpr std::size_t small_bytes = 512 << 10;       // largest all-reduce in one kernel
+constexpr std::size_t small_slot = 2 * small_bytes;  // each word comes with a number
+/// Total size of the slots for large operations, over all ranks. On CPUs a copy is a loop over
+/// caches.
 constexpr std::size_t region_bytes = 192 << 20, host_region_bytes = 4 << 20;
-/// Of slots, which chunks use in turn: while one is written, another may still be read.
+/// Number of slot sets, which chunks use in turn: while one is written, another may still be read.
 constexpr std::size_t slot_sets = 3;
-/// What is larger is cut into chunks, but into few: each is added up by a kernel, which waits for
-/// multiprocessors while others compute.
+/// Larger operations are cut into chunks, but into few: each chunk is summed by a kernel, which
+/// must wait for free multiprocessors.
 constexpr std::size_t whole_bytes = 16 << 20;
-constexpr std::size_t unit = 256;  // bytes; slots and blocks of large sums begin there
+constexpr std::size_t unit = 256;  // bytes; alignment of slots and of blocks of large sums
 
 std::size_t round_up(std::size_t n, std::size_t to) {
   return (n + to - 1) / to * to;
 }
 
-/// Where things lie in a window, bytes. Slots are by rank.
+/// Offsets in a window, in bytes. Slots are ordered by rank.
 struct WindowLayout {
-  std::size_t small;     ///< two sets of slots for sums in one kernel
-  std::size_t summands;  ///< sets of slots for blocks that this rank adds up
-  std::size_t gathered;  ///< sets of slots for blocks that the other ranks have
-  std::size_t slot;      ///< bytes of a slot of the latter two
+  std::size_t small;     ///< two sets of slots for all-reduce in one kernel
+  std::size_t summands;  ///< sets of slots for blocks that this rank sums
+  std::size_t gathered;  ///< sets of slots for blocks owned by the other ranks
+  std::size_t slot;      ///< bytes of a slot in `summands` and `gathered`
   std::size_t all;
 
   WindowLayout(std::size_t ranks, std::size_t region)
@@ -58,10 +59,10 @@ struct Block {
   std::size_t offset, bytes;
 };
 
-/// What all ranks have together, cut into chunks of which each rank has a block.
+/// The whole vector, cut into chunks, in each of which every rank owns a block.
 class Chunks {
  public:
-  /// `most`: bytes of a block of a chunk, a multiple of `unit`.
+  /// `most` is the largest block of a chunk in bytes, a multiple of `unit`.
   Chunks(const CollectiveCall& call, std::size_t ranks, std::size_t most)
       : bytes_(call.count * size_of(call.type)),
         ranks_(ranks),
@@ -190,7 +191,7 @@ class PeerCommunicator final : public Communicator {
     return stream->synchronize();
   }
 
-  /// All ranks come here before any goes on.
+  /// A barrier: no rank passes it before all have reached it.
   Status meet(Stream& stream) {
     return launch(stream, *meeting_, {{1}, {32}}, windows_->addresses_on_device(), counts_.data(),
                   stop_.data(), unsigned_rank(), unsigned_ranks());
@@ -198,7 +199,7 @@ class PeerCommunicator final : public Communicator {
 
   Status sum_at_once(const CollectiveCall& call, Stream& stream) {
     LaunchShape shape = shape_of_sum(call.count);
-    // Each block waits for other ranks: on a CPU one thread is enough for that.
+    // Each block waits for other ranks; on a CPU one thread is enough for that.
     if (device_.facts().runs_on_host) shape.grid = {1};
     return launch(stream, *TRY(kernel("peer_all_reduce", call.type)), shape, call.receive,
                   call.send, std::uint64_t{call.count}, std::uint64_t{layout_.small},
@@ -206,16 +207,17 @@ class PeerCommunicator final : public Communicator {
                   windows_->addresses_on_device(), stop_.data(), unsigned_rank(), unsigned_ranks());
   }
 
-  /// Chunks take turns: while one crosses links, the one before it is added up. In each turn a rank
-  /// sends others their blocks of one chunk and its own sums of the chunk before; then all ranks
-  /// meet. What it sends in turn t lies in the set of slots that turn t - 3 used: it is sent after
-  /// this rank's meeting of turn t - 2, and the others came to that after they had read the set.
+  /// Pipelines chunks: while one crosses links, the previous one is summed. In each turn a rank
+  /// sends the others their blocks of one chunk and its own sums of the previous chunk; then all
+  /// ranks reach a barrier. What it sends in turn t goes into the slot set that turn t - 3 used. It
+  /// is sent after this rank passed the barrier of turn t - 2, which the others reached after they
+  /// had read the set.
   Status exchange(const CollectiveCall& call, Stream& stream) {
     const bool adds = call.operation != CollectiveOperation::all_gather;
     const bool spreads = call.operation != CollectiveOperation::reduce_scatter;
     const Chunks chunks(call, static_cast<std::size_t>(ranks_), layout_.slot);
-    const std::size_t delay = adds && spreads ? 1 : 0;  // from sending a chunk to its sums
-    // A call leaves blocks in slots that only ranks which meet once more have surely read.
+    const std::size_t delay = adds && spreads ? 1 : 0;  // turns until a chunk's sums return
+    // Slots are known to have been read only after one more barrier.
     if (!adds) TRY(meet(stream));
     TRY(stream.record(*begun_));
     TRY(links_->wait(*begun_));
@@ -235,11 +237,11 @@ class PeerCommunicator final : public Communicator {
       TRY(stream.record(*read_[turn % 2]));
       if (returns) TRY(take_others(call, chunks, turn - delay, stream));
     }
-    if (!spreads) TRY(meet(stream));  // as above
+    if (!spreads) TRY(meet(stream));  // see above
     return adds ? Status() : take_own(call, stream);
   }
 
-  /// The other ranks' blocks of what this one has, to be added up.
+  /// Sends the other ranks their blocks of this rank's data, which they will sum.
   Status send_blocks(const CollectiveCall& call, const Chunks& chunks, std::size_t chunk) {
     return copy_to_others([&](int other) {
       const Block block = chunks.block(chunk, other);
@@ -257,7 +259,7 @@ class PeerCommunicator final : public Communicator {
                   slot(rank_, layout_.summands, chunk, 0), std::uint64_t{layout_.slot},
                   std::uint64_t{count}, unsigned_rank(), unsigned_ranks());
   }
-  /// This rank's block, added up or its own, to all others.
+  /// Sends this rank's block, summed or its own contribution, to all others.
   Status send_own(const CollectiveCall& call, const Chunks& chunks, std::size_t chunk) {
     const bool added = call.operation == CollectiveOperation::all_reduce;
     const void* const held = added ? call.receive : call.send;
@@ -277,13 +279,14 @@ class PeerCommunicator final : public Communicator {
     }
     return {};
   }
-  /// Of a gather.
+  /// Copies this rank's own block of an all-gather.
   Status take_own(const CollectiveCall& call, Stream& stream) {
     std::byte* const own = at(call.receive, own_begin(call));
     return own == call.send ? Status() : stream.copy(own, call.send, bytes_of(call));
   }
 
-  /// Where this rank's block begins in what all have, if its own memory holds only that block.
+  /// Returns the offset of this rank's block in the whole vector if its own memory holds only that
+  /// block, otherwise 0.
   std::size_t own_begin(const CollectiveCall& call) const {
     const bool whole = call.operation == CollectiveOperation::all_reduce;
     return whole ? 0 : static_cast<std::size_t>(rank_) * bytes_of(call);
@@ -297,7 +300,7 @@ class PeerCommunicator final : public Communicator {
     const std::byte* from;
     std::size_t bytes;
   };
-  /// Copies to several ranks go side by side: each may have a link of its own.
+  /// Copies to several ranks run side by side, because each may have a separate link.
   template <typename CopyTo>
   Status copy_to_others(CopyTo copy_to) {
     const bool side_by_side = !lanes_.empty();
@@ -329,7 +332,7 @@ class PeerCommunicator final : public Communicator {
   Result<Kernel*> kernel(std::string_view name, DataType type) {
     return program_->kernel(fmt::format("{}_{}", name, name_of(type)));
   }
-  /// That of `rank` in a window, in the set that a chunk uses.
+  /// Returns the slot of `rank` in a window, in the set that a chunk uses.
   std::byte* slot(int window, std::size_t region, std::size_t chunk, int rank) const {
     const std::size_t number =
         chunk % slot_sets * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(rank);
@@ -341,7 +344,7 @@ class PeerCommunicator final : public Communicator {
   static const std::byte* at(const void* memory, std::size_t offset) {
     return static_cast<const std::byte*>(memory) + offset;
   }
-  /// Kernels read it, and another thread may write it.
+  /// Returns the word that kernels read and that another thread may write.
   std::atomic_ref<std::uint32_t> stop_word() const {
     return std::atomic_ref<std::uint32_t>(*stop_.as<std::uint32_t>());
   }
@@ -361,14 +364,15 @@ class PeerCommunicator final : public Communicator {
   std::unique_ptr<PeerWindows> windows_;
   std::unique_ptr<Program> program_;
   Kernel* meeting_ = nullptr;
-  Buffer counts_;  // u32: meetings, small sums, blocks that have begun the current one
-  Buffer stop_;    // u32: not 0 once nobody is waited for
-  std::unique_ptr<Stream> links_;  // of what crosses them
-  std::vector<Lane> lanes_;        // one for each other rank, where there are several
-  // Each is recorded in one stream alone: HIP crashes after a capture in which it was not.
-  std::unique_ptr<Event> begun_;         // in the caller's: `links_` may begin
+  Buffer counts_;                  // u32: barriers, small sums, blocks that began the current sum
+  Buffer stop_;                    // u32: not 0 once waiting must end
+  std::unique_ptr<Stream> links_;  // orders transfers across links
+  std::vector<Lane> lanes_;        // one for each other rank, if there are several
+  // Each event is recorded in one stream only: HIP crashes after a capture in which it was not.
+  std::unique_ptr<Event> begun_;         // in the caller's stream: `links_` may begin
   std::unique_ptr<Event> ready_, sent_;  // in `links_`: lanes may begin; a turn's copies are done
-  std::array<std::unique_ptr<Event>, 2> read_;  // in the caller's: what came in a turn; in turns
+  std::array<std::unique_ptr<Event>, 2>
+      read_;  // in the caller's stream, alternately: data was read
 };
 
 const CommunicatorRegistry::Add registered{

@@ -27,7 +27,7 @@ Result<std::unique_ptr<PeerWindows>> PeerWindows::open(Device& device, Stream& s
   const auto make_own = [&]() -> Result<std::string> {
     made->own_ = TRY(device.allocate(bytes, MemoryKind::peer));
     TRY(stream.fill(made->own_.data(), 0, bytes));
-    TRY(stream.synchronize());  // before anybody writes there
+    TRY(stream.synchronize());  // before any rank writes there
     return device.share(made->own_);
   };
   const auto names = TRY(exchange_or_fail(team, "sharing memory with the other ranks", make_own()));

@@ -1,4 +1,4 @@
-// Memory of every rank of a host into which all of them write: each rank's window.
+// Windows: every rank of a host has memory into which all ranks of this host can write.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@ namespace assay {
 
 class PeerWindows {
  public:
-  /// Windows of `bytes`, zeroed. All ranks of `team` call it together; they are on one host. No
-  /// rank may destroy its own before the others have written what it waits for. Error: unsupported,
-  /// naming the ranks, if they are on several hosts or their devices reach each other by no path;
-  /// exhausted.
+  /// Opens zeroed windows of `bytes` bytes. All ranks of `team` call it together; they must be on
+  /// one host. A rank must not destroy its window while other ranks may still write to it. Error:
+  /// unsupported, naming the ranks, if they are on several hosts or there is no path between their
+  /// devices; exhausted.
   static Result<std::unique_ptr<PeerWindows>> open(Device& device, Stream& stream, Team& team,
                                                    std::size_t bytes);
 
-  /// Where this rank's device finds the window of `rank`.
+  /// Returns the address of the window of `rank` on this rank's device.
   std::byte* of(int rank) const { return addresses_[static_cast<std::size_t>(rank)]; }
-  /// The same for all ranks, as an array on the device.
+  /// Returns an array on the device with the addresses of all windows, by rank.
   const void* addresses_on_device() const { return table_.data(); }
 
  private:
   PeerWindows() = default;
 
   Buffer own_;
-  std::vector<Buffer> others_;  // by rank; this rank's is empty
+  std::vector<Buffer> others_;  // indexed by rank; this rank's is empty
   std::vector<std::byte*> addresses_;
   Buffer table_;
 };

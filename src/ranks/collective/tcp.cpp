@@ -11,7 +11,7 @@ namespace {
 
 class TcpCommunicator final : public HostCommunicator {
  public:
-  /// Over all ranks of `team`, which `owned` keeps if it is not null.
+  /// Opens it over all ranks of `team`, which `owned` keeps alive if it is not null.
   static Result<std::unique_ptr<Communicator>> open(Team& team, std::unique_ptr<Team> owned,
                                                     const CommunicatorConfig& config) {
     TRY(check_config(config));

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// Pieces of a chain that have been received but not yet sent on.
+/// Pieces of a chain that have been received but not yet forwarded.
 constexpr std::size_t chain_pieces = 8;
 
 struct Part {
@@ -73,7 +73,8 @@ class TcpOperation {
   int next(int steps) const { return ((rank_ + steps) % ranks_ + ranks_) % ranks_; }
   std::size_t place(int rank) const { return static_cast<std::size_t>(rank) * bytes_; }
 
-  /// Part `index` of the vector, cut into one part per rank, as equal as possible in elements.
+  /// Returns part `index` of the vector, which is cut into one part per rank, as equal as possible
+  /// in elements.
   Part share(int index) const {
     const auto n = static_cast<std::size_t>(ranks_), i = static_cast<std::size_t>(index);
     const std::size_t each = call_.count / n, more = call_.count % n, size = size_of(call_.type);
@@ -239,7 +240,7 @@ class TcpOperation {
     return transfer(links_, {&send, 1}, {&receive, 1});
   }
 
-  /// What remains of a reduction with a single rank.
+  /// Finishes a reduction that has only one rank.
   Status alone() {
     copy_unless_same(receive_, send_, bytes_);
     return {};
@@ -249,7 +250,7 @@ class TcpOperation {
   TcpWorkspace& workspace_;
   const CollectiveCall& call_;
   const int ranks_, rank_;
-  const std::size_t bytes_;  // of a block, or of the whole vector
+  const std::size_t bytes_;  // size of a block, or of the whole vector
   const std::byte* send_;
   std::byte* receive_;
   TcpStream stream_;

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// Memory for an operation, kept for the next one.
+/// Memory for an operation, reused by the next one.
 class TcpWorkspace {
  public:
   std::byte* at_least(std::size_t bytes) {
@@ -22,9 +22,10 @@ class TcpWorkspace {
   std::size_t bytes_ = 0;
 };
 
-/// Runs `call` on this rank and returns when its part is done. Rings for all_reduce, reduce_scatter
-/// and all_gather; a pipelined chain for broadcast and reduce; pairs for all_to_all; direct
-/// messages to or from the root for gather and scatter. Error: failed, as TcpLinks reports.
+/// Runs `call` on this rank and returns when this rank's part is done. It uses rings for
+/// all_reduce, reduce_scatter and all_gather; a pipelined chain for broadcast and reduce; pairs for
+/// all_to_all; direct messages to or from the root for gather and scatter. Error: failed, as
+/// TcpLinks reports.
 Status run_over_tcp(TcpLinks& links, TcpWorkspace& workspace, const CollectiveCall& call);
 
 }  // namespace assay

@@ -45,7 +45,7 @@ Result<std::unique_ptr<TcpLinks>> TcpLinks::connect(Team& team) {
 }
 
 Error TcpLinks::lost(int peer, const char* how) const {
-  // A rank that ends because of another one also closes its connections: the team may know the
+  // A rank that ends because of another one also closes its connections, so the team may know the
   // cause.
   if (const Status whole = team_.check_alive(); !whole) return whole.error();
   return {ErrorKind::failed,

@@ -1,5 +1,5 @@
-// One rank's TCP connections to all other ranks of its team: bytes without frames, since both ends
-// know what each operation sends.
+// One rank's TCP connections to all other ranks of its team. They carry bytes without frames,
+// because both ends know what each operation sends.
 #pragma once
 
 #include <poll.h>
@@ -25,19 +25,19 @@ class TcpLinks {
   int rank() const { return team_.rank(); }
   int size() const { return team_.size(); }
 
-  /// The number of bytes sent; 0 while `peer` accepts none. Error: failed, naming the peer, if it
-  /// is gone.
+  /// Returns the number of bytes sent; 0 while `peer` accepts none. Error: failed, naming the peer,
+  /// if it is gone.
   Result<std::size_t> send_some(int peer, const void* data, std::size_t bytes);
-  /// The number of bytes received; 0 if none have arrived. Error: as send_some.
+  /// Returns the number of bytes received; 0 if none have arrived. Error: as send_some.
   Result<std::size_t> receive_some(int peer, void* data, std::size_t bytes);
 
-  /// An event to wait for: POLLIN or POLLOUT on the connection to `peer`.
+  /// Returns an event to wait for: POLLIN or POLLOUT on the connection to `peer`.
   pollfd interest(int peer, short events) const;
-  /// Returns when one of `interests` is ready; checks every 100 ms that the team is whole.
+  /// Returns when one of `interests` is ready; checks every 100 ms that no rank is lost.
   Status wait(std::vector<pollfd>& interests);
 
-  /// Ends all connections, which every peer sees as an error, and every later call here too. May be
-  /// called from another thread while one is in send_some(), receive_some() or wait().
+  /// Closes all connections, which makes later calls here and on every peer fail. May be called
+  /// from another thread while one is in send_some(), receive_some() or wait().
   void close();
 
  private:
@@ -46,7 +46,7 @@ class TcpLinks {
   Error lost(int peer, const char* how) const;
 
   Team& team_;
-  std::vector<Descriptor> sockets_;  ///< by rank; this rank's own is closed
+  std::vector<Descriptor> sockets_;  ///< indexed by rank; this rank's own is closed
   std::chrono::steady_clock::time_point asked_;
 };
 

@@ -1,4 +1,4 @@
-// The common form of rings and chains: a rank forwards a stream of bytes while it is still
+// The common form of rings and chains. A rank forwards a stream of bytes while it is still
 // arriving, and may reduce it with its own data. Pieces are forwarded as soon as possible, so that
 // receiving, reducing and sending overlap within a rank and along the whole chain.
 #pragma once
@@ -24,11 +24,11 @@ struct TcpStream {
     std::byte* out = nullptr;
     std::size_t bytes = 0;           ///< at most tcp_piece_bytes if `own` is set
     const std::byte* own = nullptr;  ///< reduced with the received bytes; null: only stored
-    std::size_t after = 0;           ///< bytes to send first: until then `out` is in use
-    bool last = false;               ///< the last reduction of this piece, where `avg` divides
+    std::size_t after = 0;           ///< bytes to be sent before `out` is free
+    bool last = false;               ///< the last reduction of this piece, in which `avg` divides
   };
 
-  int to = -1, from = -1;  ///< -1: the stream ends or begins here
+  int to = -1, from = -1;  ///< -1: the stream ends or begins at this rank
   std::vector<Outgoing> sends;
   std::vector<Incoming> receives;
   /// Bytes of `sends` that can be sent at once. The rest becomes ready as the stream arrives.

@@ -1,5 +1,5 @@
-// Messages over TCP links, all in progress at once: no order of sends and receives can make two
-// ranks wait for each other.
+// Messages over TCP links, all in progress at once, so that no order of sends and receives can
+// deadlock two ranks.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// Sends and receives everything. Messages between two ranks arrive in the given order, also those
-/// to this rank itself. Error: failed, as TcpLinks reports, or if the sizes of messages from this
+/// Sends and receives everything. Messages between two ranks, and from this rank to itself, arrive
+/// in the given order. Error: failed, as TcpLinks reports, or if the sizes of messages from this
 /// rank to itself do not match.
 Status transfer(TcpLinks& links, std::span<const Message> sends, std::span<const Message> receives);
 

@@ -14,9 +14,9 @@ namespace assay {
 namespace {
 
 constexpr std::size_t most_printed = 10'000;  // bytes of the script's output
-constexpr std::size_t most_name = 80;         // bytes of a system's own name that are shown
+constexpr std::size_t most_name = 80;         // bytes shown of the system's name
 
-/// The rest of the line that begins with `key`; empty if there is none.
+/// Returns the rest of the line that begins with `key`; empty if there is none.
 std::string_view line_of(std::string_view text, std::string_view key) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -26,7 +26,7 @@ std::string_view line_of(std::string_view text, std::string_view key) {
   return {};
 }
 
-/// "2.31" is {2, 31}; {0, 0} if it is no version.
+/// Returns {2, 31} for "2.31"; {0, 0} if the text is no version.
 std::pair<int, int> version_of(std::string_view text) {
   std::pair<int, int> version = {0, 0};
   const char* const end = text.data() + text.size();
@@ -50,7 +50,7 @@ std::string processor_of_this_build() {
 
 Status check_place(const Environment& environment, const LaunchContext& context) {
   LaunchContext of_look = context;
-  of_look.unit += "-look";  // no unit's container may have its name
+  of_look.unit += "-look";  // no container of a unit may have the same name
   const Launch launch = TRY(environment.look(look_at_c_library(), of_look));
   if (launch.words.empty()) return {};
   std::string printed;
@@ -58,7 +58,7 @@ Status check_place(const Environment& environment, const LaunchContext& context)
   start.words = launch.words;
   start.variables = launch.variables;
   start.input = launch.input;
-  start.timeout_seconds = 600;  // it may have to fetch an image
+  start.timeout_seconds = 600;  // fetching an image may take long
   start.line = [&](std::string_view line) {
     if (printed.size() < most_printed) printed.append(line).append("\n");
   };

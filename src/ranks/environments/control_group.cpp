@@ -40,8 +40,8 @@ std::string quota_us(double cpus) {
   return fmt::format("{:.0f}", std::max(1000.0, std::round(cpus * period_us)));
 }
 
-/// This process's group in a version 1 hierarchy, or the root of the hierarchy if a container hides
-/// it.
+/// Returns this process's group in a version 1 hierarchy, or the root of the hierarchy if a
+/// container hides the group.
 fs::path own_group(const char* controller) {
   return "/" / control_group_folder(this_machine(), controller);
 }
@@ -94,8 +94,8 @@ Result<ControlGroups> ControlGroups::make(const ResourceLimits& limits, const st
       add("cpu", "cpu.max", fmt::format("{} {:.0f}", quota_us(*limits.cpu_quota), period_us));
     }
     if (limits.memory_bytes) add("memory", "memory.max", fmt::format("{}", *limits.memory_bytes));
-    // Directly below the root: a group that contains processes, like this process's own, cannot
-    // have limited subgroups.
+    // The group must be directly below the root: a group that contains processes, like this
+    // process's group, cannot have limited subgroups.
     TRY(write(fs::path(cgroup_root) / "cgroup.subtree_control", controllers));
     TRY(groups.add(fs::path(cgroup_root) / name, settings));
     return groups;

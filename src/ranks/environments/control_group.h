@@ -21,7 +21,7 @@ class ControlGroups {
 
   /// Error: unavailable, naming the file that cannot be written and why.
   static Result<ControlGroups> make(const ResourceLimits& limits, const std::string& name);
-  /// The files into which a process writes its id to join the groups.
+  /// Returns the files into which a process writes its id to join the groups.
   std::vector<std::string> process_files() const;
 
  private:
@@ -31,17 +31,17 @@ class ControlGroups {
   std::vector<std::filesystem::path> folders_;
 };
 
-/// How to limit a process: all members must be applied together.
+/// How to limit a process; all members must be applied together.
 struct AppliedLimits {
   ControlGroups groups;
-  std::vector<std::string> prefix;        ///< words to put before the program: systemd-run
+  std::vector<std::string> prefix;        ///< arguments before the program's: systemd-run
   std::vector<int> cpus;                  ///< affinity
   std::uint64_t address_space_bytes = 0;  ///< rlimit
   std::string how;  ///< "control groups", "systemd-run", ...; empty: no limits
 };
 
-/// `name` is unique on this machine. Error: unavailable if no method works here, naming what each
-/// one lacks.
+/// `name` must be unique on this machine. Error: unavailable if no method works here, naming what
+/// each one lacks.
 Result<AppliedLimits> apply_limits(const ResourceLimits& limits, const std::string& name);
 
 }  // namespace assay

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-/// A number of CPUs, or a percentage of one CPU: "10%".
+/// Parses a number of CPUs, or a percentage of one CPU: "10%".
 std::optional<double> parse_cpus(std::string_view text) {
   const bool percent = text.ends_with('%');
   if (percent) text.remove_suffix(1);

@@ -1,5 +1,5 @@
-// Where a unit's process runs. A kind of environment turns "assay run ..." into the command that
-// starts it there. A new kind is one file in kinds/ that ends in
+// The environment in which a unit's process runs. A kind of environment turns "assay run ..." into
+// the command that starts it there. A new kind is one file in kinds/ that ends in
 //   const EnvironmentKindRegistry::Add registered{{...}};
 #pragma once
 
@@ -29,17 +29,17 @@ struct ResourceLimits {
 /// What a container needs to use the machine's GPUs.
 struct GpuAccess {
   bool amd = false, nvidia = false;
-  std::vector<std::string> amd_files;  ///< by GPU: "/dev/dri/renderD128"
+  std::vector<std::string> amd_files;  ///< indexed by GPU: "/dev/dri/renderD128"
   std::vector<std::string> groups;     ///< groups that own AMD's device files, as numbers
 };
 
-/// The access to this machine's GPUs.
+/// Returns the access to this machine's GPUs.
 GpuAccess gpu_access();
 
 struct LaunchContext {
   std::string binary;       ///< path of assay on the machine where it runs; "~/..." on a remote one
   std::string environment;  ///< the environment's name in the campaign
-  std::string unit;         ///< a name for things that live only as long as one unit
+  std::string unit;         ///< name for resources that exist only during one unit
   std::filesystem::path folder;   ///< the campaign's folder, absolute
   std::string cache;              ///< assay's cache folder, absolute; empty: none
   std::optional<GpuAccess> gpus;  ///< GPUs of the machine it runs on; empty: unknown
@@ -48,14 +48,14 @@ struct LaunchContext {
 /// How to start one process.
 struct Launch {
   std::vector<std::string> words;
-  std::vector<std::pair<std::string, std::string>> variables;  ///< added to this process's own
-  std::string input;  ///< its standard input: all users can see words, but not this
-  /// It starts several ranks, which share no secret unless they are given one: ASSAY_TOKEN among
-  /// its variables.
+  /// added to this process's variables
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::string input;  ///< its standard input, which unlike arguments is hidden from other users
+  /// It starts several ranks that have no common secret unless ASSAY_TOKEN is among its variables.
   bool needs_token = false;
   ResourceLimits limits;  ///< limits that assay must apply
   std::vector<std::pair<std::filesystem::path, std::string>> files;  ///< files to write first
-  std::vector<std::string> cleanup;  ///< command that removes what a killed process leaves
+  std::vector<std::string> cleanup;  ///< command that cleans up after a killed process
 };
 
 class Environment {
@@ -64,15 +64,15 @@ class Environment {
   /// Called once before the first unit, to check requirements. Error: unavailable, naming what is
   /// missing.
   virtual Status prepare(const LaunchContext&) const { return {}; }
-  /// The command that runs a shell script there, for a look at the place before assay is taken to
-  /// it. Without words: there is no need to look.
+  /// Returns the command that runs a shell script there, to inspect the environment before assay is
+  /// copied to it. An empty command means that no inspection is needed.
   virtual Result<Launch> look(std::string_view /*script*/, const LaunchContext&) const {
     return Launch();
   }
-  /// `arguments` are assay's own: {"run", "quick", ...}.
+  /// `arguments` are assay's command-line arguments: {"run", "quick", ...}.
   virtual Result<Launch> launch(const std::vector<std::string>& arguments,
                                 const LaunchContext& context) const = 0;
-  /// The device to measure there; empty: that of the plan.
+  /// Returns the device to measure there; empty: that of the plan.
   virtual std::string device() const { return {}; }
 };
 
@@ -87,17 +87,17 @@ using EnvironmentKindRegistry = Registry<EnvironmentKind>;
 /// Sorted by name.
 std::vector<EnvironmentKind> environment_kinds();
 
-/// Reads a map with `kind`, that kind's settings and the caller's own keys, `more`. Error: usage,
-/// "FILE:LINE: ...".
+/// Reads a map with `kind`, that kind's settings and the caller's additional keys, `more`. Error:
+/// usage, "FILE:LINE: ...".
 Result<std::unique_ptr<Environment>> read_environment(const YamlValue& value, std::string_view file,
                                                       const std::vector<std::string>& more);
 
-/// The settings `cpus` ("0-3,8"), `cpu_quota` ("10%" of one CPU, or "1.5" CPUs) and `memory`.
+/// Reads the settings `cpus` ("0-3,8"), `cpu_quota` ("10%" of one CPU, or "1.5" CPUs) and `memory`.
 Result<ResourceLimits> read_limits(const YamlReader& settings);
-/// The numbers of "0-3,8", ascending; empty if it is not such a list.
+/// Returns the numbers of "0-3,8", ascending; empty if the text is not such a list.
 std::vector<int> parse_cpu_list(std::string_view text);
 
-/// Whether a shell can export a variable of this name.
+/// Returns whether a shell can export a variable of this name.
 bool is_variable_name(std::string_view name);
 
 /// Puts "env", "A=b", ... before `words`, for programs that start others elsewhere.

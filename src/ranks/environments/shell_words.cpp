@@ -53,8 +53,7 @@ Result<std::vector<std::string>> split_shell_words(std::string_view text) {
       continue;
     }
     if (!std::exchange(in_word, true)) words.emplace_back();
-    // Within double quotes a backslash is literal unless it precedes a character that is special
-    // there.
+    // Within double quotes a backslash is literal unless it precedes a special character.
     const bool protects =
         c == '\\' && i + 1 < text.size() && quote != '\'' &&
         (quote == 0 || std::string_view("\"\\$`").find(text[i + 1]) != std::string_view::npos);

@@ -1,5 +1,5 @@
-// Words for a remote shell: ssh joins its arguments, and a shell there splits them again. Also the
-// reverse: splits a command that the user wrote as one text.
+// Quotes arguments for a remote shell: ssh joins its arguments, and a shell there splits them
+// again. The reverse splits a command that the user wrote as one text.
 #pragma once
 
 #include <span>
@@ -11,12 +11,12 @@
 
 namespace assay {
 
-/// Any text in single quotes, of which a POSIX shell makes that text: 'it'\''s'.
+/// Puts any text in single quotes, which a POSIX shell reads as that text: 'it'\''s'.
 std::string shell_quoted(std::string_view text);
-/// Quotes any text as one word for a POSIX shell: 'it'\''s'. A leading "~/" becomes "$HOME"/ before
-/// the quoted rest.
+/// Quotes any text as one argument for a POSIX shell: 'it'\''s'. A leading "~/" becomes "$HOME"/
+/// before the quoted rest.
 std::string shell_word(std::string_view word);
-/// All words quoted, separated by blanks.
+/// Quotes all arguments and separates them by blanks.
 std::string shell_words(std::span<const std::string> words);
 /// Splits `text` as a POSIX shell does with blanks, quotes and backslashes. Nothing is expanded;
 /// other special characters are literal. Error: usage, for an unclosed quote.

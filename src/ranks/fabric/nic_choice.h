@@ -1,4 +1,4 @@
-// Which network adapters a device should use: the nearest on PCIe.
+// Chooses the network adapters for a device: the nearest ones on PCIe.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ struct NicNearness {
   bool same_numa_node = false;
 };
 
-/// Ports of network adapters, by device name and port number, the nearest to the device at PCI
-/// address `pci` first: most common PCIe bridges, then the same NUMA node, then the faster link,
-/// then list order. With an empty `pci` only the link counts.
+/// Sorts ports of network adapters, given by device name and port number, by their distance to the
+/// device at PCI address `pci`. The criteria are: most common PCIe bridges, the same NUMA node, the
+/// faster link, and list order. With an empty `pci` only the link counts.
 std::vector<NicNearness> by_nearness(const Machine& machine, std::string_view pci,
                                      const std::vector<std::pair<std::string, int>>& ports);
 
-/// "behind the same PCIe switch", "on the same NUMA node", "elsewhere in the machine"
+/// Returns "behind the same PCIe switch", "on the same NUMA node" or "elsewhere in the machine".
 std::string_view describe(const NicNearness& nearness);
 
 }  // namespace assay

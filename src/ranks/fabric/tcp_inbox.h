@@ -1,4 +1,4 @@
-// Collects events from the threads of all queues of a TCP transport for the thread that waits.
+// Collects events from the threads of all queues of a TCP transport, for the thread that waits.
 #pragma once
 
 #include <chrono>
@@ -20,14 +20,14 @@ class Inbox {
   explicit Inbox(int queues) : landed_(static_cast<std::size_t>(queues)) {}
 
   void complete(const FabricCompletion& completion);
-  /// A payload without a completion here is now in the window; this makes it visible to whoever
-  /// takes from this inbox afterwards.
+  /// A payload that completes nothing on this end has been stored in the window. The call makes it
+  /// visible to threads that take from this inbox afterwards.
   void landed(int queue);
-  /// Once earlier completions are taken, every take() returns the first failure.
+  /// After all earlier completions have been taken, every take() returns the first failure.
   void fail(Error error);
 
   Result<std::size_t> take(std::span<FabricCompletion> completions, std::chrono::milliseconds most);
-  /// Whether a payload has landed that no earlier call has reported.
+  /// Returns whether a payload has landed that no earlier call reported.
   Result<bool> await_landing(int queue, std::chrono::milliseconds most);
 
  private:

@@ -16,7 +16,7 @@
 namespace assay::tcp {
 namespace {
 
-constexpr int look_milliseconds = 100;          // between checks whether to stop
+constexpr int look_milliseconds = 100;          // between checks of whether to stop
 constexpr std::size_t most_at_once = 32;        // messages per system call
 constexpr std::size_t most_received = 1 << 20;  // bytes per system call
 
@@ -196,7 +196,8 @@ void Queue::acknowledge(const Frame& frame) {
 void Queue::enqueue(std::span<const Outgoing> messages) {
   const MutexLock lock(mutex_);
   outgoing_.insert(outgoing_.end(), messages.begin(), messages.end());
-  // Unsignalled messages are held back until a signalled one follows: nobody waits for them yet.
+  // Unsignalled messages are held back until a signalled one follows, because nobody waits for them
+  // yet.
   if (messages.back().frame.signalled == 0 && outgoing_.size() < most_at_once) return;
   pump();
   if (!outgoing_.empty()) left_over_.notify_one();

@@ -1,5 +1,5 @@
 // One queue of a TCP transport: a connection, a thread that receives, and one that sends what the
-// socket would not accept at once. The receiving thread does an RDMA adapter's work while the rank
+// socket did not accept at once. The receiving thread does an RDMA adapter's work while the rank
 // sleeps: it stores written bytes, answers reads, fills posted receives and sends acknowledgements.
 #pragma once
 
@@ -17,14 +17,14 @@
 
 namespace assay::tcp {
 
-/// Precedes every message, in the byte order of the machines (all little-endian).
+/// Precedes every message. Numbers have the machines' byte order, which is always little-endian.
 struct Frame {
   enum Kind : std::uint32_t { write, send, read_request, read_reply, acknowledgement };
   Kind kind = write;
   std::uint32_t signalled = 0;
   std::uint64_t place = 0;   ///< offset in the receiver's window
   std::uint64_t answer = 0;  ///< for a read: offset in the reader's window
-  std::uint64_t bytes = 0;   ///< of the payload, or of the requested read
+  std::uint64_t bytes = 0;   ///< size of the payload, or of the requested read
   std::uint64_t id = 0;
 };
 
@@ -32,7 +32,7 @@ struct Frame {
 class Reader {
  public:
   explicit Reader(int file) : file_(file), buffer_(buffer_bytes) {}
-  /// False: the connection ended.
+  /// Returns false if the connection ended.
   bool read(void* target, std::size_t bytes);
 
  private:
@@ -42,7 +42,7 @@ class Reader {
   int file_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;   // the unread part of the buffer
-  std::size_t ahead_ = buffer_bytes;  // how far to read ahead: large payloads come in series
+  std::size_t ahead_ = buffer_bytes;  // how far to read ahead; large payloads come in series
 };
 
 class Queue {
@@ -69,7 +69,7 @@ class Queue {
   };
 
   void receive_all();
-  /// False: the connection is unusable.
+  /// Returns false if the connection is unusable.
   bool handle(const Frame& frame);
   bool place(const Frame& frame);
   bool fill_receive(const Frame& frame);

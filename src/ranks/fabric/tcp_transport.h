@@ -1,5 +1,5 @@
-// The same messages over TCP, for machines without RDMA hardware. The rank's host does the
-// adapter's work, so the results are those of TCP and are labelled so.
+// The messages of transport.h over TCP, for machines without RDMA hardware. The rank's host does
+// the adapter's work, so the results are those of TCP and are labelled as such.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// One connection per queue. Error: unsupported for a device's window; failed.
+/// Makes one connection per queue. Error: unsupported for a window on a device; failed.
 Result<std::unique_ptr<Transport>> make_tcp_transport(const FabricWindow& window,
                                                       const FabricShape& shape);
 

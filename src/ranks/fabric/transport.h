@@ -1,8 +1,8 @@
 // Messages between two ranks over a network: by RDMA hardware, or by TCP without it.
 //
 // Each end has one window of memory and the same number of queues; queue i of one end is connected
-// to queue i of the other. Requests of one queue are executed in order; queues are independent. No
-// call waits longer than it is told to, except connect().
+// to queue i of the other. Requests of one queue are executed in order; queues are independent.
+// Except for connect(), no call waits longer than its argument allows.
 #pragma once
 
 #include <chrono>
@@ -58,7 +58,7 @@ struct FabricShape {
   int send_depth = 1;              ///< most outstanding requests per queue
   int receive_depth = 1;           ///< most posted receives per queue
   std::uint32_t inline_bytes = 0;  ///< up to this size, messages travel inside the request
-  /// The bytes of a message must land in order, because the receiver watches for the last one.
+  /// The bytes of a message must be stored in order, because the receiver polls the last one.
   bool in_order = false;
 };
 
@@ -67,13 +67,13 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual std::string_view name() const = 0;  ///< "verbs", "tcp"
-  /// For records: adapter, link, MTU, address, how the window was registered.
+  /// Returns facts for records: adapter, link, MTU, address, how the window was registered.
   virtual std::vector<std::pair<std::string, std::string>> facts() const = 0;
 
-  /// What the peer's connect() needs to reach this end.
+  /// Returns what the peer's connect() needs to reach this end.
   virtual std::string address() const = 0;
   /// Both ends call it with each other's address(). Error: failed, naming the step; or as
-  /// Team::check_alive() reports if the peer does not come.
+  /// Team::check_alive() if the peer does not connect.
   virtual Status connect(const std::string& peer, Team& team) = 0;
 
   /// Submits requests in order. Never waits for the peer; unsignalled requests may be held back
@@ -83,8 +83,8 @@ class Transport {
   /// Posts a receive of up to `bytes` into the window. Error: failed.
   virtual Status receive(int queue, std::uint64_t offset, std::uint64_t bytes,
                          std::uint64_t id) = 0;
-  /// Fills `completions` and returns how many there are, waiting up to `most` for the first. Error:
-  /// failed, naming the operation and the reason; the queues are then unusable.
+  /// Waits up to `most` for the first completion, fills `completions` and returns their number.
+  /// Error: failed, naming the operation and the reason; the queues are then unusable.
   virtual Result<std::size_t> poll(std::span<FabricCompletion> completions,
                                    std::chrono::milliseconds most) = 0;
   /// Waits up to `most` for the peer's next write on `queue`, which sets the byte at `offset` to

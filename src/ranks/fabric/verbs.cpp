@@ -21,7 +21,8 @@ Status bind_verbs(const SharedLibrary& library, VerbsApi& api) {
   return {};
 }
 
-/// "InfiniBand", "RoCE v1", "RoCE v2"; with libraries before rdma-core 32 it is read from sysfs.
+/// Returns "InfiniBand", "RoCE v1" or "RoCE v2"; with libraries before rdma-core 32 it is read from
+/// sysfs.
 std::string gid_type(const VerbsApi& api, const Port& port, int index) {
   GidEntry entry{};
   if (api.query_gid_ex != nullptr &&
@@ -50,14 +51,14 @@ std::string gid_text(const Gid& gid) {
   return text;
 }
 
-/// An entry of a port's table of addresses.
+/// An entry of a port's address table.
 struct PortAddress {
   int index = 0;
   Gid gid{};
   std::string type;
 };
 
-/// Without empty entries.
+/// Returns the non-empty entries.
 std::vector<PortAddress> addresses_of(const VerbsApi& api, const Port& port) {
   std::vector<PortAddress> addresses;
   for (int index = 0; index < port.attributes.gid_tbl_len; ++index) {
@@ -74,7 +75,7 @@ void use_address(Port& port, const PortAddress& address) {
   port.gid_type = address.type;
 }
 
-/// How far packets with this address can travel: larger is better.
+/// Rates how far packets with this address can travel; larger is better.
 int worth(const PortAddress& address) {
   const Gid& gid = address.gid;
   const bool link_local = gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80;
@@ -89,7 +90,7 @@ void choose_gid(const VerbsApi& api, Port& port) {
   if (best != addresses.end()) use_address(port, *best);
 }
 
-/// Appends to `trouble` why ports cannot be used.
+/// Appends the reasons why ports cannot be used to `trouble`.
 void add_ports(const VerbsApi& api, const std::shared_ptr<Context>& context,
                const std::string& device, std::vector<Port>& ports,
                std::vector<std::string>& trouble) {

@@ -1,4 +1,4 @@
-// libibverbs as found at run time, and the ports of its devices.
+// Loads libibverbs at run time, and lists the ports of its devices.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct Port {
   std::string device;  ///< "mlx5_0"
   std::uint8_t number = 1;
   PortAttributes attributes{};
-  int read_depth = 1;         ///< outstanding reads per queue pair, as initiator
+  int read_depth = 1;         ///< outstanding reads per queue pair that this end initiates
   int served_read_depth = 1;  ///< reads that a queue pair can serve at a time
   /// The GID in use; index -1: none (InfiniBand within a subnet needs none).
   int gid_index = -1;
@@ -37,9 +37,9 @@ class Library {
   static Result<std::shared_ptr<const Library>> open();
 
   const VerbsApi& api() const { return api_; }
-  /// Every active port, in the order of the library. For an Ethernet port the routable RoCE v2
-  /// address is chosen (IPv4 before IPv6), else the best there is. Error: unavailable, with the
-  /// reason: no device, no permission to open one, no active port.
+  /// Returns every active port, in the order of the library. For an Ethernet port the routable RoCE
+  /// v2 address is chosen (IPv4 before IPv6), otherwise the best address that exists. Error:
+  /// unavailable, with the reason: no device, no permission to open one, no active port.
   Result<std::vector<Port>> active_ports() const;
   /// Makes the port use the address at `index` of its table. Error: usage, listing the addresses.
   Status use_gid(Port& port, int index) const;
@@ -48,16 +48,16 @@ class Library {
   VerbsApi api_{};
 };
 
-/// The active ports of this machine, searched once per process: the queue pairs of all cells share
-/// the open devices.
+/// The active ports of this machine. They are searched once per process, because the queue pairs of
+/// all cells share the open devices.
 struct Ports {
   std::shared_ptr<const Library> library;
   std::vector<Port> ports;
 };
 const Result<Ports>& ports_here();
 
-/// The port that a user names: "mlx5_0", the first active port of this device, or "mlx5_0:2".
-/// Error: usage, listing the active ports.
+/// Returns the port that a user names: "mlx5_0", the first active port of this device, or
+/// "mlx5_0:2". Error: usage, listing the active ports.
 Result<Port> port_named(const std::vector<Port>& ports, std::string_view name);
 
 /// "mlx5_0: creating a queue pair: Cannot allocate memory (errno 12)"

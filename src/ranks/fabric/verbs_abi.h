@@ -2,7 +2,7 @@
 // functions: they go through a table in the device's context, so its layout is declared as well.
 // Tests check every offset, size and number against the real <infiniband/verbs.h> (tests/abi/).
 //
-// Objects that only the library creates are declared up to the last member used here.
+// Structures that only the library creates are declared up to the last member used here.
 #pragma once
 
 #include <cstddef>
@@ -227,7 +227,7 @@ struct QueuePairAttributes {
   std::uint32_t rate_limit;
 };
 
-// Values of the library's enumerations.
+// These are values of the library's enumerations.
 constexpr int port_active = 4;
 constexpr std::uint8_t link_infiniband = 1, link_ethernet = 2;
 constexpr int type_reliable_connection = 2;
@@ -236,7 +236,7 @@ constexpr std::uint32_t gid_infiniband = 0, gid_roce_v1 = 1, gid_roce_v2 = 2;
 
 namespace access {
 constexpr int local_write = 1, remote_write = 2, remote_read = 4;
-constexpr int relaxed_ordering = 1 << 20;  ///< only through ibv_reg_mr_iova2
+constexpr int relaxed_ordering = 1 << 20;  ///< accepted only by ibv_reg_mr_iova2
 }  // namespace access
 
 namespace opcode {
@@ -247,7 +247,7 @@ namespace send_flag {
 constexpr unsigned signaled = 2, inlined = 8;
 }
 
-/// Bits of ibv_modify_qp()'s mask.
+/// Bits of the mask of ibv_modify_qp().
 namespace attribute {
 constexpr int state = 1 << 0, access_flags = 1 << 3, pkey_index = 1 << 4, port = 1 << 5,
               address_vector = 1 << 7, path_mtu = 1 << 8, timeout = 1 << 9, retry_count = 1 << 10,
@@ -278,7 +278,7 @@ struct VerbsApi {
   int (*destroy_qp)(QueuePair* pair);
   const char* (*status_text)(int status);
 
-  // Null in libraries older than the release that added them.
+  // These are null in libraries older than the release that added them.
   MemoryRegion* (*reg_mr_iova2)(ProtectionDomain* domain, void* address, std::size_t bytes,
                                 std::uint64_t iova, unsigned access);
   MemoryRegion* (*reg_dmabuf_mr)(ProtectionDomain* domain, std::uint64_t offset, std::size_t bytes,

@@ -10,13 +10,13 @@
 namespace assay::verbs {
 namespace {
 
-// The values that ib_write_bw uses.
+// ib_write_bw uses the same values.
 constexpr std::uint8_t ack_timeout = 14;  // 4.096 us times 2^14: 67 ms
 constexpr std::uint8_t retries = 7;
 constexpr std::uint8_t receiver_not_ready_retries = 7;  // unlimited
 constexpr std::uint8_t receiver_not_ready_timer = 12;   // 0.64 ms
 constexpr std::uint8_t hop_limit = 255;
-constexpr std::uint32_t first_packet = 0x1234;  // queue pairs are new, so any number will do
+constexpr std::uint32_t first_packet = 0x1234;  // arbitrary, because queue pairs are new
 
 std::string hex(const Gid& gid) {
   std::string text;
@@ -103,7 +103,7 @@ Status Rail::register_window(bool in_order) {
     }
   }
   // Relaxed ordering lets PCIe writes overtake each other. Many machines need it for full
-  // bandwidth, and ib_write_bw requests it too.
+  // bandwidth, and ib_write_bw requests it, too.
   if (!in_order && api.reg_mr_iova2 != nullptr) {
     region_.reset(api.reg_mr_iova2(domain_.get(), window_.address, window_.bytes,
                                    reinterpret_cast<std::uint64_t>(window_.address),

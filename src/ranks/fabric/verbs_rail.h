@@ -38,9 +38,9 @@ class Rail {
                                               int queues);
 
   const Port& port() const { return port_; }
-  /// "host", "dmabuf", "peer memory (dmabuf: why not)"
+  /// Returns how the memory was registered: "host", "dmabuf", "peer memory (dmabuf: why not)".
   const std::string& memory_path() const { return memory_path_; }
-  /// Messages up to this size are sent inside the request.
+  /// Returns the size up to which messages are sent inside the request.
   std::uint32_t inline_bytes() const { return inline_bytes_; }
 
   QueueAddress address(std::size_t queue) const;

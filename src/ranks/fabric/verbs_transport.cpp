@@ -13,7 +13,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What a request's number encodes besides the caller's id: queue and kind of operation.
+/// The contents of a request's number besides the caller's id: queue and kind of operation.
 struct Tag {
   std::uint64_t id;
   int queue;
@@ -159,7 +159,7 @@ class VerbsTransport final : public Transport {
                            std::chrono::milliseconds most) override {
     const auto* byte = static_cast<const volatile std::uint8_t*>(window_.address) + offset;
     const auto deadline = Clock::now() + most;
-    constexpr int looks = 256;  // between checks of the clock
+    constexpr int looks = 256;  // polls between checks of the clock
     do {
       for (int i = 0; i < looks; ++i) {
         if (*byte == value) return true;
@@ -172,7 +172,7 @@ class VerbsTransport final : public Transport {
   verbs::Rail& rail(int queue) const {
     return *rails_[static_cast<std::size_t>(queue) % rails_.size()];
   }
-  /// The queue's index among those of its rail.
+  /// Returns the queue's index among those of its rail.
   std::size_t index(int queue) const { return static_cast<std::size_t>(queue) / rails_.size(); }
   std::uint64_t window_start() const { return reinterpret_cast<std::uint64_t>(window_.address); }
 

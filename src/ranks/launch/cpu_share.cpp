@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// The number in a file of a CPU's topology; 0 if there is none.
+/// Returns the number in a file of a CPU's topology; 0 if there is none.
 int topology_number(const std::string& root, int cpu, std::string_view name) {
   std::ifstream file(fmt::format("{}/sys/devices/system/cpu/cpu{}/topology/{}", root, cpu, name));
   int number = 0;
@@ -55,7 +55,7 @@ Status divide_cpus(Team& team, bool on_cpu) {
   for (const int cpu : share_of(by_core(cpus), index, parts)) {
     if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
   }
-  // Where the kernel refuses, the ranks share all CPUs: slower, but measured.
+  // If the kernel refuses, the ranks share all CPUs; this is slower, but can be measured.
   (void)sched_setaffinity(0, sizeof set, &set);
   return {};
 }

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr uid_t first_of_people = 1000, nobody = 65534;
 
-/// The real user id in the text of a process's status file.
+/// Returns the real user id from the text of a process's status file.
 std::optional<uid_t> user_in(const std::string& status) {
   const std::size_t at = status.find("\nUid:");
   if (at == std::string::npos) return std::nullopt;
@@ -29,7 +29,7 @@ std::optional<uid_t> user_in(const std::string& status) {
 std::optional<std::vector<uid_t>> other_users(uid_t self, const fs::path& proc) {
   constexpr std::size_t most_status = 1 << 16;
   std::set<uid_t> users;
-  bool first_seen = false;  // process 1 runs always: where it is missing, /proc hides others
+  bool first_seen = false;  // process 1; if missing, /proc hides other users' processes
   std::error_code error;
   for (fs::directory_iterator at(proc, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename();

@@ -1,4 +1,4 @@
-// Who else is on this machine, and could connect to what listens here.
+// Finds other users of this machine, who could connect to ports that this process listens on.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// The ids of the users, other than `self` and those of the system, that have processes according
-/// to `proc`, ascending; nullopt if it hides processes of others. Users of the system are root,
+/// Returns the ids, ascending, of users other than `self` and system users that have processes
+/// according to `proc`. Returns nullopt if it hides other users' processes. System users are root,
 /// nobody and ids below 1000.
 std::optional<std::vector<uid_t>> other_users(uid_t self,
                                               const std::filesystem::path& proc = "/proc");

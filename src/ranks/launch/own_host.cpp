@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-/// "gpu7" and "gpu7.cluster" are one machine, "gpu7.a" and "gpu7.b" may be two.
+/// "gpu7" and "gpu7.cluster" are the same machine; "gpu7.a" and "gpu7.b" may be two.
 bool same_name(const std::string& a, const std::string& b) {
   if (a == b) return true;
   const std::string& longer = a.size() < b.size() ? b : a;

@@ -16,7 +16,7 @@ constexpr int most_ranks = 65536;
 constexpr int first_job_port = 20000, job_ports = 12000;  // below the kernel's ephemeral ports
 constexpr int dstack_port = 29501;
 
-/// The variables by which each launcher tells a process its place.
+/// The environment variables in which each launcher passes a process its rank.
 struct LauncherVariables {
   const char* launcher;
   const char* rank;
@@ -62,13 +62,13 @@ class Reader {
   const ReadVariable& variable_;
 };
 
-/// A port that differs between jobs on one machine.
+/// Returns a port that differs between jobs on one machine.
 int port_of_job(const std::string& identity) {
   const std::string hash = sha256_hex(identity).substr(0, 8);
   return first_job_port + static_cast<int>(std::stoul(hash, nullptr, 16) % job_ports);
 }
 
-/// Makes the token from what tells this job from others, if none was given.
+/// Derives the token from the job's identity if none was given.
 void complete_token(const std::string& identity, RankPlace& place) {
   place.open = place.token.empty();
   if (place.open) place.token = sha256_hex("assay " + identity);
@@ -89,7 +89,7 @@ Status complete_slurm(const Reader& reader, RankPlace& place) {
   return {};
 }
 
-/// torchrun's own store listens on MASTER_PORT, so assay's ranks meet at the next port.
+/// torchrun's own store listens on MASTER_PORT, so assay's rank 0 listens on the next port.
 Status complete_torchrun(const Reader& reader, RankPlace& place) {
   const std::string host =
       TRY(reader.needed("MASTER_ADDR", "with RANK and WORLD_SIZE it names rank 0's host"));
@@ -116,7 +116,8 @@ Status complete_dstack(const Reader& reader, RankPlace& place) {
   return {};
 }
 
-/// The token that the user or the starting rank gave; empty: none.
+/// Returns the token given by the user or by the rank that started this one; empty if there is
+/// none.
 Result<std::string> given_token(const Reader& reader) {
   if (!reader.text("ASSAY_TOKEN").empty()) {
     return check_secret(reader.text("ASSAY_TOKEN"), "ASSAY_TOKEN");

@@ -1,4 +1,4 @@
-// Which rank this process is, and of how many, according to environment variables of the launcher:
+// Finds out which rank of how many this process is, from environment variables of the launcher:
 // assay itself, mpirun, srun, torchrun and similar programs, dstack.
 #pragma once
 
@@ -15,23 +15,23 @@ struct RankPlace {
   int rank = 0;
   int size = 1;
   int local_rank = 0;
-  int here = 1;         ///< ranks this process starts on its machine, including itself
+  int here = 1;         ///< ranks that this process starts here, including itself
   std::string address;  ///< "host:port" of rank 0; empty: rank 0 sends it through MPI
-  std::string token;    ///< what all ranks know; empty: rank 0 sends it through MPI
-  bool open = false;    ///< the token follows from the job's identity, which others know too
+  std::string token;    ///< the secret of all ranks; empty: rank 0 sends it through MPI
+  bool open = false;    ///< the token follows from the job's identity, which other users know too
 };
 
-/// Reads an environment variable; null if it is not set.
+/// Reads an environment variable; returns null if it is not set.
 using ReadVariable = std::function<const char*(const char* name)>;
 
-/// Nullopt: no launcher started this process as one of several. The first launcher whose variables
-/// are set decides: a job within a job stands alone. The token is ASSAY_TOKEN, or the content of
-/// the file ASSAY_TOKEN_FILE; where neither is set it is derived from the job's identity: that
-/// keeps out other jobs, but not an attacker. Error: usage, naming the variable that is missing,
-/// not a number, or a token that could be guessed; as read_secret_file().
+/// Returns nullopt if no launcher started this process as one of several. The first launcher whose
+/// variables are set decides, so that a job within a job stands alone. The token is ASSAY_TOKEN, or
+/// the content of the file ASSAY_TOKEN_FILE. If neither is set it is derived from the job's
+/// identity, which keeps out other jobs, but not an attacker. Error: usage, naming the variable
+/// that is missing, not a number, or a token that could be guessed; as read_secret_file().
 Result<std::optional<RankPlace>> find_rank_place(const ReadVariable& variable);
 
-/// "node03" of Slurm's "node[03-05,9],other".
+/// Returns "node03" for Slurm's "node[03-05,9],other".
 std::string first_host(const std::string& node_list);
 
 }  // namespace assay

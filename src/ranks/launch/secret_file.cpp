@@ -26,8 +26,8 @@ Result<std::string> read_secret_file(const std::string& path) {
   const auto wrong = [&](const std::string& why) {
     return Error{ErrorKind::usage, fmt::format("ASSAY_TOKEN_FILE={}: {}", path, why)};
   };
-  // A pipe would keep open() waiting. What was opened is checked: the name may lead elsewhere
-  // later.
+  // Opening a pipe would block. The opened file is checked rather than the name, which may lead
+  // elsewhere later.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status = {};
   if (!file.is_open() || ::fstat(file.number(), &status) != 0) return wrong(std::strerror(errno));

@@ -22,7 +22,8 @@ namespace {
 constexpr int most_ranks_per_host = 4096;
 constexpr std::chrono::seconds farewell{10};
 
-/// Variables that configure the libraries under test: remote ranks get the same values as rank 0.
+/// Returns whether a variable configures the libraries under test: remote ranks get rank 0's
+/// values.
 bool goes_along(std::string_view name) {
   for (const std::string_view prefix :
        {"NCCL_", "RCCL_", "UCX_", "FI_", "HSA_", "HIP_", "ROCR_", "CUDA_", "GPU_", "ASSAY_"}) {
@@ -57,8 +58,8 @@ YamlValue yaml_map(const std::vector<std::pair<std::string, YamlValue>>& members
   return map;
 }
 
-/// Uses the ssh environment of campaigns, which copies the binary and starts it on the other
-/// machine.
+/// Uses the ssh environment of campaigns, which copies the binary to the other machine and starts
+/// it there.
 Result<std::unique_ptr<Environment>> over_ssh(
     const std::string& host, const std::vector<std::pair<std::string, std::string>>& variables) {
   std::vector<std::pair<std::string, YamlValue>> named;
@@ -77,7 +78,7 @@ struct StartedRanks::Running {
   std::string host;  // empty: this machine
   std::unique_ptr<BackgroundProgram> program;
 
-  /// Why it failed; empty if it succeeded or is still running.
+  /// Returns why it failed; empty if it succeeded or is still running.
   std::string failure() const {
     const auto* end = program->end();
     if (end == nullptr) return {};
@@ -88,8 +89,8 @@ struct StartedRanks::Running {
       return fmt::format("was ended by signal {} ({})", ended.status - 128,
                          ::strsignal(ended.status - 128));
     }
-    // A rank that printed nothing ended because others did.
-    constexpr std::size_t most_told = 500;  // bytes: it may come from another machine
+    // A rank that printed nothing ended because other ranks did.
+    constexpr std::size_t most_told = 500;  // bytes; the text may come from another machine
     const std::string told = shown_line(last_line(ended.errors_tail), most_told);
     if (ended.status == 0 || told.empty()) return {};
     return fmt::format("ended with status {}: {}", ended.status, told);

@@ -21,9 +21,9 @@ Result<std::vector<HostSlots>> parse_hosts(const std::string& text);
 
 /// What started ranks need to know.
 struct RankStart {
-  std::vector<std::string> arguments;  ///< assay's own, the same on every rank
+  std::vector<std::string> arguments;  ///< assay's command-line arguments, the same on every rank
   int size = 1;                        ///< ranks of the team
-  std::string address;                 ///< HOST:PORT of rank 0; without HOST: for this machine only
+  std::string address;                 ///< HOST:PORT of rank 0; without HOST: only for this machine
   std::string token;
 };
 
@@ -32,7 +32,7 @@ class StartedRanks {
   StartedRanks();
   StartedRanks(StartedRanks&&) noexcept;
   StartedRanks& operator=(StartedRanks&&) noexcept;
-  /// Waits up to ten seconds for the ranks to end by themselves, then ends them.
+  /// Waits up to ten seconds for the ranks to end by themselves, then kills them.
   ~StartedRanks();
 
   /// Starts ranks `first` to `first + count - 1` on this machine, with local ranks from
@@ -41,7 +41,7 @@ class StartedRanks {
   /// Starts the ranks of `slots`, from `first` on, on another machine; copies the binary there
   /// once. Error: unavailable, naming the host and quoting ssh.
   Status start_there(const RankStart& start, int first, const HostSlots& slots);
-  /// How started ranks failed: "rank 2 was ended by signal 9".
+  /// Returns how started ranks failed: "rank 2 was ended by signal 9".
   std::vector<std::string> failures() const;
   bool all_ended() const;
 

@@ -16,16 +16,16 @@
 namespace assay {
 namespace {
 
-/// Where rank 0 is and what to present to it, as far as known.
+/// The address of rank 0 and the token, as far as known.
 struct Meeting {
   int rank = 0, size = 1;
   int port = 0;           ///< port that rank 0 listens on; 0: any
-  std::string addresses;  ///< of rank 0
+  std::string addresses;  ///< addresses of rank 0
   std::string token;
 };
 
-/// Rank 0 of an MPI job tells the other ranks where it listens, and the token, unless it was given
-/// one: then all of them were.
+/// Rank 0 of an MPI job broadcasts its address. It also broadcasts the token, unless it was given
+/// one, because then all ranks were.
 Status meet_through_mpi(Meeting& meeting, const Descriptor& listener) {
   std::string told;
   if (meeting.rank == 0) {
@@ -55,7 +55,7 @@ std::string text_of(const std::vector<HostSlots>& hosts) {
   return text;
 }
 
-/// Rank 0 and the ranks of the first host are processes of this machine, whatever its name.
+/// Checks that the first host is this machine: rank 0 and the ranks of the first host run here.
 Status check_first_host(const std::vector<HostSlots>& hosts) {
   if (hosts.empty() || is_this_machine(hosts.front().host)) return {};
   std::vector<HostSlots> better = hosts;

@@ -19,8 +19,8 @@ struct TeamRequest {
   std::optional<RankPlace> place;  ///< from a launcher; empty: this process is rank 0
   int ranks = 0;                   ///< number on this machine, rank 0 included; 0: not specified
   std::vector<HostSlots> hosts;    ///< this machine first; empty: only this machine
-  bool without_secret = false;     ///< an open run is wanted also where other users are
-  std::vector<std::string> arguments;  ///< assay's own, for the started ranks
+  bool without_secret = false;     ///< allow an open run although the machine has other users
+  std::vector<std::string> arguments;  ///< assay's command-line arguments, for the started ranks
   TeamPatience patience;
   double gathering_seconds = 60;                ///< time for all ranks to connect
   std::function<void(const Error&)> abandoned;  ///< as for make_tcp_team()
@@ -32,9 +32,9 @@ struct TeamSession {
   std::unique_ptr<Team> team;
 };
 
-/// What to tell the user if this process is rank 0 of a run that others can take part in, because
-/// its token follows from the job's identity; empty: it is not. Error: usage, if users of this
-/// machine could be such others, unless the request is `without_secret`.
+/// Returns a warning if this process is rank 0 of a run that others could join, because its token
+/// follows from the job's identity; otherwise empty. Error: usage, if users of this machine could
+/// join, unless the request is `without_secret`.
 Result<std::string> warn_of_strangers(const TeamRequest& request);
 
 /// Error: usage for a contradictory request; unavailable for a host that cannot be reached; failed,

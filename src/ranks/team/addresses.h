@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// The addresses of own_networks(), then loopback for ranks on this machine.
+/// Returns the addresses of own_networks(), then loopback for ranks on this machine.
 std::vector<std::string> own_addresses();
 
 /// "10.0.0.1:29500,[fe00::1]:29500"

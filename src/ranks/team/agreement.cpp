@@ -23,7 +23,7 @@ Status status_from_text(std::string_view text) {
 
 namespace {
 
-/// Whether ranks have already agreed on this error: it then begins with a rank's name.
+/// Returns whether ranks have already agreed on this error; it then begins with a rank's name.
 bool is_named(const Team& team, const std::string& message) {
   return std::any_of(team.members().begin(), team.members().end(), [&](const TeamMember& member) {
     return message.starts_with(name_of(member) + ": ");

@@ -20,8 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A message is: the magic, which changes with the protocol; a kind; a value, which is the sender's
-// number or its proof; the length of the text in four digits; the text.
+// A message consists of the magic, which changes with the protocol; a kind; a value, which is the
+// sender's number or its proof; the length of the text in four digits; and the text.
 constexpr std::string_view greeting_magic = "assay/2 ";
 constexpr char caller_kind = 'c', called_kind = 's';                      // with a number
 constexpr char request_kind = '?', accept_kind = '+', refuse_kind = '-';  // with a proof
@@ -128,7 +128,7 @@ Result<bool> Greeting::hear(const Descriptor& socket) {
   return Error{ErrorKind::failed, "the program at the other end is not this version of assay"};
 }
 
-/// A message always fits into the buffer of a new connection.
+/// Sends a message, which always fits into the buffer of a new connection.
 Status Greeting::say(const Descriptor& socket, char kind, std::string_view value,
                      std::string_view text) {
   const std::string bytes =
@@ -160,7 +160,7 @@ Status finish_greeting(Greeting& greeting, const Descriptor& socket, double seco
 }
 
 std::string new_token() {
-  std::random_device entropy;  // a secret: must not depend on the seed
+  std::random_device entropy;  // a secret must not depend on the seed
   return fmt::format("{:08x}{:08x}{:08x}{:08x}", entropy(), entropy(), entropy(), entropy());
 }
 

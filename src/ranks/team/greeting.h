@@ -1,6 +1,6 @@
-// What the two ends of a new connection say first: that both know the run's secret, and what the
-// caller wants. Every connection between ranks begins with it, and nothing else judges who is at
-// the other end: strangers, and addresses that lead to another program, are found here.
+// The handshake at the beginning of every connection between ranks: both ends prove that they know
+// the run's secret, and the caller says what it wants. Only this code judges who is at the other
+// end; it detects strangers, and addresses that lead to another program.
 #pragma once
 
 #include <string>
@@ -11,35 +11,36 @@
 
 namespace assay {
 
-/// One end's part of a greeting on a non-blocking socket. Both ends say a random number, the caller
-/// first; then the caller sends its request with an HMAC of the request and both numbers, keyed
-/// with the secret, and the called end accepts or refuses with an HMAC of its own. So the secret is
-/// never sent, what was heard of one greeting is of no use in another, and the called end shows
+/// One end of a greeting on a non-blocking socket. Both ends send a random number, the caller
+/// first. Then the caller sends its request with an HMAC of the request and both numbers, keyed
+/// with the secret. The called end accepts or refuses with an HMAC of its own. So the secret is
+/// never sent, an overheard greeting is of no use in another one, and the called end reveals
 /// nothing to a caller that does not know the secret. No byte that follows the greeting is read.
-/// What follows it is neither encrypted nor signed.
+/// Traffic after the greeting is neither encrypted nor signed.
 class Greeting {
  public:
   static constexpr std::size_t most_text = 1000;  ///< bytes of a request or a reason
 
-  /// The end that calls. `request` says for what, in at most `most_text` bytes.
+  /// Makes the calling end. `request` says what it wants, in at most `most_text` bytes.
   static Greeting calling(std::string_view secret, std::string request);
-  /// The end that was called.
+  /// Makes the called end.
   static Greeting called(std::string_view secret);
 
-  /// The event to poll the socket for before the next advance(): POLLIN or POLLOUT.
+  /// Returns the event to poll the socket for before the next advance(): POLLIN or POLLOUT.
   short awaits() const;
-  /// Continues as far as it can without waiting. True: the caller was accepted, or the called end
-  /// has heard a request with the right proof, which it now has to accept or refuse. False: more
-  /// must arrive. Error: failed, if the other end is not one of this run or refused; a caller with
-  /// the wrong proof has then been told.
+  /// Continues as far as it can without waiting. Returns true if the caller was accepted, or if the
+  /// called end has received a request with a valid proof, which it must now accept or refuse.
+  /// Returns false if more must arrive. Error: failed, if the other end does not belong to this run
+  /// or refused. A caller with a wrong proof has then been told.
   Result<bool> advance(const Descriptor& socket);
-  /// For the called end: the caller's request.
+  /// Returns the caller's request; only for the called end.
   const std::string& request() const { return text_; }
-  /// For the called end: answers the request. Error: failed if the caller is gone.
+  /// Accepts the request; only for the called end. Error: failed if the caller is gone.
   Status accept(const Descriptor& socket);
-  /// For the called end: tells the caller why it is refused, if it still listens.
+  /// Tells the caller why it is refused, if it still listens; only for the called end.
   void refuse(const Descriptor& socket, std::string_view reason);
-  /// For the caller after an error: an end that knows the secret refused, and will again.
+  /// Returns, for the caller after an error, whether an end that knows the secret refused. It would
+  /// refuse again.
   bool refused() const { return refused_; }
 
  private:
@@ -47,28 +48,28 @@ class Greeting {
 
   Greeting(std::string_view secret, Step first);
   Status say(const Descriptor& socket, char kind, std::string_view value, std::string_view text);
-  /// True: a whole message has been heard, and is in kind_, value_ and text_.
+  /// Returns true once a whole message has arrived, and is in kind_, value_ and text_.
   Result<bool> hear(const Descriptor& socket);
-  /// Acts on the message heard. True: the greeting is complete.
+  /// Acts on the received message. Returns true if the greeting is complete.
   Result<bool> judge(const Descriptor& socket);
-  /// What an end shows with a message of `kind` to prove that it knows the secret.
+  /// Returns what an end sends with a message of `kind` to prove that it knows the secret.
   std::string proof(char kind, std::string_view text) const;
 
   std::string secret_;
   Step step_;
   bool refused_ = false;
-  std::string request_;                        // of the caller
+  std::string request_;                        // the caller's request
   std::string caller_number_, called_number_;  // random, 64 hexadecimal digits each
-  std::string heard_;                          // of the message that arrives
+  std::string heard_;                          // the arrived part of a message
   char kind_ = 0;
   std::string value_, text_;
 };
 
-/// Advances `greeting` until it is true, for at most `seconds`. Error: as Greeting::advance(), or
-/// failed if the other end was silent.
+/// Advances `greeting` until it returns true, for at most `seconds`. Error: as Greeting::advance(),
+/// or failed if the other end was silent.
 Status finish_greeting(Greeting& greeting, const Descriptor& socket, double seconds);
 
-/// A new secret: 32 random hexadecimal digits.
+/// Returns a new secret: 32 random hexadecimal digits.
 std::string new_token();
 
 }  // namespace assay

@@ -24,18 +24,19 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds to_connect{2};  // also the cost of an address that drops packets
 constexpr std::chrono::seconds to_answer{10};  // for a peer that is busy connecting
-// All addresses of a peer are tried this often, and for as long: a flood of strangers there, and
-// another program at an address that both hosts have, keep it from answering.
+// All addresses of a peer are tried at least this often and for at least this time. A peer may not
+// answer at first because strangers flood it, or because another program has an address that both
+// hosts have.
 constexpr int rounds = 3;
 constexpr std::chrono::seconds to_reach{3};
 constexpr std::chrono::milliseconds between_rounds{100};
 
-/// What a caller says of itself, and which of several connections this is.
+/// Returns the caller's name and the number of the connection.
 std::string link_request(const LinkAddress& caller, int connection) {
   return fmt::format("link {} {}", caller.name, connection);
 }
 
-/// The secret of greetings with this listener of the team.
+/// Returns the secret for greetings with this listener of the team.
 std::string link_secret(const Team& team, const LinkAddress& called) {
   return hmac_sha256_hex(team.secret(), "link " + called.name);
 }
@@ -45,7 +46,7 @@ struct Call {
   std::size_t peer = 0;
   int connection = 0;
   std::size_t attempt = 0;
-  Descriptor socket;  ///< closed: until the deadline between two attempts
+  Descriptor socket;  ///< closed between two attempts, until the deadline
   bool connected = false, done = false;
   Greeting greeting = Greeting::calling("", "");
   Clock::time_point deadline;
@@ -86,7 +87,7 @@ class Introduction {
   }
 
  private:
-  /// Which of the two calls: all that is needed is that both decide alike.
+  /// Decides which of the two ends calls; both ends decide alike.
   bool calls(std::size_t peer) const { return own_.address.name < peers_[peer].address.name; }
 
   /// Begins to connect to the next address of the peer.
@@ -116,7 +117,7 @@ class Introduction {
     return {};
   }
 
-  /// This attempt failed; the next begins at the deadline.
+  /// Gives up this attempt; the next begins at the deadline.
   void give_up(Call& call) {
     call.socket.close();
     ++call.attempt;
@@ -126,7 +127,7 @@ class Introduction {
 
   Status step() {
     std::vector<pollfd> files;
-    for (const Call& call : calls_) {  // poll() ignores a socket that is closed
+    for (const Call& call : calls_) {  // poll() ignores a closed socket
       files.push_back({call.socket.number(), call.greeting.awaits(), 0});
     }
     reception_.add_interests(files);
@@ -161,7 +162,7 @@ class Introduction {
     take(std::move(call.socket), call.peer, call.connection);
   }
 
-  /// A caller is accepted if a peer that calls has this name.
+  /// Accepts a caller whose name is that of a peer that calls this end.
   void answer(Reception::Caller caller) {
     for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
       for (int connection = 0; connection < count_; ++connection) {
@@ -176,7 +177,7 @@ class Introduction {
     caller.greeting.refuse(caller.socket, "nobody waits for this connection");
   }
 
-  /// A peer that gave up one address connects again from the next: the last connection counts.
+  /// Keeps the last connection: a peer that gave up one address connects again from the next.
   void take(Descriptor socket, std::size_t peer, int connection) {
     Descriptor& place = sockets_[peer][static_cast<std::size_t>(connection)];
     if (!place.is_open()) --missing_;
@@ -187,17 +188,17 @@ class Introduction {
   const std::span<const LinkPeer> peers_;
   const int count_;
   Team& team_;
-  int missing_;  // connections
+  int missing_;  // number of missing connections
   Reception reception_;
   const Clock::time_point begun_ = Clock::now();
   std::vector<std::vector<std::string>> hosts_;  // addresses to try, by peer
   std::list<Call> calls_;
-  std::vector<std::vector<Descriptor>> sockets_;  // by peer and connection
+  std::vector<std::vector<Descriptor>> sockets_;  // indexed by peer and connection
 };
 
 /// Whether `text` could be a numeric address.
 bool is_numeric(const std::string& text) {
-  constexpr std::size_t most = 45;  // of IPv6 with IPv4 at its end
+  constexpr std::size_t most = 45;  // length of IPv6 with IPv4 at its end
   return text.size() <= most &&
          text.find_first_not_of("0123456789abcdefABCDEF:.") == std::string::npos;
 }

@@ -1,5 +1,5 @@
-// Direct TCP connections between ranks: each listens, and learns through the team where the others
-// do.
+// Direct TCP connections between ranks. Each rank listens, and gets the others' addresses through
+// the team.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ namespace assay {
 
 /// How to reach a rank.
 struct LinkAddress {
-  std::string name;  ///< random: tells the listeners of a run apart
+  std::string name;  ///< random; distinguishes the listeners of a run
   int port = 0;
-  std::string boot;                ///< differs between hosts: loopback leads to this host only
+  std::string boot;                ///< identifies the host, for loopback addresses
   std::vector<std::string> hosts;  ///< numeric addresses of the interfaces that are up
 };
 std::string to_text(const LinkAddress& address);
@@ -28,7 +28,7 @@ struct LinkListener {
   Descriptor socket;
   LinkAddress address;
 
-  /// Error: failed.
+  /// Opens a listener. Error: failed.
   static Result<LinkListener> open();
 };
 
@@ -39,10 +39,10 @@ struct LinkPeer {
 };
 
 /// Connects this rank with all of `peers` at once, by `count` connections each. Every peer calls it
-/// too, with this end's address and the same count. Both ends of each show that they know the
-/// team's secret; other callers, however many, are sent away. Returns the sockets by peer and then
+/// too, with this end's address and the same count. Both ends of a connection prove that they know
+/// the team's secret; any number of other callers is rejected. Returns the sockets by peer and then
 /// by connection, in the same order at both ends; `own` is closed. Error: failed, naming the peer
-/// that could not be reached and the addresses tried; or as Team::check_alive() reports.
+/// that could not be reached and the addresses tried; or as Team::check_alive().
 Result<std::vector<std::vector<Descriptor>>> connect_links(LinkListener own,
                                                            std::span<const LinkPeer> peers,
                                                            int count, Team& team);

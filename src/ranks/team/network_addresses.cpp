@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::array<std::uint8_t, 16>;
 
-/// The address in a sockaddr: 4 bytes and zeros, or 16 bytes. Nullopt for other families.
+/// Returns the address in a sockaddr: 4 bytes and zeros, or 16 bytes. Nullopt for other families.
 std::optional<Bytes> bytes_of(const sockaddr* address) {
   Bytes bytes = {};
   if (address == nullptr) return std::nullopt;
@@ -37,8 +37,8 @@ bool link_local(const Bytes& bytes, bool v6) {
   return v6 ? bytes[0] == 0xFE && (bytes[1] & 0xC0) == 0x80 : bytes[0] == 169 && bytes[1] == 254;
 }
 
-/// The elements for which `comes_first` is true, then the others; the order within each part is
-/// kept.
+/// Returns the elements for which `comes_first` is true, then the others, with the order within
+/// each part kept.
 template <typename T, typename Predicate>
 std::vector<T> in_two_parts(const std::vector<T>& all, Predicate comes_first) {
   std::vector<T> order;
@@ -77,7 +77,7 @@ std::vector<NetworkAddress> own_networks() {
     if (link_local(*bytes, v6)) continue;
     std::array<char, INET6_ADDRSTRLEN> text = {};
     ::inet_ntop(v6 ? AF_INET6 : AF_INET, bytes->data(), text.data(), text.size());
-    // An address without a mask is a network of its own.
+    // An address without a mask is a network by itself.
     Bytes whole;
     whole.fill(0xFF);
     addresses.push_back({text.data(), *bytes, bytes_of(entry->ifa_netmask).value_or(whole)});

@@ -1,4 +1,4 @@
-// The addresses of a host, and which addresses of another host to try first.
+// Lists the addresses of a host, and orders the addresses of another host by which to try first.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ struct NetworkAddress {
   std::array<std::uint8_t, 16> mask = {};
 };
 
-/// The addresses of every interface that is up, IPv4 first; without loopback and link-local
-/// addresses, which mean something different on every host.
+/// Returns the addresses of every interface that is up, IPv4 first. Loopback and link-local
+/// addresses are left out, because they mean something different on every host.
 std::vector<NetworkAddress> own_networks();
 
-/// `theirs` in the order in which to try them: on the same host loopback first; then those on a
-/// network that this host is also on. On different hosts, an address that both have, such as a
+/// Returns `theirs` in the order in which to try them: on the same host loopback first, then
+/// addresses on a network that this host is also on. An address that both hosts have, such as a
 /// container bridge's, cannot lead to the other host and is left out.
 std::vector<std::string> addresses_to_try(const std::vector<NetworkAddress>& ours,
                                           const std::vector<std::string>& theirs, bool same_host);

@@ -6,10 +6,10 @@ namespace assay {
 namespace {
 
 constexpr std::size_t most_waiting = 256;         // each is a socket and at most 2 KiB
-constexpr int most_admitted = 64;                 // before those who wait are heard again
+constexpr int most_admitted = 64;                 // accepted in one call of greet()
 constexpr std::chrono::seconds longest_wait{10};  // a rank answers at once unless its host is busy
-// In a flood the oldest makes room for the next, but not before a rank could have answered. The
-// others wait in the kernel's queue.
+// In a flood the oldest caller is dropped for the next one, but not before a rank could have
+// answered. Further callers wait in the kernel's queue.
 constexpr std::chrono::milliseconds least_wait{250};
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The callers of a listening socket that have not yet shown that they are of this run. All of them
-// are heard at once, so nobody waits for one that is silent, and they take bounded memory and time,
-// however many they are.
+// The callers of a listening socket that have not yet proven that they belong to this run. All of
+// them are served at once, so a silent one delays nobody, and any number of them takes bounded
+// memory and time.
 #pragma once
 
 #include <poll.h>
@@ -17,21 +17,21 @@ namespace assay {
 
 class Reception {
  public:
-  /// A caller that knows the secret: its request waits to be accepted or refused.
+  /// A caller that knows the secret; its request waits to be accepted or refused.
   struct Caller {
     Descriptor socket;
     Greeting greeting;
   };
 
-  /// `listener` must outlive it.
+  /// `listener` must outlive this object.
   Reception(const Descriptor& listener, std::string secret)
       : listener_(listener), secret_(std::move(secret)) {}
 
-  /// Adds the events for which to poll before the next greet().
+  /// Adds the events to poll for before the next greet().
   void add_interests(std::vector<pollfd>& files) const;
-  /// Goes on with all callers without waiting, and sends those away that are of another run, say
-  /// something else or are silent for too long. Call it when poll() says so, and at least ten times
-  /// a second. Returns those whose request has now arrived.
+  /// Continues the greetings of all callers without waiting. Rejects callers that belong to another
+  /// run, break the protocol or are silent for too long. Call it when poll() reports an event, and
+  /// at least ten times a second. Returns the callers whose request has now arrived.
   std::vector<Caller> greet();
 
  private:

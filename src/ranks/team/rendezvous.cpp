@@ -21,12 +21,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Seconds to wait at an address that does not answer, and for rank 0 there, which may not yet
-// listen or have strangers to send away: then the next address is tried, and all of them again.
+// Seconds to wait for an address to connect, and for rank 0 to greet. Rank 0 may not listen yet or
+// may be busy with strangers. After that the next address is tried, and then all of them again.
 constexpr double connect_patience = 2, greeting_patience = 10;
 constexpr std::chrono::milliseconds retry_interval{100};
 constexpr std::size_t most_name = 255;  // bytes of a host's name
-constexpr char welcome = 'w';           // the frame that rank 0 sends when all ranks are there
+constexpr char welcome = 'w';           // the frame that rank 0 sends when all ranks have arrived
 
 std::string members_text(const std::vector<TeamMember>& members) {
   std::string text;
@@ -44,7 +44,7 @@ void number_locals(std::vector<TeamMember>& members) {
   for (TeamMember& member : members) member.local_rank = seen[member.host]++;
 }
 
-/// What a rank asks of rank 0.
+/// Returns the request of a rank to join the team.
 std::string join_request(int rank, int size) {
   std::string request = "team ";
   put(request, static_cast<std::uint64_t>(rank));
@@ -54,7 +54,7 @@ std::string join_request(int rank, int size) {
   return request;
 }
 
-/// Who calls. Error: failed, saying why it cannot join.
+/// Returns the caller's member entry. Error: failed, with the reason why it cannot join.
 Result<TeamMember> read_request(std::string_view request, int size, const Gathering& gathering) {
   const bool of_team = request.starts_with("team ");
   PayloadReader reader(of_team ? request.substr(5) : "");
@@ -78,7 +78,7 @@ Result<TeamMember> read_request(std::string_view request, int size, const Gather
   return member;
 }
 
-/// Lets a caller into the team, or tells it why not.
+/// Lets a caller into the team, or tells it why it cannot join.
 bool let_in(Reception::Caller caller, int size, Gathering& gathering) {
   const auto member = read_request(caller.greeting.request(), size, gathering);
   if (!member) {
@@ -92,7 +92,7 @@ bool let_in(Reception::Caller caller, int size, Gathering& gathering) {
   return true;
 }
 
-/// Calls rank 0 at one address and asks to join. `refused`: asking again is in vain.
+/// Calls rank 0 at one address and asks to join. `refused` is set if asking again is useless.
 Result<Descriptor> ask_to_join(const std::string& host, int port, const std::string& token,
                                const std::string& request, double seconds, bool& refused) {
   Descriptor socket = TRY(connect_to(host, port, connect_patience));

@@ -1,5 +1,5 @@
-// How the ranks of a team find each other: rank 0 listens, the others connect to it and greet it,
-// and both show that they know the run's token.
+// Gathers the ranks of a team: rank 0 listens, the others connect to it and greet it, and both ends
+// prove that they know the run's token.
 #pragma once
 
 #include <functional>
@@ -21,24 +21,24 @@ Result<Descriptor> listen_for_ranks(int port, bool local = false);
 /// The result of gathering the ranks.
 struct Gathering {
   std::vector<TeamMember> members;
-  /// By rank: on rank 0 the connections to all other ranks (its own entry is null), on other ranks
-  /// only the connection to rank 0.
+  /// Connections by rank: on rank 0 to all other ranks (its own entry is null), on other ranks only
+  /// to rank 0.
   std::vector<std::unique_ptr<Wire>> wires;
   std::string secret;  ///< the run's token
 };
 
-/// On rank 0: waits for `size` - 1 ranks that know the token; other callers, however many, do not
-/// keep them waiting. Error: failed, naming the ranks that did not connect within `seconds`, or
-/// before `hopeless` returned true because they never will.
+/// On rank 0: waits for `size` - 1 ranks that know the token; any number of other callers does not
+/// delay them. Error: failed, naming the ranks that did not connect within `seconds`, or before
+/// `hopeless` returned true, which means that they never will.
 Result<Gathering> receive_ranks(const Descriptor& listener, int size, const std::string& token,
                                 double seconds, const std::function<bool()>& hopeless);
 /// On other ranks: connects to rank 0 at the first of `addresses` ("host:port,host:port") that
-/// answers, and retries until `seconds` have passed, also if who answers does not know the token:
-/// it may not be rank 0. Error: failed, naming the addresses.
+/// answers. Retries until `seconds` have passed, also if the other end does not know the token,
+/// because it may not be rank 0. Error: failed, naming the addresses.
 Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
                               const std::string& token, double seconds);
 
-/// This machine's name, fit to be shown.
+/// Returns this machine's name, safe to print.
 std::string host_name();
 
 }  // namespace assay

@@ -11,7 +11,7 @@ namespace {
 
 class SplitTeam final : public Team {
  public:
-  /// `ranks`: those of the part, as `whole` numbers them.
+  /// `ranks` are the ranks in `whole` of this part's members.
   SplitTeam(Team& whole, std::vector<int> ranks) : whole_(whole), ranks_(std::move(ranks)) {
     std::map<std::string, int> seen;
     for (const int of_whole : ranks_) {
@@ -46,7 +46,7 @@ class SplitTeam final : public Team {
 
 Result<std::unique_ptr<Team>> split_team(Team& whole, int colour, int key) {
   const auto given = TRY(whole.exchange("splitting the team", fmt::format("{} {}", colour, key)));
-  std::vector<std::pair<int, int>> ours;  // key and rank
+  std::vector<std::pair<int, int>> ours;  // key and rank of this part's members
   for (int rank = 0; rank < whole.size(); ++rank) {
     int its_colour = -1, its_key = 0;
     std::istringstream(given[static_cast<std::size_t>(rank)]) >> its_colour >> its_key;

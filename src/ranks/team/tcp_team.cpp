@@ -23,8 +23,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds heartbeat{1};
-/// After which a rank that has stopped is silent, although it was still heard to wait like those
-/// that wait for it: before, nobody can be named. Shorter than the limit of silence of a run.
+/// A stopped rank counts as silent after this time. Until then it seems to wait like the ranks that
+/// wait for it, and cannot be named. This is shorter than a run's limit of silence.
 constexpr std::chrono::seconds until_silent = 2 * heartbeat;
 
 constexpr std::size_t most_step = 200;  // bytes of a step's name
@@ -36,15 +36,15 @@ double seconds_since(Clock::time_point time) {
   return std::chrono::duration<double>(Clock::now() - time).count();
 }
 
-/// What rank 0 knows about each rank, and the other ranks about rank 0.
+/// What rank 0 knows about each rank, and other ranks about rank 0.
 struct Peer {
   Clock::time_point heard = Clock::now();
-  std::uint64_t count = 0;  // number of its steps
+  std::uint64_t count = 0;  // number of steps that it has reached
   std::string step;         // its last step
   bool waiting = false;     // in a call that polls check_alive()
-  bool left = false;        // in an orderly way
+  bool left = false;        // in an orderly shutdown
   std::optional<std::string> given;
-  std::string given_step;  // the step for which it was given
+  std::string given_step;  // the step for which it contributed
 };
 
 class TcpTeam final : public Team {
@@ -65,7 +65,7 @@ class TcpTeam final : public Team {
     tell_all(leaving, "");
     ending_ = true;
     const std::uint64_t one = 1;
-    // If the write fails because the counter is full, the listener wakes up all the same.
+    // If the write fails because the counter is full, the listener wakes up anyway.
     if (::write(wake_.number(), &one, sizeof(one)) < 0) ending_ = true;
     listener_.join();
   }
@@ -93,7 +93,7 @@ class TcpTeam final : public Team {
     {
       const MutexLock guard(mutex_);
       ++count_;
-      step_ = shown_line(step, most_step);  // as the others read it
+      step_ = shown_line(step, most_step);  // shortened as the other ranks show it
       waiting_ = true;
     }
     auto decided = rank_ == 0 ? collect(std::move(mine), at_rank_0) : ask(mine);
@@ -107,7 +107,7 @@ class TcpTeam final : public Team {
     MutexLock lock(mutex_);
     const double waited = wait_.poll();
     if (trouble_) return *trouble_;
-    // Rank 0 gives up first: it hears all ranks and knows which of them are not waiting.
+    // Rank 0 times out first, because it hears all ranks and knows which of them are not waiting.
     const double patience = patience_.step_seconds + (rank_ == 0 ? 0 : patience_.silence_seconds);
     if (waited <= patience) return {};
     const std::string late = rank_ == 0 ? late_ranks() : "";
@@ -190,7 +190,7 @@ class TcpTeam final : public Team {
     put(payload, mine);
     if (!wires_[0]->send(contribution, payload).ok()) fail(gone(0));
     MutexLock lock(mutex_);
-    // Rank 0 gives up first, because it knows which ranks are late.
+    // Rank 0 times out first, because it knows the stragglers.
     const auto end = Clock::now() + std::chrono::duration<double>(patience_.step_seconds +
                                                                   patience_.silence_seconds);
     while (!trouble_ && !answer_) {
@@ -213,7 +213,7 @@ class TcpTeam final : public Team {
     return *std::exchange(answer_, std::nullopt);
   }
 
-  /// The rank that left although its contribution is still needed.
+  /// Returns a rank that left although its contribution is still needed.
   static std::optional<std::size_t> left_without(const std::vector<Peer>& peers) {
     for (std::size_t i = 0; i < peers.size(); ++i) {
       if (peers[i].left && !peers[i].given) return i;
@@ -285,7 +285,7 @@ class TcpTeam final : public Team {
     changed_.notify_all();
   }
 
-  /// Tells the others that this rank is alive, and its current step.
+  /// Tells the other ranks that this rank is alive, and its current step.
   void speak() {
     std::string payload;
     {
@@ -319,7 +319,7 @@ class TcpTeam final : public Team {
 
   // ---- Trouble ----
 
-  /// Only the first trouble counts; all ranks are told about it.
+  /// Records a failure and reports it to all ranks; only the first one counts.
   void fail(const std::string& text) {
     {
       const MutexLock guard(mutex_);
@@ -348,18 +348,18 @@ class TcpTeam final : public Team {
                        members_[i].process);
   }
 
-  /// Whether a rank may have stopped: it says every heartbeat that it is alive.
+  /// Returns whether a rank may have stopped, because its heartbeat is overdue.
   static bool is_silent(const Peer& peer) { return Clock::now() - peer.heard >= until_silent; }
 
-  /// Whether any of the ranks that are missing differs from those that wait for it.
+  /// Returns whether the missing ranks can be told from those that wait for them.
   bool is_known_who_is_missing() const REQUIRES(mutex_) {
     return std::ranges::any_of(
         peers_, [](const Peer& peer) { return !peer.given && (is_silent(peer) || !peer.waiting); });
   }
 
-  /// "rank 2 on node-b (last seen at "preparing") did not reach "sampling"". Of several, those that
-  /// are silent or, if none is, that do not say that they wait themselves: the others may wait for
-  /// these.
+  /// Returns "rank 2 on node-b (last seen at "preparing") did not reach "sampling"". If several
+  /// ranks are missing, names the silent ones or, if there are none, those that do not wait
+  /// themselves, because the others may wait for these.
   std::string missing_ranks() const REQUIRES(mutex_) {
     const auto names_of = [&](auto is_meant) REQUIRES(mutex_) {
       std::string names;
@@ -378,7 +378,7 @@ class TcpTeam final : public Team {
     return fmt::format("{} did not reach \"{}\"", names, step_);
   }
 
-  /// Which rank contributed to a different step; empty: none.
+  /// Returns which rank contributed to a different step; empty if none did.
   std::string at_another_step() const REQUIRES(mutex_) {
     for (std::size_t i = 1; i < peers_.size(); ++i) {
       if (!peers_[i].given || peers_[i].given_step == step_) continue;
@@ -388,8 +388,8 @@ class TcpTeam final : public Team {
     return {};
   }
 
-  /// The ranks that keep the others waiting: those that do not wait themselves. If all say that
-  /// they wait, the one silent for longest, which may have stopped since.
+  /// Returns the stragglers: ranks that do not wait themselves. If all of them wait, returns the
+  /// rank that has been silent longest, because it may have stopped.
   std::string late_ranks() const REQUIRES(mutex_) {
     std::string names;
     std::size_t quietest = 0;
@@ -414,11 +414,11 @@ class TcpTeam final : public Team {
   Mutex mutex_;
   std::condition_variable changed_;
   std::vector<Peer> peers_ GUARDED_BY(mutex_);  // on rank 0 by rank, on other ranks only rank 0
-  std::uint64_t count_ GUARDED_BY(mutex_) =
-      0;                                 // number of steps; written only by the measuring thread
-  std::string step_ GUARDED_BY(mutex_);  // the current step
+  /// Number of steps; written only by the measuring thread.
+  std::uint64_t count_ GUARDED_BY(mutex_) = 0;
+  std::string step_ GUARDED_BY(mutex_);      // the current step
   bool waiting_ GUARDED_BY(mutex_) = false;  // in exchange() or decide()
-  PolledWait wait_ GUARDED_BY(mutex_);       // of check_alive()
+  PolledWait wait_ GUARDED_BY(mutex_);       // state of check_alive()
   Clock::time_point failed_ GUARDED_BY(mutex_);
   std::optional<std::string> answer_ GUARDED_BY(mutex_);
   std::optional<Error> trouble_ GUARDED_BY(mutex_);

@@ -14,11 +14,11 @@ namespace assay {
 struct TeamPatience {
   double step_seconds = 120;    ///< how long one rank may keep the others waiting
   double silence_seconds = 15;  ///< longest silence of a rank; every rank sends once a second
-  double last_seconds = 10;     ///< from the team's end in error to `abandoned`
+  double last_seconds = 10;     ///< from the team's end by an error to the call of `abandoned`
 };
 
 /// The listening thread calls `abandoned` if the team failed but still exists `last_seconds` later,
-/// because this rank hangs in a call that nothing ends. It may end the process.
+/// because this rank hangs in a call that nothing else ends. `abandoned` may end the process.
 std::unique_ptr<Team> make_tcp_team(Gathering gathering, int rank, const TeamPatience& patience,
                                     std::function<void(const Error&)> abandoned);
 

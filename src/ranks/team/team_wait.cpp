@@ -10,7 +10,7 @@ Status wait_idle(Stream& stream, Event& idle, Team& team) {
   constexpr std::chrono::milliseconds interval{10};
   TRY(stream.record(idle));
   auto asked = std::chrono::steady_clock::now();
-  // On a CPU a thread that polled would take the core of the one that computes.
+  // On a CPU a polling thread would take a core from the computing threads.
   while (!TRY(idle.done_within(interval))) {
     if (std::chrono::steady_clock::now() - asked >= interval) {
       TRY(team.check_alive());

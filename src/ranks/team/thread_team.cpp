@@ -114,7 +114,7 @@ void ThreadTeam::fail(std::string why) {
   break_up(std::move(why));
 }
 
-/// Only the first trouble counts.
+/// Records the reason of a failure; only the first one counts.
 void ThreadTeam::break_up(std::string why) {
   if (!trouble_) trouble_ = Error{ErrorKind::failed, std::move(why)};
   changed_.notify_all();

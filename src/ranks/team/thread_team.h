@@ -1,4 +1,4 @@
-// A team whose ranks are threads of this process: several devices that one process drives, without
+// A team whose ranks are threads of this process. One process can so drive several devices without
 // sockets.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace assay {
 
 class ThreadTeam {
  public:
-  /// One rank's end, for the thread that is this rank.
+  /// One rank's end, used by the thread that is this rank.
   class End final : public Team {
    public:
     End(ThreadTeam& all, int rank) : all_(all), rank_(rank) {}
@@ -28,24 +28,24 @@ class ThreadTeam {
     Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override;
     Status check_alive() override;
     void end_wait() override;
-    /// This rank cannot continue: every other one's calls fail from now on, with its name.
+    /// Marks this rank as dead: from now on the other ranks' calls fail with its name.
     void die();
 
    private:
     ThreadTeam& all_;
     int rank_;
-    Mutex mutex_;  // streams poll from threads of their own
+    Mutex mutex_;  // streams poll from other threads
     PolledWait wait_ GUARDED_BY(mutex_);
   };
 
-  /// `patience_seconds`: how long one rank may keep the others waiting.
+  /// `patience_seconds` is how long one rank may keep the others waiting.
   explicit ThreadTeam(int ranks, double patience_seconds = 120);
 
   End& rank(int i) { return ends_[static_cast<std::size_t>(i)]; }
   int size() const { return static_cast<int>(members_.size()); }
 
-  /// Runs `rank_main` once per rank, each in a thread of its own, and returns when all have
-  /// returned. A rank that has returned is missed by those that still exchange.
+  /// Runs `rank_main` once per rank, each in a separate thread, and returns when all have returned.
+  /// If a rank has returned while others still exchange, it counts as missing.
   void run(const std::function<void(End&)>& rank_main);
 
  private:
@@ -63,9 +63,10 @@ class ThreadTeam {
 
   Mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::optional<std::string>> given_ GUARDED_BY(mutex_);  // by rank, in this exchange
-  std::vector<std::string> taken_ GUARDED_BY(mutex_);                 // of the last whole exchange
-  std::vector<bool> left_ GUARDED_BY(mutex_);  // ranks whose function has returned
+  /// Indexed by rank, in the current exchange.
+  std::vector<std::optional<std::string>> given_ GUARDED_BY(mutex_);
+  std::vector<std::string> taken_ GUARDED_BY(mutex_);  // texts of the last complete exchange
+  std::vector<bool> left_ GUARDED_BY(mutex_);          // ranks whose function has returned
   std::uint64_t round_ GUARDED_BY(mutex_) = 0;
   std::string step_ GUARDED_BY(mutex_);
   std::optional<Error> trouble_ GUARDED_BY(mutex_);

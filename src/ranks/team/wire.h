@@ -1,5 +1,5 @@
-// Frames over a TCP connection between two ranks: a kind, and bytes whose meaning depends on the
-// kind.
+// Frames over a TCP connection between two ranks. A frame has a kind, and bytes whose meaning
+// depends on the kind.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ struct Frame {
   std::string payload;
 };
 
-/// One end of a connection. send() may be called from any thread, receive() from one.
+/// One end of a connection. Any thread may call send(), one thread may receive.
 class Wire {
  public:
-  /// A connected, non-blocking socket.
+  /// `socket` must be connected and non-blocking.
   explicit Wire(Descriptor socket) : socket_(std::move(socket)) {}
 
   int socket() const { return socket_.number(); }
   /// Error: failed if the other end is gone or accepts no data for ten seconds.
   Status send(char kind, std::string_view payload);
-  /// Reads what has arrived, without waiting. False if the other end has closed the connection or
-  /// sent an invalid frame.
+  /// Reads what has arrived, without waiting. Returns false if the other end has closed the
+  /// connection or sent an invalid frame.
   bool read_arrived();
-  /// The next whole frame that has arrived.
+  /// Returns the next whole frame that has arrived.
   std::optional<Frame> next();
-  /// The next frame; waits at most `seconds` for it. Error: failed if none arrived.
+  /// Returns the next frame; waits at most `seconds` for it. Error: failed if none arrived.
   Result<Frame> wait(double seconds);
 
  private:
@@ -43,7 +43,8 @@ class Wire {
   std::size_t read_ = 0;  // bytes of arrived_ already returned
 };
 
-/// Numbers and texts in a payload: fixed-width little-endian numbers; texts follow their length.
+/// Appends numbers and texts to a payload: numbers are fixed-width little-endian; texts follow
+/// their length.
 void put(std::string& payload, std::uint64_t number);
 void put(std::string& payload, std::string_view text);
 
@@ -51,12 +52,12 @@ void put(std::string& payload, std::string_view text);
 /// ok() false.
 class PayloadReader {
  public:
-  /// `payload` must outlive it.
+  /// `payload` must outlive the reader.
   explicit PayloadReader(std::string_view payload) : rest_(payload) {}
   explicit PayloadReader(std::string&& payload) = delete;
   std::uint64_t number();
   std::string text();
-  /// Whether everything read so far was there.
+  /// Returns whether all items read so far existed.
   bool ok() const { return ok_; }
 
  private:

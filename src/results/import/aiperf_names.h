@@ -1,4 +1,4 @@
-// What the exports of aiperf and genai-perf as JSON and as CSV share: names and units.
+// Names and units shared by the JSON and CSV exports of aiperf and genai-perf.
 #pragma once
 
 #include <array>
@@ -11,11 +11,11 @@
 
 namespace assay {
 
-/// "ms" means seconds / 1000, "KB" 1,024 bytes, "tokens/sec/user" and "requests/sec" are rates,
-/// everything else is a count.
+/// Converts a unit: "ms" is seconds / 1000, "KB" is 1,024 bytes, "tokens/sec/user" and
+/// "requests/sec" are rates; everything else is a count.
 MeasuredUnit aiperf_unit(std::string_view text);
 
-/// Their statistics and ours, in display order.
+/// The names that aiperf and assay give to statistics, in display order.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 13> aiperf_statistics = {
     {{"avg", "mean"},
      {"p50", "median"},
@@ -31,11 +31,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> aiperf_s
      {"p25", "p25"},
      {"p75", "p75"}}};
 
-/// Which way a metric of this name and unit is better: times down, rates up; counts and the times
-/// of day at which requests were sent neither.
+/// Returns the better direction of a metric by its name and unit: lower for times, higher for
+/// rates, neither for counts and for the times of day at which requests were sent.
 Better aiperf_better(std::string_view name, const MeasuredUnit& unit);
 
-/// The name of a metric as in other importers: "ttft" of "time_to_first_token".
+/// Returns the metric's name as in other importers: "ttft" for "time_to_first_token".
 std::string aiperf_name(std::string_view tag);
 
 }  // namespace assay

@@ -59,8 +59,8 @@ bool not_available(std::string_view text) {
   return lower.empty() || lower == "n/a" || lower == "nan" || lower == "-nan" || lower == "null";
 }
 
-/// #wrong counts elements; the older error column has the largest difference, with a star if it is
-/// above the threshold.
+/// Judges by #wrong, which counts elements, or by the older error column, which has the largest
+/// difference, with a star if it is above the threshold.
 void judge(Record& record, const CollectiveRow& row) {
   if (const auto count = parse_number(row.wrong)) {
     record.metrics.push_back(metric("wrong", *count, "1", Better::neither, row.wrong));
@@ -127,7 +127,7 @@ Record* add_collective(Draft& draft, const CollectiveRow& row, std::size_t line,
     record.reason = "the program reports N/A";
     return &record;
   }
-  // 0.00 is what remains of a small rate after rounding: kept as evidence, but not comparable.
+  // 0.00 remains of a small rate after rounding, so it is kept as evidence but not compared.
   const auto rate = [&](const char* name, double value, std::string_view text) {
     return metric(name, value * 1e9, "bytes/s", value == 0 ? Better::neither : Better::higher,
                   text);

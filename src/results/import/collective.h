@@ -11,12 +11,13 @@
 
 namespace assay {
 
-/// "all_reduce" of "all_reduce_perf" or "AllReduce", "all_to_all" of "alltoall"; empty if it is not
-/// a collective.
+/// Returns "all_reduce" for "all_reduce_perf" or "AllReduce", "all_to_all" for "alltoall"; empty if
+/// it is not a collective.
 std::string_view collective_name(std::string_view text);
-/// "f32" of "float", "bf16" of "bfloat16", "e4m3" of "f8e4m3"; empty if it is not a type.
+/// Returns "f32" for "float", "bf16" for "bfloat16", "e4m3" for "f8e4m3"; empty if it is not a
+/// type.
 std::string_view collective_type(std::string_view text);
-/// Bytes per element of the types that collective_type() returns.
+/// Returns the bytes per element of the types that collective_type() returns.
 std::uint64_t collective_type_bytes(std::string_view type);
 
 /// One half of a row: out-of-place or in-place.
@@ -36,8 +37,9 @@ struct CollectiveRow {
   bool cpu_time = false;    ///< the time is the CPU time of enqueueing
 };
 
-/// Adds the row's record; null if its numbers are invalid, so that the caller can report the line.
-/// A row with only N/A becomes `unsupported`. `fnuz`: fp8 types have the FNUZ encodings.
+/// Adds the row's record. Returns null if its numbers are invalid, so that the caller can report
+/// the line. A row with only N/A becomes `unsupported`. `fnuz` means that fp8 types have the FNUZ
+/// encodings.
 Record* add_collective(Draft& draft, const CollectiveRow& row, std::size_t line, bool fnuz = false);
 
 }  // namespace assay

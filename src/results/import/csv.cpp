@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t most_lines_of_a_field = 100;
 constexpr std::size_t most_fields = 10'000;
 
-/// The position after the closing quote of the text quoted from `at`; npos if it is unclosed.
+/// Returns the position after the closing quote of the text quoted from `at`; npos if it is
+/// unclosed.
 std::size_t quoted_end(std::string_view text, std::size_t at) {
   std::size_t lines = 0;
   for (++at; at < text.size() && lines < most_lines_of_a_field; ++at) {

@@ -33,12 +33,12 @@ class CsvReader {
 class CsvTable {
  public:
   CsvTable() = default;
-  /// Of columns with the same name, the first one is found.
+  /// If several columns have the same name, the first one is found.
   explicit CsvTable(std::vector<std::string> columns);
   std::size_t size() const { return columns_.size(); }
   const std::vector<std::string>& columns() const { return columns_; }
   bool has(std::string_view column) const;
-  /// Empty if there is no such column or the row is too short.
+  /// Returns an empty text if there is no such column or the row is too short.
   std::string_view at(const CsvRow& row, std::string_view column) const;
 
  private:

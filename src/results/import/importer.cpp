@@ -26,7 +26,7 @@ Result<const Importer*> find_importer(std::string_view format) {
                fmt::format("unknown format \"{}\"; there are {}", format, names())};
 }
 
-/// The start and the end of a long text: every program identifies itself in one of them.
+/// Returns the start and the end of a long text: every program identifies itself in one of them.
 std::string excerpt(std::string_view text) {
   constexpr std::size_t part = std::size_t{2} << 20;
   if (text.size() <= 2 * part) return std::string(text);
@@ -35,7 +35,7 @@ std::string excerpt(std::string_view text) {
 
 struct Recognised {
   const Importer* best = nullptr;   ///< the most confident one; null if there is none
-  const Importer* equal = nullptr;  ///< another one that is as confident
+  const Importer* equal = nullptr;  ///< another one with the same confidence
 };
 
 Recognised recognise(const ImportText& whole) {
@@ -55,7 +55,7 @@ Recognised recognise(const ImportText& whole) {
   return found;
 }
 
-/// The importer most confident about the text.
+/// Returns the importer that is most confident about the text.
 Result<const Importer*> only_importer(const ImportText& input) {
   const auto [best, equal] = recognise(input);
   if (best == nullptr) {

@@ -18,17 +18,17 @@ namespace assay {
 /// The content of one file. It is not trusted.
 struct ImportText {
   std::string_view text;
-  std::string_view name;  ///< the file's name, for messages, Source::file and facts only in it
+  std::string_view name;  ///< the file's name, for messages and Source::file
 };
 
-/// The contents of a file. Records of one run of the program share their `run`.
+/// The results in one file. Records of one run of the program share their `run`.
 struct Imported {
   std::string format;                 ///< the importer's name
   std::vector<Record> records;        ///< at least one
   std::vector<std::string> warnings;  ///< "line 17: not a row, skipped: ..."
 };
 
-/// Results of one file: each takes about 2 KB of memory.
+/// Limit of the results of one file, each of which takes about 2 KB of memory.
 constexpr std::size_t most_imported = 250'000;
 
 class Importer {
@@ -36,8 +36,8 @@ class Importer {
   virtual ~Importer() = default;
   virtual std::string_view name() const = 0;     ///< "nccl-tests"
   virtual std::string_view summary() const = 0;  ///< one line
-  /// How confident it is that the text has its format: 0 not at all, 100 certain. Cheap: searches
-  /// for marks.
+  /// Returns how confident it is that the text has its format: 0 not at all, 100 certain. It is
+  /// cheap and only searches for marks.
   virtual int recognises(const ImportText& input) const = 0;
   /// Returns all results, or an Error (usage: "NAME:LINE: what is wrong"). Never throws.
   virtual Result<Imported> import(const ImportText& input) const = 0;
@@ -47,15 +47,15 @@ using ImporterRegistry = Registry<const Importer*>;
 /// Sorted by name.
 std::vector<const Importer*> importers();
 
-/// Whether any importer recognises the text.
+/// Returns whether any importer recognises the text.
 bool is_recognised(const ImportText& input);
-/// Uses the importer named `format`, or the most confident one if that is empty. Error: usage,
-/// naming the file and the formats.
+/// Imports with the importer named `format`, or the most confident one if `format` is empty. Error:
+/// usage, naming the file and the formats.
 Result<Imported> import_text(const ImportText& input, std::string_view format);
-/// The text of a file or pipe, decompressed and in UTF-8. Error: usage if it cannot be read or is
-/// larger than 256 MiB.
+/// Returns the text of a file or pipe, decompressed and in UTF-8. Error: usage if it cannot be read
+/// or is larger than 256 MiB.
 Result<std::string> read_import_file(const std::string& path);
-/// Both. Error: usage.
+/// Combines read_import_file() and import_text(). Error: usage.
 Result<Imported> import_file(const std::string& path, std::string_view format);
 
 }  // namespace assay

@@ -15,8 +15,8 @@ std::string_view without_mark(std::string_view text) {
   return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
 }
 
-/// Whether a line that programs print beside their JSON begins here, "ggml_cuda_init: found 8 ROCm
-/// devices" or "[2026-01-02 03:04:05] INFO", and not a value, nor what is left of a damaged one.
+/// Returns whether a log line begins here, "ggml_cuda_init: found 8 ROCm devices" or "[2026-01-02
+/// 03:04:05] INFO", and neither a JSON value nor the rest of a damaged one.
 bool is_log_line(std::string_view text) {
   constexpr std::string_view white_space = " \t\r\n";
   const std::size_t next = text.find_first_not_of(white_space, 1);

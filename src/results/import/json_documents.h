@@ -17,9 +17,9 @@ struct JsonDocument {
   std::size_t line = 0;  ///< first line of the value, from 1
 };
 
-/// The objects and arrays in a file, one per line or not; log lines before, between and after them
-/// are skipped. Error: usage, "NAME:LINE: ...": not JSON, none of it, nested deeper than 64 levels,
-/// or more than 8 million values.
+/// Returns the objects and arrays in a file, one per line or not; log lines before, between and
+/// after them are skipped. Error: usage, "NAME:LINE: ...": not JSON, no JSON found, nested deeper
+/// than 64 levels, or more than 8 million values.
 Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input);
 
 /// The first object or array of a text that may be cut off, as an importer sees it that recognises
@@ -33,11 +33,13 @@ bool looks_like_json(std::string_view text);
 /// number.
 void add_metric(Record& record, const JsonNode& value, std::string_view name, double factor,
                 std::string_view unit, Better better);
-/// The same for the member `key`. Do not use it in loops over all members: each call searches them.
+/// Adds the number of the member `key`. Do not use it in loops over all members, because each call
+/// searches them.
 void add_metric(Record& record, const JsonNode& object, std::string_view key, std::string_view name,
                 double factor, std::string_view unit, Better better);
 
-/// The numbers of an array, in order; nullopt if it is not an array or contains anything else.
+/// Returns the numbers of an array, in order; nullopt if it is not an array or contains anything
+/// else.
 std::optional<std::vector<double>> numbers_of(const JsonNode* array);
 
 }  // namespace assay

@@ -10,7 +10,7 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-/// Time and algorithm bandwidth are the bus bandwidth times a number that the cell fixes.
+/// Time and algorithm bandwidth equal the bus bandwidth times a number that the cell determines.
 constexpr std::array<std::string_view, 1> of_collectives = {"busbw"};
 
 /// As serving/results/serving_record.cpp has it; aiperf names the first and the second otherwise.

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// "gpu0" of "GPU" and "00", and the number of words used.
+/// Returns "gpu0" for "GPU" and "00", and the number of words used.
 std::pair<std::string, std::size_t> device_at(const std::vector<std::string_view>& words,
                                               std::size_t at) {
   const std::string kind = lower_case(words[at]);

@@ -14,12 +14,13 @@ struct MatrixRow {
   std::vector<std::string_view> values;  ///< as written, N/A included
 };
 
-/// Whether the word is a number or N/A.
+/// Returns whether the word is a number or N/A.
 bool is_matrix_value(std::string_view word);
-/// Columns after the corner: "GPU 00" becomes "gpu0", "0" stays, "STotal" becomes "stotal".
+/// Returns the columns after the corner: "GPU 00" becomes "gpu0", "0" stays, "STotal" becomes
+/// "stotal".
 std::vector<std::string> matrix_header(const std::vector<std::string_view>& words);
-/// A row's name, its arrow if it has one, and its values. Nullopt if the words are not a row: after
-/// the name, all must be numbers or N/A.
+/// Splits a row into its name, its arrow if it has one, and its values. Nullopt if the words are
+/// not a row: after the name, all must be numbers or N/A.
 std::optional<MatrixRow> matrix_row(const std::vector<std::string_view>& words);
 
 }  // namespace assay

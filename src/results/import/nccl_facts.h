@@ -1,4 +1,4 @@
-// What nccl-tests and its libraries print around the table.
+// Parses what nccl-tests and its libraries print around the table.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ struct RankLine {
   std::string host, device;
 };
 
-/// Nullopt if the line has another form.
+/// Returns nullopt if the line has another form.
 std::optional<RankLine> rank_line(std::string_view line);
 
-/// The operation named in a file name, as collective_name() spells it; empty if there is none.
+/// Returns the operation in a file name, as collective_name() spells it; empty if there is none.
 std::string_view operation_in(std::string_view name);
-/// The operation of a program like "all_reduce_perf" anywhere in the line; empty if there is none.
+/// Returns the operation of a program like "all_reduce_perf" anywhere in the line; empty if there
+/// is none.
 std::string_view program_in(std::string_view line);
 
 }  // namespace assay

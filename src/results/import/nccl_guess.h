@@ -1,5 +1,5 @@
-// What the rows of a table of nccl-tests tell about its operation and ranks where the table's head
-// is missing.
+// Infers the operation and the number of ranks from the rows of an nccl-tests table whose head is
+// missing.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 namespace assay {
 
-/// Knows a table by its rows, all of which are of one operation among the same ranks.
+/// Collects the rows of a table, which all have the same operation and ranks.
 class NcclTableGuess {
  public:
-  /// `count`: the elements that the row prints.
+  /// `count` is the number of elements that the row prints.
   void add(const CollectiveRow& row, std::uint64_t count);
 
-  /// Empty unless the columns are clear: those of reductions whose bus bandwidth is above their
-  /// algorithm's, or which are in chunks, and of operations with a root whose bandwidths are equal.
+  /// Returns the operation if the columns determine it, else empty: they do for reductions whose
+  /// bus bandwidth is above their algorithm's, or which are in chunks, and of operations with a
+  /// root whose bandwidths are equal.
   std::string operation() const;
   /// Whether no table of this operation can have these columns and bandwidths.
   bool rules_out(std::string_view operation) const;
@@ -27,8 +28,8 @@ class NcclTableGuess {
   std::uint64_t ranks(std::string_view operation) const;
 
  private:
-  double largest_ = 0, ratio_ = 0;  // of the row with the largest bandwidth: the least rounding
-  // What the ratio is at least and at most, from all rows.
+  double largest_ = 0, ratio_ = 0;  // of the row with the largest bandwidth, which is rounded least
+  // These are bounds of the ratio from all rows.
   double least_ = 0, most_ = std::numeric_limits<double>::infinity();
   bool reduces_ = false, chunks_ = false, rooted_ = false;
   bool reduces_nothing_ = false, rootless_ = false;  // the table says so

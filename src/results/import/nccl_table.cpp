@@ -12,7 +12,7 @@ bool digits_only(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-/// The length of a tag "[1,0]<stdout>:" or "[1,12]<stderr>:" at `at`; 0 if there is none.
+/// Returns the length of a tag "[1,0]<stdout>:" or "[1,12]<stderr>:" at `at`; 0 if there is none.
 std::size_t mpi_tag(std::string_view line, std::size_t at) {
   const std::size_t close = line.find(']', at);
   if (line[at] != '[' || close == std::string_view::npos || close - at > 24) return 0;
@@ -53,7 +53,7 @@ bool is_time(std::string_view name) {
   return name == "time" || name == "cputime";
 }
 
-/// Whether this column occurs once in each half.
+/// Returns whether this column occurs once in each half.
 bool of_a_half(std::string_view name) {
   return is_time(name) || name == "algbw" || name == "busbw" || name == "#wrong" ||
          name == "error" || name == "hipevt" || name.starts_with("i_");
@@ -71,8 +71,8 @@ void append_half(std::vector<NcclColumn>& columns, int half, std::size_t width) 
 }
 
 /// Guesses the columns of rows that were cut out of their table. After size, count and type, newer
-/// versions have redop (a word) and root (a whole number); then follow one or two halves of 4
-/// columns, 5 with event times, or 8 with times per iteration.
+/// versions have redop (a word) and root (a whole number). Then one or two halves follow, with 4
+/// columns each, 5 with event times, or 8 with times per iteration.
 std::vector<NcclColumn> guess_columns(const std::vector<std::string_view>& words) {
   std::vector<NcclColumn> columns = {{"size", 0}, {"count", 0}, {"type", 0}};
   std::size_t at = columns.size();
@@ -83,7 +83,8 @@ std::vector<NcclColumn> guess_columns(const std::vector<std::string_view>& words
   std::size_t left = words.size() - at;
   const bool stamped = left > 2 && words.back().size() == 8 && words.back()[2] == ':';
   if (stamped) left -= 2;
-  // With a root: 9, 11, 17 columns for two halves, 5 for one; without: 8, 10, 16, 4.
+  // With a root there are 9, 11 or 17 columns for two halves and 5 for one; without it 8, 10, 16
+  // and 4.
   const bool root = left % 2 == 1;
   if (root) {
     columns.push_back({"root", 0});

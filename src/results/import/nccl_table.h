@@ -1,4 +1,4 @@
-// The table that nccl-tests and rccl-tests print, read by the names in its header: columns were
+// Reads the table that nccl-tests and rccl-tests print, by the names in its header: columns were
 // added, removed and moved between versions.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace assay {
 
-/// The line without text added by srun --label, mpirun --tag-output or a missing newline. `buffer`
-/// stores the result if something was removed from the middle.
+/// Removes text added by srun --label, mpirun --tag-output or a missing newline. `buffer` stores
+/// the result if something was removed from the middle.
 std::string_view without_tags(std::string_view line, std::string& buffer);
 
 struct NcclColumn {
@@ -20,9 +20,9 @@ struct NcclColumn {
   int half = 0;      ///< 0: the whole row; 1, 2: its first, second half
 };
 
-/// The columns of a header line; empty if it is not one.
+/// Returns the columns of a header line; empty if it is not one.
 std::vector<NcclColumn> nccl_header(std::string_view line);
-/// Whether the line looks like a row: size, count and type.
+/// Returns whether the line looks like a row: size, count and type.
 bool is_nccl_row(std::string_view line);
 
 /// The words of a row, by column.
@@ -30,13 +30,14 @@ struct NcclRow {
   std::vector<NcclColumn> columns;
   std::vector<std::string_view> words;  ///< one per column, or fewer if the row is truncated
   int halves = 0;                       ///< complete halves
-  int cut_halves = 0;                   ///< halves that begin but are not complete
+  int cut_halves = 0;                   ///< incomplete halves
 
-  /// Empty if there is no such column.
+  /// Returns an empty text if there is no such column.
   std::string_view text(std::string_view name, int half = 0) const;
 };
 
-/// `columns`: from the header, or empty to guess them from the words. Nullopt if it is not a row.
+/// `columns` come from the header, or are empty to guess them from the words. Returns nullopt if
+/// the line is not a row.
 std::optional<NcclRow> nccl_row(std::string_view line, const std::vector<NcclColumn>& columns);
 
 }  // namespace assay

@@ -29,7 +29,7 @@ Error too_long(std::string_view name, std::size_t most) {
   return wrong(name, fmt::format("decompressed, it holds more than {} MiB", most >> 20));
 }
 
-/// A file may consist of several compressed parts, one after the other.
+/// Decompresses a file, which may consist of several compressed parts, one after the other.
 Result<std::string> from_gzip(std::string_view bytes, std::string_view name, std::size_t most) {
   z_stream stream{};
   constexpr int gzip_only = 15 + 16;
@@ -90,7 +90,7 @@ void append_utf8(std::string& text, std::uint32_t point) {
   put(0x80 | (point & 0x3f));
 }
 
-/// `high`: which of two bytes is the higher one, 0 or 1. Halves of characters become U+FFFD.
+/// `high` is the index (0 or 1) of the higher byte. Halves of characters become U+FFFD.
 std::string from_utf16(std::string_view bytes, std::size_t high) {
   constexpr std::uint32_t replacement = 0xfffd;
   const auto unit = [&](std::size_t at) {
@@ -120,8 +120,8 @@ bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
 }
 
-/// Whether `text` begins with letters of this shape, where d is a digit and every other letter is
-/// itself.
+/// Returns whether `text` begins with this shape, in which d is any digit and every other letter
+/// stands for itself.
 bool has_shape(std::string_view text, std::string_view shape) {
   if (text.size() < shape.size()) return false;
   for (std::size_t i = 0; i < shape.size(); ++i) {
@@ -130,7 +130,8 @@ bool has_shape(std::string_view text, std::string_view shape) {
   return true;
 }
 
-/// The length of a time at the start of a line, with the white space after it; 0 if there is none.
+/// Returns the length of a time at the start of a line, with the white space after it; 0 if there
+/// is none.
 std::size_t time_prefix(std::string_view line) {
   const bool bracket = line.starts_with('[');
   std::size_t at = bracket ? 1 : 0;
@@ -153,13 +154,13 @@ std::size_t time_prefix(std::string_view line) {
   return std::min(at + 1, line.size());
 }
 
-/// The length of "> ", as mail and Markdown quote.
+/// Returns the length of "> ", with which mail and Markdown quote.
 std::size_t quote_prefix(std::string_view line) {
   if (!line.starts_with('>')) return 0;
   return line.size() > 1 && line[1] == ' ' ? 2 : 1;
 }
 
-/// The length of "host: ", as pdsh and clush write it.
+/// Returns the length of "host: ", as pdsh and clush write it.
 std::size_t host_prefix(std::string_view line) {
   constexpr std::string_view letters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
@@ -220,15 +221,15 @@ std::string_view without_colours(std::string_view text, std::string& buffer) {
 
 struct Prefix {
   std::size_t (*length)(std::string_view line);
-  bool same;  ///< it must be the same one in all lines
+  bool same;  ///< it must be the same in all lines
 };
 
 constexpr Prefix prefixes[] = {{&quote_prefix, false},  {&process_prefix, false},
                                {&bracket_prefix, true}, {&bar_prefix, true},
                                {&host_prefix, true},    {&time_prefix, false}};
 
-/// The text of the prefix that at least nine of ten lines have, blank ones aside; nullopt if there
-/// is none. Empty if lines have different ones.
+/// Returns the prefix that at least nine of ten lines have, not counting blank lines; nullopt if
+/// there is none. Empty if the lines have different ones.
 std::optional<std::string_view> common_prefix(std::string_view text, const Prefix& prefix) {
   const auto each = [&](const auto& visit) {
     LineReader reader(text);
@@ -237,7 +238,7 @@ std::optional<std::string_view> common_prefix(std::string_view text, const Prefi
       if (!trim(line.text).empty()) visit(line.text.substr(0, prefix.length(line.text)));
     }
   };
-  // If most lines have the same prefix, it is what is left after pairs of different ones.
+  // If most lines have the same prefix, it survives when pairs of different ones are removed.
   std::string_view candidate;
   std::size_t left = 0, lines = 0, prefixed = 0;
   each([&](std::string_view found) {

@@ -1,5 +1,5 @@
-// A file's bytes as the text that importers read: decompressed, in UTF-8, and without what a
-// launcher or a logger wrote before every line.
+// Converts a file's bytes to the text that importers read: decompressed, in UTF-8, and without
+// prefixes that a launcher or a logger wrote before every line.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// The text of `bytes`, which may be compressed with gzip or zstd and in UTF-16. Error: usage,
-/// "NAME: ...": damaged, or more than `most` bytes of text.
+/// Returns the text of `bytes`, which may be compressed with gzip or zstd and in UTF-16. Error:
+/// usage, "NAME: ...": damaged, or more than `most` bytes of text.
 Result<std::string> plain_text(std::string bytes, std::string_view name, std::size_t most);
 
 /// The text without colours and without the prefix that nearly all of its lines have: "> ", one

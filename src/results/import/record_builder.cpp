@@ -19,7 +19,7 @@ constexpr std::size_t most_warnings = 100;
 constexpr std::size_t longest_name = 100;
 constexpr std::size_t longest_note = 1000;  // bytes; names of kernels fit, whole logs do not
 
-/// Text for one line on the screen: no control characters, limited length.
+/// Makes text safe for one line on the screen: no control characters, limited length.
 std::string one_line(std::string_view text) {
   std::size_t length = std::min(text.size(), longest_note);
   const bool cut = length < text.size();
@@ -162,7 +162,7 @@ Result<Imported> Draft::finish() {
 }
 
 std::string iso_time(std::string_view text) {
-  constexpr std::size_t length = 19;  // of "2026-01-02T03:04:05"
+  constexpr std::size_t length = 19;  // length of "2026-01-02T03:04:05"
   std::tm parts = {};
   int* const fields[] = {&parts.tm_year, &parts.tm_mon, &parts.tm_mday,
                          &parts.tm_hour, &parts.tm_min, &parts.tm_sec};
@@ -181,7 +181,7 @@ std::string iso_time(std::string_view text) {
   }
   if (parts.tm_mon < 1 || parts.tm_mon > 12 || parts.tm_mday < 1 || parts.tm_mday > 31) return {};
   std::string_view zone = text.substr(length);
-  if (zone.starts_with('.')) {  // fractions of a second are dropped: nothing is ordered by them
+  if (zone.starts_with('.')) {  // fractions of a second are dropped
     zone = zone.substr(std::min(zone.find_first_not_of("0123456789", 1), zone.size()));
   }
   const auto written = [&](const char* end) {

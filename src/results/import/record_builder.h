@@ -1,5 +1,5 @@
-// The records of one file during import. Facts that all rows of a run share are stored once, and
-// may be found after the rows.
+// Collects the records of one file during import. Facts that all rows of a run share are stored
+// once, and may be found after the rows.
 #pragma once
 
 #include <string>
@@ -30,11 +30,11 @@ class Draft {
  public:
   Draft(const ImportText& input, std::string_view format, std::string_view tool);
 
-  /// The facts of the current run.
+  /// Returns the facts of the current run.
   RunFacts& run() { return run_; }
-  /// Whether this run has records yet.
+  /// Returns whether this run has records yet.
   bool run_has_records() const { return run_begin_ < records_.size(); }
-  /// This run's records so far.
+  /// Returns this run's records so far.
   Record* run_records() { return records_.data() + run_begin_; }
   std::size_t run_size() const { return records_.size() - run_begin_; }
   /// Whether there are more than `most_imported` records, so that nothing more need be read.
@@ -43,15 +43,15 @@ class Draft {
   void next_run();
 
   /// Adds a record with status `passed`, which the caller may change; the reference is valid until
-  /// the next add(). `line`: 0 if the record has none.
+  /// the next add(). `line` is 0 if the record has none.
   Record& add(const Cell& cell, std::size_t line);
-  /// Adds "line 17: message"; the first hundred warnings are kept, the rest only counted.
+  /// Adds "line 17: message". The first hundred warnings are kept; further ones are only counted.
   void warn(std::size_t line, std::string_view message);
-  /// "NAME:LINE: message"; line 0: "NAME: message".
+  /// Returns "NAME:LINE: message"; for line 0 "NAME: message".
   Error wrong(std::size_t line, std::string_view message) const;
 
-  /// Marks impossible values: records with negative times or rates become `failed`, numbers that
-  /// are not finite are left out. Error: usage, if there is no record, or more than
+  /// Marks impossible values: records with negative times or rates become `failed`, and numbers
+  /// that are not finite are left out. Error: usage, if there is no record, or more than
   /// `most_imported`.
   Result<Imported> finish();
 
@@ -72,12 +72,12 @@ class Draft {
   Record overflow_;  // receives records beyond the limit
 };
 
-/// The time as in a record, from "2026-01-02 03:04:05" or "2026-01-02T05:04:05.123456+02:00": ISO
-/// 8601; converted to UTC, with a Z, if the text has a time zone, else unchanged. Empty if the text
-/// is not a time.
+/// Converts "2026-01-02 03:04:05" or "2026-01-02T05:04:05.123456+02:00" to the form of records, ISO
+/// 8601. If the text has a time zone, the result is in UTC and ends in Z; otherwise the time is
+/// unchanged. Empty if the text is not a time.
 std::string iso_time(std::string_view text);
 
-/// A metric whose value the program wrote as `text`, in its own unit.
+/// Makes a metric whose value the program wrote as `text`, in its own unit.
 Metric metric(std::string_view name, double value, std::string_view unit, Better better,
               std::string_view text);
 

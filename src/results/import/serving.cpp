@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-/// Whether a reported and a recomputed value are equal up to rounding.
+/// Returns whether a reported and a recomputed value are equal up to rounding.
 bool agree(double stated, double computed) {
   return std::abs(stated - computed) <=
          1e-6 * std::max(std::abs(stated), std::abs(computed)) + 1e-9;
@@ -78,7 +78,7 @@ void check_counts(Draft& draft, const JsonNode& result, const ServingCounts& cou
   }
 }
 
-/// One sentence about what the totals hide.
+/// Returns one sentence about what the totals hide.
 std::string flag_of(const ServingArrays& arrays, const JsonNode& result) {
   const auto stated = result.number_at("mean_ttft_ms");
   return fmt::format(

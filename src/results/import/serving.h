@@ -1,5 +1,5 @@
-// What load generators for inference servers share: axes, latencies, and values recomputed from the
-// arrays they store, so that impossible totals are detected.
+// Shared parts of importers for load generators of inference servers: axes, latencies, and values
+// recomputed from the stored arrays, so that impossible totals are detected.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace assay {
 
-/// The label of results of simulated servers in vLLM's JSON, which `assay load` writes: what is
-/// read back is marked like device.emulated.
+/// The label of simulated servers' results in vLLM's JSON, which `assay load` writes. Imported
+/// results with it are marked like device.emulated.
 inline constexpr std::string_view simulated_label = "simulated by assay serve-sim";
 
-/// "16" of "16.0", "inf" of "inf" or "Infinity", as an axis value; "none" if empty.
+/// Returns "16" for "16.0", "inf" for "inf" or "Infinity", as an axis value; "none" if empty.
 std::string rate_text(std::string_view text);
 
 /// Adds mean, median, std and every percentile of `PREFIX_KEY_ms` as metrics in seconds named
@@ -39,17 +39,17 @@ struct ServingArrays {
   std::vector<double> longest_stalls;  ///< seconds, the longest gap of each request that has any
 };
 
-/// Nullopt without arrays. If they have different lengths, `problem` says so.
+/// Returns nullopt without arrays. If their lengths differ, `problem` describes it.
 std::optional<ServingArrays> serving_arrays(const JsonNode& result, std::string& problem);
 
-/// Adds the counts and what only the arrays contain, checks reported values against the arrays, and
-/// judges: a result without tokens, or with more failures than successes, is `failed`. Warnings go
-/// to `draft`.
+/// Adds the counts and what only the arrays contain, and checks reported values against the arrays.
+/// A result without tokens, or with more failures than successes, becomes `failed`. Warnings go to
+/// `draft`.
 void judge_serving(Draft& draft, Record& record, const JsonNode& result, std::size_t line);
 
-/// "2024-11-09T15:05:47" of "20241109-150547"; empty if invalid.
+/// Returns "2024-11-09T15:05:47" for "20241109-150547"; empty if invalid.
 std::string compact_time(std::string_view text);
-/// Seconds since 1970 as "2026-01-31T12:00:01Z"; empty if out of range.
+/// Formats seconds since 1970 as "2026-01-31T12:00:01Z"; empty if out of range.
 std::string unix_time(double seconds);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Lines and words of a program's output, read one at a time: a hostile file may consist of line
-// ends only.
+// Reads lines and words of a program's output one at a time, because a hostile file may consist of
+// line ends only.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct TextLine {
 class LineReader {
  public:
   explicit LineReader(std::string_view text);
-  /// False at the end of the text.
+  /// Returns false at the end of the text.
   bool next(TextLine& line);
 
  private:
@@ -25,17 +25,17 @@ class LineReader {
   std::size_t number_ = 0;
 };
 
-/// The words between white space; at most `most` of them, so that long lines are cheap.
+/// Returns the words between white space; at most `most` of them, so that long lines are cheap.
 std::vector<std::string_view> split_words(std::string_view line, std::size_t most = 256);
-/// The parts between separators, trimmed; an empty text has one empty part.
+/// Returns the parts between separators, trimmed; an empty text has one empty part.
 std::vector<std::string_view> split_at(std::string_view line, char separator);
 bool contains(std::string_view text, std::string_view part);
-/// The text with ASCII letters in lower case.
+/// Returns the text with ASCII letters in lower case.
 std::string lower_case(std::string_view text);
-/// A metric's name made from a tool's own: lower case letters, digits and single underscores.
+/// Makes a metric's name from a tool's name: lower case letters, digits and single underscores.
 std::string identifier(std::string_view text);
-/// The text after `label` and its colon or equals sign in this line, trimmed; empty if not found.
-/// after_label("Version: 5.0", "Version") is "5.0".
+/// Returns the text after `label` and its colon or equals sign in this line, trimmed; empty if not
+/// found. after_label("Version: 5.0", "Version") is "5.0".
 std::string_view after_label(std::string_view line, std::string_view label);
 
 }  // namespace assay

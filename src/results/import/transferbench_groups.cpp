@@ -18,7 +18,7 @@ std::string number_text(std::string_view word) {
   return number ? fmt::format("{}", *number) : std::string(word);
 }
 
-/// "r0.gpu3" of "R00:3", "gpu3" of "3" where there is one rank.
+/// Returns "r0.gpu3" for "R00:3", "gpu3" for "3" if there is one rank.
 std::string gpu_of(std::string_view word) {
   const std::size_t colon = word.find(':');
   const std::string gpu = "gpu" + number_text(word.substr(colon + 1));  // npos + 1 is 0
@@ -55,7 +55,8 @@ bool TransferBenchGroups::read(std::string_view text, const std::vector<std::str
 }
 
 bool TransferBenchGroups::title(std::string_view text, const Words& words) {
-  // "Ring00  Ring00 | Ring01  Ring01": a column for the devices and at least one for rates.
+  // Example: "Ring00  Ring00 | Ring01  Ring01", with a column for the devices and at least one for
+  // rates.
   const bool rings = std::all_of(words.begin(), words.end(), [](std::string_view word) {
     return word.starts_with("Ring") && parse_count(word.substr(4)).has_value();
   });

@@ -1,5 +1,5 @@
-// TransferBench's tables of groups that transfer at the same time: rings of GPUs (rings) and NICs
-// that each send to all others (nica2a), since version 1.68.
+// Reads TransferBench's tables of groups that transfer at the same time: rings of GPUs (rings), and
+// NICs that each send to all others (nica2a), since version 1.68.
 #pragma once
 
 #include <string>
@@ -45,7 +45,7 @@ class TransferBenchGroups {
   std::vector<std::string> rings_;  ///< numbers of the table's rings
   std::vector<std::string> ways_;   ///< columns of each ring: "gfx", "nic"
   std::string plane_, group_;
-  std::vector<std::string> nics_, ranks_;  ///< of the matrix's columns
+  std::vector<std::string> nics_, ranks_;  ///< of the columns of the matrix
 };
 
 }  // namespace assay

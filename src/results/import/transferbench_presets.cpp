@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// "gpu0" of "GPU00" and of "GPU" and "00" together.
+/// Returns "gpu0" for "GPU00" and for "GPU" and "00" together.
 std::string device(std::string_view kind, std::string_view number) {
   const auto parsed = parse_count(number);
   return parsed ? fmt::format("{}{}", lower_case(kind), *parsed) : lower_case(kind);
@@ -29,7 +29,7 @@ std::string count_text(std::string_view word) {
   return count ? fmt::format("{}", *count) : std::string(word);
 }
 
-/// "to", "from" or "both" of an arrow; empty if the word is none.
+/// Returns "to", "from" or "both" for an arrow; empty if the word is not an arrow.
 std::string direction_of(std::string_view word) {
   return word == "->" ? "to" : word == "<-" ? "from" : word == "<->" ? "both" : "";
 }
@@ -93,7 +93,7 @@ bool TransferBenchPresets::title(std::string_view text, const Words& words) {
   if (text.starts_with("- Copying ") && from != text.npos) {
     const auto gpu = split_words(text.substr(from + 15), 1);
     if (!gpu.empty()) source_ = device("gpu", gpu.front());
-    return false;  // it also tells the size
+    return false;  // the line also contains the size
   }
   if (contains(text, "Local Read") && contains(text, "Remote Copy")) {
     begin(Table::schmoo);
@@ -192,7 +192,7 @@ void TransferBenchPresets::add(Axes axes, std::string_view rate, std::size_t lin
   add_transfer_rate(draft_, std::move(axes), setup_, rate, line);
 }
 
-/// "  16    43.25    41.02"; the line " Best " repeats the best of them.
+/// Reads "  16    43.25    41.02"; the line " Best " repeats the best of them.
 bool TransferBenchPresets::scaling_row(const Words& words, std::size_t line) {
   if (words[0] == "Best") return true;
   if (!parse_count(words[0]) || !all_numbers(words, 1)) return false;
@@ -210,7 +210,7 @@ bool TransferBenchPresets::scaling_row(const Words& words, std::size_t line) {
   return true;
 }
 
-/// Rows that begin with one or two swept settings.
+/// Reads rows that begin with one or two swept settings.
 bool TransferBenchPresets::swept_row(const Words& words, std::size_t line) {
   const std::size_t settings = table_ == Table::a2a_sweep ? 2 : 1;
   if (words.size() <= settings || !parse_count(words[0]) || !all_numbers(words, 1)) return false;
@@ -239,8 +239,8 @@ bool TransferBenchPresets::swept_row(const Words& words, std::size_t line) {
   return true;
 }
 
-/// "  45.123    44.987   2 4 (G0 G0 G1) (G0 G0 G2)": rates, then how many at once, sub-executors,
-/// and the transfers in the order of their rates.
+/// Reads "  45.123    44.987   2 4 (G0 G0 G1) (G0 G0 G2)": rates, then the number of simultaneous
+/// transfers, sub-executors, and the transfers in the order of their rates.
 bool TransferBenchPresets::one_to_all_row(std::string_view text, const Words& words,
                                           std::size_t line) {
   const std::size_t open = text.find('(');
@@ -274,7 +274,7 @@ bool TransferBenchPresets::one_to_all_row(std::string_view text, const Words& wo
   return true;
 }
 
-/// "Averages (During UniDir):    100.21     44.83     54.70     48.76"
+/// Reads "Averages (During UniDir):    100.21     44.83     54.70     48.76".
 bool TransferBenchPresets::averages_row(std::string_view text, const Words& words,
                                         std::size_t line) {
   const std::size_t colon = text.find(':');
@@ -295,7 +295,7 @@ bool TransferBenchPresets::averages_row(std::string_view text, const Words& word
   return true;
 }
 
-/// "| 0 | node1 | 45.12 44.87 | 89.99 |": rank, host, the rate of each ring, and their sum.
+/// Reads "| 0 | node1 | 45.12 44.87 | 89.99 |": rank, host, the rate of each ring, and their sum.
 bool TransferBenchPresets::rings_row(const Words& words, std::size_t line) {
   if (words.size() < 4 || !parse_count(words[0]) || !all_numbers(words, 2)) return false;
   if (words.size() != columns_.size()) {
@@ -311,8 +311,8 @@ bool TransferBenchPresets::rings_row(const Words& words, std::size_t line) {
   return true;
 }
 
-/// "Rank 00 | mlx5_0 | GPU 00 | Rank 01 | mlx5_1 | GPU 01 | 45.12": the matrices of ranks, a line
-/// for each pair.
+/// Reads "Rank 00 | mlx5_0 | GPU 00 | Rank 01 | mlx5_1 | GPU 01 | 45.12": matrices of ranks, with a
+/// line for each pair.
 bool TransferBenchPresets::pairs_row(const Words& words, std::size_t line) {
   if (words[0] != "Rank") return false;
   std::vector<std::string> ends;
@@ -333,7 +333,8 @@ bool TransferBenchPresets::pairs_row(const Words& words, std::size_t line) {
   return true;
 }
 
-/// "| 0 | 3 | 4012.11 4001.02 3990.55 |": rank, GPU, and the most, mean and least bandwidth.
+/// Reads "| 0 | 3 | 4012.11 4001.02 3990.55 |": rank, GPU, and the largest, mean and least
+/// bandwidth.
 bool TransferBenchPresets::hbm_row(const Words& words, std::size_t line) {
   if (words.size() < 5 || !parse_count(words[0]) || !parse_count(words[1]) ||
       !all_numbers(words, 2)) {
@@ -351,8 +352,9 @@ bool TransferBenchPresets::hbm_row(const Words& words, std::size_t line) {
   return true;
 }
 
-/// "Testing HBM performance [READ]   ........PASS", "FAIL (8 test(s))" and the devices that failed:
-/// " GPU 00: Measured:  86.17 GB/s   Criteria:  87.30 GB/s" or " GPU 00 to GPU 01:  40.30 GB/s ..."
+/// Reads "Testing HBM performance [READ]   ........PASS", or "FAIL (8 test(s))" and the devices
+/// that failed: " GPU 00: Measured:  86.17 GB/s   Criteria:  87.30 GB/s" or " GPU 00 to GPU 01:
+/// 40.30 GB/s ...".
 bool TransferBenchPresets::health_line(std::string_view text, const Words& words,
                                        std::size_t line) {
   const bool pass = text.ends_with("PASS");

@@ -1,5 +1,5 @@
-// The tables of TransferBench's presets that are neither tests nor plain matrices: sweeps over
-// sub-executors, one GPU with all others, checks of health, memory bandwidth, and devices of
+// Reads the tables of TransferBench's presets that are neither tests nor plain matrices: sweeps
+// over sub-executors, one GPU with all others, health checks, memory bandwidth, and devices of
 // several ranks.
 #pragma once
 

@@ -20,12 +20,12 @@ class Cell {
   const std::string& benchmark() const { return benchmark_; }
   const std::vector<std::pair<std::string, std::string>>& values() const { return values_; }
 
-  /// The value of `axis`; empty if the cell has no such axis.
+  /// Returns the value of `axis`; empty if the cell has no such axis.
   std::string_view text(std::string_view axis) const;
-  /// The value of a size or integer axis, already validated by the axis; 0 if absent.
+  /// Returns the value of a size or integer axis, already validated by the axis; 0 if absent.
   std::uint64_t integer(std::string_view axis) const;
 
-  /// "memory op=triad size=1GiB": the cell's identity in stores and on screen.
+  /// Returns the cell's identity in stores and on screen: "memory op=triad size=1GiB".
   std::string id() const;
   bool operator==(const Cell&) const = default;
 
@@ -34,9 +34,9 @@ class Cell {
   std::vector<std::pair<std::string, std::string>> values_;
 };
 
-/// The cell with `value` on one of its axes.
+/// Returns the cell with `value` on one of its axes.
 Cell with_value(const Cell& cell, std::string_view axis, std::string_view value);
-/// The cell without one of its axes.
+/// Returns the cell without one of its axes.
 Cell without_axis(const Cell& cell, std::string_view axis);
 
 }  // namespace assay

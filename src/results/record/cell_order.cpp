@@ -29,7 +29,8 @@ std::optional<double> axis_number(std::string_view text) {
 
 namespace {
 
-/// The parameters that a model's name says: "1.5B" 1.5e9, "30M" 3e7. Empty for other names.
+/// Returns the number of parameters in a model's name: "1.5B" 1.5e9, "30M" 3e7. Empty for other
+/// names.
 std::optional<double> parameters_of(std::string_view model) {
   constexpr std::string_view letters = "KMBT";
   double value = 0;

@@ -1,4 +1,5 @@
-// What a device is: everything that a benchmark or a reader needs to choose sizes and judge rates.
+// Facts about a device: everything that a benchmark or a reader needs to choose sizes and judge
+// rates.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace assay {
 /// Filled by the backend when it opens the device; an unknown fact stays empty and is shown as
 /// unknown.
 struct DeviceFacts {
-  std::string backend;  ///< "cpu", "cuda", "hip", "fake"; foreign_backend
+  std::string backend;  ///< "cpu", "cuda", "hip", "fake"; or foreign_backend
   int ordinal = 0;
   std::string name;  ///< marketing name as the driver reports it
   std::string arch;  ///< "sm_90", "gfx942:sramecc+:xnack-", "x86-64-v4"
@@ -35,18 +36,18 @@ struct DeviceFacts {
   bool ecc = false;
   bool emulated = false;  ///< no chip: the results are real, the times come from a model
 
-  bool is_host_cpu() const;  ///< the device is the CPUs of the host itself
+  bool is_host_cpu() const;  ///< whether the device is the host's own CPUs
   bool is_nvidia() const;
   bool is_amd() const;
-  /// Another program's device, of which at most the name is known.
+  /// Returns whether it is another program's device, of which at most the name is known.
   bool is_foreign() const;
 };
 
-/// DeviceFacts::backend of other programs' results.
+/// DeviceFacts::backend of results that other programs measured.
 inline constexpr const char* foreign_backend = "other";
 
-/// The "device" object of records and fingerprints (docs/record.schema.json); unknown facts are
-/// left out.
+/// Returns the "device" object of records and fingerprints (docs/record.schema.json); unknown facts
+/// are left out.
 Json to_json(const DeviceFacts& facts);
 
 }  // namespace assay

@@ -11,13 +11,13 @@ struct MeasuredUnit {
   double factor = 1;    ///< see to_si()
 };
 
-/// value * factor; where the factor is a fraction, divides by its reciprocal instead. So 35.20 us
-/// gives 3.52e-05 s, although 1e-6 has no exact binary representation.
+/// Returns value * factor; where the factor is a fraction, divides by its reciprocal instead. So
+/// 35.20 us gives 3.52e-05 s, although 1e-6 has no exact binary representation.
 double to_si(double value, double factor);
 
-/// "GB/s" and "GBytes/sec" are 1e9 bytes/s, "GiB/s" 2^30, "Gb/s" and "Gbit/s" an eighth of 1e9:
-/// prefixes are decimal unless they are IEC's, a small b is a bit. "ms", "us", "TFLOPS", "tok/s",
-/// "req/s", "%". Empty for any other text.
+/// Parses a unit. "GB/s" and "GBytes/sec" are 1e9 bytes/s, "GiB/s" is 2^30, "Gb/s" and "Gbit/s" are
+/// an eighth of 1e9: prefixes are decimal unless they are IEC's, and a small b is a bit. It also
+/// accepts "ms", "us", "TFLOPS", "tok/s", "req/s", "%". Empty for any other text.
 std::optional<MeasuredUnit> measured_unit(std::string_view text);
 
 }  // namespace assay

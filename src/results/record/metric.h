@@ -22,8 +22,8 @@ struct Metric {
   Better better = Better::neither;
   std::string text;  ///< as written by the program, with the unit if it wrote one: "184.92 GB/s"
   std::optional<Interval> interval95 = std::nullopt;  ///< within the run; contains `value`
-  /// It does not hold, for the reason in the record's note "void": kept as evidence, never judged,
-  /// and shown as void.
+  /// The value is invalid for the reason in the record's note "void". It is kept as evidence, never
+  /// judged, and shown as void.
   bool is_void = false;
 };
 

@@ -19,8 +19,8 @@
 
 namespace assay {
 
-/// `passed`: measured and verified; only then does the record have a value. Metrics reported by
-/// another program are kept as evidence whatever the status; `failed` if they cannot be true.
+/// `passed` means measured and verified; only then does the record have a value. Metrics of another
+/// program are kept as evidence whatever the status; it is `failed` if they cannot be true.
 enum class RecordStatus {
   passed,
   failed,       ///< verification found a wrong result
@@ -53,13 +53,13 @@ struct Record {
   RecordStatus status = RecordStatus::error;
   std::string reason;  ///< empty when passed; else one line
   std::optional<Value> value;
-  /// Of another program, the headline first; or what a benchmark reports beside its value.
+  /// Another program's metrics, the headline first; or what a benchmark reports besides its value.
   std::vector<Metric> metrics;
   std::vector<Curve> curves;
-  std::optional<Source> source;  ///< of another program
+  std::optional<Source> source;  ///< only for results of another program
   std::optional<Work> work;      ///< empty if the cell was never prepared
   std::optional<SampleSet> samples;
-  std::optional<Summary> seconds;  ///< of the samples
+  std::optional<Summary> seconds;  ///< summary of the samples
   std::vector<RankResult> ranks;   ///< empty: a single process
   std::optional<Verification> verification;
   std::optional<Telemetry> telemetry;  ///< during the samples
@@ -67,21 +67,22 @@ struct Record {
   std::string fingerprint;  ///< hash of the environment it was measured in
 };
 
-/// The note of a record that says which part of a tuning it is from, and that of its search.
+/// The note that tells which part of a tuning a record belongs to, and its value for the search.
 inline constexpr std::string_view tuning_note = "tuning", search_part = "search";
-/// The axis by which the cells of a tuned benchmark or server differ; a program's cells have its
-/// parameters instead.
+/// The axis that distinguishes the cells of a tuned benchmark or server; cells of a tuned program
+/// have its parameters instead.
 inline constexpr std::string_view setting_axis = "setting";
-/// The note that says why metrics of a record are void (Metric::is_void).
+/// The note with the reason why metrics of a record are void (Metric::is_void).
 inline constexpr std::string_view void_note = "void";
-/// Whether it is a run of a search, which tries a setting to find a better one: nothing to compare.
+/// Returns whether the record is a run of a search, which tries a setting to find a better one and
+/// is not compared.
 bool is_trial(const Record& record);
-/// Of a CPU's result: the share of its host's CPUs that other programs and the hypervisor took.
-/// None of other devices', of emulated ones', and of ranks', which are other programs to each
-/// other.
+/// Returns the share of the host's CPUs that other programs and the hypervisor took during a CPU's
+/// result. Empty for other devices, for emulated ones, and for ranks, which count as other programs
+/// for each other.
 std::optional<double> taken_from_cpus(const Record& record);
 
-/// Null if there is no note of that name.
+/// Returns null if there is no note of that name.
 const std::string* find_note(const Record& record, std::string_view name);
 
 std::string_view name_of(RecordStatus status);

@@ -27,20 +27,20 @@ struct SampleSet {
   TimeSource time_source = TimeSource::device_events;
   CacheState cache_state = CacheState::hot;
   bool gated = false;  ///< the device was held until the work and both events were queued
-  int launches = 1;    ///< of the work per sample; the sample's seconds are divided by this
+  int launches = 1;    ///< launches per sample; its seconds are divided by this
   std::size_t warmup_launches = 0;
   StopReason warmup_stop = StopReason::not_run;
   StopReason stop = StopReason::not_run;
   double wall_seconds = 0;  ///< warm-up and sampling together
   SensorReading before, after;
   std::chrono::steady_clock::time_point begin, end;  ///< of the samples, warm-up excluded
-  /// For ranks that measured together: the seconds of all samples of each rank. `samples` then
-  /// holds those of the slowest rank. Empty for a single process.
+  /// If ranks measured together: the seconds of all samples of each rank, and `samples` are those
+  /// of the slowest rank. Empty for a single process.
   std::vector<std::vector<double>> by_rank;
   std::vector<double> inside;  ///< by rank, see Arrivals::inside (measure/sampling/team_sample.h)
 };
 
-/// A stable name for records: "precision", "time_box", ...
+/// Returns a stable name for records: "precision", "time_box", ...
 std::string_view name_of(StopReason reason);
 
 }  // namespace assay

@@ -5,12 +5,12 @@
 
 namespace assay {
 
-/// One rank as the other ranks know it.
+/// A rank as the other ranks know it.
 struct TeamMember {
   int rank = 0;
   int local_rank = 0;  ///< among the ranks of its host, from 0
   std::string host;
-  int process = 0;  ///< its process id there
+  int process = 0;  ///< its process id on its host
 };
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// The number a cell reports, and the hardware limit it is held against.
+// The number that a cell reports, and the hardware limit with which it is compared.
 #pragma once
 
 #include <optional>
@@ -22,7 +22,7 @@ struct Value {
   Interval interval95;  ///< low <= median <= high, in the unit of the quantity
   std::optional<Roof> roof;
   std::optional<double> share;  ///< median / roof rate (or floor seconds / median for latency)
-  std::string unit = {};        ///< as a file names it; empty: unit_of(quantity)
+  std::string unit = {};        ///< unit named by an imported file; empty: unit_of(quantity)
 };
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// What a check of a case's results found.
+// The result of checking a case's results.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// What verification found. `error` is the measured deviation in the method's own unit.
+/// The result of a verification. `error` is the measured deviation in the method's own unit.
 struct Verification {
   bool passed = false;
   std::string method;  ///< "every element against its closed form", ...
@@ -16,7 +16,7 @@ struct Verification {
   std::string detail;  ///< on failure: the first wrong element, its value and the expected one
 };
 
-/// For a check that passes if and only if `wrong` is 0.
+/// Makes the result of a check that passes if and only if `wrong` is 0.
 inline Verification exact_verification(std::string method, std::uint64_t wrong,
                                        std::string detail) {
   if (wrong == 0) detail.clear();

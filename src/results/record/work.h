@@ -1,5 +1,5 @@
-// What a measured case is: the work of one repetition, the number it reports, the limit it is held
-// against, and how it is timed.
+// Describes a measured case: the work of one repetition, the number it reports, the limit with
+// which it is compared, and how it is timed.
 #pragma once
 
 #include <string_view>
@@ -28,12 +28,12 @@ struct Work {
   double repetitions = 1;  ///< identical operations per enqueue(): seconds are divided by it
   DataType math = DataType::f32;  ///< the type whose peak rate bounds `flops`
   double links = 1;               ///< number of links it can use at once, for the link limits
-  double tokens = 0;              ///< that pass through a model, on all ranks
-  double samples = 0;             ///< likewise, of a model without tokens
-  double ranks = 1;               ///< that share them; bytes and flops are those of one
+  double tokens = 0;              ///< tokens that pass through a model, on all ranks
+  double samples = 0;             ///< samples that pass through a model without tokens
+  double ranks = 1;               ///< ranks in all; bytes and flops are those of one rank
 };
 
-/// The hardware limit that a case is compared with.
+/// The hardware limit with which a case is compared.
 enum class Limit { none, memory, compute, host_link, peer_link };
 
 /// The number a cell reports, derived from a sample's seconds.
@@ -45,11 +45,11 @@ enum class Quantity {
   sample_rate,  ///< samples/s, higher is better
 };
 
-/// Stable names for records: "bandwidth", "device_events", "cold", ...
+/// Return stable names for records: "bandwidth", "device_events", "cold", ...
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(TimeSource source);
 std::string_view name_of(CacheState state);
-/// The unit of Value::median and its interval: "bytes/s", "FLOP/s", "s", ...
+/// Returns the unit of Value::median and its interval: "bytes/s", "FLOP/s", "s", ...
 std::string_view unit_of(Quantity quantity);
 
 }  // namespace assay

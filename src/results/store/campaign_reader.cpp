@@ -20,7 +20,7 @@ const YamlValue* member(const YamlValue& map, std::string_view key) {
   return nullptr;
 }
 
-/// From a list of texts or one text.
+/// Reads a list of texts or one text.
 std::vector<std::string> texts_of(const YamlValue* value) {
   if (value == nullptr) return {};
   if (value->kind == YamlValue::Kind::text) return {value->text};
@@ -29,7 +29,8 @@ std::vector<std::string> texts_of(const YamlValue* value) {
   return texts;
 }
 
-/// Any keys are allowed: what begins and continues campaigns (plan.h) has checked them.
+/// Reads a plan without checking its keys: the code that begins and continues campaigns (plan.h)
+/// has checked them.
 Result<YamlValue> read_plan(const std::string& file) {
   constexpr std::size_t most_bytes = std::size_t{16} << 20;
   const std::string text = TRY(read_operand(file, most_bytes));

@@ -20,7 +20,7 @@ constexpr const char* campaign_plan_name = "plan.yaml";
 constexpr const char* campaign_units_name = "units.jsonl";
 constexpr const char* campaign_measure_name = "measure.json";
 
-/// A plan's margin lies between these.
+/// Bounds of a plan's margin.
 constexpr double least_margin = 0, most_margin = 1;
 
 /// One ended attempt at measuring an environment: one process.
@@ -28,39 +28,40 @@ struct CampaignUnit {
   std::string environment;  ///< the folder that holds its records
   std::string run;          ///< id of the run; empty if the process never reported one
   std::size_t pair = 0;     ///< units with the same number were measured one after the other
-  bool complete = false;    ///< it measured everything; only such a unit counts
+  bool complete = false;    ///< it measured everything; incomplete units are not used
 };
 
-/// In the order in which they ended. At most one unit of an environment and pair is complete. Torn
-/// lines and lines that are not units are left out: nothing in the file is trusted. Error: usage if
-/// `folder` is not a campaign or cannot be read.
+/// Returns units in the order in which they ended. At most one unit of an environment and pair is
+/// complete. Torn lines and lines that are not units are left out, because nothing in the file is
+/// trusted. Error: usage if `folder` is not a campaign or cannot be read.
 Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder);
 
-/// What the campaign's plan compares, as names of stores, the baseline first: the first environment
-/// with each other one, or with its own control if it is the only one; in a study, each partition
-/// alone with the same partition while the others run too. Error: usage if the plan cannot be read.
+/// Returns what the campaign's plan compares, as pairs of store names, the baseline first. It
+/// compares the first environment with each other one, or with its own control if it is the only
+/// one. A study compares each partition alone with the same partition while the others run too.
+/// Error: usage if the plan cannot be read.
 Result<std::vector<std::pair<std::string, std::string>>> read_contrasts(
     const std::filesystem::path& folder);
 
-/// What the campaign was made for and what it calls equal.
+/// The campaign's purpose and its margin of equality.
 struct CampaignTerms {
   std::string description;
   double margin = 0.02;  ///< a ratio within (1 / (1 + margin), 1 + margin) is equal
 };
-/// From the campaign's plan. Error: usage if it cannot be read.
+/// Reads the terms from the campaign's plan. Error: usage if it cannot be read.
 Result<CampaignTerms> read_terms(const std::filesystem::path& folder);
 
-/// How many pairs in a row have their order drawn at once: 1, or 2 in a campaign that was begun by
-/// a version of assay that measured the second pair in the reverse order of the first. A folder
-/// that does not say so is taken for one of those, whose pairs prove less.
+/// Returns how many consecutive pairs have their order drawn together. It is 1, or 2 in campaigns
+/// of an older version of assay, which measured the second pair in the reverse order of the first.
+/// A folder without this information counts as an old one, whose pairs prove less.
 std::size_t read_pairs_per_draw(const std::filesystem::path& folder);
 
-/// Whether `path` is a folder with the two files of a campaign.
+/// Returns whether `path` is a folder with the two files of a campaign.
 bool is_campaign(const std::filesystem::path& path);
 
-/// The name under which environment `name` is measured a second time in every half block.
+/// Returns the name under which environment `name` is measured a second time in every pair.
 std::string control_of(std::string_view name);
-/// The name under which a study measures partition `name` while the others run too.
+/// Returns the name under which a study measures partition `name` while the others run too.
 std::string together_of(std::string_view name);
 
 }  // namespace assay

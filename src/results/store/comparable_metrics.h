@@ -18,12 +18,12 @@ struct Figure {
   bool emulated = false;  ///< computed by a model, not measured
 };
 
-/// The record's own value, then its metrics with a known better direction. Empty unless the record
-/// passed.
+/// Returns the record's own value, then its metrics with a known better direction. Empty unless the
+/// record passed.
 std::vector<Figure> figures_of(const Record& record);
 
-/// A logarithm that increases as things get slower, whichever direction is better. Nullopt if the
-/// value is not finite or not above 0.
+/// Returns a logarithm that increases as things get slower, whichever direction is better. Nullopt
+/// if the value is not finite or not above 0.
 std::optional<double> log_time(double value, Better better);
 
 }  // namespace assay

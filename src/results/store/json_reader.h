@@ -20,7 +20,7 @@ class JsonReader {
   static Result<JsonReader> of(const Json& json, std::string path = "");
 
   bool has(const char* key) const;
-  /// The member, null if absent.
+  /// Returns the member, null if absent.
   const Json* find(const char* key) const;
   Result<JsonReader> object(const char* key) const;
 
@@ -29,17 +29,17 @@ class JsonReader {
   Result<std::uint64_t> count(const char* key) const;
   Result<bool> flag(const char* key) const;
   Result<std::vector<double>> numbers(const char* key) const;
-  /// The pairs of an object whose values are all text, in order.
+  /// Returns the pairs of an object whose values are all text, in order.
   Result<std::vector<std::pair<std::string, std::string>>> texts(const char* key) const;
 
-  /// Fill `target` if the key exists, else leave it unchanged.
+  /// These functions set `target` if the key exists, else leave it unchanged.
   Status optional(const char* key, std::string& target) const;
   Status optional(const char* key, double& target) const;
   Status optional(const char* key, std::optional<double>& target) const;
   Status optional(const char* key, std::uint64_t& target) const;
   Status optional(const char* key, int& target) const;
 
-  /// The enumerator in [first, last] whose name_of() equals the text at `key`.
+  /// Returns the enumerator in [first, last] whose name_of() equals the text at `key`.
   template <typename Enum>
   Result<Enum> one_of(const char* key, Enum first, Enum last) const {
     const std::string name = TRY(text(key));
@@ -53,7 +53,7 @@ class JsonReader {
     return wrong(key, "must be one of " + allowed);
   }
 
-  /// Error: usage, "field samples.seconds <message>".
+  /// Returns the error "field samples.seconds <message>". Kind: usage.
   Error wrong(std::string_view key, std::string_view message) const;
 
  private:

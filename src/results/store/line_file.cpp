@@ -21,7 +21,7 @@ bool is_full(int error) {
   return error == ENOSPC || error == EDQUOT || error == EFBIG;
 }
 
-/// Makes the directory entry of a new file durable. File systems that cannot sync folders lose
+/// Makes the directory entry of a new file durable. A file system that cannot sync folders loses
 /// nothing that is relied on here.
 void sync_folder(const std::filesystem::path& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -45,8 +45,8 @@ Result<LineFile> LineFile::open(const std::filesystem::path& path) {
   TRY(file.lock());
   Status probe = file.cut_torn_line();
   if (probe.ok()) {
-    // Writes an empty line and removes it: a full disk is found now and not after the first
-    // measurement.
+    // An empty line is written and removed, so that a full disk is noticed now and not after the
+    // first measurement.
     struct stat status = {};
     if (::fstat(descriptor, &status) != 0) {
       probe = file.failure("examine");
@@ -119,7 +119,7 @@ Status LineFile::write_whole(std::string_view text) {
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       Error error = failure("write");
-      // If this fails too, the torn line remains and the next writer removes it.
+      // If this fails too, the torn line remains until the next writer removes it.
       if (::ftruncate(descriptor_, before.st_size) != 0) error.message += " (last line is torn)";
       return error;
     }
@@ -175,7 +175,7 @@ Status LineFile::append_locked(const std::function<bool(std::string_view)>& alre
   return write_whole(std::string(line) + '\n');
 }
 
-/// What is written to a file that has been deleted is lost.
+/// Fails if the file was deleted or replaced, because text written to a deleted file is lost.
 Status LineFile::check_still_there() const {
   struct stat ours = {}, there = {};
   if (::fstat(descriptor_, &ours) != 0) return failure("examine");

@@ -1,4 +1,4 @@
-// A file of lines to which several processes may append, each of which may die at any moment.
+// A file of lines to which several processes may append; any of them may die at any moment.
 #pragma once
 
 #include <filesystem>
@@ -21,10 +21,10 @@ class LineFile {
   LineFile& operator=(LineFile&& other) noexcept;
   ~LineFile();
 
-  /// Appends `line` (without its newline). Durable when it returns. Error: usage, if the file was
-  /// deleted or replaced since it was opened; exhausted.
+  /// Appends `line` (without its newline). The line is durable when the call returns. Error: usage,
+  /// if the file was deleted or replaced since it was opened; exhausted.
   Status append(std::string_view line);
-  /// The same, unless `already_there` returns true for a line of the file. No other writer can
+  /// Appends `line` unless `already_there` returns true for a line of the file. No other writer can
   /// change the file in between.
   Status append_unless(const std::function<bool(std::string_view line)>& already_there,
                        std::string_view line);
@@ -37,7 +37,7 @@ class LineFile {
  private:
   LineFile(std::filesystem::path path, int descriptor)
       : path_(std::move(path)), descriptor_(descriptor) {}
-  Error failure(const char* action) const;  ///< from errno
+  Error failure(const char* action) const;  ///< made from errno
   Status lock();
   void unlock();
   Status append_locked(const std::function<bool(std::string_view line)>& already_there,

@@ -7,9 +7,9 @@
 
 namespace assay {
 
-/// The object that docs/record.schema.json describes.
+/// Returns the object that docs/record.schema.json describes.
 Json to_json(const Record& record);
-/// Does not trust its input. `device`: the value of "device", if it has been read already. Error:
+/// Does not trust its input. `device` is the value of "device", if it has been read already. Error:
 /// usage, naming the field.
 Result<Record> record_from_json(const Json& json, const DeviceFacts* device = nullptr);
 

@@ -9,12 +9,13 @@ bool is_number_start(char c) {
   return c == '-' || (c >= '0' && c <= '9');
 }
 
-/// Whether comparisons need this member of a record; `name` includes its quotes.
+/// Returns whether comparisons need this member of a record; `name` includes its quotes.
 bool is_needed(std::string_view name) {
   return name != "\"telemetry\"";
 }
 
-/// The position after the string that begins at `at`; the end of the text if it is unterminated.
+/// Returns the position after the string that begins at `at`; the end of the text if it is
+/// unterminated.
 std::size_t behind_string(std::string_view text, std::size_t at) {
   for (++at; at < text.size(); ++at) {
     if (text[at] == '\\') {
@@ -26,7 +27,8 @@ std::size_t behind_string(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-/// The position after the value that begins at `at`: its ',' or the closing bracket around it.
+/// Returns the position after the value that begins at `at`: its ',' or the closing bracket around
+/// it.
 std::size_t behind_value(std::string_view text, std::size_t at) {
   std::size_t depth = 0;
   while (at < text.size()) {
@@ -36,7 +38,8 @@ std::size_t behind_value(std::string_view text, std::size_t at) {
       continue;
     }
     if (c == '[' && at + 1 < text.size() && is_number_start(text[at + 1])) {
-      at = std::min(text.find(']', at), text.size() - 1) + 1;  // numbers: most of a record
+      // arrays of numbers are most of a record
+      at = std::min(text.find(']', at), text.size() - 1) + 1;
       continue;
     }
     if (c == '[' || c == '{') ++depth;

@@ -20,7 +20,7 @@ Result<Interval> read_interval(const JsonReader& json, const char* key) {
   return Interval{(*array)[0].get<double>(), (*array)[1].get<double>()};
 }
 
-/// The member object `key`, read by `read`.
+/// Returns the member object `key`, read by `read`.
 template <typename T>
 Result<T> member(const JsonReader& json, const char* key, Result<T> (*read)(const JsonReader&)) {
   const JsonReader object = TRY(json.object(key));
@@ -172,7 +172,7 @@ Status read_throttled(const JsonReader& json, std::vector<Sample>& samples) {
   const Json* throttled = json.find("throttled");
   if (throttled == nullptr) return {};
   if (!throttled->is_array()) return json.wrong("throttled", "must be an array");
-  // Records of earlier versions say true or false of each sample.
+  // Records of earlier versions have true or false for each sample.
   const bool of_each =
       throttled->size() == samples.size() && std::ranges::all_of(*throttled, &Json::is_boolean);
   for (std::size_t i = 0; i < throttled->size(); ++i) {
@@ -208,7 +208,7 @@ Result<SampleSet> read_sample_set(const JsonReader& json) {
       TRY(json.one_of("time_source", TimeSource::device_events, TimeSource::enqueue_only));
   set.cache_state = TRY(json.one_of("cache_state", CacheState::hot, CacheState::cold));
   set.gated = TRY(json.flag("gated"));
-  // Records of earlier versions have no launches: they launched the work once.
+  // Records of earlier versions have no number of launches: they launched the work once.
   if (json.has("launches")) set.launches = static_cast<int>(TRY(json.count("launches")));
   set.warmup_launches = TRY(json.count("warmup_launches"));
   set.warmup_stop = TRY(json.one_of("warmup_stop", StopReason::precision, StopReason::not_run));

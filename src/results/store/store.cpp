@@ -18,17 +18,18 @@ namespace {
 
 constexpr const char* records_name = "records.jsonl";
 constexpr const char* fingerprints_name = "fingerprints.jsonl";
-constexpr std::size_t longest_plain = 256 << 10;  // quick to build, however many members it has
+constexpr std::size_t longest_plain = 256 << 10;  // quick to parse, however many members it has
 constexpr int deepest_plain = 64;
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 
-/// As one line. Text from drivers and environment variables may be invalid UTF-8: bad bytes are
+/// Writes JSON as one line. Text from drivers and environment variables may be invalid UTF-8; bad
+/// bytes are replaced.
 /// replaced.
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Also true where brackets stand only within texts.
+/// Returns true if the text may be nested deeply; brackets within strings count, too.
 bool may_be_deep(std::string_view text) {
   int depth = 0;
   return std::ranges::any_of(text, [&depth](char c) {
@@ -65,7 +66,7 @@ class RecordParser {
   }
 
   Detail detail_;
-  std::string device_text_;  // of the last record with a new device
+  std::string device_text_;  // text of the last record with a new device
   DeviceFacts device_;
 };
 

@@ -21,9 +21,10 @@ class Store {
   /// permission) or exhausted (disk full), naming the path.
   static Result<Store> open(const std::filesystem::path& folder);
 
-  /// Durable when it returns. Error: exhausted on a full disk; earlier records stay intact.
+  /// Stores a record, which is durable when the call returns. Error: exhausted on a full disk;
+  /// earlier records stay intact.
   Status append(const Record& record);
-  /// The same for several records: stores all of them, or none if it returns an error.
+  /// Stores all records, or none if it returns an error; they are durable when the call returns.
   Status append(std::span<const Record> records);
   /// Appends the records that the store does not have yet, as if each batch came alone and in this
   /// order; returns how many. Several processes may do so with the same records at once: nothing is
@@ -43,7 +44,7 @@ class Store {
   LineFile records_;
 };
 
-/// The first 16 hexadecimal digits of the SHA-256 of the canonical (sorted, compact) JSON.
+/// Returns the first 16 hexadecimal digits of the SHA-256 of the canonical (sorted, compact) JSON.
 std::string fingerprint_id(const Json& fingerprint);
 
 /// The result of reading a store.
@@ -55,10 +56,10 @@ struct StoredRecords {
 /// How much of each record to read.
 enum class Detail {
   whole,
-  summary,  ///< without telemetry, by which nothing is judged: several times faster
+  summary,  ///< without telemetry, which no verdict needs; several times faster
 };
 
-/// `path`: a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.
+/// `path` is a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.
 Result<StoredRecords> read_records(const std::filesystem::path& path,
                                    Detail detail = Detail::whole);
 

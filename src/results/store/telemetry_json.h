@@ -12,7 +12,7 @@ Json to_json(const Telemetry& telemetry);
 /// Does not trust its input. Error: usage, naming the field.
 Result<Telemetry> telemetry_from_json(const JsonReader& json);
 
-/// A number, or null for NaN.
+/// Returns a number, or null for NaN.
 Json number_or_null(double value);
 
 }  // namespace assay

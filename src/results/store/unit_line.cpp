@@ -64,7 +64,7 @@ Result<std::vector<UnitLine>> read_unit_lines(const std::filesystem::path& folde
   const std::string text = TRY(read_operand(folder / campaign_units_name, most_bytes));
   std::vector<UnitLine> lines;
   std::size_t begin = 0;
-  // Text after the last newline is a torn line: its writer died while writing.
+  // Text after the last newline is a torn line, whose writer died while writing.
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
     if (auto line = parse_unit_line(std::string_view(text).substr(begin, end - begin))) {
       lines.push_back(std::move(*line));
@@ -75,7 +75,7 @@ Result<std::vector<UnitLine>> read_unit_lines(const std::filesystem::path& folde
 }
 
 double seconds_of(const std::vector<UnitLine>& lines) {
-  std::map<std::pair<std::size_t, int>, double> spent;  // by position and attempt
+  std::map<std::pair<std::size_t, int>, double> spent;  // keyed by position and attempt
   for (const UnitLine& line : lines) {
     double& seconds = spent[{line.position, line.attempt}];
     seconds = std::max(seconds, line.seconds);

@@ -1,6 +1,6 @@
 // CDNA 3's sums of f16, bf16, xf32, fp8 and bf8: products are aligned to the largest, truncated and
-// added exactly (measured, see matrix_sums.h). Assumed without a measurement: a sparse product
-// takes its kept values in the order in which registers hold them.
+// added exactly (measured, see matrix_sums.h). One assumption has not been measured: a sparse
+// product takes its kept values in the order in which registers hold them.
 #pragma once
 
 #include <algorithm>
@@ -70,31 +70,32 @@ constexpr int aligned_bits = 24;  ///< of the fraction that products and C keep
 /// How far below the products' exponent C is ignored.
 template <bool halves>
 constexpr int far_from_c = halves ? aligned_bits + 1 : 10000;
-/// Of a double: 31 bits behind the leading one stay without them.
+/// A double without these bits keeps 31 bits behind the leading one.
 constexpr i64 lowest_bits = (i64{1} << 21) - 1;
 
-/// x or 0 by a bit mask: a choice between doubles would compile to a branch.
+/// Returns x or 0 by a bit mask, because a choice between doubles would compile to a branch.
 inline double keep_if(bool keep, double x) {
   return std::bit_cast<double>(std::bit_cast<u64>(x) & (0 - u64(keep)));
 }
 
-/// The multiple of `step` below x: std::floor without its branches. `shift` is 1.5 * 2^52 * step,
-/// so large that only such multiples remain beside it, or 0: then x stays as it is.
+/// Returns the multiple of `step` below x, like std::floor without branches. `shift` is 1.5 * 2^52
+/// * step, so large that only such multiples remain beside it, or 0; then x is unchanged.
 inline double cut_downwards(double x, double step, double shift) {
   const double nearest = (x + shift) - shift;
   return nearest - keep_if(nearest > x, step);
 }
 
-/// Adds the aligned sum of products, `sum` * 2^(exponent - 24), to C as the last adder does:
-/// aligned to the larger of both, cut downwards, 31 bits of fraction kept, then rounded to nearest
-/// even. `far_c`: how far below C is ignored.
+/// Adds the aligned sum of products, `sum` * 2^(exponent - 24), to C as the last adder does. Both
+/// are aligned to the larger one, cut downwards to 31 bits of fraction, and the sum is rounded to
+/// nearest even. `far_c` is how far below the products C is ignored.
 inline float add_aligned(i32 sum, int exponent, float c, int far_c) {
   const Parts part = take_apart(c, -126);
   const int c_exponent = std::max(part.exponent, -126);
   const int largest = std::max(exponent, c_exponent);
   const int below = std::max(exponent - largest, -200);
   const double products = double(sum) * power_of_two(below - aligned_bits);
-  // 52 bits remain behind the largest one's point: all there are until it lies 28 bits above.
+  // 52 bits remain behind the largest one's point, which is all there are until it lies 28 bits
+  // above.
   const double shift = keep_if(below < aligned_bits - 52, 0x1.8p0);
   const double cut_products = cut_downwards(products, 0x1p-52, shift);
   const double near_c = keep_if(c_exponent >= largest - far_c, 1.0);
@@ -118,11 +119,11 @@ struct Significands {
   }
 };
 
-/// The exponents of a block's matrix as take_apart() finds them, and what range they span.
+/// The exponents of a block's matrix, found by take_apart(), and their range.
 template <int lines, int width>
 struct Exponents {
   int exponent[lines][width];
-  int largest, least;  ///< of what is not 0
+  int largest, least;  ///< of the elements that are not 0
   bool finite;
 
   Exponents(const float (&values)[lines][width], int least_exponent) {
@@ -146,13 +147,13 @@ struct Exponents {
   }
 };
 
-/// The largest exponent of products, column by column.
+/// Returns the largest exponent of products, column by column.
 template <int size>
 void raise_exponents(int* __restrict largest, int a, const int* __restrict b) {
   for (int j = 0; j < size; ++j) largest[j] = std::max(largest[j], a + b[j]);
 }
 
-/// Products aligned to the largest exponent, cut towards zero.
+/// Returns products aligned to the largest exponent, cut towards zero.
 template <int size>
 void add_cut_products(i32* __restrict sum, const int* __restrict largest, float a, int a_exponent,
                       const float* __restrict b, const int* __restrict b_exponent) {
@@ -168,7 +169,8 @@ void add_to_c(float* __restrict c, const i32* __restrict sum, const int* __restr
   for (int j = 0; j < size; ++j) c[j] = add_aligned(sum[j], exponent[j], c[j], far_c);
 }
 
-/// The sum if there are infinities, NaNs or products of 2^128 and more; finite if there are none.
+/// Returns the sum if there are infinities, NaNs or products of 2^128 and more; otherwise a finite
+/// number.
 template <int size, int depth, int rows>
 float unusual_sum(const Block<float, size, depth, rows>& block, int i, int j, int from, int to) {
   double sum = block.c[i][j];
@@ -199,7 +201,7 @@ void add_any_products(Block<float, size, depth, rows>& block, const Exponents<si
         add_cut_products<size>(sum[place % ways], exponent[place % ways],
                                a_parts.significand[i][place], a.exponent[i][place],
                                b_parts.significand[row[place]], b.exponent[row[place]]);
-      if constexpr (halves)  // the lesser half is aligned to the greater and rounded down
+      if constexpr (halves)  // the smaller half is aligned to the larger and rounded down
         for (int j = 0; j < size; ++j) {
           const int common = std::max(exponent[0][j], exponent[1][j]);
           sum[0][j] = (sum[0][j] >> std::min(common - exponent[0][j], 31)) +
@@ -218,9 +220,10 @@ void add_any_products(Block<float, size, depth, rows>& block, const Exponents<si
     }
 }
 
-// ---- The usual case, many columns at a time ----
+// ---- The common case, many columns at a time ----
 
-/// add_aligned() with shifts of integers, of four columns: so many doubles the processor takes.
+/// Computes add_aligned() with integer shifts for four columns, which is how many doubles a vector
+/// register holds.
 inline Columns<float, 4> add_four(Columns<i32, 4> sum, Columns<i32, 4> exponent,
                                   Columns<float, 4> c, int far_c) {
   using Int = Columns<i32, 4>;
@@ -235,10 +238,11 @@ inline Columns<float, 4> add_four(Columns<i32, 4> sum, Columns<i32, 4> exponent,
   const Int c_below = largest - c_exponent;
   const Int near_c = c_below > far_c ? none : significand * 2;
   const Int cut_c = near_c >> lesser(c_below, none + 31);
-  // Products keep 52 bits behind the largest one's point: all until it lies 28 bits above theirs.
+  // Products keep 52 bits behind the largest one's point, which is all of them until it lies 28
+  // bits above theirs.
   const Int excess = greater(largest - exponent - (52 - aligned_bits), none);
   const Int cut_sum = sum >> lesser(excess, none + 31);
-  // What one unit of each is worth, written as a double's exponent.
+  // The value of one unit of each operand, encoded as a double's exponent.
   const Bits sum_unit = __builtin_convertvector(exponent + excess - aligned_bits + 1023, Bits);
   const Bits c_unit = __builtin_convertvector(largest - aligned_bits + 1023, Bits);
   const Double total =
@@ -249,8 +253,8 @@ inline Columns<float, 4> add_four(Columns<i32, 4> sum, Columns<i32, 4> exponent,
   return __builtin_convertvector(std::bit_cast<Double>(cut), Columns<float, 4>);
 }
 
-/// Whether add_usual_products() may be used: no sum becomes infinite, and products and what aligns
-/// them are normal floats.
+/// Returns whether add_usual_products() may be used: no sum becomes infinite, and products and
+/// their alignment factors are normal floats.
 template <int size, int depth, int rows>
 bool is_usual(const Block<float, size, depth, rows>& block, const Exponents<size, depth>& a,
               const Exponents<rows, size>& b) {
@@ -262,8 +266,8 @@ bool is_usual(const Block<float, size, depth, rows>& block, const Exponents<size
   return largest < std::bit_cast<u32>(0x1p120f);
 }
 
-/// The same as add_any_products(); products are exact here, so that one factor aligns and cuts
-/// each.
+/// Computes what add_any_products() does. Products are exact here, so that one factor aligns and
+/// cuts each.
 template <int length, bool halves, int size, int depth, int rows>
 void add_usual_products(Block<float, size, depth, rows>& block, const Exponents<size, depth>& a,
                         const Exponents<rows, size>& b) {
@@ -281,7 +285,7 @@ void add_usual_products(Block<float, size, depth, rows>& block, const Exponents<
           for (int way = 0; way < ways; ++way)
             exponent[way] = greater(exponent[way], load<width>(b.exponent[row(place + way)] + j) +
                                                        a.exponent[i][place + way]);
-        for (int way = 0; way < ways; ++way)  // below -100 there are only products of 0
+        for (int way = 0; way < ways; ++way)  // below -100 all products are 0
           scale[way] = std::bit_cast<Float>(
               (aligned_bits + 127 - greater(exponent[way], Int{} - 100)) << 23);
         for (int place = from; place < from + length; place += ways)
@@ -308,8 +312,9 @@ void add_usual_products(Block<float, size, depth, rows>& block, const Exponents<
     }
 }
 
-/// `length` products at a time are aligned to the largest of them, cut towards zero and added
-/// exactly; C joins at the end. fp8 and bf8 (`halves`) add products of even and odd places apart.
+/// Aligns `length` products at a time to the largest of them, cuts them towards zero and adds them
+/// exactly; C is added last. fp8 and bf8 (`halves`) sum products with even and odd indices
+/// separately.
 template <int length_at_most, bool halves, int size, int depth, int rows>
 void add_aligned_products(Block<float, size, depth, rows>& block, int least_a, int least_b) {
   constexpr int length = std::min(length_at_most, depth);

@@ -1,5 +1,5 @@
-// The functions of atomics on memory and LDS: the new value from the value in memory and the
-// lane's.
+// The functions of atomics on memory and LDS: they compute the new value from the value in memory
+// and the lane's value.
 #pragma once
 
 #include <cmath>
@@ -11,9 +11,9 @@
 namespace mi300x {
 
 /// How an atomic on floats treats denormals. In LDS the MODE register decides. In the L2 cache f16,
-/// bf16 and f64 keep them. For f32 additions AMD's manual says that they are flushed, but LLVM that
-/// gfx942 keeps them; a program must not depend on it, so such values stop it. (It is undocumented
-/// for a FLAT atomic on LDS too; the same rule applies.)
+/// bf16 and f64 keep them. For f32 additions AMD's manual says that they are flushed, but LLVM says
+/// that gfx942 keeps them. A program must not depend on it, so such values stop it. (The behaviour
+/// of a FLAT atomic on LDS is undocumented, too; the same rule applies.)
 enum class Denormals : u8 { kept, flushed, not_known };
 
 // ---- Integers ----
@@ -54,12 +54,12 @@ template <class T>
 inline T atomic_greatest(T memory, T data, Denormals) {
   return data > memory ? data : memory;
 }
-/// Counts up to `data`, then begins anew at 0.
+/// Counts up to `data`, then starts again at 0.
 template <class T>
 inline T atomic_increment(T memory, T data, Denormals) {
   return memory >= data ? 0 : memory + 1;
 }
-/// Counts down from `data` to 0, then begins anew.
+/// Counts down from `data` to 0, then starts again.
 template <class T>
 inline T atomic_decrement(T memory, T data, Denormals) {
   return memory == 0 || memory > data ? data : memory - 1;
@@ -88,13 +88,14 @@ inline Float add_floats(Float memory, Float data, Denormals denormals) {
   const Float a = treat_denormal(memory, denormals), b = treat_denormal(data, denormals);
   if (std::isnan(a)) return quiet(a);
   if (std::isnan(b)) return quiet(b);
-  const Float sum = a + b;  // to nearest even, whatever MODE says
-  if (std::isnan(sum)) return std::numeric_limits<Float>::quiet_NaN();  // of two infinities
+  const Float sum = a + b;  // to nearest even, whatever MODE contains
+  if (std::isnan(sum)) return std::numeric_limits<Float>::quiet_NaN();  // infinity minus infinity
   return treat_denormal(sum, denormals);
 }
 
-/// The selection rules of the ISA's chapter on float memory atomics: a signalling NaN is made quiet
-/// and wins, a quiet one loses; -0 is less than +0. Flushing acts on the comparison only.
+/// Follows the selection rules in the ISA's chapter on float memory atomics: a signalling NaN is
+/// made quiet and wins, a quiet one loses; -0 is less than +0. Flushing affects only the
+/// comparison.
 template <class Float>
 inline Float select_float(Float memory, Float data, Denormals denormals, bool greatest) {
   if (signals(memory)) return quiet(memory);
@@ -107,7 +108,7 @@ inline Float select_float(Float memory, Float data, Denormals denormals, bool gr
   return (greatest ? data_is_greater : data_is_less) ? data : memory;
 }
 
-// Floats travel as the integers that hold their bits: those are what the host's atomics exchange.
+// Floats are passed as integers that hold their bits, because the host's atomics exchange integers.
 inline u32 atomic_add_f32(u32 memory, u32 data, Denormals denormals) {
   return std::bit_cast<u32>(
       add_floats(std::bit_cast<float>(memory), std::bit_cast<float>(data), denormals));
@@ -127,8 +128,8 @@ inline u64 atomic_select_f64(u64 memory, u64 data, Denormals denormals) {
                                          denormals, greatest));
 }
 
-/// A half as a float, added as one and rounded back: a float has more than twice the bits of a
-/// half, so rounding twice gives what rounding once would.
+/// Adds halves as floats and rounds back. A float has more than twice the bits of a half, so
+/// rounding twice gives the same result as rounding once.
 template <class Half>
 inline u32 add_halves(u32 memory, u32 data, Denormals denormals) {
   const auto flush = [&](u32 code) {
@@ -158,7 +159,7 @@ inline T exchange(char* place, Update update) {
   return old;
 }
 
-/// A lane's value of one or two registers, read or written.
+/// Reads or writes a lane's value of one or two registers.
 template <class T>
 inline T lane_value(const Lanes* registers, unsigned lane) {
   if constexpr (sizeof(T) == 8)

@@ -4,11 +4,11 @@
 namespace mi300x {
 namespace {
 
-/// Caches are not modelled: every access goes to memory, so write-back and invalidation have no
-/// visible effect.
+/// Does nothing. Caches are not modelled: every access goes to memory, so write-back and
+/// invalidation have no visible effect.
 void keep_caches(Wave&, const Instruction&) {}
 
-/// The same operation loads into LDS if its text says so.
+/// A load; the same operation loads into LDS if its text has the modifier.
 template <Format format>
 void load_anywhere(Wave& wave, const Instruction& instruction) {
   if (instruction.lds)

@@ -13,7 +13,7 @@ namespace {
 using assay::occupancy::Bytes;
 using assay::occupancy::Elf;
 
-/// The processor an ELF header's flags name.
+/// Returns the processor that an ELF header's flags name.
 std::string arch_of_flags(u32 flags) {
   switch (flags & 0xFF) {
     case 0x3F:
@@ -58,8 +58,8 @@ bool is_relative_branch(std::string_view name) {
   return name == "s_branch" || name == "s_call_b64" || name.starts_with("s_cbranch_");
 }
 
-/// Distances of branches become indices. A branch that leads out of the code keeps an index that
-/// no instruction has.
+/// Converts distances of branches to indices. A branch out of the code gets an index beyond the
+/// last instruction.
 void link_branches(CodeObject& object) {
   for (Instruction& instruction : object.code) {
     if (!is_relative_branch(instruction.operation->name)) continue;

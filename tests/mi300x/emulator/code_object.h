@@ -12,17 +12,17 @@
 
 namespace mi300x {
 
-/// What the kernel descriptor (64 bytes, NAME.kd) asks the hardware to set up, in the order in
-/// which the hardware fills scalar registers. Field by field as LLVM's AMDGPUUsage has them.
+/// What the kernel descriptor (64 bytes, NAME.kd) requests from the hardware, in the order in which
+/// the hardware fills scalar registers. The fields are those of LLVM's AMDGPUUsage.
 struct KernelDescriptor {
   u32 shared_bytes = 0, scratch_bytes = 0, argument_bytes = 0;
   u32 entry = 0;               ///< index of its first instruction in CodeObject::code
   u32 accumulator_offset = 0;  ///< VGPRs before the accumulation registers begin
-  // User SGPRs, then system SGPRs.
+  // First come user SGPRs, then system SGPRs.
   bool private_segment_buffer = false, dispatch_pointer = false, queue_pointer = false,
        kernarg_pointer = false, dispatch_id = false, flat_scratch = false,
        private_segment_size = false;
-  u32 user_registers = 0;                       ///< their number in all
+  u32 user_registers = 0;                       ///< total number of user SGPRs
   u32 preloaded_words = 0, preload_offset = 0;  ///< kernel arguments in user SGPRs (gfx942)
   bool group_id_x = false, group_id_y = false, group_id_z = false, group_info = false,
        private_wave_offset = false;
@@ -39,7 +39,7 @@ struct Kernel {
 
 class CodeObject final : public Module {
  public:
-  /// Announces the image to MemoryMap, the destructor takes it back.
+  /// Registers the image with MemoryMap; the destructor removes it.
   explicit CodeObject(ElfImage loaded);
   CodeObject(const CodeObject&) = delete;
   CodeObject& operator=(const CodeObject&) = delete;
@@ -48,15 +48,15 @@ class CodeObject final : public Module {
   const KernelInfo* kernel(const std::string& name) const override;
   void* variable(const std::string& name, std::size_t* bytes) const override;
 
-  /// Index in `code` of the instruction at an address; throws Fault (illegal_address).
+  /// Returns the index in `code` of the instruction at an address; throws Fault (illegal_address).
   u32 index_of(u64 address) const;
 
   std::map<std::string, Kernel> kernels;
   std::vector<Instruction> code;  ///< of all kernels and functions, by address
   std::unordered_map<u64, u32> indices;
-  ElfImage image;  ///< the loaded segments; instructions' addresses point into it
+  ElfImage image;  ///< the loaded segments; addresses of instructions point into them
   std::map<std::string, std::pair<u64, u64>> variables;  ///< address and size
-  /// Of each instruction, once the first launch needed them.
+  /// The price of each instruction; computed at the first launch.
   mutable std::shared_ptr<const std::vector<Price>> prices;
 };
 

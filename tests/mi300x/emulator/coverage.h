@@ -7,12 +7,12 @@
 
 namespace mi300x {
 
-/// Adds a launch; with MI300X_COVERAGE=FILE in the environment, FILE gets all of it at exit.
+/// Adds a launch. If the environment has MI300X_COVERAGE=FILE, FILE gets everything at exit.
 void add_to_coverage(const Kernel& kernel, const CodeObject& code,
                      const std::vector<u64>& executions);
 
 /// Appends lines "KIND NAME COUNT" to the file that MI300X_COVERAGE names, in one write, so that
-/// those of processes that end together do not mix. Without the variable it does nothing.
+/// lines of processes that end at the same time do not mix. Without the variable it does nothing.
 void append_coverage(const std::string& lines);
 
 }  // namespace mi300x

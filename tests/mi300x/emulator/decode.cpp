@@ -24,8 +24,8 @@ struct Line {
   std::vector<std::string_view> operands, modifiers;
 };
 
-/// Operands stand between commas, modifiers after the last one between blanks. An instruction
-/// without operands may have modifiers: "buffer_inv sc0 sc1".
+/// Operands are separated by commas; modifiers follow the last one, separated by blanks. An
+/// instruction without operands may have modifiers: "buffer_inv sc0 sc1".
 Line parts_of(std::string_view text, bool has_operands) {
   Line line;
   const std::size_t blank = text.find(' ');
@@ -66,13 +66,14 @@ bool is_branch(std::string_view name) {
          (name.starts_with("s_cbranch_") && name != "s_cbranch_g_fork" && name != "s_cbranch_join");
 }
 
-/// SOPK: the constant is a source of the operation, extended as it does.
+/// SOPK: the constant is a source of the operation and is extended as the operation requires.
 bool has_short_source(std::string_view name) {
   return name == "s_movk_i32" || name == "s_cmovk_i32" || name == "s_addk_i32" ||
          name == "s_mulk_i32" || name.starts_with("s_cmpk_");
 }
 
-/// "vmcnt(0) lgkmcnt(3)"; a count that is not named is at its most, and nothing is waited for.
+/// Parses "vmcnt(0) lgkmcnt(3)". A counter that is not named keeps its maximum, so nothing is
+/// waited for.
 void parse_waits(std::string_view text, Instruction& instruction) {
   for (const std::string_view word : split(text, ' ')) {
     const std::size_t bracket = word.find('(');
@@ -91,7 +92,7 @@ void parse_waits(std::string_view text, Instruction& instruction) {
   }
 }
 
-/// Takes the operand that is no register out of `operands` if it is an immediate of this
+/// Removes the operand that is not a register from `operands` if it is an immediate of this
 /// instruction.
 void take_immediate(std::string_view name, std::vector<std::string_view>& operands,
                     Instruction& instruction) {
@@ -110,7 +111,7 @@ void take_immediate(std::string_view name, std::vector<std::string_view>& operan
   if (is_branch(name)) return take(operands.size() - 1, integer);
   if (has_short_source(name)) {
     const u32 value = integer(operands.back()) & 0xFFFF;
-    instruction.immediate = value;  // and stays an operand
+    instruction.immediate = value;  // it remains an operand, too
     return;
   }
   const bool is_number = operands[0][0] >= '0' && operands[0][0] <= '9';
@@ -126,8 +127,8 @@ void extend_short_source(std::string_view name, Instruction& instruction) {
 
 // ---- Operands ----
 
-/// How many operands are written. Global atomics are one operation with and without the old value,
-/// which a cache bit asks for; a load into LDS writes no register.
+/// Returns how many operands are written. A global atomic is the same operation with and without
+/// the old value, which a cache bit requests; a load into LDS writes no register.
 unsigned targets_of(const Operation& operation, const Line& line) {
   const auto has = [&](std::string_view modifier) {
     return std::ranges::find(line.modifiers, modifier) != line.modifiers.end();
@@ -162,7 +163,7 @@ void parse_operands(const std::vector<std::string_view>& operands, unsigned targ
   }
 }
 
-/// A scalar load's constant offset moves out of the sources.
+/// Moves a scalar load's constant offset out of the sources.
 void move_scalar_offset(Instruction& instruction) {
   if (instruction.source_count < 2) return;
   Operand& last = instruction.sources[instruction.source_count - 1u];
@@ -185,7 +186,7 @@ void note_scalar(std::vector<RegisterRange>& ranges, unsigned index, u16 words) 
   ranges.push_back({static_cast<u16>(first_scalar + index), words});
 }
 
-/// Whether part of the target's old value stays in it, of the lanes that are written.
+/// Returns whether lanes that are written keep a part of the target's old value.
 bool keeps_part_of_target(const Instruction& instruction) {
   const Dpp& dpp = instruction.dpp;
   const bool invalid_lanes_keep =
@@ -212,14 +213,14 @@ void note_registers(Instruction& instruction) {
   if (operation.writes_vcc) note_scalar(instruction.writes, scalar::vcc, 2);
   if (operation.reads_m0 || instruction.lds) note_scalar(instruction.reads, scalar::m0, 1);
   if (operation.writes_exec) note_scalar(instruction.writes, scalar::exec, 2);
-  // s_and_saveexec reads what it saves; v_cmpx only writes.
+  // s_and_saveexec reads the EXEC that it saves; v_cmpx only writes EXEC.
   const bool saves_exec = operation.writes_exec && operation.unit == Unit::scalar;
   if (saves_exec || operation.name.starts_with("s_cbranch_exec")) {
     note_scalar(instruction.reads, scalar::exec, 2);
   }
 }
 
-/// They share BUFFER's encoding and have modifiers, but no operands.
+/// Cache operations share BUFFER's encoding and have modifiers, but no operands.
 bool is_cache_operation(std::string_view name) {
   return name.starts_with("buffer_inv") || name.starts_with("buffer_wb");
 }
@@ -236,7 +237,7 @@ Instruction decode_line(std::string_view text, const std::string& arch) {
     return instruction;
   }
   Line line = parts_of(text, !is_cache_operation(name));
-  // Those that mix precisions are not packed: their sources are whole unless it says otherwise.
+  // Operations of mixed precision are not packed: their sources are whole registers by default.
   if (name.starts_with("v_fma_mix") || name.starts_with("v_mad_mix")) instruction.op_sel_hi = 0;
   instruction.sdwa.used = mnemonic.encoding == "_sdwa";
   take_immediate(name, line.operands, instruction);

@@ -36,8 +36,8 @@ std::string_view trimmed_end(std::string_view text) {
   return text.substr(0, text.find_last_not_of(" \t") + 1);
 }
 
-/// A branch to a label that the object names, "s_branch done", with the number that is in its code,
-/// as it is printed otherwise. `words`: ": BF82000D".
+/// Replaces the label of a branch, "s_branch done", by the number in its code, which is printed for
+/// branches without a label. `words` is ": BF82000D".
 std::string with_number(std::string_view text, std::string_view words) {
   const std::size_t blank = text.find(' ');
   const bool branches = text.starts_with("s_branch ") || text.starts_with("s_cbranch_");
@@ -48,7 +48,7 @@ std::string with_number(std::string_view text, std::string_view words) {
   return fmt::format("{} {}", text.substr(0, blank), number);
 }
 
-/// "s_nop 0   // 000000001700: BF800000 <kernel+0x4>"
+/// Parses "s_nop 0   // 000000001700: BF800000 <kernel+0x4>".
 DisassembledLine read_instruction(std::string_view line, std::string_view source) {
   DisassembledLine read;
   const std::size_t comment = line.find("// ");
@@ -66,14 +66,14 @@ DisassembledLine read_instruction(std::string_view line, std::string_view source
   return read;
 }
 
-/// "/work/memory.cu:42" becomes "memory.cu:42".
+/// Returns "memory.cu:42" for "/folder/memory.cu:42".
 std::string_view file_and_line(std::string_view place) {
   const std::size_t slash = place.rfind('/');
   return slash == std::string_view::npos ? place : place.substr(slash + 1);
 }
 
-/// What `tool` prints of `file`; it takes longer to start than most kernels here run, so other
-/// processes find it in $XDG_CACHE_HOME.
+/// Returns the output of `tool` for `file`. Starting the tool takes longer than most kernels here
+/// run, so the output is kept in $XDG_CACHE_HOME for other processes.
 std::string disassembly_text(const std::string& tool, std::string_view file,
                              const std::string& arch) {
   std::error_code unknown;
@@ -93,7 +93,7 @@ std::string disassembly_text(const std::string& tool, std::string_view file,
   if (!output.ok()) throw Fault(FaultKind::invalid_launch, output.error().message);
   if (caches != nullptr) {
     std::filesystem::create_directories(folder, unknown);
-    (void)assay::write_file(kept, output->text);  // else the next process disassembles, too
+    (void)assay::write_file(kept, output->text);  // on failure the next process disassembles again
   }
   return std::move(output->text);
 }
@@ -112,7 +112,7 @@ Disassembly read_disassembly(std::string_view text) {
     } else if (line.starts_with("; ") && !line.ends_with(':')) {
       source = file_and_line(line.substr(2));
     } else if (line.ends_with(">:")) {
-      source = {};  // another function
+      source = {};  // another function begins
     }
   }
   return lines;

@@ -21,7 +21,7 @@ bool hidden(const KernelInfo::Argument& argument) {
   return argument.kind.starts_with("hidden_");
 }
 
-/// End of the arguments that the launcher gives.
+/// Returns the end of the arguments that the launcher passes.
 u32 explicit_bytes(const KernelInfo& kernel) {
   u32 end = 0;
   for (const auto& argument : kernel.arguments)
@@ -29,8 +29,8 @@ u32 explicit_bytes(const KernelInfo& kernel) {
   return end;
 }
 
-/// What the packet processor's software writes for a hidden argument of code object version 5;
-/// nothing for those that need a service which does not exist here (printf, heap, hostcall).
+/// Returns what the packet processor's software writes for a hidden argument of code object version
+/// 5. Empty for arguments that need a service which does not exist here (printf, heap, hostcall).
 std::optional<u64> hidden_value(const std::string& kind, const Dimensions& grid,
                                 const Dimensions& block, u32 dynamic_shared_bytes) {
   if (kind == "hidden_block_count_x") return grid.x;
@@ -49,7 +49,7 @@ std::optional<u64> hidden_value(const std::string& kind, const Dimensions& grid,
   return std::nullopt;
 }
 
-/// Worked out at a code object's first launch.
+/// Returns the prices, which are computed at a code object's first launch.
 std::shared_ptr<const std::vector<Price>> prices_of(const CodeObject& code,
                                                     const std::string& arch) {
   static std::mutex mutex;
@@ -142,7 +142,8 @@ void Dispatch::write(std::size_t offset, u64 value, std::size_t bytes) {
   MemoryMap::instance().mark_written(memory_.get() + offset, bytes);
 }
 
-/// hsa_kernel_dispatch_packet_t. The completion signal is the queue's own and stays unwritten.
+/// Writes hsa_kernel_dispatch_packet_t. The completion signal belongs to the queue and stays
+/// unwritten.
 void Dispatch::write_packet() {
   const u64 dimensions = grid_.z * block_.z > 1 ? 3 : grid_.y * block_.y > 1 ? 2 : 1;
   constexpr u64 kernel_dispatch = 2;
@@ -161,8 +162,8 @@ void Dispatch::write_packet() {
   write(40, argument_address(), 8);
 }
 
-/// Explicit arguments with the padding between them, then the hidden ones. What lies between
-/// hidden arguments counts as uninitialised.
+/// Writes explicit arguments with the padding between them, then the hidden ones. Bytes between
+/// hidden arguments count as uninitialised.
 void Dispatch::write_arguments(const std::vector<char>& arguments, u32 dynamic_shared_bytes) {
   const KernelInfo& info = kernel_->info;
   const u32 given = explicit_bytes(info);
@@ -175,7 +176,7 @@ void Dispatch::write_arguments(const std::vector<char>& arguments, u32 dynamic_s
     const auto value = hidden_value(argument.kind, grid_, block_, dynamic_shared_bytes);
     if (!value) continue;
     write(packet_bytes + argument.offset, *value, std::min<u32>(argument.bytes, 8));
-    // The compiler loads whole words for one half.
+    // The compiler loads whole words to get one half.
     MemoryMap::instance().mark_written(place + argument.offset / 4 * 4, 4);
   }
 }

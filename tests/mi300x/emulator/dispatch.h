@@ -1,4 +1,4 @@
-// Shared by all workgroups of a launch: the checked launch, its kernel arguments and dispatch
+// What all workgroups of a launch share: the checked launch, and its kernel arguments and dispatch
 // packet in memory.
 #pragma once
 
@@ -29,9 +29,9 @@ class Dispatch {
   unsigned threads() const { return block_.x * block_.y * block_.z; }
   unsigned waves() const { return (threads() + wave_lanes - 1) / wave_lanes; }
   u64 shared_bytes() const { return shared_bytes_; }
-  /// Workgroups that the chip holds at a time; the others wait for one of them to end.
+  /// Returns how many workgroups fit on the chip at a time; the others wait for one of them to end.
   u64 resident_groups() const { return resident_groups_; }
-  /// Of the host's steady clock, since the launch began.
+  /// Returns the time since the launch began, on the host's steady clock.
   u64 host_nanoseconds() const {
     return static_cast<u64>(
         std::chrono::nanoseconds(std::chrono::steady_clock::now() - begun_).count());

@@ -1,5 +1,5 @@
-// DS: loads, stores and atomics on LDS. M0
-// bounds nothing on gfx9 and later; only append, consume and the addtid pair read it.
+// DS: loads, stores and atomics on LDS. On gfx9 and later M0 is no bound; only append, consume and
+// the addtid pair read it.
 #include "emulator/lanes.h"
 #include "emulator/memory_operations.h"
 
@@ -10,8 +10,8 @@ u32 address_of(const Wave& wave, const Instruction& instruction, unsigned lane) 
   return wave.vector[instruction.sources[0].index].lane[lane] + u32(instruction.offset);
 }
 
-/// What MODE says of an atomic's floats. Input and output bits differ only if a program sets them
-/// so, and then the two kinds of flushing would have to be told apart.
+/// Returns how MODE treats denormals of an atomic's floats. Input and output bits differ only if a
+/// program sets them so; then the two kinds of flushing would have to be distinguished.
 Denormals denormals(const Wave& wave, u32 bits) {
   const u32 kept = wave.mode & bits;
   if (kept != 0 && kept != bits)
@@ -23,7 +23,7 @@ constexpr u32 f32_denormals = mode::f32_input | mode::f32_output;
 
 // ---- Loads and stores ----
 
-/// One value per lane from `address`: in one step if the lanes touch consecutive memory.
+/// Loads one value per lane from `address`, in one step if the lanes touch consecutive memory.
 template <Format format>
 void read_lanes(Wave& wave, Lanes* target, const u32* address) {
   const u64 lanes = wave.exec();
@@ -68,8 +68,8 @@ void write(Wave& wave, const Instruction& instruction) {
   write_lanes<format>(wave, wave.vector + instruction.sources[1].index, addresses.lane);
 }
 
-/// Two values per lane, at offsets in units of `unit` bytes. The addresses are taken before the
-/// first value arrives: it may overwrite their register.
+/// Loads two values per lane, at offsets in units of `unit` bytes. The addresses are read before
+/// the first value arrives, because it may overwrite their register.
 template <unsigned bytes, unsigned unit>
 void read_two(Wave& wave, const Instruction& instruction) {
   const Addresses first(wave, instruction, instruction.offset0 * unit);
@@ -87,7 +87,7 @@ void write_two(Wave& wave, const Instruction& instruction) {
   write_lanes<Format{bytes}>(wave, wave.vector + instruction.sources[2].index, second.lane);
 }
 
-/// A word per lane at M0[15:0] and the constant offset; no address comes from a register.
+/// Returns a lane's word at M0[15:0] plus the constant offset; no address comes from a register.
 u32 address_by_lane(const Wave& wave, const Instruction& instruction, unsigned lane) {
   return (wave.scalar32(scalar::m0) & 0xFFFF) + u32(instruction.offset) + 4 * lane;
 }
@@ -104,7 +104,7 @@ void write_by_lane(Wave& wave, const Instruction& instruction) {
 
 // ---- Atomics ----
 
-/// The place is this thread's alone, but FLAT atomics and these are one code.
+/// The address is used only by this thread, but FLAT atomics share this code.
 template <class T, class Update>
 void update_lane(Wave& wave, const Instruction& instruction, unsigned lane, Update update) {
   char* place = wave.local->atomic(wave, address_of(wave, instruction, lane), sizeof(T));
@@ -118,7 +118,7 @@ T data_of(const Wave& wave, const Instruction& instruction, unsigned source, uns
   return lane_value<T>(wave.vector + instruction.sources[source].index, lane);
 }
 
-/// `denormal_bits`: those of MODE that decide; 0: for integers, and where denormals stay.
+/// `denormal_bits` are the bits of MODE that decide; 0 for integers, and where denormals are kept.
 template <class T, T (*update)(T, T, Denormals), u32 denormal_bits = 0>
 void atomic_local(Wave& wave, const Instruction& instruction) {
   const Denormals rule = denormal_bits ? denormals(wave, denormal_bits) : Denormals::kept;
@@ -128,7 +128,8 @@ void atomic_local(Wave& wave, const Instruction& instruction) {
   });
 }
 
-/// DS takes what is compared with first and the new value after it: memory atomics the other way.
+/// DS takes the compared value first and the new value second, whereas memory atomics use the
+/// reverse order.
 template <class T>
 void compare_store(Wave& wave, const Instruction& instruction) {
   for_each_lane(wave.exec(), [&](unsigned lane) {
@@ -139,7 +140,7 @@ void compare_store(Wave& wave, const Instruction& instruction) {
   });
 }
 
-/// Equal as floats: +0 is -0, and a NaN equals nothing.
+/// Compares as floats: +0 equals -0, and a NaN equals nothing.
 template <class T, class Float, u32 denormal_bits>
 void compare_store_float(Wave& wave, const Instruction& instruction) {
   if (denormals(wave, denormal_bits) == Denormals::flushed)
@@ -173,7 +174,7 @@ void wrap(Wave& wave, const Instruction& instruction) {
   });
 }
 
-/// Two exchanges per lane, like ds_write2 at offsets in units of `unit` bytes.
+/// Exchanges two values per lane, like ds_write2, at offsets in units of `unit` bytes.
 template <class T, unsigned unit>
 void exchange_two(Wave& wave, const Instruction& instruction) {
   const Lanes address = wave.vector[instruction.sources[0].index];
@@ -189,7 +190,7 @@ void exchange_two(Wave& wave, const Instruction& instruction) {
   });
 }
 
-/// One counter for the wave: it moves by the number of active lanes, and all get its old value.
+/// One counter for the wave: it changes by the number of active lanes, and all get its old value.
 /// LLVM puts its address into M0 and folds constants into the offset.
 template <int sign>
 void count_lanes(Wave& wave, const Instruction& instruction) {
@@ -211,7 +212,7 @@ void add(OperationTable& table, const std::string& name, unsigned targets, Execu
   add_operation(table, name, Unit::local, targets, execute);
 }
 
-/// "ds_add_u32" and "ds_add_rtn_u32".
+/// Adds "ds_add_u32" and "ds_add_rtn_u32".
 void add_pair(OperationTable& table, const std::string& verb, const std::string& type,
               Execute execute) {
   add(table, "ds_" + verb + "_" + type, 0, execute);

@@ -58,7 +58,7 @@ void place(const std::vector<Segment>& segments, ElfImage& image) {
   }
 }
 
-/// The entries of a symbol table in their order, undefined ones without size.
+/// The entries of a symbol table in order, with undefined ones without size.
 struct NamedSymbol {
   std::string name;
   ImageSymbol symbol;
@@ -133,7 +133,7 @@ ElfImage load_elf(std::string_view file, const Elf& elf) {
   place(segments_to_load(Bytes(file)), image);
   const auto dynamic = read_symbols(elf, ".dynsym", ".dynstr", image.size());
   relocate(elf, dynamic, image);
-  // Variables with internal linkage are in the full table only, which a file need not have.
+  // Variables with internal linkage are only in the full table, which a file need not have.
   for (const auto& symbols : {read_symbols(elf, ".symtab", ".strtab", image.size()), dynamic}) {
     for (const NamedSymbol& named : symbols) {
       if (named.defined && !named.name.empty()) image.symbols[named.name] = named.symbol;

@@ -16,8 +16,8 @@ struct alignas(4096) Page {
 };
 
 struct ImageSymbol {
-  u64 address = 0, size = 0;  ///< as the file has them: from the image's begin
-  bool is_object = false;     ///< a variable or a descriptor, no function
+  u64 address = 0, size = 0;  ///< as in the file: offsets from the image's begin
+  bool is_object = false;     ///< a variable or a descriptor, not a function
 };
 
 struct ElfImage {
@@ -35,7 +35,7 @@ ElfImage load_elf(std::string_view file, const assay::occupancy::Elf& elf);
 /// Throws Fault (invalid_launch).
 [[noreturn]] void damaged(const std::string& how);
 
-/// The value of a Result; its error becomes Fault (invalid_launch).
+/// Returns the value of a Result; an error becomes Fault (invalid_launch).
 template <typename T>
 T sound(assay::Result<T> result) {
   if (!result.ok()) damaged(result.error().message);

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 /// Instructions in a workgroup's turn: few enough that workgroups that wait for each other make
-/// progress, enough that switching costs nothing.
+/// progress, and enough that switching costs nothing.
 constexpr u64 turn = 16384;
 constexpr auto poll_interval = milliseconds(1);  // of `cancelled`
 constexpr auto nap = microseconds(50);           // when all workgroups sleep
@@ -39,7 +39,7 @@ class Scheduler {
         most_instructions_(most_instructions ? most_instructions : std::numeric_limits<u64>::max()),
         cancelled_(cancelled) {}
 
-  /// Returns when every workgroup has ended, or at the first fault; rethrows that.
+  /// Returns when every workgroup has ended, or rethrows the first fault.
   Tally run(unsigned threads) {
     std::vector<std::thread> others;
     const u64 useful = std::min<u64>(threads, dispatch_.groups());
@@ -81,8 +81,8 @@ class Scheduler {
     return so_far >= most_instructions_ ? 1 : std::min(turn, most_instructions_ - so_far) + 1;
   }
 
-  /// A workgroup to go on with: a new one as long as the chip has room, else the one that waited
-  /// longest. Null when there is nothing left to do.
+  /// Returns the next workgroup to run: a new one as long as the chip has room, else the one that
+  /// waited longest. Null if nothing is left to do.
   Group take() {
     std::unique_lock lock(mutex_);
     while (!fault_) {
@@ -105,7 +105,7 @@ class Scheduler {
         return group;
       }
       if (resident_ == 0) return nullptr;
-      changed_.wait(lock);  // for the workgroups that other threads are running
+      changed_.wait(lock);  // until another thread returns a workgroup
     }
     return nullptr;
   }
@@ -158,7 +158,7 @@ class Scheduler {
   std::mutex poll_mutex_;
   steady_clock::time_point next_poll_ = steady_clock::now();
 
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards everything below
   std::condition_variable changed_;
   u64 next_ = 0, resident_ = 0, slept_in_row_ = 0;
   std::deque<Group> waiting_;

@@ -24,11 +24,11 @@ struct KernelInfo {
     std::uint32_t offset = 0, bytes = 0;
     std::string kind;  ///< ".value_kind": by_value, global_buffer, hidden_block_count_x, ...
   };
-  std::vector<Argument> arguments;  ///< hidden ones too
+  std::vector<Argument> arguments;  ///< including hidden ones
   std::uint32_t argument_bytes = 0;
   std::uint32_t shared_bytes = 0;   ///< static LDS of a workgroup
-  std::uint32_t scratch_bytes = 0;  ///< of one lane
-  int vector_registers = 0;         ///< in all, accumulation registers included
+  std::uint32_t scratch_bytes = 0;  ///< scratch of one lane
+  int vector_registers = 0;         ///< total, including accumulation registers
   int accumulators = 0, scalar_registers = 0;
   int max_threads = 1024;  ///< of a workgroup
 };
@@ -37,12 +37,12 @@ struct KernelInfo {
 class Module {
  public:
   /// `file` is an ELF code object, `arch` the device's ("gfx942"). Throws Fault (invalid_launch)
-  /// naming what does not fit: another architecture, a damaged file, no disassembler.
+  /// with the reason: another architecture, a damaged file, no disassembler.
   static std::shared_ptr<Module> load(std::string_view file, const std::string& arch);
   virtual ~Module() = default;
-  /// Null if there is none of that name.
+  /// Returns null if there is no kernel of that name.
   virtual const KernelInfo* kernel(const std::string& name) const = 0;
-  /// Address and size of a variable (__device__); null if there is none.
+  /// Returns address and size of a variable (__device__); null if there is none.
   virtual void* variable(const std::string& name, std::size_t* bytes) const = 0;
 };
 
@@ -59,7 +59,7 @@ struct Launch {
   std::vector<char> arguments;  ///< the explicit part, laid out as in memory
 };
 
-/// The chip a launch runs on, as far as kernels and the time model see it.
+/// The chip on which a launch runs, as far as kernels and the time model see it.
 struct Chip {
   std::string arch = "gfx942";
   int compute_units = 304, dies = 8;
@@ -72,29 +72,28 @@ struct Chip {
 };
 
 struct Settings {
-  std::uint64_t seed = 1;               ///< of garbage and interleaving; MI300X_SEED
-  std::uint64_t most_instructions = 0;  ///< of all waves of a launch; 0: no limit; MI300X_LIMIT
-  unsigned threads = 0;                 ///< of the host; 0: one per core; MI300X_THREADS
-  /// Whether a program must have the wait states and waits that the ISA asks for, and barriers
-  /// between waves that touch the same LDS; MI300X_HAZARDS. AMD's own assembly leaves out some of
-  /// them.
+  std::uint64_t seed = 1;               ///< seed of garbage and interleaving; MI300X_SEED
+  std::uint64_t most_instructions = 0;  ///< limit over all waves of a launch; 0: none; MI300X_LIMIT
+  unsigned threads = 0;                 ///< host threads; 0: one per core; MI300X_THREADS
+  /// Whether to require the wait states and waits that the ISA requires, and barriers between waves
+  /// that touch the same LDS; MI300X_HAZARDS. AMD's own assembly lacks some of them.
   bool hazards = true;
 };
-/// From the environment, once.
+/// Reads the settings from the environment, once.
 const Settings& default_settings();
 
 struct LaunchReport {
   std::uint64_t wave_instructions = 0;
-  double seconds = 0;  ///< of the time model, never a measurement
+  double seconds = 0;  ///< by the time model, never measured
 };
 
-/// Runs every workgroup of a launch to its end. Throws Fault with the whole message: what, kernel,
-/// workgroup, wave, instruction, source line. `cancelled` is polled now and then; a launch that is
-/// cancelled throws Fault (hang).
+/// Runs every workgroup of a launch to its end. Throws Fault with a complete message: what, kernel,
+/// workgroup, wave, instruction, source line. `cancelled` is polled now and then; a cancelled
+/// launch throws Fault (hang).
 LaunchReport run(const Launch& launch, const Chip& chip, const Settings& settings,
                  const std::function<bool()>& cancelled = {});
 
-/// What was executed by this process so far: kernels, and instructions by name with how often.
+/// What this process has executed so far: kernels and instructions by name, with counts.
 struct Coverage {
   std::map<std::string, std::uint64_t> kernels, instructions;
 };

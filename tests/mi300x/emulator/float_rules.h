@@ -1,13 +1,13 @@
-// Rules of gfx9's float arithmetic that the host's operators do not follow: least and greatest
-// with NaNs and zeros of both signs, and f16 results without rounding twice.
+// Rules of gfx9's float arithmetic that differ from the host's operators: minimum and maximum with
+// NaNs and zeros of both signs, and f16 results without double rounding.
 #pragma once
 
 #include "emulator/vector_operation.h"
 
 namespace mi300x {
 
-/// A double as a float that rounds to the same f16: bits that do not fit are kept in the last bit
-/// (round to odd), so that rounding twice gives the same result as rounding once.
+/// Converts a double to a float that rounds to the same f16. Bits that do not fit are merged into
+/// the last bit (round to odd), so that rounding twice gives the same result as rounding once.
 inline Half half_from_double(double x) {
   const float nearest = float(x);
   if (double(nearest) == x || is_nan(x) || std::isinf(nearest)) return {nearest};
@@ -20,12 +20,13 @@ template <class T>
 T fused(T a, T b, T c) {
   return std::fma(a, b, c);
 }
-/// Exact in double, except for operands so far apart that round to odd decides.
+/// The result is exact in double, except for operands so far apart that round to odd decides.
 inline Half fused(Half a, Half b, Half c) {
   return half_from_double(std::fma(double(a.value), double(b.value), double(c.value)));
 }
 
-/// f16 forms of f32 functions whose result needs no second rounding or is rounded rightly by it.
+/// The f16 form of an f32 function, for functions whose result needs no second rounding or survives
+/// it.
 template <auto f>
 constexpr auto half1 = [](Half a) { return Half{f(a.value)}; };
 template <auto f>
@@ -37,8 +38,8 @@ constexpr auto half3 = [](Half a, Half b, Half c) { return Half{f(a.value, b.val
 /// -0 is less than +0.
 template <class T>
 T least(T a, T b) {
-  // In integers, which compilers turn into code for many lanes; the order of floats is that of
-  // their bits once those of negative ones are inverted.
+  // The computation uses integers, which compilers vectorize for many lanes. Floats are ordered
+  // like their bits, once the bits of negative ones are inverted.
   using Bits = std::conditional_t<sizeof(T) == 4, i32, i64>;
   constexpr Bits magnitude = std::numeric_limits<Bits>::max();
   constexpr Bits infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());

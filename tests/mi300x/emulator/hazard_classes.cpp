@@ -1,4 +1,4 @@
-// What the rules and queues of hazards.cpp make of an instruction, found once when it is decoded.
+// Classifies an instruction for the rules and queues of hazards.cpp, once, when it is decoded.
 #include "emulator/hazard_rules.h"
 #include "emulator/hazards.h"
 
@@ -11,7 +11,7 @@ bool has(std::string_view name, std::string_view part) {
   return name.find(part) != std::string_view::npos;
 }
 
-/// As LLVM's machine models of both chips have them.
+/// The numbers are those of LLVM's machine models of both chips.
 u8 passes_of(std::string_view name, bool is_gfx90a) {
   if (has(name, "f64_")) return has(name, "4x4x4") && !has(name, "16x16x4") ? 4 : 8;
   if (has(name, "_4x4x")) return 2;
@@ -93,7 +93,7 @@ u32 traits_of(const Instruction& instruction, bool is_gfx90a, u8 passes) {
   return traits;
 }
 
-/// Where an instruction's completion is counted, with flags.
+/// Returns which counter counts an instruction's completion, with flags.
 u8 queue_of(const Instruction& instruction) {
   const Operation& operation = *instruction.operation;
   const std::string_view name = operation.name;
@@ -104,7 +104,7 @@ u8 queue_of(const Instruction& instruction) {
       return instruction.target_count ? queue::scalar : queue::none;
     case Unit::global:
     case Unit::scratch:
-      // Cache maintenance is not counted: vmcnt(0) behind it waits for what was before.
+      // Cache maintenance is not counted: vmcnt(0) after it waits for the operations before it.
       if (name.starts_with("buffer_inv") || name.starts_with("buffer_wb")) return queue::none;
       return queue::vector | (loads_into_lds(instruction) ? queue::writes_local : 0);
     case Unit::flat:
@@ -118,7 +118,7 @@ u8 queue_of(const Instruction& instruction) {
   }
 }
 
-/// Each register's bit in a word; several share one.
+/// Returns each register's bit in a word; several registers share one.
 u64 marks(const std::vector<RegisterRange>& ranges) {
   u64 marks = 0;
   for (const RegisterRange& range : ranges)

@@ -1,4 +1,4 @@
-// How the two instructions of a wait-state rule meet.
+// Tests the relations between the two instructions of a wait-state rule.
 #include <algorithm>
 
 #include "emulator/hazard_rules.h"
@@ -10,7 +10,7 @@ bool overlap(const RegisterRange& range, unsigned first, unsigned count) {
   return range.first < first + count && first < unsigned(range.first) + range.count;
 }
 
-/// Is one of the registers in [from, to) in both?
+/// Returns whether both lists contain one of the registers in [from, to).
 bool share(const std::vector<RegisterRange>& one, const std::vector<RegisterRange>& other,
            unsigned from, unsigned to) {
   return std::any_of(one.begin(), one.end(), [&](const RegisterRange& range) {
@@ -20,7 +20,7 @@ bool share(const std::vector<RegisterRange>& one, const std::vector<RegisterRang
 bool share_vector(const std::vector<RegisterRange>& one, const std::vector<RegisterRange>& other) {
   return share(one, other, 0, first_scalar);
 }
-/// EXEC has rules of its own.
+/// EXEC is excluded, because it has separate rules.
 bool share_scalar(const std::vector<RegisterRange>& one, const std::vector<RegisterRange>& other) {
   return share(one, other, first_scalar, first_scalar + scalar::exec);
 }
@@ -37,7 +37,7 @@ bool writes_operand(const Instruction& first, const Operand& operand, OperandKin
   return touches(first.writes, base + operand.index, operand.words);
 }
 
-/// C of a matrix instruction: src2, or in a sparse one what it accumulates into.
+/// Returns C of a matrix instruction: src2, or for a sparse one its accumulator.
 const Operand& matrix_c(const Instruction& instruction) {
   return instruction.operation->reads_target ? instruction.targets[0] : instruction.sources[2];
 }

@@ -9,9 +9,9 @@ namespace {
 using namespace trait;
 using namespace chip;
 
-// Source of each block: "ISA" is the table "Required User-Inserted NOPs" of AMD's CDNA 3
-// (CDNA 2) ISA manual, a name is the function of LLVM's GCNHazardRecognizer (release 19). Passes
-// and kinds of matrix instructions are those of LLVM's SISchedule and VOP3PInstructions.
+// Sources: "ISA" is the table "Required User-Inserted NOPs" of AMD's CDNA 3 (CDNA 2) ISA manual;
+// other names are functions of LLVM's GCNHazardRecognizer (release 19). Passes and kinds of matrix
+// instructions are those of LLVM's SISchedule and VOP3PInstructions.
 constexpr Rule rules[] = {
     // ISA; checkVMEMHazards
     {both, valu, vmem, Meeting::scalar_read, 5, 0, "VALU writes SGPR, VMEM reads it"},
@@ -98,7 +98,7 @@ constexpr Rule rules[] = {
      "f64 16x16x4 writes VGPR, VALU writes it"},
     {both, dgemm_16, memory, Meeting::vector_written, 11, 0,
      "f64 16x16x4 writes VGPR, a load writes it"},
-    // One state less than passes: the table holds what is left of the last pass.
+    // The number is one less than the passes: the table holds what is left of the last pass.
     {both, xdl, plain, Meeting::c_written, -1, 1, "matrix reads C, VALU writes it"},
     {both, xdl, memory, Meeting::c_written, -1, 1, "matrix reads C, a load writes it"},
     {both, dgemm, fma_f64, Meeting::always, 2, 0, "f64 matrix, v_fma_f64 or v_fmac_f64"},
@@ -113,12 +113,12 @@ constexpr std::size_t rule_count = std::size(rules);
 static_assert(rule_count <= 64);
 constexpr int most_passes = 16;
 
-/// For each number of wait states, the rules that ask for more.
+/// For each number of wait states, the rules that require more.
 constexpr auto beyond = [] {
   std::array<u64, longest_wait> sets{};
   for (std::size_t n = 0; n < rule_count; ++n)
     for (int states = 0; states < rules[n].needed(most_passes); ++states)
-      sets[std::size_t(states)] |= u64{1} << n;  // beyond the array: longest_wait is too small
+      sets[std::size_t(states)] |= u64{1} << n;  // out of bounds if longest_wait is too small
   return sets;
 }();
 

@@ -8,25 +8,25 @@
 
 namespace mi300x {
 
-/// What an instruction is, as the rules name it.
+/// The kinds of instructions that the rules distinguish.
 namespace trait {
 enum Trait : u32 {
   valu = 1 << 0,     ///< vector ALU, matrix instructions included
-  plain = 1 << 1,    ///< of those: no matrix instruction
+  plain = 1 << 1,    ///< vector ALU without matrix instructions
   dot = 1 << 2,      ///< v_dot*
-  not_dot = 1 << 3,  ///< plain without them
+  not_dot = 1 << 3,  ///< plain without v_dot*
   transcendental = 1 << 4,
   not_transcendental = 1 << 5,
-  part_written = 1 << 6,  ///< writes a part of a register: SDWA, op_sel of the target
+  part_written = 1 << 6,  ///< writes a part of a register: SDWA, or op_sel of the target
   dpp = 1 << 7,
   read_lane = 1 << 8,     ///< v_readlane, v_readfirstlane
-  any_lane = 1 << 9,      ///< and v_writelane
+  any_lane = 1 << 9,      ///< read_lane and v_writelane
   lane_select = 1 << 10,  ///< v_readlane, v_writelane
   div_fmas = 1 << 11,
   fma_f64 = 1 << 12,
   writes_vcc = 1 << 13,
   writes_exec = 1 << 14,
-  matrix = 1 << 15,    ///< v_mfma, v_smfmac; each is one of the four that follow
+  matrix = 1 << 15,    ///< v_mfma, v_smfmac; each is also one of the next four
   xdl = 1 << 16,       ///< gfx942: all but f32 and f64. gfx90a: all but f64
   sgemm = 1 << 17,     ///< gfx942: f32
   dgemm_4 = 1 << 18,   ///< f64 4x4x4
@@ -40,24 +40,24 @@ enum Trait : u32 {
   set_register = 1 << 26,
   get_or_set_register = 1 << 27,
   dgemm = 1 << 28,
-  not_xdl = 1 << 29,  ///< of matrix instructions
+  not_xdl = 1 << 29,  ///< matrix instructions other than xdl
 };
 }  // namespace trait
 
-/// How the two instructions of a rule must meet.
+/// The relation between the two instructions of a rule.
 enum class Meeting : u8 {
   always,
   scalar_read,       ///< the first writes a scalar register (not EXEC) that the second reads
-  select_read,       ///< the same, as the second's lane select
+  select_read,       ///< as scalar_read, but as the second's lane select
   vector_read,       ///< the first writes a vector register that the second reads
-  vector_written,    ///< that the second writes
-  read_as_ab,        ///< that the second, a matrix instruction, reads as A, B or sparse indices
+  vector_written,    ///< the first writes a vector register that the second writes
+  read_as_ab,        ///< the second, a matrix instruction, reads it as A, B or sparse indices
   read_as_same_c,    ///< the first's D is the second's C
-  read_as_other_c,   ///< they overlap otherwise
+  read_as_other_c,   ///< the first's D and the second's C overlap otherwise
   c_written,         ///< the second writes into the first's C
   data_written,      ///< the second writes the data that the first stores
   same_register,     ///< both name one hardware register
-  read_as_product,   ///< v_dot: another operation reads it at all, the same one as A or B
+  read_as_product,   ///< v_dot: another operation reads it at all, or the same one as A or B
   written_by_other,  ///< v_dot: another operation writes it
 };
 
@@ -67,28 +67,28 @@ enum Chips : u8 { gfx942 = 1, gfx90a = 2, both = 3 };
 
 struct Rule {
   chip::Chips chips;
-  u32 first, second;  ///< the earlier instruction has all of these traits, the later as well
+  u32 first, second;  ///< traits that the earlier instruction must have, and those of the later one
   Meeting meeting;
-  int states;    ///< wait states between them,
-  int per_pass;  ///< and so many for each pass of the first
+  int states;    ///< wait states needed between them
+  int per_pass;  ///< additional wait states for each pass of the first
   const char* what;
 
   constexpr int needed(int passes) const { return states + per_pass * passes; }
 };
 
-/// At most 64: a set of rules is a word, bit n is rule n.
+/// There are at most 64 rules: a set of rules is a word in which bit n is rule n.
 std::span<const Rule> wait_state_rules();
-constexpr unsigned longest_wait = 19;  ///< wait states that any rule asks for
-/// The rules that can still be violated after so many wait states.
+constexpr unsigned longest_wait = 19;  ///< the largest number of wait states that a rule requires
+/// Returns the rules that can still be violated after `states` wait states.
 u64 rules_beyond(u64 states);
 
-/// Whether the two instructions meet in the way that the rule describes.
+/// Returns whether the two instructions have the relation that the rule describes.
 bool meet(Meeting meeting, const Instruction& first, const Instruction& second);
-/// Whether an instruction can be the first, the second of two that meet so.
+/// Returns whether an instruction can be the first or the second one of such a relation.
 bool can_begin(Meeting meeting, const Instruction& instruction);
 bool can_end(Meeting meeting, const Instruction& instruction);
 
-/// Whether one of the ranges holds one of `count` registers from `first` on.
+/// Returns whether one of the ranges contains one of `count` registers from `first` on.
 bool touches(const std::vector<RegisterRange>& ranges, unsigned first, unsigned count);
 
 }  // namespace mi300x

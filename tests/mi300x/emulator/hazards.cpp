@@ -27,7 +27,7 @@ std::string register_name(unsigned index) {
 bool HazardCheck::local_writes_pending() const {
   if (!default_settings().hazards) return false;
   for (const Queue& queue : queues_) {
-    // What of FLAT goes to LDS is counted by lgkmcnt alone, and compilers wait for no more.
+    // FLAT accesses to LDS are counted only by lgkmcnt, and compilers wait for nothing else.
     const bool flat = &queue == &queues_[queue::flat];
     const u64 done = flat ? std::max(queue.done, flat_scalar_done_) : queue.done;
     if (queue.last_local_write > done) return true;
@@ -62,7 +62,7 @@ void HazardCheck::count(const Instruction& instruction) {
 void HazardCheck::wait(const Instruction& instruction) {
   const bool all_vector = instruction.wait_vector == 0, all_scalar = instruction.wait_scalar == 0;
   Queue& flat = queues_[queue::flat];
-  // FLAT holds both counters up until each was waited for, in one instruction or in two.
+  // FLAT holds both counters until each has been waited for, in one instruction or in two.
   if (all_vector) flat_vector_done_ = flat.issued;
   if (all_scalar) flat_scalar_done_ = flat.issued;
   flat.done = std::max(flat.done, std::min(flat_vector_done_, flat_scalar_done_));
@@ -84,10 +84,10 @@ bool HazardCheck::under_way(const Target& target) const {
   return target.number > queues_[target.queue].done;
 }
 
-/// A register that something under way will write is neither read nor written before; a load may
-/// follow another of its own queue into one register, for they come in order. The data of a store
-/// needs no waiting on gfx9: an instruction behind it cannot overtake its reading (but see the
-/// rule of wide stores).
+/// A register that an operation in flight will write must be neither read nor written before. A
+/// load may follow another one of its own queue into the same register, because they arrive in
+/// order. The data of a store need no wait on gfx9: a later instruction cannot overtake their
+/// reading (but see the rule of wide stores).
 void HazardCheck::check_registers(const Instruction& instruction) const {
   if (!default_settings().hazards) return;
   const u8 own_queue = instruction.hazards.queue & queue::kind_mask;
@@ -110,7 +110,7 @@ void HazardCheck::check_registers(const Instruction& instruction) const {
 // ---- Wait states ----
 
 /// Walks back as far as one of `rules` may reach. A rule whose earlier instruction is not found on
-/// the way is near no more.
+/// this way is no longer near.
 void HazardCheck::check_rules(const Instruction& instruction, u64 rules) {
   if (!default_settings().hazards) return;
   u64 found = 0;

@@ -40,12 +40,13 @@ u32 named_number(const NamedNumber (&table)[count], std::string_view text) {
   return entry != nullptr ? entry->value : static_cast<u32>(parse_integer(text));
 }
 
-/// Five bits for each of: what a lane's number keeps, gains and flips.
+/// Encodes five bits each: those of a lane's number that are kept, set and flipped.
 u32 swizzle_mask(u32 keep, u32 gain, u32 flip) {
   return (keep & 31) | (gain & 31) << 5 | (flip & 31) << 10;
 }
 
-/// "01pip", the highest bit of a lane's number first: cleared, set, preserved or inverted.
+/// Parses "01pip", beginning with the highest bit of a lane's number: cleared, set, preserved or
+/// inverted.
 u32 swizzle_of_letters(std::string_view letters) {
   u32 keep = 0, gain = 0, flip = 0;
   for (const char letter : letters) {
@@ -102,7 +103,7 @@ u32 encode_swizzle(std::string_view text) {
   }
   if (parts.size() == 2 && parts[0] == "SWAP") return swizzle_mask(31, 0, number(1));
   if (parts.size() == 2 && parts[0] == "REVERSE") return swizzle_mask(31, 0, number(1) - 1);
-  // The letters stand in quotes.
+  // The letters are quoted.
   if (parts.size() == 2 && parts[0] == "BITMASK_PERM" && parts[1].size() == 7) {
     return swizzle_of_letters(parts[1].substr(1, 5));
   }

@@ -1,5 +1,5 @@
-// Immediates that are written like calls, as the hardware encodes them. A bare number is one, too.
-// All throw Fault (unknown_instruction).
+// Encodes immediates that are written like calls, as the hardware does. A bare number is accepted,
+// too. All functions throw Fault (unknown_instruction).
 #pragma once
 
 #include <string_view>

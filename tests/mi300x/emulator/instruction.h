@@ -1,4 +1,5 @@
-// One decoded instruction of gfx942 or gfx90a, as llvm-objdump's text gives it, ready to execute.
+// One decoded instruction of gfx942 or gfx90a, parsed from llvm-objdump's text and ready to
+// execute.
 #pragma once
 
 #include <array>
@@ -24,7 +25,7 @@ struct Instruction;
 
 // ---- Registers ----
 
-/// One number for every register: VGPRs, accumulation VGPRs, then scalar registers as the hardware
+/// Every register has one number: VGPRs, accumulation VGPRs, then scalar registers as the hardware
 /// numbers them in an operand.
 constexpr unsigned first_accumulator = 256, first_scalar = 512;
 namespace scalar {
@@ -39,14 +40,14 @@ struct RegisterRange {
 // ---- Operands ----
 
 enum class OperandKind : u8 {
-  none,      ///< "off", or not there
+  none,      ///< "off", or missing
   vector,    ///< index 0-511: VGPRs, then accumulation VGPRs
   scalar,    ///< index 0-127
   constant,  ///< `constant` holds its bits in the type that the operation reads
   special,   ///< one of Special
 };
 
-/// Read-only values that are no register.
+/// Read-only values that are not registers.
 enum class Special : u8 {
   vccz,
   execz,
@@ -62,23 +63,23 @@ struct Operand {
   u8 words = 1;   ///< 32-bit registers it spans
   u16 index = 0;  ///< of the first one, or a Special
   u64 constant = 0;
-  bool negate = false, absolute = false;  ///< of floats: -x, |x|
+  bool negate = false, absolute = false;  ///< for floats: -x, |x|
   bool sign_extend = false;               ///< sext() of SDWA
 };
 
-/// How an operation reads a source: decides the bits of a constant and how modifiers act. A packed
-/// type has two halves.
+/// How an operation reads a source; it determines the bits of a constant and the effect of
+/// modifiers. A packed type has two halves.
 enum class Type : u8 { b16, b32, b64, f16, bf16, f32, f64, packed_b16, packed_f16, packed_f32 };
 
 // ---- Operations ----
 
-/// The part of the compute unit that executes: rules of waiting, hazards and time go by it.
+/// The part of the compute unit that executes; it determines waits, hazards and time.
 enum class Unit : u8 {
   scalar,          ///< SOP1, SOP2, SOPC, SOPK
   program,         ///< SOPP: branches, s_waitcnt, s_nop, s_barrier, s_endpgm
   scalar_memory,   ///< SMEM
   vector,          ///< VOP1, VOP2, VOP3, VOPC, VOP3P without matrices
-  transcendental,  ///< of those: a quarter of the rate
+  transcendental,  ///< vector instructions at a quarter of the rate
   matrix,          ///< v_mfma_*, v_smfmac_*
   local,           ///< DS
   global,          ///< GLOBAL, and cache instructions
@@ -86,23 +87,24 @@ enum class Unit : u8 {
   scratch,         ///< SCRATCH
 };
 
-/// An instruction's meaning without its encoding: "v_add_f32" of v_add_f32_e32, _e64, _sdwa, _dpp.
+/// An instruction's meaning without its encoding: "v_add_f32" for v_add_f32_e32, _e64, _sdwa, _dpp.
 struct Operation {
   std::string_view name;
   void (*execute)(Wave&, const Instruction&) = nullptr;
   Unit unit = Unit::scalar;
-  /// Operands of the text, from the first, that are written. Atomics: those of the form that
-  /// returns the old value; the decoder takes one less where the text has no target.
+  /// Number of leading operands in the text that are written. For atomics it is that of the form
+  /// that returns the old value; the decoder subtracts one if the text has no target.
   u8 targets = 1;
   std::array<Type, 4> sources = {Type::b32, Type::b32, Type::b32, Type::b32};
   bool reads_target = false;                   ///< fmac, mac, and the like
-  bool reads_vcc = false, writes_vcc = false;  ///< without naming it: v_div_fmas
+  bool reads_vcc = false, writes_vcc = false;  ///< implicitly: v_div_fmas
   bool reads_scc = false, writes_scc = false;
-  bool reads_m0 = false, writes_exec = false;  ///< without naming it: s_and_saveexec
+  bool reads_m0 = false, writes_exec = false;  ///< implicitly: s_and_saveexec
 };
 using OperationTable = std::unordered_map<std::string_view, Operation>;
 
-/// Every operation the emulator knows, by name; built once from the files that implement them.
+/// Returns every operation of the emulator, by name. The table is built once, from the files that
+/// implement the operations.
 const OperationTable& all_operations();
 void add_scalar_operations(OperationTable&);   // scalar.cpp
 void add_program_operations(OperationTable&);  // program.cpp: branches, waits, barriers
@@ -110,14 +112,14 @@ void add_vector_operations(OperationTable&);   // vector_*.cpp
 void add_matrix_operations(OperationTable&);   // matrix.cpp
 void add_global_memory_operations(
     OperationTable&);  // global_memory.cpp: SMEM, GLOBAL, FLAT, SCRATCH
-void add_local_memory_operations(OperationTable&);  // local_memory.cpp: DS
+void add_local_memory_operations(OperationTable&);  // ds.cpp, lane_exchange.cpp: DS
 
 // ---- Instructions ----
 
-/// DPP: which lane a lane's first source comes from.
+/// DPP: from which lane a lane's first source comes.
 struct Dpp {
   bool used = false;
-  bool bound_control = false;  ///< bound_ctrl:1 (LLVM prints 1 or 0): invalid lanes give 0
+  bool bound_control = false;  ///< bound_ctrl:1 (LLVM prints 1 or 0): invalid lanes read 0
   u8 row_mask = 0xF, bank_mask = 0xF;
   u16 control = 0;  ///< as the hardware encodes it: 0-0xFF quad_perm, 0x101 row_shl:1, ...
 };
@@ -128,13 +130,13 @@ struct Sdwa {
   std::array<u8, 2> source = {6, 6};
 };
 
-/// What the rules of hazards.h make of an instruction; classify_hazards() fills it.
+/// How the rules of hazards.h classify an instruction; filled by classify_hazards().
 struct HazardClass {
   u64 first = 0, second = 0;  ///< rules that it can break as the earlier, the later instruction
-  u64 registers = 0;          ///< marks of those that it reads or writes
-  u8 states = 1;              ///< wait states it counts for: s_nop more than one
-  u8 passes = 0;              ///< of a matrix instruction
-  u8 queue = 0;               ///< where its completion is counted
+  u64 registers = 0;          ///< marks of the registers that it reads or writes
+  u8 states = 1;              ///< wait states that it counts for; more than one for s_nop
+  u8 passes = 0;              ///< passes of a matrix instruction
+  u8 queue = 0;               ///< which counter counts its completion
 };
 
 struct Instruction {
@@ -150,31 +152,32 @@ struct Instruction {
   u8 neg_lo = 0, neg_hi = 0;
   Dpp dpp;
   Sdwa sdwa;
-  u8 cbsz = 0, abid = 0, blgp = 0;  ///< of matrix instructions; blgp is neg:[a,b,c] of f64 ones
+  u8 cbsz = 0, abid = 0, blgp = 0;  ///< for matrix instructions; blgp is neg:[a,b,c] of f64 ones
 
-  /// Of a memory instruction, bytes (swizzle: its pattern). A scalar load's constant offset is
-  /// here, too: its sources are the base and, where the text has one, the register that is added.
+  /// The byte offset of a memory instruction (for ds_swizzle its pattern). A scalar load's constant
+  /// offset is here, too; its sources are the base and, if the text has one, the register that is
+  /// added.
   i32 offset = 0;
-  u8 offset0 = 0, offset1 = 0;                ///< of ds_read2 and the like, in elements
+  u8 offset0 = 0, offset1 = 0;                ///< of ds_read2 and similar ones, in elements
   bool sc0 = false, sc1 = false, nt = false;  ///< cache bits; gfx90a: glc, scc, slc
   bool lds = false;                           ///< loads into LDS instead of registers
   bool offen = false, idxen = false;          ///< BUFFER: an offset, an index per lane
 
   /// The 16 bits of SOPP and SOPK: s_nop's count, a branch's distance, the encoded hwreg of
   /// s_getreg and s_setreg (whose value is source 0), s_sendmsg's message, the mode of
-  /// s_set_gpr_idx_on. The constant of s_movk_i32, s_addk_i32, s_cmpk_* is the last source as well,
+  /// s_set_gpr_idx_on. The constant of s_movk_i32, s_addk_i32, s_cmpk_* is also the last source,
   /// extended to 32 bits as the operation does.
   u32 immediate = 0;
-  u32 branch = 0;  ///< index of the instruction a branch leads to
+  u32 branch = 0;                                          ///< index of the branch's target
   u8 wait_vector = 63, wait_scalar = 15, wait_export = 7;  ///< s_waitcnt: vmcnt, lgkmcnt, expcnt
 
-  u64 address = 0;  ///< of its first byte, in the loaded code
+  u64 address = 0;  ///< address of its first byte in the loaded code
   u32 bytes = 4;
   std::string text;    ///< as disassembled, for messages
-  std::string source;  ///< "memory.cu:42", empty without line tables
+  std::string source;  ///< "memory.cu:42"; empty without line tables
 
-  /// Registers read and written, implicit ones included; what a write leaves alone of lanes is
-  /// still written.
+  /// Registers that are read and written, including implicit ones. A write that leaves some lanes
+  /// unchanged counts as a write.
   std::vector<RegisterRange> reads, writes;
   HazardClass hazards;
 };

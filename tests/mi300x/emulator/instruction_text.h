@@ -1,4 +1,4 @@
-// What all readers of a disassembled instruction need: pieces, numbers, names.
+// Helpers for reading a disassembled instruction: pieces, numbers, names.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@ namespace mi300x {
 /// Throws Fault (unknown_instruction).
 [[noreturn]] void unknown_text(std::string_view what, std::string_view text);
 
-/// Splits at `separator` where no bracket is open; pieces are trimmed, empty ones left out.
+/// Splits at `separator` outside brackets; pieces are trimmed, empty ones are dropped.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// Decimal or hexadecimal, signed. Throws Fault (unknown_instruction).
+/// Parses a decimal or hexadecimal number with sign. Throws Fault (unknown_instruction).
 i64 parse_integer(std::string_view text);
 
-/// "[1,0,3]" as numbers. Throws Fault (unknown_instruction).
+/// Parses "[1,0,3]". Throws Fault (unknown_instruction).
 std::vector<i64> parse_list(std::string_view text);
 
-/// Whether `text` is "name(inside)"; it becomes what is inside.
+/// Returns whether `text` is "name(inside)"; if so, it is replaced by what is inside.
 bool take_call(std::string_view& text, std::string_view name);
 
-/// The entry of that name in a short table; null if there is none.
+/// Returns the entry of that name in a short table; null if there is none.
 template <typename Entry, std::size_t count>
 const Entry* find_name(const Entry (&table)[count], std::string_view name) {
   for (const Entry& entry : table) {

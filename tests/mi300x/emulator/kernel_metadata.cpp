@@ -80,7 +80,7 @@ KernelInfo read_kernel(const SortedJson& kernel) {
   return info;
 }
 
-/// Bits of a word of the descriptor.
+/// Returns bits of a word of the descriptor.
 u32 field(u32 word, unsigned first, unsigned bits) {
   return word >> first & ((1u << bits) - 1);
 }
@@ -92,7 +92,7 @@ T read_at(const char* bytes, std::size_t offset) {
   return value;
 }
 
-/// HW_REG_MODE as a wave begins with it.
+/// Returns HW_REG_MODE at the beginning of a wave.
 u32 initial_mode(u32 resources_1) {
   const u32 rounding_and_denormals = field(resources_1, 12, 8);
   const u32 clamp_nan = field(resources_1, 21, 1), ieee = field(resources_1, 23, 1),
@@ -129,7 +129,7 @@ RawDescriptor read_descriptor(const char* bytes, const std::string& arch) {
             resources_2 = read_at<u32>(bytes, 52);
   read.accumulator_offset = 4 * (field(resources_3, 0, 6) + 1);
   read.mode = initial_mode(resources_1);
-  // gfx942 has a flat scratch of its own; on gfx90a the bit asks for the wave's offset in an SGPR.
+  // gfx942 has a dedicated flat scratch; on gfx90a the bit requests the wave's offset in an SGPR.
   read.private_wave_offset = field(resources_2, 0, 1) != 0 && arch == "gfx90a";
   read.user_registers = field(resources_2, 1, 5);
   read.group_id_x = field(resources_2, 7, 1) != 0;
@@ -148,7 +148,7 @@ RawDescriptor read_descriptor(const char* bytes, const std::string& arch) {
   read.private_segment_size = field(properties, 6, 1) != 0;
   read.preloaded_words = field(preload, 0, 7);
   read.preload_offset = field(preload, 7, 9);
-  // The first 256 bytes of such a kernel load the arguments on firmware that cannot preload them.
+  // On firmware that cannot preload arguments, the first 256 bytes of such a kernel load them.
   if (read.preloaded_words > 0) raw.entry_offset += 256;
   return raw;
 }

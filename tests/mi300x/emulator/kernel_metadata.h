@@ -1,4 +1,4 @@
-// What a code object says about its kernels: the metadata note and the descriptors.
+// Reads what a code object declares about its kernels: the metadata note and the descriptors.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@
 
 namespace mi300x {
 
-/// The kernels of the metadata note, without their descriptors. Throws Fault (invalid_launch).
+/// Returns the kernels of the metadata note, without their descriptors. Throws Fault
+/// (invalid_launch).
 std::vector<KernelInfo> read_metadata(const assay::occupancy::Elf& elf);
 
-/// A descriptor, and where the kernel's code begins, in bytes from the descriptor.
+/// A descriptor, and the offset of the kernel's code in bytes from the descriptor.
 struct RawDescriptor {
   KernelDescriptor descriptor;
   i64 entry_offset = 0;

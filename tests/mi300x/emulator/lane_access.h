@@ -1,4 +1,4 @@
-// Shared by the memory instructions: how a value in memory fills a lane's registers, and runs of
+// Helpers of the memory instructions: how a value in memory fills a lane's registers, and runs of
 // lanes with consecutive addresses.
 #pragma once
 
@@ -11,20 +11,20 @@
 
 namespace mi300x {
 
-/// A value in memory and its place in a lane's registers.
+/// The format of a value in memory and its position in a lane's registers.
 struct Format {
   enum class Part : u8 { whole, low, high };  ///< of the register
   unsigned bytes = 4;
-  bool is_signed = false;  ///< extended with its sign to its part of the register
+  bool is_signed = false;  ///< whether its sign is extended to its part of the register
   Part part = Part::whole;
   constexpr unsigned words() const { return (bytes + 3) / 4; }
 };
 
 constexpr Format::Part low_half = Format::Part::low, high_half = Format::Part::high;
 
-/// Puts one lane's value into its registers. What a d16 load leaves of a register on other chips
-/// becomes 0: these have registers with ECC and write whole words (ISA, "16-bit Memory
-/// Operations"; LLVM: d16PreservesUnusedBits is false).
+/// Puts one lane's value into its registers. The part that a d16 load preserves on other chips
+/// becomes 0: these chips have registers with ECC and write whole words (ISA, "16-bit Memory
+/// Operations"; in LLVM d16PreservesUnusedBits is false).
 template <Format format>
 inline void put(Lanes* registers, unsigned lane, const char* from) {
   if constexpr (format.bytes >= 4) {
@@ -67,8 +67,8 @@ inline void for_each_lane(u64 lanes, Body body) {
   }
 }
 
-/// The active lanes if they are neighbours that touch consecutive memory, as in a coalesced
-/// access; none otherwise.
+/// The active lanes, if they are neighbours that touch consecutive memory, as in a coalesced
+/// access; otherwise empty.
 struct Run {
   unsigned first = 0, count = 0;
 };
@@ -80,7 +80,7 @@ inline Run consecutive_lanes(const Address* address, u64 lanes, unsigned bytes) 
   if (count != unsigned(std::popcount(lanes))) return {};
   const Address* start = address + first;
   Address differences = 0;
-  if (count == wave_lanes)  // a loop of known length is one of vectors only
+  if (count == wave_lanes)  // a loop of constant length is fully vectorized
     for (unsigned i = 0; i < wave_lanes; ++i)
       differences |= start[i] ^ Address(start[0] + Address(i) * bytes);
   else
@@ -109,7 +109,7 @@ inline void take_run(const Lanes* registers, Run run, char* to) {
 
 // ---- Names of operations ----
 
-/// A name that lives as long as the process; tables of operations only look at theirs.
+/// Returns a name that lives as long as the process, because tables of operations hold views.
 std::string_view lasting(std::string name);
 
 using Execute = void (*)(Wave&, const Instruction&);

@@ -1,5 +1,5 @@
-// The DS instructions that exchange values between lanes: they pass through LDS's crossbar and
-// touch none of its memory.
+// The DS instructions that exchange values between lanes. They use LDS's crossbar and touch none of
+// its memory.
 #include "emulator/memory_operations.h"
 
 namespace mi300x {
@@ -10,7 +10,7 @@ u32 address_of(const Wave& wave, const Instruction& instruction, unsigned lane) 
 }
 
 /// Each lane sends its value to the lane that its address names (bytes, modulo the wave). Of
-/// several senders the highest lane wins; who gets nothing gets 0.
+/// several senders the highest lane wins; a lane without a sender gets 0.
 void permute(Wave& wave, const Instruction& instruction) {
   Lanes result = {};
   const u32* data = wave.vector[instruction.sources[1].index].lane;
@@ -21,7 +21,7 @@ void permute(Wave& wave, const Instruction& instruction) {
   for_each_lane(wave.exec(), [&](unsigned lane) { target.lane[lane] = result.lane[lane]; });
 }
 
-/// Each lane gets the value of lane from(lane), 0 if that one is inactive.
+/// Each lane gets the value of lane from(lane), or 0 if that lane is inactive.
 template <class From>
 void gather(Wave& wave, const Instruction& instruction, unsigned source, From from) {
   const Lanes data = wave.vector[instruction.sources[source].index];
@@ -46,7 +46,7 @@ unsigned reverse_five_bits(unsigned x) {
   return reversed;
 }
 
-/// The pattern's highest bits choose the mode; all but quads stay within 32 lanes.
+/// The pattern's highest bits select the mode; all modes except quads stay within 32 lanes.
 unsigned swizzled_lane(u32 pattern, unsigned lane) {
   const unsigned half = lane & 32, in_half = lane & 31, mask = pattern & 31;
   if (pattern >= 0xE000)  // the order of a fast Fourier transform

@@ -1,5 +1,5 @@
-// The types of lane values that vector operations are functions of: how 64 of them are fetched,
-// kept and stored.
+// The lane types of which vector operations are functions: how 64 values are fetched, held and
+// stored.
 #pragma once
 
 #include <bit>
@@ -14,12 +14,13 @@
 
 namespace mi300x {
 
-/// An f16 as the float that it equals. A result need not be an f16 yet: it is rounded when stored.
+/// An f16, held as an equal float. A result need not be an f16 yet: it is rounded when it is
+/// stored.
 struct Half {
   float value;
 };
 
-/// The host's instructions for f16 where it has them: the same values, many times faster.
+/// Uses the host's instructions for f16 if it has them: the same values, many times faster.
 inline float widened_half(u32 code) {
 #if defined(__F16C__)
   return _cvtsh_ss(u16(code));
@@ -38,7 +39,7 @@ inline u32 narrowed_half(float x) {
 template <class T>
 concept Floating = std::same_as<T, float> || std::same_as<T, double> || std::same_as<T, Half>;
 
-/// A type of 32 bits: what an array of 64 lanes of it looks like, and how it is fetched.
+/// A type of 32 bits: the representation of 64 lanes, and how they are fetched.
 template <class T>
 struct LaneType {
   using Source = const u32*;
@@ -84,8 +85,8 @@ requires(sizeof(T) == 8) struct LaneType<T> {
   }
 };
 
-/// 64 bits as their two words: functions of these are compiled for eight lanes at a time, those of
-/// u64 for four, with much moving between both forms.
+/// 64 bits as two words. Functions of these are compiled for eight lanes at a time, whereas those
+/// of u64 are compiled for four, with many conversions.
 struct Words {
   u32 low, high;
 };
@@ -129,7 +130,7 @@ struct LaneType<T> {
     if constexpr (!std::same_as<T, Half>) return T(raw);
     if constexpr (std::same_as<T, Half>) {
       const float value = widened_half(raw);
-      // Widening makes NaNs quiet; min and max must tell them apart.
+      // Widening makes NaNs quiet, but min and max must distinguish them.
       const bool signalling = value != value && !(raw & 0x200);
       return {signalling ? std::bit_cast<float>(std::bit_cast<u32>(value) & ~0x400000u) : value};
     }

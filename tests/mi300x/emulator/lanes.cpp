@@ -9,8 +9,9 @@ namespace {
 
 constexpr u32 no_lane = 0xFF;
 
-/// Which lane a lane reads under a DPP control, by AMD's table of DPP_CTRL for gfx9 (and
-/// row_newbcast of gfx90a); no_lane where there is none. False if the control is not one of gfx9.
+/// Determines which lane each lane reads under a DPP control, by AMD's table of DPP_CTRL for gfx9
+/// (and row_newbcast of gfx90a); no_lane if there is none. Returns false if gfx9 has no such
+/// control.
 bool dpp_lanes(u32 control, u32* from) {
   const u32 amount = control & 0xF;
   for (u32 lane = 0; lane < wave_lanes; ++lane) {
@@ -51,8 +52,8 @@ bool dpp_lanes(u32 control, u32* from) {
 
 struct DppTable {
   bool known = false;
-  alignas(64) u32 from[wave_lanes];      ///< 0 where there is none
-  alignas(64) u32 in_range[wave_lanes];  ///< all ones where there is one
+  alignas(64) u32 from[wave_lanes];      ///< 0 if there is no source lane
+  alignas(64) u32 in_range[wave_lanes];  ///< all ones if there is a source lane
 };
 
 const DppTable& dpp_table(const Instruction& instruction) {
@@ -75,14 +76,14 @@ const DppTable& dpp_table(const Instruction& instruction) {
   return tables[control];
 }
 
-/// All ones in lanes whose source lane exists and is active.
+/// Sets all ones in lanes whose source lane exists and is active.
 void valid_lanes(u64 exec, const DppTable& table, u32* valid) {
   alignas(64) u32 active[wave_lanes];
   spread_mask(exec, active);
   for (unsigned i = 0; i < wave_lanes; ++i) valid[i] = active[table.from[i]] & table.in_range[i];
 }
 
-/// SDWA's part of a register in the low bits: 0-3 a byte, 4-5 a half, 6 all.
+/// Puts SDWA's part of a register into the low bits: 0-3 a byte, 4-5 a half, 6 all.
 void select_part(const Instruction& instruction, unsigned source, const u32* from, u32* to) {
   const u8 part = instruction.sdwa.source[source];
   const unsigned bits = part < 4 ? 8 : part < 6 ? 16 : 32;
@@ -173,7 +174,7 @@ u64 written_lanes(const Wave& wave, const Instruction& instruction) {
   if (!dpp.used) return exec;
   alignas(64) u32 valid[wave_lanes];
   valid_lanes(exec, dpp_table(instruction), valid);
-  u64 chosen = 0;  // row_mask has a bit for 16 lanes, bank_mask one for four lanes of each row
+  u64 chosen = 0;  // row_mask has a bit for each 16 lanes, bank_mask one for four lanes of each row
   for (unsigned i = 0; i < wave_lanes / 4; ++i)
     if (dpp.row_mask >> (i / 4) & dpp.bank_mask >> (i % 4) & 1) chosen |= u64{0xF} << (4 * i);
   return exec & chosen & (dpp.bound_control ? all_lanes : gather_mask(valid));
@@ -191,7 +192,7 @@ void store32_partly(Wave& wave, const Instruction& instruction, unsigned registe
     const u32 part = (bits == 8 ? 0xFFu : 0xFFFFu) << start;
     for (unsigned i = 0; i < wave_lanes; ++i) {
       const u32 value = result[i] << start & part;
-      // UNUSED_SEXT fills what lies above with the part's sign and what lies below with 0.
+      // UNUSED_SEXT fills the bits above with the part's sign and those below with 0.
       const u32 extended = u32(i32(result[i] << (32 - bits)) >> (32 - bits)) << start;
       placed[i] = sdwa.target_unused == 2   ? (lanes[i] & ~part) | value
                   : sdwa.target_unused == 1 ? extended

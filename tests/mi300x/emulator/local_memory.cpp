@@ -49,7 +49,7 @@ void LocalMemory::barrier() {
 
 char* LocalMemory::atomic(const Wave& wave, u32 address, unsigned bytes) {
   require_place("updates", address, bytes);
-  if (address % bytes != 0)  // the chip's LDS does atomics on whole elements of its banks
+  if (address % bytes != 0)  // the chip's LDS performs atomics on whole elements of its banks
     throw Fault(
         FaultKind::illegal_address,
         fmt::format("an atomic of {} bytes at LDS address {:#x}, which is not a multiple of {}",
@@ -60,7 +60,7 @@ char* LocalMemory::atomic(const Wave& wave, u32 address, unsigned bytes) {
     const WaveSet others = readers_[at] | (plain ? writers_[at] : 0);
     if ((others & ~self) || !(state_[at] & initialised))
       refuse(wave, Access::atomic, address, bytes);
-    // A wave that wrote plainly before stays a plain writer: other waves' atomics race with that.
+    // A wave that wrote plainly before stays a plain writer, with which other waves' atomics race.
     if (writers_[at] == 0) state_[at] |= by_atomics;
     writers_[at] |= self;
   }

@@ -1,5 +1,5 @@
-// LDS of one workgroup: garbage at first, bounds, initialisation and races between waves checked
-// for every byte.
+// LDS of one workgroup. It begins as garbage; bounds, initialisation and races between waves are
+// checked for every byte.
 #pragma once
 
 #include <cstddef>
@@ -12,39 +12,40 @@ namespace mi300x {
 /// Used by one host thread at a time: the one that runs the workgroup.
 ///
 /// Two waves race on a byte if both touch it without a barrier between them and at least one of
-/// them writes. Two writes of the same value count too: the chip would give the right result, but
-/// only as long as the values stay the same, and nothing in the program says that they do. Waves
-/// that synchronise by atomics instead of barriers are not supported.
+/// them writes. Two writes of the same value count, too: the chip would give the right result, but
+/// only as long as the values stay the same, which nothing in the program guarantees. Waves that
+/// synchronise by atomics instead of barriers are not supported.
 ///
-/// LDS is handed out in granules of 512 bytes, and the chip lets a kernel read to the end of the
-/// last one; here whatever lies past the bytes that the launch asked for is out of bounds.
+/// LDS is allocated in granules of 512 bytes, and the chip lets a kernel read to the end of the
+/// last one. Here everything beyond the bytes that the launch requested is out of bounds.
 class LocalMemory {
  public:
-  /// Fills `bytes` of LDS with garbage of `seed`.
+  /// Fills `bytes` bytes of LDS with garbage derived from `seed`.
   void begin(std::size_t bytes, u64 seed);
-  /// All waves met at a barrier: what was touched before races with nothing after it.
+  /// All waves have reached a barrier: accesses before it do not race with accesses after it.
   void barrier();
 
-  /// One lane's access. Throw Fault (illegal_address, uninitialised, race).
+  /// One lane's access. Both functions throw Fault (illegal_address, uninitialised, race).
   void read(const Wave& wave, u32 address, void* to, unsigned bytes);
   void write(const Wave& wave, u32 address, const void* from, unsigned bytes);
-  /// An atomic's place: waves may meet there without a barrier, but not with plain accesses.
+  /// Checks an atomic access. Waves may access the same atomic without a barrier, but not with
+  /// plain accesses.
   char* atomic(const Wave& wave, u32 address, unsigned bytes);
 
-  /// The same as read() and write() for values and runs of lanes: checks and notes the access, and
-  /// gives the place to copy from or to. Inline, so that a value's size is a constant and the loops
-  /// over its bytes become a few steps of vectors.
+  /// These check and record an access like read() and write(), for values and runs of lanes, and
+  /// return the address to copy from or to. They are inline, so that a value's size is a constant
+  /// and the loops over its bytes become a few vector instructions.
   const char* place_to_read(const Wave& wave, u32 address, unsigned bytes);
   char* place_to_write(const Wave& wave, u32 address, unsigned bytes);
 
  private:
-  using WaveSet = u16;  ///< of the at most 16 waves of a workgroup
+  using WaveSet = u16;  ///< at most the 16 waves of a workgroup
   enum class Access : u8 { read, write, atomic };
 
-  /// What is known of a byte beside its value.
+  /// What is known about a byte besides its value.
   enum State : u8 {
     initialised = 1,
-    by_atomics = 2,  ///< those in `writers_` all wrote by atomics
+    by_atomics = 2,  ///< all waves in `writers_` wrote by atomics
   };
 
   void require_place(const char* verb, u32 address, unsigned bytes) const {
@@ -56,8 +57,7 @@ class LocalMemory {
     touched_ |= (~u64{0} << first) & (~u64{0} >> (63 - last));
   }
   [[noreturn]] void refuse_place(const char* verb, u32 address, unsigned bytes) const;
-  /// Throws for what is wrong about an access; returns if it is only a race and Settings::hazards
-  /// are not checked.
+  /// Throws the fault of a bad access; returns if it is only a race and Settings::hazards is off.
   void refuse(const Wave& wave, Access access, u32 address, unsigned bytes) const;
 
   static constexpr std::size_t most_bytes = 65536, block_bytes = 1024;
@@ -65,12 +65,12 @@ class LocalMemory {
   std::size_t bytes_ = 0;
   std::vector<char> data_;
   std::vector<u8> state_;
-  std::vector<WaveSet> readers_, writers_;  ///< since the barrier
-  u64 touched_ = 0;  ///< blocks of LDS that were touched since the barrier, one bit each
+  std::vector<WaveSet> readers_, writers_;  ///< since the last barrier
+  u64 touched_ = 0;  ///< blocks of LDS that were touched since the last barrier, one bit each
 };
 
-// Four bytes at a time: their sets of waves are one word, their states half of one. Left to itself
-// the compiler makes reductions of 16 bytes that cost more than the access.
+// These process four bytes at a time: their sets of waves are one word, their states half of one.
+// The compiler alone would make reductions of 16 bytes that cost more than the access.
 
 [[gnu::always_inline]] inline const char* LocalMemory::place_to_read(const Wave& wave, u32 address,
                                                                      unsigned bytes) {

@@ -1,4 +1,4 @@
-// Which matrix instructions there are: v_mfma_* of gfx942 and, under its own spellings, of gfx90a;
+// The list of matrix instructions: v_mfma_* of gfx942 and, with different spellings, of gfx90a;
 // v_smfmac_* with a structured sparse A.
 #include "emulator/matrix_multiply.h"
 
@@ -14,7 +14,8 @@ using B = matrix::Broadcast;
 }  // namespace
 
 void add_matrix_operations(OperationTable& table) {
-  // Both chips: 32x32x1, 16x16x1 and 4x4x1 of f32 and their kin work on several blocks.
+  // On both chips 32x32x1, 16x16x1 and 4x4x1 of f32 and similar instructions compute several
+  // blocks.
   constexpr Shape f32_32x32x1{32, 1, 2, E::f32, E::f32, S::in_turn, B::lanes_and_blocks};
   constexpr Shape f32_16x16x1{16, 1, 4, E::f32, E::f32, S::in_turn, B::lanes_and_blocks};
   constexpr Shape f32_4x4x1{4, 1, 16, E::f32, E::f32, S::in_turn, B::lanes_and_blocks};

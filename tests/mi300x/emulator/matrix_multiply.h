@@ -1,5 +1,5 @@
-// How a matrix instruction executes: operands from registers into matrices, sums, back. EXEC is
-// ignored, every operand may lie in VGPRs or accumulation VGPRs.
+// Executes a matrix instruction: operands from registers to matrices, sums, and back. EXEC is
+// ignored; every operand may be in VGPRs or accumulation VGPRs.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ enum class Element : u8 { f64, f32, xf32, f16, bf16, fp8, bf8, i8 };
 /// How products are added; see matrix_sums.h.
 enum class Sum : u8 { in_turn, in_pairs, in_fours, aligned };
 
-/// What the modifiers cbsz, abid and blgp mean to an instruction; other uses of them are refused.
+/// The meaning of the modifiers cbsz, abid and blgp for an instruction; other uses are refused.
 enum class Broadcast : u8 {
   none,
   lanes_of_b,        ///< blgp
@@ -28,13 +28,13 @@ enum class Broadcast : u8 {
   set_of_indices,    ///< abid chooses among the indices of a sparse A
 };
 
-/// An instruction's geometry: A of size x k, B of k x size, `blocks` of them at once.
+/// An instruction's geometry: A is size x k, B is k x size, `blocks` of them at once.
 struct Shape {
   int size, k, blocks;
   Element a, b;
   Sum sum;
   Broadcast broadcast;
-  bool sparse = false;  ///< A keeps 2 of 4 neighbours; src2 holds which
+  bool sparse = false;  ///< A keeps 2 of 4 neighbours; src2 holds their indices
 
   constexpr int element_bits() const {
     return a == Element::f64                         ? 64
@@ -57,7 +57,7 @@ using BlockOf = Block<Value<shape>, shape.size, shape.depth(), shape.k>;
 
 // ---- Elements ----
 
-/// The values of all codes of fp8 or bf8.
+/// Returns the values of all codes of fp8 or bf8.
 template <class Format>
 inline const std::array<float, 256> byte_values = [] {
   std::array<float, 256> values;
@@ -72,14 +72,14 @@ constexpr int least_exponent(Element element) {
                                    : -126;
 }
 
-/// Element `n` of those a lane holds in registers from `first` on.
+/// Returns element `n` of the elements that a lane holds in registers from `first` on.
 template <Element element>
 auto element_at(const Lanes* first, int lane, int n) {
   if constexpr (element == Element::f64) {
     return std::bit_cast<double>(u64{first[2 * n + 1].lane[lane]} << 32 | first[2 * n].lane[lane]);
   } else if constexpr (element == Element::f32) {
     return std::bit_cast<float>(first[n].lane[lane]);
-  } else if constexpr (element == Element::xf32) {  // 10 bits of fraction: the others are cut
+  } else if constexpr (element == Element::xf32) {  // 10 bits of fraction; the others are cut off
     return std::bit_cast<float>(first[n].lane[lane] & 0xFFFFE000);
   } else if constexpr (element == Element::f16 || element == Element::bf16) {
     const u16 code = u16(first[n / 2].lane[lane] >> (n % 2 * 16));
@@ -92,7 +92,7 @@ auto element_at(const Lanes* first, int lane, int n) {
   }
 }
 
-/// CDNA 2 takes f16 and bf16 below the least normal value for +0.
+/// CDNA 2 reads f16 and bf16 below the least normal value as +0.
 template <Shape shape, class T>
 T as_read(T value, Element element) {
   if constexpr (shape.sum == Sum::in_pairs || shape.sum == Sum::in_fours)
@@ -112,8 +112,8 @@ struct Place {
   int row, block, group;
 };
 
-/// C and D: a register holds one row of some lanes' columns. Of 32-bit elements four neighbouring
-/// rows follow each other in registers, of f64 they lie 64 / size rows apart.
+/// C and D: a register holds one row of some lanes' columns. With 32-bit elements, four
+/// neighbouring rows follow each other in registers; with f64 they are 64 / size rows apart.
 template <Shape shape, class Body>
 void for_each_row(Body body) {
   constexpr int size = shape.size, per_register = 64 / size;
@@ -175,7 +175,7 @@ void check_modifiers(const Instruction& instruction) {
   if (!known) refuse(instruction, "modifier without meaning to this instruction");
 }
 
-/// The elements of all lanes, as the sums take them: values[n][lane] is a lane's element n.
+/// Converts the elements of all lanes for the sums: values[n][lane] is a lane's element n.
 template <Shape shape, Element element, int per_lane>
 void read_elements(const Lanes* first, Value<shape> (&values)[per_lane][wave_lanes]) {
   for (int n = 0; n < per_lane; ++n)
@@ -213,7 +213,7 @@ void read_b(const Wave& wave, const Instruction& instruction, BlockOf<shape>* bl
         moved[lane] = elements[lane_after_pattern(lane, pattern)];
       std::memcpy(elements, moved, sizeof moved);
     }
-  for (int lane = 0; lane < 64; lane += shape.size) {  // whose neighbours hold a row of B
+  for (int lane = 0; lane < 64; lane += shape.size) {  // its neighbours hold a row of B
     const Place<shape> place(lane);
     for (int n = 0; n < per_lane; ++n) {
       auto& row = blocks[place.block].b[place.group * per_lane + n];
@@ -222,8 +222,8 @@ void read_b(const Wave& wave, const Instruction& instruction, BlockOf<shape>* bl
   }
 }
 
-/// Row of B that each kept value of A meets: its own number, or in a sparse A 4 * (number / 2) +
-/// the 2 bits that src2's lane has for it.
+/// Returns the row of B that is multiplied with each kept value of A. It is the value's own index;
+/// for a sparse A it is 4 * (index / 2) + the 2 bits that src2's lane has for it.
 template <Shape shape>
 void read_rows_of_b(const Wave& wave, const Instruction& instruction, BlockOf<shape>* blocks) {
   constexpr int depth = shape.depth();
@@ -268,7 +268,7 @@ void read_c(const Wave& wave, const Instruction& instruction, BlockOf<shape>* bl
   });
 }
 
-/// A NaN is written as the quiet one that the chip's own operations make.
+/// Writes a NaN as the quiet one that the chip's own operations make.
 template <Shape shape>
 void write_d(const Wave& wave, const Instruction& instruction, const BlockOf<shape>* blocks) {
   const Operand& operand = instruction.targets[0];
@@ -317,7 +317,7 @@ void multiply(Wave& wave, const Instruction& instruction) {
   if constexpr (shape.broadcast == Broadcast::negation)
     if (const unsigned negated = instruction.blgp)
       for (auto& block : blocks) {
-        if ((negated ^ negated >> 1) & 1)  // A and B both negated change nothing
+        if ((negated ^ negated >> 1) & 1)  // negating both A and B changes nothing
           for (auto& row : block.a)
             for (auto& value : row) value = -value;
         if (negated & 4)

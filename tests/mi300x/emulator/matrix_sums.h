@@ -1,7 +1,7 @@
-// How matrix instructions form their sums one after another or in pairs; aligned_sums.h has CDNA
-// 3's way with narrow types. None of it is in AMD's manuals; the rules for f16, bf16, xf32, fp8 and
-// bf8 are those that public research measured bit by bit on CDNA 2 and CDNA 3 ("MMA-Sim:
-// Bit-Accurate Reference Model of Tensor Cores and Matrix Cores", arXiv 2511.10909).
+// How matrix instructions sum one after another or in pairs; aligned_sums.h has CDNA 3's sums of
+// narrow types. None of this is in AMD's manuals. The rules for f16, bf16, xf32, fp8 and bf8 were
+// measured bit by bit on CDNA 2 and CDNA 3 by public research ("MMA-Sim: Bit-Accurate Reference
+// Model of Tensor Cores and Matrix Cores", arXiv 2511.10909).
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,9 @@
 
 namespace mi300x {
 
-/// One block's operands: D = A * B + C with A of size x depth, B of rows x size, C and D of size x
-/// size. A's value `place` of a row meets row `place` of B, or in a sparse A row[place] of B.
+/// One block's operands: D = A * B + C. A is size x depth, B is rows x size, C and D are size x
+/// size. A's value `place` of a row is multiplied with row `place` of B, for a sparse A with
+/// row[place] of B.
 template <class Value, int size, int depth, int rows>
 struct Block {
   Value a[size][depth];
@@ -21,7 +22,7 @@ struct Block {
   u8 row_of_b[size][depth];
 };
 
-/// f32 and f64: one fused multiply-add after another, k ascending. Integers wrap around.
+/// f32 and f64: one fused multiply-add after another, with k ascending. Integers wrap around.
 template <class Value, int size, int depth, int rows>
 void add_in_turn(Block<Value, size, depth, rows>& block) {
   for (int i = 0; i < size; ++i)
@@ -36,13 +37,13 @@ void add_in_turn(Block<Value, size, depth, rows>& block) {
     }
 }
 
-/// Below the least normal value: 0 of the same sign.
+/// Replaces numbers below the least normal value by 0 of the same sign.
 inline float flush(float x) {
   return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x;
 }
 
-/// CDNA 2's f16 and bf16: products in f32, added in pairs, `group` of them together, then to C;
-/// every step rounds and flushes. The caller flushed A and B, as their types have it.
+/// CDNA 2's f16 and bf16: products in f32 are added in pairs, `group` of them together, then to C;
+/// every step rounds and flushes. The caller has flushed A and B as their types require.
 template <int group, int size, int depth, int rows>
 void add_in_pairs(Block<float, size, depth, rows>& block) {
   for (int i = 0; i < size; ++i) {

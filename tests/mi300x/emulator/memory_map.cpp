@@ -16,8 +16,8 @@ using u64 = std::uint64_t;
 constexpr std::size_t freed_remembered = 500;
 
 /// One bit for each byte of memory. Word n holds the bits of the 64 bytes that begin at a multiple
-/// of 64, so that a coalesced access meets whole words. The pages come into being when they are
-/// written: 64 GiB that a kernel hardly touches cost nothing.
+/// of 64, so that a coalesced access uses whole words. Pages are allocated when they are written:
+/// 64 GiB that a kernel hardly touches cost nothing.
 class Marks {
  public:
   Marks(u64 begin, u64 bytes)
@@ -40,7 +40,8 @@ class Marks {
     mask &= up_to(address + bytes - 1);
     return (word(at) & mask) == mask;
   }
-  /// Bits of neighbouring bytes share a word, hence the atomic OR; most writes find theirs set.
+  /// Bits of neighbouring bytes share a word, so the OR must be atomic; most writes find their bits
+  /// set.
   void set(u64 address, u64 bytes) {
     const u64 last = (address + bytes - 1) >> 6;
     u64 at = address >> 6;
@@ -48,7 +49,7 @@ class Marks {
     for (; at != last; ++at, mask = ~u64{0}) set_word(at, mask);
     set_word(at, mask & up_to(address + bytes - 1));
   }
-  /// Bits of the 64 bytes from `address` on, of which those beyond the end are 0.
+  /// Returns the bits of the 64 bytes from `address` on; those beyond the end are 0.
   u64 bits(u64 address) const {
     const unsigned shift = address & 63;
     u64 bits = word(address >> 6) >> shift;
@@ -56,7 +57,7 @@ class Marks {
       bits |= word((address >> 6) + 1) << (64 - shift);
     return bits;
   }
-  /// Makes the bits under `mask` of a word those of `bits`.
+  /// Replaces the bits under `mask` of a word by those of `bits`.
   void assign(u64 at, u64 mask, u64 bits) {
     std::atomic<u64>& place = word_[at - first_word_];
     place.fetch_and(bits | ~mask, std::memory_order_relaxed);
@@ -88,7 +89,7 @@ struct MemoryMap::Allocation {
   u64 begin = 0, end = 0;
   int device = 0;
   std::string what;
-  std::unique_ptr<Marks> marks;  ///< none: all of it counts as written
+  std::unique_ptr<Marks> marks;  ///< null: all of it counts as written
 
   bool holds(u64 address, u64 bytes) const {
     return address >= begin && address < end && bytes <= end - address;
@@ -100,7 +101,7 @@ struct MemoryMap::Snapshot {
   u64 version = 0;
   std::vector<std::shared_ptr<Allocation>> allocations;
 
-  /// The last one that begins at or below `address`.
+  /// Returns the last allocation that begins at or below `address`.
   const Allocation* below(u64 address) const {
     const auto after = std::upper_bound(allocations.begin(), allocations.end(), address,
                                         [](u64 value, const auto& a) { return value < a->begin; });
@@ -113,7 +114,8 @@ struct MemoryMap::Snapshot {
   }
 };
 
-/// With the few allocations that its thread touched last, which are nearly always the next ones.
+/// Also holds the few allocations that its thread touched last, which are nearly always the next
+/// ones.
 struct MemoryMap::View {
   std::shared_ptr<const Snapshot> snapshot;
   u64 version = 0;
@@ -124,7 +126,7 @@ struct MemoryMap::View {
 MemoryMap::MemoryMap() : newest_(std::make_shared<Snapshot>()) {}
 
 MemoryMap& MemoryMap::instance() {
-  static MemoryMap* map = new MemoryMap;  // outlives every thread, at exit too
+  static MemoryMap* map = new MemoryMap;  // outlives every thread, also at exit
   return *map;
 }
 
@@ -200,8 +202,9 @@ void MemoryMap::remove(const void* address) {
   if (freed_.size() > freed_remembered) freed_.pop_back();
   allocations.erase(found);
   publish(std::move(allocations));
-  // A thread that sleeps keeps its old snapshot, and with it the marks: their pages go now. One
-  // that still checks against them finds nothing written, and then the newer snapshot.
+  // A sleeping thread keeps its old snapshot, and with it the marks, so their pages are freed now.
+  // A thread that still checks against them finds nothing written, and then looks at the newer
+  // snapshot.
   if (removed->marks) removed->marks->drop_pages();
 }
 
@@ -252,7 +255,7 @@ bool MemoryMap::try_write(u64 address, std::size_t bytes) {
 void MemoryMap::refuse_read(u64 address, std::size_t bytes) const {
   const Allocation* allocation = allocation_of(address, bytes);
   if (!allocation) refuse_place("reads", address, bytes);
-  if (may_read(address, bytes)) return;  // it was a change under way
+  if (may_read(address, bytes)) return;  // a change was in progress
   const u64 first = allocation->marks->first_clear(address, bytes);
   throw Fault(FaultKind::uninitialised,
               fmt::format("reads {} bytes at {:#x}, of which byte {} of a {} was never written",

@@ -1,12 +1,13 @@
-// Loads, stores and atomics over any kind of addressing (memory_space.h), and the lists of them
-// that GLOBAL, FLAT, SCRATCH and BUFFER have in common.
+// Loads, stores and atomics over any kind of addressing (memory_space.h), and the operations that
+// GLOBAL, FLAT, SCRATCH and BUFFER have in common.
 #pragma once
 
 #include "emulator/memory_space.h"
 
 namespace mi300x {
 
-/// A word at most: the first one at `at`, if words are checked one by one.
+/// Calls access(at, bytes) for each word if words are checked one by one, otherwise once for the
+/// whole value.
 template <class Space, Format format, class Access>
 inline void for_each_part(Access access) {
   constexpr unsigned step = Space::by_words && format.bytes > 4 ? 4 : format.bytes;
@@ -32,8 +33,9 @@ void load(Wave& wave, const Instruction& instruction) {
   });
 }
 
-/// Loads whose values go to LDS: lane n's to the n-th word from M0 and the constant offset on,
-/// which counts there as well (ISA, "Memory Buffer Load to LDS" and FLAT's "Addressing").
+/// Loads whose values go to LDS: lane n's value goes to the n-th word from M0 plus the constant
+/// offset, which is part of both addresses (ISA, "Memory Buffer Load to LDS" and FLAT's
+/// "Addressing").
 template <class Space, Format format>
 void load_to_local(Wave& wave, const Instruction& instruction) {
   const Space space(wave, instruction, 0, 1);
@@ -105,7 +107,8 @@ void add_loads_to_local(OperationTable& table, const std::string& prefix, Unit u
 
 // ---- Atomics ----
 
-/// Where an atomic's operands are. BUFFER's text has one register for the value and the result.
+/// The positions of an atomic's operands. BUFFER's text has one register for the value and the
+/// result.
 struct AtomicOperands {
   const Operand* data;
   unsigned address, base;
@@ -117,8 +120,8 @@ inline AtomicOperands atomic_operands(const Instruction& instruction) {
   return {&instruction.sources[0], 1, 2};
 }
 
-/// Lanes take turns from the lowest. Each step is one of the host's atomics, since other
-/// workgroups run on other threads of the host.
+/// Lanes take turns from the lowest. Each step is one of the host's atomics, because other
+/// workgroups run on other host threads.
 template <class Space, class T, T (*update)(T, T, Denormals), Denormals in_memory = Denormals::kept>
 void atomic(Wave& wave, const Instruction& instruction) {
   const AtomicOperands operands = atomic_operands<Space>(instruction);
@@ -133,7 +136,7 @@ void atomic(Wave& wave, const Instruction& instruction) {
   });
 }
 
-/// The new value comes first, what it is compared with after it.
+/// The new value comes first, then the value to compare with.
 template <class Space, class T>
 void compare_swap(Wave& wave, const Instruction& instruction) {
   const AtomicOperands operands = atomic_operands<Space>(instruction);
@@ -152,7 +155,7 @@ void compare_swap(Wave& wave, const Instruction& instruction) {
 template <class Space>
 void add_atomics(OperationTable& table, const std::string& prefix, Unit unit) {
   const auto add = [&](const char* name, Execute execute) {
-    // BUFFER's result takes the place of the value that it reads.
+    // BUFFER's result replaces the value that it reads.
     add_operation(table, prefix + "_atomic_" + name, unit, 1, execute).reads_target =
         Space::data_first;
   };

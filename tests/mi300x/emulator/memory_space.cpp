@@ -141,7 +141,7 @@ BufferSpace::BufferSpace(const Wave& wave, const Instruction& instruction, unsig
   }
 }
 
-/// A run needs all its ends in range, and its words where words lie.
+/// A run requires that both of its ends are in range and, if words are checked, aligned to words.
 Run BufferSpace::run(u64 lanes, unsigned bytes) const {
   const Run run = consecutive_lanes(address_, lanes, bytes);
   if (run.count == 0 || address_[run.first] % 4 != 0) return {};
@@ -163,8 +163,8 @@ char* BufferSpace::writable_run(Run run, unsigned bytes) {
                                                                    : nullptr;
 }
 
-/// The manual says that the two lowest bits of such an address are ignored; drivers set the mode in
-/// which they are not. Nobody can mean either.
+/// The manual says that the two lowest bits of such an address are ignored, but drivers set the
+/// mode in which they are not. No program can intend either.
 void BufferSpace::require_words(unsigned lane, unsigned at, unsigned bytes) const {
   const u64 address = address_[lane] + at;
   if (bytes >= 4 && address % 4 != 0)
@@ -187,7 +187,7 @@ char* BufferSpace::writable(unsigned lane, unsigned at, unsigned bytes) {
 }
 
 char* BufferSpace::updatable(unsigned lane, unsigned bytes) {
-  if (!in_range(lane, 0)) {  // dropped; what it returns is 0
+  if (!in_range(lane, 0)) {  // the access is dropped and returns 0
     nowhere_[0] = 0;
     return reinterpret_cast<char*>(nowhere_);
   }

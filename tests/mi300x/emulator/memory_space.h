@@ -1,10 +1,10 @@
 // The addresses of a memory instruction's lanes and the checks before an access: one class for each
 // kind of addressing.
 //
-// readable(), writable() and updatable() give the host's place of `bytes` of a lane's value, `at`
-// bytes into it, or throw Fault; the functions for runs of lanes give null where lanes must be
-// looked at one by one. Loads and stores need no alignment: SH_MEM_CONFIG.alignment_mode is
-// "unaligned" on amdhsa, and LLVM (unaligned-access-mode) relies on it. Atomics need theirs.
+// readable(), writable() and updatable() return the host address of `bytes` bytes of a lane's
+// value, `at` bytes into it, or throw Fault. The functions for runs of lanes return null if lanes
+// must be checked one by one. Loads and stores need no alignment: SH_MEM_CONFIG.alignment_mode is
+// "unaligned" on amdhsa, and LLVM (unaligned-access-mode) relies on it. Atomics must be aligned.
 #pragma once
 
 #include "emulator/atomics.h"
@@ -14,13 +14,13 @@
 
 namespace mi300x {
 
-/// Throws Fault (illegal_address) if an atomic's address is no multiple of its size.
+/// Throws Fault (illegal_address) if an atomic's address is not a multiple of its size.
 void require_alignment(u64 address, unsigned bytes);
 
 /// GLOBAL: a 64-bit address per lane, or one in scalar registers plus 32 unsigned bits per lane.
 class GlobalSpace {
  public:
-  /// The number of the source that is the address; the base is the one after the data, if any.
+  /// Gets the numbers of the address source, and of the base, which follows the data if it exists.
   GlobalSpace(const Wave& wave, const Instruction& instruction, unsigned address, unsigned base);
 
   Run run(u64 lanes, unsigned bytes) const { return consecutive_lanes(address_, lanes, bytes); }
@@ -54,7 +54,7 @@ class GlobalSpace {
     return writable_at(address, bytes);
   }
 
-  static constexpr bool by_words = false;    ///< whether each word is checked by itself
+  static constexpr bool by_words = false;    ///< whether each word is checked separately
   static constexpr bool data_first = false;  ///< the text of a store begins with the data
 
  private:
@@ -62,7 +62,7 @@ class GlobalSpace {
   alignas(64) u64 address_[wave_lanes];
 };
 
-/// A lane's private memory: bounds, and a mark per byte that was written.
+/// A lane's private memory: bounds, and a mark for each byte that was written.
 class PrivateMemory {
  public:
   explicit PrivateMemory(Wave& wave) : wave_(wave) {}
@@ -75,7 +75,7 @@ class PrivateMemory {
 };
 
 /// SCRATCH: an offset into the lane's private memory, the sum of up to two registers and a
-/// constant. All are unsigned but the constant, and nothing wraps around.
+/// constant. All are unsigned except the constant, and nothing wraps around.
 class ScratchSpace {
  public:
   ScratchSpace(Wave& wave, const Instruction& instruction, unsigned address, unsigned base);
@@ -96,8 +96,8 @@ class ScratchSpace {
   i64 offset_[wave_lanes];
 };
 
-/// FLAT: each lane's address lies in global memory or in one of the apertures. The aperture goes by
-/// the address before the constant is added.
+/// FLAT: each lane's address lies in global memory or in one of the apertures. The aperture is
+/// determined by the address before the constant is added.
 class FlatSpace {
  public:
   FlatSpace(Wave& wave, const Instruction& instruction, unsigned address, unsigned);
@@ -127,13 +127,13 @@ class FlatSpace {
   Wave& wave_;
   GlobalSpace global_;
   PrivateMemory private_;
-  u64 apertures_ = 0;  ///< lanes whose address lies in one
+  u64 apertures_ = 0;  ///< lanes whose address lies in an aperture
   i32 offset_;
   u64 base_[wave_lanes];
 };
 
-/// BUFFER: a resource in four scalar registers; linear ones only. What lies out of the resource's
-/// range reads as 0 and is not written, word by word.
+/// BUFFER: a resource in four scalar registers, linear ones only. Words outside the resource's
+/// range read as 0 and are not written.
 class BufferSpace {
  public:
   BufferSpace(const Wave& wave, const Instruction& instruction, unsigned address,
@@ -155,9 +155,9 @@ class BufferSpace {
 
   bool structured_ = false;
   u64 records_ = 0;
-  u64 position_[wave_lanes];  ///< what is held against `records_`: an index, or an offset
+  u64 position_[wave_lanes];  ///< compared with `records_`: an index, or an offset
   alignas(64) u64 address_[wave_lanes];
-  u64 nowhere_[2] = {};  ///< where writes out of range go
+  u64 nowhere_[2] = {};  ///< target of writes out of range
 };
 
 }  // namespace mi300x

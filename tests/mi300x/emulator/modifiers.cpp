@@ -6,7 +6,7 @@
 namespace mi300x {
 namespace {
 
-// ---- Words alone ----
+// ---- Modifiers without a value ----
 
 struct Flag {
   std::string_view name;
@@ -41,7 +41,7 @@ bool apply_flag(const Flag (&table)[count], std::string_view text, Instruction& 
 
 // ---- DPP ----
 
-/// "row_shr:1" is 0x110 + 1. Those of one value only have it in `most` and `least`.
+/// "row_shr:1" is 0x110 + 1. For shifts with a single value `most` and `least` are equal.
 struct LaneShift {
   std::string_view name;
   unsigned base, least, most;
@@ -134,7 +134,7 @@ u8 bits(std::string_view text, std::size_t most) {
   return bits;
 }
 
-/// One entry more than there are sources stands for the target, which is bit 3.
+/// An extra entry, after those of the sources, stands for the target, which is bit 3.
 u8 operand_halves(std::string_view text, const Instruction& instruction) {
   const u8 all = bits(text, 4);
   const std::size_t entries = parse_list(text).size();

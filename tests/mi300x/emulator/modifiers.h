@@ -1,4 +1,4 @@
-// What follows an instruction's operands: "clamp", "offset:16", "quad_perm:[1,0,3,2]".
+// Parses what follows an instruction's operands: "clamp", "offset:16", "quad_perm:[1,0,3,2]".
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace mi300x {
 
-/// Notes one modifier in `instruction`, whose operands are known already. Throws Fault
+/// Applies one modifier to `instruction`, whose operands are already known. Throws Fault
 /// (unknown_instruction).
 void apply_modifier(std::string_view text, const std::string& arch, Instruction& instruction);
 

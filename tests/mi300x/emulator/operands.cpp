@@ -82,8 +82,8 @@ bool is_wide(Type type) {
   return type == Type::b64 || type == Type::f64 || type == Type::packed_f32;
 }
 
-/// The inline constants with a point: the text in each width, and their bits. bf16 is the upper
-/// half of f32.
+/// The inline constants with a decimal point: the text, and the bits in each width. bf16 is the
+/// upper half of f32.
 struct InlineFloat {
   std::string_view name;
   u16 half;
@@ -125,8 +125,8 @@ u64 float_bits(std::string_view text, Type type) {
   unknown_text("constant", text);
 }
 
-/// Inline integers are printed in decimal and reach an operation with their sign; literals are
-/// printed in hexadecimal, 32 bits that a 64-bit operation sees as its upper half (f64) or
+/// Inline integers are printed in decimal and are sign-extended. Literals are printed in
+/// hexadecimal; they have 32 bits, which a 64-bit operation sees as its upper half (f64) or
 /// extended.
 u64 integer_bits(std::string_view text, Type type, bool sign_extended) {
   const i64 value = parse_integer(text);

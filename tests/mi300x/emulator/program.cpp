@@ -1,5 +1,5 @@
-// SOPP: branches, barriers, waits and the end of a program. What only guides the hardware's timing
-// does nothing here; whether the waits suffice is checked in hazards.cpp.
+// SOPP: branches, barriers, waits and the end of a program. Instructions that only guide the
+// hardware's timing do nothing here; hazards.cpp checks whether the waits suffice.
 #include "emulator/lanes.h"
 #include "emulator/scalar_operation.h"
 
@@ -23,7 +23,7 @@ void end(Wave& wave, const Instruction&) {
 void barrier(Wave& wave, const Instruction&) {
   wave.at_barrier = true;
 }
-/// A kernel traps when it cannot continue: __builtin_trap, a failed assertion.
+/// A kernel executes a trap when it cannot continue: __builtin_trap, a failed assertion.
 void trap(Wave&, const Instruction& instruction) {
   throw Fault(FaultKind::trap, instruction.text + ": the kernel gave up");
 }
@@ -46,7 +46,7 @@ void add_program_operations(OperationTable& operations) {
   table.add_special("s_endpgm", end, 0, Unit::program);
   table.add_special("s_barrier", barrier, 0, Unit::program);
   table.add_special("s_trap", trap, 0, Unit::program);
-  // Messages tell the host or the driver something, none of which is here: s_sendmsg is not known.
+  // s_sendmsg is missing: it notifies the host or the driver, and neither exists here.
   for (const std::string_view name : {"s_nop", "s_waitcnt", "s_sleep", "s_setprio", "s_icache_inv"})
     table.add_special(name, nothing, 0, Unit::program);
 }

@@ -1,11 +1,11 @@
-// The generator behind garbage and interleaving.
+// The random generator for garbage and interleaving.
 #pragma once
 
 #include "emulator/instruction.h"
 
 namespace mi300x {
 
-/// splitmix64: the next number of the sequence that `state` stands in.
+/// splitmix64: returns the next number of the sequence with this state.
 inline u64 next_random(u64& state) {
   u64 x = state += 0x9E3779B97F4A7C15;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
@@ -13,7 +13,7 @@ inline u64 next_random(u64& state) {
   return x ^ (x >> 31);
 }
 
-/// A sequence of its own for each pair of numbers.
+/// Derives a separate sequence for each pair of numbers.
 inline u64 mix(u64 seed, u64 number) {
   u64 state = seed ^ (number * 0xD1342543DE82EF95);
   return next_random(state);

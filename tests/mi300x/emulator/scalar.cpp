@@ -16,7 +16,7 @@ WithScc<u32> sum(u32 a, u32 b, bool carry) {
 WithScc<u32> difference(u32 a, u32 b, bool borrow) {
   return {a - b - borrow, u64{b} + borrow > a};
 }
-/// The condition code of signed sums is overflow.
+/// The condition code of signed sums is set on overflow.
 WithScc<i32> signed_sum(i32 a, i32 b) {
   const i64 wide = i64{a} + b;
   return {i32(wide), wide != i32(wide)};
@@ -48,7 +48,7 @@ void add_arithmetic(ScalarTable table) {
   table.add<shifted_sum<3>>("s_lshl3_add_u32");
   table.add<shifted_sum<4>>("s_lshl4_add_u32");
   table.add_nonzero<magnitude>("s_abs_i32");
-  // Of the difference in 32 bits, though it may have wrapped.
+  // The magnitude is that of the 32-bit difference, which may have wrapped.
   table.add_nonzero<[](u32 a, u32 b) { return magnitude(i32(a - b)); }>("s_absdiff_i32");
 
   table.add<[](u32 a, u32 b) { return a * b; }>("s_mul_i32");
@@ -56,7 +56,7 @@ void add_arithmetic(ScalarTable table) {
   table.add<[](u32 a, u32 b) { return u32((u64{a} * b) >> 32); }>("s_mul_hi_u32");
   table.add<[](i32 a, i32 b) { return u32(u64(i64{a} * b) >> 32); }>("s_mul_hi_i32");
 
-  // The condition code tells whether the first operand was taken.
+  // The condition code is set if the first operand was taken.
   table.add<[](u32 a, u32 b) { return WithScc<u32>{std::min(a, b), a < b}; }>("s_min_u32");
   table.add<[](i32 a, i32 b) { return WithScc<i32>{std::min(a, b), a < b}; }>("s_min_i32");
   table.add<[](u32 a, u32 b) { return WithScc<u32>{std::max(a, b), (a >= b)}; }>("s_max_u32");
@@ -137,7 +137,7 @@ u64 read_scalar(const Wave& wave, const Operand& operand) {
       return operand.constant;
     case OperandKind::special: {
       const auto special = static_cast<Special>(operand.index);
-      // LLVM knows that 32-bit reads of these do not work on gfx9.
+      // According to LLVM, 32-bit reads of these do not work on gfx9.
       if (is_address(special) && operand.words == 1)
         throw Fault(FaultKind::unknown_instruction, "an aperture's address read as 32 bits");
       return special_value(wave, special);

@@ -40,8 +40,8 @@ void add_shifts(ScalarTable table) {
   table.add_nonzero<[](i64 a, u32 b) { return (a >> (b & 63)); }>("s_ashr_i64");
 }
 
-/// A field of S1[22:16] bits that begins at S1[4:0] (or [5:0]); bits past the top are the sign of
-/// an arithmetic shift.
+/// Extracts a field of S1[22:16] bits that begins at S1[4:0] (or [5:0]). Bits beyond the top are
+/// the sign of an arithmetic shift.
 template <class T>
 T field(T x, u32 place) {
   const unsigned start = place & (width<T> - 1), count = place >> 16 & 0x7F;
@@ -61,7 +61,7 @@ T reversed(T x) {
   for (unsigned i = 0; i < width<T>; ++i) result |= (x >> i & 1) << (width<T> - 1 - i);
   return result;
 }
-/// Each group of four bits that is not 0 becomes one bit, or four.
+/// Reduces each nonzero group of four bits to one bit, or expands it to four.
 template <class T>
 T quad_mask(T x) {
   T result = 0;
@@ -118,7 +118,7 @@ template <class T>
 i32 first_set_from_top(T x) {
   return x ? std::countl_zero(x) : -1;
 }
-/// The first bit from the top that differs from the sign.
+/// Returns the position of the first bit from the top that differs from the sign.
 template <class T>
 i32 sign_run(T x) {
   using Unsigned = std::make_unsigned_t<T>;

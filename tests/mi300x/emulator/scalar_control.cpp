@@ -1,5 +1,5 @@
-// Scalar operations on what steers a wave: EXEC, the program counter, registers with computed
-// numbers, hardware registers.
+// Scalar operations on the state that controls a wave: EXEC, the program counter, registers with
+// computed numbers, hardware registers.
 #include <string>
 
 #include "emulator/fault.h"
@@ -57,7 +57,7 @@ void add_exec_operations(ScalarTable table) {
 
 // ---- The program counter ----
 
-/// The address of the instruction that follows.
+/// Returns the address of the next instruction.
 void get_pc(Wave& wave, const Instruction& instruction) {
   wave.set_scalar64(instruction.targets[0].index, instruction.address + instruction.bytes);
 }
@@ -130,13 +130,13 @@ namespace hardware {
 constexpr u32 mode = 1, status = 2, id = 4, die = 20;
 }
 
-/// STATUS: SCC, EXECZ, VCCZ, a wave of a workgroup, a wave at all.
+/// STATUS: SCC, EXECZ, VCCZ, part of a workgroup, valid wave.
 u32 status(const Wave& wave) {
   return u32{wave.scc} | u32{wave.exec() == 0} << 9 | u32{wave.vcc() == 0} << 10 | 1u << 11 |
          1u << 16;
 }
-/// HW_ID of gfx9: wave 3:0, SIMD 5:4, compute unit 11:8, shader engine 15:13 (three bits since
-/// MI100, the highest one was the workgroup's then).
+/// HW_ID of gfx9: wave 3:0, SIMD 5:4, compute unit 11:8, shader engine 15:13. Since MI100 the
+/// engine has three bits; the highest one belonged to the workgroup before.
 u32 hardware_id(const Wave& wave) {
   const Place place = wave.group->place();
   return (wave.index / 4 & 0xF) | (wave.index & 3) << 4 | (place.unit & 0xF) << 8 |
@@ -158,7 +158,8 @@ u32 hardware_register(const Wave& wave, const Instruction& instruction, u32 numb
   }
 }
 
-/// The field that an encoded hwreg names: number 5:0, first bit 10:6, bits less one 15:11.
+/// The field that an encoded hwreg names: number 5:0, first bit 10:6, number of bits minus one
+/// 15:11.
 struct Field {
   u32 number, first, mask;
 };

@@ -9,8 +9,8 @@ namespace {
 
 // ---- Loads and stores ----
 
-/// Base, register and constant. Scalar memory accesses whole words: the chip ignores the two lowest
-/// bits, so a program that sets them is wrong.
+/// Adds base, register and constant. Scalar memory accesses whole words: the chip ignores the two
+/// lowest bits, so a program that sets them is wrong.
 u64 address_of(const Wave& wave, const Instruction& instruction, unsigned base, u64 start) {
   u64 address = start + u64(i64{instruction.offset});
   if (instruction.source_count > base + 1)
@@ -37,8 +37,8 @@ void store_scalar(Wave& wave, const Instruction& instruction) {
               wave.scalar_registers + instruction.sources[0].index, 4 * words);
 }
 
-/// A buffer resource as scalar loads see it: base, stride and size; words past its end read as 0.
-/// Its size is in bytes, or in strides if it has one.
+/// A buffer resource as scalar loads see it: base, stride and size; words beyond its end read as 0.
+/// The size is in bytes, or in strides if it has a stride.
 template <unsigned words>
 void load_scalar_buffer(Wave& wave, const Instruction& instruction) {
   const u32* resource = wave.scalar_registers + instruction.sources[0].index;
@@ -56,17 +56,17 @@ void load_scalar_buffer(Wave& wave, const Instruction& instruction) {
 
 // ---- Clocks ----
 
-/// Cycles of this multiprocessor. Differences within a wave are the time model's; they begin where
-/// the device's clock stood at the launch, so that those of two launches compare as well.
+/// Reads the cycles of this multiprocessor. Differences within a wave are the time model's. They
+/// start at the device's clock at launch, so that readings of two launches can be compared.
 void read_cycles(Wave& wave, const Instruction& instruction) {
   const Chip& chip = wave.group->chip();
   const double start = double(chip.start_nanoseconds) * 1e-9 * chip.clock_hz;
   wave.set_scalar64(instruction.targets[0].index, u64(start) + wave.cycles);
 }
 
-/// Wall time at 100 MHz. A wave's first reading is the time model's, as cycles are, so that the two
-/// agree. A wave that reads it again waits for something, perhaps for the host: from then on the
-/// time passes at least as fast as the host's, so that a kernel with a timeout does time out.
+/// Reads wall time at 100 MHz. A wave's first reading is the time model's, like cycles, so that the
+/// two agree. A wave that reads it again is waiting for something, perhaps for the host. From then
+/// on, time passes at least as fast as the host's, so that a kernel's timeout works.
 void read_wall_clock(Wave& wave, const Instruction& instruction) {
   const Chip& chip = wave.group->chip();
   u64 elapsed = u64(double(wave.cycles) / chip.clock_hz * 1e9);
@@ -75,7 +75,7 @@ void read_wall_clock(Wave& wave, const Instruction& instruction) {
   wave.set_scalar64(instruction.targets[0].index, (chip.start_nanoseconds + elapsed) / 10);
 }
 
-/// Caches are not modelled: there is nothing to write back or to invalidate.
+/// Does nothing: caches are not modelled, so nothing needs to be written back or invalidated.
 void keep_caches(Wave&, const Instruction&) {}
 
 }  // namespace

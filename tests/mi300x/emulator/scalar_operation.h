@@ -1,5 +1,5 @@
-// Makes scalar operations from functions of their operands' values: the types of the function say
-// what is read and written.
+// Makes scalar operations from functions of their operands' values; the types of the function
+// determine what is read and written.
 #pragma once
 
 #include <type_traits>
@@ -9,7 +9,7 @@
 
 namespace mi300x {
 
-/// An argument that is the condition code, and one that is the target's old value.
+/// Argument types: the condition code, and the target's old value.
 struct Scc {
   bool set;
 };
@@ -17,7 +17,7 @@ template <class T>
 struct Old {
   T value;
 };
-/// A result that sets the condition code, too.
+/// A result that also sets the condition code.
 template <class T>
 struct WithScc {
   T value;
@@ -38,7 +38,7 @@ struct ScalarExecutor;
 
 template <auto function, class Result, class... Arguments>
 struct ScalarExecutor<function, Result (*)(Arguments...)> {
-  /// Arguments before `n` that are operands of the text.
+  /// Counts the arguments before `n` that are operands of the text.
   template <std::size_t n>
   static constexpr unsigned source_of() {
     constexpr bool from_text[] = {!(std::same_as<Arguments, Scc> || is_old<Arguments>)...};
@@ -89,17 +89,17 @@ class ScalarTable {
  public:
   explicit ScalarTable(OperationTable& table) : table_(table) {}
 
-  /// An operation that is a function of its operands.
+  /// Adds an operation that is a function of its operands.
   template <auto function>
   Operation& add(std::string_view name) {
     return describe<function>(name, +function);
   }
-  /// The same, whose condition code tells whether the result is not 0.
+  /// Adds an operation whose condition code is set if the result is not 0.
   template <auto function>
   Operation& add_nonzero(std::string_view name) {
     return describe_nonzero<function>(name, +function);
   }
-  /// An operation on more of the wave than its operands.
+  /// Adds an operation on more of the wave than its operands.
   Operation& add_special(std::string_view name, void (*execute)(Wave&, const Instruction&),
                          u8 targets, Unit unit = Unit::scalar) {
     Operation& operation = table_[name];
@@ -146,7 +146,7 @@ class ScalarTable {
   OperationTable& table_;
 };
 
-// The parts of add_scalar_operations().
+// These are the parts of add_scalar_operations().
 void add_scalar_arithmetic(ScalarTable);  // scalar.cpp
 void add_scalar_bits(ScalarTable);        // scalar_bits.cpp
 void add_scalar_control(ScalarTable);     // scalar_control.cpp: PC, EXEC, hardware registers

@@ -1,5 +1,6 @@
-// Narrow floats as gfx942 and gfx90a convert them: f16, bf16, fp8 and bf8 (FNUZ on gfx942; OCP's,
-// which gfx950 has, for tests that show the difference), and xf32 as its matrix instructions read.
+// Narrow floats as gfx942 and gfx90a convert them: f16, bf16, fp8 and bf8 (FNUZ on gfx942; also
+// OCP's of gfx950, for tests that show the difference), and xf32 as its matrix instructions read
+// it.
 #pragma once
 
 #include <bit>
@@ -9,7 +10,7 @@
 
 namespace mi300x {
 
-/// What a format does with the codes at its upper end.
+/// How a format uses the codes at its upper end.
 enum class Encoding : u8 {
   ieee,     ///< the top exponent holds infinity and NaN
   one_nan,  ///< OCP e4m3: no infinity, NaN is the code of all ones
@@ -66,12 +67,12 @@ inline float widen(u32 code) {
 
 // ---- From float ----
 
-/// How a conversion rounds. The hardware rounds f16 as MODE.round says for f16 and f64.
+/// How a conversion rounds. The hardware rounds f16 as MODE.round specifies for f16 and f64.
 enum class Rounding : u8 { nearest_even, up, down, zero };
 
-/// Overflow: `saturate` (MODE.FP16_OVFL) makes it the largest finite value. Without it it is
-/// infinity, or NaN where the format has none: runtimes therefore clamp to the largest value
-/// before v_cvt_pk_fp8_f32. An infinity that comes in stays one (NaN where there is none).
+/// Overflow: with `saturate` (MODE.FP16_OVFL) it gives the largest finite value. Otherwise it gives
+/// infinity, or NaN if the format has none; runtimes therefore clamp to the largest value before
+/// v_cvt_pk_fp8_f32. An infinite input stays infinite (NaN if the format has none).
 template <class Format>
 inline u32 overflowed(u32 sign, bool saturate) {
   if (saturate) return sign | Format::largest;
@@ -89,7 +90,7 @@ inline u32 not_a_number(u32 value) {
   return sign | Format::infinity | u32{1} << (Format::fraction_bits - 1) | payload;
 }
 
-/// Rounds once; what lies below the least normal value becomes a denormal.
+/// Rounds once; values below the least normal value become denormals.
 template <class Format>
 inline u32 narrow(float x, Rounding rounding = Rounding::nearest_even, bool saturate = false) {
   const u32 value = std::bit_cast<u32>(x), magnitude = value & 0x7FFFFFFF;
@@ -97,8 +98,8 @@ inline u32 narrow(float x, Rounding rounding = Rounding::nearest_even, bool satu
   if (magnitude > 0x7F800000) return not_a_number<Format>(value);
   if (magnitude == 0x7F800000) return overflowed<Format>(sign, false);
 
-  // The fraction of 23 bits with its leading one, and how many of them the format cannot hold:
-  // below its least normal exponent one more for each power of two.
+  // The fraction of 23 bits with its leading one, and how many of these bits the format cannot
+  // hold: below its least normal exponent one more for each power of two.
   const int float_exponent = magnitude >> 23 ? int(magnitude >> 23) : 1;
   const u64 significand = (magnitude & 0x7FFFFF) | (magnitude >> 23 ? 0x800000 : 0);
   const int exponent = float_exponent - 127 + Format::bias;
@@ -120,7 +121,7 @@ inline u32 narrow(float x, Rounding rounding = Rounding::nearest_even, bool satu
     case Rounding::zero:
       break;
   }
-  // A carry out of the fraction makes the next exponent by itself.
+  // A carry out of the fraction increments the exponent automatically.
   const u64 code = kept + (exponent > 1 ? u64(exponent - 1) << Format::fraction_bits : 0);
   if (code > Format::largest) {
     const bool stays = rounding == Rounding::zero || (rounding == Rounding::up && sign) ||
@@ -131,9 +132,10 @@ inline u32 narrow(float x, Rounding rounding = Rounding::nearest_even, bool satu
   return sign | u32(code);
 }
 
-/// Stochastic rounding: the highest bits of `random`, as many as the format drops of a fraction of
-/// 23, are added to the fraction before it is cut (v_cvt_sr_fp8_f32 adds S1[31:12]). For a result
-/// below the least normal value the significand is first aligned, and what falls off there is lost.
+/// Stochastic rounding: the highest bits of `random`, as many as the format drops of a 23-bit
+/// fraction, are added to the fraction before it is cut (v_cvt_sr_fp8_f32 adds S1[31:12]). For a
+/// result below the least normal value the significand is aligned first, and the bits that this
+/// drops are lost.
 template <class Format>
 inline u32 narrow_stochastic(float x, u32 random, bool saturate = false) {
   const u32 value = std::bit_cast<u32>(x), magnitude = value & 0x7FFFFFFF;

@@ -17,8 +17,8 @@ bool contains(string_view text, string_view part) {
 
 // ---- Vector instructions ----
 
-// A SIMD has 16 lanes, so a wave takes 4 cycles; the rates of the slower ones are those of LLVM's
-// SISchedule.td (quarter rate of 32 bits: 16 cycles; f64 of CDNA2 and 3 at full rate).
+// A SIMD has 16 lanes, so a wave takes 4 cycles. The rates of slower instructions are those of
+// LLVM's SISchedule.td (quarter rate of 32 bits: 16 cycles; f64 of CDNA2 and 3 at full rate).
 constexpr u16 full_rate = 4, quarter_rate = 16, transcendental_f64 = 32;
 
 u16 vector_cycles(string_view name, Unit unit) {
@@ -31,7 +31,8 @@ u16 vector_cycles(string_view name, Unit unit) {
 
 // ---- Matrix instructions ----
 
-/// FLOP of a compute unit per cycle, dense; CDNA3's and CDNA2's data sheets. Four SIMDs share it.
+/// Returns FLOP of a compute unit per cycle, dense; from CDNA3's and CDNA2's data sheets. Its four
+/// SIMDs share this rate.
 unsigned matrix_rate(string_view inputs, bool cdna3) {
   if (inputs.starts_with("f64") || inputs.starts_with("f32")) return 256;
   if (inputs.starts_with("xf32")) return 1024;
@@ -41,7 +42,7 @@ unsigned matrix_rate(string_view inputs, bool cdna3) {
   return cdna3 ? 2048 : 1024;
 }
 
-/// A number that `text` begins with, which is then removed.
+/// Removes the number at the beginning of `text` and returns it.
 unsigned take_number(string_view& text) {
   unsigned value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -49,8 +50,9 @@ unsigned take_number(string_view& text) {
   return value;
 }
 
-/// Cycles of the matrix core: FLOP over rate, in whole passes of 4, two at least. The name holds
-/// the shape: v_mfma_f32_32x32x8_f16, v_mfma_f32_4x4x4_16b_f16, v_mfma_f32_32x32x8bf16_1k.
+/// Returns cycles of the matrix core: FLOP over rate, in whole passes of 4 cycles, at least two.
+/// The name has the shape: v_mfma_f32_32x32x8_f16, v_mfma_f32_4x4x4_16b_f16,
+/// v_mfma_f32_32x32x8bf16_1k.
 u16 matrix_cycles(string_view name, const std::string& arch) {
   const bool cdna3 = arch.starts_with("gfx94"), sparse = name.starts_with("v_smfmac");
   const std::size_t shape = name.find('_', name.find('_', 2) + 1) + 1;
@@ -73,7 +75,8 @@ u16 matrix_cycles(string_view name, const std::string& arch) {
 
 // ---- Memory instructions ----
 
-/// Bytes of one lane, by the name's ending: global_load_dwordx4, ds_read2st64_b32, ..._add_f64.
+/// Returns the bytes of one lane by the name's ending: global_load_dwordx4, ds_read2st64_b32,
+/// ..._add_f64.
 unsigned lane_bytes(string_view name) {
   unsigned bytes = 4;
   if (contains(name, "x4") || contains(name, "b128")) {
@@ -97,12 +100,13 @@ unsigned local_bytes(string_view name) {
   return lane_bytes(name);
 }
 
-constexpr unsigned local_bytes_per_cycle = 128;  // 32 banks of 4 bytes (finetune_tuning.md B2)
+constexpr unsigned local_bytes_per_cycle = 128;  // 32 banks of 4 bytes
 constexpr unsigned cache_bytes_per_cycle = 64;   // of a compute unit's vector L1 (CDNA3's manual)
 
 // ---- Launches ----
 
-/// From the packet to the first wave and back to the host's signal. A guess of the usual size.
+/// From the packet to the first wave and back to the host's signal. This is a guess of the typical
+/// duration.
 constexpr double launch_seconds = 4e-6;
 
 }  // namespace
@@ -125,14 +129,14 @@ Price price(const Instruction& instruction, const std::string& arch) {
     case Unit::global:
     case Unit::flat:
     case Unit::scratch:
-      if (instruction.target_count + instruction.source_count == 0) break;  // of a cache
+      if (instruction.target_count + instruction.source_count == 0) break;  // cache maintenance
       price.global_bytes = static_cast<u8>(lane_bytes(name));
       price.cycles =
           static_cast<u16>(std::max(4u, lane_bytes(name) * wave_lanes / cache_bytes_per_cycle));
       break;
     case Unit::program:
       if (name == "s_sleep") {
-        price.sleeps = true;  // 64 cycles a count
+        price.sleeps = true;  // 64 cycles for each count
         price.cycles = static_cast<u16>(64 * (instruction.immediate & 0x7F) + 4);
       } else if (name == "s_nop") {
         price.cycles = static_cast<u16>(4 + 4 * (instruction.immediate & 0xF));
@@ -177,7 +181,7 @@ void Work::add(const Instruction& instruction, const Price& price, u64 execution
       global += cycles;
       break;
     case Unit::program:
-      break;  // waiting keeps nothing busy
+      break;  // waiting keeps no unit busy
     case Unit::scalar:
     case Unit::scalar_memory:
       scalar += cycles;

@@ -7,19 +7,19 @@
 
 namespace mi300x {
 
-/// What one execution of an instruction by a wave costs.
+/// The cost of one execution of an instruction by a wave.
 struct Price {
-  u16 cycles = 4;       ///< of the unit that executes it
-  u8 global_bytes = 0;  ///< that each active lane moves to or from global memory
+  u16 cycles = 4;       ///< cycles of the unit that executes it
+  u8 global_bytes = 0;  ///< bytes that each active lane moves to or from global memory
   bool sleeps = false;  ///< s_sleep: the wave waits for another one or for the host
 };
 Price price(const Instruction& instruction, const std::string& arch);
 
-/// Workgroups of `waves` waves that one compute unit holds at a time; 0 if not even one fits.
+/// Returns how many workgroups of `waves` waves fit on one compute unit; 0 if not even one fits.
 unsigned groups_per_unit(const KernelInfo& kernel, unsigned waves, u64 shared_bytes,
                          const Chip& chip);
 
-/// What a launch executed, in cycles summed over all waves, by the unit that is busy meanwhile.
+/// The work of a launch, in cycles summed over all waves, by the unit that is busy.
 struct Work {
   u64 scalar = 0, vector = 0, matrix = 0;  ///< one of each per SIMD
   u64 local = 0, global = 0;               ///< one of each per compute unit

@@ -8,7 +8,7 @@ namespace mi300x {
 
 namespace {
 
-/// The table's names are views; made-up ones live here.
+/// Keeps generated names alive, because the table holds views.
 std::string_view kept_name(std::string name) {
   static std::deque<std::string> names;
   return names.emplace_back(std::move(name));
@@ -76,8 +76,8 @@ void add_float_comparisons(VectorTable table, const std::string& type) {
   add_comparison<[](T, T) { return true; }>(table, "tru_" + type);
 }
 
-/// Whether x is of one of the classes in `wanted`: bits 0-9 are signalling NaN, quiet NaN,
-/// -infinity, -normal, -denormal, -0, 0, denormal, normal, infinity.
+/// Returns whether x belongs to one of the classes in `wanted`: bits 0-9 are signalling NaN, quiet
+/// NaN, -infinity, -normal, -denormal, -0, 0, denormal, normal, infinity.
 template <class Bits, unsigned fraction_bits>
 bool of_class(Bits x, u32 wanted) {
   constexpr unsigned sign_bit = 8 * sizeof(Bits) - 1;
@@ -96,7 +96,7 @@ bool of_class(Bits x, u32 wanted) {
 template <auto predicate>
 void add_class(VectorTable table, const std::string& type, Type source) {
   add_comparison<predicate>(table, "class_" + type);
-  // Modifiers and constants are those of a float, whatever the function takes.
+  // Modifiers and constants are those of a float, whatever type the function takes.
   table.set_source_type("v_cmp_class_" + type, 0, source);
   table.set_source_type("v_cmpx_class_" + type, 0, source);
 }

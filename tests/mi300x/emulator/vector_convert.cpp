@@ -1,12 +1,12 @@
-// Conversions between integers and floats of every width. Left out, because their rounding is not
-// documented: v_cvt_norm_*, v_cvt_pknorm_*, v_cvt_pk_u8_f32, v_cvt_pkaccum_u8_f32.
+// Conversions between integers and floats of every width. Some are left out, because their rounding
+// is not documented: v_cvt_norm_*, v_cvt_pknorm_*, v_cvt_pk_u8_f32, v_cvt_pkaccum_u8_f32.
 #include "emulator/vector_operation.h"
 
 namespace mi300x {
 
 namespace {
 
-/// Truncates towards zero; values out of range saturate, NaN becomes 0.
+/// Truncates towards zero; values out of range saturate, and NaN becomes 0.
 template <class Integer, class Float>
 Integer cut(Float x) {
   using Limits = std::numeric_limits<Integer>;
@@ -28,7 +28,7 @@ u32 saturated_byte(i32 x) {
   return u32(std::clamp(x, 0, 255));
 }
 
-/// Two 8-bit floats into the half of the target that op_sel names; the other half stays.
+/// Writes two 8-bit floats into the half of the target that op_sel selects; the other half is kept.
 template <u8 (*narrow)(float, bool)>
 void pack_pair(Wave& wave, const Instruction& instruction) {
   alignas(64) u32 first[wave_lanes], second[wave_lanes], result[wave_lanes];
@@ -41,7 +41,8 @@ void pack_pair(Wave& wave, const Instruction& instruction) {
   store16(wave, instruction, result, true);
 }
 
-/// One 8-bit float, rounded by random bits, into the byte of the target that op_sel[3:2] names.
+/// Writes one 8-bit float, rounded by random bits, into the byte of the target that op_sel[3:2]
+/// selects.
 template <u8 (*narrow)(float, u32, bool)>
 void pack_stochastic(Wave& wave, const Instruction& instruction) {
   alignas(64) u32 first[wave_lanes], second[wave_lanes], result[wave_lanes];
@@ -56,7 +57,7 @@ void pack_stochastic(Wave& wave, const Instruction& instruction) {
   store32(wave, instruction, result);
 }
 
-/// The low two bytes of what SDWA selects, as a pair of f32 in two registers.
+/// Converts the low two bytes of SDWA's selection to a pair of f32 in two registers.
 template <float (*widen_byte)(u8)>
 u64 unpacked_pair(u32 x) {
   return std::bit_cast<u32>(widen_byte(u8(x))) | u64{std::bit_cast<u32>(widen_byte(u8(x >> 8)))}
@@ -74,7 +75,7 @@ void add_integers_and_floats(VectorTable table) {
   table.add<from_byte<1>>("v_cvt_f32_ubyte1");
   table.add<from_byte<2>>("v_cvt_f32_ubyte2");
   table.add<from_byte<3>>("v_cvt_f32_ubyte3");
-  // Four bits with a sign, in sixteenths.
+  // The source has four bits with a sign, in sixteenths.
   table.add<[](i32 x) { return float(i32(u32(x) << 28) >> 28) / 16; }>("v_cvt_off_f32_i4");
 
   table.add<cut<i32, float>>("v_cvt_i32_f32");

@@ -1,6 +1,6 @@
-// The three steps around Newton's iterations of a division: v_div_scale moves operands whose
-// quotient or whose steps would leave the normal range, v_div_fmas moves the quotient back, and
-// v_div_fixup sees to the special values.
+// The three steps around Newton's iterations of a division. v_div_scale moves operands whose
+// quotient or intermediate steps would leave the normal range; v_div_fmas moves the quotient back;
+// v_div_fixup handles special values.
 #include "emulator/float_rules.h"
 
 namespace mi300x {
@@ -25,8 +25,8 @@ bool is_denormal(T x) {
   return std::fpclassify(x) == FP_SUBNORMAL;
 }
 
-/// `x` is the denominator or the numerator once more: the one to be scaled. The bit tells
-/// v_div_fmas that only one of both was.
+/// `x` is the denominator or the numerator again, whichever is to be scaled. The bit tells
+/// v_div_fmas that only one of them was scaled.
 template <class T>
 WithMask<T> scaled_for_division(T x, T denominator, T numerator) {
   using D = Division<T>;
@@ -38,8 +38,8 @@ WithMask<T> scaled_for_division(T x, T denominator, T numerator) {
   if (is_denormal(denominator)) return {up, false};
   const bool tiny_reciprocal = is_denormal(1 / denominator);
   const bool tiny_quotient = is_denormal(numerator / denominator);
-  // AMD's text scales the denominator up where both are tiny, to infinity; down is what the rest
-  // of the steps needs for a right quotient.
+  // If both are tiny, AMD's text scales the denominator up, to infinity. The other steps give a
+  // correct quotient only if it is scaled down.
   const T down = std::ldexp(x, -D::scale);
   if (tiny_reciprocal && tiny_quotient) return {is_denominator ? down : x, true};
   if (tiny_reciprocal) return {down, false};
@@ -47,7 +47,7 @@ WithMask<T> scaled_for_division(T x, T denominator, T numerator) {
   return {D::exponent(numerator) <= D::tiny ? up : x, false};
 }
 
-/// A quotient that is near overflow was computed too small, one near underflow too large.
+/// A quotient near overflow was computed too small, one near underflow too large.
 template <class T>
 T fused_and_scaled(T a, T b, T c, bool scaled) {
   using D = Division<T>;
@@ -67,7 +67,7 @@ T fixed_quotient(T quotient, T denominator, T numerator) {
     return -std::numeric_limits<T>::quiet_NaN();
   if (denominator == 0 || endless) return sign * infinity;
   if (endless_part || numerator == 0) return sign * 0;
-  // Finite operands: steps that ran over infinity say that the quotient overflows.
+  // Operands are finite; if steps exceeded infinity, the quotient overflows.
   return std::copysign(is_nan(quotient) ? infinity : quotient, sign);
 }
 

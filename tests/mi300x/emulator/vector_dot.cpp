@@ -1,13 +1,13 @@
 // Sums over the bytes, halves or nibbles of a register: integer dot products, sums of absolute
-// differences, averages. Left out, because their overflow or their rounding between the sums is
-// not documented: v_dot2_f32_f16, v_dot2c_f32_f16, v_qsad_pk_u16_u8, v_mqsad_*.
+// differences, averages. Some are left out, because their overflow or their intermediate rounding
+// is not documented: v_dot2_f32_f16, v_dot2c_f32_f16, v_qsad_pk_u16_u8, v_mqsad_*.
 #include "emulator/vector_operation.h"
 
 namespace mi300x {
 
 namespace {
 
-/// Part `n` of `bits` bits, with its sign if it has one.
+/// Returns part `n` of `bits` bits, sign-extended if signed.
 template <unsigned bits, bool is_signed>
 i64 part(u32 x, unsigned n) {
   const u32 left = x << (32 - bits * (n + 1));
@@ -53,7 +53,7 @@ void execute_dot(Wave& wave, const Instruction& instruction) {
 u32 distance(u32 a, u32 b) {
   return a < b ? b - a : a - b;
 }
-/// Sum of absolute differences of parts; `masked`: where the reference's part is 0 it counts none.
+/// Sums absolute differences of parts. `masked`: parts that are 0 in the reference do not count.
 template <unsigned bits, bool masked>
 u32 differences(u32 a, u32 reference) {
   u32 sum = 0;

@@ -1,4 +1,4 @@
-// Float arithmetic of f32, f64 and f16: sums, products, order, whole parts and exponents.
+// Float arithmetic of f32, f64 and f16: sums, products, order, rounding to integers and exponents.
 #include "emulator/float_rules.h"
 
 namespace mi300x {
@@ -26,7 +26,7 @@ T product_then_sum(T a, T b, T c) {
   return a * b + c;
 }
 
-/// "DX9 rules": 0 times anything is 0.
+/// Follows "DX9 rules": 0 times anything is 0.
 float legacy_product(float a, float b) {
   return a == 0 || b == 0 ? 0.0f : a * b;
 }
@@ -47,7 +47,8 @@ template <class T>
 T to_nearest_even(T x) {
   return std::nearbyint(x);
 }
-/// x - floor(x) of a tiny negative x rounds to 1, which is no fraction: `below_one` stands for it.
+/// x - floor(x) of a tiny negative x would round to 1, which is not a fraction; `below_one`
+/// replaces it.
 template <class T, T below_one>
 T fraction(T x) {
   const T part = x - std::floor(x);
@@ -67,7 +68,7 @@ i32 exponent_of(double x) {
   if (has_exponent(x)) std::frexp(x, &exponent);
   return exponent;
 }
-/// Scaled in double, which holds every intermediate, and rounded once.
+/// Scales in double, which holds every intermediate value, and rounds once.
 float scaled(float x, i32 exponent) {
   return float(std::ldexp(double(x), std::clamp(exponent, -400, 400)));
 }
@@ -86,9 +87,9 @@ void add_sums_of_floats(VectorTable table) {
   table.add<legacy_product>("v_mul_legacy_f32");
 }
 
-/// Sums of a product. Those named fma round once; mad and mac round the product too, and f32
-/// denormals are 0 to them in every mode. (The mad family of f16 is not here: what it does with
-/// denormals is not documented.)
+/// Sums of a product. Operations named fma round once. mad and mac also round the product, and
+/// treat f32 denormals as 0 in every mode. (The mad family of f16 is missing, because its treatment
+/// of denormals is not documented.)
 void add_sums_of_products(VectorTable table) {
   constexpr Options onto_target{.accumulates = true};
   table.add<fused<float>>("v_fma_f32");

@@ -24,7 +24,7 @@ template <class T>
 T median(T a, T b, T c) {
   return std::max(std::min(a, b), std::min(std::max(a, b), c));
 }
-/// A field of `width` bits from `start` on; a shift of 32 must not happen.
+/// Returns a field of `width` bits from `start` on; the code avoids shifts by 32.
 u32 field(u32 x, u32 start, u32 width) {
   start &= 31;
   width &= 31;
@@ -43,7 +43,8 @@ WithMask<Words> sum_of(Words a, Words b) {
   const u32 part = a.high + b.high, high = part + carry;
   return {{low, high}, u32{part < a.high} | u32{high < part}};
 }
-/// By 0 to 63. A word takes the other's bits by two shifts, as one by 32 has no meaning.
+/// `amount` is 0 to 63. Bits move between the words by two shifts, because a shift by 32 is
+/// undefined.
 Words shifted_left(Words x, u32 amount) {
   const u32 in_word = amount & 31, crossing = (x.low >> 1) >> (31 - in_word);
   const u32 low = x.low << in_word, high = x.high << in_word | crossing;
@@ -82,7 +83,7 @@ void add_sums(VectorTable table) {
   table.add<[](u32 a, u32 b) { return Carry{a + b, a + b < a}; }>("v_add_co_u32");
   table.add<[](u32 a, u32 b) { return Carry{a - b, a < b}; }>("v_sub_co_u32");
   table.add<[](u32 a, u32 b) { return Carry{b - a, b < a}; }>("v_subrev_co_u32");
-  // A carry in can carry out by itself: where the sum came back to `a` or beyond it.
+  // A carry in can cause a carry out by itself, if the sum equals or exceeds `a` again.
   table.add<[](u32 a, u32 b, bool carry) {
     const u32 sum = a + b + carry;
     return Carry{sum, sum < a || (carry && sum == a)};
@@ -140,7 +141,7 @@ void add_products(VectorTable table) {
   table.add<[](u32 a, u32 b, Words c) {
     return sum_of({a * b, u32((u64{a} * b) >> 32)}, c);
   }>("v_mad_u64_u32");
-  // The carry out is bit 64 of the sum of both, extended by their signs.
+  // The carry out is bit 64 of the sum of both sign-extended operands.
   table.add<[](i32 a, i32 b, i64 c) {
     const u64 product = u64(i64{a} * b), sum = product + u64(c);
     const bool carry = sum < product;
@@ -176,7 +177,7 @@ void add_logic(VectorTable table) {
   table.add<[](u32 a, u32 b) { return u32(std::popcount(a)) + b; }>("v_bcnt_u32_b32");
   table.add<first_set_from_top>("v_ffbh_u32");
   table.add<[](u32 a) { return a ? u32(std::countr_zero(a)) : ~u32{0}; }>("v_ffbl_b32");
-  // The first bit from the top that differs from the sign.
+  // This finds the first bit from the top that differs from the sign.
   table.add<[](i32 a) { return first_set_from_top(u32(a < 0 ? ~a : a)); }>("v_ffbh_i32");
 
   table.add<[](u32 a, u32 b, u32 c) { return u32((u64{a} << 32 | b) >> (c & 31)); }>(

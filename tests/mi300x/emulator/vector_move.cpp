@@ -5,7 +5,7 @@ namespace mi300x {
 
 namespace {
 
-/// One byte of the 64 bits {a, b}; selectors above 7 give a sign or a constant.
+/// Returns one byte of the 64 bits {a, b}; selectors above 7 give a sign or a constant.
 u32 selected_byte(u64 bytes, u32 selector) {
   if (selector < 8) return u32(bytes >> (8 * selector)) & 0xFF;
   if (selector < 12) return bytes >> (16 * (selector - 8) + 15) & 1 ? 0xFF : 0;
@@ -28,7 +28,7 @@ u32 lane_value(const Wave& wave, const Operand& source, u32 lane) {
                                             : u32(read_scalar(wave, source));
 }
 
-// These act whatever EXEC says.
+// These operations ignore EXEC.
 void read_lane(Wave& wave, const Instruction& instruction) {
   const u32 lane = lane_of(wave, instruction, instruction.sources[1]);
   wave.set_scalar32(instruction.targets[0].index, lane_value(wave, instruction.sources[0], lane));
@@ -55,7 +55,7 @@ void swap_registers(Wave& wave, const Instruction& instruction) {
   }
 }
 
-/// How many bits of a mask belong to lanes before a lane, counted in two halves of 32 lanes.
+/// Counts the bits of a mask that belong to lanes before a lane, in two halves of 32 lanes.
 template <unsigned first_lane>
 void count_before(Wave& wave, const Instruction& instruction) {
   alignas(64) u32 masks[wave_lanes], sums[wave_lanes], result[wave_lanes];

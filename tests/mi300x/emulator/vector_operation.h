@@ -1,5 +1,5 @@
-// Makes vector operations from functions of one lane's values: the types of the function say how
-// sources are read and how the result is stored.
+// Makes vector operations from functions of one lane's values; the types of the function determine
+// how sources are read and how the result is stored.
 #pragma once
 
 #include <algorithm>
@@ -13,32 +13,32 @@
 
 namespace mi300x {
 
-/// A result with one bit per lane beside it: a carry, or what v_div_scale tells v_div_fmas.
+/// A result with an additional bit per lane: a carry, or what v_div_scale passes to v_div_fmas.
 template <class T>
 struct WithMask {
   T value;
-  u32 bit;  ///< 0 or 1; a bool would keep compilers from working on many lanes at a time
+  u32 bit;  ///< 0 or 1; a bool would keep compilers from vectorizing
 };
 template <class T>
 constexpr bool has_mask = false;
 template <class T>
 constexpr bool has_mask<WithMask<T>> = true;
 
-/// What an operation does besides its function.
+/// Properties of an operation besides its function.
 struct Options {
   bool accumulates = false;  ///< the function's last argument is the target's old value
   bool takes_vcc = false;    ///< the function's last argument is VCC, which the text does not name
   bool keeps_half = false;   ///< a 16-bit result leaves the other half of its register
-  bool flushes = false;      ///< takes f32 denormals for 0, whatever MODE says
+  bool flushes = false;      ///< treats f32 denormals as 0, whatever MODE contains
   bool transcendental = false;  ///< executed at a quarter of the rate
-  bool saturates = false;       ///< an integer operation that knows clamp
+  bool saturates = false;       ///< an integer operation that supports clamp
   bool exact = false;           ///< the bits of a float result are final: a move, not arithmetic
   bool needs_ieee = false;      ///< the function follows the rules of MODE.IEEE, NaNs included
 };
 
 // ---- Floats ----
 
-/// f32 denormals as zeros of their sign.
+/// Replaces f32 denormals by zeros of the same sign.
 inline void flush_denormals(const u32* from, u32* to) {
   for (unsigned i = 0; i < wave_lanes; ++i)
     to[i] = from[i] & (from[i] & 0x7F800000 ? 0xFFFFFFFF : 0x80000000);
@@ -70,8 +70,8 @@ inline T default_nan() {
     return std::numeric_limits<T>::quiet_NaN();
 }
 
-/// A NaN among results: the hardware gives the first NaN among the sources, made quiet, or
-/// 0x7FC00000 where there is none; hosts choose otherwise.
+/// Chooses a NaN result like the hardware: the first NaN among the sources, made quiet, or
+/// 0x7FC00000 if there is none. Hosts choose differently.
 template <class T, class... Sources>
 T chosen_nan(T result, Sources... sources) {
   if (!is_nan(result)) return result;
@@ -88,7 +88,8 @@ T chosen_nan(T result, Sources... sources) {
   return chosen;
 }
 
-/// Refuses settings of MODE that float arithmetic does not support; `wide`: f64 or f16 take part.
+/// Refuses settings of MODE that float arithmetic does not support. `wide` is whether f64 or f16
+/// take part.
 inline void check_float_mode(const Wave& wave, const Instruction& instruction, bool wide) {
   if (wave.mode & mode::rounding) [[unlikely]]
     not_emulated(instruction, "rounds otherwise than to nearest even");
@@ -99,7 +100,7 @@ inline void check_float_mode(const Wave& wave, const Instruction& instruction, b
     not_emulated(instruction, "MODE.FP16_OVFL is set");
 }
 
-/// Output modifier and clamp, in the hardware's order.
+/// Applies output modifier and clamp, in the hardware's order.
 template <class T>
 T modify_output(T x, unsigned modifier, bool clamp, bool nan_to_zero) {
   static constexpr T factors[] = {1, 2, 4, T(0.5)};
@@ -189,7 +190,7 @@ struct Executor<function, options, Result (*)(Arguments...)> {
     }
   }
 
-  /// Without MODE.IEEE the function differs for NaNs alone.
+  /// Without MODE.IEEE the function differs only for NaNs.
   template <class Sources, std::size_t... n>
   static void refuse_nans(const Instruction& instruction, const Sources& sources,
                           std::index_sequence<n...>) {
@@ -220,7 +221,7 @@ struct Executor<function, options, Result (*)(Arguments...)> {
         flush_denormals(result.lane, result.lane);
     if (!instruction.clamp && !instruction.output_modifier) [[likely]]
       return;
-    // The ISA: omod is ignored in IEEE mode and where denormals are results.
+    // According to the ISA, omod is ignored in IEEE mode and if results can be denormal.
     const bool denormal_results =
         wave.mode & (std::same_as<Result, float> ? mode::f32_output : mode::wide_denormals);
     const unsigned modifier =
@@ -248,7 +249,8 @@ struct Executor<function, options, Result (*)(Arguments...)> {
   }
 };
 
-/// `exact` gives the result before it is cut to T; the ends of T hold what does not fit.
+/// Saturates: `exact` returns the result before it is cut to T, and results out of range become the
+/// ends of T.
 template <auto exact, class T, class... Arguments>
 T saturated(Arguments... arguments) {
   using Limits = std::numeric_limits<T>;
@@ -261,20 +263,20 @@ class VectorTable {
  public:
   explicit VectorTable(OperationTable& table) : table_(table) {}
 
-  /// An operation computed lane by lane.
+  /// Adds an operation computed lane by lane.
   template <auto function, Options options = Options{}>
   Operation& add(std::string_view name) {
     using Signature = decltype(+function);
     return describe<options>(name, Executor<function, options, Signature>::execute, Signature{});
   }
 
-  /// An integer operation whose clamp saturates: `function` wraps, `exact` gives an i64.
+  /// Adds an integer operation whose clamp saturates: `function` wraps, `exact` returns an i64.
   template <auto function, auto exact, Options options = Options{}>
   Operation& add_saturating(std::string_view name) {
     return describe_saturating<function, exact, options>(name, +function);
   }
 
-  /// An operation that needs more than one lane's values.
+  /// Adds an operation that needs more than one lane's values.
   Operation& add_special(std::string_view name, void (*execute)(Wave&, const Instruction&),
                          std::array<Type, 4> sources = {Type::b32, Type::b32, Type::b32,
                                                         Type::b32}) {
@@ -323,7 +325,7 @@ class VectorTable {
   OperationTable& table_;
 };
 
-// vector_*.cpp, each its own idea.
+// These are in vector_*.cpp, one subject per file.
 void add_moves(VectorTable);
 void add_integers(VectorTable);
 void add_floats(VectorTable);

@@ -1,5 +1,5 @@
-// VOP3P: two values at once, halves of a register or words of a register pair. op_sel and
-// op_sel_hi say which half of each source the low and the high result take.
+// VOP3P: two values at once, in the halves of a register or the words of a register pair. op_sel
+// and op_sel_hi select the half of each source for the low and the high result.
 #include "emulator/float_rules.h"
 
 namespace mi300x {
@@ -21,8 +21,8 @@ const u32* packed_word(const Wave& wave, const Instruction& instruction, unsigne
   return fetch_word(wave, instruction, source, 0, storage);
 }
 
-/// Both halves by a function of u16, i16 or Half; `exact` gives integers before they are cut, for
-/// clamp.
+/// Computes both halves by a function of u16, i16 or Half. `exact` returns integers before they are
+/// cut, for clamp.
 template <auto function, auto exact, Options options, class T, std::size_t... n>
 void run_halves(Wave& wave, const Instruction& instruction, std::index_sequence<n...>) {
   if constexpr (std::same_as<T, Half>) check_float_mode(wave, instruction, true);
@@ -78,7 +78,7 @@ void add_halves(VectorTable table, std::string_view name) {
   table.add_special(name, execute, {type, type, type}).reads_target = options.accumulates;
 }
 
-// The clamp of shifts and products is not documented, so they cannot saturate.
+// The clamp of shifts and products is not documented, so it is refused.
 template <class T>
 i64 no_clamp(T, T) {
   throw Fault(FaultKind::unknown_instruction, "clamp of this packed operation");
@@ -125,7 +125,7 @@ void add_packed_halves(VectorTable table) {
 
 const u32* selected_word(const Wave& wave, const Instruction& instruction, unsigned source,
                          bool high, u32* storage) {
-  // Inline constants are 32 bits; what a high word of them would be is not documented.
+  // Inline constants have 32 bits; the value of a high word is not documented.
   if (high && instruction.sources[source].kind == OperandKind::constant)
     not_emulated(instruction, "the high word of a constant");
   return fetch_word(wave, instruction, source, high, storage);
@@ -179,7 +179,7 @@ void add_words(VectorTable table, std::string_view name) {
   table.add_special(name, execute, {Type::packed_f32, Type::packed_f32, Type::packed_f32});
 }
 
-/// The low word comes from the first source, the high one from the second; op_sel chooses words.
+/// The low word comes from the first source, the high one from the second; op_sel selects words.
 void move_pair(Wave& wave, const Instruction& instruction) {
   alignas(64) u32 storage[2][wave_lanes], low[wave_lanes], high[wave_lanes];
   const bool first = instruction.op_sel & 1, second = instruction.op_sel >> 1 & 1;
@@ -190,8 +190,8 @@ void move_pair(Wave& wave, const Instruction& instruction) {
 
 // ---- Sources of mixed widths ----
 
-/// v_fma_mix: op_sel_hi makes a source an f16, op_sel then says which half; the signs act on what
-/// was read.
+/// v_fma_mix: op_sel_hi makes a source an f16, and op_sel then selects the half; signs apply to the
+/// converted value.
 float mixed_value(const Instruction& instruction, unsigned source, u32 word) {
   const Operand& operand = instruction.sources[source];
   const bool is_half = instruction.op_sel_hi >> source & 1;
@@ -244,7 +244,7 @@ void add_packed(VectorTable table) {
   add_words<[](float a, float b) { return a + b; }, 2>(table, "v_pk_add_f32");
   add_words<[](float a, float b) { return a * b; }, 2>(table, "v_pk_mul_f32");
   add_words<[](float a, float b, float c) { return std::fma(a, b, c); }, 3>(table, "v_pk_fma_f32");
-  // Its constants are bits.
+  // Its constants are raw bits.
   table.add_special("v_pk_mov_b32", move_pair, {Type::b64, Type::b64});
 
   constexpr std::array<Type, 4> floats{Type::f32, Type::f32, Type::f32};

@@ -1,7 +1,7 @@
-// Functions that the chip approximates: computed in double and rounded once, which lies within the
-// chip's documented error (1 ulp of f32 and f16; of f64 the estimates for Newton's steps are
-// exact here), so that results may differ from a chip's in the last bits. f32 denormals are 0 to
-// them in every mode.
+// Functions that the chip approximates. They are computed in double and rounded once, which is
+// within the chip's documented error (1 ulp of f32 and f16; estimates of f64 for Newton's steps are
+// exact here). So results may differ from a chip's in the last bits. f32 denormals are treated as 0
+// in every mode.
 #include "emulator/vector_operation.h"
 
 namespace mi300x {
@@ -25,9 +25,9 @@ float logarithm(float x) {
 }
 
 constexpr double turn = 6.283185307179586476925;
-constexpr float most_turns = 256;  ///< beyond them sine is 0 and cosine 1
+constexpr float most_turns = 256;  ///< beyond this number of turns sine is 0 and cosine 1
 
-/// Of an angle in turns. The part of a turn that is left is exact.
+/// Returns the sine of an angle in turns. Reducing it to one turn is exact.
 float sine(float turns) {
   if (std::fabs(turns) > most_turns && !std::isinf(turns)) return 0;
   return float(std::sin(turn * (double(turns) - std::nearbyint(double(turns)))));

@@ -19,10 +19,10 @@ namespace {
 
 constexpr unsigned vector_count = 512;
 constexpr u64 longest_slice = 64;  // instructions that a wave executes before another's turn
-constexpr u64 sleep_price = 256;   // of a budget: who sleeps lets others run soon
+constexpr u64 sleep_price = 256;   // cost in the budget: a sleeping wave soon lets others run
 
-/// Random words to copy from: to draw each word of a wave's registers took a third of the time of
-/// short kernels.
+/// Returns random words to copy from. Drawing each word of a wave's registers took a third of the
+/// time of short kernels.
 const std::vector<u64>& garbage_pool() {
   static const std::vector<u64> pool = [] {
     std::vector<u64> words(8192);
@@ -33,7 +33,7 @@ const std::vector<u64>& garbage_pool() {
   return pool;
 }
 
-/// A different piece of the pool for every KiB.
+/// Copies a different piece of the pool for every KiB.
 template <typename T>
 void fill_with_garbage(T* first, std::size_t count, u64& random) {
   static_assert(sizeof(T) % sizeof(u64) == 0);
@@ -50,7 +50,7 @@ void fill_with_garbage(T* first, std::size_t count, u64& random) {
 
 }  // namespace
 
-/// A wave with its registers, of which only the pages that the kernel uses are touched.
+/// A wave with its registers; only the pages that the kernel uses are touched.
 struct Workgroup::WaveStorage {
   struct Free {
     void operator()(Lanes* registers) const { std::free(registers); }
@@ -79,13 +79,14 @@ u64 Workgroup::host_nanoseconds() const {
 }
 
 Place Workgroup::place() const {
-  // The packet processor deals workgroups to the dies in turn, a die to its four shader engines.
+  // The packet processor assigns workgroups to the dies in turn, and a die assigns them to its four
+  // shader engines.
   constexpr unsigned engines = 4;
   const auto dies = static_cast<u64>(chip().dies);
   const u64 units_of_die = std::max<u64>(1, static_cast<u64>(chip().compute_units) / dies);
   const u64 unit = number_ / dies % units_of_die;
-  // 38 of a die's 40 units are enabled; which ones differs between parts. Here the first and one
-  // more are disabled, so that no code may rely on them.
+  // 38 of a die's 40 units are enabled, and parts differ in which ones. Here the first and one more
+  // are disabled, so that no code may rely on them.
   constexpr u64 second_disabled = 22;
   const u64 physical = unit + 1 + (unit + 1 >= second_disabled ? 1 : 0);
   return {static_cast<unsigned>(number_ % dies), static_cast<unsigned>(physical % engines),
@@ -138,8 +139,8 @@ void Workgroup::begin_wave(unsigned index) {
   set_item_ids(wave);
 }
 
-/// User SGPRs, then system SGPRs, in the order of LLVM's AMDGPUUsage, "Initial Kernel Execution
-/// State"; all others garbage.
+/// Sets user SGPRs, then system SGPRs, in the order of LLVM's AMDGPUUsage, "Initial Kernel
+/// Execution State"; all others become garbage.
 void Workgroup::set_scalar_registers(Wave& wave) const {
   const KernelDescriptor& descriptor = dispatch_.kernel().descriptor;
   for (u32& word : wave.scalar_registers) word = static_cast<u32>(next_random(wave.random));
@@ -183,13 +184,13 @@ void Workgroup::set_scalar_registers(Wave& wave) const {
   wave.set_exec(lanes == wave_lanes ? all_lanes : (u64{1} << lanes) - 1);
 }
 
-/// v0 holds the three ids, 10 bits each; those that the kernel did not ask for are 0.
+/// v0 holds the three ids, 10 bits each; ids that the kernel did not request are 0.
 void Workgroup::set_item_ids(Wave& wave) const {
   const Dimensions& block = dispatch_.block();
   const u32 wanted = dispatch_.kernel().descriptor.item_ids;
   for (unsigned lane = 0; lane < wave_lanes; ++lane) {
     const unsigned item = wave.index * wave_lanes + lane;
-    if (item >= dispatch_.threads()) break;  // garbage under EXEC's zeroes
+    if (item >= dispatch_.threads()) break;  // lanes outside EXEC keep garbage
     const u32 x = item % block.x, y = item / block.x % block.y, z = item / block.x / block.y;
     wave.vector[0].lane[lane] = x | (wanted > 0 ? y << 10 : 0) | (wanted > 1 ? z << 20 : 0);
   }
@@ -264,7 +265,7 @@ void Workgroup::meet_barrier(const Wave& wave) const {
   }
 }
 
-/// All waves that have not ended are at the barrier. They leave it together.
+/// Releases the barrier, at which all waves are that have not ended.
 void Workgroup::release_barrier() {
   local_.barrier();
   u64 latest = 0;

@@ -12,16 +12,16 @@ namespace mi300x {
 
 class Dispatch;  // dispatch.h: what all workgroups of a launch share
 
-/// The hardware's numbers of the place where a workgroup runs (HW_REG_XCC_ID, HW_REG_HW_ID).
+/// The hardware numbers of the unit on which a workgroup runs (HW_REG_XCC_ID, HW_REG_HW_ID).
 struct Place {
-  unsigned die = 0, engine = 0, unit = 0;  ///< unit: of its shader engine
+  unsigned die = 0, engine = 0, unit = 0;  ///< `unit` is numbered within its shader engine
 };
 
-/// What one host thread executed for a launch; summed when the launch has ended.
+/// What one host thread executed for a launch; the tallies are summed when the launch has ended.
 struct Tally {
   std::vector<u64> executions;  ///< of each instruction of the code object
   u64 global_bytes = 0;         ///< moved by all lanes to and from global memory
-  u64 longest_wave = 0;         ///< cycles
+  u64 longest_wave = 0;         ///< in cycles
   u64 instructions = 0;
 };
 
@@ -30,18 +30,18 @@ class Workgroup {
   explicit Workgroup(const Dispatch& dispatch);
   ~Workgroup();
 
-  /// Sets up the registers and the memory of workgroup `number`, as the hardware and the packet
-  /// processor leave them; all else is garbage of the seed.
+  /// Sets up the registers and the memory of workgroup `number` as the hardware and the packet
+  /// processor do; everything else is garbage derived from the seed.
   void begin(u64 number);
 
   enum class Progress {
     ended,
     ran,    ///< the budget was used up
-    slept,  ///< the waves mostly slept in s_sleep: they wait for others
+    slept,  ///< the waves mostly executed s_sleep, because they wait for other work
   };
-  /// Lets the waves execute about `budget` instructions. Throws Fault with its place.
+  /// Lets the waves execute about `budget` instructions. Throws Fault with its location.
   Progress run(u64 budget, Tally& tally);
-  /// A fault at the instruction that was executed last.
+  /// Throws a fault located at the last executed instruction.
   [[noreturn]] void fail(const Fault& fault) const;
 
   LocalMemory& local() { return local_; }
@@ -66,12 +66,12 @@ class Workgroup {
   u64 number_ = 0;
   Dimensions id_;
   std::vector<std::unique_ptr<WaveStorage>> waves_;
-  std::vector<unsigned> runnable_;  ///< waves neither ended nor at the barrier
+  std::vector<unsigned> runnable_;  ///< waves that have neither ended nor reached the barrier
   unsigned ended_ = 0;
-  u64 random_ = 1;  ///< picks the next wave and its slice
-  u64 sleeps_ = 0;  ///< s_sleep executed in this budget
+  u64 random_ = 1;  ///< chooses the next wave and its slice
+  u64 sleeps_ = 0;  ///< number of s_sleep executed in this budget
   unsigned last_wave_ = 0;
-  u32 last_instruction_ = 0;  ///< index of the one that is being executed
+  u32 last_instruction_ = 0;  ///< index of the instruction that is being executed
 };
 
 }  // namespace mi300x

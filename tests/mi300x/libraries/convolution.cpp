@@ -101,8 +101,8 @@ void Convolution::run() const {
 
 double Convolution::seconds() const {
   const double rate = x.type == Number::f32 ? 163.4e12 : 1307e12;  // MI300X's data sheet
-  // Of any kernel: far longer than a busy host delays what it queues, so that algorithms differ.
-  // Nothing waits for the model's time.
+  // Minimum time of any kernel. It is far longer than the delay that a busy host adds to queued
+  // work, so that algorithms differ. Nothing waits for the model's time.
   constexpr double least = 5e-3;
   return least + std::max(operations() / rate,
                           static_cast<double>(x.bytes() + w.bytes() + y.bytes()) / 5.3e12);

@@ -25,13 +25,13 @@ struct Convolution {
   void* w_data = nullptr;
   void* y_data = nullptr;
 
-  /// Whether the tensors belong together.
+  /// Returns whether the shapes of the tensors match.
   bool fits() const;
   double operations() const;
   /// Checks every operand, then computes. Throws what the virtual runtime throws for invalid
   /// memory.
   void run() const;
-  /// Model time at the chip's peak rates; never a measurement.
+  /// Returns model time at the chip's peak rates; never a measurement.
   double seconds() const;
 };
 

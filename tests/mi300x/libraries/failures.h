@@ -1,4 +1,4 @@
-// Makes the next call of one of a library's functions fail, for tests of what its callers then do.
+// Makes the next call of a library function fail, to test how its callers react.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class Failures {
     function_ = function;
     status_ = status;
   }
-  /// The status that `function` must return now; 0: it works.
+  /// Returns the status that `function` must return now; 0: it works.
   int take(std::string_view function) {
     if (function != function_) return 0;
     function_.clear();

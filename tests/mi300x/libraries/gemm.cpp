@@ -14,7 +14,7 @@ namespace {
 /// A tile of sums that fits into the processor's registers.
 constexpr std::int64_t tile_rows = 8, tile_columns = 6;
 
-/// The elements of every column, without the padding.
+/// Checks the elements of every column, without the padding.
 template <typename Check>
 void each_column(const Matrix& matrix, std::int64_t batch, Check check) {
   const auto size = static_cast<std::int64_t>(bytes_of(matrix.type));
@@ -34,8 +34,8 @@ void check_matrix_write(const Matrix& matrix, std::int64_t batch) {
   each_column(matrix, batch, [](char* at, std::size_t bytes) { check_write(at, bytes); });
 }
 
-/// One matrix of a batch in double, in tiles of `height` rows of op(X): tile t holds, for each
-/// column of op(X), `height` consecutive elements; elements beyond the edge are 0.
+/// Returns one matrix of a batch in double, in tiles of `height` rows of op(X). Tile t holds, for
+/// each column of op(X), `height` consecutive elements; elements beyond the edge are 0.
 std::vector<double> packed(const Matrix& matrix, std::int64_t z, bool transpose,
                            std::int64_t height) {
   const std::int64_t rows = transpose ? matrix.columns : matrix.rows;
@@ -221,8 +221,8 @@ void Gemm::run() const {
 }
 
 double Gemm::seconds() const {
-  // Short, because training's ranks look for exchanges that take as long as their passes. What
-  // compares solutions asks for far more than a busy host delays what it queues.
+  // The default is short, because training's ranks look for exchanges that take as long as their
+  // passes. Comparisons of solutions set far more than the delay that a busy host adds.
   const char* const text = std::getenv("MI300X_PRODUCT_SECONDS");
   const double launch = text == nullptr ? 5e-6 : std::atof(text);
   const std::size_t size = bytes_of(a.type);

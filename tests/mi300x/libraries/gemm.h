@@ -1,4 +1,4 @@
-// A column-major matrix product with the epilogues of hipBLASLt, in double, on host memory.
+// A column-major GEMM with the epilogues of hipBLASLt, in double precision, on host memory.
 #pragma once
 
 #include "libraries/number.h"
@@ -18,14 +18,14 @@ struct Gemm {
   std::int64_t batch = 1;
   double alpha = 1, beta = 0;
 
-  // hipBLASLt only.
+  // These members are used only for hipBLASLt.
   unsigned epilogue = 1;  ///< hipblasLtEpilogue_t: a sum of the bits below
   void* bias = nullptr;
   Number bias_type = Number::unknown;
   Matrix aux;
   const float* scale_a = nullptr;  ///< factors in device memory; null: 1
   const float* scale_b = nullptr;
-  const float* scale_d = nullptr;  ///< after the epilogue, of what is stored
+  const float* scale_d = nullptr;  ///< factor of the stored result, applied after the epilogue
   float* amax_d = nullptr;         ///< receives the largest |D| before `scale_d`
 
   std::int64_t inner() const { return transpose_a ? a.rows : a.columns; }
@@ -33,7 +33,7 @@ struct Gemm {
   /// Checks every operand, then computes. Throws what the virtual runtime throws for invalid
   /// memory.
   void run() const;
-  /// Model time at the chip's peak rates; never a measurement.
+  /// Returns model time at the chip's peak rates; never a measurement.
   double seconds() const;
 };
 
@@ -41,7 +41,7 @@ constexpr unsigned epilogue_relu = 2, epilogue_bias = 4, epilogue_bias_gradient 
                    epilogue_gelu = 32, epilogue_gelu_gradient = 64, epilogue_aux = 128,
                    epilogue_gradient_a = 256, epilogue_gradient_b = 512;
 
-/// Whether the matrices of a batch, `rows` high, lie within common columns of `ld`.
+/// Returns whether the matrices of a batch, `rows` high, lie within common columns of `ld`.
 inline bool side_by_side(std::int64_t rows, std::int64_t ld, std::int64_t stride,
                          std::int64_t batch) {
   return stride >= rows && (batch - 1) * stride + rows <= ld;

@@ -1,8 +1,8 @@
 // libhipblaslt on the host, after the declarations in hipblaslt.h (ROCm 6). It defines numbers and
 // sizes independently, to reveal mistakes in assay's. Its heuristic has three solutions: 101 is
 // slow, 102 needs a workspace, and 103 never applies. The C++ interface has more: 104 is the
-// fastest, 105 is faster, but computes twice the product, 106 says that it applies and fails, 107
-// needs more workspace than anybody has, and 108 does not apply.
+// fastest; 105 is faster, but computes twice the product; 106 claims to apply and fails; 107 needs
+// more workspace than exists; 108 does not apply.
 #include <cstring>
 #include <map>
 #include <string>
@@ -162,7 +162,7 @@ bool is_fp8(Number type) {
          type == Number::e5m2_fnuz;
 }
 
-/// Whether the compute type multiplies these element types.
+/// Returns whether the compute type supports these element types.
 bool multiplies(int compute, Number a, Number b) {
   switch (compute) {
     case 2:  // HIPBLAS_COMPUTE_32F

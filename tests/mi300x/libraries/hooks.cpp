@@ -43,7 +43,7 @@ const Hooks& hooks() {
   return found;
 }
 
-/// Lives as long as the process: a graph may run it at any time.
+/// Keeps work for the lifetime of the process, because a graph may run it at any time.
 std::function<void()>& kept(std::function<void()> work) {
   static std::mutex mutex;
   static auto& all = *new std::deque<std::function<void()>>;

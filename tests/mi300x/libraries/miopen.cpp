@@ -80,7 +80,7 @@ int miopenSetConvolutionFindMode(void* made, int mode) {
   return success;
 }
 
-// Forward, functions without an algorithm take w before x.
+// In the forward pass, functions without an algorithm take w before x.
 #define PASS(Name, direction, FIRST, SECOND)                                                       \
   int miopenConvolution##Name##GetWorkSpaceSize(void*, void* a, void* b, void* d, void* result,    \
                                                 std::size_t* bytes) {                              \

@@ -18,7 +18,7 @@ using mi300x::Convolution;
 using mi300x::ConvolutionTensor;
 using mi300x::Number;
 
-/// gfx942 with 304 compute units, MIOpen 3.4.0 of this commit.
+/// The file's name means gfx942 with 304 compute units, and MIOpen 3.4.0 at this commit.
 fs::path file_of(const std::string& folder, DatabaseKind kind) {
   const std::string name = "gfx942130.HIP.3_4_0_f3a7c1d";
   return fs::path(folder) / (name + (kind == DatabaseKind::find ? ".ufdb.txt" : ".udb.txt"));
@@ -59,7 +59,7 @@ std::string user_database_folder() {
 std::string database_key(DatabaseKind kind, const Convolution& c) {
   using Direction = Convolution::Direction;
   const bool forward = c.direction == Direction::forward;
-  // What MIOpen calls the input is the gradient of the output in both backward passes.
+  // In both backward passes MIOpen's "input" is the gradient of the output.
   const auto& in = forward ? c.x.extents : c.y.extents;
   const auto& out = forward ? c.y.extents : c.x.extents;
   const std::string direction = forward ? "F" : c.direction == Direction::data ? "B" : "W";
@@ -69,7 +69,7 @@ std::string database_key(DatabaseKind kind, const Convolution& c) {
                            : c.x.type == Number::bf16 ? "BF16"
                                                       : "FP16";
   if (kind == DatabaseKind::performance) {
-    // Depth comes last, 1 or 0 where there is none.
+    // Depth comes last; it is 1 or 0 if there is none.
     const auto turned = [](const std::vector<int>& all, std::size_t first, int flat) {
       const std::vector<int> own(all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
       return own.size() == 3 ? joined(std::vector<int>{own[1], own[2], own[0]}, 0, 'x')
@@ -107,7 +107,7 @@ void store_record(const std::string& folder, DatabaseKind kind, const std::strin
   std::error_code ignored;
   fs::create_directories(folder, ignored);
   const fs::path path = file_of(folder, kind);
-  // Other processes may be at it: whoever holds the lock rewrites the file.
+  // Other processes may access the file; the holder of the lock rewrites it.
   FILE* const lock = std::fopen((path.string() + ".lock").c_str(), "a");
   if (lock == nullptr) return;
   flock(fileno(lock), LOCK_EX);

@@ -14,7 +14,7 @@ std::set<void*> live;
 
 namespace {
 
-// Immediate mode knows the first three, in another order than they are fast.
+// Immediate mode knows the first three, in an order that is not by speed.
 constexpr Solver solvers[] = {
     {91, "GemmFwdRest", gemm, 4, 4096},
     {37, "ConvBinWinogradRxSf2x3g1", winograd, 3, 0},
@@ -22,7 +22,7 @@ constexpr Solver solvers[] = {
     {11, "ConvDirectNaiveConvFwd", direct, 6, 0}};
 constexpr std::size_t immediate_solvers = 3;
 
-/// Whether a solver takes it at all: Winograd only the filter it is made for.
+/// Returns whether a solver supports the convolution; Winograd supports only its own filter size.
 bool applicable(const Solver& solver, const Convolution& c) {
   if (state.refuses) return false;
   if (solver.algorithm != winograd) return true;
@@ -43,11 +43,11 @@ DatabaseRecord record_of(DatabaseKind kind, const Convolution& c) {
   return load_record(databases(), kind, database_key(kind, c));
 }
 
-/// Of the time a solver takes, with the parameters that it was compiled with.
+/// Returns the factor of a solver's time with the parameters with which it was compiled.
 double& tuned_of(const Solver& solver, const Convolution& c) {
   return state.tuned.try_emplace(key_of(c, solver.algorithm), 1).first->second;
 }
-/// Compiles it with the parameters that the perf-db has.
+/// Compiles it with the parameters in the perf-db.
 void make_ready(const Solver& solver, const Convolution& c) {
   const bool known = record_of(DatabaseKind::performance, c).contains(solver.name);
   tuned_of(solver, c) = known ? solver.tuned : 1;
@@ -68,7 +68,7 @@ std::vector<Solver> applicable_solvers(const Convolution& c) {
   return all;
 }
 
-/// Those of the find-db's record, the fastest first.
+/// Returns the solvers in the find-db's record, the fastest first.
 std::vector<Solver> recorded(const Convolution& c) {
   std::vector<std::pair<double, Solver>> timed;
   for (const auto& [name, values] : record_of(DatabaseKind::find, c)) {
@@ -83,7 +83,7 @@ std::vector<Solver> recorded(const Convolution& c) {
   return all;
 }
 
-/// MIOPEN_FIND_ENFORCE: 1 none, 2 DB_UPDATE, 3 SEARCH, 4 both.
+/// Returns MIOPEN_FIND_ENFORCE: 1 none, 2 DB_UPDATE, 3 SEARCH, 4 both.
 int enforced() {
   const char* const text = std::getenv("MIOPEN_FIND_ENFORCE");
   if (text == nullptr || *text == '\0') return 1;
@@ -93,7 +93,7 @@ int enforced() {
   return name != names.end() ? name->second : std::stoi(text);
 }
 
-/// Looks for the best parameters, unless the perf-db has some that need not be improved.
+/// Searches for the best parameters, unless the perf-db has some that need not be improved.
 void tune(const Convolution& c, bool update) {
   DatabaseRecord record = record_of(DatabaseKind::performance, c);
   for (const Solver& solver : applicable_solvers(c)) {
@@ -107,7 +107,7 @@ void tune(const Convolution& c, bool update) {
 
 }  // namespace
 
-/// Counts a call; its status, unless 0, is to be returned.
+/// Counts a call; a result other than 0 must be returned as the call's status.
 int called(const char* function, bool is_work) {
   ++state.calls[function];
   if (is_work) {
@@ -177,7 +177,7 @@ std::vector<Solver> search(const Convolution& c, const SearchRequest& request) {
     make_ready(known.front(), c);
     return {known.front()};
   }
-  // Within a process, what was searched for once is not searched for again.
+  // Within a process, a search is not repeated.
   if (!known.empty() && std::all_of(known.begin(), known.end(), [&](const Solver& solver) {
         return state.ready.contains(key_of(c, solver.algorithm));
       })) {
@@ -198,7 +198,7 @@ std::vector<Solver> search(const Convolution& c, const SearchRequest& request) {
                                                    {direct, "Direct"},
                                                    {winograd, "Winograd"},
                                                    {implicit_gemm, "ImplicitGEMM"}};
-    // MOCK_MIOPEN_MISJUDGES: it takes its slowest solver for the fastest.
+    // MOCK_MIOPEN_MISJUDGES makes it take its slowest solver for the fastest.
     const bool misjudges = std::getenv("MOCK_MIOPEN_MISJUDGES") != nullptr;
     const float time = misjudges ? 1 / milliseconds(solver, c) : milliseconds(solver, c);
     record[solver.name] = std::to_string(time) + "," + std::to_string(solver.workspace) +
@@ -241,7 +241,7 @@ int run_algorithm(void* handle, const void* alpha, const Convolution& c, int alg
       *static_cast<const float*>(beta) != 0) {
     return bad_parameter;
   }
-  // MIOpen takes only what its find function was asked about before.
+  // MIOpen accepts only problems that its find function was asked about before.
   if (!state.found.contains(key_of(c, algorithm))) return unknown_error;
   for (const Solver& solver : solvers) {
     if (solver.algorithm == algorithm) return execute(handle, c, solver, workspace, bytes);

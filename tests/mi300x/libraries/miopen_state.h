@@ -1,5 +1,5 @@
-// What the MIOpen of this folder knows and remembers: its solvers, and what calls of its interface
-// come to.
+// The state of this folder's MIOpen: its solvers, what it remembers, and what calls of its
+// interface do.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ enum Algorithm { gemm = 0, direct = 1, winograd = 3, implicit_gemm = 5 };
 
 struct Solver {
   std::uint64_t id;
-  const char* name;  // in databases
+  const char* name;  // as named in databases
   int algorithm;
-  double slower;  // than the chip's peak
+  double slower;  // factor by which it is slower than the chip's peak
   std::size_t workspace;
-  double tuned = 1;  // of its time, with the best of its parameters; 1: it has none
+  double tuned = 1;  // factor of its time with its best parameters; 1: it has no parameters
 };
 
 struct Perf {  // miopenConvAlgoPerf_t
@@ -53,20 +53,20 @@ struct Descriptor {
   int groups = 1, find_mode = 5;
 };
 struct State {
-  std::map<std::string, std::pair<int, int>> failures;  // function: calls to go, status
+  std::map<std::string, std::pair<int, int>> failures;  // function -> (calls to go, status)
   std::map<std::string, int> calls;
   std::string sequence;
   int find_mode = 0;
   bool refuses = false;
   std::set<std::string> found;          // problems that miopenFind... has seen, with the algorithm
-  std::string databases;                // their folder, as it was named when it was first needed
-  std::set<std::string> ready;          // problems with solvers that were compiled
-  std::map<std::string, double> tuned;  // by problem with solver: of its time, with its parameters
+  std::string databases;                // their folder, as named when it was first needed
+  std::set<std::string> ready;          // problems with solvers that have been compiled
+  std::map<std::string, double> tuned;  // problem with solver -> factor of its time
 };
 extern State state;
 extern std::set<void*> live;
 
-/// Counts a call; its status, unless 0, is to be returned.
+/// Counts a call; a result other than 0 must be returned as the call's status.
 int called(const char* function, bool is_work = true);
 #define CALLED(function) \
   if (const int status = called(function)) return status
@@ -93,29 +93,30 @@ struct Operand {
   const void* data;
 };
 
-/// From the operands in the order of the functions with algorithms.
+/// Makes a convolution from the operands, which are in the order of the functions with algorithms.
 Convolution convolution_of(Direction direction, const Descriptor& d, const Operand& a,
                            const Operand& b, const Operand& result);
 
-/// What any search comes to, the fastest first: with a record of the find-db, where the mode trusts
-/// it, that alone; else all solvers that take it and find room, which then become the record.
-/// `exhaustive`: solvers without parameters in the perf-db get the best.
+/// Returns the result of a search, the fastest first. If the find-db has a record and the mode
+/// trusts it, only that is returned. Otherwise all applicable solvers for which there is room are
+/// returned and become the record. `exhaustive`: solvers without parameters in the perf-db get the
+/// best ones.
 struct SearchRequest {
   int mode = 5;
   bool exhaustive = false;
   std::size_t workspace = SIZE_MAX;
 };
 std::vector<Solver> search(const Convolution& c, const SearchRequest& request);
-/// All solvers that take it, the fastest first; those that immediate mode knows, in its order: that
-/// of the find-db, if it has the problem.
+/// by_time() returns all applicable solvers, the fastest first. The other function returns those
+/// that immediate mode knows, in its order, or in that of the find-db if it has the problem.
 std::vector<Solver> by_time(const Convolution& c);
 std::vector<Solver> immediate(const Convolution& c);
-/// By id; its algorithm is -1 if there is none.
+/// Returns a solver by id; its algorithm is -1 if there is none.
 Solver solver_of(std::uint64_t id);
 int execute(void* handle, const Convolution& c, const Solver& solver, const void* workspace,
             std::size_t bytes);
 
-// The functions of the interface, each for all three directions.
+// These are functions of the interface, each for all three directions.
 int workspace_size(const Convolution& c, std::size_t* bytes);
 int find(const Descriptor& d, const Convolution& c, int room, int* count, Perf* found,
          const void* workspace, std::size_t bytes, bool exhaustive);

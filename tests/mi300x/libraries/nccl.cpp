@@ -1,7 +1,8 @@
-// NCCL, or with MOCK_RCCL defined RCCL, between threads and processes of one machine, on the host;
-// with OLD_NCCL without what versions before 2.14 to 2.19 lack.
-// An operation begins when its group ends: in its stream where the virtual runtime has streams, at
-// once elsewhere. It is strict: ranks get an error instead of waiting for ever if their calls
+// NCCL, or RCCL if MOCK_RCCL is defined, between threads and processes of one machine, on the host.
+// With OLD_NCCL it lacks what versions 2.14 to 2.19 added.
+//
+// An operation begins when its group ends: in its stream if the virtual runtime has streams,
+// otherwise at once. It is strict: ranks get an error instead of waiting for ever if their calls
 // differ or a peer is gone.
 #include <unistd.h>
 
@@ -50,8 +51,8 @@ constexpr std::array<assay::Reduction, 5> reductions = {
 struct State {
   std::mutex mutex;
   std::shared_ptr<NcclWorld> world;  ///< null once it was destroyed or aborted
-  int error = 0;                     ///< of an operation; stays
-  std::string words;                 ///< the library's last
+  int error = 0;                     ///< first error of an operation; it is kept
+  std::string words;                 ///< the library's last message
   int ranks = 0;
 
   std::shared_ptr<NcclWorld> living() {
@@ -71,12 +72,12 @@ struct State {
 
 struct Comm {
   std::shared_ptr<State> state = std::make_shared<State>();
-  std::string name;               ///< of its world
-  int splits = 0;                 ///< that were made from it, alike on all ranks
-  std::set<void*> registrations;  ///< of memory
+  std::string name;               ///< name of its world
+  int splits = 0;                 ///< number of communicators split from it, equal on all ranks
+  std::set<void*> registrations;  ///< registered memory
 };
 
-/// ncclConfig_t as of 2.17; later versions add to its end.
+/// ncclConfig_t as of 2.17; later versions append fields.
 struct Config {
   std::size_t size;
   unsigned magic, version;
@@ -212,7 +213,7 @@ int join(const std::string& name, int ranks, int rank, void** comm) {
 }
 
 #if !defined(OLD_NCCL)
-/// What libraries check of a configuration, and keep of it.
+/// Checks a configuration like the real libraries, and keeps its bounds.
 int take(const void* config) {
   if (config == nullptr) return 0;
   Config given = {};
@@ -230,12 +231,13 @@ int take(const void* config) {
   return 0;
 }
 
-/// What a rank tells the others when they split.
+/// What a rank sends to the others when they split.
 struct Wish {
   int colour, key;
 };
 
-/// The ranks of `world` with this rank's colour, in the order of keys. False if one is gone.
+/// Collects the ranks of `world` with this rank's colour, in the order of keys. Returns false if
+/// one is gone.
 bool gather_wishes(NcclWorld& world, Wish mine, std::vector<int>& group) {
   std::memcpy(world.window().data(), &mine, sizeof mine);
   if (!world.meet()) return false;

@@ -15,7 +15,7 @@ constexpr const char* kind_names[] = {"all-reduce", "reduce",     "reduce-scatte
                                       "broadcast",  "all-gather", "all-to-all",
                                       "gather",     "scatter",    "sends and receives"};
 
-/// What a rank tells the others about its call.
+/// What a rank sends to the others about its call.
 struct Notice {
   NcclKind kind;
   std::size_t count;
@@ -67,7 +67,7 @@ class Operation {
     for (int rank = 0; rank < ranks_; ++rank) {
       std::memcpy(&all[static_cast<std::size_t>(rank)], world_.window(rank).data(), sizeof mine);
     }
-    if (!world_.meet()) return false;  // all have read
+    if (!world_.meet()) return false;  // until all have read
     for (int rank = 1; rank < ranks_; ++rank) {
       const Notice& its = all[static_cast<std::size_t>(rank)];
       if (its.agrees(all[0])) continue;
@@ -86,7 +86,7 @@ class Operation {
 
   bool is_root() const { return me_ == call_.root; }
 
-  /// How many blocks a rank may show to the others.
+  /// Returns how many blocks a rank may show to the others.
   int blocks() const {
     const bool many = call_.kind == NcclKind::reduce_scatter ||
                       call_.kind == NcclKind::all_to_all || call_.kind == NcclKind::scatter;
@@ -96,7 +96,7 @@ class Operation {
     const bool root_alone = call_.kind == NcclKind::broadcast || call_.kind == NcclKind::scatter;
     return !root_alone || is_root();
   }
-  /// Whether this rank needs data from block `block`.
+  /// Returns whether this rank needs data from block `block`.
   bool takes(int block) const {
     switch (call_.kind) {
       case NcclKind::reduce:
@@ -111,7 +111,7 @@ class Operation {
     }
   }
 
-  /// Transfers each block in pieces that fit a window: all ranks show theirs, then take what they
+  /// Transfers each block in pieces that fit a window: all ranks show theirs, then read what they
   /// need.
   bool pass_blocks() {
     const auto* from = static_cast<const std::byte*>(call_.send);
@@ -163,14 +163,14 @@ class Operation {
 
   // ---- Messages ----
 
-  /// What a rank tells about one of its messages.
+  /// What a rank sends to the others about one of its messages.
   struct Label {
     bool sends;
     int peer;
     std::size_t bytes;
   };
 
-  /// All ranks learn about all messages, so that each knows what is shown when.
+  /// Exchanges the labels of all messages, so that each rank knows what is shown when.
   bool compare_labels() {
     const std::size_t most = NcclWorld::window_bytes / sizeof(Label);
     if (*std::max_element(message_counts_.begin(), message_counts_.end()) > most) {
@@ -194,7 +194,8 @@ class Operation {
     return world_.meet();
   }
 
-  /// The sizes of the messages from one rank to another, in order, according to one of the two.
+  /// Returns the sizes of the messages from one rank to another, in order, according to one of the
+  /// two.
   std::vector<std::size_t> told(int from, int to, bool by_sender) const {
     std::vector<std::size_t> bytes;
     for (const Label& label : labels_[static_cast<std::size_t>(by_sender ? from : to)]) {
@@ -216,7 +217,8 @@ class Operation {
     return true;
   }
 
-  /// Every rank shows its sends one after the other, piece by piece; receivers count along.
+  /// Every rank shows its sends one after the other, piece by piece; receivers follow the same
+  /// count.
   bool pass_messages() {
     if (!compare_labels() || !labels_agree()) return false;
     for (const NcclMessage& message : call_.messages) {
@@ -263,7 +265,7 @@ class Operation {
     }
   }
 
-  /// The next `bytes` from `rank`, of which `before` have arrived; a piece is of one message.
+  /// Stores the next `bytes` from `rank`, after `before` bytes; a piece belongs to one message.
   void put(int rank, std::size_t before, std::size_t bytes) const {
     for (const NcclMessage& message : call_.messages) {
       if (message.sends || message.peer != rank) continue;
@@ -288,7 +290,7 @@ class Operation {
 }  // namespace
 
 double NcclCall::seconds(int ranks) const {
-  constexpr double launch = 12e-6, link = 48e9;  // one of seven to the other GPUs
+  constexpr double launch = 12e-6, link = 48e9;  // bandwidth of one of seven links to other GPUs
   const double n = ranks, links = std::clamp(ranks - 1, 1, 7);
   double bytes = static_cast<double>(count * size_of(type));
   for (const NcclMessage& message : messages) bytes += static_cast<double>(message.bytes);

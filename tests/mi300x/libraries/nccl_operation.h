@@ -39,12 +39,13 @@ struct NcclCall {
   int root = 0;
   std::vector<NcclMessage> messages = {};
 
-  /// Model time from the chip's links; never a measurement.
+  /// Returns model time from the chip's links; never a measurement.
   double seconds(int ranks) const;
 };
 
-/// Executes the call together with all other ranks. False if the ranks' calls do not match or a
-/// rank is gone; `problem` says which. Throws what the virtual runtime throws for invalid memory.
+/// Executes the call together with all other ranks. Returns false if the ranks' calls do not match
+/// or a rank is gone; `problem` then describes it. Throws what the virtual runtime throws for
+/// invalid memory.
 bool perform(NcclWorld& world, const NcclCall& call, std::string& problem);
 
 }  // namespace mi300x

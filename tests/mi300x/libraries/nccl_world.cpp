@@ -15,7 +15,7 @@
 namespace mi300x {
 namespace {
 
-/// Names that this process created; those that no rank took over are removed at its end.
+/// Names that this process created; names that no rank used are removed at its end.
 struct Names {
   std::set<std::string> all;
   ~Names() {
@@ -27,7 +27,7 @@ Names& names() {
   return of_process;
 }
 
-/// Waits until `word` is no longer `value`, for 20 ms at most.
+/// Waits until `word` differs from `value`, for at most 20 ms.
 void wait_a_while(std::atomic<std::uint32_t>& word, std::uint32_t value) {
   const timespec limit{0, 20'000'000};
   ::syscall(SYS_futex, &word, FUTEX_WAIT, value, &limit, nullptr, 0);

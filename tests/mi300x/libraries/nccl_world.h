@@ -1,6 +1,5 @@
-// The ranks of one communicator, which are threads or processes of this machine. They share a piece
-// of memory in which they meet, tell each other their calls, pass on data and notice a rank's
-// death.
+// The ranks of one communicator, which are threads or processes of this machine. They share memory
+// through which they synchronise, exchange their calls, transfer data and notice a rank's death.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +18,8 @@ class NcclWorld {
   /// Creates the memory under a name by which other processes find it. It vanishes with this
   /// process unless ranks join.
   static bool create(const std::string& name);
-  /// Joins as `rank` and waits for all others. Null, with the reason in `problem`, if that fails.
+  /// Joins as `rank` and waits for all others. Returns null, with the reason in `problem`, if that
+  /// fails.
   static std::unique_ptr<NcclWorld> join(const std::string& name, int ranks, int rank,
                                          std::string& problem);
   /// Leaves in an orderly way; the others must not wait for this rank any more.
@@ -29,13 +29,13 @@ class NcclWorld {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
 
-  /// The window of each rank: written before a meeting, read after it, and written again only after
-  /// one more meeting.
+  /// The window of each rank. It is written before a barrier, read after it, and written again only
+  /// after one more barrier.
   std::span<std::byte> window() { return window_of(rank_); }
   std::span<const std::byte> window(int rank) const { return window_of(rank); }
 
-  /// Waits for all ranks. False, with the reason in problem(), if one is gone or ended the
-  /// communicator.
+  /// A barrier of all ranks. Returns false, with the reason in problem(), if one is gone or ended
+  /// the communicator.
   bool meet();
   /// Ends the communicator for all ranks; the first reason is kept.
   void abort(const std::string& reason);

@@ -51,7 +51,7 @@ Number number_of(int type) {  // rocblas_datatype
   }
 }
 
-/// The combinations of rocblas_gemm_ex's table that this library has.
+/// The type combinations in rocblas_gemm_ex's table that this library supports.
 bool multiplies(Number a, Number b, Number c, Number d, Number compute) {
   if (a != b || c != d) return false;
   if (a == Number::f64) return c == a && compute == Number::f64;
@@ -61,7 +61,7 @@ bool multiplies(Number a, Number b, Number c, Number d, Number compute) {
   return compute == Number::f32 && (c == a || (narrow && c == Number::f32));
 }
 
-/// One product as the caller describes it; `a` is op(A) of `rows` x `inner`.
+/// One product as the caller describes it; `a` is op(A) with `rows` x `inner` elements.
 struct Call {
   int op_a, op_b;
   std::int64_t rows, columns, inner, batch;
@@ -71,12 +71,12 @@ struct Call {
   std::int32_t solution;
 };
 
-/// `type`, data, leading dimension and stride of an operand; its size follows from the call.
+/// Makes a matrix from type, data, leading dimension and stride; its size follows from the call.
 Matrix operand(int type, const void* data, std::int32_t ld, std::int64_t stride) {
   return {number_of(type), const_cast<void*>(data), 0, 0, ld, stride};
 }
 
-/// Sets the stored size of `matrix`; false if its leading dimension or stride is too small.
+/// Sets the stored size of `matrix`; returns false if its leading dimension or stride is too small.
 bool shape(Matrix& matrix, bool transpose, std::int64_t rows, std::int64_t columns,
            std::int64_t batch) {
   matrix.rows = transpose ? columns : rows;

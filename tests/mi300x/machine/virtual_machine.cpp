@@ -28,7 +28,7 @@ AmdNode node_of(const runtime::Machine& runtime) {
   return node;
 }
 
-/// Files that the driver in a guest does not have.
+/// Removes files that the driver in a guest does not have.
 void hide_from_guest(MemoryMachine& machine, int gpu) {
   for (const char* file :
        {"unique_id", "current_link_speed", "max_link_speed", "current_link_width", "max_link_width",
@@ -71,7 +71,7 @@ MemoryMachine virtual_machine(const runtime::Machine& runtime, int cpus) {
   add_host(machine, host);
   const AmdNode node = node_of(runtime);
   add_amd_node(machine, node, bridges);
-  for (int gpu = 0; gpu < runtime.gpus; ++gpu) {  // by which telemetry finds them
+  for (int gpu = 0; gpu < runtime.gpus; ++gpu) {  // telemetry finds GPUs by these
     machine.link("sys/bus/pci/drivers/amdgpu/" + Slot{gpu, 0}.card(), assay::amd_folder(gpu));
   }
   if (runtime.virtual_functions) {

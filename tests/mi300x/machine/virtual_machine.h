@@ -1,5 +1,5 @@
-// An invented machine of tests/machines with the devices of the virtual runtime: the same GPUs as
-// the kernel presents them.
+// An artificial machine of tests/machines with the devices of the virtual runtime: the kernel's
+// files describe the same GPUs.
 #pragma once
 
 #include "machines/memory_machine.h"
@@ -7,8 +7,8 @@
 
 namespace mi300x {
 
-/// A well tuned host with `cpus` processors and the GPUs that `runtime` shows. Throws
-/// std::runtime_error if the two would describe a GPU differently.
+/// Returns a well-tuned host with `cpus` processors and the GPUs of `runtime`. Throws
+/// std::runtime_error if the two descriptions of a GPU would differ.
 assay::MemoryMachine virtual_machine(const runtime::Machine& runtime, int cpus);
 
 }  // namespace mi300x

@@ -9,7 +9,7 @@
 namespace mi300x::runtime {
 namespace {
 
-/// The captures in progress, by the stream that began them.
+/// Returns the captures in progress, by the stream that began them.
 std::set<Capture*>& captures() {
   static auto& all = *new std::set<Capture*>;
   return all;
@@ -19,7 +19,7 @@ hipGraphNode_t handle_of(std::size_t node) {
   return reinterpret_cast<hipGraphNode_t>(node + 1);
 }
 
-/// The nodes with these handles; nothing if one is not of the graph.
+/// Returns the nodes with these handles; empty if one does not belong to the graph.
 std::optional<std::vector<std::size_t>> nodes_of(const ihipGraph& graph,
                                                  const hipGraphNode_t* handles, std::size_t count) {
   std::vector<std::size_t> nodes;
@@ -31,7 +31,7 @@ std::optional<std::vector<std::size_t>> nodes_of(const ihipGraph& graph,
   return nodes;
 }
 
-/// Ends the capture for all of its streams. Needs the mutex.
+/// Ends the capture for all of its streams. Requires the mutex.
 void dissolve(Capture& capture) {
   for (ihipStream_t* stream : capture.streams) {
     stream->tail.clear();
@@ -40,7 +40,8 @@ void dissolve(Capture& capture) {
   captures().erase(&capture);
 }
 
-/// Whether branches of `from`, or of these and so on, end in `to`. Needs the mutex.
+/// Returns whether branches of `from`, or branches of these and so on, end in `to`. Requires the
+/// mutex.
 bool leads_to(const Capture& capture, ihipStream_t* from, ihipStream_t* to) {
   std::set<ihipStream_t*> seen;
   std::vector<ihipStream_t*> open = {from};
@@ -55,7 +56,8 @@ bool leads_to(const Capture& capture, ihipStream_t* from, ihipStream_t* to) {
   return false;
 }
 
-/// Whether every node leads to the end of the stream that began the capture. Needs the mutex.
+/// Returns whether every node leads to the end of the stream that began the capture. Requires the
+/// mutex.
 bool joined(const Capture& capture) {
   const std::vector<Node>& nodes = capture.graph->nodes;
   std::vector<char> reached(nodes.size(), 0);

@@ -18,12 +18,12 @@ namespace mi300x::runtime {
 /// Does work that may begin at `start` of the model's clock; returns the time of its end.
 using Step = std::function<double(double start)>;
 
-/// A program knows the node at `index` as the hipGraphNode_t `index + 1`.
+/// The program's hipGraphNode_t for the node at `index` is `index + 1`.
 struct Node {
   Device* device;
-  Step work;                             ///< none in a node that records
-  std::vector<std::size_t> after;        ///< nodes before it in the graph
-  std::shared_ptr<ihipEvent_t> records;  ///< at every launch
+  Step work;                             ///< empty in a node that records an event
+  std::vector<std::size_t> after;        ///< predecessors in the graph
+  std::shared_ptr<ihipEvent_t> records;  ///< event recorded at every launch
 };
 class Moment;
 
@@ -38,19 +38,20 @@ namespace mi300x::runtime {
 /// One capture: its streams and the work given to them. The graph's handle is known from the
 /// beginning.
 ///
-/// HIP has kept the streams of a capture as a tree, which the end of the capture follows by
-/// recursion: a wait makes the waiting stream a branch of the one that recorded the event, unless
-/// it began the capture or that one is its branch. Real releases crash where the branches become a
-/// circle, and where an event is recorded in two streams of a capture, of which the first keeps a
-/// dangling record (ROCm/rocm-systems, pull requests 2072, 11517 and 11589); calls that lead there
-/// fail here.
+/// HIP keeps the streams of a capture as a tree, which the end of the capture traverses
+/// recursively. A wait makes the waiting stream a branch of the one that recorded the event, unless
+/// the waiting stream began the capture or the recording one is its branch.
+///
+/// Real releases crash if the branches form a circle, or if an event is recorded in two streams of
+/// a capture, because the first keeps a dangling record (ROCm/rocm-systems, pull requests 2072,
+/// 11517 and 11589). Calls that lead to this fail here.
 struct Capture {
   unsigned long long id = 0;
   hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
   std::thread::id thread;
   ihipStream_t* origin = nullptr;
   std::set<ihipStream_t*> streams;
-  std::map<ihipStream_t*, ihipStream_t*> parents;  ///< of which stream it became a branch last
+  std::map<ihipStream_t*, ihipStream_t*> parents;  ///< the stream of which it became a branch last
   std::map<ihipStream_t*, std::set<ihipStream_t*>> branches;
   std::shared_ptr<ihipGraph> graph;
   bool invalid = false;
@@ -59,21 +60,21 @@ struct Capture {
 /// Guards all captures, and what streams and events store about them.
 std::mutex& capture_mutex();
 
-/// Adds a node to the capture that `stream` is in. Needs the mutex.
+/// Adds a node to the capture that `stream` is in. Requires the mutex.
 void add_node(ihipStream_t& stream, Step work);
 
-/// `stream` waits for an event that `recorder` has recorded in this capture. False where HIP would
-/// crash at the end. Needs the mutex.
+/// Call when `stream` waits for an event that `recorder` has recorded in this capture. Returns
+/// false if HIP would crash at the end of the capture. Requires the mutex.
 bool take_in(Capture& capture, ihipStream_t& stream, ihipStream_t& recorder);
 
-/// Called when `stream` is destroyed while it is captured, which invalidates the capture.
+/// Call when `stream` is destroyed during its capture, which invalidates the capture.
 void abandon_capture(ihipStream_t& stream);
 
 /// For calls that only a relaxed capture allows: invalidates any other capture and returns the
 /// error.
 hipError_t forbidden_by_capture();
 
-/// Runs the nodes one after the other. In model time, each begins when its predecessors have ended.
+/// Runs the nodes one after the other; in model time each begins when its predecessors have ended.
 /// `moments` holds this launch's moment for each node that records.
 double run_graph(const std::vector<Node>& nodes,
                  const std::vector<std::shared_ptr<Moment>>& moments, double start);
@@ -81,6 +82,6 @@ double run_graph(const std::vector<Node>& nodes,
 }  // namespace mi300x::runtime
 
 struct hipGraphExec {
-  /// Replaced as a whole, so that a launch in progress keeps the nodes that it began with.
+  /// The list is replaced as a whole, so that a launch in progress keeps its nodes.
   std::shared_ptr<const std::vector<mi300x::runtime::Node>> nodes;
 };

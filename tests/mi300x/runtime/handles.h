@@ -21,13 +21,13 @@ class Handles {
     objects_.emplace(handle, std::move(object));
     return handle;
   }
-  /// Null if the handle was never made or its object is gone.
+  /// Returns null if the handle was never made or its object is gone.
   std::shared_ptr<Object> find(Object* handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);
     return found == objects_.end() ? nullptr : found->second;
   }
-  /// The same; the handle is no longer valid afterwards.
+  /// Returns the object and invalidates the handle.
   std::shared_ptr<Object> take(Object* handle) {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(handle);

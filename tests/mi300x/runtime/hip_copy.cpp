@@ -8,7 +8,7 @@ using namespace mi300x::runtime;
 
 namespace {
 
-/// Where a range of a copy lies.
+/// The memory at one end of a copy.
 struct Side {
   int device = -1;       ///< -1: the host
   bool pageable = true;  ///< memory that the runtime does not know

@@ -13,10 +13,10 @@ namespace {
 
 constexpr int link_xgmi = 4;  // of HSA
 
-/// Attributes that are newer than Debian's header.
+/// These attributes are newer than Debian's header.
 constexpr int wall_clock_rate = 10017, number_of_xccs = 10018;
 
-/// False for a number that the release does not know.
+/// Returns false for a number that the release does not know.
 bool attribute_value(int number, const Device& device, int* value) {
   const int units = device.chip.compute_units;
   switch (number) {
@@ -198,7 +198,7 @@ hipError_t hipDeviceGetPCIBusId(char* address, int length, int device) {
   });
 }
 
-/// As characters, not as the 16 bytes that they encode.
+/// Returns the UUID as characters, not as the 16 bytes that they encode.
 hipError_t hipDeviceGetUuid(hipUUID* uuid, hipDevice_t device) {
   return call(__func__, [&] {
     if (!Runtime::instance().valid(device)) return hipErrorInvalidDevice;
@@ -265,7 +265,7 @@ hipError_t hipDeviceGetP2PAttribute(int* value, hipDeviceP2PAttr attribute, int 
   });
 }
 
-/// A full mesh: one hop of xGMI between any two.
+/// The topology is a full mesh: one hop of xGMI between any two devices.
 hipError_t hipExtGetLinkTypeAndHopCount(int from, int to, uint32_t* type, uint32_t* hops) {
   return call(__func__, [&] {
     const Runtime& runtime = Runtime::instance();

@@ -85,8 +85,8 @@ hipError_t hipFree(void* address) {
   return call(__func__, [&] { return release(address, is_device); });
 }
 
-/// The memory is available at once; using it before the stream reaches this call is a race on a
-/// real device too.
+/// The memory is available at once. Using it before the stream reaches this call is a race on a
+/// real device, too.
 hipError_t hipMallocAsync(void** address, size_t bytes, hipStream_t handle) {
   return device_call(__func__, [&] {
     const auto stream = stream_of(handle);

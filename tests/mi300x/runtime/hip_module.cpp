@@ -38,7 +38,7 @@ namespace {
 constexpr std::string_view bundle_magic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr unsigned gfx942_machine = 0x4c;
 
-/// The code object for our devices in a bundle; empty if it has none.
+/// Returns the code object for these devices in a bundle; empty if it has none.
 std::string_view from_bundle(const char* image) {
   const auto word = [&](std::size_t offset) {
     std::uint64_t value;
@@ -57,7 +57,7 @@ std::string_view from_bundle(const char* image) {
   return {};
 }
 
-/// The whole file at `image`; it ends where its section table ends.
+/// Returns the whole file at `image`; it ends where its section table ends.
 hipError_t read_image(const char* image, std::string_view* file) {
   if (std::string_view(image, bundle_magic.size()) == bundle_magic) {
     *file = from_bundle(image);
@@ -78,7 +78,8 @@ hipError_t read_image(const char* image, std::string_view* file) {
 
 // ---- Launches ----
 
-/// The explicit arguments in their memory layout, from one pointer per argument or from one buffer.
+/// Collects the explicit arguments in their memory layout, from one pointer per argument or from
+/// one buffer.
 hipError_t arguments_of(const mi300x::KernelInfo& kernel, void** values, void** extra,
                         std::vector<char>* out) {
   std::size_t end = 0;
@@ -107,7 +108,7 @@ hipError_t arguments_of(const mi300x::KernelInfo& kernel, void** values, void** 
   return hipSuccess;
 }
 
-/// Whether the device supports the launch.
+/// Checks whether the device supports the launch.
 hipError_t check_shape(const mi300x::KernelInfo& kernel, const mi300x::Launch& launch) {
   const auto product = [](const mi300x::Dimensions& d) { return std::uint64_t{d.x} * d.y * d.z; };
   const std::uint64_t threads = product(launch.block);
@@ -160,7 +161,7 @@ hipError_t launch_kernel(hipFunction_t handle, mi300x::Dimensions grid, mi300x::
   });
 }
 
-/// Resident workgroups per compute unit, by registers, LDS, waves and barriers.
+/// Returns the resident workgroups per compute unit, limited by registers, LDS, waves and barriers.
 int occupancy(const mi300x::KernelInfo& kernel, int threads, std::size_t dynamic_bytes) {
   constexpr int simds = 4, most_waves = 8, registers = 512, granule = 8;
   constexpr std::size_t lds_granule = 512;
@@ -292,7 +293,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
   });
 }
 
-/// All workgroups must be resident at once.
+/// All workgroups of a cooperative launch must be resident at once.
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t handle, unsigned grid_x, unsigned grid_y,
                                             unsigned grid_z, unsigned block_x, unsigned block_y,
                                             unsigned block_z, unsigned dynamic_bytes,

@@ -35,7 +35,7 @@ hipError_t not_captured(ihipStream_t& stream) {
   return hipErrorStreamCaptureUnsupported;
 }
 
-/// The moment an event stands for: null if it was never recorded.
+/// Returns the moment that an event stands for: null if it was never recorded.
 hipError_t moment_of(hipEvent_t handle, std::shared_ptr<Moment>* moment) {
   const auto event = Handles<ihipEvent_t>::instance().find(handle);
   if (!event) return hipErrorInvalidHandle;

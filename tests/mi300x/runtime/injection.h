@@ -18,18 +18,18 @@ namespace mi300x::runtime {
 
 class Injection {
  public:
-  /// Throws std::invalid_argument naming the word that is wrong.
+  /// Throws std::invalid_argument naming the invalid word.
   void read(const std::string& text);
   void fail_next(const std::string& function, hipError_t error);
 
-  /// Counts a call of `function`; returns the error that the call must give, or success.
+  /// Counts a call of `function`; returns the error with which the call must fail, or success.
   hipError_t called(const std::string& function);
-  /// How often each function was called.
+  /// Returns how often each function was called.
   std::map<std::string, std::uint64_t> calls() const;
 
   bool hangs(const std::string& kernel) const;
   bool loses_graph_events() const;
-  /// Whether a device is lost at its launch number `launch`.
+  /// Returns whether a device is lost at its launch number `launch`.
   bool loses(std::uint64_t launch) const;
 
  private:
@@ -39,7 +39,7 @@ class Injection {
       failures_;  // function -> call -> error
   std::set<std::string> hanging_;
   bool loses_graph_events_ = false;
-  std::optional<std::uint64_t> launches_;  // of a device before it is lost
+  std::optional<std::uint64_t> launches_;  // launches of a device before it is lost
 };
 
 }  // namespace mi300x::runtime

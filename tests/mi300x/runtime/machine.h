@@ -8,12 +8,13 @@
 
 namespace mi300x::runtime {
 
-/// From the environment: MI300X_DEVICES (8 GPUs), MI300X_MODE ("SPX/NPS1" or "CPX/NPS4"), MI300X_VM
-/// (1: virtual functions), MI300X_MEMORY (bytes of a device, instead of the model's), MI300X_UNITS
-/// (compute units of a device, instead of the model's, so that kernels that fill it end sooner).
+/// Configured by the environment: MI300X_DEVICES (8 GPUs), MI300X_MODE ("SPX/NPS1" or "CPX/NPS4"),
+/// MI300X_VM (1: virtual functions), MI300X_MEMORY (bytes of a device instead of the real size),
+/// MI300X_UNITS (compute units of a device instead of the real number, so that kernels that fill it
+/// end sooner).
 struct Machine {
   int gpus = 8;
-  int partitions = 1;  ///< of each GPU, a device each
+  int partitions = 1;  ///< per GPU; each is a device
   bool virtual_functions = false;
   std::uint64_t memory_bytes = 0;  ///< of a device
   int units = 304;                 ///< of a device
@@ -26,7 +27,7 @@ struct Machine {
   Chip chip(int device) const;
   int pci_bus(int device) const;
   std::string pci_address(int device) const;
-  /// 16 characters; "XX" alone means that there is no identity.
+  /// Returns 16 characters; "XX" alone means that there is no identity.
   std::string uuid(int device) const;
 };
 

@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t arena_bytes = std::size_t{1} << 44;
-constexpr std::size_t gap_bytes = 16 * page;  // without access, after every allocation
-constexpr std::size_t garbage_bytes = std::size_t{1} << 20;  // more would cost the host pages
+constexpr std::size_t gap_bytes = 16 * page;  // inaccessible bytes after every allocation
+// more would cost the host too many pages
+constexpr std::size_t garbage_bytes = std::size_t{1} << 20;
 
 std::size_t pages(std::size_t bytes) {
   return (bytes + page - 1) / page * page;
@@ -44,8 +45,8 @@ Memory& Memory::instance() {
   return the_memory;
 }
 
-/// Addresses ascend and wrap around, skipping what is still allocated, so that freed addresses are
-/// not reused for a long time.
+/// Addresses ascend and wrap around, skipping existing allocations, so that freed addresses are not
+/// reused for a long time.
 char* Memory::take_range(std::size_t bytes) {
   const std::size_t wanted = pages(bytes) + gap_bytes;
   for (int round = 0; arena_ != nullptr && round < 2; ++round) {
@@ -147,7 +148,7 @@ int Memory::share(const Allocation& allocation) {
   const int file = ::memfd_create("mi300x", MFD_CLOEXEC);
   const std::size_t whole = pages(allocation.bytes);
   if (file < 0 || ::ftruncate(file, static_cast<off_t>(whole)) != 0) return -1;
-  // The content moves into the file, whose pages then take its place.
+  // The content moves into the file, whose pages then replace the old ones.
   void* const copy = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (copy == MAP_FAILED) return -1;
   std::memcpy(copy, allocation.address, allocation.bytes);
@@ -163,7 +164,7 @@ int Memory::share(const Allocation& allocation) {
 
 namespace {
 
-/// Whether the bytes belong to an allocation. Throws if they are device memory that was freed.
+/// Returns whether the bytes belong to an allocation. Throws if they are freed device memory.
 bool known(const void* address, std::size_t bytes, const char* what) {
   const Memory& memory = Memory::instance();
   if (memory.find(address, bytes)) return true;

@@ -15,7 +15,7 @@ bool misbehave(const std::string& arch, std::string& code) {
   }
   if (arch == "exit") std::_Exit(7);
   if (arch == "hang") ::pause();
-  if (arch == "talk") {  // an impossible length, then nothing
+  if (arch == "talk") {  // sends an impossible length, then nothing
     const char nonsense[16] = {'\xff', '\xff', '\xff', '\xff', '\xff', '\xff', '\xff', '\xff'};
     ::send(3, nonsense, sizeof nonsense, 0);
     ::pause();

@@ -10,7 +10,7 @@ const int hip_release = MI300X_HIP_RELEASE;
 
 namespace {
 
-/// Writes a value at its place in a structure of another release.
+/// Writes a value at its offset in a structure of another release.
 template <typename T>
 void put(char* structure, std::size_t offset, T value) {
   std::memcpy(structure + offset, &value, sizeof value);
@@ -34,7 +34,8 @@ hipError_t hipRuntimeGetVersion(int* version) {
   });
 }
 
-/// Always the layout of ROCm 5, which the header has; in ROCm 6 it serves older programs.
+/// This function always uses the layout of ROCm 5, which the header has; in ROCm 6 it serves older
+/// programs.
 hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int ordinal) {
   return call(__func__, [&] {
     if (!Runtime::instance().valid(ordinal)) return hipErrorInvalidDevice;
@@ -72,7 +73,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t* properties, int ordinal) {
 }
 
 #if MI300X_HIP_RELEASE >= 6
-/// The layout since ROCm 6, written by offsets because Debian's header lacks it.
+/// This is the layout since ROCm 6, written by offsets because Debian's header lacks it.
 hipError_t hipGetDevicePropertiesR0600(void* properties, int ordinal) {
   return call(__func__, [&] {
     if (!Runtime::instance().valid(ordinal)) return hipErrorInvalidDevice;
@@ -103,7 +104,7 @@ hipError_t hipGetDevicePropertiesR0600(void* properties, int ordinal) {
   });
 }
 
-/// Since HIP 5.3.
+/// Available since HIP 5.3.
 hipError_t hipGraphUpload(hipGraphExec_t handle, hipStream_t stream) {
   return device_call(__func__, [&] {
     const bool known = Handles<hipGraphExec>::instance().find(handle) && stream_of(stream);
@@ -113,7 +114,7 @@ hipError_t hipGraphUpload(hipGraphExec_t handle, hipStream_t stream) {
 #endif
 
 #if MI300X_HIP_RELEASE >= 7
-/// Since HIP 6.4. Outside a capture both kinds of record are the same.
+/// Available since HIP 6.4. Outside a capture both kinds of record are the same.
 hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags) {
   constexpr unsigned external = 1;
   if (flags > external) return call(__func__, [] { return hipErrorInvalidValue; });

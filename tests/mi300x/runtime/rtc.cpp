@@ -55,8 +55,8 @@ std::string read(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// Runs `words` in `folder`, with output to its file "log". Returns the exit status, -1 for a
-/// crash.
+/// Runs a command in `folder`, with output to the file "log" there. Returns the exit status, -1 for
+/// a crash.
 int run(const std::vector<std::string>& words, const fs::path& folder) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
@@ -81,9 +81,9 @@ std::string after(const std::string& text, const std::string& prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : std::string();
 }
 
-/// The command line that makes clang behave like hipRTC. The program's options are passed on as
-/// they are, except that the one for the architecture has another name. ASSAY_COMPILER_LAUNCHER may
-/// name a program that runs compilers, such as ccache.
+/// Returns the command line that makes clang behave like hipRTC. The program's options are passed
+/// on unchanged, except that the one for the architecture has another name. ASSAY_COMPILER_LAUNCHER
+/// may name a program that runs compilers, such as ccache.
 std::vector<std::string> compiler_words(const std::string& arch,
                                         const std::vector<std::string>& options,
                                         const std::string& source) {
@@ -100,7 +100,7 @@ std::vector<std::string> compiler_words(const std::string& arch,
 }
 
 hiprtcResult compile(_hiprtcProgram& program, const std::vector<std::string>& given) {
-  std::string arch = "gfx942";  // of the current device
+  std::string arch = "gfx942";  // architecture of the current device
   std::vector<std::string> options;
   for (const std::string& option : given) {
     std::string named = after(option, "--gpu-architecture=");

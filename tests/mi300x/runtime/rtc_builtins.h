@@ -1,5 +1,5 @@
-// What hipRTC declares before the first line of every program, as far as our kernel dialect needs
-// it, written for clang without AMD's headers and device library.
+// The declarations that hipRTC inserts before every program, as far as the kernel dialect needs
+// them. They are written for clang without AMD's headers and device library.
 #pragma once
 
 #define __host__ __attribute__((host))
@@ -59,7 +59,7 @@ struct dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// ---- Place in the grid ----
+// ---- Position in the grid ----
 
 /// The hidden arguments after a kernel's own; the numbers of workgroups come first.
 MI300X_INLINE unsigned mi300x_blocks(unsigned dimension) {
@@ -125,7 +125,7 @@ MI300X_INLINE int __all(int predicate) {
   return __ballot(!predicate) == 0;
 }
 
-/// The value of another lane, in words of 32 bits.
+/// Returns the value of another lane, moved in words of 32 bits.
 template <typename T>
 MI300X_INLINE T mi300x_from_lane(T value, int lane) {
   constexpr int words = (sizeof(T) + 3) / 4;

@@ -32,18 +32,19 @@ class Device {
 
   // ---- Failure: a fault in a kernel stops its device for good ----
 
-  /// The result of calls on the device. `waits`: of calls that launch or wait, which fail once it
-  /// is lost.
+  /// Returns the result of calls on the device. `waits` is for calls that launch or wait, which
+  /// fail once the device is lost.
   hipError_t failure(bool waits = false) const;
   void fail(hipError_t error, const std::string& message);
-  /// Counts a launch; false if the device is lost at this launch.
+  /// Counts a launch; returns false if the device is lost at this launch.
   bool begin_launch();
 
   std::atomic<std::uint64_t> used{0};  ///< bytes of memory
 
   // ---- Streams ----
 
-  /// Stream 0, which is ordered with all streams that are not NonBlocking. Created on first use.
+  /// Returns stream 0, which is ordered with all streams that are not NonBlocking. It is created on
+  /// first use.
   std::shared_ptr<ihipStream_t> default_stream();
   void add(const std::shared_ptr<ihipStream_t>& stream);
   std::vector<std::shared_ptr<ihipStream_t>> streams() const;
@@ -64,7 +65,7 @@ class Device {
 
 class Runtime {
  public:
-  /// Never destroyed, because its threads may outlive static objects.
+  /// The instance is never destroyed, because its threads may outlive static objects.
   static Runtime& instance();
 
   void reset();
@@ -76,7 +77,7 @@ class Runtime {
   Machine machine;
   Injection injection;
   std::atomic<int> last_priority{0};
-  std::atomic<bool> ending{false};  ///< the process ends: kernels stop
+  std::atomic<bool> ending{false};  ///< set when the process ends, so that kernels stop
 
   void note_fault(const std::string& message);
   const char* last_fault() const;
@@ -92,7 +93,7 @@ class Runtime {
 extern thread_local int current_device;
 extern thread_local hipError_t last_error;
 
-/// The HIP error for a Fault.
+/// Returns the HIP error for a Fault.
 hipError_t error_of(const Fault& fault);
 
 /// Wraps every function of the runtime: counts it, makes it fail on demand, and keeps its error.
@@ -104,7 +105,7 @@ hipError_t call(const char* function, const Body& body) {
   return error;
 }
 
-/// The same for functions that need a working current device.
+/// Wraps functions that need a working current device.
 template <typename Body>
 hipError_t device_call(const char* function, const Body& body) {
   return call(function, [&] {
@@ -114,7 +115,7 @@ hipError_t device_call(const char* function, const Body& body) {
   });
 }
 
-/// Seconds of the host's steady clock: the model's clock has the same origin.
+/// Returns seconds on the host's steady clock; the model's clock has the same origin.
 double host_seconds();
 
 }  // namespace mi300x::runtime

@@ -101,7 +101,7 @@ void ihipStream_t::work() {
     ++mi300x::runtime::executing;
     clock_ = next.step(std::max(clock_, next.at));
     --mi300x::runtime::executing;
-    // The end of work must not be visible before it happens.
+    // The end of work must not be visible before its model time.
     std::this_thread::sleep_until(Clock::time_point(
         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(clock_))));
     lock.lock();

@@ -11,7 +11,8 @@
 
 namespace mi300x::runtime {
 
-/// A moment in a stream, reached at a time of the model's clock when all earlier work has ended.
+/// A moment in a stream; it is reached, at a time of the model's clock, when all earlier work has
+/// ended.
 class Moment {
  public:
   void reach(double time);
@@ -35,33 +36,34 @@ struct ihipStream_t {
  public:
   ihipStream_t(mi300x::runtime::Device& on, unsigned stream_flags, int stream_priority)
       : device(on), flags(stream_flags), priority(stream_priority) {}
-  /// Runs what is queued.
+  /// Runs everything that is queued.
   ~ihipStream_t();
 
   void push(mi300x::runtime::Step step);
-  /// The moment after everything that is queued so far.
+  /// Returns the moment after all work queued so far.
   std::shared_ptr<mi300x::runtime::Moment> mark();
   bool idle() const;
   void drain() const;
   bool blocking() const { return (flags & hipStreamNonBlocking) == 0; }
 
-  /// The number of streams that are executing work.
+  /// Returns the number of streams that are executing work.
   static int running();
 
   mi300x::runtime::Device& device;
   const unsigned flags;
   const int priority;
 
-  /// Set while the stream is captured, with the predecessors of its next node. Guarded by
+  /// Set during a capture of the stream, with the predecessors of its next node. Guarded by
   /// capture_mutex().
   std::shared_ptr<mi300x::runtime::Capture> capture;
   std::vector<std::size_t> tail;
-  bool spoiled = false;  ///< by a capture that failed, whose state HIP keeps: takes no more work
-  std::vector<hipGraphNode_t> told;  ///< the same, as the program asked for it last
+  /// Set by a failed capture, whose state HIP keeps: the stream takes no more work.
+  bool spoiled = false;
+  std::vector<hipGraphNode_t> told;  ///< the predecessors that the program was told last
 
  private:
   struct Queued {
-    double at;  ///< host clock when the work was queued; it cannot begin earlier
+    double at;  ///< host clock when the work was queued, before which it cannot begin
     mi300x::runtime::Step step;
   };
   void work();
@@ -70,7 +72,7 @@ struct ihipStream_t {
   mutable std::condition_variable changed_;
   std::deque<Queued> queue_;
   bool busy_ = false, ending_ = false;
-  double clock_ = 0;  // model time; used by the worker only
+  double clock_ = 0;  // model time; used only by the worker
   std::thread worker_;
 };
 
@@ -78,16 +80,17 @@ struct ihipEvent_t {
   explicit ihipEvent_t(unsigned event_flags) : flags(event_flags) {}
   const unsigned flags;
 
-  // Guarded by capture_mutex().
-  std::shared_ptr<mi300x::runtime::Moment> moment;    ///< recorded last; null: never
-  std::shared_ptr<mi300x::runtime::Capture> capture;  ///< or recorded in a capture,
-  std::vector<std::size_t> nodes;                     ///< behind these nodes
-  ihipStream_t* recorder = nullptr;                   ///< in this stream
+  // These members are guarded by capture_mutex().
+  std::shared_ptr<mi300x::runtime::Moment> moment;    ///< of the last recording; null: never
+  std::shared_ptr<mi300x::runtime::Capture> capture;  ///< set if it was recorded in a capture
+  std::vector<std::size_t> nodes;                     ///< nodes before the recording
+  ihipStream_t* recorder = nullptr;                   ///< the stream that recorded it
 };
 
 namespace mi300x::runtime {
 
-/// The stream of a handle; handle 0 is stream 0 of the current device. Null for an invalid handle.
+/// Returns the stream of a handle; handle 0 is stream 0 of the current device. Null for an invalid
+/// handle.
 std::shared_ptr<ihipStream_t> stream_of(hipStream_t handle);
 
 /// Queues work, or adds it as a node to the graph into which the stream is captured.
@@ -95,7 +98,7 @@ hipError_t submit(hipStream_t handle, Step work);
 /// Queues work and waits for it; fails while the stream is captured.
 hipError_t submit_and_wait(hipStream_t handle, Step work);
 
-/// Makes the stream wait until `moment`.
+/// Makes the stream wait for `moment`.
 void queue_wait(ihipStream_t& stream, const std::shared_ptr<Moment>& moment);
 /// Orders the next work in `stream` after stream 0, as HIP does unless `stream` is NonBlocking.
 void join_default(ihipStream_t& stream);

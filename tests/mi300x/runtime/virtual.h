@@ -1,5 +1,5 @@
-// What the virtual MI300X's runtime exports beyond HIP: programs can recognise it, libraries that
-// compute on the host use its streams, and tests make it fail.
+// What the virtual MI300X's runtime exports in addition to HIP: programs can recognise it,
+// libraries that compute on the host use its streams, and tests make it fail.
 #pragma once
 
 #include <stddef.h>
@@ -11,15 +11,15 @@ extern const char* const mi300x_virtual;
 
 // ---- For libraries that compute on the host ----
 
-/// Marks bytes of device memory as written that neither a kernel nor a copy wrote.
+/// Marks bytes of device memory as written if neither a kernel nor a copy wrote them.
 void mi300x_mark_written(const void* address, size_t bytes);
-/// Called within enqueued work: stops the device unless all bytes may be read and were written
-/// before, or may be written, which marks them as written. A stop leaves `function` by a C++
-/// exception.
+/// Call these within enqueued work. The first stops the device unless all bytes may be read and
+/// were written before. The second stops it unless they may be written, and marks them as written.
+/// A stop leaves `function` by a C++ exception.
 void mi300x_check_read(const void* address, size_t bytes);
 void mi300x_check_write(void* address, size_t bytes);
-/// Runs `function` when `stream` reaches it, or keeps it in the graph that the stream is captured
-/// into; it takes `seconds` of model time. Returns a hipError_t.
+/// Runs `function` when `stream` reaches it, or adds it to the graph into which the stream is
+/// captured; it takes `seconds` of model time. Returns a hipError_t.
 int mi300x_enqueue_host(void* stream, void (*function)(void*), void* data, double seconds);
 
 // ---- For tests ----
@@ -27,13 +27,14 @@ int mi300x_enqueue_host(void* stream, void (*function)(void*), void* data, doubl
 /// Reads the environment again: MI300X_DEVICES, _MODE, _VM, _MEMORY, _FAULT (machine.h,
 /// injection.h). Failed devices work again. No HIP object may be alive.
 void mi300x_reset(void);
-/// The next call of `function` gives `error` and does nothing.
+/// Makes the next call of `function` return `error` and do nothing.
 void mi300x_fail_next(const char* function, int error);
-/// The number of allocations, streams, events, graphs and modules that are not released yet.
+/// Returns the number of allocations, streams, events, graphs and modules that are not released
+/// yet.
 int mi300x_live_objects(void);
-/// Priority of the stream made last.
+/// Returns the priority of the stream made last.
 int mi300x_last_priority(void);
-/// The reason for which the last kernel was stopped; "" if none was.
+/// Returns the reason why the last kernel was stopped; "" if none was.
 const char* mi300x_last_fault(void);
 
 }  // extern "C"

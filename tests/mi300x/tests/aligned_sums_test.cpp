@@ -8,7 +8,8 @@
 namespace mi300x {
 namespace {
 
-/// Values whose exponents lie within `spread` of 0, with so many bits of fraction; some are 0.
+/// Values whose exponents lie within `spread` of 0, with the given number of fraction bits; some
+/// are 0.
 class Values {
  public:
   explicit Values(unsigned seed) : random_(seed) {}
@@ -31,7 +32,8 @@ class Values {
   std::mt19937 random_;
 };
 
-/// Exponents close together and far apart, C among the products and far above and below them.
+/// Tests exponents close together and far apart, with C among the products and far above and below
+/// them.
 template <int length, bool halves, int size, int depth, int rows>
 void compare(int fraction_bits, int least) {
   constexpr int tiles = 600;

@@ -142,7 +142,7 @@ TEST_F(CodeObjectTest, ADamagedProgramHeaderNeverReachesOutsideTheFile) {
   const std::string file = compile(tiny);
   constexpr std::size_t table = 64, header = 56;
   const std::size_t end = table + header * static_cast<u8>(file[56]);
-  // The highest byte of each field makes the greatest numbers.
+  // Setting the highest byte of each field makes the largest numbers.
   for (std::size_t at = table + 7; at < end; at += 8) {
     std::string changed = file;
     changed[at] = static_cast<char>(changed[at] ^ 0xFF);

@@ -44,8 +44,8 @@ std::string read(const std::string& path) {
   return std::move(text).str();
 }
 
-/// Runs clang++-19, by ASSAY_COMPILER_LAUNCHER if that names a program such as ccache, and returns
-/// what it wrote.
+/// Runs clang++-19, through ASSAY_COMPILER_LAUNCHER if that names a program such as ccache, and
+/// returns its output.
 std::string clang(const Folder& folder, const std::string& arguments) {
   const std::string log = folder.file("log"), out = folder.file("out");
   const char* launcher = std::getenv("ASSAY_COMPILER_LAUNCHER");

@@ -1,4 +1,4 @@
-// The wait-state rules checked on a compiler's output: it keeps all of them, and few of its s_nops
+// Checks the wait-state rules on a compiler's output: it keeps all of them, and few of its s_nops
 // are superfluous.
 #include "emulator/code_object.h"
 #include "emulator/fault.h"
@@ -8,7 +8,7 @@
 namespace mi300x {
 namespace {
 
-/// How many instructions before and after an s_nop may be the reason for it.
+/// An s_nop must be explained by this many instructions before and after it.
 constexpr std::size_t before = 24, after = 4;
 
 bool never_falls_through(const Instruction& instruction) {
@@ -24,8 +24,8 @@ class MatrixKernels {
     code_ = &dynamic_cast<const CodeObject&>(*module_).code;
   }
 
-  /// The first complaint of the check about [from, to) without the instruction `left_out`, executed
-  /// in order and with all loads waited for. It restarts where control flow ends.
+  /// Returns the first complaint about [from, to) without the instruction `left_out`, executed in
+  /// order and with all loads waited for. It restarts where control flow ends.
   std::string verdict(std::size_t from, std::size_t to, std::size_t left_out) const {
     Instruction wait = decode("s_waitcnt vmcnt(0) lgkmcnt(0)", arch_);
     wait.hazards.states = 0;
@@ -44,7 +44,8 @@ class MatrixKernels {
     }
     return "";
   }
-  /// An s_nop after the end of control flow is padding up to a cache line.
+  /// Returns whether an s_nop only pads up to a cache line, because it follows the end of control
+  /// flow.
   bool is_padding(std::size_t n) const {
     while (n > 0 && (*code_)[n].operation->name == "s_nop") --n;
     return never_falls_through((*code_)[n]);
@@ -68,7 +69,7 @@ TEST(CompiledHazards, EveryRuleIsKept) {
   }
 }
 
-/// The few that are not found are needed for branches from elsewhere.
+/// The few s_nops that are not detected are needed for branches from other code.
 TEST(CompiledHazards, AnNopLeftOutIsFound) {
   SKIP_WITHOUT_COMPILER();
   const MatrixKernels kernels("gfx942");

@@ -12,7 +12,7 @@ Instruction gfx942(std::string_view text) {
   return decode(text, "gfx942");
 }
 
-/// "v1+2 s4" for the ranges {1, 2} and {512 + 4, 1}.
+/// Returns "v1+2 s4" for the ranges {1, 2} and {512 + 4, 1}.
 std::string names(const std::vector<RegisterRange>& ranges) {
   std::string text;
   for (const RegisterRange& range : ranges) {
@@ -113,7 +113,7 @@ TEST(Decode, HalvesOfSources) {
   EXPECT_EQ(packed.neg_hi, 4);
   EXPECT_EQ(gfx942("v_pk_add_f32 v[0:1], v[2:3], v[4:5]").op_sel_hi, 7);
   EXPECT_EQ(gfx942("v_fma_mix_f32 v0, v1, v2, v3").op_sel_hi, 0);
-  // The last entry is that of the target, whose other half is preserved.
+  // The last entry belongs to the target, whose other half is preserved.
   const Instruction narrow = gfx942("v_cvt_pk_fp8_f32 v0, v1, v2 op_sel:[0,0,1]");
   EXPECT_EQ(narrow.op_sel, 8);
   EXPECT_THAT(names(narrow.reads), testing::HasSubstr("v0"));

@@ -1,4 +1,5 @@
-// One use of every part of the kernel dialect, for dialect_test.cpp; each is one wave or one block.
+// Kernels that use every part of the kernel dialect once, for dialect_test.cpp; each runs as one
+// wave or one block.
 #include "fast_math.h"
 #include "random.h"
 #include "tile.h"
@@ -45,8 +46,8 @@ KERNEL(randoms, u32* bits, u16* rounded, const float* x, u64 key) {
   rounded[i] = round_stochastically(x[i], bits[i]).bits;
 }
 
-/// d = a b minus each row's maximum; the maxima beside it. a is N x 16, b 16 x N, both in memory
-/// as their rows; one wave.
+/// Computes d = a b minus each row's maximum, and stores the maxima separately. a is N x 16, b is
+/// 16 x N, both stored by rows; one wave.
 template <int N>
 DEVICE void product(float* d, float* maxima, const Bf16* a, const Bf16* b) {
   SHARED Bf16 left[N * tile_depth], right[N * tile_depth];

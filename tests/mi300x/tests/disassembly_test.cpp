@@ -1,4 +1,4 @@
-// What is read from llvm-objdump's text.
+// Parsing of llvm-objdump's output.
 #include "emulator/disassembly.h"
 
 #include <gtest/gtest.h>

@@ -298,7 +298,7 @@ TEST_F(GlobalMemoryTest, RawBuffersReadZeroOutOfRange) {
   EXPECT_EQ(wave.get(4, 0), 1012u);
   EXPECT_EQ(wave.get(7, 28), 1043u);
   EXPECT_EQ(wave.get(6, 29), 1043u);
-  EXPECT_EQ(wave.get(7, 29), 0u);  // its fourth word lies past the end
+  EXPECT_EQ(wave.get(7, 29), 0u);  // its fourth word lies beyond the end
   EXPECT_EQ(wave.get(4, 32), 0u);
   wave.set(1, 5);
   wave.execute("buffer_store_dword v1, v0, s[8:11], 0 offen");

@@ -1,4 +1,4 @@
-// A wave without a launch: registers, scratch, LDS, and instructions given as text.
+// A wave without a launch: registers, scratch and LDS, and instructions given as text.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -36,7 +36,7 @@ class HandMadeWave {
   void set(unsigned index, u32 value) {
     set(index, [=](unsigned) { return value; });
   }
-  /// Two registers.
+  /// Sets two registers in every lane.
   void set64(unsigned index, const std::function<u64(unsigned)>& value) {
     set(index, [&](unsigned lane) { return u32(value(lane)); });
     set(index + 1, [&](unsigned lane) { return u32(value(lane) >> 32); });

@@ -9,7 +9,7 @@
 namespace mi300x {
 namespace {
 
-/// The complaint of the check about a sequence of instructions; empty if it has none.
+/// Returns the complaint about a sequence of instructions; empty if there is none.
 std::string verdict(const std::vector<std::string>& lines, const std::string& arch = "gfx942",
                     FaultKind* kind = nullptr) {
   std::vector<Instruction> code;
@@ -223,7 +223,7 @@ TEST(Waits, FlatCountsInBoth) {
   EXPECT_EQ(verdict({load, "s_waitcnt vmcnt(0) lgkmcnt(0)", "v_mov_b32_e32 v4, v2"}), "");
   EXPECT_EQ(verdict({load, "s_waitcnt vmcnt(0)", "s_waitcnt lgkmcnt(0)", "v_mov_b32_e32 v4, v2"}),
             "");
-  // While it is in flight, a count above 0 says nothing about other operations.
+  // While it is in flight, a count above 0 is no information about other operations.
   expect_missing_wait(
       {"global_load_dword v3, v[0:1], off", load, "s_waitcnt vmcnt(1)", "v_mov_b32_e32 v4, v3"},
       "v3 read");

@@ -1,7 +1,7 @@
-// What the compiler makes of assay's kernels for AMD GPUs. The emulator knows each instruction. And
-// training gives the same bits each time only if no kernel adds numbers in the order in which
-// threads arrive: there is no atomic sum of floats, nor a loop that makes one by comparing and
-// exchanging. Exchanges between GPUs wait for memory no more often than they have to.
+// The compiler's output for assay's kernels on AMD GPUs. The emulator must know each instruction.
+// Training is deterministic only if no kernel adds numbers in the order in which threads arrive:
+// there must be no atomic sum of floats, nor a loop that makes one by compare and exchange.
+// Exchanges between GPUs must wait for memory no more often than necessary.
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
@@ -61,10 +61,11 @@ TEST_P(KernelCode, IsKnownAndAddsNoFloatsAtomically) {
 
 INSTANTIATE_TEST_SUITE_P(Architectures, KernelCode, testing::Values("gfx942", "gfx90a"));
 
-/// Instructions of one name and of the system's scope that follow each other without a wait.
+/// Consecutive instructions of one name and with system scope, without a wait in between.
 struct Row {
   int length = 0;
-  bool waits_first = false;  ///< for what memory has been asked before, since the last branch
+  bool waits_first = false;  ///< whether there is a wait for earlier memory requests, since the
+                             ///< last branch
 };
 std::vector<Row> rows_without_wait(const Disassembly& lines, std::string_view name) {
   std::vector<Row> rows;

@@ -13,7 +13,7 @@ namespace mi300x {
 
 inline const Settings& usual = default_settings();
 
-/// The fault with which `act` ends; fails the test if there is none.
+/// Returns the fault with which `act` ends; fails the test if there is none.
 template <typename Act>
 Fault fault_of(Act act) {
   try {

@@ -36,7 +36,7 @@ class LaunchTest : public ::testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(, LaunchTest, ::testing::Values("gfx942", "gfx90a"),
                          [](const auto& test) { return std::string(test.param); });
 
-// ---- Places ----
+// ---- Positions ----
 
 TEST_P(LaunchTest, EveryItemOfAThreeDimensionalGridKnowsItsPlace) {
   const auto module = load(R"(

@@ -333,7 +333,7 @@ TEST_F(LocalMemoryTest, Swizzles) {
   EXPECT_EQ(swizzled("swizzle(SWAP,16)")[32], 49u);
   EXPECT_TRUE(begins(swizzled("swizzle(REVERSE,8)"), {8, 7, 6, 5, 4, 3, 2, 1, 16}));
   EXPECT_TRUE(begins(swizzled("swizzle(BROADCAST,4,2)"), {3, 3, 3, 3, 7}));
-  // The rows of the ISA's description of the two further modes.
+  // These are the rows in the ISA's description of the two further modes.
   EXPECT_TRUE(begins(swizzled("0xe000"), {1, 0x11, 9, 0x19, 5, 0x15, 0xd, 0x1d, 3, 0x13}));
   EXPECT_TRUE(begins(swizzled("0xe010"), {1, 9, 5, 0xd, 3, 0xb, 7, 0xf, 2, 0xa}));
   EXPECT_TRUE(begins(swizzled("0xe01f"), {1, 2, 3, 4}));

@@ -1,4 +1,4 @@
-// The shapes in a matrix instruction's name, and where lanes hold the elements: implemented for
+// The shapes in a matrix instruction's name, and which lanes hold which elements; implemented for
 // tests, independently of the emulator's tables.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace mi300x {
 
-/// A of size x k, B of k x size, C and D of size x size, each `blocks` times.
+/// A is size x k, B is k x size, C and D are size x size, each `blocks` times.
 struct Geometry {
   explicit Geometry(const std::string& the_name) : name(the_name) {
     // v_mfma_f32_16x16x4_4b_f16, v_smfmac_f32_16x16x64_fp8_bf8; gfx90a: v_mfma_f32_32x32x4bf16_1k
@@ -39,7 +39,7 @@ struct Geometry {
   }
 
   std::string arch() const { return is_new ? "gfx942" : "gfx90a"; }
-  /// Elements of a lane.
+  /// Returns the number of elements of a lane.
   int a_count() const { return b_count() / (sparse ? 2 : 1); }
   int b_count() const { return size * k * blocks / 64; }
   int d_count() const { return size * size * blocks / 64; }
@@ -53,7 +53,7 @@ struct Geometry {
   // ---- C and D: columns lie in lanes, rows in registers and in groups of lanes.
 
   struct Place {
-    int first, lane;  ///< first: of the lane's registers
+    int first, lane;  ///< first register of the lane
   };
   Place place_of_d(int block, int i, int j) const {
     const bool f64 = result_words == 2;
@@ -69,7 +69,7 @@ struct Geometry {
   bool sparse, is_new;
 };
 
-/// The bits of a value in a type; also of a matrix instruction's result ("i32").
+/// Returns the bits of a value in a type; also for a matrix instruction's result ("i32").
 inline u64 encode(const std::string& type, double value) {
   if (type == "f64") return std::bit_cast<u64>(value);
   if (type == "f16") return f16_from_f32(float(value));

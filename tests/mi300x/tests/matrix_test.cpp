@@ -16,7 +16,7 @@ std::string range(char file, int first, int count) {
          std::to_string(first + count - 1) + "]";
 }
 
-/// One multiplication: matrices of doubles put into registers, executed, read back.
+/// One multiplication: matrices of doubles are put into registers, multiplied and read back.
 class Multiplication {
  public:
   static constexpr int a_base = 0, b_base = 16, index_base = 30, c_base = 32, d_base = 64;
@@ -66,7 +66,7 @@ class Multiplication {
                &d);
   }
 
-  /// A * B + C in double.
+  /// Returns A * B + C in double.
   std::vector<double> expected() {
     std::vector<double> sums;
     for (int block = 0; block < g.blocks; ++block)
@@ -213,7 +213,7 @@ TEST(Matrix, NegatedDoubles) {
 
 // ---- Rounding ----
 
-/// 2^23 - 2^23 - 0.5 - 0.25 - 0.125 loses what the measurements of each chip's adders say.
+/// 2^23 - 2^23 - 0.5 - 0.25 - 0.125 loses the digits that were measured on each chip's adders.
 double cancelled(const std::string& name) {
   Multiplication m(name);
   const double a[] = {-0x1p13, -0.5, -0.25, -0.125}, b[] = {0x1p10, 1, 1, 1};

@@ -160,12 +160,13 @@ TEST(MemoryMap, AnAllocationThatIsHardlyTouchedCostsNothing) {
 }
 
 // Neighbouring bytes share words of marks, of which none may be lost. Meanwhile another thread
-// allocates and frees; the thread that it tells must find the memory, and then find it gone.
+// allocates and frees memory, and tells a checking thread, which must find the memory and later
+// find it gone.
 TEST(MemoryMap, ThreadsMarkAndCheckWhileTheMapChanges) {
   const Block block(1 << 16);
   std::atomic<bool> ended = false;
   std::atomic<int> wrong = 0;
-  std::atomic<std::uint64_t> announced = 0;  // address to check; 0: none. Odd: must be refused
+  std::atomic<std::uint64_t> announced = 0;  // address to check; odd: must be refused
   std::thread changer([&] {
     const Block arena(1 << 16);
     char* outside = static_cast<char*>(std::malloc(1 << 16));
@@ -186,7 +187,7 @@ TEST(MemoryMap, ThreadsMarkAndCheckWhileTheMapChanges) {
   for (int thread = 0; thread < 3; ++thread)
     markers.emplace_back([&, thread] {
       for (int begin = 0; begin < 1 << 16; begin += 1024) {
-        together.arrive_and_wait();  // otherwise the threads would rarely access one word together
+        together.arrive_and_wait();  // makes the threads access the same word together
         for (int i = begin + thread; i < begin + 1024; i += 3) {
           map().check_write(block.at(i), 1);
           if (!map().may_read(block.at(i), 1)) ++wrong;

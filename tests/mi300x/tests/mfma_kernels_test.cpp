@@ -28,7 +28,7 @@ class MfmaKernels : public ::testing::Test {
   std::shared_ptr<Module> module_;
 };
 
-/// The elements of all lanes, lane by lane, as a kernel takes them.
+/// Stores the elements of all lanes, lane by lane, as a kernel expects them.
 void put(std::vector<char>& bytes, int element, int bits, u64 code) {
   std::memcpy(bytes.data() + element * bits / 8, &code, std::size_t(bits / 8));
 }
@@ -97,7 +97,7 @@ TEST_F(MfmaKernels, MultiplyAsPlainSumsDo) {
   }
 }
 
-/// An fp8 or bf8 of gfx942 from its definition: no -0, no infinity, one NaN.
+/// Returns the value of an fp8 or bf8 of gfx942 by its definition: no -0, no infinity, one NaN.
 double value_of(u32 code, int fraction_bits, int bias) {
   if (code == 0x80) return NAN;
   const int exponent = int(code & 0x7F) >> fraction_bits;
@@ -131,7 +131,7 @@ TEST_F(MfmaKernels, EveryCodeIsWidened) {
   }
 }
 
-/// The nearest code, the even one in a tie; tries all codes.
+/// Returns the nearest code, the even one in a tie; tries all codes.
 u32 nearest(double value, const Narrow& type) {
   u32 best = 0;
   for (u32 code = 0; code < 256; ++code) {
@@ -149,7 +149,7 @@ TEST_F(MfmaKernels, FloatsAreRoundedToTheNearestCode) {
     const float largest = float(value_of(0x7F, type.fraction_bits, type.bias));
     std::vector<float> values;
     for (int n = 0; n < 128; ++n) {
-      if (n % 2 == 0) {  // half-way between two codes
+      if (n % 2 == 0) {  // halfway between two codes
         const u32 code = 2 + random() % 0x7C, sign = random() % 2 * 0x80;
         values.push_back(float((value_of(code | sign, type.fraction_bits, type.bias) +
                                 value_of((code + 1) | sign, type.fraction_bits, type.bias)) /

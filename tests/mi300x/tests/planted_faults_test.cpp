@@ -70,8 +70,8 @@ TEST_P(PlantedFaults, ABarrierRemoved) {
   for (const char* barrier : {"SYNC  // before", "SYNC  // within"}) {
     const std::string object = compile(replaced(tree, barrier, ""), arch());
     const Fault fault = fault_of([&] { run_tree(object); });
-    // Depends on which of the two waves is first: if it is the reader, it reads LDS that was not
-    // written.
+    // The fault depends on which of the two waves runs first: if it is the reader, it reads LDS
+    // that was not written.
     EXPECT_THAT(fault.kind, AnyOf(FaultKind::race, FaultKind::uninitialised)) << fault.what();
     EXPECT_THAT(fault.what(),
                 AllOf(HasSubstr("tree: workgroup ("), HasSubstr("ds_"), HasSubstr("kernel.hip:")));
@@ -124,7 +124,7 @@ extern "C" __global__ void wave_sum(int* sums, const int* x) {
     return sums.values();
   };
   EXPECT_EQ(sums_of("64"), (std::vector<int>{2016, 6112, 10208, 14304, -1, -1, -1, -1}));
-  // On a chip with waves of 32 this would be eight sums; here every second one is missing.
+  // With waves of 32 lanes there would be eight sums; here every second one is missing.
   EXPECT_EQ(sums_of("32"), (std::vector<int>{496, -1, 2544, -1, 4592, -1, 6640, -1}));
 }
 

@@ -6,7 +6,8 @@ namespace {
 
 class ScalarInstructions : public ::testing::Test {
  protected:
-  /// "NAME s10, s2, s4" (or pairs), with the condition code it should leave; values of 40 rounds.
+  /// Checks "NAME s10, s2, s4" (or pairs) and the resulting condition code, with values of 200
+  /// rounds.
   template <class R, class... A>
   void check(const std::string& name, R (*value)(A...), bool (*scc)(A...) = nullptr) {
     check_forms(name, value, scc, std::index_sequence_for<A...>{});
@@ -86,7 +87,7 @@ TEST_F(ScalarInstructions, ValuesAndConditionCodes) {
       "s_mov_b64", +[](u64 a) { return a; });
 }
 
-// By the text of the ISA: D = S0 - S1, negated if that is negative.
+// The ISA's text is: D = S0 - S1, negated if that is negative.
 TEST_F(ScalarInstructions, MagnitudeOfADifferenceThatWraps) {
   check(
       "s_absdiff_i32", +[](u32 a, u32 b) { return u32(std::abs(i64{i32(a - b)})); },

@@ -10,7 +10,7 @@
 namespace mi300x {
 namespace {
 
-/// A code's value by the definition of its format, without the bits of a float.
+/// Returns a code's value by the definition of its format, without using a float's bits.
 template <class Format>
 double value_of(u32 code) {
   const double sign = code & Format::sign ? -1 : 1;
@@ -52,7 +52,7 @@ TEST(SmallFloats, EveryCodeWidens) {
         << code;
 }
 
-/// The positive finite codes by value, for the nearest to be looked up.
+/// Lists the positive finite codes by value, for looking up the nearest one.
 template <class Format>
 std::map<double, u32> positive_codes() {
   std::map<double, u32> codes;
@@ -60,7 +60,8 @@ std::map<double, u32> positive_codes() {
   return codes;
 }
 
-/// The nearest code, the even one in a tie; values nearer to a code beyond the largest overflow.
+/// Returns the nearest code, the even one in a tie; values nearer to a code beyond the largest
+/// overflow.
 template <class Format>
 u32 nearest(const std::map<double, u32>& codes, double x, bool saturate) {
   const u32 sign = std::signbit(x) ? Format::sign : 0;
@@ -99,7 +100,7 @@ void narrows_to_nearest() {
                   nearest<Format>(codes, signed_x, saturate))
             << signed_x << " saturate " << saturate << " bits " << Format::bits;
   };
-  // Every value, every middle between two, and their neighbours.
+  // These are every value, every middle between two, and their neighbours.
   double previous = 0;
   for (const auto& [value, code] : codes) {
     const float middle = float((value + previous) / 2);
@@ -164,7 +165,7 @@ TEST(SmallFloats, OcpIsNotFnuz) {
     EXPECT_EQ(f32_from_ocp_fp8(u8(code)), 2 * f32_from_fp8(u8(code))) << code;
 }
 
-/// Over all values of the random bits that matter, the mean is the value itself.
+/// Over all values of the relevant random bits, the mean is the value itself.
 TEST(SmallFloats, StochasticRoundingHasTheRightMean) {
   for (const float x : {1.03f, 3.9f, 0.01f, -17.3f, 200.0f}) {
     double sum = 0;

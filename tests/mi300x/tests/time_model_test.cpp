@@ -61,7 +61,7 @@ TEST(TimeModel, AFullChipReachesItsPeaksAndNoMore) {
   const double flops = executions * 2 * 32 * 32 * 8;
   EXPECT_THAT(flops / seconds(work, chip) / 1e12, DoubleNear(1307.4, 2));
 
-  // One workgroup more than the compute units hold evenly: one of them has nine.
+  // There is one workgroup more than the compute units can share evenly, so one of them has nine.
   ++work.groups;
   EXPECT_THAT(flops / seconds(work, chip) / 1e12, DoubleNear(1307.4 * 8 / 9, 2));
 

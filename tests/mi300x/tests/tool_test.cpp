@@ -45,7 +45,7 @@ std::vector<T> numbers(int count, T first, T step) {
 }
 
 TEST_F(ToolTest, MovesBetweenLanes) {
-  constexpr int none = -1;  // the lane gets nothing and keeps its old value
+  constexpr int none = -1;  // the lane gets no value and keeps its old one
   struct Move {
     const char* kernel;
     std::function<int(int lane)> source;
@@ -211,7 +211,7 @@ TEST_F(ToolTest, AccumulationRegisters) {
 TEST_F(ToolTest, DppReadsAllLanesBeforeItWritesOne) {
   const auto x = numbers(lanes, 5, 9);
   const std::vector<int> sums = one_wave("dpp_in_place", x);
-  for (int l = 0; l < lanes; ++l)  // lanes without a source keep what they had
+  for (int l = 0; l < lanes; ++l)  // lanes without a source keep their values
     EXPECT_EQ(sums[l], l % 16 ? x[l - 1] + x[l] : x[l]) << l;
 
   const auto y = numbers(lanes, 20.0f, -1.5f);

@@ -78,7 +78,7 @@ TEST_F(VectorFloat, LeastAndGreatestFollowIeeeMode) {
   check(
       "v_min3_f32",
       +[](float a, float b, float c) { return reference_min(reference_min(a, b), c); });
-  // Without that mode numbers are the same, and NaNs are refused.
+  // Without IEEE mode numbers give the same results, and NaNs are refused.
   hand.wave.mode = 0xF0;
   hand.set(2, std::bit_cast<u32>(3.0f));
   hand.set(4, std::bit_cast<u32>(-2.0f));
@@ -101,7 +101,7 @@ TEST_F(VectorFloat, NaNsAreTheFirstSourcesOrPositive) {
   EXPECT_EQ(hand.get(10, 63), 0x7FC00000u);
 }
 
-// By the text of the ISA: a signalling NaN, the first of two, made quiet; else, of two NaNs, the
+// The ISA's text is: a signalling NaN, the first of two, made quiet; otherwise, of two NaNs, the
 // second.
 TEST_F(VectorFloat, LeastAndGreatestOfNaNs) {
   struct {
@@ -116,7 +116,7 @@ TEST_F(VectorFloat, LeastAndGreatestOfNaNs) {
       hand.execute(name + std::string(" v10, v2, v4"));
       EXPECT_EQ(hand.get(10, 9), result) << name << std::hex << " " << a << " " << b;
     }
-    // The same NaNs in other widths.
+    // These are the same NaNs in other widths.
     const auto wide = [](u32 x) {
       return u64{x >> 31} << 63 | (x & 0x400000 ? u64{0x7FF8} : u64{0x7FF0}) << 48 | (x & 0xFF);
     };
@@ -179,7 +179,7 @@ TEST_F(VectorFloat, ApproximationsLieWithinAnUlp) {
       EXPECT_NEAR(taken<float>(14, lane), x > 256 ? 0 : std::sin(turns * 2 * M_PI), 2e-7);
     }
   }
-  hand.set(2, 0x00400000);  // 2^-127, whose reciprocal fits; a denormal is 0 to it
+  hand.set(2, 0x00400000);  // 2^-127, a denormal, which it treats as 0
   hand.execute("v_rcp_f32 v10, v2");
   EXPECT_EQ(hand.get(10, 0), 0x7F800000u);
 }
@@ -279,7 +279,8 @@ TEST_F(VectorFloat, Comparisons) {
   EXPECT_EQ(hand.wave.exec(), 0x300u);
 }
 
-/// The code that compilers generate for a / b, which depends on all rules of the three helpers.
+/// This is the code that compilers generate for a / b, which depends on all rules of the three
+/// helpers.
 TEST_F(VectorFloat, DivisionsOfF64AreRoundedRightly) {
   for (unsigned round = 0; round < 100; ++round) {
     for (unsigned lane = 0; lane < wave_lanes; ++lane) {

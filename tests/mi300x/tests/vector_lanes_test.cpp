@@ -181,7 +181,7 @@ TEST_F(VectorLanes, IndexedRegisters) {
   EXPECT_EQ(hand.get(21, 0), 99u);
 }
 
-/// The assembler knows every name in our tables, for one of the two chips.
+/// The assembler must know every name in the emulator's tables, for one of the two chips.
 TEST_F(VectorLanes, NamesAreTheAssemblers) {
   const std::string path = ::testing::TempDir() + "/mi300x_names.s";
   std::vector<std::string> names;

@@ -1,4 +1,4 @@
-// Register instructions compared with plain functions of one lane's values, for random and special
+// Compares register instructions with plain functions of one lane's values, for random and special
 // values and EXEC masks.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace mi300x {
 
-/// Values of a type: the special ones often, else random bits, seeded.
+/// Values of a type: often special ones, otherwise seeded random bits.
 class ValueSource {
  public:
   template <class T>
@@ -95,9 +95,9 @@ class VectorTest : public ::testing::Test {
     return value;
   }
 
-  /// NAME v[10:11], v[2:3], v[4:5], v[6:7] against `reference` in every active lane; the others
-  /// keep what they had. A bool goes to s[10:11], with 0 for inactive lanes. `accumulates`: the
-  /// last argument is what the target held.
+  /// Checks NAME v[10:11], v[2:3], v[4:5], v[6:7] against `reference` in every active lane; other
+  /// lanes keep their values. A bool goes to s[10:11], with 0 for inactive lanes. `accumulates`
+  /// means that the last argument is the target's old value.
   template <class R, class... A>
   void check(const std::string& name, R (*reference)(A...), bool accumulates = false,
              const std::string& arch = "gfx942") {

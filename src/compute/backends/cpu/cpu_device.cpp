@@ -84,8 +84,8 @@ const BackendRegistry::Add registered{
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
-/// The bytes of a buffer's last page that are not the buffer's. Its memory is mapped, not allocated
-/// by malloc: unless it is told, the address sanitizer lets kernels read and write there.
+/// Returns how many bytes of the last page lie behind the buffer. The memory comes from mmap, not
+/// malloc, so the address sanitizer must be told to forbid access to them.
 std::size_t bytes_behind(std::size_t bytes) {
   return (4096 - bytes % 4096) % 4096;
 }
@@ -102,8 +102,8 @@ Result<Buffer> CpuDevice::allocate(std::size_t bytes, MemoryKind kind) {
   if (kind == MemoryKind::peer) return peer_memory_.allocate(bytes);
   Buffer buffer = TRY(allocate_host(bytes));
   if (kind == MemoryKind::pageable) return buffer;
-  // First touch by the thread that will use it, with the same split that kernels use, puts each
-  // page on that thread's NUMA node. Huge pages avoid TLB misses in streaming.
+  // First touch by the thread that will use a page, with the same split that kernels use, puts it
+  // on that thread's NUMA node. Huge pages avoid TLB misses in streaming.
   madvise(buffer.data(), buffer.bytes(), MADV_HUGEPAGE);
   pool_.run([&](std::size_t worker) {
     const std::size_t begin = bytes / pool_.size() * worker;

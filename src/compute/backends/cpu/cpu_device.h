@@ -32,12 +32,13 @@ class CpuDevice final : public Device {
   PeerMemory peer_memory_;
 };
 
-/// The kernels of `source` in the build `variant`. Error: failed if there is no such kernel file.
+/// Returns the kernels of `source` in the build `variant`. Error: failed if there is no such kernel
+/// file.
 Result<std::unique_ptr<Program>> program_of(const ProgramSource& source,
                                             const std::string& variant);
 
-/// Untouched host memory that starts on a huge page. Error: exhausted, naming the bytes requested
-/// and available.
+/// Allocates host memory that starts on a huge page and whose pages have not been touched. Error:
+/// exhausted, naming the bytes requested and available.
 Result<Buffer> allocate_host(std::size_t bytes);
 
 }  // namespace assay::cpu

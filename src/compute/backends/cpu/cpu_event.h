@@ -1,5 +1,5 @@
-// Events of the CPU backend. Each recording makes a new occurrence, so a wait queued earlier still
-// waits for the occurrence it saw, as on a GPU.
+// Events of the CPU backend. Each recording makes a new occurrence, so a wait that was queued
+// earlier still waits for the occurrence it saw, as on a GPU.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class Capture;
 /// One recording of an event.
 struct Occurrence {
   std::atomic<bool> done{false};
-  std::binary_semaphore finished{0};  ///< as `done`, for a wait that may end before
+  std::binary_semaphore finished{0};  ///< signals the same as `done`, for waits with a timeout
   std::chrono::steady_clock::time_point time;
   std::weak_ptr<Capture> capture;  ///< set if recorded during a capture, which then owns this
 
@@ -42,7 +42,7 @@ class CpuEvent final : public Event {
   Result<bool> done_within(std::chrono::milliseconds patience) const override {
     if (TRY(done())) return true;
     if (!occurrence->finished.try_acquire_for(patience)) return false;
-    occurrence->finished.release();  // for others who wait
+    occurrence->finished.release();  // for other waiting threads
     return true;
   }
   Result<double> seconds_since(const Event& start) const override {

@@ -12,7 +12,8 @@
 namespace assay::cpu {
 namespace {
 
-/// The share of `total` items that worker `index` of `count` gets, in whole multiples of `unit`.
+/// Returns the share of `total` items that worker `index` of `count` gets, in whole multiples of
+/// `unit`.
 std::pair<std::size_t, std::size_t> share_of(std::size_t total, std::size_t unit, std::size_t index,
                                              std::size_t count) {
   const std::size_t units = (total + unit - 1) / unit;
@@ -23,8 +24,8 @@ std::pair<std::size_t, std::size_t> share_of(std::size_t total, std::size_t unit
 // Copies and fills are split at page boundaries, so that workers do not share pages.
 constexpr std::size_t page = 4096;
 
-/// All streams of this process: memory may outlive the device that it came from, and is freed as
-/// late as by what is static, so that this list is never destroyed.
+/// All streams of this process. The list is never destroyed, because memory may outlive its device
+/// and may be freed by destructors of static objects.
 struct LiveStreams {
   Mutex mutex;
   std::vector<CpuStream*> all GUARDED_BY(mutex);
@@ -134,7 +135,7 @@ void CpuStream::work() {
       queue_.pop(operation);
       lock.unlock();
       perform(operation);
-      // Release what a function holds before the stream counts as idle.
+      // A function's resources must be released before the stream counts as idle.
       if (auto* function = std::get_if<std::function<void()>>(&operation)) *function = nullptr;
       lock.lock();
     }
@@ -219,7 +220,7 @@ Status CpuStream::copy(void* destination, const void* source, std::size_t bytes)
   enqueue([this, destination, source, bytes] {
     pool_.run([&](std::size_t worker) {
       const auto [begin, end] = share_of(bytes, page, worker, pool_.size());
-      if (begin == end) return;  // null is allowed for an empty share
+      if (begin == end) return;  // an empty share may have a null pointer
       std::memcpy(static_cast<std::byte*>(destination) + begin,
                   static_cast<const std::byte*>(source) + begin, end - begin);
     });
@@ -258,11 +259,11 @@ Status CpuStream::wait(const Event& event) {
   const auto occurrence = static_cast<const CpuEvent&>(event).occurrence;
   if (!occurrence) return {};  // never recorded: nothing to wait for, as in CUDA
   const std::shared_ptr<Capture> theirs = occurrence->capture.lock();
-  if (theirs && !theirs->streams.empty() && !capture_) {  // without streams, that capture has ended
+  if (theirs && !theirs->streams.empty() && !capture_) {  // no streams: the capture has ended
     capture_ = theirs;
     capture_->streams.push_back(this);
   }
-  if (capture_) return {};  // captured work is replayed in call order, after what the event marks
+  if (capture_) return {};  // a replay runs in call order, so the event is already done
   enqueue([occurrence] { occurrence->done.wait(false, std::memory_order_acquire); });
   return {};
 }
@@ -275,7 +276,8 @@ Status CpuStream::synchronize() {
 }
 
 Status CpuStream::call(std::function<void()> function) {
-  // Threads started by `function` would inherit this thread's affinity, so lift it meanwhile.
+  // Threads that `function` starts would inherit this thread's affinity, so it is lifted while it
+  // runs.
   enqueue([this, function = std::move(function)] {
     pool_.unpin_caller();
     function();

@@ -19,24 +19,24 @@
 
 namespace assay::cpu {
 
-/// Everything a launch needs, including the values of its arguments, so that queueing needs no
-/// heap.
+/// Everything that a launch needs, including the values of its arguments, so that queueing
+/// allocates no heap memory.
 struct KernelLaunch {
   const KernelEntry* kernel = nullptr;
   LaunchShape shape;
   std::array<std::max_align_t, 64> values;  ///< each argument begins in a new element
 };
-/// How many elements of KernelLaunch::values an argument of `bytes` bytes takes.
+/// Returns how many elements of KernelLaunch::values an argument of `bytes` bytes occupies.
 constexpr std::size_t value_slots(unsigned bytes) {
   return (bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
 }
-/// Only in captures: records one of the capture's events.
+/// Records one of the capture's events; occurs only in captures.
 struct ReplayedRecord {
   std::size_t event;
 };
 using Operation = std::variant<KernelLaunch, ReplayedRecord, std::function<void()>>;
 
-/// A FIFO queue in memory that only grows.
+/// A FIFO queue whose memory only grows.
 class OperationQueue {
  public:
   bool empty() const { return count_ == 0; }
@@ -91,7 +91,7 @@ class CpuStream final : public Stream {
   explicit CpuStream(ThreadPool& pool);
   ~CpuStream() override;
 
-  /// Keeps `memory` until what is queued has run.
+  /// Keeps `memory` alive until all work queued so far has run.
   void keep(std::shared_ptr<const void> memory);
 
   using Stream::launch;
@@ -128,11 +128,11 @@ class CpuStream final : public Stream {
   OperationQueue queue_ GUARDED_BY(mutex_);
   bool busy_ GUARDED_BY(mutex_) = false;
   bool stopping_ GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: it uses everything above
+  std::thread thread_;  // last, because the thread uses all members above
 };
 
-/// Unmaps `bytes` bytes once all that the streams of CPUs were told before has run. Freeing waits
-/// for this on GPUs; a caller that gives up half-way relies on it everywhere.
+/// Unmaps `bytes` bytes after all work queued so far on every CPU stream has run. Freeing memory on
+/// a GPU waits likewise, and a caller that gives up half-way relies on it on every backend.
 void unmap_after_queued_work(void* address, std::size_t bytes);
 
 }  // namespace assay::cpu

@@ -38,7 +38,7 @@ std::uint64_t parse_cache_size(const std::string& text) {
   return number;
 }
 
-/// The value of "key:  123 kB" in /proc/meminfo, in bytes.
+/// Returns the value of "key:  123 kB" in /proc/meminfo, in bytes.
 std::uint64_t meminfo(const std::string& key) {
   std::ifstream file("/proc/meminfo");
   for (std::string line; std::getline(file, line);) {
@@ -149,7 +149,8 @@ std::pair<std::uint64_t, std::uint64_t> memory_free_and_total() {
   std::uint64_t total = meminfo("MemTotal");
   if (struct sysinfo system; total == 0 && sysinfo(&system) == 0) {  // /proc is missing
     total = std::uint64_t{system.totalram} * system.mem_unit;
-    // Without the page cache, which the kernel could give back: this system call does not say.
+    // This excludes the page cache, which the kernel could reclaim, because sysinfo() does not
+    // report it.
     free = std::uint64_t{system.freeram + system.bufferram} * system.mem_unit;
   }
   const auto limit = [&](const std::string& most_path, const std::string& used_path) {

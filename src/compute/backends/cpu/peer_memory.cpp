@@ -19,13 +19,13 @@ Error cannot(ErrorKind kind, std::string_view what, std::size_t bytes) {
   return {kind, fmt::format("{} {} bytes that ranks share: {}", what, bytes, std::strerror(errno))};
 }
 
-/// Null if it fails; errno then says why.
+/// Returns null on failure, with errno set.
 void* map(int file, std::size_t bytes) {
   void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   return address == MAP_FAILED ? nullptr : address;
 }
 
-/// What only this file has on this host: which it is, and how long.
+/// Returns a text that is unique to this file on this host: its identity and its length.
 std::string identity_of(int file) {
   struct stat found = {};
   if (::fstat(file, &found) != 0) return {};
@@ -37,7 +37,7 @@ std::string identity_of(int file) {
 Result<Buffer> PeerMemory::allocate(std::size_t bytes) {
   const int file = ::memfd_create("assay", MFD_CLOEXEC);
   if (file < 0) return cannot(ErrorKind::exhausted, "making a file for", bytes);
-  // Not only sparse: a page that is missing later would be a SIGBUS.
+  // The file must not be sparse: a page that cannot be allocated later would raise SIGBUS.
   const int full = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   if (full != 0) errno = full;
   void* address = full == 0 ? map(file, bytes) : nullptr;
@@ -73,7 +73,7 @@ Result<Buffer> PeerMemory::open(const std::string& text) {
   if (name.is_own()) return name.borrowed();
   const std::string path = fmt::format("/proc/{}/fd/{}", name.process, name.place);
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  // In another container, that number is another process, or none.
+  // In another container, the same number is another process or none.
   const bool is_meant = file >= 0 && identity_of(file) == name.handle;
   if (file >= 0 && !is_meant) errno = ESTALE;
   void* address = is_meant ? map(file, name.bytes) : nullptr;

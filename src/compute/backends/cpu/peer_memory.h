@@ -1,4 +1,4 @@
-// Host memory that other processes can map, by way of a file without a name.
+// Host memory that other processes can map, backed by a file without a name.
 #pragma once
 
 #include <map>
@@ -9,21 +9,22 @@
 
 namespace assay::cpu {
 
-/// Must outlive the buffers that it allocates.
+/// Allocates shareable buffers; must outlive them.
 class PeerMemory {
  public:
-  /// Zeroed. Error: exhausted, with the system's reason.
+  /// Returns zeroed memory. Error: exhausted, with the system's reason.
   Result<Buffer> allocate(std::size_t bytes);
-  /// Error: usage, if `buffer` is not from here.
+  /// Error: usage, if `buffer` was not allocated by this object.
   Result<std::string> share(const Buffer& buffer);
-  /// What share() in this or another process gave. Error: failed, if it cannot be mapped.
+  /// Maps the buffer that share() described, in this process or another. Error: failed, if it
+  /// cannot be mapped.
   static Result<Buffer> open(const std::string& text);
 
  private:
   static void release(void* owner, void* address, std::size_t bytes);
 
   Mutex mutex_;
-  std::map<void*, int> files_ GUARDED_BY(mutex_);  // by address
+  std::map<void*, int> files_ GUARDED_BY(mutex_);  // keyed by address
 };
 
 }  // namespace assay::cpu

@@ -32,7 +32,7 @@ Status bind_nvrtc(const SharedLibrary& library, RtcApi& api) {
 
 const RtcVendorRegistry::Add nvrtc({"cuda", "NVRTC", &bind_nvrtc});
 
-/// The TMA moves fp8 and signed bytes like unsigned ones.
+/// The TMA moves fp8 and signed bytes as unsigned bytes.
 int tensor_type(DataType type) {
   switch (type) {
     case DataType::f64:
@@ -63,7 +63,7 @@ std::string version_text(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-/// The driver's 16 bytes in nvidia-smi's format.
+/// Formats the driver's 16 bytes as nvidia-smi does.
 std::string uuid_text(const unsigned char* bytes, bool slice) {
   std::string text = slice ? "MIG" : "GPU";
   for (int i = 0; i < 16; ++i) {
@@ -248,7 +248,8 @@ void CudaDialect::complete(DeviceFacts& facts, int device) {
       api_.device_attribute(&minor, attribute_capability_minor, device) == 0) {
     facts.arch = fmt::format("sm_{}{}", major, minor);
   }
-  // "NVIDIA H200 MIG 1g.18gb": the only place where a call without a context shows the slice.
+  // The device's name, "NVIDIA H200 MIG 1g.18gb", is the only call without a context that shows the
+  // slice.
   const std::size_t slice = facts.name.find("MIG ");
   if (slice != std::string::npos) facts.partition = facts.name.substr(slice);
   unsigned char uuid[16] = {};

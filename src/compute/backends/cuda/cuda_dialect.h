@@ -13,8 +13,8 @@
 
 namespace assay::cuda {
 
-/// NVRTC's option for code for `arch`, "sm_90", and nothing else: only there are wgmma and its
-/// successors. NVRTC 11.8, as of `version`, knows no such architectures.
+/// Returns NVRTC's option that generates code for `arch` ("sm_90") only, which wgmma and its
+/// successors require. NVRTC 11.8, according to `version`, does not know such architectures.
 std::string architecture_option(const std::string& arch, const std::string& version);
 
 class CudaDialect : public driver::Dialect {

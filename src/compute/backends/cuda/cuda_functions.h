@@ -63,7 +63,7 @@ namespace assay::cuda {
 
 struct ContextObject;
 
-/// CUlaunchAttribute of cuda.h 12.x: which attribute, and the union of their values.
+/// CUlaunchAttribute of cuda.h 12.x: the attribute's number and the union of values.
 struct LaunchAttribute {
   int id;
   alignas(8) unsigned value[16];
@@ -113,7 +113,7 @@ struct CudaApi {
   F(error_name, cuGetErrorName)                    \
   F(error_text, cuGetErrorString)
 
-/// Younger than the oldest driver.
+/// These functions are newer than the oldest supported driver.
 #define ASSAY_CUDA_OPTIONAL(F)                   \
   F(range_handle, cuMemGetHandleForAddressRange) \
   F(launch, cuLaunchKernelEx)                    \
@@ -146,14 +146,13 @@ constexpr driver::AttributeNumbers attribute_numbers = {
 constexpr int attribute_capability_major = 75, attribute_capability_minor = 76;
 constexpr int attribute_cluster_launch = 120, attribute_tensor_map_access = 127;
 constexpr int launch_cluster_dimension = 4, launch_programmatic_serialization = 6;
-/// Types of a tensor map's elements (CUtensorMapDataType). Swizzles have the numbers of
-/// TensorSwizzle.
+/// Element types of a tensor map (CUtensorMapDataType). TensorSwizzle has CUDA's numbers.
 namespace tensor {
 constexpr int u8 = 0, u32 = 2, i32 = 3, u64 = 4, i64 = 5, f16 = 6, f32 = 7, f64 = 8, bf16 = 9,
               tf32 = 11;
 }
 constexpr int no_interleave = 0, zeros_outside = 0;
-/// 0, 1, 2, 3 for 0, 64, 128, 256 bytes.
+/// Returns 0, 1, 2, 3 for 0, 64, 128, 256 bytes.
 constexpr int l2_promotion(unsigned bytes) {
   return bytes == 0 ? 0 : std::countr_zero(bytes) - 5;
 }

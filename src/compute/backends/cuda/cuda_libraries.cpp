@@ -10,8 +10,8 @@
 namespace assay::cuda {
 namespace {
 
-/// Where the driver's own libraries may be: the distribution's folder, WSL, container mounts,
-/// NixOS.
+/// Returns where the driver's own libraries may be: the distribution's folder, WSL, container
+/// mounts, NixOS.
 std::vector<std::string> driver_folders() {
   return {"",
           "/usr/lib/wsl/lib",
@@ -41,7 +41,8 @@ LibraryCandidates nvrtc_candidates(int driver_version) {
   const int own = driver_version / 1000;
   std::vector<int> majors = {13, 12, 11};
   if (std::find(majors.begin(), majors.end(), own) == majors.end()) majors.push_back(own);
-  // The driver's major version, then older ones from the newest, then newer ones from the oldest.
+  // The order is: the driver's major version, then older ones (newest first), then newer ones
+  // (oldest first).
   std::sort(majors.begin(), majors.end(), [&](int a, int b) {
     if ((a <= own) != (b <= own)) return a <= own;
     return a <= own ? a > b : a < b;
@@ -52,7 +53,8 @@ LibraryCandidates nvrtc_candidates(int driver_version) {
                                "install the CUDA toolkit's NVRTC (apt: cuda-nvrtc-13-0, or pip: "
                                "nvidia-cuda-nvrtc)"};
   for (const int major : majors) {
-    // The first releases of CUDA 11 had the minor version in the name; it has been 11.2 since.
+    // The first releases of CUDA 11 had the minor version in the name; since 11.2 the name has
+    // stayed 11.2.
     candidates.names.push_back(fmt::format("libnvrtc.so.{}{}", major, major == 11 ? ".2" : ""));
   }
   for (std::string& folder : python_library_folders({"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"})) {
@@ -65,7 +67,8 @@ LibraryCandidates nvrtc_candidates(int driver_version) {
 void preload_nvrtc_builtins(const std::string& nvrtc_path, int major, int minor) {
   const std::string folder = std::filesystem::path(nvrtc_path).parent_path();
   const std::string name = fmt::format("{}/libnvrtc-builtins.so.{}.{}", folder, major, minor);
-  // If it is missing, NVRTC's own search may still succeed, and otherwise NVRTC's error explains.
+  // If the library is missing, NVRTC's own search may still succeed; if not, NVRTC's error explains
+  // it.
   static_cast<void>(SharedLibrary::open({"NVRTC builtins", {name}, {""}, ""}));
 }
 

@@ -1,5 +1,5 @@
-// Where to look for NVIDIA's libraries. Overridden by ASSAY_CUDA_LIBRARY (libcuda) and
-// ASSAY_NVRTC_LIBRARY, each a file or a folder.
+// Finds NVIDIA's libraries. ASSAY_CUDA_LIBRARY (libcuda) and ASSAY_NVRTC_LIBRARY, each a file or a
+// folder, override the search.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ LibraryCandidates nvml_candidates();
 /// the driver may not load, so the driver's own major version comes first.
 LibraryCandidates nvrtc_candidates(int driver_version);
 /// Loads the builtins library beside NVRTC `major`.`minor`. NVRTC opens it by name only, which
-/// fails outside the linker's path (in a pip package).
+/// fails if it is outside the linker's search path, as in a pip package.
 void preload_nvrtc_builtins(const std::string& nvrtc_path, int major, int minor);
 
 }  // namespace assay::cuda

@@ -29,7 +29,8 @@ class Nvml {
   std::string driver_version() const;
   /// Every GPU that NVML can open, in its order.
   std::vector<NvmlDevice*> devices() const;
-  /// The sensors of the device at PCI address `pci`. Power is NVML's mean over the last second.
+  /// Returns the sensors of the device at PCI address `pci`. Power is NVML's mean over the last
+  /// second.
   SensorReading sense(const std::string& pci);
 
  private:
@@ -40,8 +41,8 @@ class Nvml {
   SharedLibrary library_;
   NvmlApi api_;
   Mutex mutex_;
-  std::map<std::string, NvmlDevice*> devices_
-      GUARDED_BY(mutex_);  // by address; null: unknown to NVML
+  /// Keyed by address; null: unknown to NVML.
+  std::map<std::string, NvmlDevice*> devices_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::cuda

@@ -170,14 +170,14 @@ constexpr unsigned long long real_throttling = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
 /// Error: unavailable, naming what was looked for, or that the library has no init.
 Result<SharedLibrary> load_nvml(NvmlApi& api);
 
-/// Calls a function that the library may lack; returns whether it exists and succeeded.
+/// Calls a function that the library may lack; returns true if it exists and succeeded.
 template <typename... Parameters, typename... Arguments>
 bool nvml_ok(int (*function)(Parameters...), Arguments... arguments) {
   return function != nullptr && function(arguments...) == nvml::success;
 }
 
-/// The reasons in `bits` that hold clocks down, comma-separated, in nvidia-smi's words. Idle is not
-/// included, because the clocks rise when work arrives.
+/// Lists the reasons in `bits` that hold clocks down, comma-separated, in nvidia-smi's terms. Idle
+/// is not included, because the clocks rise when work arrives.
 std::string throttle_words(unsigned long long bits);
 /// A field of nvmlDeviceGetFieldValues; NaN if the device has none.
 double field_value(const NvmlApi& api, NvmlDevice* device, unsigned field, unsigned scope = 0);

@@ -31,7 +31,7 @@ std::optional<double> scaled(std::optional<unsigned> value, double unit) {
   return *value * unit;
 }
 
-/// PCI facts: the identity is from NVML, the position in the machine from sysfs.
+/// Reads PCI facts: the identity from NVML, the position in the machine from sysfs.
 void read_place(const NvmlApi& api, NvmlDevice* device, Gpu& gpu) {
   NvmlPci pci{};
   if (!nvml_ok(api.pci, device, &pci)) return;
@@ -142,7 +142,8 @@ std::optional<long long> ecc_errors(const NvmlApi& api, NvmlDevice* device, int 
   return static_cast<long long>(errors);
 }
 
-/// Remapped rows on GPUs that support it, otherwise retired pages; for both kinds of error.
+/// Returns remapped rows on GPUs that support it, otherwise retired pages, summed over both kinds
+/// of error.
 std::optional<long long> retired(const NvmlApi& api, NvmlDevice* device) {
   unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
   if (nvml_ok(api.remapped_rows, device, &corrected, &uncorrected, &pending, &failed)) {

@@ -1,4 +1,4 @@
-// What NVML reports about the NVIDIA GPUs of this machine: the answer of the probe "nvidia".
+// Reads what NVML reports about the NVIDIA GPUs of this machine: the answer of the probe "nvidia".
 #pragma once
 
 #include "compute/backends/cuda/nvml_api.h"

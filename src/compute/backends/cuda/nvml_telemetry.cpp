@@ -1,5 +1,5 @@
 // NVIDIA accelerators as a telemetry source. Readings that need more than the latest sensor values
-// of the board's controller are marked slow, as are those that hardly change.
+// of the board's controller are marked slow, and so are readings that hardly change.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ double clock_of(const NvmlApi& api, NvmlDevice* device, int type) {
   unsigned megahertz = 0;
   return nvml_ok(api.clock, device, type, &megahertz) ? megahertz * 1e6 : nan;
 }
-/// Instantaneous power if the driver has it, otherwise the mean over one second.
+/// Returns instantaneous power if the driver has it, otherwise the mean over one second.
 double power(const NvmlApi& api, NvmlDevice* device) {
   const double now = field_value(api, device, nvml::field_power_instant);
   return (std::isnan(now) ? number(api.power, device) : now) / 1e3;
@@ -80,7 +80,7 @@ constexpr Reading readings[] = {
     {"clock", "Hz", gauge, false, [](Api a, Device d) { return clock_of(a, d, nvml::clock_sm); }},
     {"memory_clock", "Hz", gauge, false, [](Api a, Device d) { return clock_of(a, d, nvml::clock_memory); }},
     {"power", "W", gauge, false, &power},
-    {"energy", "J", counter, true, &energy},  // 4 ms of CPU time on an H200, the others 0.03 ms
+    {"energy", "J", counter, true, &energy},  // 4 ms of CPU on an H200; the others 0.03 ms
     {"temperature", "degC", gauge, false, &temperature},
     {"throttle_reasons", "bits", gauge, false, &reasons},
     {"utilisation", "1", gauge, false, [](Api a, Device d) { return utilization(a, d, &NvmlUtilization::gpu); }},
@@ -114,7 +114,7 @@ class NvmlSource final : public TelemetrySource {
   void read(std::span<double> values, bool all) override {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const auto& [device, reading] = used_[i];
-      // Also report what the reasons mean, from the same reading.
+      // The reasons' names are reported, too, from the same reading.
       if (reading == nullptr) {
         values[i] = throttled(values[i - 1]);
       } else if (all || !reading->slow) {
@@ -144,7 +144,8 @@ class NvmlSource final : public TelemetrySource {
 
   const NvmlApi& api_;
   std::vector<Channel> channels_;
-  std::vector<std::pair<NvmlDevice*, const Reading*>> used_;  // null: derived from the previous one
+  // null: derived from the entry before it
+  std::vector<std::pair<NvmlDevice*, const Reading*>> used_;
 };
 
 const TelemetrySourceRegistry::Add registered{

@@ -1,4 +1,4 @@
-// What differs between CUDA's driver API and HIP, behind one interface.
+// The differences between CUDA's driver API and HIP, behind one interface.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct RtcTool {
   std::string identity;  ///< changes whenever its output may change; for the kernel cache
 };
 
-/// What a device can do beyond launching and copying.
+/// Features of a device beyond launching and copying.
 struct Abilities {
   bool clusters = false;
   bool programmatic_launch = false;
@@ -39,15 +39,15 @@ class Dialect {
 
   /// Makes the device `ordinal` current on the calling thread.
   virtual Code make_current(int ordinal) = 0;
-  /// Device memory whose kernels see at once what other devices write.
+  /// Allocates device memory in which kernels see at once what other devices write.
   virtual Code allocate_for_peers(void** address, std::size_t bytes) {
     return api_.allocate(address, bytes);
   }
-  /// Maps what another process shares.
+  /// Maps memory that another process shares.
   virtual Code open_shared(void** address, const IpcHandle& handle) {
     return api_.ipc_open(address, handle, ipc_enable_peer_access);
   }
-  /// What makes the sharing of memory between processes fail here, as far as the environment shows.
+  /// Returns why memory cannot be shared between processes here, as far as the environment shows.
   virtual std::string sharing_hint() const { return {}; }
   /// Copies between any two addresses of device and host memory, including pageable memory.
   virtual Code copy(void* to, const void* from, std::size_t bytes, StreamObject* stream) = 0;
@@ -56,26 +56,27 @@ class Dialect {
   /// Lets the current device access the memory of `peer_ordinal`.
   virtual Code enable_peer(int peer_ordinal) = 0;
   virtual Code instantiate(GraphExecObject** exec, GraphObject* graph) = 0;
-  /// Whether a stream keeps what a failed capture left behind, so that it must not capture again.
+  /// Returns whether a stream keeps the state of a failed capture, so that it must not capture
+  /// again.
   virtual bool failed_captures_spoil_streams() const { return false; }
   /// Exports whole pages of the current device's memory as a file: its descriptor, and their offset
-  /// in it. not_supported if the driver is too old.
+  /// in the file. Returns not_supported if the driver is too old.
   virtual Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) = 0;
   virtual Code allow_dynamic_shared(FunctionObject* function, int bytes) = 0;
-  /// The word that ends the list which api().launch() takes as `extra`.
+  /// The marker that ends the list which api().launch() takes as `extra`.
   virtual std::uintptr_t end_of_launch() const = 0;
 
   virtual Abilities abilities(int /*ordinal*/) { return {}; }
-  /// Called only with what the device is able to do, like the next.
+  /// launch() and encode() are called only for features that abilities() reports.
   virtual Code launch(FunctionObject*, const LaunchShape&, const LaunchAttributes&, StreamObject*,
                       void** /*arguments*/) {
     return code::not_supported;
   }
-  /// `layout` has been checked.
+  /// `layout` has already been checked.
   virtual Code encode(TensorMap&, const TensorLayout& /*layout*/) { return code::not_supported; }
-  /// Adds a node that records `event` to the graph that `stream` is captured into. not_supported if
-  /// the driver is too old.
+  /// Adds a node that records `event` to the graph that `stream` is captured into. Returns
+  /// not_supported if the driver is too old.
   virtual Code record_each_replay(EventObject* event, StreamObject* stream) = 0;
 
   /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
@@ -84,7 +85,7 @@ class Dialect {
   virtual std::string no_device_hint() const = 0;
   virtual std::vector<LibraryFact> libraries() = 0;
 
-  /// Adds arch, UUID, partition and last-level cache; the rest has been filled from attributes.
+  /// Adds architecture, UUID, partition and last-level cache; the other facts come from attributes.
   virtual void complete(DeviceFacts& facts, int device) = 0;
   virtual SensorReading sense(const DeviceFacts& facts) = 0;
 

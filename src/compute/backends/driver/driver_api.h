@@ -91,15 +91,15 @@ constexpr Code success = 0, invalid_value = 1, out_of_memory = 2, no_device = 10
                invalid_device = 101, no_binary_for_device = 209, not_ready = 600,
                peer_access_already_enabled = 704, not_supported = 801, unknown = 999;
 }
-/// Words before the address and the size of a buffer with a kernel's arguments; the word after them
-/// differs (Dialect::end_of_launch()).
+/// Markers before the address and the size of a buffer with a kernel's arguments. The end marker
+/// differs between vendors (Dialect::end_of_launch()).
 constexpr std::uintptr_t launch_buffer = 1, launch_buffer_size = 2;
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_default = 0, event_disable_timing = 2;
-/// During a capture: a node of its own, which every replay runs.
+/// During a capture, adds a separate node, which every replay runs.
 constexpr unsigned event_record_external = 1;
 constexpr unsigned host_portable = 1, host_mapped = 2;
-constexpr unsigned ipc_enable_peer_access = 1;  // of HIP since 6.0; 0 before
+constexpr unsigned ipc_enable_peer_access = 1;  // HIP 6.0 and later; 0 before
 /// Allows calls during a capture that could break it, e.g. allocations: vendor libraries make them
 /// inside captured calls.
 constexpr int capture_relaxed = 2;
@@ -108,7 +108,7 @@ namespace function_attribute {
 constexpr int max_threads_per_block = 0, shared_bytes = 1, local_bytes = 3, registers = 4;
 }
 
-/// Numbers of device attributes, which differ throughout between the two.
+/// Numbers of device attributes; CUDA and HIP number them differently.
 struct AttributeNumbers {
   int ecc;
   int clock_khz;

@@ -39,7 +39,7 @@ void release_pinned(void* owner, void* address, std::size_t) {
   if (place.activate() == code::success) place.api().release_host(address);
 }
 
-/// Unmaps what another process owns.
+/// Unmaps memory that another process owns.
 void close_shared(void* owner, void* address, std::size_t) {
   const Place& place = *static_cast<const Place*>(owner);
   if (place.activate() == code::success) place.api().ipc_close(address);
@@ -220,7 +220,7 @@ Result<std::string> DriverDevice::share(const Buffer& buffer) {
 
 Result<Buffer> DriverDevice::open_shared(const std::string& text) {
   const SharedName name = TRY(SharedName::parse(text));
-  if (name.is_own()) {  // drivers open no handle in the process that made it
+  if (name.is_own()) {  // drivers cannot open a handle in the process that made it
     if (name.place != facts_.ordinal) TRY(enable_peer_access(name.place));
     return name.borrowed();
   }

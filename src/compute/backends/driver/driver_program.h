@@ -57,8 +57,8 @@ class DriverProgram : public Program {
 
   const Place& place_;
   const DeviceFacts& facts_;
-  std::string name_;  // of the file, for messages
-  bool own_;          // compiled from a source of assay, which says what its kernels take
+  std::string name_;  // the source file's name, for messages
+  bool own_;          // compiled from assay's source, which declares its parameters
   ModuleObject* module_;
   std::map<std::string, std::unique_ptr<DriverKernel>, std::less<>> kernels_;
 };

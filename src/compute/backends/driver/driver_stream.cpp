@@ -61,8 +61,8 @@ Result<GraphUpdate> DriverGraph::update(GraphObject* graph) {
     place_.api().graph_destroy(graph);
     return GraphUpdate::in_place;
   }
-  // Whatever the update would not take, a new graph may. An update that failed can have changed
-  // some nodes, but only of the old one.
+  // A new graph may accept a capture that the update rejected. A failed update may have changed
+  // nodes, but only those of the old graph.
   auto made = TRY(create(place_, graph));
   auto& fresh = static_cast<DriverGraph&>(*made);
   std::swap(graph_, fresh.graph_);
@@ -234,7 +234,7 @@ Result<GraphObject*> DriverStream::end() {
   if (begun) *begun = {true, result != code::success};
   if (result == code::success) return graph;
   const Error error = place_.error(result, "ending a capture");
-  native();  // at once, because libraries ask for native_handle()
+  native();  // now, because libraries ask for native_handle()
   return error;
 }
 
@@ -246,9 +246,10 @@ StreamObject* DriverStream::native() {
   return stream_;
 }
 
-/// Without a new stream the old one says what is wrong.
+/// If no new stream can be made, the old one stays and reports the error.
 void DriverStream::renew() {
-  // What was queued before the capture comes before what follows; fails where the capture lives on.
+  // Work queued before the capture must precede later work. This fails if the capture is still
+  // alive.
   (void)place_.api().stream_synchronize(stream_);
   StreamObject* fresh = nullptr;
   const Code made = place_.api().stream_create(&fresh, stream_non_blocking, priority_);

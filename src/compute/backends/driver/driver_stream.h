@@ -8,7 +8,7 @@
 
 namespace assay::driver {
 
-/// A capture, for the streams that are in it and the events that they record.
+/// The state of a capture, shared by its streams and the events that they record.
 struct DriverCapture {
   bool ended = false, failed = false;
 };
@@ -22,7 +22,7 @@ class DriverEvent : public Event {
   Result<bool> done() const override;
   Result<double> seconds_since(const Event& start) const override;
   EventObject* object() const { return event_; }
-  /// In which it was recorded last; null: in none.
+  /// Returns the capture in which the event was recorded last; null if it was in none.
   const std::shared_ptr<DriverCapture>& capture() const { return capture_; }
   void set_capture(std::shared_ptr<DriverCapture> capture) { capture_ = std::move(capture); }
 
@@ -50,7 +50,7 @@ class DriverGraph : public Graph {
   DriverGraph(const Place& place, GraphObject* graph) : place_(place), graph_(graph) {}
 
   const Place& place_;
-  GraphObject* graph_;  ///< what exec_ was made from
+  GraphObject* graph_;  ///< the graph that exec_ was instantiated from
   GraphExecObject* exec_ = nullptr;
 };
 
@@ -86,14 +86,14 @@ class DriverStream : public Stream {
   DriverStream(const Place& place, StreamObject* stream, int priority)
       : place_(place), stream_(stream), priority_(priority) {}
   Result<GraphObject*> end();
-  /// The driver's stream; another one after a failed capture, where that has spoiled it.
+  /// Returns the driver's stream. If a failed capture has spoiled it, makes a new one first.
   StreamObject* native();
   void renew();
 
   const Place& place_;
   StreamObject* stream_;
-  const int priority_;                              // as the driver numbers them
-  std::shared_ptr<DriverCapture> capture_, begun_;  // in which it is; which began here
+  const int priority_;                              // in the driver's numbering
+  std::shared_ptr<DriverCapture> capture_, begun_;  // the current capture; the one that began here
   std::vector<StreamObject*> spoiled_;
 };
 

@@ -1,4 +1,4 @@
-// What driver calls need of a device: its dialect, its ordinal, and that it is current on the
+// The device for driver calls: its dialect and its ordinal. It also makes the device current on the
 // calling thread.
 #pragma once
 
@@ -23,7 +23,7 @@ class Place {
   /// Makes the device current on this thread unless it was the last one made current here. Usually
   /// costs only a thread-local comparison, so every call can begin with it.
   Code activate() const { return current_ == identity_ ? code::success : make_current(); }
-  /// The same without that shortcut: another library may have changed the current device.
+  /// Makes the device current without that shortcut, because another library may have changed it.
   Code make_current() const;
 
   /// An Error naming the device: "cuda:0: allocating 3 bytes: CUDA_ERROR_...".

@@ -1,5 +1,5 @@
 // A scripted device for tests: kernels really run, synchronously on the CPU, but times come from
-// the script. It handles the gate and the clock probe itself, because both depend on time.
+// the script. It implements the gate and the clock probe itself, because both depend on time.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -32,8 +32,8 @@ class Pace {
  public:
   explicit Pace(const FakeScript& script) : script_(script), random_(script.seed) {}
 
-  /// The duration of work that starts at `now` and would take `nominal` seconds without these
-  /// effects.
+  /// Returns the duration of work that starts at `now` and would take `nominal` seconds without
+  /// these effects.
   Duration of(double nominal, double now) {
     const double rho = script_.autocorrelation;
     noise_ = rho * noise_ + std::sqrt(1 - rho * rho) * random_.normal();
@@ -68,7 +68,7 @@ class FakeEvent final : public Event {
     }
     return *seconds - *begin.seconds;
   }
-  std::optional<double> seconds;  ///< when it was recorded last
+  std::optional<double> seconds;  ///< time of the last recording
 
  private:
   EventKind kind_;
@@ -94,7 +94,7 @@ class FakeGraph final : public Graph {
   std::vector<std::function<Status()>> operations;
 };
 
-/// Work runs immediately, in the order of the calls; only its times are those of concurrent
+/// Runs work immediately, in the order of the calls; only its times are those of concurrent
 /// streams.
 class FakeStream final : public Stream {
  public:
@@ -104,7 +104,7 @@ class FakeStream final : public Stream {
   Status launch(const Kernel& kernel, const LaunchShape& shape,
                 std::span<void* const> arguments) override {
     const cpu::KernelEntry& entry = static_cast<const cpu::CpuKernel&>(kernel).entry();
-    std::vector<std::vector<std::max_align_t>> values;  // copied now: a graph runs them later
+    std::vector<std::vector<std::max_align_t>> values;  // copied, because graphs run later
     for (unsigned i = 0; i < entry.arguments; ++i) {
       values.emplace_back(entry.argument_bytes[i] / sizeof(std::max_align_t) + 1);
       std::memcpy(values.back().data(), arguments[i], entry.argument_bytes[i]);
@@ -203,7 +203,7 @@ class FakeStream final : public Stream {
     seconds_ = seconds;
   }
 
-  /// When the next work can begin: not before the host queued it.
+  /// Returns when the next work can begin: not before the host queued it.
   double begin() {
     idle_until(state_.box->host_seconds);
     return seconds_;

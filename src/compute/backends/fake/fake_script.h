@@ -9,7 +9,8 @@
 
 namespace assay::fake {
 
-/// ASSAY_FAKE="noise=0.01,corrupt=1": any of the fields below, missing ones at their defaults.
+/// Parses into the fields below, e.g. ASSAY_FAKE="noise=0.01,corrupt=1"; missing fields keep their
+/// defaults. Each comment begins with the field's name in the variable.
 struct FakeScript {
   double launch_seconds = 1e-4;    ///< launch: time of every kernel
   double bytes_per_second = 1e11;  ///< rate: of copies and fills

@@ -79,7 +79,8 @@ driver::Code HipDialect::record_each_replay(driver::EventObject* event,
   if (api_.event_record_with_flags != nullptr) {
     return api_.event_record_with_flags(event, stream, driver::event_record_external);
   }
-  // What that function does inside HIP: a node behind the last ones, and what comes next behind it.
+  // This does what hipEventRecordWithFlags does inside HIP: it adds a node after the last ones and
+  // makes later work depend on it.
   driver::GraphObject* graph = nullptr;
   driver::GraphNodeObject* const* last = nullptr;
   driver::GraphNodeObject* node = nullptr;
@@ -144,7 +145,8 @@ void HipDialect::complete(DeviceFacts& facts, int device) {
   facts.arch = arch_of(device);
   facts.last_level_cache_bytes =
       std::max(facts.last_level_cache_bytes, memory_side_cache_bytes(facts.arch));
-  // hipDeviceAttributeWallClockRate, from ROCm 5.4 on; before, s_memrealtime's 100 MHz of CDNA.
+  // hipDeviceAttributeWallClockRate exists since ROCm 5.4; before, CDNA's s_memrealtime has 100
+  // MHz.
   constexpr int wall_clock_rate_khz = 10017;
   int khz = 0;
   const bool known =
@@ -152,7 +154,8 @@ void HipDialect::complete(DeviceFacts& facts, int device) {
   facts.tick_hz = known ? 1e3 * khz : 1e8;
   const AmdgpuFacts system = read_amdgpu_facts(this_machine(), facts.pci);
   facts.partition = system.partition;
-  // 16 characters, not bytes: the digits of the kernel's unique_id, if the device has one.
+  // The UUID is 16 characters, not bytes: the digits of the kernel's unique_id, if the device has
+  // one.
   unsigned char id[16] = {};
   if (api_.device_uuid != nullptr && api_.device_uuid(id, device) == driver::code::success &&
       std::all_of(std::begin(id), std::end(id), [](int c) { return std::isxdigit(c) != 0; })) {

@@ -13,8 +13,9 @@
 
 namespace assay::hip {
 
-/// It has no abilities(): Instinct up to the MI355X has neither clusters nor programmatic launches.
-/// hipDrvLaunchKernelEx, since HIP 7.0, takes clusters for gfx1250 alone.
+/// abilities() stays empty, because Instinct GPUs up to the MI355X have neither clusters nor
+/// programmatic launches. hipDrvLaunchKernelEx (HIP 7.0 and later) supports clusters for gfx1250
+/// only.
 class HipDialect : public driver::Dialect {
  public:
   /// Error: unavailable, naming what was looked for or which function is missing.
@@ -26,7 +27,7 @@ class HipDialect : public driver::Dialect {
   driver::Code allocate_for_peers(void** address, std::size_t bytes) override {
     return hip_.allocate_with_flags(address, bytes, malloc_uncached);
   }
-  /// Releases before 6.0 call the same flag 0, and take no other.
+  /// Releases before 6.0 number this flag 0 and accept no other.
   driver::Code open_shared(void** address, const driver::IpcHandle& handle) override {
     const driver::Code code = Dialect::open_shared(address, handle);
     return code == driver::code::invalid_value ? api_.ipc_open(address, handle, 0) : code;
@@ -44,12 +45,13 @@ class HipDialect : public driver::Dialect {
   driver::Code instantiate(driver::GraphExecObject** exec, driver::GraphObject* graph) override {
     return hip_.instantiate(exec, graph, nullptr, nullptr, 0);
   }
-  /// The next capture's end crashes in releases up to 7.2 at least, where streams were not joined.
+  /// In releases up to 7.2 at least, the next capture crashes at its end if streams were not
+  /// joined.
   bool failed_captures_spoil_streams() const override { return true; }
-  /// Uses the HSA runtime below HIP; since ROCm 5.6.
+  /// Uses the HSA runtime below HIP; needs ROCm 5.6 or later.
   driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) override;
-  /// Nothing to do: HIP lets every kernel use all the LDS.
+  /// Does nothing: HIP lets every kernel use all the LDS.
   driver::Code allow_dynamic_shared(driver::FunctionObject*, int) override {
     return driver::code::success;
   }
@@ -64,7 +66,7 @@ class HipDialect : public driver::Dialect {
   Result<driver::RtcTool> rtc() override;
   std::vector<std::string> compile_options(const std::string& arch,
                                            const driver::RtcTool& tool) const override;
-  /// In a child process: some releases abort on an architecture they do not know.
+  /// Compiles in a child process, because some releases abort on an unknown architecture.
   Result<std::string> compile(const std::string& name, const std::string& source,
                               const std::vector<std::string>& options) override;
 

@@ -1,6 +1,6 @@
 // Every HIP function and number used here, listed once: the loader fills tables from these lists,
-// and tests check them against the real headers. Only functions with the same signature from ROCm 5
-// to 10.
+// and tests check them against the real headers. All of them have the same signature from ROCm 5 to
+// 10.
 #pragma once
 
 #include <cstddef>
@@ -53,9 +53,9 @@ namespace assay::hip {
   F(function_attribute, hipFuncGetAttribute)                       \
   F(occupancy, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor) \
   F(launch, hipModuleLaunchKernel)
-/// Since HIP 5.1.
+/// Available since HIP 5.1.
 #define ASSAY_HIP_DRIVER_OPTIONAL(F) F(device_uuid, hipDeviceGetUuid)
-/// Since HIP 5.3 and 6.4, which not every header has that the tests see.
+/// Available since HIP 5.3 and 6.4; not every header that the tests compile with has them.
 #define ASSAY_HIP_DRIVER_YOUNG(F) \
   F(graph_upload, hipGraphUpload) \
   F(event_record_with_flags, hipEventRecordWithFlags)
@@ -117,10 +117,10 @@ constexpr driver::AttributeNumbers attribute_numbers = {
     .max_threads_per_block = 56,
     .max_threads_per_multiprocessor = 57,
     .shared_bytes_per_block = 74,
-    .shared_bytes_per_block_optin = 0,  // the number exists (75) and is always 0
+    .shared_bytes_per_block_optin = 0,  // the number exists (75), but its value is always 0
 };
 constexpr std::uintptr_t launch_end = 3;
-constexpr unsigned capture_set_dependencies = 1;  // instead of adding to those there are
+constexpr unsigned capture_set_dependencies = 1;  // replaces the existing dependencies
 constexpr unsigned malloc_uncached = 3;           // hipDeviceMallocUncached
 constexpr int copy_default = 4;                   // the direction follows from the addresses
 

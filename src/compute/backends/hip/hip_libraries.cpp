@@ -9,7 +9,7 @@
 namespace assay::hip {
 
 LibraryCandidates runtime_candidates() {
-  // ROCm 10 still has soname 7; 8 is announced. PyTorch's wheels strip the number.
+  // ROCm 10 still has soname 7; soname 8 is announced. PyTorch's wheels strip the number.
   LibraryCandidates candidates{
       "HIP runtime",
       {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so.8",
@@ -38,8 +38,8 @@ Result<SharedLibrary> open_rtc(const SharedLibrary& runtime) {
 }
 
 Result<SharedLibrary> open_hsa(const SharedLibrary& runtime) {
-  // It is loaded with the runtime, so its name finds it; the folder is for the case that the
-  // runtime has not loaded it yet.
+  // The runtime has usually loaded it, so its name is enough to find it. The folder is for a
+  // runtime that has not loaded it yet.
   return SharedLibrary::open({"HSA runtime",
                               {"libhsa-runtime64.so.1", "libhsa-runtime64.so"},
                               {std::filesystem::path(runtime.path()).parent_path().string(), ""},

@@ -1,5 +1,5 @@
-// Where to look for AMD's libraries, from ROCm 5 to 10, in packages, wheels and distributions.
-// Overridden by ASSAY_HIP_LIBRARY, a file or a folder.
+// Finds AMD's libraries, from ROCm 5 to 10, in packages, wheels and distributions.
+// ASSAY_HIP_LIBRARY, a file or a folder, overrides the search.
 #pragma once
 
 #include "core/result.h"

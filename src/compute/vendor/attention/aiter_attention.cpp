@@ -1,6 +1,6 @@
-// Attention by AITER's assembly kernels, on MI300X and MI350X. Its own launcher, csrc/cpp_itfs/
-// mha_fwd.cu and mha_bwd.cu, says which kernel is for what, its grid and what its slots mean;
-// strides are in bytes.
+// Attention by AITER's assembly kernels, on MI300X and MI350X. AITER's own launcher
+// (csrc/cpp_itfs/mha_fwd.cu and mha_bwd.cu) shows which kernel serves which problem, its grid and
+// the meaning of its argument slots. Strides are in bytes.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -17,7 +17,8 @@ namespace {
 constexpr std::int64_t head_width = 128;
 constexpr std::int64_t element = 2;  // bytes of bf16
 
-// The result R is [tokens, heads, 128]; lse, the logarithms of sums, f32 [batch, heads, sequence].
+// The result R is [tokens, heads, 128]; lse, the log of the sums of exponentials, is f32 [batch,
+// heads, sequence].
 constexpr std::string_view forward_slots[] = {"R",
                                               "Q",
                                               "K",
@@ -50,7 +51,7 @@ constexpr std::string_view forward_slots[] = {"R",
                                               "lse_Hs",
                                               "ptr_qseq_padding",
                                               "ptr_kseq_padding"};
-// D = the sums of O dO over a head's row.
+// D is the sum of O dO over a head's row.
 constexpr std::string_view delta_slots[] = {"O",
                                             "dO",
                                             "D",
@@ -67,7 +68,7 @@ constexpr std::string_view delta_slots[] = {"O",
                                             "head_dim",
                                             "ptr_seqstart_q|ptr_qseq",
                                             "ptr_seqstart_q_padded|ptr_qseq_padded"};
-// dQ is f32 [batch, heads, sequence, 128], added to by blocks in any order.
+// dQ is f32 [batch, heads, sequence, 128]; blocks add to it in any order.
 constexpr std::string_view backward_slots[] = {"dQ",
                                                "dK",
                                                "dV",
@@ -153,7 +154,8 @@ std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
     return fmt::format("AITER's attention has heads {} wide here, not {}", head_width,
                        problem.head_width);
   }
-  // Kernels read whole tiles, and ahead: with other sequences beyond the end of the last one.
+  // Kernels read whole tiles and prefetch; beyond the end of a sequence they would read the next
+  // one.
   if (problem.sequence % 64 != 0 || problem.sequence < 256) {
     return fmt::format(
         "AITER's attention takes sequences of multiples of 64 from 256 on here, not {}",
@@ -185,8 +187,8 @@ class AiterAttention final : public FusedAttention {
   Status prepare() {
     const std::string arch = chip_of(device_.facts());
     const std::string folder = TRY(code_folder(arch));
-    // On gfx942 bf16_cvt says how numbers are rounded to bf16: 0 to nearest; 3: it makes no
-    // difference.
+    // On gfx942, bf16_cvt says how numbers are rounded to bf16: 0 is to nearest; 3 means that it
+    // makes no difference.
     const Wanted bf16 = {{"dtype", "bf16"}, {"mode", "0"}, {"bf16_cvt", "0|3"}};
     const auto with = [&](Wanted more) {
       more.insert(more.end(), bf16.begin(), bf16.end());
@@ -229,12 +231,13 @@ class AiterAttention final : public FusedAttention {
                   std::string(prefix) + "Seqs", packed_row());
     }
     set_strides(a, "r_Hs", "r_Bs", "r_Seqs", row());
-    // How tiles are dealt to compute units, as AITER's launcher chooses it.
+    // The order in which tiles are assigned to compute units is the one that AITER's launcher
+    // chooses.
     const bool few = h % 8 != 0 || t > 16384;
     a.set("msk_opt", std::int64_t{few ? 3 : 5});
     a.set("lse", std::int64_t{log_sum != nullptr});
     a.set("lse_Hs", t * std::int64_t{sizeof(float)});
-    // A block takes a tile from the beginning and one from the end.
+    // A block takes one tile from the beginning and one from the end.
     const std::int64_t tiles = blocks(t, forward_->tile());
     return forward_->launch(stream, grid((tiles + 1) / 2), a);
   }
@@ -267,7 +270,7 @@ class AiterAttention final : public FusedAttention {
     const auto entry = find_entry(*text, wanted, tile_column);
     if (!entry.ok()) return Error{entry.error().kind, path + " " + entry.error().message};
     std::string place = path.substr(0, path.rfind('/') + 1);
-    // Forward, one chip of gfx942 has kernels of its own.
+    // For forward passes, AITER has separate kernels for one chip of gfx942.
     if (table.starts_with("fmha_v3_fwd") && chip_of(device_.facts()) == "gfx942") {
       place += device_.facts().name.find("MI308") != std::string::npos ? "MI308/" : "MI300/";
     }
@@ -281,12 +284,12 @@ class AiterAttention final : public FusedAttention {
     return {static_cast<unsigned>(tiles), static_cast<unsigned>(problem_.heads),
             static_cast<unsigned>(problem_.batch)};
   }
-  // Bytes from one token to the next.
+  // Bytes between tokens.
   std::int64_t row() const { return problem_.heads * head_width * element; }
   std::int64_t packed_row() const {
     return row() + 2 * problem_.heads_of_keys() * head_width * element;
   }
-  /// Queries, keys or values of packed ones.
+  /// Returns the address of the queries, keys or values in packed ones.
   template <typename Address>
   Address* part(Address* packed, std::int64_t which) const {
     using Byte = std::conditional_t<std::is_const_v<Address>, const std::byte, std::byte>;
@@ -294,7 +297,8 @@ class AiterAttention final : public FusedAttention {
         which == 0 ? 0 : problem_.heads + (which - 1) * problem_.heads_of_keys();
     return static_cast<Byte*>(packed) + head * head_width * element;
   }
-  /// Of an array with a head's 128 elements together and `token_bytes` from token to token.
+  /// Sets the strides of an array in which a head's 128 elements are contiguous and tokens are
+  /// `token_bytes` apart.
   void set_strides(SlotKernel::Arguments& a, std::string_view head, std::string_view batch,
                    std::string_view token, std::int64_t token_bytes) const {
     a.set(head, head_width * element).set(batch, problem_.sequence * token_bytes);

@@ -28,7 +28,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
   }
 }
 
-/// The next line, which it takes off the text.
+/// Returns the next line and removes it from the text.
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   std::string_view line = text.substr(0, end);
@@ -37,7 +37,7 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-/// Whether a slot's name, "a|b" for two, has this one.
+/// Returns whether `name` is one of a slot's names; "a|b" has two.
 bool is_named(std::string_view slot, std::string_view name) {
   for (;;) {
     const std::size_t bar = slot.find('|');
@@ -47,7 +47,7 @@ bool is_named(std::string_view slot, std::string_view name) {
   }
 }
 
-/// Why the kernel does not take these slots; empty: it does.
+/// Returns why the kernel does not take these slots; empty if it does.
 std::string misfit(const KernelInterface& kernel, std::span<const std::string_view> slots,
                    std::size_t slot_bytes, unsigned threads) {
   std::size_t next = 0;
@@ -118,7 +118,7 @@ Result<std::string> code_folder(const std::string& arch) {
   }
   for (const std::string& pattern : patterns) {
     for (const std::string& folder : expand_folders(pattern)) {
-      // AITER_ASM_DIR has also been the folder of one architecture.
+      // AITER_ASM_DIR may also name the folder of one architecture.
       for (const std::string& candidate : {folder + "/" + arch, folder}) {
         std::error_code ignored;
         const bool named = std::filesystem::path(candidate).filename() == arch;
@@ -167,7 +167,7 @@ Result<SlotKernel> SlotKernel::load(Device& device, const std::string& file, con
 void SlotKernel::Arguments::put(std::string_view name, const void* value, std::size_t bytes) {
   const auto slot = std::find_if(kernel_.slots_.begin(), kernel_.slots_.end(),
                                  [&](std::string_view one) { return is_named(one, name); });
-  if (slot == kernel_.slots_.end()) return;  // only names of the table are set
+  if (slot == kernel_.slots_.end()) return;  // the kernel has no such argument
   std::memcpy(bytes_.data() + (slot - kernel_.slots_.begin()) * std::ptrdiff_t(slot_bytes), value,
               bytes);
 }

@@ -1,6 +1,6 @@
-// Kernels of AITER, AMD's library of operators, as the code objects that it is installed with. Each
-// takes one buffer of 16-byte slots. Nothing promises that a release keeps their order, so a kernel
-// is only used if its own metadata name the arguments that are put into the slots.
+// Loads kernels of AITER, AMD's library of operators, from the code objects that it installs. Each
+// kernel takes one buffer of 16-byte slots. Their order may change between releases, so a kernel is
+// used only if its own metadata name the arguments that are put into the slots.
 #pragma once
 
 #include <cstddef>
@@ -17,46 +17,48 @@
 
 namespace assay::aiter {
 
-/// What a kernel's row in AITER's tables must say: columns and values. A table has a line of
-/// columns and a line for each kernel, divided by commas.
+/// Columns and values that a kernel's row in AITER's tables must have. A table has a line of column
+/// names and a line for each kernel, separated by commas.
 using Wanted = std::vector<std::pair<std::string_view, std::string_view>>;
 
 /// A kernel's row.
 struct Entry {
   std::string symbol, file;
-  std::int64_t tile = 0;  ///< rows of a block, from the column that was asked for
+  std::int64_t tile = 0;  ///< rows of a block, from the requested column
 };
 
-/// The first row of `table` that says what is wanted. Error: failed, naming the missing column, or
-/// that no row is like this.
+/// Returns the first row of `table` with these values. Error: failed, naming the missing column, or
+/// that no row matches.
 Result<Entry> find_entry(std::string_view table, const Wanted& wanted,
                          std::string_view tile_column);
 
-/// The folder with AITER's code for an architecture, "gfx942": in AITER_ASM_DIR if that is set,
-/// else where pip and containers put it. Error: unavailable, naming what was looked for and where.
+/// Returns the folder with AITER's code for an architecture, "gfx942": in AITER_ASM_DIR if that is
+/// set, else where pip and containers put it. Error: unavailable, naming what was looked for and
+/// where.
 Result<std::string> code_folder(const std::string& arch);
 
 /// A kernel with the names of its slots.
 class SlotKernel {
  public:
-  /// The kernel of `file` on `device`. `slots`: the name of the argument in each slot, in their
-  /// order; "a|b" are two names that releases use for one. `threads`: of its blocks. Error:
-  /// unsupported, naming the file and what its metadata say instead; of reading and loading it.
+  /// Loads the kernel in `file` on `device`. `slots` has the name of the argument in each slot, in
+  /// order; "a|b" are two names for the same argument in different releases. `threads` is the
+  /// number of threads of its blocks. Error: unsupported, naming the file and its different
+  /// metadata; or that of reading and loading it.
   static Result<SlotKernel> load(Device& device, const std::string& file, const Entry& entry,
                                  std::span<const std::string_view> slots, unsigned threads);
 
   std::int64_t tile() const { return tile_; }
-  /// Of the code.
+  /// Returns the hash of the kernel's code.
   const std::string& hash() const { return hash_; }
 
-  /// What one launch is given: all slots are 0 before.
+  /// The arguments of one launch; all slots are 0 at first.
   class Arguments {
    public:
     explicit Arguments(const SlotKernel& kernel)
         : kernel_(kernel), bytes_(kernel.slots_.size() * slot_bytes) {}
     Arguments& set(std::string_view name, const void* address);
     Arguments& set(std::string_view name, float number);
-    /// Below 2^32.
+    /// `number` must be below 2^32.
     Arguments& set(std::string_view name, std::int64_t number);
     std::span<const std::byte> bytes() const { return bytes_; }
 

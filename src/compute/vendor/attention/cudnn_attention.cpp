@@ -14,8 +14,8 @@ namespace {
 
 using namespace cudnn;
 
-/// Whether one product over all scores sums in a fixed order there. On sm_100 only some
-/// configurations do, which the heuristics do not tell apart from the others.
+/// Returns whether one GEMM over all scores sums in a fixed order on this device. On sm_100 only
+/// some configurations do, and the heuristics do not tell which.
 bool sums_in_order(const DeviceFacts& facts) {
   const int generation = compute_capability(facts) / 10;
   return generation == 8 || generation == 9 || generation == 12;
@@ -27,13 +27,13 @@ std::optional<std::string> unsupported_version(const Library& library,
   if (library.version == 91000 || library.version == 91001) {
     return fmt::format("{} has bugs in attention: 9.10.2 has not", library.name());
   }
-  // Up to 9.15.0 the backward pass needs a mask of its own for keys that do not fill the last tile,
-  // which we do not make.
+  // Up to 9.15.0 the backward pass needs an extra mask for keys that do not fill the last tile; it
+  // is not implemented here.
   if (!problem.forward_only && library.version <= 91500 && problem.sequence % 128 != 0) {
     return fmt::format("{} needs sequences of multiples of 128, not {}: newer than 9.15.0 does not",
                        library.name(), problem.sequence);
   }
-  // Sequences that are not there, which fill up a plan's batch.
+  // Absent sequences, which pad a plan's batch, need cuDNN 9.6.
   if (problem.own_lengths && library.version < 90600) {
     return fmt::format("{} is too old for sequences with lengths of their own: 9.6 is needed",
                        library.name());
@@ -66,7 +66,7 @@ std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
   return unsupported_version(*library, problem);
 }
 
-/// What plans that never run at the same time share.
+/// Resources shared by plans that never run at the same time.
 class Session {
  public:
   static Result<std::shared_ptr<Session>> open() {
@@ -78,7 +78,7 @@ class Session {
   const Library& library() const { return *library_; }
   Handle& handle() { return handle_; }
   const Buffer& workspace() const { return workspace_; }
-  /// Makes the workspace as large as the largest plan needs. Nothing may be queued that uses it.
+  /// Makes the workspace as large as the largest plan needs. No queued work may use it.
   Status reserve(Device& device, std::uint64_t bytes) {
     if (bytes > workspace_.bytes()) {
       workspace_ = TRY(device.allocate(bytes, MemoryKind::device));
@@ -90,7 +90,7 @@ class Session {
   Session(std::unique_ptr<const Library> library, Handle handle)
       : library_(std::move(library)), handle_(std::move(handle)) {}
 
-  std::unique_ptr<const Library> library_;  // at one address, which the rest refers to
+  std::unique_ptr<const Library> library_;  // on the heap: others refer to its address
   Handle handle_;
   Buffer workspace_;
 };
@@ -105,7 +105,7 @@ class CudnnAttention final : public FusedAttention {
         library_(session_->library()),
         handle_(session_->handle()),
         scale_(1 / std::sqrt(static_cast<float>(problem.head_width))),
-        // As NVIDIA's frontend does: kernels before 9.10 want a number.
+        // NVIDIA's frontend does the same: kernels before 9.10 need a finite number.
         masked_(library_.version < 91000 ? std::numeric_limits<float>::lowest()
                                          : -std::numeric_limits<float>::infinity()) {}
 
@@ -127,7 +127,8 @@ class CudnnAttention final : public FusedAttention {
       return session_->reserve(device_, forward_->workspace_bytes());
     }
     if (problem_.same_bits && sums_in_order(device_.facts())) {
-      // Refused, it is done in the other way, whose error tells more if it is refused too.
+      // If this is refused, the accumulating variant is tried; if that is refused, too, its error
+      // says more.
       if (auto plan = backward_plan(sizes, Summing::in_order); plan.ok()) {
         backward_.emplace(std::move(*plan));
         deterministic_ = !backward_->notes().nondeterministic;
@@ -169,7 +170,7 @@ class CudnnAttention final : public FusedAttention {
   Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
                   const void* log_sum_address) override {
     TRY(use(stream));
-    // Newer kernels begin with zeros themselves.
+    // Newer kernels clear the accumulator themselves.
     if (accumulator_.data() != nullptr && library_.version < 90600) {
       TRY(stream.fill(accumulator_.data(), 0, accumulator_.bytes()));
     }
@@ -239,7 +240,7 @@ class CudnnAttention final : public FusedAttention {
     return handle_.use(stream.native_handle());
   }
 
-  /// Where queries, keys or values begin in the first token's row.
+  /// Returns where queries, keys or values begin in the first token's row.
   const void* part(const void* packed, std::int64_t index) const {
     constexpr std::int64_t element = 2;  // bytes
     const std::int64_t head =
@@ -252,7 +253,7 @@ class CudnnAttention final : public FusedAttention {
   const std::shared_ptr<Session> session_;
   const Library& library_;
   Handle& handle_;
-  const float scale_, masked_, one_ = 1;  // read when a plan is executed
+  const float scale_, masked_, one_ = 1;  // their addresses are read when a plan is executed
   std::optional<Plan> forward_, backward_;
   bool deterministic_ = false;
   Buffer row_sums_, accumulator_;

@@ -6,14 +6,14 @@ namespace assay::cudnn {
 
 namespace {
 
-/// Rows and columns exchanged, of the same memory.
+/// Returns the transposed view of the same memory.
 TensorSpec transposed(TensorSpec spec) {
   std::swap(spec.dimensions[2], spec.dimensions[3]);
   std::swap(spec.strides[2], spec.strides[3]);
   return spec;
 }
 
-/// Where everything lies; dimensions are [batch, heads, rows, columns].
+/// The layout of all tensors; dimensions are [batch, heads, rows, columns].
 struct Shapes {
   explicit Shapes(const AttentionSizes& s)
       : narrow(s.type), b(s.batch), t(s.sequence), h(s.heads), hk(s.kv_heads), d(s.head_width) {}
@@ -21,7 +21,7 @@ struct Shapes {
   int narrow;
   std::int64_t b, t, h, hk, d;
 
-  /// One of queries, keys and values, or of their gradients.
+  /// Returns the queries, keys or values, or one of their gradients.
   TensorSpec packed(Id id) const {
     const std::int64_t all_heads = h + 2 * hk;
     const bool is_query = id == queries || id == d_queries;
@@ -31,7 +31,7 @@ struct Shapes {
     return {narrow, {b, h, t, d}, {t * h * d, d, h * d, 1}, id};
   }
   TensorSpec rows() const { return {data::f32, {b, h, t, 1}, {h * t, t, 1, 1}}; }
-  /// One number for each of `count`.
+  /// Returns a tensor with one number for each of `count`.
   static TensorSpec numbers(std::int64_t count, Id id) {
     return {data::i32, {count, 1, 1, 1}, {1, 1, 1, 1}, id};
   }
@@ -40,7 +40,7 @@ struct Shapes {
   static TensorSpec scalar(Id id) { return {data::f32, {1, 1, 1, 1}, {1, 1, 1, 1}, id, true}; }
 };
 
-/// How many rows, columns and elements of a sum a product has of each sequence, unless null.
+/// How many rows, columns and elements of a sum a product has for each sequence; null: all.
 struct Extents {
   void *rows = nullptr, *columns = nullptr, *depth = nullptr;
 };
@@ -120,14 +120,14 @@ class AttentionBuilder : public GraphBuilder {
     return into;
   }
 
-  /// Scores of keys after the query become `masked`.
+  /// Sets scores of keys after the query to `masked`.
   Result<void*> causal(void* scores, const TensorSpec& like) {
     const Places at = TRY(places(scores, like));
     void* const seen = TRY(compare(mode::greater_or_equal, at.row, at.column, like));
     return keep_where(seen, scores, masked, like);
   }
 
-  /// Scores of queries and keys behind the end of their sequence become `absent`.
+  /// Sets scores of queries and keys beyond the end of their sequence to `absent`.
   Result<void*> within(const Extents& extents, void* scores, const TensorSpec& like) {
     const Places at = TRY(places(scores, like));
     void* const row_is = TRY(compare(mode::less, at.row, extents.rows, like));
@@ -137,7 +137,7 @@ class AttentionBuilder : public GraphBuilder {
   }
 
  private:
-  /// The numbers of the row and the column at each score.
+  /// The row and the column number of each score.
   struct Places {
     void *row, *column;
   };
@@ -169,8 +169,8 @@ Result<OperationGraph> attention_forward(const Library& library, void* handle,
   const Shapes shapes(sizes);
   const TensorSpec scores = shapes.scores(), rows = shapes.rows();
   AttentionBuilder g(library);
-  // With own_lengths. Those of queries, keys and values are the same numbers, but tensors of their
-  // own, as in the frontend's graph.
+  // These are used with own_lengths. Lengths and offsets of queries, keys and values are equal
+  // numbers, but separate tensors, as in the frontend's graph.
   Extents tokens;  // rows: of queries, columns: of keys
   void *in_q = nullptr, *in_k = nullptr, *in_v = nullptr, *in_y = nullptr;
   if (sizes.own_lengths) {
@@ -225,7 +225,7 @@ Result<OperationGraph> attention_backward(const Library& library, void* handle,
 
   void* const weighted = TRY(g.pointwise(mode::mul, dy, y, shapes.contiguous()));
   void* const weight = TRY(g.reduce(reduce::add, weighted, rows));
-  // Where dropout's factor would stand.
+  // This takes the position of dropout's factor.
   void* const d = TRY(g.pointwise(mode::mul, weight, unit, rows.with_id(row_sums)));
 
   void* const products = TRY(g.matmul(q, k_t, scores));

@@ -34,13 +34,13 @@ std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem) {
   if (problem.forward_only) return 0;
   const auto heads = static_cast<std::uint64_t>(problem.batch * problem.heads);
   const auto rows = heads * static_cast<std::uint64_t>(problem.sequence);
-  // One sum per row, and the gradients of queries in f32, to which blocks add in any order.
+  // One sum per row, and the gradients of queries in f32, which blocks sum in any order.
   const std::uint64_t sums = rows * sizeof(float);
   const std::uint64_t queries =
       rows * static_cast<std::uint64_t>(problem.head_width) * sizeof(float);
   if (!problem.same_bits) return sums + queries;
-  // Or the gradients of all scores in two bytes, in whole tiles, from which one block makes those
-  // of a query; where a device has no such way, it is the former after all.
+  // Alternatively there are the gradients of all scores in two bytes, in whole tiles, from which
+  // one block computes a query's gradients. A device without this variant falls back to the former.
   const std::uint64_t scores =
       heads * rounded_up(problem.sequence, 64) * rounded_up(problem.sequence, 128) * 2;
   return sums + std::max(queries, scores);

@@ -1,6 +1,6 @@
-// Causal self-attention, forward and backward, by a vendor's library: the counterpart for attention
-// of blas.h. Everything slow (graphs, plans, memory) happens in open(); forward() and backward()
-// only queue work, so that a graph can capture them.
+// Causal self-attention, forward and backward, through a vendor's library: what blas.h is for
+// GEMMs. Everything slow (graphs, plans, memory) happens in open(). forward() and backward() only
+// queue work, so that a graph can capture them.
 #pragma once
 
 #include <cstdint>
@@ -21,60 +21,63 @@ namespace assay {
 struct FusedAttentionProblem {
   DataType precision = DataType::bf16;
   std::int64_t batch = 0, sequence = 0, heads = 0, head_width = 0;
-  /// Whether a backward pass that always gives the same bits is taken where there is one, although
-  /// it may be slower and need memory that grows with the square of the sequence.
+  /// Whether to prefer a deterministic backward pass where there is one, although it may be slower
+  /// and need memory that grows with the square of the sequence length.
   bool same_bits = true;
-  /// Of keys and values, each shared by as many neighbouring heads of queries; 0: as many as heads.
+  /// Heads of keys and values; each is shared by equally many neighbouring query heads. 0: as many
+  /// as query heads.
   std::int64_t kv_heads = 0;
-  /// No backward() follows, and no log_sum is written: of inference. Only then may heads of keys be
-  /// fewer than those of queries.
+  /// For inference: there is no backward pass, and log_sum is not written. Only then may kv_heads
+  /// be below the number of query heads.
   bool forward_only = false;
-  /// Sequences have lengths of their own, up to `sequence`, and begin at any row: forward_at()
-  /// computes them. With forward_only.
+  /// Sequences have individual lengths, up to `sequence`, and begin at any row; forward_at()
+  /// computes them. Requires forward_only.
   bool own_lengths = false;
 
   std::int64_t heads_of_keys() const { return kv_heads > 0 ? kv_heads : heads; }
 };
 
-/// Where sequences with lengths of their own lie: arrays on the device.
+/// Where sequences with individual lengths lie: arrays on the device.
 struct SequencePlaces {
-  const std::int32_t* lengths = nullptr;  ///< [batch], tokens; 0: this one is not there
-  /// [batch + 1]: where each begins in qkv and in the result, and where the last one ends, in
-  /// elements; never falling, and gaps stay as they are.
+  const std::int32_t* lengths = nullptr;  ///< [batch], tokens; 0: the sequence is absent
+  /// [batch + 1]: the element at which each sequence begins in qkv and in the result, and the end
+  /// of the last. They never decrease; the contents of gaps stay unchanged.
   const std::int32_t *qkv_offsets = nullptr, *y_offsets = nullptr;
 };
 
-/// Must be destroyed before the device; to be used from one thread at a time.
+/// Must be destroyed before the device, and used by one thread at a time.
 class FusedAttention {
  public:
   virtual ~FusedAttention() = default;
-  /// log_sum: f32 [batch, heads, sequence], for backward(); null with forward_only.
+  /// log_sum is f32 [batch, heads, sequence], for backward(); it is null with forward_only.
   virtual Status forward(Stream& stream, void* y, const void* qkv, void* log_sum) = 0;
-  /// The same with own_lengths, which not all libraries compute.
+  /// Computes sequences with individual lengths (own_lengths), which not all libraries support.
   virtual Status forward_at(Stream& stream, void* y, const void* qkv, const SequencePlaces& places);
   virtual Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y,
                           const void* qkv, const void* log_sum) = 0;
-  /// Attention of another problem on the same device, never at the same time as this one: it may
-  /// share what this one holds there, such as workspaces. Error: as open_fused_attention().
+  /// Opens attention for another problem on the same device. It may share device memory such as
+  /// workspaces with this object, so the two must never run at the same time. Error: as
+  /// open_fused_attention().
   virtual Result<std::unique_ptr<FusedAttention>> open_beside(Device& device,
                                                               const FusedAttentionProblem& problem);
   /// "cuDNN 9.19.0"
   virtual std::string library() const = 0;
-  /// Whether backward(), or with forward_only forward(), always gives the same bits.
+  /// Returns whether backward(), or with forward_only forward(), always gives the same bits.
   virtual bool deterministic() const = 0;
-  /// Bytes that it holds on the device.
+  /// Returns the bytes of device memory that it holds.
   virtual std::uint64_t allocated_bytes() const = 0;
 };
 
-/// What such a library needs on the device beyond operands, known without it. The little that a
-/// version may need more is part of allocated_bytes().
+/// Returns the device memory that such a library needs beyond operands, without loading it.
+/// allocated_bytes() includes the little that some versions need in addition.
 std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem);
 
 /// How a library registers itself; each is one file in this folder.
 struct FusedAttentionProvider {
   std::string_view backend;  ///< "cuda": devices it works on
-  bool same_bits = true;     ///< whether it computes backward passes that ask for the same bits
-  /// Why the library cannot compute the problem on such a device; also if it is not installed.
+  bool same_bits = true;     ///< whether it has a backward pass for problems with same_bits
+  /// Returns why the library cannot compute the problem on such a device, including that it is not
+  /// installed.
   std::optional<std::string> (*unsupported)(const FusedAttentionProblem& problem,
                                             const DeviceFacts& facts);
   /// Error: unavailable, naming what was looked for, where, and what to install; unsupported or
@@ -84,15 +87,15 @@ struct FusedAttentionProvider {
 };
 using FusedAttentionRegistry = Registry<FusedAttentionProvider>;
 
-/// Whether there is a library for such devices, installed or not.
+/// Returns whether there is a library for such devices, installed or not.
 bool fused_attention_known(const DeviceFacts& facts);
 
-/// Whether the library for such a device computes backward passes that ask for the same bits; also
-/// true if there is none.
+/// Returns whether the library for such a device has a deterministic backward pass; also true if
+/// there is no library.
 bool fused_attention_gives_same_bits(const DeviceFacts& facts);
 
-/// Why no library computes this on such a device; empty: one should, and open_fused_attention()
-/// asks it.
+/// Returns why no library computes this problem on such a device. Empty if one should;
+/// open_fused_attention() then asks it.
 std::optional<std::string> fused_attention_unsupported(const FusedAttentionProblem& problem,
                                                        const DeviceFacts& facts);
 Result<std::unique_ptr<FusedAttention>> open_fused_attention(Device& device,

@@ -109,7 +109,7 @@ Result<std::vector<GemmAlgorithm>> GemmExBlas::algorithms(const GemmProblem& pro
     TRY(device_.make_current());
     const Scalar alpha(problem.compute, problem.alpha), beta(problem.compute, problem.beta);
     auto found = solutions(call_for(problem, alpha, beta));
-    if (found.ok()) listed = std::move(found).value();  // else the default is left
+    if (found.ok()) listed = std::move(found).value();  // otherwise only the default remains
   }
   return list(problem, workspace_bytes, listed, most);
 }
@@ -117,7 +117,7 @@ Result<std::vector<GemmAlgorithm>> GemmExBlas::algorithms(const GemmProblem& pro
 Result<std::vector<GemmAlgorithm>> GemmExBlas::all_algorithms(const GemmProblem& problem,
                                                               std::size_t workspace_bytes,
                                                               int most) {
-  TRY(list(problem, workspace_bytes, {}, 1));  // whether it computes the problem at all
+  TRY(list(problem, workspace_bytes, {}, 1));  // fails if the library does not support the problem
   TRY(device_.make_current());
   const Scalar alpha(problem.compute, problem.alpha), beta(problem.compute, problem.beta);
   const auto listed = TRY(solutions(call_for(problem, alpha, beta)));

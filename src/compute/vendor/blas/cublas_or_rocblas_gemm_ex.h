@@ -1,4 +1,4 @@
-// What cublasGemmEx and rocblas_gemm_ex have in common: a single call with all parameters, on a
+// The common part of cublasGemmEx and rocblas_gemm_ex: a single call with all parameters, on a
 // handle that holds the stream and the workspace.
 #pragma once
 
@@ -27,7 +27,8 @@ struct GemmExCall {
   int solution = 0;  ///< from GemmAlgorithm::data[0]
 };
 
-/// Why a gemm_ex call cannot express the problem (an epilogue, scales, extents beyond 2^31).
+/// Returns why a gemm_ex call cannot express the problem (an epilogue, scales, extents beyond
+/// 2^31).
 std::optional<std::string> beyond_gemm_ex(const GemmProblem& problem);
 
 /// One vendor's gemm_ex. A handle has one stream and one workspace at a time, so each call sets
@@ -51,22 +52,22 @@ class GemmExBlas : public Blas {
   Device& device() { return device_; }
 
  protected:
-  /// 0 is success; the names are for messages.
+  /// The three setters and calls return the library's status; 0 is success.
   virtual int set_stream(void* stream) = 0;
   virtual int set_workspace(Workspace workspace) = 0;
   virtual int multiply(const GemmExCall& call) = 0;
   virtual std::string_view status_name(int status) const = 0;
   virtual bool means_unsupported(int status) const = 0;
-  /// Solutions other than the default, in no particular order; empty if the library offers no
-  /// choice. Error: of the calls that list them.
+  /// Returns the solutions other than the default, in no particular order; empty if the library
+  /// offers no choice. Error: that of the calls that list them.
   virtual Result<std::vector<int>> solutions(const GemmExCall&) { return std::vector<int>(); }
-  /// Whether C must be D.
+  /// Returns whether C and D must be the same matrix.
   virtual bool works_in_place() const { return false; }
-  /// Scratch memory that the library can use; less also works.
+  /// Returns how much scratch memory the library can use; it works with less too.
   virtual std::size_t wanted_workspace() const = 0;
 
   Status check(int status, std::string_view what) const;
-  /// The default and, if `listed`, the solutions.
+  /// Returns the default algorithm and, if `listed`, the solutions.
   Result<std::vector<GemmAlgorithm>> list(const GemmProblem& problem, std::size_t workspace_bytes,
                                           const std::vector<int>& listed, int most) const;
 

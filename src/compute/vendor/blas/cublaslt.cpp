@@ -58,7 +58,7 @@ std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceF
   if (problem.a == DataType::e5m2 && problem.b == DataType::e5m2) {
     return "e5m2 * e5m2 does not exist; one operand must be e4m3";
   }
-  // The hardware reads fp8 in any order only from Blackwell on.
+  // Before Blackwell, the hardware reads fp8 in this layout only.
   if (compute_capability(facts) < 100 && layout_of(problem) != "TN") {
     return fmt::format("fp8 needs both operands contiguous along k on {}: use layout TN",
                        facts.arch);

@@ -118,7 +118,7 @@ class LtBlas final : public Blas {
     TRY(descriptors.point_to(library_, problem, placeholder_operands()));
     auto all = TRY(library_.all(library_, handle_.get(), descriptors, problem, listed,
                                 workspace_bytes, static_cast<std::size_t>(most)));
-    // Two with one number are one, whatever else their bytes say.
+    // Two algorithms with the same number are the same, even if their bytes differ.
     using Identity = std::pair<std::optional<std::int64_t>, std::array<std::uint64_t, 8>>;
     const auto identity = [](const GemmAlgorithm& algorithm) {
       return algorithm.index ? Identity(algorithm.index, {})

@@ -20,22 +20,23 @@ struct Library {
   Functions functions;
   std::string path;
   std::string (*version)(const Library& library, Handle handle);
-  /// Names an algorithm from its bytes, for records.
+  /// Returns an algorithm's name, made from its bytes, for records.
   std::string (*describe_algorithm)(const Library& library, const void* algorithm);
   void* get_version = nullptr;  ///< the library's version function; its type differs
   /// Further algorithms similar to `listed`; null if the heuristic already lists all.
   std::vector<GemmAlgorithm> (*neighbours)(Handle handle, const Descriptors& descriptors,
                                            const std::vector<GemmAlgorithm>& listed,
                                            std::size_t workspace_bytes, std::size_t most) = nullptr;
-  /// Every algorithm that can run, in any order, those that `listed` has perhaps too; null if the
-  /// heuristic already lists all.
+  /// Returns every algorithm that can run, in any order, possibly including those in `listed`. Null
+  /// if the heuristic already lists all.
   Result<std::vector<GemmAlgorithm>> (*all)(const Library& library, Handle handle,
                                             const Descriptors& descriptors,
                                             const GemmProblem& problem,
                                             const std::vector<GemmAlgorithm>& listed,
                                             std::size_t workspace_bytes,
                                             std::size_t most) = nullptr;
-  /// The library's number of an algorithm, and its revision and version; null if it has none.
+  /// Return the library's number of an algorithm, its revision and its version; null if it has
+  /// none.
   std::optional<std::int64_t> (*index_of)(const void* algorithm) = nullptr;
   std::string (*revision)(const Library& library, Handle handle) = nullptr;
   int (*number)(const Library& library, Handle handle) = nullptr;

@@ -20,7 +20,7 @@ constexpr int capability_splits = 0, capability_tiles = 6, capability_custom_mos
 constexpr std::uint32_t reduction_none = 0, reduction_compute_type = 2;
 constexpr std::size_t usual_starting_points = 3, all_starting_points = 16;
 constexpr int most_ids = 256;
-/// AlgoCheck takes up to a tenth of a millisecond, so this is seconds: what is beyond it is cut.
+/// AlgoCheck takes up to 0.1 ms, so this many take seconds; further ones are cut off.
 constexpr std::size_t most_checks = 30'000;
 constexpr std::uint16_t cluster_shapes = 52;  // cublasLtClusterShape_t up to CUDA 13
 
@@ -32,7 +32,7 @@ Value read(const AlgorithmFunctions& f, const void* algorithm, int capability, V
   return status == 0 && written == sizeof(value) ? value : otherwise;
 }
 
-/// A capability that is a list.
+/// Returns a capability that is a list.
 std::vector<std::uint32_t> choices(const AlgorithmFunctions& f, const void* algorithm,
                                    int capability) {
   std::size_t bytes = 0;
@@ -67,7 +67,7 @@ class Collector {
     }
   }
 
-  /// Keeps it if it is new and can run.
+  /// Keeps the algorithm if it is new and can run.
   void take(GemmAlgorithm algorithm) {
     if (full() || !known_.insert(algorithm.data).second) return;
     ++checks_;
@@ -98,7 +98,7 @@ class Collector {
   std::vector<GemmAlgorithm> found_;
 };
 
-/// Each of the first `starts` of the listed with one setting changed.
+/// Varies each of the first `starts` listed algorithms in one setting.
 void vary(const AlgorithmFunctions& functions, const std::vector<GemmAlgorithm>& listed,
           std::size_t starts, Collector& collector) {
   for (std::size_t i = 0; i < std::min(listed.size(), starts); ++i) {
@@ -120,7 +120,7 @@ void vary(const AlgorithmFunctions& functions, const std::vector<GemmAlgorithm>&
   }
 }
 
-/// One kind of algorithm with each tile, number of stages and split.
+/// Tries one kind of algorithm with each tile, number of stages and split.
 void enumerate(const AlgorithmFunctions& functions, const GemmAlgorithm& kind,
                Collector& collector) {
   const auto set = [&](GemmAlgorithm& algorithm, int attribute, std::uint32_t value) {
@@ -128,7 +128,7 @@ void enumerate(const AlgorithmFunctions& functions, const GemmAlgorithm& kind,
   };
   std::vector<std::uint32_t> tiles = choices(functions, kind.data.data(), capability_tiles);
   std::vector<std::uint32_t> stages = choices(functions, kind.data.data(), capability_stages);
-  if (tiles.empty()) tiles.push_back(0);  // undefined: the algorithm has but one
+  if (tiles.empty()) tiles.push_back(0);  // the algorithm has only one, called undefined
   if (stages.empty()) stages.push_back(0);
   const bool splits = read<std::int32_t>(functions, kind.data.data(), capability_splits, 0) != 0;
   for (const std::uint32_t split : {1u, 2u, 4u, 8u}) {
@@ -137,7 +137,7 @@ void enumerate(const AlgorithmFunctions& functions, const GemmAlgorithm& kind,
       for (const std::uint32_t stage : stages) {
         if (collector.full()) return;
         GemmAlgorithm algorithm = kind;
-        // Partial sums are added in the type of the sums: in D's they would be rounded.
+        // Partial sums are reduced in the compute type; in D's type they would be rounded.
         if (set(algorithm, config_tile, tile) && set(algorithm, config_stages, stage) &&
             set(algorithm, config_splits, split) &&
             set(algorithm, config_reduction, split > 1 ? reduction_compute_type : reduction_none)) {
@@ -177,7 +177,8 @@ std::string describe_algorithm(const AlgorithmFunctions& functions, const void* 
         functions.get_config(algorithm, field.attribute, &value, field.bytes, &written) != 0) {
       continue;
     }
-    // Only algorithms that split k have one: the other names stay as they were kept.
+    // Only algorithms that split k have a reduction; other algorithms keep their earlier names,
+    // which cached choices use.
     if (field.attribute == config_reduction && value == reduction_none) continue;
     if (!text.empty()) text += ' ';
     text += fmt::format("{}={}", field.name, value);

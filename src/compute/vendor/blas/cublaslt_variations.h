@@ -1,4 +1,5 @@
-// cuBLASLt algorithms beyond those of its heuristic: variations of its choices in one setting.
+// Finds cuBLASLt algorithms beyond those of its heuristic by changing one setting of the
+// heuristic's choices.
 #pragma once
 
 #include <vector>
@@ -30,15 +31,15 @@ AlgorithmFunctions bind_algorithm_functions(const SharedLibrary& library);
 /// "algo=66 tile=24 stages=35 cluster=5 ...", the settings that cuBLASLt exposes.
 std::string describe_algorithm(const AlgorithmFunctions& functions, const void* algorithm);
 
-/// Each of the first few `listed` algorithms with a different tile, cluster shape, custom option or
-/// block order, one at a time, if the library says that it can run within `workspace_bytes`; at
-/// most `most`, none of them in `listed`.
+/// Varies each of the first few `listed` algorithms in its tile, cluster shape, custom option or
+/// block order, one at a time. Returns at most `most` that the library says can run within
+/// `workspace_bytes`, none of them in `listed`.
 std::vector<GemmAlgorithm> neighbours(const AlgorithmFunctions& functions, Handle handle,
                                       const Descriptors& descriptors,
                                       const std::vector<GemmAlgorithm>& listed,
                                       std::size_t workspace_bytes, std::size_t most);
 
-/// Beyond those: more variations of more of the `listed`, and every kind of algorithm (by its id)
+/// Returns further algorithms: more variations of more of the `listed` ones, and every algorithm id
 /// with every tile and number of stages and a few splits of k. At most `most`, none of them in
 /// `listed`. Error: failed, if the library cannot list its ids.
 Result<std::vector<GemmAlgorithm>> all_variations(const AlgorithmFunctions& functions,

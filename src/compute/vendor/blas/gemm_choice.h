@@ -1,5 +1,5 @@
-// Under which key the choice of an algorithm is kept (ChoiceCache), for those who choose and those
-// who tune in advance.
+// The key under which the choice of a GEMM algorithm is kept (ChoiceCache). It is shared by code
+// that chooses at run time and code that tunes in advance.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,16 @@
 
 namespace assay {
 
-/// Everything about a problem, in one line; equal if and only if the problems are.
+/// Returns everything about a problem in one line; equal if and only if the problems are.
 std::string problem_text(const GemmProblem& problem);
 
-/// How many matrices B a product meets in turn when algorithms are measured. With few rows its time
-/// is that of reading B, which a model has many of: one alone would stay in the device's caches and
-/// choose for these.
+/// Returns how many different matrices B are multiplied in turn when algorithms are measured. A
+/// skinny GEMM takes the time to read B, of which a model has many. A single B would stay in the
+/// device's caches and lead to another choice.
 std::size_t matrices_to_read(const DeviceFacts& facts, const GemmProblem& problem);
 
-/// The choice is an algorithm's name. What was chosen on one matrix says nothing of several.
+/// The choice is an algorithm's name. A choice measured on one matrix has a different key from one
+/// measured on several.
 ChoiceKey gemm_choice_key(const DeviceFacts& facts, const BlasFacts& library,
                           const GemmProblem& problem, std::size_t workspace_bytes);
 

@@ -19,14 +19,14 @@ std::string text_of(const BlasFacts& library) {
   return library.name + " " + library.version;
 }
 
-/// Operands to measure with, filled with normal numbers: zeros would draw less power, and so run at
-/// another clock.
+/// Operands for measuring, filled with normal numbers: zeros would draw less power and change the
+/// clock.
 struct TrialOperands {
   Buffer a, d, bias, aux, factors;
   std::vector<Buffer> b;
   GemmOperands pointers;
 
-  /// Each time with another B, if there are several.
+  /// Returns the operands with the next matrix B, if there are several.
   GemmOperands next() {
     std::rotate(b.begin(), b.begin() + 1, b.end());
     pointers.b = b.front().data();
@@ -55,7 +55,7 @@ struct TrialOperands {
     if (reads_aux(p.epilogue) || writes_aux(p.epilogue)) {
       made.aux = TRY(filled(p.m * p.ld_aux, p.aux));
     }
-    constexpr std::size_t apart = 64;  // floats: each factor aligned like an operand
+    constexpr std::size_t apart = 64;  // floats; keeps each factor aligned like an operand
     const std::vector<float> ones(4 * apart, 1.0f);
     made.factors = TRY(device.allocate(ones.size() * sizeof(float), MemoryKind::device));
     TRY(stream.copy(made.factors.data(), ones.data(), made.factors.bytes()));
@@ -68,11 +68,11 @@ struct TrialOperands {
   }
 };
 
-/// Between products on a CPU, kernels need the cores on which the library's threads wait for the
-/// next product. A few microseconds suit all sizes: on two cores, training of 8L8H256C was 1.1
-/// times as fast with them as with four times as long, 1.3 times as fast as without, and 13 times
-/// as fast as with libgomp's own milliseconds. libgomp reads this when it is loaded, so it must be
-/// set before; the user's own setting stays.
+/// Makes the library's threads sleep soon between products on a CPU, because kernels then need
+/// their cores. A few microseconds of spinning suit all sizes. On two cores, training of 8L8H256C
+/// was 1.1 times as fast as with four times that, 1.3 times as fast as without spinning, and 13
+/// times as fast as with libgomp's default of milliseconds. libgomp reads the variable when it is
+/// loaded, so it must be set before. A user's own setting is respected.
 void let_library_threads_sleep() {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) setenv("GOMP_SPINCOUNT", "1000", 0);
 }
@@ -95,7 +95,7 @@ Result<GemmPlan*> GemmPlans::find(const GemmProblem& problem) {
       (plan.error().kind == ErrorKind::unsupported ||
        plan.error().kind == ErrorKind::unavailable)) {
     auto own = make_plan("own", problem);
-    // What it cannot do says less than why no library did.
+    // The error of the own GEMM says less than why no library supports the problem.
     if (own.ok() || own.error().kind != ErrorKind::unsupported) plan = std::move(own);
   }
   return plans_.emplace(problem, TRY(std::move(plan))).first->second.get();
@@ -162,7 +162,8 @@ Result<Blas*> GemmPlans::library_for(std::string_view choice, const GemmProblem&
   }
   auto library = TRY(open_blas(device_, choice, problem));
   library->expect_kernels_between();
-  // Kept where it is open already: an earlier choice could not be opened, and plans use this one.
+  // If the library is open already, that one is kept: an earlier choice failed to open, and plans
+  // use it.
   const std::string name = library->facts().name;
   return libraries_.try_emplace(name, std::move(library)).first->second.get();
 }
@@ -179,7 +180,7 @@ Result<GemmAlgorithm> GemmPlans::choose(Blas& library, const GemmProblem& proble
   };
   const auto listed = std::find_if(algorithms.begin(), algorithms.end(), is_remembered);
   if (listed != algorithms.end()) return *listed;
-  if (remembered) {  // perhaps by `assay tune gemm`, which tries more than the library proposes
+  if (remembered) {  // perhaps kept by `assay tune gemm`, which tries more algorithms
     const auto all = library.all_algorithms(problem, options_.workspace_bytes, all_algorithms);
     if (all.ok()) {
       const auto found = std::find_if(all->begin(), all->end(), is_remembered);
@@ -188,14 +189,14 @@ Result<GemmAlgorithm> GemmPlans::choose(Blas& library, const GemmProblem& proble
   }
   const auto fastest = measure(library, problem, algorithms);
   if (!fastest.ok() && fastest.error().kind == ErrorKind::exhausted) {
-    return std::move(algorithms.front());  // no memory left for operands to try them on
+    return std::move(algorithms.front());  // there is no memory for trial operands
   }
   const std::size_t chosen = TRY(fastest);
   choices_.keep(facts, key, algorithms[chosen].name);
   return std::move(algorithms[chosen]);
 }
 
-/// A search happens while somebody waits for a first step, and among near equals little is lost.
+/// The limits are tight, because a user waits for the first step, and near equals differ little.
 ContestLimits GemmPlans::quick_contest() const {
   return {.most_finalists = 4,
           .final_rounds = 3,

@@ -1,5 +1,5 @@
-// Plans of matrix products, made once for each problem and kept: what a training step or a server
-// asks for over and over, one problem at a time.
+// Caches plans of matrix products, one for each problem: a training step or a server asks for the
+// same problems again and again.
 #pragma once
 
 #include <functional>
@@ -21,41 +21,42 @@ namespace assay {
 class GemmPlans {
  public:
   struct Options {
-    std::string library = "auto";  ///< as open_blas() takes it
-    /// Scratch memory, which no algorithm may need more of.
+    std::string library = "auto";  ///< as in open_blas()
+    /// Bytes of scratch memory; algorithms that need more are not used.
     std::size_t workspace_bytes = std::size_t{32} << 20;
-    /// Whether the algorithms a library offers are measured, once for each problem on each device;
-    /// otherwise its own first choice is taken.
+    /// Whether to measure the algorithms that a library offers, once for each problem on each
+    /// device. Otherwise the library's first choice is used.
     bool measure = true;
-    /// Whether assay's own product, which "auto" leaves out, computes what no library does.
+    /// Whether to fall back to assay's own GEMM, which "auto" leaves out, where no library supports
+    /// a problem.
     bool own_if_none = false;
-    std::function<bool()> stop_requested = {};  ///< asked while they are measured, if there is one
+    std::function<bool()> stop_requested = {};  ///< if set, called while algorithms are measured
   };
-  /// `device` and `stream` must outlive it; algorithms are measured on `stream`.
+  /// `device` and `stream` must outlive this object; algorithms are measured on `stream`.
   GemmPlans(Device& device, Stream& stream, Options options, ChoiceCache choices);
 
-  /// The plan for `problem`, which lives as long as this object. The first time it opens the
-  /// library, measures what it offers on operands of its own, and remembers what was fastest; later
-  /// it costs a look-up. Error: unsupported or unavailable with every library's reason; exhausted;
-  /// interrupted, if it was asked to stop.
+  /// Returns the plan for `problem`, which lives as long as this object. The first call for a
+  /// problem opens the library, measures the algorithms that it offers on temporary operands, and
+  /// remembers the fastest. Later calls cost a look-up. Error: unsupported or unavailable with
+  /// every library's reason; exhausted; interrupted, if stop_requested() returned true.
   Result<GemmPlan*> find(const GemmProblem& problem);
-  /// Whether some library computes `problem`; for callers that can do without its epilogue.
+  /// Returns whether some library computes `problem`, for callers that can do without its epilogue.
   bool supports(const GemmProblem& problem);
-  /// Whether `fused`, a product with an epilogue, is faster than `separate`, which does the same in
-  /// several steps; `problem` is the product. Measured once on this device and remembered; without
-  /// measuring, it is whenever a library computes it. Both must leave the same result any number of
-  /// times. Error: as find_fastest().
+  /// Returns whether `fused`, a product with an epilogue, is faster than `separate`, which does the
+  /// same in several steps; `problem` is the product. It is measured once per device and
+  /// remembered. Without measuring it is true whenever a library supports `problem`. Both
+  /// contenders run several times and must be repeatable. Error: as find_fastest().
   Result<bool> better_fused(const GemmProblem& problem, const Contender& fused,
                             const Contender& separate);
-  /// The library that find() would ask, with its version: "cublaslt 13.0". Opens it. Error: as
-  /// find().
+  /// Returns the library that find() would use, with its version: "cublaslt 13.0". Opens it. Error:
+  /// as find().
   Result<std::string> library_of(const GemmProblem& problem);
-  /// The libraries opened so far with their versions, "hipblaslt 1.0.0, own 0.1.0".
+  /// Returns the libraries opened so far with their versions, "hipblaslt 1.0.0, own 0.1.0".
   std::string libraries() const;
-  /// find() and GemmPlan::enqueue() with the shared workspace. Error: as they.
+  /// Calls find() and then GemmPlan::enqueue() with the shared workspace. Error: as those.
   Status enqueue(Stream& stream, const GemmProblem& problem, const GemmOperands& operands);
-  /// For GemmPlan::enqueue(), after the first find(). It stays where it is, so captured graphs keep
-  /// it.
+  /// Returns the workspace for GemmPlan::enqueue(), after the first find(). Its address never
+  /// changes, so captured graphs stay valid.
   Workspace workspace() const { return {workspace_.data(), workspace_.bytes()}; }
 
  private:
@@ -70,7 +71,7 @@ class GemmPlans {
   Stream& stream_;
   const Options options_;
   const ChoiceCache choices_;
-  std::map<std::string, std::unique_ptr<Blas>, std::less<>> libraries_;  // by name
+  std::map<std::string, std::unique_ptr<Blas>, std::less<>> libraries_;  // keyed by name
   std::map<GemmProblem, std::unique_ptr<GemmPlan>> plans_;
   std::set<GemmProblem> unsupported_;
   std::map<GemmProblem, bool> better_fused_;

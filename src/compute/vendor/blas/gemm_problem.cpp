@@ -54,7 +54,8 @@ Status check_matrix(std::string_view name, std::int64_t rows, std::int64_t colum
     return misfit(fmt::format("leading dimension {} of {} is shorter than its rows of {}", ld, name,
                               columns));
   }
-  // One after the other, or side by side in common rows, as the heads of an attention are.
+  // Matrices may lie one after the other, or side by side in common rows, like the heads of an
+  // attention.
   const bool apart = stride >= (rows - 1) * ld + columns;
   const bool side_by_side = stride >= columns && (batch - 1) * stride + columns <= ld;
   if (batch > 1 && stride != 0 && !apart && !side_by_side) {

@@ -65,19 +65,20 @@ struct GemmProblem {
   std::int64_t alignment = 256;  ///< alignment in bytes of every operand's address
   bool constant_b = false;  ///< B does not change, so a library may keep a copy in its own layout
 
-  /// Number of multiprocessors to use, leaving the rest to other work, e.g. communication; 0: all.
-  /// Error: unsupported if a library has no such setting.
+  /// Number of multiprocessors to use, leaving the others to other work, e.g. communication; 0:
+  /// all. A library without this setting refuses the problem as unsupported.
   int multiprocessors = 0;
 
   auto operator<=>(const GemmProblem&) const = default;
 
-  /// 2 m n k batch.
+  /// Operations, 2 m n k batch.
   double flops() const { return 2.0 * double(m) * double(n) * double(k) * double(batch); }
   /// Elements from the first to one past the last of a batch, padding included.
   std::int64_t elements_a() const { return span(transpose_a ? k : m, lda, stride_a); }
   std::int64_t elements_b() const { return span(transpose_b ? n : k, ldb, stride_b); }
   std::int64_t elements_d() const { return span(m, ldd, stride_d); }
-  /// The minimum that an enqueue must read and write: A, B, D once, C if beta is not 0.
+  /// Returns the minimum bytes that an enqueue must read and write: A, B and D once, and C if beta
+  /// is not 0.
   double bytes() const;
   /// Elements of bias.
   std::int64_t bias_elements() const { return epilogue == Epilogue::bgrad_a ? m : n; }
@@ -88,8 +89,8 @@ struct GemmProblem {
   }
 };
 
-/// A problem with densely packed matrices (`pad` elements added to each row), inputs of type `in`,
-/// C, D, bias and aux of type `out`, and the compute type that matches `in`.
+/// Makes a problem with densely packed matrices (`pad` elements added to each row), inputs of type
+/// `in`, C, D, bias and aux of type `out`, and the compute type that matches `in`.
 GemmProblem make_gemm(std::int64_t m, std::int64_t n, std::int64_t k, DataType in, DataType out,
                       bool transpose_a = false, bool transpose_b = false, std::int64_t batch = 1,
                       std::int64_t pad = 0);

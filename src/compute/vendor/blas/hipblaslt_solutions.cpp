@@ -14,7 +14,7 @@ namespace {
 constexpr int gemm_type_plain = 1;  // hipblaslt_ext::GemmType::HIPBLASLT_GEMM
 constexpr int status_internal_error = 6;
 
-/// C++ functions may throw, unlike C's; the status then is one of the library's own.
+/// Calls a C++ function, which unlike a C function may throw; an exception becomes a status.
 template <typename Call>
 int guarded(const Call& call) {
   try {
@@ -39,7 +39,7 @@ std::string name_of_solution(std::string (*function)(Handle, Solution&), Handle 
 }  // namespace
 
 std::string SolutionFunctions::revision(Handle handle) const {
-  std::array<char, 256> text = {};  // the library copies about 20 bytes and says no size
+  std::array<char, 256> text = {};  // the library copies about 20 bytes and documents no size
   if (get_revision == nullptr || get_revision(handle, text.data()) != 0) return {};
   text.back() = 0;
   return text.data();

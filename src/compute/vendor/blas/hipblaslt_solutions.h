@@ -1,6 +1,6 @@
-// All solutions of hipBLASLt, through the functions of its C++ interface, hipblaslt_ext. They are
-// found under the names that g++ and clang give them, and take std::vector and std::string of
-// libstdc++, as ROCm's libraries are built.
+// Lists all solutions of hipBLASLt through its C++ interface, hipblaslt_ext. Its functions are
+// found by the mangled names that g++ and clang use. They take std::vector and std::string of
+// libstdc++, with which ROCm's libraries are built.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ struct SolutionResult {
 };
 static_assert(sizeof(Solution) == 24 && sizeof(SolutionResult) == 56);
 
-/// Null where the library lacks one: before ROCm 6.1 and 5.7 it has no names and no lists.
+/// A pointer is null where the library lacks the function: names came with ROCm 6.1, lists with
+/// 5.7.
 struct SolutionFunctions {
   int (*get_all)(Handle, int gemm_type, int operation_a, int operation_b, int type_a, int type_b,
                  int type_c, int type_d, int compute,
@@ -37,7 +38,7 @@ struct SolutionFunctions {
   std::string (*kernel_name)(Handle, Solution&) = nullptr;
   int (*get_revision)(Handle, char* text) = nullptr;
 
-  /// Empty if the library does not tell.
+  /// Returns an empty text if the library does not report it.
   std::string revision(Handle handle) const;
 };
 SolutionFunctions bind_solution_functions(const SharedLibrary& library);
@@ -47,9 +48,9 @@ std::int32_t solution_index(const void* algorithm);
 /// "solution=1234".
 std::string solution_text(std::int32_t index);
 
-/// Every solution for these types and transposes that says it supports the problem within
-/// `workspace_bytes`, by its number, with its names. Without the functions: `listed`. Error:
-/// failed, if listing them does.
+/// Returns every solution for these types and transposes that supports the problem within
+/// `workspace_bytes`, ordered by number, with names. Returns `listed` if the library lacks the
+/// functions. Error: failed, if listing them does.
 Result<std::vector<GemmAlgorithm>> all_solutions(const Library& library,
                                                  const SolutionFunctions& functions, Handle handle,
                                                  const Descriptors& descriptors,

@@ -45,7 +45,7 @@ struct Functions {
 #undef ASSAY_LT_MEMBER
 };
 
-constexpr int absent = -1;  // this library has no such attribute
+constexpr int absent = -1;  // the library has no such attribute
 
 /// The numbers of one library (facts: cublasLt.h 13.1, hipblaslt.h of ROCm 6 and 7).
 struct Dialect {
@@ -60,12 +60,13 @@ struct Dialect {
   std::size_t algorithm_bytes, result_bytes;
   std::string_view (*status_name)(int status);
   int status_not_supported;
-  /// Whether C may be null where beta is 0. Of the two, cublaslt refuses D in its place if their
+  /// Whether C may be null if beta is 0. cublaslt refuses to take D for C if their types differ;
+  /// hipblaslt refuses null.
   /// types differ, hipblaslt refuses null.
   bool takes_null_c;
 };
 
-/// One entry of the heuristic's results: the algorithm (algorithm_bytes), then these.
+/// The fields that follow the algorithm (algorithm_bytes) in one result of the heuristic.
 struct ResultTail {
   std::size_t workspace_bytes;
   int status;
@@ -102,7 +103,7 @@ constexpr int data_type(DataType type) {
   }
 }
 
-/// The number of the type in which products of `compute` are summed.
+/// Returns the library's number of the type in which products of `compute` are summed.
 constexpr int compute_number(const Dialect& dialect, DataType compute) {
   switch (compute) {
     case DataType::f64:

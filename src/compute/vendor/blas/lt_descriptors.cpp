@@ -92,7 +92,7 @@ Status Descriptors::describe_epilogue(const Library& library, const GemmProblem&
   }
   if (reads_aux(problem.epilogue) || writes_aux(problem.epilogue)) {
     TRY(set(library, dialect.desc_aux_ld, &problem.ld_aux, sizeof(problem.ld_aux)));
-    // Not set if it is D's type, which is the default: older releases lack the attribute.
+    // The default is D's type. It is not set explicitly, because older releases lack the attribute.
     if (problem.aux != problem.d) {
       const std::int32_t type = data_type(problem.aux);
       TRY(set(library, dialect.desc_aux_type, &type, sizeof(type)));

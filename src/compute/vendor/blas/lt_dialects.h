@@ -10,7 +10,7 @@
 
 namespace assay::lt {
 
-/// "13.1.0" from 130100, the numbering of cuBLAS and cuBLASLt.
+/// Returns "13.1.0" for 130100, the numbering of cuBLAS and cuBLASLt.
 inline std::string cuda_version_text(std::size_t number) {
   return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
 }

@@ -1,4 +1,4 @@
-// Contents of matrices for measurements: numbers from which a result can be checked.
+// Fills matrices for measurements with numbers from which a result can be checked.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// In the order of `enum Pattern` in src/compute/kernels/matrix.cu. `normal`: the standard normal
-/// distribution, times 32 for i8, to use most of its range.
+/// Listed in the order of `enum Pattern` in src/compute/kernels/matrix.cu. `normal` is the standard
+/// normal distribution; for i8 it is multiplied by 32, to use most of the type's range.
 enum class Inputs { zeros, ones, integers, normal };
 
 /// A row-major matrix whose rows are `ld` elements apart.
@@ -19,14 +19,14 @@ struct MatrixExtent {
   std::int64_t rows = 0, columns = 0, ld = 0;
 };
 
-/// A matrix as part of a larger one: it begins with number `first` of that, whose rows have
-/// `pitch`.
+/// Describes a matrix as part of a larger one: its first number is number `first` of the larger
+/// matrix, whose rows have `pitch` numbers.
 struct PartOfMatrix {
   std::uint64_t first = 0, pitch = 0;
 };
 
-/// Queues filling the matrix with numbers generated from `seed`, times `factor`; those of the
-/// larger matrix that it is a part of, if it is one. `program` is built from matrix.cu.
+/// Queues filling the matrix with numbers generated from `seed`, times `factor`. If the matrix is
+/// part of a larger one, it gets the larger one's numbers. `program` is built from matrix.cu.
 Status fill_matrix(Stream& stream, const DeviceFacts& facts, Program& program, void* matrix,
                    DataType type, const MatrixExtent& extent, Inputs inputs, std::uint64_t seed,
                    double factor = 1, std::optional<PartOfMatrix> part = std::nullopt);

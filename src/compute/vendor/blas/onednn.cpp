@@ -12,12 +12,11 @@ namespace {
 
 constexpr std::uint64_t algorithm_plain = 0, algorithm_packed = 1;
 
-/// Among other kernels, a product of fewer operations is one thread's: one core needs about 50 us
-/// for it, as long as it takes on a virtual machine to hand the cores to the library's threads and
-/// back.
+/// A smaller product runs on one thread. One core needs about 50 us for it, which on a virtual
+/// machine is the time to hand the cores to the library's threads and back.
 constexpr double least_shared_flops = 8e6;
 
-/// rows x columns of a row-major (or, transposed, column-major) matrix.
+/// Returns a view of rows x columns of a row-major (or, transposed, column-major) matrix.
 TensorView view_of(const GemmProblem& problem, DataType type, std::int64_t rows,
                    std::int64_t columns, bool transpose, std::int64_t ld, std::int64_t stride) {
   TensorView view;
@@ -165,7 +164,7 @@ class OneDnnPlan final : public GemmPlan {
     Finish finish;
     finish.alpha = static_cast<float>(problem_.alpha);
     finish.beta = static_cast<float>(problem_.beta);
-    // matmul adds its own bias first, so with a factor the bias must be a separate step.
+    // matmul adds the bias before the factor, so with a factor the bias must be a separate step.
     if (bias && finish.alpha != 1) finish.added = bias.get();
     switch (problem_.epilogue) {
       case Epilogue::relu:

@@ -1,6 +1,6 @@
-// Matrix products with assay's own kernels behind the interface of the vendors' libraries, on every
-// backend: gemm.cu shows what the portable dialect gets out of a matrix unit, gemm_f32.cu computes
-// where no library does.
+// GEMM with assay's own kernels behind the interface of the vendors' libraries, on every backend.
+// gemm.cu shows what the portable dialect achieves on matrix units; gemm_f32.cu is a fallback where
+// no library supports f32.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct TileShape {
   std::uint64_t shared_bytes() const { return stages * (rows + columns) * depth * 2; }
 };
 
-// The first is the fastest on an H200 at 8192; the smaller ones give small products more blocks.
-// Those for CDNA fit its 64 KiB of LDS; none has run on such a chip.
+// The first shape is the fastest on an H200 at 8192; smaller ones give small products more blocks.
+// The CDNA shapes fit into its 64 KiB of LDS; none of them has run on such a chip.
 constexpr TileShape cuda_shapes[] = {
     {128, 256, 64, 3, 2, 4, 1},
     {256, 128, 64, 3, 4, 2, 1},
@@ -68,12 +68,12 @@ std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceF
   return std::nullopt;
 }
 
-/// Operands as the kernels take them.
+/// Converts an operand's sizes to the kernels' type.
 std::uint64_t unsigned_of(std::int64_t x) {
   return static_cast<std::uint64_t>(x);
 }
 
-/// D is added to in place only.
+/// Checks that D is only added to in place.
 Status check_place(const GemmProblem& problem, const GemmOperands& operands) {
   if (problem.beta == 0 || operands.c == operands.d) return {};
   return Error{ErrorKind::unsupported, "own: adds to D in place, so C must be D"};
@@ -106,7 +106,7 @@ class OwnPlan final : public GemmPlan {
   LaunchShape launch_;
 };
 
-/// Without matrix units.
+/// Runs without matrix units.
 class OwnF32Plan final : public GemmPlan {
  public:
   OwnF32Plan(GemmProblem problem, std::unique_ptr<Program> program, Kernel& kernel)

@@ -76,7 +76,7 @@ class Rocblas final : public GemmExBlas {
     if (size <= 0) return list;
     list.resize(static_cast<std::size_t>(size));
     TRY(check(query(call, list.data(), &size), "gemm_ex_get_solutions"));
-    // What it wrote, whatever it says.
+    // The library writes at most this many, whatever size it reports.
     list.resize(std::min(list.size(), static_cast<std::size_t>(std::max(size, 0))));
     return list;
   }
@@ -116,8 +116,8 @@ class Rocblas final : public GemmExBlas {
   void* handle_;
 };
 
-/// rocBLAS ends the process if it has no kernels for a device, so look for their files first. Also
-/// true if it stores them in an unknown way.
+/// Returns whether the library has kernels for the device; rocBLAS ends the process if it has none,
+/// so their files are looked for first. Also true if it stores them in an unknown way.
 bool has_kernels(const std::string& library_path, const std::string& arch) {
   namespace fs = std::filesystem;
   if (std::getenv("ROCBLAS_TENSILE_LIBPATH") != nullptr) return true;

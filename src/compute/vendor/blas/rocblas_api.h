@@ -12,7 +12,7 @@ namespace assay::rocblas {
 constexpr int operation_none = 111, operation_transpose = 112;
 constexpr int algorithm_standard = 0, algorithm_solution_index = 1;
 
-/// rocblas_datatype; -1 for types its gemm_ex does not take.
+/// Returns the rocblas_datatype; -1 for types that its gemm_ex does not take.
 constexpr int data_type(DataType type) {
   switch (type) {
     case DataType::f16:
@@ -92,7 +92,8 @@ constexpr std::string_view status_name(int status) {
   F(gemm, rocblas_gemm_ex, (ASSAY_ROCBLAS_GEMM, std::int32_t solution, std::uint32_t flags)) \
   F(gemm_batched, rocblas_gemm_strided_batched_ex,                                           \
     (ASSAY_ROCBLAS_GEMM_BATCHED, std::int32_t solution, std::uint32_t flags))
-// Beta interface, exported by every release; without it, only the choice of solutions is lost.
+// These are a beta interface, exported by every release. Without them only the choice of solutions
+// is lost.
 #define ASSAY_ROCBLAS_OPTIONAL_FUNCTIONS(F)                                              \
   F(solutions, rocblas_gemm_ex_get_solutions,                                            \
     (ASSAY_ROCBLAS_GEMM, std::uint32_t flags, std::int32_t * list, std::int32_t * size)) \

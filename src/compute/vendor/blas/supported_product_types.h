@@ -1,4 +1,4 @@
-// Whether a device has the types of a product.
+// Checks whether a device supports the types of a product.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace assay {
 
-/// Why CUDA's libraries cannot multiply these types on this device; empty if they can.
+/// Returns why CUDA's libraries cannot multiply these types on this device; empty if they can.
 std::optional<std::string> cuda_lacks_types(const GemmProblem& problem, const DeviceFacts& facts);
-/// The same for ROCm's libraries.
+/// Returns why ROCm's libraries cannot multiply these types on this device; empty if they can.
 std::optional<std::string> rocm_lacks_types(const GemmProblem& problem, const DeviceFacts& facts);
 
 }  // namespace assay

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-/// One library for each backend, so a choice names one at most.
+/// There is one library for each backend, so a choice names at most one.
 const ConvolutionProvider* provider_for(std::string_view choice, const DeviceFacts& facts) {
   for (const ConvolutionProvider& provider : ConvolutionRegistry::entries()) {
     if (provider.backend == facts.backend && (choice == "auto" || choice == provider.name)) {

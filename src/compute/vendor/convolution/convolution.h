@@ -1,6 +1,6 @@
-// Convolutions through a vendor's library: the counterpart of blas.h. A library is opened for one
-// problem on a device. It proposes plans, each one algorithm; a plan can be enqueued any number of
-// times. Everything slow (descriptors, searches, compiling) happens before enqueue().
+// Convolutions through a vendor's library: what blas.h is for GEMMs. A library is opened for one
+// problem on a device and proposes plans, each with one algorithm; a plan can be enqueued any
+// number of times. Everything slow (descriptors, searches, compiling) happens before enqueue().
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 namespace assay {
 
-/// Device addresses. The problem's direction says which of them is written.
+/// Device addresses. The problem's direction determines which of them is written.
 struct ConvolutionOperands {
   void* x = nullptr;
   void* w = nullptr;
@@ -26,15 +26,18 @@ struct ConvolutionOperands {
 
 /// How a library is asked for plans.
 enum class ConvolutionSearch {
-  every,         ///< all that it proposes
-  first,         ///< its own first choice without any measuring
-  find_normal,   ///< MIOpen's miopenFindConvolution...Algorithm in each of its modes, as which
-  find_fast,     ///< PyTorch asks it: the first that it finds
-  find_hybrid,   //
-  find_dynamic,  //
-  find_2,        ///< MIOpen's Find 2.0: the first solution
-  /// MIOpen's search of the best parameters of each solver, which it keeps in its user databases:
-  /// minutes. It passes over what they have, unless MIOPEN_FIND_ENFORCE=SEARCH_DB_UPDATE.
+  every,  ///< all plans that it proposes
+  first,  ///< its own first choice, without measuring
+  /// MIOpen's miopenFindConvolution...Algorithm, as PyTorch calls it, in each of its four modes:
+  /// the first plan that it finds.
+  find_normal,
+  find_fast,
+  find_hybrid,
+  find_dynamic,
+  find_2,  ///< MIOpen's Find 2.0: the first solution
+  /// MIOpen's search for the best parameters of each solver, which it stores in its user databases;
+  /// it takes minutes. It skips solvers that these databases contain, unless
+  /// MIOPEN_FIND_ENFORCE=SEARCH_DB_UPDATE.
   find_exhaustive,
 };
 
@@ -42,16 +45,18 @@ enum class ConvolutionSearch {
 class ConvolutionPlan {
  public:
   virtual ~ConvolutionPlan() = default;
-  /// Which algorithm it is, of one version of the library: one line, the same in every process.
+  /// Identifies the algorithm within one version of the library: one line, the same in every
+  /// process.
   virtual std::string algorithm() const = 0;
   virtual std::size_t workspace_bytes() const = 0;
-  /// Whether it computes in a transformed domain (Winograd, Fourier), whose roundings are larger.
+  /// Returns whether it computes in a transformed domain (Winograd, Fourier), which rounds more
+  /// coarsely.
   virtual bool transforms() const { return false; }
-  /// Called before these operands are first used, and again when w has changed: forward, a library
-  /// may keep w in a layout of its own, as weights do not change in inference.
+  /// Must be called before these operands are first used, and again when w has changed: in the
+  /// forward pass a library may keep w in a private layout, as weights do not change in inference.
   virtual Status prepare(Stream&, const ConvolutionOperands&) { return {}; }
-  /// `workspace`: of workspace_bytes(), for all work of one stream. Error: failed with the
-  /// library's status.
+  /// `workspace` has workspace_bytes() bytes and can be shared by all work of one stream. Error:
+  /// failed with the library's status.
   virtual Status enqueue(Stream& stream, const ConvolutionOperands& operands, void* workspace) = 0;
 };
 
@@ -62,9 +67,9 @@ class Convolution {
   /// "cuDNN 9.19.0"
   virtual std::string library() const = 0;
   virtual std::string path() const = 0;
-  /// At least one, the library's own first choice first. A search that measures uses the operands
-  /// and may write the result. Error: unsupported if there is none, or the library has no such
-  /// search.
+  /// Returns at least one plan, the library's own first choice first. A search that measures uses
+  /// the operands and may overwrite the result. Error: unsupported if there is no plan, or the
+  /// library has no such search.
   virtual Result<std::vector<std::unique_ptr<ConvolutionPlan>>> plans(
       Stream& stream, const ConvolutionOperands& operands, ConvolutionSearch search) = 0;
 };
@@ -73,7 +78,8 @@ class Convolution {
 struct ConvolutionProvider {
   std::string_view name;     ///< "cudnn"
   std::string_view backend;  ///< "cuda": devices it works on
-  /// Why the library cannot compute the problem on such a device, without loading it.
+  /// Returns why the library cannot compute the problem on such a device, without loading the
+  /// library.
   std::optional<std::string> (*unsupported)(const ConvolutionProblem& problem,
                                             const DeviceFacts& facts);
   /// Error: unavailable, naming what was looked for, where, and what to install.
@@ -81,10 +87,10 @@ struct ConvolutionProvider {
 };
 using ConvolutionRegistry = Registry<ConvolutionProvider>;
 
-/// Every library's name, sorted; for axes and messages.
+/// Returns every library's name, sorted; for axes and messages.
 std::vector<std::string> convolution_names();
-/// Why no library named by `choice`, or with "auto" of the backend, computes this on such a device;
-/// empty: one should.
+/// Returns why neither the library named by `choice` nor, with "auto", any of the backend supports
+/// this problem on such a device. Empty if one should.
 std::optional<std::string> convolution_unsupported(std::string_view choice,
                                                    const ConvolutionProblem& problem,
                                                    const DeviceFacts& facts);

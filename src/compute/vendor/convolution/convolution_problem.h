@@ -14,8 +14,8 @@
 
 namespace assay {
 
-/// What is computed from the other two of x, w and y; in the backward passes all of them stand for
-/// gradients where the pass has those.
+/// Which of x, w and y is computed from the other two. In backward passes, x, w and y stand for
+/// their gradients where the pass uses gradients.
 enum class ConvolutionDirection {
   forward,  ///< y
   data,     ///< x, from w and y
@@ -25,30 +25,30 @@ std::string_view name_of(ConvolutionDirection direction);
 
 struct ConvolutionProblem {
   static constexpr int most_dimensions = 3;
-  using Extents = std::array<std::int64_t, most_dimensions>;  // [d,] h, w; the rest is not used
+  // [d,] h, w; the other elements are unused
+  using Extents = std::array<std::int64_t, most_dimensions>;
 
   ConvolutionDirection direction = ConvolutionDirection::forward;
-  DataType type = DataType::f32;  ///< of all three; f32, tf32, f16 or bf16, summed in f32
-  bool channels_last = false;     ///< of all three: n h w c instead of n c h w
+  DataType type = DataType::f32;  ///< of x, w and y: f32, tf32, f16 or bf16; sums are f32
+  bool channels_last = false;     ///< n h w c for x, w and y instead of n c h w
   int dimensions = 2;
   std::int64_t n = 1, c = 1, k = 1, groups = 1;
   Extents in = {}, filter = {}, stride = {1, 1, 1}, pad = {}, dilation = {1, 1, 1};
 
   std::int64_t out(int dimension) const;
-  /// As n c [d] h w, whatever the layout: the shapes of x, w (k, channels of a group, filter) and
-  /// y.
+  /// Shapes as n c [d] h w, whatever the layout: x, w (k, channels of a group, filter) and y.
   std::vector<std::int64_t> x_shape() const;
   std::vector<std::int64_t> w_shape() const;
   std::vector<std::int64_t> y_shape() const;
-  /// Elements between neighbours of each dimension of such a shape.
+  /// Returns the distance in elements between neighbours in each dimension of such a shape.
   std::vector<std::int64_t> strides_of(const std::vector<std::int64_t>& shape) const;
 
   std::int64_t x_elements() const;
   std::int64_t w_elements() const;
   std::int64_t y_elements() const;
-  /// Multiplications and additions, those with padding included, as libraries count them.
+  /// Multiplications and additions, including those with padding, as libraries count them.
   double flops() const;
-  /// The minimum that must be read and written: x, w and y once each.
+  /// Returns the minimum bytes that must be read and written: x, w and y once each.
   double bytes() const;
 };
 

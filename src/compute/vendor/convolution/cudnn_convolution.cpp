@@ -79,7 +79,7 @@ Result<OperationGraph> convolution_graph(const Library& library, void* handle,
 /// The library on a device; shared by a problem and its plans.
 struct Opened {
   Device& device;
-  std::unique_ptr<const Library> library;  // at one address, which the handle refers to
+  std::unique_ptr<const Library> library;  // on the heap, because the handle refers to its address
   Handle handle;
 };
 
@@ -122,7 +122,7 @@ class CudnnConvolution final : public Convolution {
     }
     const Library& library = *opened_->library;
     OperationGraph graph = TRY(convolution_graph(library, opened_->handle.get(), problem_));
-    // What f32 means is the caller's decision, as in PyTorch: tf32 only where it is asked for.
+    // The caller decides what f32 means, as in PyTorch: tf32 is used only on request.
     const bool exact = problem_.type == DataType::f32;
     auto found = TRY(Plan::all(
         library, opened_->handle.get(), std::move(graph), modes,
@@ -145,7 +145,7 @@ class CudnnConvolution final : public Convolution {
 };
 
 std::optional<std::string> unsupported(const ConvolutionProblem&, const DeviceFacts&) {
-  return std::nullopt;  // what it has no engine for, it says itself
+  return std::nullopt;  // cuDNN itself reports problems for which it has no engine
 }
 
 Result<std::unique_ptr<Convolution>> open(Device& device, const ConvolutionProblem& problem) {

@@ -33,7 +33,7 @@ struct Immediate {
 /// miopenTensorArgument_t
 struct Argument {
   unsigned id;
-  Tensor* descriptor;  ///< null: that of the problem
+  Tensor* descriptor;  ///< null: the problem's own descriptor
   void* buffer;
 };
 
@@ -51,7 +51,7 @@ constexpr std::string_view status_name(int status) {
                                                                     : "unknown status";
 }
 
-/// miopenDataType_t; -1 for types that it does not convolve here.
+/// Returns the miopenDataType_t; -1 for types that are not used here.
 constexpr int data_type(DataType type) {
   switch (type) {
     case DataType::f16:
@@ -65,8 +65,8 @@ constexpr int data_type(DataType type) {
   }
 }
 
-constexpr int mode_convolution = 0;  // miopenConvolutionMode_t: what neural networks call so
-/// miopenConvAlgorithm_t, and the same numbers in those of each direction
+constexpr int mode_convolution = 0;  // miopenConvolutionMode_t: a neural network's convolution
+/// miopenConvAlgorithm_t; the types of each direction have the same numbers.
 constexpr int algorithm_fft = 2, algorithm_winograd = 3;
 constexpr std::string_view algorithm_name(int algorithm) {
   constexpr std::string_view names[] = {"GEMM", "direct", "FFT", "Winograd", "", "implicit GEMM"};
@@ -97,7 +97,7 @@ constexpr unsigned tensor_x = 1, tensor_w = 2, tensor_y = 3;
   F(descriptor_set_groups, miopenSetConvolutionGroupCount, (Descriptor, int groups))        \
   F(descriptor_destroy, miopenDestroyConvolutionDescriptor, (Descriptor))
 
-/// What came with later releases, or is not in the public header.
+/// Functions of later releases, or absent from the public header.
 #define ASSAY_MIOPEN_OPTIONAL_FUNCTIONS(F)                                                      \
   F(set_find_mode, miopenSetConvolutionFindMode, (Descriptor, int mode))                        \
   F(problem_create, miopenCreateConvProblem, (Problem*, Descriptor, int direction))             \
@@ -116,9 +116,9 @@ constexpr unsigned tensor_x = 1, tensor_w = 2, tensor_y = 3;
     (Handle, Solution, std::size_t count, const Argument*, void* workspace, std::size_t bytes)) \
   F(solution_destroy, miopenDestroySolution, (Solution))
 
-/// Those that each direction has under its own name. `a` and `b` are x and w forward, the gradient
-/// of y and w for that of data, and the gradient of y and x for that of weights; but in all
-/// functions without an algorithm, forward has w before x.
+/// Functions that exist once per direction, under different names. `a` and `b` are x and w in the
+/// forward pass, the gradient of y and w for the gradient of x, and the gradient of y and x for the
+/// gradient of w. Functions without an algorithm, however, take w before x in the forward pass.
 #define ASSAY_MIOPEN_PASS_FUNCTIONS(F, Direction)                                                  \
   F(workspace_size, miopenConvolution##Direction##GetWorkSpaceSize,                                \
     (Handle, Tensor a, Tensor b, Descriptor, Tensor result, std::size_t * bytes))                  \

@@ -1,5 +1,5 @@
-// Convolutions by MIOpen, whose algorithms are found in three ways: by its find modes, as PyTorch
-// does with cudnn.benchmark; in immediate mode, as PyTorch does otherwise; by Find 2.0.
+// Convolutions by MIOpen. Algorithms are found by its find modes, as PyTorch does with
+// cudnn.benchmark; in immediate mode, as PyTorch does otherwise; and by Find 2.0.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using namespace miopen;
 using Plans = std::vector<std::unique_ptr<ConvolutionPlan>>;
 
-/// A tensor and where it lies.
+/// A tensor descriptor and the tensor's address.
 struct Place {
   Tensor tensor;
   void* data;
@@ -34,7 +34,7 @@ class Opened {
   const PassFunctions& pass() const { return library_.pass(problem_.direction); }
   Device& device() const { return device_; }
 
-  /// The handle, with work going to this stream.
+  /// Returns the handle, after directing its work to this stream.
   Result<Handle> handle(Stream& stream) {
     TRY(device_.make_current());
     void* const native = stream.native_handle();
@@ -50,14 +50,14 @@ class Opened {
   }
   Status check(std::string_view call, int status) const { return library_.check(call, status); }
 
-  /// "miopenConvolutionBackwardDataImmediate" from "miopenConvolution", "Immediate".
+  /// Returns "miopenConvolutionBackwardDataImmediate" for "miopenConvolution", "Immediate".
   std::string call(std::string_view before, std::string_view after) const {
     constexpr std::string_view names[] = {"Forward", "BackwardData", "BackwardWeights"};
     return fmt::format("{}{}{}", before, names[static_cast<std::size_t>(problem_.direction)],
                        after);
   }
 
-  // As the functions take them: miopen_api.h.
+  // Operands in the order of the library's functions, see miopen_api.h.
   Place first(const ConvolutionOperands& o) const {
     return is_forward() ? Place{descriptors_.x(), o.x} : Place{descriptors_.y(), o.y};
   }
@@ -116,7 +116,7 @@ class MiopenPlan : public ConvolutionPlan {
   std::size_t workspace_bytes_;
 };
 
-/// One kind of algorithm, by whichever of its solvers miopenFind... found to be the fastest.
+/// One kind of algorithm, by the solver that miopenFind... found to be the fastest.
 class FoundPlan final : public MiopenPlan {
  public:
   using MiopenPlan::MiopenPlan;
@@ -164,7 +164,7 @@ class ImmediatePlan final : public MiopenPlan {
   std::uint64_t id_;
 };
 
-/// Of Find 2.0.
+/// A solution of Find 2.0.
 class SolutionPlan final : public MiopenPlan {
  public:
   SolutionPlan(std::shared_ptr<Opened> opened, Object solution, std::uint64_t id, int algorithm,
@@ -224,8 +224,8 @@ Result<Plans> found_plans(const std::shared_ptr<Opened>& opened, Stream& stream,
   return plans;
 }
 
-/// In its own order; at most `most` of them, compiled. Those that cannot be are left out. Error:
-/// the last one's, if none can.
+/// Returns at most `most` plans, compiled, in the library's order. Solutions that fail to compile
+/// are left out. Error: the last one's, if all fail.
 Result<Plans> immediate_plans(const std::shared_ptr<Opened>& opened, Stream& stream,
                               std::size_t most) {
   Opened& o = *opened;
@@ -294,7 +294,7 @@ Result<Plans> solution_plans(const std::shared_ptr<Opened>& opened, Stream& stre
   std::size_t count = 0;
   TRY(o.check("miopenFindSolutions",
               f.find_solutions(handle, problem.get(), options.get(), found, &count, most)));
-  std::vector<Object> solutions;  // all of them are ours, whatever fails next
+  std::vector<Object> solutions;  // owns all solutions, even if a later call fails
   for (std::size_t i = 0; i < std::min(count, most); ++i) {
     solutions.emplace_back(found[i], f.solution_destroy);
   }
@@ -312,7 +312,7 @@ Result<Plans> solution_plans(const std::shared_ptr<Opened>& opened, Stream& stre
   return plans;
 }
 
-/// What immediate mode proposes, then what Find 2.0 knows beyond it.
+/// Returns what immediate mode proposes, then what Find 2.0 has in addition.
 Result<Plans> all_plans(const std::shared_ptr<Opened>& opened, Stream& stream,
                         const ConvolutionOperands& operands) {
   constexpr std::size_t most = 64;

@@ -1,4 +1,4 @@
-// MIOpen as it is found on this machine, and its objects.
+// Loads the MIOpen of this machine and owns its objects.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace assay::miopen {
 
 struct Library {
   Functions functions;
-  std::array<PassFunctions, 3> passes;  ///< by ConvolutionDirection
+  std::array<PassFunctions, 3> passes;  ///< indexed by ConvolutionDirection
   std::string path, version;
 
   /// Loaded once per process. Error: unavailable.
@@ -25,13 +25,14 @@ struct Library {
   }
   /// "MIOpen 3.4.0"
   std::string name() const { return "MIOpen " + version; }
-  /// "MIOpen 3.4.0: CALL: miopenStatus... (5): what the library says about it"; none on success.
+  /// Returns "MIOpen 3.4.0: CALL: miopenStatus... (5): the library's explanation" as an error; ok
+  /// on success.
   Status check(std::string_view call, int status) const;
-  /// Whether it has Find 2.0 (ROCm 5.5 and later).
+  /// Returns whether it has Find 2.0 (ROCm 5.5 and later).
   bool has_find_2() const;
 };
 
-/// Any object of the library; destroys it.
+/// Owns any object of the library and destroys it.
 using Object = std::unique_ptr<void, int (*)(void*)>;
 
 /// A convolution's descriptors.

@@ -1,5 +1,5 @@
-// Convolutions on the CPU by oneDNN. It is fastest with tensors in blocked layouts of its own, into
-// which the given ones are copied: where that pays is measured.
+// Convolutions on the CPU by oneDNN. It is fastest with tensors in private blocked layouts, into
+// which the given tensors are copied. Measuring decides where that pays.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,20 +15,20 @@ namespace {
 
 using namespace onednn;
 
-/// Which tensors lie as the library chooses. First what its own examples do with data that lie as
-/// they do.
+/// Which tensors have the library's own layout. The first entry is what oneDNN's examples do with
+/// data in a given layout.
 struct Layouts {
   bool any_data, any_weights;
 };
 constexpr Layouts all_layouts[] = {{false, true}, {true, true}, {false, false}};
 
-/// A tensor as the caller has it, and as the primitive does.
+/// A tensor in the caller's layout and in the primitive's.
 struct Part {
   int argument = 0;
   bool is_result = false;
   std::shared_ptr<void> given;  // memory object of the caller's address
-  std::shared_ptr<void> own;    // of the library's layout; null: the primitive takes `given`
-  Step reorder;                 // from one to the other
+  std::shared_ptr<void> own;    // in the library's layout; null: the primitive takes `given`
+  Step reorder;                 // copies from one to the other
 
   Memory used() const { return own ? own.get() : given.get(); }
 };
@@ -70,7 +70,7 @@ struct Execution {
       note(library->functions().memory_set_data(parts[i].given.get(), addresses[i]));
     }
   }
-  /// Into the library's layout, or a result out of it.
+  /// Copies into the library's layout, or copies a result out of it.
   void copy(const Part& part) {
     if (!part.own) return;
     const Memory from = part.is_result ? part.own.get() : part.given.get();
@@ -83,8 +83,8 @@ struct Execution {
   }
 };
 
-/// The shape and its strides in the problem's layout; oneDNN wants groups as a dimension of their
-/// own.
+/// Returns the shape and its strides in the problem's layout; oneDNN has groups as a separate
+/// dimension.
 TensorView view_of(const ConvolutionProblem& problem, std::vector<std::int64_t> shape,
                    bool is_weights, bool any_layout) {
   std::vector<std::int64_t> strides = problem.strides_of(shape);
@@ -170,11 +170,11 @@ class OneDnnPlan final : public ConvolutionPlan {
   std::string algorithm() const override {
     return fmt::format("{} {}", layouts(), implementation());
   }
-  /// Whether it is the code that defines what the others compute, a hundred times slower.
+  /// Returns whether it is the reference implementation, which is a hundred times slower.
   bool is_reference() const { return implementation().starts_with("ref"); }
-  /// Whether it writes past its workspace: gradients of strided 1 x 1 filters by oneDNN's kernels
-  /// for them, from channels that lie last and are fewer than a block of theirs (oneDNN's issue
-  /// 6035, open in November 2026). Their results are wrong, and with one thread they crash.
+  /// Returns whether it writes beyond its workspace. This happens for gradients of strided 1 x 1
+  /// filters with channels last and fewer channels than a block of oneDNN's kernels (oneDNN's issue
+  /// 6035, open in November 2026). Results are wrong, and with one thread these kernels crash.
   bool overruns() const {
     const ConvolutionProblem& p = problem_;
     const std::string name = implementation();
@@ -199,7 +199,7 @@ class OneDnnPlan final : public ConvolutionPlan {
   }
 
  private:
-  /// What it copies.
+  /// Lists the tensors that it copies.
   std::string_view layouts() const {
     const auto& [x, w, y] = execution_->parts;
     if (x.own || y.own) return "blocked";
@@ -253,7 +253,7 @@ class OneDnnConvolution final : public Convolution {
             created.error().kind,
             fmt::format("{} for {} on this CPU", created.error().message, describe(problem_))};
       }
-      // Where the library wants what is given, it is one of the plans before.
+      // If the library prefers the given layouts, this equals one of the plans before.
       const bool known = std::any_of(found.begin(), found.end(), [&](const auto& other) {
         return other->algorithm() == plan->algorithm();
       });
@@ -266,7 +266,7 @@ class OneDnnConvolution final : public Convolution {
                                "for {} on this CPU; take layout=nchw",
                                library(), describe(problem_))};
     }
-    // One that is slow whatever it is compared with would only make the search long.
+    // A reference implementation is always slow and would only prolong the search.
     if (found.size() > 1 && found.front()->is_reference()) found.erase(found.begin());
     std::vector<std::unique_ptr<ConvolutionPlan>> plans;
     for (auto& plan : found) plans.push_back(std::move(plan));

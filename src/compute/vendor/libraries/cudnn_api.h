@@ -48,7 +48,7 @@ constexpr int heuristics_mode = 200, heuristics_graph = 201, heuristics_results 
 constexpr int config_engine = 300, config_knobs = 302;
 constexpr int plan_handle = 400, plan_config = 401, plan_workspace = 402;
 constexpr int knob_type = 600, knob_value = 601;
-/// Of the operation of one direction.
+/// Attributes of the operation of one direction.
 struct ConvolutionOperation {
   int alpha, beta, descriptor, x, w, y;
 };
@@ -107,7 +107,7 @@ constexpr int tensor_core = 0, down_converts = 1, reduces_narrowly = 2, fft = 3,
 
 /// cudnnConvolutionMode_t: what neural networks call a convolution.
 constexpr int cross_correlation = 1;
-/// Statuses of this thousand say that something is not supported.
+/// Statuses in the thousand with this number (3000 to 3999) mean that something is not supported.
 constexpr int status_unsupported = 3;
 
 }  // namespace assay::cudnn

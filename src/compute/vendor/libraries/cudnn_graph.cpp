@@ -3,7 +3,7 @@
 namespace assay::cudnn {
 
 Result<void*> GraphBuilder::tensor(const TensorSpec& spec) {
-  constexpr std::int64_t alignment = 16;  // bytes: what copies of whole vectors need
+  constexpr std::int64_t alignment = 16;  // bytes; required by copies of whole vectors
   const std::int64_t id = spec.id != 0 ? spec.id : next_virtual_++;
   const bool is_virtual = spec.id == 0;
   const auto rank = static_cast<std::int64_t>(spec.dimensions.size());

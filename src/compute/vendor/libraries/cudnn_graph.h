@@ -1,4 +1,5 @@
-// A graph of cuDNN's operations: tensors and operations as descriptors, made one after the other.
+// Builds a graph of cuDNN's operations: tensors and operations are descriptors, made one after the
+// other.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,10 @@ struct TensorSpec {
   int type = data::f32;
   std::vector<std::int64_t> dimensions = {1, 1, 1, 1};
   std::vector<std::int64_t> strides = {1, 1, 1, 1};
-  std::int64_t id = 0;    ///< by which an operand is given to it; 0: virtual, never in memory
-  bool by_value = false;  ///< in host memory
-  /// A tensor of i32 [batch + 1, 1, 1, 1] with the element at which each of a batch begins, instead
-  /// of the first stride; or null.
+  std::int64_t id = 0;    ///< identifies the operand bound to it; 0: virtual, never in memory
+  bool by_value = false;  ///< a single value in host memory
+  /// A tensor of i32 [batch + 1, 1, 1, 1] with the element at which each sequence of the batch
+  /// begins, used instead of the first stride; or null.
   void* ragged = nullptr;
 
   TensorSpec as(int other_type) const {
@@ -41,7 +42,7 @@ struct TensorSpec {
 class OperationGraph {
  public:
   const Descriptor& descriptor() const { return parts_.back(); }
-  /// How many operations it has.
+  /// Returns the number of operations.
   std::size_t operations() const { return operations_; }
 
  private:
@@ -49,21 +50,21 @@ class OperationGraph {
   OperationGraph(std::vector<Descriptor> parts, std::size_t operations)
       : parts_(std::move(parts)), operations_(operations) {}
 
-  std::vector<Descriptor> parts_;  // the graph itself is the last
+  std::vector<Descriptor> parts_;  // the last one is the graph itself
   std::size_t operations_;
 };
 
-/// Makes one part after the other. Tensors are named by their descriptors, which it owns. The
-/// library must outlive the graph.
+/// Makes one part after the other. The builder owns tensors, which are referred to by their
+/// descriptors. The library must outlive the graph.
 class GraphBuilder {
  public:
   explicit GraphBuilder(const Library& library) : library_(library) {}
 
   Result<void*> tensor(const TensorSpec& spec);
-  /// Finalizes what an operation refers to; its address.
+  /// Finalizes a descriptor that an operation refers to, keeps it, and returns its address.
   Result<void*> keep(Descriptor made);
   Status keep_operation(Descriptor made);
-  /// `role`: "attention's graph", for messages.
+  /// `role` is for messages: "attention's graph".
   Result<OperationGraph> finish(void* handle, std::string_view role);
 
  protected:

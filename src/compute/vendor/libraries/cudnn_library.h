@@ -1,4 +1,4 @@
-// cuDNN as it is found on this machine, and its descriptors.
+// Loads the cuDNN of this machine and owns its descriptors.
 #pragma once
 
 #include <optional>
@@ -18,19 +18,19 @@ struct Library {
 
   /// "cuDNN 9.19.0"
   std::string name() const;
-  /// "cuDNN 9.19.0: CALL: CUDNN_STATUS_... (3000): what the library says about it".
+  /// Returns the error "cuDNN 9.19.0: CALL: CUDNN_STATUS_... (3000): the library's explanation".
   Error error(std::string_view call, int status) const;
-  /// The same as a status, for a call that may have succeeded.
+  /// Returns ok, or the same error, for a call that may have succeeded.
   Status check(std::string_view call, int status) const;
 };
 
-/// Error: unavailable, if it is not there, or is not cuDNN 9.
+/// Error: unavailable, if cuDNN is absent or is not version 9.
 Result<Library> load();
 
-/// One descriptor of the library; destroys it. The library must outlive it.
+/// Owns one descriptor of the library and destroys it. The library must outlive it.
 class Descriptor {
  public:
-  /// `role`: "a tensor", for messages.
+  /// `role` is for messages: "a tensor".
   static Result<Descriptor> create(const Library& library, int type, std::string_view role);
   Descriptor(Descriptor&& other) noexcept
       : library_(other.library_),
@@ -49,7 +49,7 @@ class Descriptor {
     return set_descriptor(attribute, value.get());
   }
   Status set_descriptor(int attribute, void* value);
-  /// How many values there are; at most `room` of them are written.
+  /// Returns how many values there are; at most `room` of them are written.
   Result<std::int64_t> get(int attribute, int type, std::int64_t room, void* values) const;
   Status finalize();
 
@@ -62,8 +62,7 @@ class Descriptor {
   void* address_;
 };
 
-/// A handle of the library, on the device that is current when it is made. The library must outlive
-/// it.
+/// A library handle on the device that is current when it is made. The library must outlive it.
 class Handle {
  public:
   static Result<Handle> create(const Library& library);
@@ -75,7 +74,7 @@ class Handle {
   ~Handle();
 
   void* get() const { return address_; }
-  /// Work goes to this stream from now on: a stream's native handle.
+  /// Queues later work on `stream`, a native stream handle.
   Status use(void* stream);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace assay::cudnn {
 
-/// Empty where this mode of the heuristics knows none.
+/// Returns an empty list if this mode of the heuristics has no configuration.
 Result<std::vector<Descriptor>> Plan::configurations(const Library& library,
                                                      const OperationGraph& graph, int mode) {
   Descriptor heuristics = TRY(Descriptor::create(library, descriptor::heuristics, "heuristics"));
@@ -32,7 +32,7 @@ Result<std::vector<Descriptor>> Plan::configurations(const Library& library,
 }
 
 Result<EngineNotes> Plan::notes_of(const Library& library, const Descriptor& config) {
-  constexpr std::size_t most = 32;  // notes that there are: 10 in cuDNN 9.19
+  constexpr std::size_t most = 32;  // upper bound of the number of notes: 10 in cuDNN 9.19
   const Descriptor engine = TRY(Descriptor::create(library, descriptor::engine, "an engine"));
   void* address = engine.get();
   TRY(config.get(attribute::config_engine, type::descriptor, 1, &address));

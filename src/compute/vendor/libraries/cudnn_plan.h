@@ -1,5 +1,5 @@
-// A graph of cuDNN's operations made runnable: its engine chosen, its kernels loaded, its operands
-// bound.
+// Makes a graph of cuDNN's operations runnable: chooses its engine, loads its kernels and binds its
+// operands.
 #pragma once
 
 #include <array>
@@ -16,31 +16,32 @@
 
 namespace assay::cudnn {
 
-/// A tensor of the graph and where it lies: on the device, or in host memory if it is a value.
+/// A tensor of the graph and its address: on the device, or in host memory if it is a single value.
 struct Operand {
   std::int64_t id;
   const void* address;
 };
 
-/// What a configuration's engine does, as far as cuDNN says.
+/// Properties of a configuration's engine, as reported by cuDNN.
 struct EngineNotes {
   bool down_converts = false;  ///< rounds operands to a narrower type
   bool tensor_cores = false;
   bool reduces_narrowly = false;  ///< sums in a narrower type than the graph asks for
-  bool transforms = false;        ///< Winograd's way, or Fourier's
+  bool transforms = false;        ///< computes by Winograd or Fourier transforms
   bool nondeterministic = false;
 };
 
 class Plan {
  public:
-  /// Takes the first configuration, in the order of cuDNN's own heuristics, that can be loaded on
-  /// the current context's device; those with engines that cuDNN notes as nondeterministic last.
-  /// `role`: "attention forward", for messages. Error: unsupported if there is none.
+  /// Takes the first configuration that can be loaded on the current context's device, in the order
+  /// of cuDNN's heuristics. Engines that cuDNN marks as nondeterministic come last. `role` is for
+  /// messages: "attention forward". Error: unsupported if there is none.
   static Result<Plan> choose(const Library& library, void* handle, OperationGraph graph,
                              std::string_view role);
-  /// All that can be loaded, each engine with the same settings once, in the order of `modes` of
-  /// the heuristics and within them; at most `most`. `allowed` sees an engine's notes before it is
-  /// loaded. Error: unsupported if there is none.
+  /// Returns at most `most` configurations that can be loaded, each engine with the same settings
+  /// only once. They are in the order of the heuristics' `modes`, and within a mode in its order.
+  /// `allowed` sees an engine's notes before the engine is loaded. Error: unsupported if there is
+  /// none.
   static Result<std::vector<Plan>> all(const Library& library, void* handle, OperationGraph graph,
                                        std::span<const int> modes, std::size_t most,
                                        const std::function<bool(const EngineNotes&)>& allowed,
@@ -48,10 +49,10 @@ class Plan {
 
   std::uint64_t workspace_bytes() const { return workspace_bytes_; }
   const EngineNotes& notes() const { return notes_; }
-  /// "engine=38 k2=12 k13=0": which it is, of one version of cuDNN.
+  /// Identifies the engine within one version of cuDNN: "engine=38 k2=12 k13=0".
   Result<std::string> name(const Library& library) const;
-  /// Queues the work on the handle's stream. Operands must come in the same order in every call;
-  /// what is made for a set of them is kept, so that repeating it costs a look-up.
+  /// Queues the work on the handle's stream. Operands must come in the same order in every call.
+  /// What is prepared for a set of operands is kept, so that a repeated call costs a look-up.
   Status execute(const Library& library, void* handle, std::span<const Operand> operands,
                  void* workspace);
 
@@ -75,7 +76,7 @@ class Plan {
                                                         const OperationGraph& graph, int mode);
   static Result<EngineNotes> notes_of(const Library& library, const Descriptor& config);
   static Result<std::string> name_of(const Library& library, const Descriptor& config);
-  /// Of the modes that know some; `last`: why a mode does not.
+  /// Lists the configurations of all modes that have some; `last` receives why a mode has none.
   static Result<std::vector<Choice>> choices(const Library& library, const OperationGraph& graph,
                                              std::span<const int> modes,
                                              std::optional<Error>& last);
@@ -86,7 +87,7 @@ class Plan {
   static Error none(const Library& library, std::string_view role,
                     const std::optional<Error>& last);
 
-  std::shared_ptr<const OperationGraph> graph_;  // what the plan was made from lives as long as it
+  std::shared_ptr<const OperationGraph> graph_;  // keeps the plan's graph alive
   Descriptor config_, plan_;
   std::uint64_t workspace_bytes_;
   EngineNotes notes_;

@@ -1,5 +1,5 @@
-// The C interface of oneDNN 2 and 3. They differ in who owns a memory descriptor (a struct of the
-// caller, or an object of the library), in how an operation is described, and in some
+// The C interface of oneDNN 2 and 3. The versions differ in who owns a memory descriptor (a struct
+// of the caller, or an object of the library), in how an operation is described, and in some
 // numbers.
 #pragma once
 
@@ -17,7 +17,7 @@ using Primitive = void*;
 using PrimitiveDesc = void*;
 using Attributes = void*;
 using PostOps = void*;
-/// A const pointer to the caller's struct (2) or the library's object (3).
+/// Points to the caller's struct (version 2) or the library's object (version 3).
 using MemoryDesc = const void*;
 
 constexpr int most_dimensions = 12;
@@ -60,7 +60,7 @@ constexpr Eltwise eltwise_v3 = {0x20, 0x26, 0x2b};
 constexpr std::size_t memory_desc_bytes_v2 = 1024, matmul_desc_bytes_v2 = 4096,
                       convolution_desc_bytes_v2 = 8192;
 
-/// dnnl_data_type_t; -1 for types the CPU engine does not multiply.
+/// Returns the dnnl_data_type_t; -1 for types that the CPU engine does not multiply.
 constexpr int data_type(DataType type) {
   switch (type) {
     case DataType::f16:
@@ -157,8 +157,8 @@ constexpr int data_type(DataType type) {
 #define ASSAY_ONEDNN_MEMBER(member, symbol, parameters) int(*member) parameters = nullptr;
 struct Functions {
   ASSAY_ONEDNN_FUNCTIONS(ASSAY_ONEDNN_MEMBER)
-  // These return no status.
-  int (*descs_equal)(MemoryDesc, MemoryDesc) = nullptr;  // whether they are
+  // These functions do not return a status.
+  int (*descs_equal)(MemoryDesc, MemoryDesc) = nullptr;  // 1 if they are equal
   MemoryDesc (*primitive_desc_md)(const void* desc, int what, int index) = nullptr;
   std::size_t (*desc_bytes)(MemoryDesc) = nullptr;
   const Version* (*version)() = nullptr;

@@ -1,4 +1,4 @@
-// The loaded oneDNN 2 or 3, with the same operations for both.
+// The loaded oneDNN 2 or 3, with one set of operations for both versions.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline void* allocate_inside() {
 /// Owns any object of the library.
 using Object = std::unique_ptr<void, int (*)(void*)>;
 
-/// Extents, and strides in elements (none: the library chooses).
+/// Extents, and strides in elements (empty: the library chooses the layout).
 struct TensorView {
   int dimensions = 2;
   Dimensions extents = {};
@@ -46,21 +46,21 @@ class OwnedDesc {
   std::shared_ptr<std::array<std::byte, memory_desc_bytes_v2>> bytes_;  // version 2
 };
 
-/// The operations on the products before they are stored, in order.
+/// Operations on the products before they are stored, in order.
 struct Finish {
   float alpha = 1;             ///< factor, if not 1
-  float beta = 0;              ///< factor for the old D, which is added, if not 0
+  float beta = 0;              ///< factor of the old D, which is added if beta is not 0
   MemoryDesc added = nullptr;  ///< a vector added
   enum class Function { none, relu, gelu_tanh } function = Function::none;
 };
 
-/// A primitive with the memory that it works in, which is its own: the library's lies with the
-/// thread that makes the primitive, and crashes another thread that executes it.
+/// A primitive with a scratchpad of its own. The library's scratchpad belongs to the thread that
+/// makes the primitive; executing the primitive on another thread would crash.
 class Step {
  public:
   Step() = default;
   explicit operator bool() const { return primitive_ != nullptr; }
-  /// A status. Not by two threads at a time.
+  /// Returns a status. Must not be called by two threads at the same time.
   int run(Stream stream, std::vector<Argument> arguments) const;
 
  private:
@@ -72,12 +72,12 @@ class Step {
 /// Which of a convolution's tensors is computed.
 enum class Pass { forward, backward_data, backward_weights };
 
-/// A convolution in as many dimensions as its tensors have beyond two. In backward passes x, w and
-/// y are the gradients where those are computed or given.
+/// A convolution with as many spatial dimensions as its tensors have beyond two. In backward passes
+/// x, w and y are the gradients where those are computed or given.
 struct ConvolutionSpec {
   Pass pass = Pass::forward;
   MemoryDesc x = nullptr, w = nullptr, y = nullptr;
-  Dimensions strides = {}, dilations = {}, pads = {};  ///< dilation: elements left out
+  Dimensions strides = {}, dilations = {}, pads = {};  ///< dilation: elements skipped
 };
 
 class Library {
@@ -90,30 +90,32 @@ class Library {
   const std::string& version() const { return version_; }
 
   Result<OwnedDesc> describe(const TensorView& view) const;
-  /// A matmul's primitive descriptor. Error: unsupported if the library has no implementation.
+  /// Makes a matmul's primitive descriptor. Error: unsupported if the library has no
+  /// implementation.
   Result<Object> matmul(Engine engine, MemoryDesc a, MemoryDesc b, MemoryDesc bias, MemoryDesc d,
                         const Finish& finish) const;
-  /// A convolution's primitive descriptor. Error: unsupported if the library has no implementation.
+  /// Makes a convolution's primitive descriptor. Error: unsupported if the library has no
+  /// implementation.
   Result<Object> convolution(Engine engine, const ConvolutionSpec& spec) const;
-  /// A primitive descriptor for copying from one layout into another.
+  /// Makes a primitive descriptor that copies from one layout into another.
   Result<Object> reorder(Engine engine, MemoryDesc from, MemoryDesc to) const;
-  /// The primitive of any of these descriptors.
+  /// Makes the primitive of any of these descriptors.
   Result<Step> step(Engine engine, const Object& desc) const;
-  /// A memory object at `data`, or with memory of its own for allocate_inside().
+  /// Makes a memory object at `data`, or with newly allocated memory for allocate_inside().
   Result<std::shared_ptr<void>> memory(Engine engine, MemoryDesc desc, void* data) const;
-  /// The argument index for `Finish::added`.
+  /// Returns the argument index for `Finish::added`.
   static int added_argument(const Finish& finish);
-  /// How many threads the library uses on the calling thread; nullopt: it cannot be asked or told,
-  /// because its threads are not OpenMP's.
+  /// Returns how many threads the library uses on the calling thread; nullopt if its threads are
+  /// not OpenMP's and therefore cannot be queried or set.
   std::optional<int> threads() const;
   void set_threads(int count) const;
-  /// An error of the kind that matches `status`; none on success.
+  /// Returns an error of the kind that matches `status`; ok on success.
   Status check(int status, std::string_view call) const;
 
  private:
   Result<Object> attributes(const Finish& finish) const;
   Result<Object> bare_attributes() const;
-  /// `hint`: the forward pass's descriptor, for backward ones.
+  /// `hint` is the forward pass's descriptor, for backward passes.
   Result<Object> convolution_v2(Engine engine, const ConvolutionSpec& spec, const void* attributes,
                                 const void* hint) const;
   Result<Object> convolution_v3(Engine engine, const ConvolutionSpec& spec, const void* attributes,
@@ -122,15 +124,15 @@ class Library {
   Functions functions_;
   FunctionsV2 v2_;
   FunctionsV3 v3_;
-  // Of the OpenMP that the library was built with, if it was.
+  // Functions of the OpenMP runtime that the library was built with, if any.
   int (*most_threads_)() = nullptr;
   void (*set_threads_)(int) = nullptr;
   int major_ = 0;
   std::string path_, version_;
 };
 
-/// For its lifetime, what the calling thread makes and runs uses one thread, if `limited`. What was
-/// made so must run so.
+/// While it lives, and if `limited`, primitives that the calling thread makes and runs use one
+/// thread. Primitives made this way must also be run this way.
 class OneThread {
  public:
   OneThread(const Library& library, bool limited)

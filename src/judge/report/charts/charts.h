@@ -18,29 +18,30 @@ struct Saturation {
 };
 std::optional<Saturation> saturation_of(const std::vector<Mark>& line);
 
-/// Values over the main axis, or bars by category for panels without one. `names`: of the
-/// environments. Empty where there is nothing to draw: a single bar, or links without a main axis,
-/// which become heat maps.
+/// Returns values over the main axis, or bars by category for panels without one. `names` are the
+/// environments' names. Empty if there is nothing to draw: a single bar, or links without a main
+/// axis, which become heat maps.
 std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::string>& names);
 
-/// B over A for the cells of each benchmark and metric, at most 40 on a chart.
+/// Returns charts of B over A for the cells of each benchmark and metric, at most 40 cells per
+/// chart.
 std::vector<Chart> ratio_charts(const Comparison& comparison);
 
-/// Latency over throughput as the load grows, for benchmarks that report both.
+/// Returns charts of latency over throughput as the load grows, for benchmarks that report both.
 std::vector<Chart> latency_charts(const std::vector<Environment>& environments);
 
-/// One for each environment, benchmark and metric whose cells name the two ends of a link; at the
-/// largest size.
+/// Returns one chart for each environment, benchmark and metric whose cells name the two ends of a
+/// link, at the largest size.
 std::vector<Chart> heat_charts(const std::vector<Environment>& environments);
 
-/// The memory of each cell by kind, for benchmarks that record it.
+/// Returns the memory of each cell by kind, for benchmarks that record it.
 std::vector<Chart> memory_charts(const std::vector<Environment>& environments);
 
 /// Clocks, power, temperature and throttling of the environment's last run that recorded them.
 struct TelemetryCharts {
   std::vector<Chart> charts;
   std::vector<std::string>
-      constants;  ///< what never changed and has no line: "cpu clock 2.600 GHz"
+      constants;  ///< readings that never changed and get no line: "cpu clock 2.600 GHz"
 };
 TelemetryCharts telemetry_charts(const Environment& environment);
 

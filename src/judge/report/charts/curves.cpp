@@ -30,7 +30,7 @@ std::vector<Line> lines_of(const Panel& panel) {
   return lines;
 }
 
-/// Of values above 0, which a logarithmic axis can show; programs print 0.00 for small rates.
+/// Checks values above 0, which a logarithmic axis can show; programs print 0.00 for small rates.
 bool spans_decades(std::vector<double> values) {
   std::erase_if(values, [](double value) { return !(value > 0); });
   if (values.size() < 3) return false;
@@ -38,7 +38,7 @@ bool spans_decades(std::vector<double> values) {
   return *most / *least > spread_for_log;
 }
 
-/// Whether each value is the same multiple of the one before it: 1, 2, 4 or 1, 10, 100.
+/// Returns whether each value is the same multiple of the one before it: 1, 2, 4 or 1, 10, 100.
 bool are_powers(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
@@ -83,7 +83,7 @@ std::string line_summary(const Line& line, const Panel& panel,
   return text + ".";
 }
 
-/// Each different roof once.
+/// Returns the roofs without duplicates.
 Json roofs_of(const std::vector<Line>& lines) {
   Json roofs = Json::array();
   for (const Line& line : lines) {
@@ -199,7 +199,7 @@ std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::stri
     }
   } else {
     chart.settings["log"] = has_positive(ys) && spans_decades(ys);
-    Json texts = Json::array();  // each with the unit that suits it
+    Json texts = Json::array();  // each in a unit that suits it
     for (const double y : ys) texts.push_back(quantity_text(y, panel.unit));
     chart.settings["texts"] = std::move(texts);
     const auto [least, most] = std::minmax_element(

@@ -24,15 +24,16 @@ struct LoadPoint {
   std::string load_axis, load;
   double order = 0;   ///< the load as a number: the order in which points are connected
   std::string other;  ///< the other axes; each combination has its own chart
-  std::map<std::string, std::pair<Centre, std::string>, std::less<>> metrics;  ///< and units
-  std::string fault;  ///< why its cell is void; empty: it counts
+  std::map<std::string, std::pair<Centre, std::string>, std::less<>> metrics;  ///< with units
+  std::string fault;  ///< why its cell is void; empty: it is valid
 };
 
-/// Loads of one benchmark. A request rate of "inf" counts as the highest load.
+/// Returns the loads of one benchmark. A request rate of "inf" counts as the highest load.
 std::vector<LoadPoint> points_of(const std::vector<Environment>& environments,
                                  const std::string& benchmark) {
   std::vector<LoadPoint> points;
-  std::map<std::pair<std::size_t, std::string>, std::size_t> index;  // by environment and cell
+  // keyed by environment and cell
+  std::map<std::pair<std::size_t, std::string>, std::size_t> index;
   for (std::size_t i = 0; i < environments.size(); ++i) {
     for (const Series& series : environments[i].results.series) {
       if (series.benchmark != benchmark) continue;
@@ -50,7 +51,7 @@ std::vector<LoadPoint> points_of(const std::vector<Environment>& environments,
       if (fresh) {
         for (const std::string_view load : loads) {
           for (const auto& [axis, value] : series.axes) {
-            // A numeric concurrency or rate takes precedence over "inf" or none.
+            // A numeric concurrency or rate takes precedence over "inf" or a missing one.
             const bool first = point.load_axis.empty() || !axis_number(point.load);
             if (axis != load || !first || (!point.load_axis.empty() && !axis_number(value)))
               continue;

@@ -18,12 +18,12 @@ struct Link {
   std::string size_text;
   double value = 0;
   bool odd = false;
-  std::string fault;  ///< why its cell is void; empty: it counts
+  std::string fault;  ///< why its cell is void; empty: it is valid
 };
 
 using GroupKey = std::tuple<std::string, std::string, std::string>;  // benchmark, metric, unit
 
-/// Sums that programs add to their matrices as rows and columns are not links.
+/// Totals that programs add to their matrices as rows and columns are not links.
 bool is_total(std::string_view end) {
   constexpr std::array<std::string_view, 6> names = {"all",    "actual", "total",
                                                      "stotal", "rtotal", "sum"};
@@ -57,19 +57,19 @@ std::map<GroupKey, std::vector<Link>> links_of(const ResultSet& set) {
   return groups;
 }
 
-/// What becomes one chart.
+/// The data of one chart.
 struct Matrix {
   GroupKey key;
   std::string title;
   std::string environment, other;
   std::vector<Link> links;
-  std::vector<std::string> odd;  ///< what is clearly slower than the rest, in words
-  bool merged = false;           ///< from matrices of one row each
+  std::vector<std::string> odd;  ///< descriptions of links that are clearly slower than the rest
+  bool merged = false;           ///< made from matrices of one row each
 };
 
 /// Marks the links that are clearly slower than the rest of their matrix.
 void mark_odd(Matrix& matrix) {
-  if (!std::get<2>(matrix.key).ends_with("/s")) return;  // of a time, less is better
+  if (!std::get<2>(matrix.key).ends_with("/s")) return;  // not for times, where less is better
   std::vector<LinkRate> rates;
   for (const Link& link : matrix.links) rates.push_back({link.from, link.to, link.value});
   const OddLinks odd = find_odd_links(rates);
@@ -112,7 +112,8 @@ bool has_one_row(const Matrix& matrix) {
       matrix.links, [&](const Link& link) { return link.from == matrix.links.front().from; });
 }
 
-/// One matrix of those with one row each: a row for each, named by what differs among them.
+/// Joins matrices of one row each: the result has a row for each, named by the axes in which they
+/// differ.
 Matrix stacked(const std::vector<Matrix>& all) {
   const Matrix& first = all.front();
   const auto shared = [&](const auto& of) {
@@ -150,7 +151,8 @@ Matrix stacked(const std::vector<Matrix>& all) {
   return result;
 }
 
-/// Puts the matrices of one row that show the same metric into one, where the first of them was.
+/// Joins the one-row matrices that show the same metric; the result takes the position of the
+/// first.
 std::vector<Matrix> with_rows_merged(const std::vector<Matrix>& matrices) {
   std::map<GroupKey, std::vector<Matrix>> rows;
   for (const Matrix& matrix : matrices) {
@@ -223,7 +225,7 @@ std::vector<Chart> heat_charts(const std::vector<Environment>& environments) {
   for (const Matrix& matrix : matrices) {
     const auto [least, most] = ranges[{matrix.key, matrix.other}];
     charts.push_back(chart_of(matrix));
-    // Links that differ by less than a tenth look alike.
+    // Links that differ by less than a tenth get similar colours.
     charts.back().settings["least"] = std::min(least, 0.9 * most);
     charts.back().settings["most"] = most;
   }

@@ -1,4 +1,5 @@
-// What a benchmark's memory holds, as stacked bars: parameters, gradients, activations of training.
+// The contents of a benchmark's memory as stacked bars: parameters, gradients, activations of
+// training.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,10 +11,10 @@
 namespace assay::report {
 namespace {
 
-/// "memory_gradients" of a record's metrics is the part "gradients" of its metric "memory".
+/// "memory_gradients" in a record's metrics is the part "gradients" of the metric "memory".
 constexpr std::string_view whole = "memory", part_prefix = "memory_";
 constexpr std::string_view rest = "other";
-/// What the driver says of the whole is no part of it.
+/// The driver's figure of the whole is not a part of it.
 constexpr std::string_view not_a_part = "memory_by_driver";
 
 struct MemoryPart {
@@ -21,7 +22,8 @@ struct MemoryPart {
   double bytes = 0;
 };
 
-/// The parts in the order of the record, and what they leave of the whole; empty if it has none.
+/// Returns the parts in the order of the record, and the rest of the whole; empty if there are no
+/// parts.
 std::vector<MemoryPart> parts_of(const Record& record) {
   std::vector<MemoryPart> parts;
   double all = 0, known = 0;

@@ -95,7 +95,7 @@ Table table_of(const std::vector<StudyCell>& cells) {
   return table;
 }
 
-/// A series of the cell, for its axes. Null if no result has the cell.
+/// Returns a series of the cell, for its axes; null if no result has the cell.
 const Series* series_of(const std::string& cell, const std::vector<Environment>& environments) {
   for (const Environment& environment : environments) {
     for (const Series& series : environment.results.series) {
@@ -105,14 +105,14 @@ const Series* series_of(const std::string& cell, const std::vector<Environment>&
   return nullptr;
 }
 
-/// Whether the partitions are of an emulated device.
+/// Returns whether the partitions belong to an emulated device.
 bool of_model(const ReportInput& input) {
   return std::ranges::any_of(input.environments, [](const Environment& environment) {
     return environment.results.emulated();
   });
 }
 
-/// Charts of the sum over partitions and of the whole device, drawn as two environments.
+/// Returns charts of the sum over partitions and of the whole device, drawn as two environments.
 std::vector<Chart> sum_charts(const std::vector<StudyCell>& cells, const ReportInput& input) {
   std::vector<Environment> sides(2);
   const std::string mark = of_model(input) ? " (model)" : "";
@@ -127,7 +127,7 @@ std::vector<Chart> sum_charts(const std::vector<StudyCell>& cells, const ReportI
       series.key.metric = cell.metric;
       series.unit = cell.unit;
       series.better = cell.better;
-      series.roof.reset();  // of one partition
+      series.roof.reset();  // it is the roof of one partition
       series.points = {{0, *value, *value, *value, 0, 0}};
       sides[i].results.series.push_back(std::move(series));
     }

@@ -1,4 +1,4 @@
-// A report's chapter on a partition study: what partitions deliver together.
+// A report's chapter on a partition study: the throughput of partitions together.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace assay::report {
 
-/// From input.study, which is not trusted: cells that cannot be read are left out. Empty if there
+/// Reads input.study, which is not trusted: cells that cannot be read are left out. Empty if there
 /// is no study or no cell is left.
 std::optional<Chapter> partitions_chapter(const ReportInput& input);
 

@@ -12,7 +12,7 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t most_rows = 40;  // that one chart can show legibly
+constexpr std::size_t most_rows = 40;  // maximum that one chart can show legibly
 
 using Cells = std::vector<const CellComparison*>;
 
@@ -51,7 +51,7 @@ Chart chart_of(const Cells& all, std::size_t first, const Comparison& comparison
                     all.begin() + static_cast<std::ptrdiff_t>(first + count));
   Chart chart;
   chart.kind = ChartKind::ratio;
-  // File names would fill the title; the page's header says which is A and which is B.
+  // File names would fill the title, so the page's header tells which side is A and which is B.
   constexpr std::size_t short_name = 20;
   const bool by_name =
       comparison.name_a.size() <= short_name && comparison.name_b.size() <= short_name;
@@ -84,7 +84,7 @@ Chart chart_of(const Cells& all, std::size_t first, const Comparison& comparison
 std::vector<Chart> ratio_charts(const Comparison& comparison) {
   std::map<std::pair<std::string, std::string>, Cells> groups;
   for (const CellComparison& cell : comparison.cells) {
-    if (cell.effect.pairs == 0) continue;  // never compared: INVALID before any ratio
+    if (cell.effect.pairs == 0) continue;  // INVALID cells were never compared
     groups[{cell.benchmark, cell.key.metric}].push_back(&cell);
   }
   std::vector<Chart> charts;

@@ -16,7 +16,7 @@ const Curve* curve_of(const Record& record, const std::string& name) {
   return found == record.curves.end() ? nullptr : &*found;
 }
 
-/// The curves `name` of records that have one.
+/// Returns the panel of the curves `name` of all records that have one.
 Panel panel_of(const std::string& name, const std::vector<LastRecord>& records) {
   const std::vector<std::string> labels = labels_of(records);
   Panel panel;

@@ -66,7 +66,7 @@ std::vector<ScalingPoint> points_of(const std::vector<Environment>& environments
                trains_the_same(several.rate->axes, other.rate->axes);
       });
       if (one == trained.end()) continue;
-      // The worst and the best that both intervals allow, as the run itself says.
+      // These are the worst and the best that both intervals allow, as in the run's own output.
       const Centre &rate = several.centre, &alone = one->centre;
       const Centre efficiency = {
           rate.median / (several.ranks * alone.median), rate.low / (several.ranks * alone.high),
@@ -80,7 +80,7 @@ std::vector<ScalingPoint> points_of(const std::vector<Environment>& environments
   return points;
 }
 
-/// A figure that the cell's last record has beside its rate.
+/// Returns a figure that the cell's last record has besides its rate.
 std::optional<double> last_metric(const std::vector<LastRecord>& records, const ScalingPoint& point,
                                   std::string_view name) {
   for (const LastRecord& last : records) {
@@ -140,7 +140,7 @@ Table table_of(const std::vector<ScalingPoint>& points,
   return table;
 }
 
-/// `several` on one rank, of which it is all.
+/// Returns the series of `several` on one rank, whose efficiency is 1.
 Series alone_of(const Series& several) {
   Series alone = several;
   for (auto& [axis, value] : alone.axes) {
@@ -151,19 +151,20 @@ Series alone_of(const Series& several) {
   return alone;
 }
 
-/// The efficiency over the ranks, drawn as a result of each environment.
+/// Returns charts of the efficiency over the number of ranks, drawn like a result of each
+/// environment.
 std::vector<Chart> efficiency_charts(const std::vector<ScalingPoint>& points,
                                      const std::vector<Environment>& environments) {
   std::vector<Environment> drawn(environments.size());
   std::vector<std::string> names;
   for (const Environment& environment : environments) names.push_back(environment.results.name);
-  std::set<std::pair<std::size_t, std::string>> begun;  // the lines, each from one rank on
+  std::set<std::pair<std::size_t, std::string>> begun;  // lines that have their first point
   for (const ScalingPoint& point : points) {
     Series series = *point.trained.rate;
     const Centre& efficiency = point.efficiency;
     series.key.metric = "efficiency";
     series.unit = "1";
-    series.roof.reset();  // of a rate
+    series.roof.reset();  // the roof is that of a rate
     series.points = {{0, efficiency.median, efficiency.low, efficiency.high, 0, 0}};
     Series alone = alone_of(series);
     std::vector<Series>& all = drawn[point.environment].results.series;

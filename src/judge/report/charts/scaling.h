@@ -1,5 +1,5 @@
-// A report's chapter on scaling studies: what share of so many times one rank several ranks reach,
-// and what the rest is lost to.
+// A report's chapter on scaling studies: the efficiency of several ranks relative to one rank, and
+// where the rest is lost.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace assay::report {
 
-/// Of every training on several ranks beside which its environment has the same on one rank. Cells
-/// that are void are left out. Empty if none is left.
+/// Covers every training on several ranks for which its environment has the same training on one
+/// rank. Void cells are left out. Empty if none is left.
 std::optional<Chapter> scaling_chapter(const std::vector<Environment>& environments);
 
 }  // namespace assay::report

@@ -13,11 +13,11 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t most_points = 600;  // per line: a chart has no pixels for more
+constexpr std::size_t most_points = 600;  // points per line, because a chart has no pixels for more
 
 /// The recorded quantities that are drawn, the most important first.
 struct Subject {
-  std::string_view quantity;  ///< of channels: this name, alone or followed by a part of the chip
+  std::string_view quantity;  ///< this name, alone or followed by a part of the chip
   std::string_view title;
 };
 constexpr std::array<Subject, 6> subjects = {{{"clock", "clock"},
@@ -27,7 +27,7 @@ constexpr std::array<Subject, 6> subjects = {{{"clock", "clock"},
                                               {"throttled", "share of time throttled"},
                                               {"utilisation", "utilisation"}}};
 
-/// Seconds since 1970 of "2026-01-31T12:00:01.500Z"; empty for any other text.
+/// Returns seconds since 1970 for "2026-01-31T12:00:01.500Z"; empty for any other text.
 std::optional<double> seconds_of(const std::string& time) {
   std::tm parts = {};
   const char* unread = ::strptime(time.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
@@ -45,7 +45,7 @@ std::optional<double> seconds_of(const std::string& time) {
 struct Reading {
   double second = 0, value = 0;
 };
-using Lines = std::map<std::string, std::vector<Reading>>;  // by device, or part of one
+using Lines = std::map<std::string, std::vector<Reading>>;  // keyed by device, or part of one
 
 bool shows(const Subject& subject, const Channel& channel) {
   if (channel.kind != ChannelKind::gauge) return false;
@@ -53,7 +53,7 @@ bool shows(const Subject& subject, const Channel& channel) {
          channel.quantity.rfind(fmt::format("{}.", subject.quantity), 0) == 0;
 }
 
-/// All cells of a run in sequence, with a gap (NaN) between the traces of two cells.
+/// Returns all cells of a run in sequence, with a gap (NaN) between the traces of two cells.
 Lines lines_of(const std::vector<const Record*>& records, const Subject& subject, double begin) {
   Lines lines;
   for (const Record* record : records) {
@@ -83,8 +83,8 @@ Lines lines_of(const std::vector<const Record*>& records, const Subject& subject
 }
 
 /// Averages neighbouring readings so that at most `most_points` and the gaps between them remain. A
-/// gap stays if it lasts longer than what one point stands for; shorter ones, between many short
-/// cells, would not be seen.
+/// gap stays if it lasts longer than the time of one point; shorter ones, between many short cells,
+/// would be invisible.
 std::vector<Reading> thinned(const std::vector<Reading>& line) {
   const std::size_t every = (line.size() + most_points - 1) / most_points;
   if (every <= 1) return line;
@@ -119,7 +119,7 @@ std::vector<Reading> thinned(const std::vector<Reading>& line) {
   return result;
 }
 
-/// The least and the largest reading of a line.
+/// Returns the least and the largest reading of a line.
 std::pair<double, double> extent_of(const std::vector<Reading>& line) {
   double least = std::numeric_limits<double>::infinity(), most = -least;
   for (const Reading& reading : line) {

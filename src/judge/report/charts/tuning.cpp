@@ -1,4 +1,4 @@
-// What a search tried: every run's result in the order of runs, and the best so far.
+// The results of a search: every run in the order of runs, and the best so far.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ void add_runs(const std::vector<const Record*>& trials, std::size_t environment,
   panel.marks.insert(panel.marks.end(), best_so_far.begin(), best_so_far.end());
 }
 
-/// What the search of a trial tuned: a cell of a benchmark, or a program.
+/// Returns what the trial's search tuned: a cell of a benchmark, or a program.
 std::string tuned_by(const Record& trial) {
   const Cell& cell = trial.cell;
   return cell.text(setting_axis).empty() ? cell.benchmark() : without_axis(cell, setting_axis).id();
@@ -50,7 +50,7 @@ std::string tuned_by(const Record& trial) {
 }  // namespace
 
 std::vector<Panel> tuning_panels(const std::vector<Environment>& environments) {
-  std::map<std::string, Panel> panels;  // by what was tuned
+  std::map<std::string, Panel> panels;  // keyed by what was tuned
   for (std::size_t i = 0; i < environments.size(); ++i) {
     std::map<std::string, std::vector<const Record*>> trials;
     for (const Record& record : environments[i].records) {

@@ -1,6 +1,6 @@
 // Ticks and axes that the charts share.
 
-/** Those of `values` (sorted) that lie at least `gap` pixels apart on an axis of `length` pixels. */
+/** Returns the `values` (sorted) that lie at least `gap` pixels apart on an axis of `length` pixels. */
 function ticksAmong(values, log, length, gap) {
   const place = (v) => (log ? Math.log(v) : v);
   const least = place(values[0]);
@@ -85,7 +85,7 @@ function seriesLegend(keys, width, withMarks) {
   return {...legend, stroke: undefined, strokeDash: undefined, symbolType: undefined, shape: 'shape', fill: 'colour'};
 }
 
-/** Scales that tell series apart. */
+/** Scales that distinguish series. */
 function seriesScales(keys, theme) {
   // Where colours repeat, dashes and marks differ.
   const pick = (list) => keys.map((_, i) => list[i % list.length]);

@@ -8,7 +8,7 @@ function loadReport() {
   report = JSON.parse(document.getElementById('data').textContent);
 }
 
-/** The table with this id, a chart's or a separate one; undefined if there is none. */
+/** Returns the table with this id, of a chart or a separate one; undefined if there is none. */
 function tableOf(id) {
   const chart = chartOf(id);
   return chart ? chart.table : report.tables.find((table) => table.id === id);
@@ -135,7 +135,7 @@ function csvOfTable(table) {
   return csvLines(rows);
 }
 
-/** The same for a table in the markup, whose numbers are in <data> elements. */
+/** Converts a table of the markup, whose numbers are in <data> elements. */
 function csvOfMarkup(table) {
   const rows = [[...table.tHead.rows[0].cells].map((cell) => cell.dataset.key)];
   for (const row of table.tBodies[0].rows) {

@@ -155,7 +155,7 @@ function latencySpec(chart, width, theme) {
     // Only the first environment's points are labelled: the others lie close by.
     row.label = row.series === keys[0] ? row.load : '';
   }
-  // Only values decide about the scale: an interval that spans orders of magnitude would hide the points.
+  // Only values determine the scale, because an interval that spans orders of magnitude would hide the points.
   const values = rows.map((row) => row.value);
   const log = Math.min(...values) > 0 && Math.max(...values) > 30 * Math.min(...values);
   for (const row of rows) {

@@ -218,7 +218,7 @@ function heatEnds(table) {
   return {from: of('from'), to: of('to')};
 }
 
-/** Width of the squares: what names of rows leave. */
+/** Returns the width of the squares: the space that row names leave. */
 function heatSide({from, to}, width) {
   const names = Math.min(0.4 * width, Math.max(...from.map(textWidth)));
   return Math.min(46, (width - Math.max(90, names + 50)) / to.length);

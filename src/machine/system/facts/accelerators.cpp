@@ -1,5 +1,5 @@
 // The accelerators as their drivers describe them, whether or not a runtime can open them, and the
-// libraries that the descriptions come from.
+// libraries from which the descriptions come.
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 #include "machine/system/gpu.h"
@@ -13,7 +13,7 @@ Json read_accelerators(const Machine& machine) {
   const bool guest = !read_virtualization(machine).hypervisor.empty();
   for (const Gpu& gpu : read_gpus(machine)) {
     Json json = to_json(gpu, false);
-    // A virtual machine that has a whole GPU got it by pass-through.
+    // A whole GPU in a virtual machine must be passed through.
     if (guest && !gpu.virtual_function) json["passthrough"] = true;
     list.push_back(std::move(json));
   }

@@ -1,4 +1,4 @@
-// Which build of assay took the measurement.
+// The build of assay that took the measurement.
 #include "core/json.h"
 #include "machine/system/fact_source.h"
 

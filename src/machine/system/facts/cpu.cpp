@@ -1,4 +1,4 @@
-// The processor: model, topology, caches, and what this process may use of it.
+// The processor: model, topology, caches, and which parts of it this process may use.
 #include <fmt/format.h>
 
 #include <set>
@@ -11,7 +11,8 @@ namespace {
 
 constexpr const char* cpus = "sys/devices/system/cpu";
 
-/// Caches of CPU 0: [{"level": 3, "type": "Unified", "size": "32768K", "shared": "0-7"}].
+/// Returns the caches of CPU 0: [{"level": 3, "type": "Unified", "size": "32768K", "shared":
+/// "0-7"}].
 Json caches(const Machine& machine) {
   Json list = Json::array();
   for (int index = 0;; ++index) {
@@ -26,7 +27,7 @@ Json caches(const Machine& machine) {
   }
 }
 
-/// Physical cores and sockets among the first 4096 CPUs.
+/// Adds the physical cores and sockets among the first 4096 CPUs.
 void put_topology(Json& json, const Machine& machine) {
   std::set<long long> sockets;
   std::set<std::pair<long long, long long>> cores;

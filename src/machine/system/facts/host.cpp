@@ -8,8 +8,8 @@
 namespace assay::host_fact {
 namespace {
 
-/// The kernel's command line as it may be recorded, without the words that name the boot image and
-/// its location: they change with every update and do not affect speed.
+/// Returns the kernel's command line as it may be recorded. Options that name the boot image and
+/// its location are left out: they change with every update and do not affect speed.
 std::string command_line(const std::string& text) {
   std::istringstream words(recorded_file("proc/cmdline", text));
   std::string kept;

@@ -1,6 +1,6 @@
 // AMD accelerators, from the amdgpu driver's files. One reading of gpu_metrics gives nearly
-// everything for one query to the firmware; hwmon provides what a version lacks. A partition is
-// read through the device it belongs to.
+// everything with one query to the firmware; hwmon provides what a version lacks. A partition is
+// read through the device to which it belongs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ double number(const std::optional<std::uint64_t>& value) {
   return value ? static_cast<double>(*value) : nan;
 }
 
-/// 1 while anything limits the clock; NaN if the table does not report it.
+/// Returns 1 while anything limits the clock; NaN if the table does not report it.
 double throttled(const GpuMetrics& metrics) {
   if (!metrics.throttle_reasons) return nan;
   return *metrics.throttle_reasons != 0 ? 1 : 0;
@@ -79,7 +79,8 @@ constexpr FileChannel slow_files[] = {
     {"ecc_corrected", "1", counter, "ras/umc_err_count", "ce", 1},
     {"ecc_uncorrected", "1", counter, "ras/umc_err_count", "ue", 1},
 };
-/// For what gpu_metrics does not report; of each quantity the first readable file is used.
+/// Files for quantities that gpu_metrics does not report; the first readable file of each quantity
+/// is used.
 constexpr FileChannel hwmon_files[] = {
     {"clock", "Hz", gauge, "freq1_input", nullptr, 1},
     {"memory_clock", "Hz", gauge, "freq2_input", nullptr, 1},
@@ -130,9 +131,9 @@ class AmdGpu {
     });
   }
 
-  /// The number of XCDs that get a channel. A sleeping XCD has no clock in the table, so the
-  /// compute driver is asked; that hides partitions this process may not use, so XCDs with a clock
-  /// count too.
+  /// Returns the number of XCDs that get a channel. A sleeping XCD has no clock in the table, so
+  /// the compute driver is asked. It hides partitions that this process may not use, so XCDs with a
+  /// clock count as well.
   std::size_t count_dies(const GpuMetrics& now) const {
     const std::vector<double>& clocks = now.xcd_clocks_hz;
     std::size_t known = 0, awake = clocks.size();

@@ -1,5 +1,5 @@
-// Clocks of the CPUs this process uses, and the time that all CPUs together were busy or had stolen
-// by the hypervisor.
+// Clocks of the CPUs that this process uses, and the time that all CPUs together were busy or that
+// the hypervisor stole.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -39,7 +39,7 @@ class ClockSummary {
   std::size_t count_ = 0;
 };
 
-/// At most `most_clocks` of `cpus`, evenly spread.
+/// Returns at most `most_clocks` of `cpus`, evenly spread.
 std::vector<int> spread(const std::vector<int>& cpus) {
   std::vector<int> chosen;
   const std::size_t count = std::min(cpus.size(), most_clocks);
@@ -47,7 +47,7 @@ std::vector<int> spread(const std::vector<int>& cpus) {
   return chosen;
 }
 
-/// Whether the first CPU of /proc/cpuinfo has this flag.
+/// Returns whether the first CPU of /proc/cpuinfo has this flag.
 bool has_flag(std::string_view cpuinfo, std::string_view flag) {
   const std::size_t begin = cpuinfo.find("\nflags");
   if (begin == std::string_view::npos) return false;
@@ -88,8 +88,8 @@ class CpuSource final : public TelemetrySource {
     return summary.result();
   }
 
-  /// Without cpufreq. "cpu MHz" costs more to read, and in a virtual machine that may not read the
-  /// counters APERF and MPERF it is the nominal clock, which is no reading.
+  /// Used without cpufreq. "cpu MHz" costs more to read. In a virtual machine that may not read the
+  /// counters APERF and MPERF it is the nominal clock, which is not a reading.
   Clocks cpuinfo_clocks() {
     ClockSummary summary;
     std::string_view text = information_.read_all();
@@ -108,7 +108,7 @@ class CpuSource final : public TelemetrySource {
 
   bool uses(int cpu) const { return std::find(cpus_.begin(), cpus_.end(), cpu) != cpus_.end(); }
 
-  /// The line "cpu  user nice system idle iowait irq softirq steal ..." in ticks of 10 ms.
+  /// Reads the line "cpu  user nice system idle iowait irq softirq steal ..." in ticks of 10 ms.
   void read_times(std::span<double> values) {
     constexpr double tick = 0.01;  // USER_HZ is 100 on every Linux that assay runs on
     constexpr std::size_t fields = 8, idle = 3, waiting = 4, steal = 7;
@@ -130,7 +130,7 @@ class CpuSource final : public TelemetrySource {
     values[3] = total > 0 ? own_seconds() : nan;
   }
 
-  /// CPU time of this process and of children that have ended.
+  /// Returns the CPU time of this process and of children that have ended.
   static double own_seconds() {
     double seconds = 0;
     for (const int whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {

@@ -1,4 +1,4 @@
-// Any program that starts a program given to it: taskset, numactl, chroot, a script.
+// Any program that starts another one given as its arguments: taskset, numactl, chroot, a script.
 #include "ranks/environments/environment.h"
 
 namespace assay::command_environment {

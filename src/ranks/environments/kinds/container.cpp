@@ -14,16 +14,17 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_message = 500;  // bytes of what an engine says
+constexpr std::size_t most_message = 500;  // bytes of an engine's message
 
 struct Engine {
   std::string name;
   const char* program;
   Result<Launch> (*launch)(const ContainerSettings&, const LaunchContext&, const std::string&,
                            const std::vector<std::string>&);
-  const char* binary;  ///< where assay lies inside
+  const char* binary;  ///< path of assay inside the container
   bool needs_image;
-  /// A command that fails at once if the engine's daemon cannot be used; empty: it has none.
+  /// A command that fails at once if the engine's daemon cannot be used; empty if there is no
+  /// daemon.
   std::vector<std::string> question = {};
 };
 
@@ -69,14 +70,14 @@ class Container final : public Environment {
                                context.environment, engine->program, engine->name)};
     }
     TRY(ask(*engine, context.environment));
-    // The engine would create a missing folder owned by root.
+    // The engine would otherwise create a missing folder owned by root.
     std::error_code ignored;
     if (!context.cache.empty()) std::filesystem::create_directories(context.cache, ignored);
     return check_place(*this, context);
   }
 
   Result<Launch> look(std::string_view script, const LaunchContext& context) const override {
-    if (settings.image == "/") return Launch();  // this machine's own files
+    if (settings.image == "/") return Launch();  // the image is this machine's own root
     return engine->launch(settings, context, "sh", {"-c", std::string(script)});
   }
 

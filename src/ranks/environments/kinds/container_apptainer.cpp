@@ -1,4 +1,4 @@
-// apptainer: containers run as the user; --rocm and --nv bring in the host's driver libraries.
+// apptainer: containers run as the user; --rocm and --nv mount the host's driver libraries.
 #include <fmt/format.h>
 
 #include "machine/system/affinity.h"
@@ -26,7 +26,7 @@ Result<Launch> launch_apptainer(const ContainerSettings& settings, const LaunchC
   for (const auto& [name, text] : settings.variables) {
     words.insert(words.end(), {"--env", fmt::format("{}={}", name, text)});
   }
-  if (!gpus.indices.empty()) {  // all GPUs are accessible; the runtime is told which to use
+  if (!gpus.indices.empty()) {  // a variable selects the GPUs
     words.insert(
         words.end(),
         {"--env", fmt::format("{}={}", gpus.amd ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",

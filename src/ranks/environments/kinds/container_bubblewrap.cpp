@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-/// "/host/path:/path", or one path for both sides.
+/// Splits "/host/path:/path"; a single path stands for both sides.
 std::pair<std::string, std::string> sides_of(const std::string& volume) {
   const std::size_t colon = volume.find(':');
   if (colon == std::string::npos) return {volume, volume};
@@ -29,7 +29,7 @@ Result<Launch> launch_bubblewrap(const ContainerSettings& settings, const Launch
   } else {
     words.insert(words.end(), {"--dev", "/dev"});
   }
-  // Provides the machine's description, so that the environments of both sides can be compared.
+  // The container needs /sys, so that the environments of both sides can be compared.
   if (settings.image != "/") words.insert(words.end(), {"--ro-bind", "/sys", "/sys"});
   words.insert(words.end(), {"--tmpfs", "/tmp", "--ro-bind", context.binary, binary_in_bubblewrap});
   if (!context.cache.empty()) {

@@ -12,8 +12,8 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What ROCm's documentation requires: the compute interface, the render nodes, their groups by
-/// number (an image need not know the names), shared memory for RCCL, and system calls that
+/// Adds what ROCm's documentation requires: the compute interface, the render nodes, their groups
+/// by number (an image need not know the names), shared memory for RCCL, and system calls that
 /// Docker's filter would block.
 Status add_amd(Words& words, const ContainerSettings& settings, const ContainerGpus& gpus,
                const LaunchContext& context) {
@@ -81,7 +81,8 @@ Result<Launch> launch_docker(const ContainerSettings& settings, const LaunchCont
   for (const std::string& volume : settings.volumes) words.insert(words.end(), {"-v", volume});
   words.insert(words.end(), {"-v", fmt::format("{}:{}:ro", context.binary, binary_in_container)});
   if (!context.cache.empty()) {
-    // What assay has learned about this machine's GPU is valid inside and outside the container.
+    // The kernel cache and choices for this machine's GPU are valid inside and outside the
+    // container.
     words.insert(words.end(), {"-v", fmt::format("{}:{}/assay", context.cache, cache_in_container),
                                "-e", fmt::format("XDG_CACHE_HOME={}", cache_in_container)});
   }

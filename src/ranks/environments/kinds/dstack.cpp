@@ -15,7 +15,7 @@
 namespace assay::dstack_environment {
 namespace {
 
-/// A scalar in block YAML. Numbers and booleans stay bare, other text is quoted as in JSON.
+/// Formats a scalar in block YAML. Numbers and booleans stay bare; other text is quoted as in JSON.
 std::string scalar(const std::string& text) {
   const bool bare = text == "true" || text == "false" || parse_integer(text).ok();
   return bare ? text : Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);

@@ -8,7 +8,7 @@ namespace {
 
 class Partition final : public Environment {
  public:
-  std::string measured;  // device
+  std::string measured;  // the device to measure
   std::string visible, vendor;
   ResourceLimits limits;
   std::vector<std::pair<std::string, std::string>> variables;
@@ -24,8 +24,8 @@ class Partition final : public Environment {
     launch.variables = variables;
     if (visible.empty()) return launch;
     const std::string whose = TRY(vendor_of(context));
-    // ROCR_VISIBLE_DEVICES hides the others from every ROCm runtime; HIP_VISIBLE_DEVICES would only
-    // renumber them.
+    // ROCR_VISIBLE_DEVICES hides the other devices from every ROCm runtime; HIP_VISIBLE_DEVICES
+    // would only renumber them.
     launch.variables.emplace_back(whose == "amd" ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES",
                                   visible);
     return launch;

@@ -1,7 +1,7 @@
 // Another machine or VM over ssh. The binary is copied there once, under a name with its hash. It
-// may be started there in a container, an MPI job or any other kind that needs only a command.
-// The command and its variables go through ssh's standard input, since every user of this machine
-// can read ssh's words.
+// may be started there in a container, an MPI job or any other kind that needs only a command. The
+// command and its variables go through ssh's standard input, because every user of this machine can
+// read ssh's arguments.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -20,7 +20,7 @@
 namespace assay::ssh_environment {
 namespace {
 
-constexpr std::size_t most_message = 500;  // bytes of what the other machine says
+constexpr std::size_t most_message = 500;  // bytes of the other machine's message
 constexpr int connection_failed = 255;     // ssh's own exit status for that
 
 class Ssh final : public Environment {
@@ -45,7 +45,7 @@ class Ssh final : public Environment {
     if (test.status == 0) return {};
     std::error_code error;
     const auto bytes = std::filesystem::file_size(context.binary, error);
-    // Gets its name only when complete: the connection may break at any moment.
+    // The file is renamed only when it is complete: the connection may break at any moment.
     const std::string path = there.substr(2);  // after "~/": ssh starts in the home folder
     const std::string script = fmt::format(
         "mkdir -p {0} && cat > {1}.$$ && test \"$(wc -c < {1}.$$)\" -eq {2} && chmod 755 {1}.$$ && "
@@ -85,7 +85,7 @@ class Ssh final : public Environment {
   Result<LaunchContext> far_context(const LaunchContext& context) const {
     LaunchContext far = context;
     far.binary = binary.empty() ? TRY(far_binary(context)) : binary;
-    far.cache.clear();  // it belongs to this machine
+    far.cache.clear();  // the cache is on this machine
     far.gpus.reset();
     return far;
   }
@@ -108,9 +108,10 @@ class Ssh final : public Environment {
     return script;
   }
 
-  /// What the far shell does: it runs the first `bytes` of its standard input. dd reads no byte of
-  /// what follows, which is for the program; the login shell, of whichever kind, sees no variable;
-  /// and of a script that was cut off nothing is run, since its first brace is not closed.
+  /// Returns the remote shell's script, which runs the first `bytes` bytes of its standard input.
+  /// dd reads no byte beyond them, because the rest is for the program. The login shell, of
+  /// whichever kind, sees no variable. A truncated script is not run at all, because its first
+  /// brace stays open.
   static std::string read_script(std::size_t bytes) {
     return fmt::format("eval \"$(dd bs=1 count={} 2>/dev/null)\"", bytes);
   }
@@ -135,7 +136,7 @@ class Ssh final : public Environment {
     return run_program(start);
   }
 
-  /// Hashed once: the running binary does not change.
+  /// The binary is hashed once, because it does not change while it runs.
   static Result<std::string> far_binary(const LaunchContext& context) {
     static Mutex mutex;
     static std::map<std::string, std::string> known;
@@ -150,7 +151,7 @@ class Ssh final : public Environment {
   }
 };
 
-/// Why the far shell cannot export all of `variables`; empty: it can.
+/// Returns a name in `variables` that the remote shell cannot export; empty if it can export all.
 std::string odd_name(const std::vector<std::pair<std::string, std::string>>& variables) {
   for (const auto& [name, value] : variables) {
     if (is_variable_name(name)) continue;
@@ -162,7 +163,7 @@ std::string odd_name(const std::vector<std::pair<std::string, std::string>>& var
   return {};
 }
 
-/// Inside ssh only the command is passed on: assay sets no limits and writes no files there.
+/// Inside ssh only the command is passed on; assay sets no limits and writes no files there.
 Result<std::unique_ptr<Environment>> read_inside(const YamlValue& value, std::string_view file) {
   auto inside = TRY(read_environment(value, file, {}));
   LaunchContext probe;

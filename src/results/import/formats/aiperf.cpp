@@ -68,7 +68,7 @@ class Aiperf final : public Importer {
     const JsonNode* config = top.find("input_config");
     if (config == nullptr) return axes;
     if (const JsonNode* load = load_of(*config)) {
-      // The second of two names is that of a phase.
+      // The second of two names is used in a phase.
       for (const auto& [axis, other] : {std::pair{"request_rate", "rate"},
                                         {"concurrency", "concurrency"},
                                         {"request_count", "requests"}}) {
@@ -85,8 +85,8 @@ class Aiperf final : public Importer {
     return axes;
   }
 
-  /// Where the load is configured: "loadgen" until version 0.9, the profiling one of "phases" since
-  /// 0.10; in genai-perf "perf_analyzer.stimulus" or the configuration itself.
+  /// Returns the configuration of the load: "loadgen" until version 0.9, the profiling one of
+  /// "phases" since 0.10; in genai-perf "perf_analyzer.stimulus" or the configuration itself.
   static const JsonNode* load_of(const JsonNode& config) {
     if (const JsonNode* load = config.find("loadgen")) return load;
     if (const JsonNode* analyzer = config.find("perf_analyzer")) return analyzer->find("stimulus");
@@ -98,7 +98,7 @@ class Aiperf final : public Importer {
     return phases->items.empty() ? nullptr : &phases->items.back();
   }
 
-  /// Notes the first of a list of names, or of objects with a name.
+  /// Notes the first entry of a list of names, or of objects with a name.
   static void note_model(RunFacts& run, const JsonNode* models) {
     if (models == nullptr || models->items.empty()) return;
     const JsonNode& first = models->items.front();

@@ -14,14 +14,14 @@
 namespace assay::aiperf_csv_importer {
 namespace {
 
-/// "1,146.31" without the commas.
+/// Returns "1,146.31" without the commas.
 std::string plain_number(std::string_view text) {
   std::string plain(text);
   std::erase(plain, ',');
   return plain;
 }
 
-/// "Time To First Token (ms)" as a name and the unit in parentheses.
+/// Splits "Time To First Token (ms)" into a name and the unit in parentheses.
 struct Title {
   std::string name;
   MeasuredUnit unit;
@@ -53,7 +53,7 @@ class Reader {
       const std::string& first = row.fields.front();
       const bool header = first == "Metric" && row.fields.size() > 1;
       if (header || first == "Endpoint") {
-        // A second table of distributions is another run's.
+        // A second table of distributions belongs to another run.
         const bool distributions = header && row.fields[1] == "avg";
         if (distributions) finish();
         const bool read = distributions || (header && row.fields[1] == "Value");
@@ -97,7 +97,7 @@ class Reader {
     draft_.next_run();
     if (contains(input_.name, "genai_perf")) draft_.run().tool = "genai-perf";
     std::vector<std::pair<std::string, std::string>> axes;
-    // The load is told by the folder alone: "...-concurrency10", "...-request_rate2.0".
+    // Only the folder's name tells the load: "...-concurrency10", "...-request_rate2.0".
     for (const char* axis : {"concurrency", "request_rate"}) {
       const std::size_t at = input_.name.rfind(axis);
       if (at == std::string_view::npos) continue;

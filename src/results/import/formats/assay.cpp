@@ -1,5 +1,5 @@
-// assay's own records, as --json prints them and stores keep them, so that a campaign can use any
-// of its commands as a cell.
+// Imports assay's own records, as --json prints them and stores keep them, so that a campaign can
+// use any of its commands as a cell.
 #include <fmt/format.h>
 
 #include "core/json.h"
@@ -58,7 +58,7 @@ class AssayRecords final : public Importer {
 
  private:
   static Result<Record> read(std::string_view line) {
-    // A record's objects are small, and parsing one takes the square of its members.
+    // A record's objects are small; parsing one takes time quadratic in its members.
     constexpr std::size_t most_members = 500;
     return record_from_json(TRY(parse_json(line, most_members)));
   }

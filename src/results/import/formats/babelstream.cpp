@@ -15,14 +15,14 @@
 namespace assay::babelstream_importer {
 namespace {
 
-/// What all rows of one run share.
+/// The settings that all rows of one run share.
 struct Setting {
   std::string dtype = "f64";
   std::string size;  ///< of one array, canonical; empty: unknown
   std::vector<std::pair<std::string, std::string>> added = {};  ///< by who ran the program
 };
 
-/// What a batch system prints below the table is no row, although its columns are numbers too.
+/// Excludes what a batch system prints below the table, whose columns can be numbers too.
 bool is_function(std::string_view word) {
   constexpr std::array<std::string_view, 6> functions = {"Copy",  "Mul", "Add",
                                                          "Triad", "Dot", "Nstream"};
@@ -100,7 +100,7 @@ class Reader {
     if (line.starts_with("Precision:") && contains(line, "float")) setting_.dtype = "f32";
     if (line.starts_with("Driver:")) run.note("driver", after_label(line, "Driver"));
     if (line.starts_with("Running ")) run.note("running", line.substr(8));
-    // The size is rounded, so not the exact size of the cell, but the same in every run.
+    // The size is rounded, so it is not exact, but it is the same in every run.
     if (line.starts_with("Array size:")) {
       run.note("array_size", after_label(line, "Array size"));
       setting_.size = exact_size(after_label(line, "Array size"));

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> libraries = {"hipblaslt", "rocblas", "hipblas"};
 
-/// "rocblas" of "...,rocblas-Gflops,us"; empty if the line is none of column names.
+/// Returns "rocblas" for "...,rocblas-Gflops,us"; empty if the line does not consist of column
+/// names.
 std::string_view library_of_header(std::string_view line) {
   if (!contains(line, ",") || !contains(line, "us")) return {};
   for (const std::string_view library : libraries) {
@@ -28,7 +29,7 @@ std::string_view library_of_header(std::string_view line) {
   return {};
 }
 
-/// A column that belongs to the problem; `usual`: its value where it says nothing.
+/// A column that belongs to the problem; `usual` is the default value, which is not shown.
 struct Parameter {
   std::string_view column;
   std::string_view usual;
@@ -154,7 +155,7 @@ class Reader {
     return reader.next(row) ? std::move(row.fields) : std::vector<std::string>();
   }
 
-  /// Without the "[0]:" in front of each solution's column names.
+  /// Removes the "[0]:" in front of each solution's column names.
   std::string_view without_number(std::string_view text) {
     const std::size_t close = text.starts_with('[') ? text.find(']') : text.npos;
     if (close == text.npos) return text;
@@ -174,7 +175,7 @@ class Reader {
     const std::string_view bandwidth = at(fmt::format("{}-GB/s", library_));
     const auto flops = parse_number(rate), bytes = parse_number(bandwidth),
                time = parse_number(at("us"));
-    // What else the program prints between names and values has no numbers in these columns.
+    // Other text between names and values has no numbers in these columns.
     if (row.fields.size() < 3 || (!flops && !bytes && !time)) return facts(text);
     if (row.fields.size() < table_.size() || !time) {
       draft_.warn(number, "the row is truncated, skipped");
@@ -243,7 +244,8 @@ class Reader {
     command(text);
   }
 
-  /// rocblas-bench does not print its function and precision: only the command tells them.
+  /// Reads the command line, because rocblas-bench does not print its function and precision
+  /// otherwise.
   void command(std::string_view text) {
     if (!contains(text, "blas-bench ") && !contains(text, "blaslt-bench ")) return;
     options_.clear();

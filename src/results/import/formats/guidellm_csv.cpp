@@ -16,8 +16,8 @@ namespace assay::guidellm_csv_importer {
 namespace {
 
 struct Distribution {
-  std::string_view old_title;  ///< between "Successful " and the statistic
-  std::string_view group;      ///< since version 0.4: the first line's, with the second line's
+  std::string_view old_title;  ///< between "Successful " and the statistic, until version 0.3
+  std::string_view group;      ///< in the first line since version 0.4; the title is in the second
   std::string_view field;
   std::string_view name;
   double factor;
@@ -43,7 +43,7 @@ constexpr std::array<Distribution, 10> distributions = {{
      Better::neither},
 }};
 
-/// The columns of both layouts under the names of the older one, "Successful Request latency mean".
+/// Returns the columns of both layouts under the older names, "Successful Request latency mean".
 std::vector<std::string> names_of(const std::vector<CsvRow>& header) {
   if (header.size() < 3) return header.front().fields;
   std::vector<std::string> names;
@@ -66,14 +66,14 @@ std::vector<std::string> names_of(const std::vector<CsvRow>& header) {
   return names;
 }
 
-/// Element `index` of "[0.1, 0.2, ...]".
+/// Returns element `index` of "[0.1, 0.2, ...]".
 std::string_view element(std::string_view list, std::size_t index) {
   if (!list.starts_with('[') || !list.ends_with(']')) return {};
   const auto parts = split_at(list.substr(1, list.size() - 2), ',');
   return index < parts.size() ? parts[index] : std::string_view();
 }
 
-/// The text of a member of an object in a cell; empty if there is none.
+/// Returns the text of a member of an object in a cell; empty if there is none.
 std::string json_member(std::string_view json, std::string_view key) {
   const auto object = JsonValues(json).read({.values = 10'000});
   return object.ok() ? std::string(object.value().at(key)) : std::string();
@@ -129,7 +129,7 @@ class GuidellmCsv final : public Importer {
               {"request_rate", rate_text(streams ? "" : load)},
               {"max_concurrency", rate_text(streams ? load : "")}};
     } else {
-      // The rate is not told: a sweep's runs differ in their number alone.
+      // The rate is missing in this format, so a sweep's runs differ only in their number.
       axes = {{"strategy", std::string(at("Benchmark/Strategy/"))},
               {"run_index", std::string(at("Run Info/Run Index/"))}};
     }

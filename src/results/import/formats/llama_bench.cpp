@@ -11,7 +11,7 @@
 namespace assay::llama_bench_importer {
 namespace {
 
-/// The parameters of a sweep, in the order in which a cell shows them.
+/// The swept parameters, in the order in which a cell shows them.
 constexpr std::array<std::string_view, 9> swept = {"n_batch",      "n_ubatch",   "n_threads",
                                                    "n_gpu_layers", "split_mode", "type_k",
                                                    "type_v",       "flash_attn", "n_depth"};
@@ -41,7 +41,7 @@ std::string test_name(std::uint64_t prompt, std::uint64_t generated) {
   return fmt::format("pp{}+tg{}", prompt, generated);
 }
 
-/// `at(key)` returns the row's text for that key. False if a number is missing.
+/// `at(key)` returns the row's text for that key. Returns false if a number is missing.
 template <typename At>
 bool add_row(Draft& draft, std::size_t line, const At& at) {
   const auto prompt = parse_count(at("n_prompt")), generated = parse_count(at("n_gen"));

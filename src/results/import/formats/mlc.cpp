@@ -1,4 +1,4 @@
-// Intel Memory Latency Checker: latencies and bandwidths between NUMA nodes, of traffic mixes,
+// Intel Memory Latency Checker: latencies and bandwidths between NUMA nodes, for traffic mixes,
 // under load and between caches.
 #include <fmt/format.h>
 
@@ -82,7 +82,7 @@ class Reader {
     return record;
   }
 
-  /// Lines with a name and a number, and rows of loaded latencies. MB/sec are 10^6 bytes.
+  /// Reads lines with a name and a number, and rows of loaded latencies. MB/sec are 10^6 bytes.
   bool measured(std::string_view text, std::size_t number) {
     const auto words = split_words(text, 16);
     if (test_ == "peak_bandwidth" || test_ == "max_bandwidth") {
@@ -128,8 +128,8 @@ class Reader {
     return false;
   }
 
-  /// "Numa node  0  1" and below it rows with the name of the node that measures; until version 3.3
-  /// "Socket  0  1".
+  /// Reads "Numa node  0  1" and the rows below it, which begin with the measuring node; until
+  /// version 3.3 it was "Socket  0  1".
   void matrix(std::string_view text, std::size_t number) {
     auto words = split_words(text);
     const std::string lower = lower_case(text);
@@ -168,7 +168,7 @@ class Mlc final : public Importer {
   std::string_view summary() const override { return "Intel Memory Latency Checker"; }
   int recognises(const ImportText& input) const override {
     if (contains(input.text, "Memory Latency Checker - v")) return 90;
-    // The head may be missing; what is left has titles that no other program prints.
+    // The head may be missing, but the remaining titles occur in no other program.
     for (const char* title : {"Measuring idle latencies", "Measuring Loaded Latencies for",
                               "Measuring Memory Bandwidths between nodes",
                               "Measuring cache-to-cache transfer latency"}) {

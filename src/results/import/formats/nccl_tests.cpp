@@ -16,13 +16,13 @@
 namespace assay::nccl_tests_importer {
 namespace {
 
-/// Settings on the "nThread" line that affect the measurement.
+/// Notes settings on the "nThread" line that affect the measurement.
 void note_settings(RunFacts& run, std::string_view line) {
   for (const char* key : {"nThread", "nGpus", "minBytes", "maxBytes", "step:", "warmup iters:",
                           "iters:", "agg iters:", "validation:", "graph:", "side_work:"}) {
     const std::string_view name(key);
     std::size_t at = line.find(name);
-    // The plain "iters:" is the one that belongs neither to warm-up nor to aggregation.
+    // The plain "iters:" belongs neither to warm-up nor to aggregation.
     while (name == "iters:" && at != std::string_view::npos &&
            (line.substr(0, at).ends_with("warmup ") || line.substr(0, at).ends_with("agg "))) {
       at = line.find(name, at + 1);
@@ -53,8 +53,8 @@ class Reader {
   }
 
  private:
-  /// At the first lines of a new run: forgets what was known about the previous one, but not the
-  /// program that was named since, because its command line comes before its head.
+  /// Called at the first lines of a new run. Forgets what was known about the previous run, but not
+  /// a program named since then, because its command line comes before its head.
   void begin_run() {
     if (!draft_.run_has_records() && !seen_settings_) return;
     finish_run();
@@ -70,7 +70,8 @@ class Reader {
     const bool settings = contains(line, "nThread") && contains(line, "minBytes");
     const bool starting = contains(line, "Collective test starting");
     const bool version = contains(line, "cl-tests version");
-    const bool separator = trim(line).starts_with("=====");  // of a script with several programs
+    // printed by a script with several programs
+    const bool separator = trim(line).starts_with("=====");
     if ((settings && seen_settings_) ||
         ((starting || version || separator) && draft_.run_has_records())) {
       begin_run();
@@ -134,7 +135,7 @@ class Reader {
   }
 
   void name_program(std::string_view line) {
-    // What ends a run names its program, too.
+    // The message at the end of a run names its program, too.
     for (const char* end : {"concluded", "failure", "noticed", "error", "exited"}) {
       if (contains(line, end)) return;
     }
@@ -148,7 +149,8 @@ class Reader {
   }
 
   void footer(std::string_view line, std::size_t number) {
-    // "node1: Test NCCL failure common.cu:1006 'unhandled cuda error'", of each rank.
+    // The message, "node1: Test NCCL failure common.cu:1006 'unhandled cuda error'", comes from
+    // each rank.
     const std::size_t test = line.find("Test ");
     const std::string_view failure = line.substr(std::min(test, line.size()));
     if (!stopped_ && contains(failure, " failure ") &&
@@ -239,7 +241,7 @@ class Reader {
       } else if (of == half && value && name == "i_cv%") {
         record.metrics.push_back(metric("i_cv", *value / 1e2, "1", Better::lower, word));
       } else if (name == "timestamp") {
-        record.time = word;  // local time of the machine, without a zone
+        record.time = word;  // local time of the machine, without time zone
       } else if (of == 0 && (name == "algo" || name == "proto" || contains(name, "channels"))) {
         note(record, name, word);
       }
@@ -254,7 +256,7 @@ class Reader {
     return contains(banner_, "in-place") && !contains(banner_, "out-of-place") ? "in" : "out";
   }
 
-  /// The operation that the run's lines or the file's name tell; empty if neither does.
+  /// Returns the operation named in the run's lines or the file's name; empty if there is none.
   std::string named_operation() const {
     if (!program_.empty()) return std::string(program_);
     const std::size_t slash = input_.name.rfind('/');
@@ -267,8 +269,8 @@ class Reader {
     return split_ ? group_ranks_ : highest_rank_ + 1;
   }
 
-  /// From the list of devices. Without it, for operations that print the chunk of one rank as
-  /// count, from how often the count fits into size.
+  /// Returns the number of ranks from the list of devices. Without a list, operations that print
+  /// the chunk of one rank as count tell it by how often the count fits into the size.
   std::uint64_t ranks(const CollectiveRow& row, std::uint64_t count) const {
     if (seen_ranks_) return listed_ranks();
     const std::uint64_t bytes = collective_type_bytes(collective_type(row.type));
@@ -277,8 +279,8 @@ class Reader {
     return fits > 1 ? fits : 0;
   }
 
-  /// What the whole table tells of a run whose head is missing. Rows cannot be told apart by it:
-  /// all of them are of one operation.
+  /// Completes cells of a run without head from the whole table, whose rows all have the same
+  /// operation.
   void complete_cells() {
     const std::string op = table_.operation();
     // The name of a file is the word of whoever saved it.
@@ -352,8 +354,8 @@ class Reader {
   LineReader lines_;
   std::string buffer_, banner_, reason_, hosts_;
   std::vector<NcclColumn> columns_;
-  std::string_view program_;       // of this run
-  std::string_view next_program_;  // named after this run's head: if another run begins, of that
+  std::string_view program_;       // named for this run
+  std::string_view next_program_;  // named after this run's head; it applies if another run begins
   NcclTableGuess table_;
   std::uint64_t highest_rank_ = 0, group_ranks_ = 0, rank_lines_ = 0;
   std::size_t first_row_ = 0;  // its line; 0: none yet

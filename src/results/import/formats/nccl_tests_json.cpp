@@ -13,7 +13,7 @@
 namespace assay::nccl_tests_json_importer {
 namespace {
 
-/// "0" of "0.000000": doubles are written with six decimals, even counts.
+/// Returns "0" for "0.000000": doubles are written with six decimals, even if they are counts.
 std::string count_text(std::string_view text) {
   const auto value = parse_number(text);
   if (!value || *value < 0 || *value > 1e15) return std::string(text);

@@ -11,7 +11,7 @@
 namespace assay::nvbandwidth_importer {
 namespace {
 
-/// The unit in parentheses at the end of a matrix's description.
+/// Returns the unit in parentheses at the end of a matrix's description.
 std::optional<MeasuredUnit> described_unit(std::string_view description) {
   const std::size_t open = description.rfind('(');
   const std::size_t close = description.find(')', open);
@@ -19,7 +19,7 @@ std::optional<MeasuredUnit> described_unit(std::string_view description) {
   return measured_unit(description.substr(open + 1, close - open - 1));
 }
 
-/// The unit of a test's numbers where its description is missing.
+/// Returns the unit of a test's numbers if its description is missing.
 MeasuredUnit unit_of_test(std::string_view test) {
   return contains(test, "latency") ? MeasuredUnit{"s", 1e-9} : MeasuredUnit{"bytes/s", 1e9};
 }
@@ -37,7 +37,7 @@ Cell pair_cell(std::string_view test, std::string_view row, std::string_view col
       {{"op", std::string(test)}, {"row", std::string(row)}, {"column", std::string(column)}});
 }
 
-/// Versions before 0.5 printed 0.00 for a device with itself.
+/// Returns true for 0.00 between a device and itself, which versions before 0.5 printed.
 bool not_measured(std::string_view value, std::string_view row, std::string_view column) {
   return !parse_number(value) || (row == column && *parse_number(value) == 0);
 }
@@ -114,7 +114,7 @@ class Reader {
     }
     for (std::size_t i = 0; i < parsed->values.size() && i < columns_.size(); ++i) {
       if (not_measured(parsed->values[i], parsed->name, columns_[i])) continue;
-      // In a truncated row, the last value may be truncated too.
+      // In a truncated row, the last value may be truncated as well.
       if (parsed->values.size() < columns_.size() && i + 1 == parsed->values.size()) continue;
       Record& record = draft_.add(pair_cell(test_, parsed->name, columns_[i]), number);
       put_value(record, parsed->values[i], *unit_);
@@ -122,7 +122,7 @@ class Reader {
     return true;
   }
 
-  /// "SUM key 20785.58" ends a matrix; the key distinguishes the matrices of one test.
+  /// Reads "SUM key 20785.58", which ends a matrix; the key distinguishes the matrices of one test.
   void statistic(std::string_view text, std::size_t number) {
     const auto words = split_words(text, 4);
     if (words.size() == 3 && (words[0] == "SUM" || words[0] == "MIN" || words[0] == "MAX" ||
@@ -143,7 +143,7 @@ class Reader {
       }
       waits_ = false;
     } else if (text.starts_with("Waived") && waits_) {
-      waits_ = false;  // what follows is of tests that do not even print their names
+      waits_ = false;  // later lines belong to tests that do not even print their names
       Record& record = draft_.add(Cell("peer", {{"op", test_}}), number);
       record.status = RecordStatus::unsupported;
       record.reason = "nvbandwidth waived the test: it does not apply to this machine";

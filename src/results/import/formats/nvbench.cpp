@@ -31,7 +31,7 @@ std::string metric_name(std::string_view tag) {
   return identifier(tag.starts_with("nv/") ? tag.substr(3) : tag);
 }
 
-/// A summary's member "value"; null if absent.
+/// Returns a summary's member "value"; null if absent.
 const JsonNode* value_of(const JsonNode& summary) {
   const JsonNode* data = summary.find("data");
   if (data == nullptr) return nullptr;
@@ -46,7 +46,7 @@ class Nvbench final : public Importer {
   std::string_view name() const override { return "nvbench"; }
   std::string_view summary() const override { return "nvbench's JSON"; }
   int recognises(const ImportText& input) const override {
-    // Of a large file, only its ends may be seen here.
+    // Only the ends of a large file may be visible here.
     const bool named = contains(input.text, "\"states\"") || contains(input.text, "\"nvbench\"");
     return named && contains(input.text, "\"summaries\"") && looks_like_json(input.text) ? 95 : 0;
   }

@@ -1,4 +1,4 @@
-// OSU micro-benchmarks: tables by message size, of MPI with or without device memory, of NCCL and
+// OSU micro-benchmarks: tables by message size, for MPI with or without device memory, NCCL and
 // RCCL, from version 3 on.
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@
 namespace assay::osu_importer {
 namespace {
 
-/// The columns of "# Size       Avg Latency(us)   Min Latency(us)  Iterations": a name of several
-/// words ends with its unit.
+/// Splits "# Size       Avg Latency(us)   Min Latency(us)  Iterations" into columns; a name of
+/// several words ends with its unit.
 std::vector<std::string> columns_of(std::string_view line) {
   constexpr std::array<std::string_view, 5> single = {"Size", "MB/s", "Messages/s", "Iterations",
                                                       "Validation"};
@@ -47,15 +47,16 @@ std::optional<Metric> metric_of(std::string_view column, std::string_view word) 
   std::string name = bare ? "bandwidth" : identifier(column.substr(0, open));
   if (name == "latency" || name == "avg_latency") name = "mean_latency";
   if (name.ends_with("_tail_lat")) name.replace(name.size() - 9, 9, "_latency");
-  // "Compute" is how long the test itself kept the CPU busy while messages were under way.
+  // "Compute" is the time for which the test itself kept the CPU busy while messages were in
+  // transit.
   const Better better = name == "compute" ? Better::neither
                         : unit->si == "s" ? Better::lower
                                           : Better::higher;
   return metric(name, to_si(*value, unit->factor), unit->si, better, word);
 }
 
-/// Whether the line tells a setting that makes other cells: of one-sided tests how the window is
-/// made and when it is synchronized, of others the threads or processes of each side.
+/// Returns whether the line has a setting that changes the cell. For one-sided tests this is how
+/// the window is made and synchronized, for others the threads or processes of each side.
 bool setting_of(std::string_view line) {
   return line.starts_with("# Window creation:") || line.starts_with("# Synchronization:") ||
          line.starts_with("# Number of ");
@@ -63,7 +64,7 @@ bool setting_of(std::string_view line) {
 
 using Axes = std::vector<std::pair<std::string, std::string>>;
 
-/// Sets an axis. Every row has a copy of all, so they are few.
+/// Sets an axis. Their number is limited, because every row has a copy of all.
 void put(Axes& axes, const std::string& name, std::string value) {
   constexpr std::size_t most_axes = 16;
   const auto known =
@@ -98,14 +99,15 @@ class Reader {
   }
 
  private:
-  /// "# OSU MPI-CUDA Allreduce Latency Test v7.5", "# OSU MPI_Put Latency Test v5.7.1"
+  /// Reads "# OSU MPI-CUDA Allreduce Latency Test v7.5" or "# OSU MPI_Put Latency Test v5.7.1".
   void title(std::string_view text) {
     if (draft_.run_has_records()) draft_.next_run();
     columns_.clear();
     axes_.clear();
     last_size_ = 0;
     const auto words = split_words(text, 24);
-    // "MPI", "MPI-CUDA", "MPI-ROCM", "NCCL", "OpenSHMEM"; of one-sided tests the call, "MPI_Put"
+    // The library is "MPI", "MPI-CUDA", "MPI-ROCM", "NCCL" or "OpenSHMEM"; for one-sided tests it
+    // is the call, "MPI_Put".
     std::string library = words.size() > 2 ? lower_case(words[2]) : "mpi";
     std::string test;
     if (const std::size_t call = library.find('_'); call != library.npos) {
@@ -146,7 +148,7 @@ class Reader {
         if (!words.empty()) put(axes_, identifier(setting), std::string(words.front()));
       }
     } else if (const std::size_t colon = text.find(": "); setting_of(text) && colon != text.npos) {
-      // What is told of threads stands above the title, or below it and above all rows.
+      // Lines about threads are above the title, or below it and above all rows.
       auto& axes = axes_.empty() || seen_rows() ? early_ : axes_;
       put(axes, identifier(text.substr(2, colon - 2)), std::string(trim(text.substr(colon + 2))));
     } else if (auto columns = columns_of(text); !columns.empty()) {
@@ -159,7 +161,7 @@ class Reader {
     if (words.empty() || !parse_number(words[0])) return;
     const bool sized = columns_.front() == "Size";
     const auto size = sized ? parse_count(words[0]) : std::optional<std::uint64_t>(0);
-    // Sizes grow: other numbers below the table are none of its rows.
+    // Sizes grow within a table, so other numbers below it are not rows.
     if (!size || (sized && seen_rows() && *size <= last_size_)) return;
     if (words.size() != columns_.size()) {
       if (words.size() < columns_.size() && sized) {
@@ -188,7 +190,7 @@ class Reader {
       record.reason = fmt::format("its validation says {}", validation);
     }
     last_size_ = *size;
-    if (!sized) columns_.clear();  // one row, as of a barrier
+    if (!sized) columns_.clear();  // a single row, as for a barrier
   }
 
   bool seen_rows() const { return draft_.run_has_records(); }

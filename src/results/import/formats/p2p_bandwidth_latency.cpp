@@ -37,10 +37,10 @@ class Reader {
   }
 
  private:
-  /// "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)"
+  /// Reads "Unidirectional P2P=Enabled Bandwidth (P2P Writes) Matrix (GB/s)".
   bool title(std::string_view text) {
     if (!contains(text, "Matrix")) return false;
-    // The same title again: another run whose head was cut off.
+    // A repeated title begins another run, whose head was cut off.
     if (contains(text, "P2P=") && !titles_.emplace(text).second) {
       draft_.next_run();
       titles_ = {std::string(text)};
@@ -66,7 +66,7 @@ class Reader {
     if (op_.empty() || words.empty()) return;
     if (words[0] == "D\\D" || words[0] == "GPU" || words[0] == "CPU") {
       columns_.assign(words.begin() + 1, words.end());
-      // Latencies are measured twice, by the GPU's clock and by the host's.
+      // Latencies are measured twice: by the GPU's clock and by the host's.
       timer_ = words[0] == "D\\D" ? "" : lower_case(words[0]);
       return;
     }
@@ -93,7 +93,7 @@ class Reader {
   std::optional<MeasuredUnit> unit_;
   std::string op_, p2p_, timer_;
   std::vector<std::string> columns_;
-  std::set<std::string, std::less<>> titles_;  // of this run
+  std::set<std::string, std::less<>> titles_;  // titles seen in this run
 };
 
 class P2pBandwidthLatency final : public Importer {

@@ -1,5 +1,5 @@
-// ib_write_bw and related programs (perftest): tables in the unit named in their header, also of
-// two processes that printed into one file, and the JSON of --out_json.
+// ib_write_bw and related programs (perftest): tables in the unit named in their header, also if
+// two processes printed into one file, and the JSON of --out_json.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ std::vector<Metric> bandwidth_metrics(std::string_view average, std::string_view
     metrics.push_back(
         metric("bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, average));
   }
-  // 0 means that the peak was not measured: -N, -D or many iterations.
+  // 0 means that the peak was not measured, as with -N, -D or many iterations.
   if (const auto value = parse_number(peak); value && *value > 0) {
     metrics.push_back(
         metric("peak_bandwidth", to_si(*value, unit.factor), unit.si, Better::higher, peak));
@@ -98,7 +98,7 @@ std::vector<Metric> bandwidth_metrics(std::string_view average, std::string_view
   return metrics;
 }
 
-/// A column of latencies, in a table's header and as JSON; the typical one is the median.
+/// A column of latencies in a table's header and in JSON; the typical one is the median.
 struct Latency {
   std::string_view title, key, name;
 };
@@ -193,11 +193,11 @@ class Reader {
     skipped_ = other_known_ = false;
   }
 
-  /// Whether the other side of the same connection has printed this cell: what is local to it is
-  /// remote here. In one run, that has printed two banners.
+  /// Returns whether the other side of the same connection has printed this cell: its local
+  /// addresses are the remote ones here. A run that contains both sides has printed two banners.
   bool is_other_side(const std::string& cell) {
     if (banners_ > 1 && cells_.contains(cell)) return true;
-    if (!other_known_) {  // addresses may be long, and rows many
+    if (!other_known_) {  // computed only once, because addresses may be long and rows many
       const auto other = sides_.find(remotes_ + "|" + locals_);
       other_ = locals_.empty() || other == sides_.end() ? nullptr : &other->second;
       other_known_ = true;
@@ -331,9 +331,10 @@ class Reader {
   std::set<std::string, std::less<>> cells_;
   static constexpr std::size_t most_addresses = 1 << 16;  // characters; thousands of queue pairs
   std::string locals_, remotes_;
-  // The cells of each connection so far, by its addresses.
+  // The cells of each connection so far, keyed by its addresses.
   std::map<std::string, std::set<std::string, std::less<>>> sides_;
-  const std::set<std::string, std::less<>>* other_ = nullptr;  // of this connection, if known
+  // the cells of the current connection's other side, if known
+  const std::set<std::string, std::less<>>* other_ = nullptr;
   bool other_known_ = false;
   int banners_ = 0;       // since the run began
   bool skipped_ = false;  // rows of this run

@@ -1,4 +1,4 @@
-// What rccl-tests writes with -x or -X FILE -Z json|csv: one row per half.
+// The output of rccl-tests with -x or -X FILE -Z json|csv: one row per half.
 #include <fmt/format.h>
 
 #include "core/text.h"

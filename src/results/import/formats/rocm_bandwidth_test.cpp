@@ -11,7 +11,7 @@
 namespace assay::rocm_bandwidth_test_importer {
 namespace {
 
-/// "64 MB", "1KB", "512M" in bytes: the letters stand for powers of two. Nullopt if invalid.
+/// Parses "64 MB", "1KB", "512M" to bytes; the letters stand for powers of two. Nullopt if invalid.
 std::optional<std::uint64_t> parse_binary_size(std::string_view text) {
   text = trim(text);
   const std::size_t digits = text.find_first_not_of("0123456789");

@@ -1,5 +1,5 @@
-// The block "Serving Benchmark Result" that vLLM's and SGLang's serving benchmarks print, which is
-// often all that is kept of a run.
+// The block "Serving Benchmark Result" that vLLM's and SGLang's serving benchmarks print. It is
+// often all that was kept of a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Line {
   std::string_view unit;
   Better better;
 };
-/// The metrics' names are those of the results as JSON.
+/// The metrics have the same names as in the JSON results.
 constexpr std::array<Line, 16> lines_of_block = {{
     {"output token throughput (tok/s)", "output_throughput", "tokens/s", Better::higher},
     {"request throughput (req/s)", "request_throughput", "1/s", Better::higher},
@@ -41,8 +41,8 @@ constexpr std::array<Line, 16> lines_of_block = {{
      Better::neither},
 }};
 
-/// "p99_ttft" of "P99 TTFT (ms)", "mean_e2el" of "Mean E2E Latency (ms)"; empty if the label is
-/// none of a latency.
+/// Returns "p99_ttft" for "P99 TTFT (ms)", "mean_e2el" for "Mean E2E Latency (ms)"; empty if the
+/// label is not a latency.
 std::string latency_name(std::string_view label) {
   constexpr std::string_view unit = " (ms)";
   if (!label.ends_with(unit)) return {};
@@ -94,7 +94,7 @@ class Reader {
   }
 
  private:
-  /// "Mean TTFT (ms):                          127.10". Settings may come before the block.
+  /// Reads "Mean TTFT (ms):                          127.10". Settings may come before the block.
   void value(std::string_view text) {
     const std::size_t colon = text.rfind(':');
     if (colon == text.npos) return;
@@ -127,17 +127,18 @@ class Reader {
     return std::nullopt;
   }
 
-  /// `cut`: the line that ends a block is missing.
+  /// `cut` means that the line that ends a block is missing.
   void finish(bool cut) {
     if (begin_ == 0) return;
-    // The last number may be cut off, too.
+    // The last number may be truncated, too.
     if (cut && !ended_ && !metrics_.empty()) metrics_.pop_back();
     if (cut) draft_.warn(begin_, "the block is truncated");
     const auto completed = metric_named("completed"), failed = metric_named("failed");
     draft_.next_run();
     draft_.run().note("backend", backend_);
     if (!backend_.empty()) draft_.run().tool = "sglang.bench_serving";
-    // Only versions that count failures name every limit; what they do not name is no limit.
+    // Only versions that count failures name every limit; in these, a limit that is not named is
+    // not set.
     const bool all_named = failed.has_value();
     std::vector<std::pair<std::string, std::string>> axes = {
         {"request_rate", rate_.empty() ? (all_named ? "inf" : "unknown") : rate_text(rate_)},
@@ -148,7 +149,7 @@ class Reader {
     }
     Record& record = draft_.add(Cell("serving", std::move(axes)), begin_);
     record.metrics = std::move(metrics_);
-    // The main result comes first, as in results as JSON.
+    // The main result comes first, as in the JSON results.
     for (auto& one : record.metrics) {
       if (one.name == lines_of_block.front().name) std::swap(one, record.metrics.front());
     }
@@ -174,8 +175,8 @@ class Reader {
 
   Draft draft_;
   LineReader lines_;
-  bool ended_;             // the text's last line has a line end
-  std::size_t begin_ = 0;  // the block's first line; 0 outside of one
+  bool ended_;             // whether the text's last line has a line end
+  std::size_t begin_ = 0;  // the block's first line; 0 outside a block
   std::vector<Metric> metrics_;
   std::string_view rate_, concurrency_, backend_;
 };

@@ -1,5 +1,5 @@
 // SuperBench's results-summary.jsonl: one flat object per node with keys
-// benchmark[:annotation]/[repeat/]metric[:rank]. Values have no unit there, and none is added here.
+// benchmark[:annotation]/[repeat/]metric[:rank]. Values have no unit in the file, so none is added.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@ struct Key {
   std::string benchmark, repeat, metric, rank;
 };
 
-/// Nullopt if the key has no slash.
+/// Returns nullopt if the key has no slash.
 std::optional<Key> split_key(std::string_view text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string_view::npos) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<Key> split_key(std::string_view text) {
   return key;
 }
 
-/// The better direction according to the name; neither if it gives no hint.
+/// Returns the better direction according to the name; neither if it gives no hint.
 Better better_of(std::string_view name) {
   constexpr std::array<std::string_view, 5> lower = {"time", "latency", "_lat", "_us", "_ms"};
   constexpr std::array<std::string_view, 6> higher = {"bw",   "bandwidth",  "flops",
@@ -122,7 +122,7 @@ class SuperBench final : public Importer {
     return record;
   }
 
-  /// Benchmarks whose return code is not 0.
+  /// Returns benchmarks whose return code is not 0.
   static std::map<std::string, std::string> failures(const JsonNode& node) {
     std::map<std::string, std::string> failed;
     for (std::size_t i = 0; i < node.items.size(); ++i) {

@@ -47,7 +47,7 @@ struct Quantity {
   double value = 0;  ///< in SI units
 };
 
-/// "47.056 GB/s" at the start of the column, if `unit` is its unit in SI.
+/// Parses "47.056 GB/s" at the start of the column, if `unit` is its SI unit.
 std::optional<Quantity> quantity(std::string_view column, std::string_view unit) {
   const auto words = split_words(column, 2);
   if (words.size() < 2) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<Quantity> quantity(std::string_view column, std::string_view unit)
   return Quantity{{words[0].data(), length}, to_si(*value, scale->factor)};
 }
 
-/// The first column that is a quantity in `unit`.
+/// Returns the first column that is a quantity in `unit`.
 std::optional<Quantity> quantity_of(const std::vector<std::string>& columns,
                                     std::string_view unit) {
   for (const std::string& column : columns) {
@@ -67,7 +67,7 @@ std::optional<Quantity> quantity_of(const std::vector<std::string>& columns,
   return std::nullopt;
 }
 
-/// "G000:008" means G0 and 8 sub-executors.
+/// Sets an axis from an executor: "G000:008" means G0 with 8 sub-executors.
 void put_executor(Axes& axes, std::string_view text) {
   const std::size_t colon = text.find(':');
   std::string name(text.substr(0, colon));
@@ -183,8 +183,8 @@ class Reader {
     const bool known = first[0] == "Transfer" || first[0] == "Executor:" || first[0] == "Aggregate";
     if (!known) return false;
     constexpr double most_bytes = 1e18;
-    // "Transfer 01: G00 -> [GPU 00:004] -> G01 | 8.413 GB/s | 127.626 ms | LOCAL-PCIE-2" of version
-    // 1.02 tells no size.
+    // Version 1.02 prints no size: "Transfer 01: G00 -> [GPU 00:004] -> G01 | 8.413 GB/s | 127.626
+    // ms | LOCAL-PCIE-2".
     const std::size_t colon = columns[0].find(": ");
     const bool old_transfer = first[0] == "Transfer" && colon != std::string::npos;
     const bool sizeless = old_transfer || columns[0].starts_with("Aggregate Bandwidth");
@@ -239,7 +239,7 @@ class Reader {
     return true;
   }
 
-  /// Rows of its CSV until version 1.6x: numbers below a header of names.
+  /// Reads rows of the CSV until version 1.6x: numbers below a header of names.
   bool csv(const TextLine& line) {
     if (line.text.starts_with("Test#,")) {
       CsvReader reader(line.text, ',');
@@ -283,7 +283,7 @@ class Reader {
     if (words.empty()) return false;
     if (contains(words[0], "\\DST") || contains(words[0], "\\EXE")) {
       matrix_ = matrix_header(words);
-      // Of several ranks, the fastest and slowest are also told, with their numbers.
+      // With several ranks, the fastest and slowest are also printed, with their numbers.
       std::erase(matrix_, "(rnk)");
       return true;
     }
@@ -328,8 +328,8 @@ class Reader {
     }
     const auto words = split_words(text, 12);
     for (std::size_t i = 1; i < words.size(); ++i) {
-      // "Copying N bytes", "Summary: [N bytes per Transfer]", "Bytes Per Direction N",
-      // "Bytes to transfer: N", "(N bytes, local=no)"
+      // Forms of the size: "Copying N bytes", "Summary: [N bytes per Transfer]", "Bytes Per
+      // Direction N", "Bytes to transfer: N", "(N bytes, local=no)".
       std::string_view number = words[i - 1];
       if (number.starts_with('[') || number.starts_with('(')) number.remove_prefix(1);
       const bool bytes = words[i] == "bytes" || words[i] == "bytes,";
@@ -405,7 +405,7 @@ class TransferBench final : public Importer {
   int recognises(const ImportText& input) const override {
     if (contains(input.text, "TransferBench v")) return 95;
     if (contains(input.text, "Test#,Transfer#,NumBytes")) return 95;
-    // The head may be missing; what is left has titles that no other program prints.
+    // The head may be missing, but the remaining titles occur in no other program.
     for (const char* title :
          {"SRC\\DST ", "SRC+EXE\\DST", "SRC\\EXE+DST", "GPU-GFX All-To-All",
           "GPU-GFX Scaling benchmark", "GPU-GFX Rings benchmark", "NIC All-To-All benchmark",

@@ -1,5 +1,5 @@
 // vLLM's benchmarks: serving results of 2024 to 2026, also several in one file, and results of its
-// offline throughput and latency benchmarks; also SGLang's serving results, which have a common
+// offline throughput and latency benchmarks. Also SGLang's serving results, which have a common
 // origin.
 #include <fmt/format.h>
 
@@ -49,7 +49,7 @@ void put_axis(Axes& axes, const JsonNode& result, std::string_view key) {
   if (!text.empty()) axes.emplace_back(key, rate_text(text));
 }
 
-/// Members before the measurements that every result has, or that tell runs apart.
+/// Members before the measurements that every result has, or that distinguish runs.
 constexpr std::array<std::string_view, 13> told = {"date",
                                                    "endpoint_type",
                                                    "backend",
@@ -64,7 +64,7 @@ constexpr std::array<std::string_view, 13> told = {"date",
                                                    "run_number",
                                                    "ramp_up_strategy"};
 
-/// What `vllm bench sweep` and --metadata add to a result: settings of the server, mostly.
+/// Members that `vllm bench sweep` and --metadata add to a result: mostly settings of the server.
 constexpr std::array<std::string_view, 24> settings = {"max_num_seqs",
                                                        "max_num_batched_tokens",
                                                        "max_model_len",
@@ -94,12 +94,12 @@ bool is_in(const auto& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Whether a member begins the measurements: settings come before them.
+/// Returns whether a member begins the measurements; settings come before them.
 bool begins_measurements(std::string_view key) {
   return key == "duration" || key == "completed" || key == "total_input_tokens";
 }
 
-/// The settings in which results of a file differ: those of a sweep may have any name.
+/// Returns the settings in which results of a file differ; those of a sweep may have any name.
 std::set<std::string, std::less<>> swept_members(const std::vector<const JsonNode*>& results) {
   std::map<std::string, std::string, std::less<>> first;
   std::set<std::string, std::less<>> swept;

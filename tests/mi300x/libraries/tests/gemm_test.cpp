@@ -1,4 +1,4 @@
-// The blocked product compared with the definition, element by element.
+// Compares the blocked product with its definition, element by element.
 #include "libraries/gemm.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ struct Example {
   int batch = 2;
 };
 
-/// `after` maps the sum of an element to the value that D must hold.
+/// `after` maps an element's sum to the expected value of D.
 template <typename After>
 void expect_product(const Example& e, Gemm gemm, const Filled& a, const Filled& b, const Filled& d,
                     const After& after) {
@@ -139,7 +139,8 @@ TEST(Gemm, GradientsOfBiases) {
   }
 }
 
-/// Takes less than a second on an idle machine; the bound only detects a loop that is not blocked.
+/// This takes less than a second on an idle machine; the bound only detects a loop that is not
+/// blocked.
 TEST(Gemm, IsFastEnough) {
   Example e{Number::bf16, Number::bf16, true, false, 1024, 1024, 1024, 1};
   const Filled a = left(e), b = right(e), d(e.out, e.m, e.n, 0, 1, 3);

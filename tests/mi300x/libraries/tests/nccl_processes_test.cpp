@@ -31,7 +31,7 @@ std::vector<int> in_processes(const std::function<int(NcclWorld&)>& each) {
       std::string problem;
       const auto world = NcclWorld::join(name, ranks, rank, problem);
       const int status = world ? each(*world) : 99;
-      ::_exit(status);  // without destructors: a process that ends does not leave in an orderly way
+      ::_exit(status);  // without destructors, like a dying process
     }
     children.push_back(child);
   }
@@ -57,7 +57,7 @@ NcclCall call_of(NcclKind kind, const std::vector<float>& send, std::vector<floa
   return call;
 }
 
-/// Longer than several windows and not a multiple of one.
+/// Exceeds several windows and is not a multiple of one.
 constexpr std::size_t many = 3 * NcclWorld::window_bytes / sizeof(float) + 17;
 
 TEST(NcclProcesses, ReduceManyPieces) {
