@@ -139,6 +139,7 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
   engine::ExecutorSettings& executor = made.executor;
   const std::string name = TRY(read_model(arguments, device, executor));
   const auto text = std::make_shared<engine::TokenizerText>(TRY(read_tokenizer(arguments)));
+  TRY(text->check(executor.shape.vocabulary));
   made.end_tokens = text->end_tokens();
   settings.text = text;
   executor.seed = *seed;
@@ -191,6 +192,17 @@ std::string begin_note(const engine::EngineServer& server,
       server.prompt_attention(), server.gate_error());
 }
 
+/// Empty: the model has all tokens that texts can come to.
+std::string tokenizer_note(const engine::EngineServerSettings& settings) {
+  const std::int64_t known = settings.text->vocabulary(),
+                     vocabulary = settings.engine.executor.shape.vocabulary;
+  if (known <= vocabulary) return {};
+  return fmt::format(
+      "the tokenizer knows tokens up to {}, and the model has the tokens 0 to {} only: a text with "
+      "one beyond them gets status 400\n",
+      known - 1, vocabulary - 1);
+}
+
 std::string end_note(const engine::EngineServer& server) {
   const engine::EngineState state = server.state();
   return fmt::format("served {} requests and {} tokens; {} of {} blocks of the cache are free\n",
@@ -206,7 +218,7 @@ Status serve_on(Device& device, ModelRanks ranks, const Arguments& arguments, Te
   }
   raise_descriptor_limit();
   const auto server = TRY(engine::EngineServer::open(device, settings));
-  terminal.note(begin_note(*server, settings, device));
+  terminal.note(begin_note(*server, settings, device) + tokenizer_note(settings));
   if (arguments.has("--json")) {
     terminal.print(Json({{"urls", {server->url()}}}).dump() + "\n");
   } else {

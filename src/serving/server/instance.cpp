@@ -129,10 +129,15 @@ Status Instance::check(const GenerationRequest& asked, std::uint64_t tokens) con
                                "requested {} tokens ({} in the prompt, {} in the completion)",
                                model_.max_length, prompt.size() + tokens, prompt.size(), tokens)};
     }
-    if (!asked.ids) continue;
     const std::uint32_t largest = *std::max_element(prompt.begin(), prompt.end());
     if (largest < model_.vocabulary) continue;
-    return Error{ErrorKind::usage, fmt::format("Token id {} is out of vocabulary", largest)};
+    if (asked.ids) {
+      return Error{ErrorKind::usage, fmt::format("Token id {} is out of vocabulary", largest)};
+    }
+    return Error{ErrorKind::usage,
+                 fmt::format("The tokenizer makes token {} of this text, and the model has the "
+                             "tokens 0 to {} only",
+                             largest, model_.vocabulary - 1)};
   }
   return {};
 }
