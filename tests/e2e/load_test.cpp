@@ -134,6 +134,18 @@ TEST(LoadSimulated, NothingPassesForMeasured) {
   EXPECT_THAT(mixed.err, HasSubstr("store is from a model (an emulated device or a simulated "));
 }
 
+/// Before a server is started for it.
+TEST(Load, AFileThatCannotBeWrittenIsSaidAtTheStart) {
+  const TemporaryFolder folder;
+  const std::string missing = folder.path() / "none/vllm.json";
+  const Outcome outcome =
+      assay_run({"load", "--spawn", "sh -c 'touch started; sleep 600'", "--max-concurrency", "1",
+                 "--requests", "1", "--save-vllm", missing});
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("--save-vllm"), HasSubstr("cannot be written")));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("starting")));
+}
+
 TEST(LoadSimulated, IsNotMixedWithOtherServers) {
   Process simulator({"serve-sim", "--port", "0", "--ttft", "1ms", "--itl", "1ms"});
   Process real(tiny_serve());

@@ -155,6 +155,21 @@ TEST(Train, ABudgetInterruptsSteps) {
   EXPECT_EQ(on["curves"][0]["x"][0].get<double>(), steps_before + cut["samples"]["seconds"].size());
 }
 
+/// It is found before the training, which would end long after this test.
+TEST(Train, AFileThatCannotBeWrittenIsSaidAtTheStart) {
+  const TemporaryFolder folder;
+  const auto reason = [](const std::vector<std::string>& more) {
+    return record_of(train(
+        joined({"model=1L2H64C97V", "batch=2", "sequence=16", "steps=10000000"}, more)))["reason"]
+        .get<std::string>();
+  };
+  EXPECT_THAT(reason({"save=/nonexistent/x"}),
+              testing::HasSubstr("/nonexistent/x cannot be written: No such file or directory"));
+  const std::string data = folder.write("data", std::string(100'000, 'a'));
+  EXPECT_THAT(reason({"data=" + data, "save=" + data}),
+              testing::HasSubstr("is read and would be replaced"));
+}
+
 /// A weight that is not a number ends the cell, and a damaged checkpoint is refused, by name.
 TEST(Train, WhatIsNotANumberIsNamed) {
   const TemporaryFolder folder;

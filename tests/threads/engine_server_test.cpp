@@ -212,6 +212,28 @@ TEST(EngineServer, ATextWithATokenBeyondTheModelIsRefusedAndNobodyElseIs) {
   EXPECT_TRUE(engine.all_blocks_become_free());
 }
 
+/// Its pattern tries all ways to divide the letters.
+TEST(EngineServer, ASlowTokenizerHoldsUpNobodyElse) {
+  EngineServerSettings settings = tiny();
+  Json file = llama_like({});
+  file["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = "(a+)+$";
+  settings.text = std::make_shared<TokenizerText>(Tokenizer::parse(file.dump()).value());
+  RunningEngine engine(settings);
+  const std::string text = std::string(26, 'a') + "b";
+  const Json body = {{"prompt", text}, {"max_tokens", 2}, {"return_token_ids", true}};
+  std::atomic<bool> answered = false;
+  std::string reply;
+  std::thread slow([&] {
+    reply = ask(engine.port(), post("/v1/completions", body.dump()));
+    answered = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that it is likely the first
+  EXPECT_THAT(ask(engine.port(), get("/health")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_FALSE(answered);
+  slow.join();
+  EXPECT_EQ(ids_of(reply).size(), 2u) << reply;
+}
+
 /// Whatever lets a request through: the engine's thread, whose errors end all, does not see it.
 TEST(Engine, TakesNoRequestThatTheModelCannotCompute) {
   const OneCpu one_cpu;

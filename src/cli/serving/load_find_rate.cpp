@@ -85,14 +85,19 @@ std::string breach_of(const FindRate& find, const std::vector<double>& used,
   return by_target ? find.targets[static_cast<std::size_t>(most - used.begin())].name : fault;
 }
 
-/// Why the client may have spoilt a quantity that the targets are about; empty: it did not.
+/// Why a quantity that the targets are about may not hold; empty: all hold.
 std::string client_fault(const FindRate& find, const ServingResult& result) {
   if (!result.verdict.client_reasons.empty()) return result.verdict.client_reasons.front();
-  const bool from_sending =
-      std::any_of(find.targets.begin(), find.targets.end(), [](const Slo& slo) {
-        return slo.quantity != Slo::Quantity::tpot && slo.quantity != Slo::Quantity::itl;
-      });
-  return from_sending ? result.verdict.late : "";
+  const auto is_of_gaps = [](const Slo& slo) {
+    return slo.quantity == Slo::Quantity::tpot || slo.quantity == Slo::Quantity::itl;
+  };
+  const auto& targets = find.targets;
+  const bool all = std::all_of(targets.begin(), targets.end(), is_of_gaps);
+  if (!all && !result.verdict.late.empty()) return result.verdict.late;
+  if (result.verdict.gaps_hold() || std::none_of(targets.begin(), targets.end(), is_of_gaps)) {
+    return "";
+  }
+  return result.verdict.tokens_hold() ? result.verdict.doubts.gaps : result.verdict.doubts.counts;
 }
 
 LoadPoint point_of(const FindRate& find, std::size_t servers, const RateProbe& probe) {

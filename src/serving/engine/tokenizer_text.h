@@ -12,6 +12,7 @@ class TokenizerText final : public server::TextTokens {
  public:
   explicit TokenizerText(Tokenizer tokenizer);
 
+  bool is_quick() const override { return !tokenizer_.has_patterns(); }
   void append(std::string_view text, std::vector<std::uint32_t>& tokens) const override;
   void append_message(std::string_view role, std::string_view text,
                       std::vector<std::uint32_t>& tokens) const override;
