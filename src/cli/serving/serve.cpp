@@ -1,7 +1,6 @@
 // assay serve: an LLM server on this machine's device.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 
 #include <charconv>
 
@@ -17,6 +16,7 @@
 #include "core/units.h"
 #include "model/decoder_config.h"
 #include "model/decoder_shape.h"
+#include "serving/client/socket_limits.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/engine/engine_server.h"
 
@@ -168,15 +168,6 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
   return settings;
 }
 
-/// Each connection needs a descriptor; the usual soft limit of 1024 exists only for programs that
-/// use select().
-void raise_descriptor_limit() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 std::string begin_note(const engine::EngineServer& server,
                        const engine::EngineServerSettings& settings, const Device& device) {
   const engine::ExecutorSettings& executor = settings.engine.executor;
@@ -216,9 +207,10 @@ Status serve_on(Device& device, ModelRanks ranks, const Arguments& arguments, Te
   if (settings.engine.executor.part.rank > 0) {
     return engine::follow_server(device, settings.engine.executor, &interrupt_requested);
   }
-  raise_descriptor_limit();
+  raise_socket_limits();  // each connection needs a file
   const auto server = TRY(engine::EngineServer::open(device, settings));
-  terminal.note(begin_note(*server, settings, device) + tokenizer_note(settings));
+  terminal.note(begin_note(*server, settings, device) + tokenizer_note(settings) +
+                server::reach_note(settings.host));
   if (arguments.has("--json")) {
     terminal.print(Json({{"urls", {server->url()}}}).dump() + "\n");
   } else {

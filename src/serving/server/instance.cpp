@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t completion_tokens = 16;  // without a limit, as in OpenAI's API
 
 // A body that is read within some tens of microseconds, and what may wait for its turn beside.
-constexpr std::size_t most_at_once = 64 << 10, most_aside = 256 << 20;
+constexpr std::size_t quick_body = 64 << 10, most_aside = 256 << 20;
 
 }  // namespace
 
@@ -168,7 +168,7 @@ template <typename Make, typename Use>
 void Instance::read_body(const std::shared_ptr<Connection>& connection, HttpRequest request,
                          Make make, Use use) {
   const std::size_t bytes = request.body.size();
-  if (bytes <= most_at_once && text_.is_quick()) {
+  if (bytes <= quick_body && text_.is_quick()) {
     return use(connection, request, make(request.body));
   }
   if (bytes_aside_ + bytes > most_aside) {
@@ -302,6 +302,13 @@ Result<asio::ip::address> numeric_address(const std::string& host) {
   return Error{
       ErrorKind::usage,
       fmt::format("bad address \"{}\": give a numeric one, e.g. 127.0.0.1 or 0.0.0.0", host)};
+}
+
+std::string reach_note(const std::string& host) {
+  const auto address = numeric_address(host);
+  if (!address.ok() || address->is_loopback()) return {};
+  return fmt::format(
+      "whoever can reach this machine at {} can use the server: it has no password\n", host);
 }
 
 Status check_model_name(std::string_view name) {

@@ -92,6 +92,8 @@ class Instance : public RequestHandler {
 
 /// Error: usage, if `host` is no numeric address.
 Result<asio::ip::address> numeric_address(const std::string& host);
+/// What to tell whoever starts a server there; empty if only this machine can reach it.
+std::string reach_note(const std::string& host);
 /// Error: usage. The name goes into JSON and metric labels unescaped.
 Status check_model_name(std::string_view name);
 /// "http://127.0.0.1:8000"
