@@ -155,13 +155,14 @@ TEST(Train, ABudgetInterruptsSteps) {
   EXPECT_EQ(on["curves"][0]["x"][0].get<double>(), steps_before + cut["samples"]["seconds"].size());
 }
 
-/// It is found before the training, which would end long after this test.
+/// Before the training, of which this test would not see the end.
 TEST(Train, AFileThatCannotBeWrittenIsSaidAtTheStart) {
   const TemporaryFolder folder;
-  const auto reason = [](const std::vector<std::string>& more) {
-    return record_of(train(
-        joined({"model=1L2H64C97V", "batch=2", "sequence=16", "steps=10000000"}, more)))["reason"]
-        .get<std::string>();
+  const auto reason = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"model=1L2H64C97V", "batch=2", "sequence=16",
+                                      "steps=10000000"};
+    words.insert(words.end(), more.begin(), more.end());
+    return record_of(train(words))["reason"].get<std::string>();
   };
   EXPECT_THAT(reason({"save=/nonexistent/x"}),
               testing::HasSubstr("/nonexistent/x cannot be written: No such file or directory"));

@@ -350,6 +350,14 @@ TEST(LoadReplies, TokensThatAreCountedAndNotSentAreKnown) {
   EXPECT_EQ(sent.output_bytes, 8u);
 }
 
+/// A chat's template makes up for what the prompt lacks of the length that was asked for.
+TEST(LoadReplies, TokensOfATemplateArePartOfThePrompt) {
+  LoadPlan plan = closed_loop(1);
+  plan.template_tokens = 15;
+  const RequestLog log = log_of(answer_well, plan);
+  EXPECT_EQ(log.prompt_asked, 20u);  // the prompt's own are 5
+}
+
 TEST(LoadReplies, WhatFollowsTheEndMarkIsNoPartOfTheReply) {
   const RequestLog log = log_of([](Client& client) {
     client.begin_stream();

@@ -47,7 +47,7 @@ TEST(SlowClients, OnesThatSendNothingMakeRoomForOthers) {
   limits.connections = 20;
   const RunningServer server(limited(limits));
   std::vector<std::unique_ptr<Client>> idle;
-  for (int i = 0; i < 60; ++i) idle.push_back(std::make_unique<Client>(server.port()));
+  for (int i = 0; i < 60; ++i) idle.push_back(std::make_unique<Client>(server.port(), 20));
   for (int i = 0; i < 3; ++i) {
     EXPECT_THAT(ask(server, small_request()), StartsWith("HTTP/1.1 200 "));
   }
@@ -61,7 +61,7 @@ TEST(SlowClients, UnfinishedBodiesAreBoundedTogether) {
   const std::string part(1 << 20, ' ');
   std::vector<std::unique_ptr<Client>> begun_ones;
   for (int i = 0; i < 40; ++i) {
-    begun_ones.push_back(std::make_unique<Client>(server.port()));
+    begun_ones.push_back(std::make_unique<Client>(server.port(), 20));
     begun_ones.back()->send(begun(2 << 20, part));
     EXPECT_THAT(ask(server, small_request()), StartsWith("HTTP/1.1 200 ")) << i;
   }
@@ -79,7 +79,7 @@ TEST(SlowClients, HaveATimeForEverythingThatTheyDo) {
   limits.request_begins = 0.2;
   limits.request_is_there = 0.3;
   const RunningServer server(limited(limits));
-  Client idle(server.port()), in_head(server.port()), in_body(server.port());
+  Client idle(server.port(), 20), in_head(server.port(), 20), in_body(server.port(), 20);
   in_head.send("POST /v1/completions HTTP/1.1\r\nHost: loc");
   in_body.send(begun(100, "{"));
   EXPECT_EQ(idle.read_all(), "");

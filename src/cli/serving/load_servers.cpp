@@ -216,7 +216,10 @@ Status find_servers(LoadRequest& request) {
       TRY(measure_text(first, options, settings.plan.fields, settings.prompts.seed));
   settings.prompts.words_per_token = length.words_per_token;
   const auto added = static_cast<std::uint64_t>(std::llround(length.template_tokens));
-  if (settings.prompts.input_tokens > added) settings.prompts.input_tokens -= added;
+  if (settings.prompts.input_tokens > added) {
+    settings.prompts.input_tokens -= added;
+    settings.plan.template_tokens = added;
+  }
   return {};
 }
 
