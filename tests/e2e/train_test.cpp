@@ -160,7 +160,7 @@ TEST(Train, AFileThatCannotBeWrittenIsSaidAtTheStart) {
   const TemporaryFolder folder;
   const auto reason = [](std::vector<std::string> more) {
     std::vector<std::string> words = {"model=1L2H64C97V", "batch=2", "sequence=16",
-                                      "steps=10000000"};
+                                      "steps=1000000"};
     words.insert(words.end(), more.begin(), more.end());
     return record_of(train(words))["reason"].get<std::string>();
   };
