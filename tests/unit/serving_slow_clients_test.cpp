@@ -52,6 +52,7 @@ TEST(SlowClients, OnesThatSendNothingMakeRoomForOthers) {
     EXPECT_THAT(ask(server, small_request()), StartsWith("HTTP/1.1 200 "));
   }
   EXPECT_EQ(idle.front()->read(), "");  // it had waited longest
+  EXPECT_EQ(idle.front()->error, 0);
 }
 
 TEST(SlowClients, UnfinishedBodiesAreBoundedTogether) {
