@@ -1,4 +1,4 @@
-#include "measure/store/store.h"
+#include "results/store/store.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -12,8 +12,9 @@
 #include "cli/results_view.h"
 #include "cli/table.h"
 #include "core/json.h"
-#include "measure/import/importer.h"
-#include "measure/store/store.h"
+#include "results/import/importer.h"
+#include "results/store/record_json.h"
+#include "results/store/store.h"
 
 namespace assay::cli::import_command {
 namespace {

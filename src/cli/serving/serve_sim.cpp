@@ -12,7 +12,7 @@
 #include "core/units.h"
 #include "serving/client/socket_limits.h"
 #include "serving/simulator/prediction.h"
-#include "serving/simulator/server.h"
+#include "serving/simulator/simulated_server.h"
 
 namespace assay::cli::serve_sim_command {
 namespace {

@@ -15,7 +15,7 @@ Aside::Aside(asio::io_context& context)
 
 Aside::~Aside() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   task_came_.notify_one();
@@ -24,7 +24,7 @@ Aside::~Aside() {
 
 void Aside::run(std::function<void()> work, std::function<void()> done) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tasks_.push_back({std::move(work), std::move(done)});
   }
   if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
@@ -32,9 +32,9 @@ void Aside::run(std::function<void()> work, std::function<void()> done) {
 }
 
 void Aside::work_off() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    task_came_.wait(lock, [&] { return stopping_ || !tasks_.empty(); });
+    task_came_.wait(lock.native(), [&]() REQUIRES(mutex_) { return stopping_ || !tasks_.empty(); });
     if (stopping_) return;
     Task task = std::move(tasks_.front());
     tasks_.erase(tasks_.begin());
@@ -60,7 +60,7 @@ void Aside::wait_for_done() {
         [[maybe_unused]] const ssize_t got = ::read(event_.number(), &ignored, sizeof(ignored));
         std::vector<std::function<void()>> done;
         {
-          const std::lock_guard lock(mutex_);
+          const MutexLock lock(mutex_);
           done.swap(done_);
         }
         for (const auto& one : done) one();

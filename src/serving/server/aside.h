@@ -4,11 +4,11 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "core/descriptor.h"
+#include "core/mutex.h"
 #include "serving/server/asio.h"
 
 namespace assay::server {
@@ -36,12 +36,12 @@ class Aside {
 
   Descriptor event_;
   boost::asio::posix::stream_descriptor done_there_;
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable task_came_;
-  std::vector<Task> tasks_;                  // guarded by mutex_
-  std::vector<std::function<void()>> done_;  // likewise
-  bool stopping_ = false;                    // likewise
-  std::thread thread_;                       // runs from the first task on
+  std::vector<Task> tasks_ GUARDED_BY(mutex_);
+  std::vector<std::function<void()>> done_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // runs from the first task on
 };
 
 }  // namespace assay::server
