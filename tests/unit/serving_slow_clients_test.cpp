@@ -87,6 +87,13 @@ TEST(SlowClients, HaveATimeForEverythingThatTheyDo) {
   for (Client* client : {&in_head, &in_body}) {
     EXPECT_THAT(client->read_all(), AllOf(StartsWith("HTTP/1.1 408 "), HasSubstr("in time")));
   }
+  // Each request begins a new time, also of a reply that is there at once.
+  Client polls(server.port(), 20);
+  for (int i = 0; i < 8; ++i) {
+    polls.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_THAT(polls.read(), StartsWith("HTTP/1.1 200 ")) << i;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
   // A reply may take any time.
   ServerSettings slow = limited(limits);
   slow.fixed = FixedTiming{1, 0.001, {}};

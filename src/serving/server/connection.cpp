@@ -85,7 +85,7 @@ void Connection::parse() {
     parser_->header_limit(most_head);
     parser_->body_limit(most_body);
     parser_->eager(true);
-    has_head_ = false;
+    has_head_ = head_only_ = false;
   }
   SystemError error;
   const std::size_t used = parser_->put(asio::buffer(input_), error);
@@ -99,7 +99,7 @@ void Connection::parse() {
     return;
   }
   if (!has_head_ && parser_->is_header_done()) answer_head();
-  if (replying_ || !parser_->is_done()) return;
+  if (!parser_ || !parser_->is_done()) return;  // none: refused, or the client is gone
   HttpRequest request;
   request.received = loop_.now();
   auto& message = parser_->get();
@@ -216,7 +216,7 @@ void Connection::next() {
       self->wait_read();
     });
   }
-  note();
+  note(true);  // also if the reply was there at once
   wait_read();
 }
 
