@@ -459,7 +459,7 @@ TEST(LoadFindRate, EveryProbeAndItsVerdictAreInTheJson) {
 
 /// All tokens of a reply come at once, as through a proxy that collects them.
 TEST(LoadFindRate, TimesThatAreNoneOfTheServersMeetNoTarget) {
-  const Outcome found = assay_run({"load", "--spawn", simulated("--ttft 5ms --itl 1us"),
+  const Outcome found = assay_run({"load", "--spawn", simulated("--ttft 5ms --itl 0.001ms"),
                                    "--find-rate", "mean_tpot:50ms", "--requests", "20", "--input",
                                    "8", "--output-tokens", "8", "--out", "-"});
   EXPECT_EQ(found.status, 1) << found.err;
