@@ -68,13 +68,14 @@ class Client {
 };
 
 inline std::string post(std::string_view path, std::string_view body, bool close = true) {
-  return "POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" +
+  return "POST " + std::string(path) +
+         " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" +
          (close ? "Connection: close\r\n" : "") + "Content-Length: " + std::to_string(body.size()) +
          "\r\n\r\n" + std::string(body);
 }
 
 inline std::string get(std::string_view path) {
-  return "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  return "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 }
 
 inline std::string ask(std::uint16_t port, const std::string& request) {

@@ -73,6 +73,32 @@ Status write_file(const fs::path& path, std::string_view text) {
   return {};
 }
 
+Status check_writable(const fs::path& path, const std::vector<fs::path>& reads) {
+  std::error_code error;
+  for (const fs::path& read : reads) {
+    if (!fs::equivalent(path, read, error)) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("{} is read and would be replaced by what is written; name another "
+                             "file to write",
+                             path.string())};
+  }
+  const auto failure = [&](int code) {
+    return Error{ErrorKind::exhausted,
+                 fmt::format("{} cannot be written: {}", path.string(), std::strerror(code))};
+  };
+  if (fs::is_directory(path, error)) return failure(EISDIR);
+  if (fs::exists(path, error) && fs::is_other(path, error)) {
+    // Not opened: a pipe would wait for its reader.
+    return ::access(path.c_str(), W_OK) == 0 ? Status() : failure(errno);
+  }
+  fs::path part;
+  const int opened = open_new_beside(path, part);
+  if (opened < 0) return failure(-opened);
+  const Descriptor file(opened);
+  fs::remove(part, error);
+  return {};
+}
+
 bool is_unfinished(std::string_view name, std::string_view of) {
   return name.starts_with(of) && name.substr(of.size()).starts_with('.') && name.ends_with(ending);
 }

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "core/result.h"
 
@@ -12,6 +13,12 @@ namespace assay {
 /// whole one. A device or pipe is written directly. Error: exhausted, naming the path and the
 /// cause.
 Status write_file(const std::filesystem::path& path, std::string_view text);
+
+/// Whether write_file() could write there, for a result whose work begins now. Changes no file; a
+/// disk that fills up meanwhile is found later. Error: exhausted, as above; usage, if that would
+/// replace one of the files that the work reads.
+Status check_writable(const std::filesystem::path& path,
+                      const std::vector<std::filesystem::path>& reads = {});
 
 /// Whether `name` is a temporary file left by a process that died while writing the file `of`.
 bool is_unfinished(std::string_view name, std::string_view of);

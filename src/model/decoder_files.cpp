@@ -60,11 +60,50 @@ bool is_computed_here(std::string_view name) {
   return name.ends_with(".rotary_emb.inv_freq") || name == "lm_head.weight";
 }
 
-/// Reads bytes of a file by several threads: one alone copies no faster than about 5 GB/s.
-Status read_piece(const InputFile& file, std::span<std::byte> room, std::size_t offset) {
-  constexpr std::size_t readers = 4, least = 4 << 20;
-  if (room.size() < least) return file.read_all_at(room, offset);
-  const std::size_t share = (room.size() + readers - 1) / readers;
+/// The first of `numbers` that is NaN or infinite: all bits of its exponent are set. Their number
+/// if there is none.
+template <typename Bits>
+std::size_t first_not_finite(std::span<const std::byte> numbers, Bits exponent) {
+  constexpr std::size_t block = 4096;
+  const std::size_t count = numbers.size() / sizeof(Bits);
+  const auto is_odd = [&](std::size_t i) {
+    Bits bits;
+    std::memcpy(&bits, numbers.data() + i * sizeof(Bits), sizeof(Bits));
+    return (bits & exponent) == exponent;
+  };
+  for (std::size_t begin = 0; begin < count; begin += block) {
+    const std::size_t end = std::min(begin + block, count);
+    bool any = false;
+    for (std::size_t i = begin; i < end; ++i) any |= is_odd(i);
+    if (!any) continue;
+    while (!is_odd(begin)) ++begin;
+    return begin;
+  }
+  return count;
+}
+
+/// Error: usage, if a number is NaN or infinite.
+Status check_numbers(std::span<const std::byte> numbers, DataType type) {
+  const std::size_t at = type == DataType::f32
+                             ? first_not_finite<std::uint32_t>(numbers, 0x7F800000)
+                         : type == DataType::f16 ? first_not_finite<std::uint16_t>(numbers, 0x7C00)
+                                                 : first_not_finite<std::uint16_t>(numbers, 0x7F80);
+  if (at == numbers.size() / size_of(type)) return {};
+  return Error{ErrorKind::usage,
+               "has a number that is NaN or infinite; the file is damaged or its "
+               "training failed"};
+}
+
+/// Reads numbers of a file and checks them, by several threads: one alone copies no faster than
+/// about 5 GB/s. Error: usage, if a number is not finite; as from InputFile.
+Status read_piece(const InputFile& file, std::span<std::byte> room, std::size_t offset,
+                  DataType type) {
+  constexpr std::size_t readers = 4, least = 4 << 20, aligned = 64;
+  if (room.size() < least) {
+    TRY(file.read_all_at(room, offset));
+    return check_numbers(room, type);
+  }
+  const std::size_t share = (room.size() / readers + aligned) / aligned * aligned;
   std::array<Status, readers> found;
   {
     std::array<std::jthread, readers> threads;
@@ -73,6 +112,7 @@ Status read_piece(const InputFile& file, std::span<std::byte> room, std::size_t 
         const std::size_t begin = std::min(i * share, room.size());
         const std::size_t bytes = std::min(share, room.size() - begin);
         found[i] = file.read_all_at(room.subspan(begin, bytes), offset + begin);
+        if (found[i].ok()) found[i] = check_numbers(room.subspan(begin, bytes), type);
       });
     }
   }
@@ -203,8 +243,12 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
       TRY(half.taken->synchronize());
       const std::size_t begin =
           stored.offset + static_cast<std::size_t>(tensors_[i].row + first) * of_row;
-      const Status got = read_piece(files_[f], {half.host.as<std::byte>(), bytes}, begin);
-      if (!got.ok()) return of_path(paths_[f], got.error().message);
+      const Status got =
+          read_piece(files_[f], {half.host.as<std::byte>(), bytes}, begin, stored.type);
+      if (!got.ok()) {
+        return of_path(paths_[f], fmt::format("tensor \"{}\" {}", shown_line(stored.name, 100),
+                                              got.error().message));
+      }
       keep_columns(half.host.as<std::byte>(), static_cast<std::size_t>(count), of_row,
                    static_cast<std::size_t>(tensors_[i].column) * element,
                    static_cast<std::size_t>(place.columns) * element);

@@ -70,6 +70,23 @@ TEST_F(Inference, AServerGeneratesByTheWeightsOfTheFiles) {
   EXPECT_EQ(parsed["model"], "files");
 }
 
+/// A server would otherwise answer with token 0, whatever it is asked.
+TEST_F(Inference, WeightsThatAreNoNumbersAreNamed) {
+  for (const DataType type : {DataType::f32, DataType::bf16, DataType::f16}) {
+    std::vector<float> damaged = weights_;
+    damaged[DecoderWeights::of(shape_).layers[1].down.offset + 3] =
+        type == DataType::f16 ? -INFINITY : NAN;
+    const TemporaryFolder folder;
+    write_model(folder, shape_, model_tensors(shape_, damaged), type);
+    const Outcome end = assay_run({"serve", "--weights", folder.path().string(), "--device", "cpu",
+                                   "--port", "0", "--max-model-len", "64"});
+    EXPECT_EQ(end.status, 2);
+    EXPECT_THAT(end.err, HasSubstr("model.safetensors: tensor "
+                                   "\"model.layers.1.mlp.down_proj.weight\" has a number that is "
+                                   "NaN or infinite"));
+  }
+}
+
 TEST_F(Inference, WritesLogitsOfGivenTokens) {
   const std::vector<std::int32_t> tokens = {3, 1, 4, 1, 5, 9, 2, 6, 5, 130, 0};
   folder_.write("tokens", "[3, 1, 4, 1, 5\n9 2 6 5,130,0]\n");

@@ -134,6 +134,18 @@ TEST(LoadSimulated, NothingPassesForMeasured) {
   EXPECT_THAT(mixed.err, HasSubstr("store is from a model (an emulated device or a simulated "));
 }
 
+/// Before a server is started for it.
+TEST(Load, AFileThatCannotBeWrittenIsSaidAtTheStart) {
+  const TemporaryFolder folder;
+  const std::string missing = folder.path() / "none/vllm.json";
+  const Outcome outcome =
+      assay_run({"load", "--spawn", "sh -c 'touch started; sleep 600'", "--max-concurrency", "1",
+                 "--requests", "1", "--save-vllm", missing});
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("--save-vllm"), HasSubstr("cannot be written")));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("starting")));
+}
+
 TEST(LoadSimulated, IsNotMixedWithOtherServers) {
   Process simulator({"serve-sim", "--port", "0", "--ttft", "1ms", "--itl", "1ms"});
   Process real(tiny_serve());
@@ -445,6 +457,15 @@ TEST(LoadFindRate, EveryProbeAndItsVerdictAreInTheJson) {
   EXPECT_THAT(outcome.err, HasSubstr(found["summary"].get<std::string>()));
 }
 
+/// All tokens of a reply come at once, as through a proxy that collects them.
+TEST(LoadFindRate, TimesThatAreNoneOfTheServersMeetNoTarget) {
+  const Outcome found = assay_run({"load", "--spawn", simulated("--ttft 5ms --itl 0.001ms"),
+                                   "--find-rate", "mean_tpot:50ms", "--requests", "20", "--input",
+                                   "8", "--output-tokens", "8", "--out", "-"});
+  EXPECT_EQ(found.status, 1) << found.err;
+  EXPECT_THAT(found.out + found.err, HasSubstr("most tokens came together in"));
+}
+
 /// Prompts that the server has no room for: no rate fails by that, and no time is 0.
 TEST(LoadFindRate, WhereNothingIsAnsweredThereIsNone) {
   const auto load = [](std::vector<std::string> more) {
@@ -532,6 +553,33 @@ TEST(LoadRequests, SecretsAreNotShownAndHeadersNotInjected) {
     EXPECT_THAT(error_of({"--url", "http://127.0.0.1:1", "--header", header}, {}),
                 AllOf(HasSubstr("--header "), HasSubstr("not allowed")));
   }
+}
+
+/// They would wait for what never comes.
+TEST(LoadRequests, WhatWouldNeverBeSentIsRefused) {
+  const auto said = [](const char* option, const char* value) {
+    const Outcome outcome = assay_run({"load", "--url", "http://127.0.0.1:1", "--max-concurrency",
+                                       "1", option, value, "--out", "-"});
+    EXPECT_EQ(outcome.status, 2) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_THAT(said("--header", "Content-Length: 5"), HasSubstr("--header content-length is not"));
+  EXPECT_THAT(said("--header", "transfer-ENCODING: x"), HasSubstr("transfer-encoding is not"));
+  EXPECT_THAT(said("--request-rate", "1e-300"), HasSubstr("\"1e-300\" is not allowed"));
+}
+
+TEST(LoadRequests, AVocabularyThatIsTooSmallIsTheServers) {
+  std::vector<std::string> words = tiny_serve({"--device", "cpu"});
+  std::replace(words.begin(), words.end(), std::string("1L2H1K16D32C48F300V"),
+               std::string("1L2H1K16D32C48F50V"));
+  Process server(words);
+  const auto ports = ports_of(server, 1);
+  ASSERT_EQ(ports.size(), 1u) << server.error_text();
+  const Outcome outcome =
+      assay_run({"load", "--url", "http://127.0.0.1:" + std::to_string(ports[0]),
+                 "--max-concurrency", "1", "--requests", "1", "--out", "-"});
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("says in /v1/models that its vocabulary has 50 tokens"));
 }
 
 TEST(LoadRequests, HaveATimeInAll) {

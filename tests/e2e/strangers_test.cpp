@@ -230,6 +230,20 @@ TEST(Strangers, WhatAnotherMachineSaysIsOneBoundedLine) {
   }
 }
 
+/// Such as one that waits for a file system, or asks something.
+TEST(Strangers, AShellThatDoesNotAnswerEndsTheStart) {
+  const TemporaryFolder folder;
+  ::chmod(folder.write("ssh", "#!/bin/sh\nexec sleep 600\n").c_str(), 0755);
+  Process::Environment variables;
+  variables["PATH"] = folder.path().string() + ":" + std::getenv("PATH");
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome =
+      assay_run(small_run({"--hosts", "localhost,far", "--patience", "2s"}), variables);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("the shell of far did not answer within 2 s"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(100));
+}
+
 TEST(Strangers, AHostIsMeasuredWhereItsNameLeads) {
   const auto complaint = [](const std::string& hosts) {
     const Outcome outcome = assay_run(small_run({"--hosts", hosts}));

@@ -155,6 +155,22 @@ TEST(Train, ABudgetInterruptsSteps) {
   EXPECT_EQ(on["curves"][0]["x"][0].get<double>(), steps_before + cut["samples"]["seconds"].size());
 }
 
+/// Before the training, of which this test would not see the end.
+TEST(Train, AFileThatCannotBeWrittenIsSaidAtTheStart) {
+  const TemporaryFolder folder;
+  const auto reason = [](std::vector<std::string> more) {
+    std::vector<std::string> words = {"model=1L2H64C97V", "batch=2", "sequence=16",
+                                      "steps=1000000"};
+    words.insert(words.end(), more.begin(), more.end());
+    return record_of(train(words))["reason"].get<std::string>();
+  };
+  EXPECT_THAT(reason({"save=/nonexistent/x"}),
+              testing::HasSubstr("/nonexistent/x cannot be written: No such file or directory"));
+  const std::string data = folder.write("data", std::string(100'000, 'a'));
+  EXPECT_THAT(reason({"data=" + data, "save=" + data}),
+              testing::HasSubstr("is read and would be replaced"));
+}
+
 /// A weight that is not a number ends the cell, and a damaged checkpoint is refused, by name.
 TEST(Train, WhatIsNotANumberIsNamed) {
   const TemporaryFolder folder;

@@ -132,7 +132,9 @@ TEST_P(DecodersOfFiles, SayWhatCannotBeRead) {
   const Status read =
       files->read(*device_, *stream_, [](const auto&, const void*, DataType) { return Status(); });
   ASSERT_FALSE(read.ok());
-  EXPECT_NE(read.error().message.find("model.safetensors: ends before byte"), std::string::npos)
+  EXPECT_NE(
+      read.error().message.find("model.safetensors: tensor \"model.norm.weight\" ends before"),
+      std::string::npos)
       << read.error().message;
   for (int i = 0; i < 20; ++i) {
     const auto decoder = Decoder::create(

@@ -193,6 +193,70 @@ TEST(EngineServer, MalformedRequestsGetTheirErrors) {
   EXPECT_TRUE(engine.all_blocks_become_free());
 }
 
+/// A tokenizer may know tokens for which the model has no numbers, such as added ones.
+TEST(EngineServer, ATextWithATokenBeyondTheModelIsRefusedAndNobodyElseIs) {
+  EngineServerSettings settings = tiny();
+  Json file = llama_like({});
+  file["added_tokens"].push_back(added(300, "<|tool|>", true));
+  settings.text = std::make_shared<TokenizerText>(Tokenizer::parse(file.dump()).value());
+  RunningEngine engine(settings);
+  const auto port = engine.port();
+  for (const char* path : {"/v1/completions", "/completion"}) {
+    const std::string reply = ask(port, post(path, R"({"prompt":"say <|tool|>","max_tokens":4})"));
+    EXPECT_THAT(reply, StartsWith("HTTP/1.1 400 "));
+    EXPECT_THAT(reply, HasSubstr("token 300 of this text, and the model has the tokens 0 to 299"));
+  }
+  const std::string chat = R"({"messages":[{"role":"user","content":"<|tool|>"}],"max_tokens":4})";
+  EXPECT_THAT(ask(port, post("/v1/chat/completions", chat)), StartsWith("HTTP/1.1 400 "));
+  EXPECT_EQ(ids_of(ask(port, request_for({1, 2}, 4))).size(), 4u);
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
+/// Its pattern tries all ways to divide the letters.
+TEST(EngineServer, ASlowTokenizerHoldsUpNobodyElse) {
+  EngineServerSettings settings = tiny();
+  Json file = llama_like({});
+  file["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = "(a+)+$";
+  settings.text = std::make_shared<TokenizerText>(Tokenizer::parse(file.dump()).value());
+  RunningEngine engine(settings);
+  const std::string text = std::string(26, 'a') + "b";
+  std::atomic<bool> answered = false;
+  std::string reply;
+  std::thread slow([&] {
+    reply = ask(engine.port(), post("/tokenize", Json({{"prompt", text}}).dump()));
+    answered = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that it is likely the first
+  EXPECT_THAT(ask(engine.port(), get("/health")), StartsWith("HTTP/1.1 200 "));
+  EXPECT_FALSE(answered);
+  slow.join();
+  EXPECT_THAT(reply, HasSubstr("\"count\":27"));
+}
+
+/// Whatever lets a request through: the engine's thread, whose errors end all, does not see it.
+TEST(Engine, TakesNoRequestThatTheModelCannotCompute) {
+  const OneCpu one_cpu;
+  const auto device = open_test_device("cpu");
+  const auto engine = Engine::start(*device, tiny().engine).value();
+  const auto why = [&](EngineRequest request) {
+    const Status status = engine->submit(std::move(request));
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_THAT(why({.id = 1, .prompt = {5, 300}, .sampling = {}}),
+              HasSubstr("the model has the tokens 0 to 299"));
+  EXPECT_THAT(why({.id = 2, .prompt = {}, .sampling = {}}), HasSubstr("empty"));
+  EXPECT_THAT(why({.id = 3, .prompt = {1}, .output_tokens = 128, .sampling = {}}),
+              HasSubstr("between 1 and 128"));
+  EXPECT_THAT(why({.id = 4, .prompt = {1}, .output_tokens = ~0ull, .sampling = {}}),
+              HasSubstr("between 1"));
+  EXPECT_EQ(why({.id = 5, .prompt = {299}, .output_tokens = 2, .sampling = {.seed = 1}}), "");
+  const auto begin = std::chrono::steady_clock::now();
+  while (engine->state().counters.generation_tokens < 2 && seconds_since(begin) < 60) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(engine->state().failure, "");
+}
+
 /// Whose replies take long: nobody sees their end.
 EngineServerSettings endless() {
   EngineServerSettings settings = tiny();
@@ -308,6 +372,16 @@ TEST(TokenizerText, ChatsAreFramedByTheSpecialTokensOfTheModel) {
   llama.append_message("user", "hi", tokens);
   EXPECT_EQ(tokens, (Tokens{256, 'u', 's', 'e', 'r', 257, '\n', '\n', 'h', 'i', 258}));
   EXPECT_EQ(llama.end_tokens(), (Tokens{258, 259}));
+}
+
+TEST(TokenizerText, ATokenOfEveryTextBeyondTheModelIsAnError) {
+  const TokenizerText qwen = with_special_tokens({"<|im_start|>", "<|im_end|>"});
+  EXPECT_EQ(qwen.vocabulary(), 258);
+  EXPECT_TRUE(qwen.check(258).ok());
+  const Status beyond = qwen.check(257);
+  ASSERT_FALSE(beyond.ok());
+  EXPECT_THAT(beyond.error().message, HasSubstr("token 257 into every text or chat"));
+  EXPECT_TRUE(with_special_tokens({"<|tool|>"}).check(256).ok());
 }
 
 TEST(TokenSampler, DrawsByProbabilityAmongTheMostLikely) {

@@ -319,6 +319,60 @@ TEST(LoadReplies, AReplyThatIsNotStreamedIsRead) {
   EXPECT_EQ(outcome.logs[0].output_tokens, 3u);
 }
 
+/// What the server says of a reply beside its text.
+RequestLog log_of_chat(const std::vector<std::string>& deltas, std::string_view usage) {
+  LoadPlan plan = closed_loop(1);
+  plan.request.api = Api::chat;
+  ScriptedServer server([&](Client& client, int, const std::string&) {
+    client.begin_stream();
+    for (const std::string& delta : deltas) {
+      client.event(fmt::format(R"({{"choices":[{{"delta":{}}}]}})", delta));
+    }
+    client.event(fmt::format(R"({{"choices":[],"usage":{}}})", usage));
+    client.end_stream();
+  });
+  return load_server(server, std::move(plan), TextPrompts(1)).logs.at(0);
+}
+
+TEST(LoadReplies, TokensThatAreCountedAndNotSentAreKnown) {
+  const std::string usage =
+      R"({"prompt_tokens":5,"completion_tokens":3,"completion_tokens_details":{"reasoning_tokens":2}})";
+  const RequestLog hidden = log_of_chat({R"({"content":"abc"})"}, usage);
+  EXPECT_TRUE(hidden.succeeded()) << hidden.error;
+  EXPECT_EQ(hidden.hidden_tokens, 2u);
+  EXPECT_EQ(hidden.output_bytes, 3u);
+  const RequestLog sent =
+      log_of_chat({R"({"reasoning_content":"so"})", R"({"content":"abc"})",
+                   R"({"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]})"},
+                  usage);
+  EXPECT_TRUE(sent.succeeded()) << sent.error;
+  EXPECT_EQ(sent.hidden_tokens, 0u);
+  EXPECT_EQ(sent.output_bytes, 8u);
+}
+
+/// A chat's template makes up for what the prompt lacks of the length that was asked for.
+TEST(LoadReplies, TokensOfATemplateArePartOfThePrompt) {
+  LoadPlan plan = closed_loop(1);
+  plan.template_tokens = 15;
+  const RequestLog log = log_of(answer_well, plan);
+  EXPECT_EQ(log.prompt_asked, 20u);  // the prompt's own are 5
+}
+
+TEST(LoadReplies, WhatFollowsTheEndMarkIsNoPartOfTheReply) {
+  const RequestLog log = log_of([](Client& client) {
+    client.begin_stream();
+    client.token("a");
+    client.usage(5, 1);
+    client.chunk("data: [DONE]\n\n");
+    client.token("b");
+    client.usage(5, 3);
+    client.say("0\r\n\r\n");
+  });
+  EXPECT_TRUE(log.succeeded());
+  EXPECT_EQ(log.gaps.size(), 0u);
+  EXPECT_EQ(log.output_tokens, 1u);
+}
+
 TEST(LoadReplies, WhatOnlyOpensOrClosesAReplyIsNoToken) {
   const RequestLog log = log_of([](Client& client) {  // as llama.cpp's server does
     client.begin_stream();

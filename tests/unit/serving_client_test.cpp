@@ -95,6 +95,14 @@ TEST(LoadEventStream, FindsEventsHoweverTheyAreCut) {
   }
 }
 
+TEST(LoadEventStream, AByteOrderMarkIsNoPartOfTheFirstEvent) {
+  const std::string mark = "\xEF\xBB\xBF";
+  for (const std::size_t cut : {0, 1, 3, 9}) {
+    const std::string text = mark + "data: one\n\n" + mark + "data: two\n\ndata: three\n\n";
+    EXPECT_THAT(events_of({text.substr(0, cut), text.substr(cut)}), ElementsAre("one", "three"));
+  }
+}
+
 TEST(LoadEventStream, ALineWithoutEndIsRefusedInTime) {
   EventStream stream;
   const auto ignore = [](std::string_view) {};

@@ -75,6 +75,62 @@ TEST(SimRequest, FieldsOfOpenAi) {
                plain.max_tokens);
 }
 
+/// What is ignored without a word would be another reply than the one that was asked for.
+TEST(SimRequest, WhatIsNotDoneIsNamed) {
+  const auto unsupported = [](const std::string& field, Dialect dialect = Dialect::completions) {
+    const char* prompt = dialect == Dialect::tgi ? R"("inputs":"a")"
+                         : dialect == Dialect::chat
+                             ? R"("messages":[{"role":"user","content":"a"}])"
+                             : R"("prompt":[1])";
+    return parsed(fmt::format("{{{},{}}}", prompt, field), dialect).unsupported;
+  };
+  for (const char* field :
+       {R"("guided_json":{"type":"object"})", R"("guided_choice":["a","b"])",
+        R"("structured_outputs":{"regex":"a"})", R"("bad_words":["a"])", R"("prompt_logprobs":1)",
+        R"("use_beam_search":true)", R"("truncate_prompt_tokens":5)",
+        R"("add_special_tokens":false)", R"("chat_template":"x")",
+        R"("chat_template_kwargs":{"enable_thinking":false})", R"("add_generation_prompt":false)",
+        R"("tool_choice":"required")", R"("modalities":["text","audio"])",
+        R"("length_penalty":0.5)"}) {
+    const std::string name = std::string(field).substr(1, std::string(field).find(':') - 2);
+    EXPECT_EQ(unsupported(field), name);
+  }
+  for (const char* field :
+       {R"("guided_json":null)", R"("bad_words":[])", R"("use_beam_search":false)",
+        R"("add_special_tokens":true)", R"("chat_template_kwargs":{})", R"("tool_choice":"auto")",
+        R"("modalities":["text"])", R"("length_penalty":1.0)", R"("user":"x")"}) {
+    EXPECT_EQ(unsupported(field), "") << field;
+  }
+  EXPECT_EQ(unsupported(R"("parameters":{"watermark":true})", Dialect::tgi), "watermark");
+  EXPECT_EQ(unsupported(R"("parameters":{"truncate":7})", Dialect::tgi), "truncate");
+  EXPECT_EQ(unsupported(R"("parameters":{"details":true,"watermark":false})", Dialect::tgi), "");
+  const auto of_messages = [](const std::string& message) {
+    return parsed(fmt::format(R"({{"messages":[{}]}})", message), Dialect::chat).unsupported;
+  };
+  EXPECT_EQ(of_messages(R"({"role":"user","content":[{"type":"text","text":"a"},
+                           {"type":"image_url","image_url":{"url":"x"}}]})"),
+            "image_url");
+  EXPECT_EQ(of_messages(R"({"role":"user","content":[{"type":"text","text":"a"}]})"), "");
+  EXPECT_EQ(of_messages(R"({"role":"assistant","content":"a","tool_calls":[{"id":"1"}]})"),
+            "tool_calls");
+}
+
+TEST(SimRequest, NumbersAndFlagsAreOfTheirKind) {
+  EXPECT_EQ(parsed(R"({"prompt":[1],"seed":7.0})").sampling.seed, 7u);
+  EXPECT_EQ(parsed(R"({"prompt":[1],"seed":-7})").sampling.seed, static_cast<std::uint64_t>(-7));
+  EXPECT_FALSE(parsed(R"({"prompt":[1],"seed":null,"stream":null})").sampling.seed);
+  EXPECT_EQ(parsed(R"({"prompt":[1],"max_tokens":4.0,"n":1.0})").max_tokens, 4u);
+  for (const char* field :
+       {R"("seed":"7")", R"("seed":7.5)", R"("seed":18446744073709551616)", R"("seed":true)",
+        R"("n":2.0)", R"("n":"1")", R"("n":-1)", R"("n":true)", R"("n":0)", R"("best_of":2.0)",
+        R"("stream":1)", R"("stream":"true")", R"("stream":[true])", R"("ignore_eos":1)",
+        R"("min_tokens":-1)", R"("min_tokens":"2")", R"("stream_options":{"include_usage":1})"}) {
+    EXPECT_THAT(problem_of(fmt::format(R"({{"prompt":[1],{}}})", field)), HasSubstr("allows"))
+        << field;
+  }
+  EXPECT_THAT(problem_of(R"({"prompt":"aaaa","prompt":"b"})"), HasSubstr("given twice"));
+}
+
 TEST(SimRequest, TextsToStopAt) {
   EXPECT_THAT(parsed(R"({"prompt":[1],"stop":"END"})").stops, ElementsAre("END"));
   EXPECT_THAT(parsed(R"({"prompt":[1],"stop":["a","b c"]})").stops, ElementsAre("a", "b c"));

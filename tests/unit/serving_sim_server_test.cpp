@@ -159,8 +159,9 @@ TEST(SimServer, WrongRequestsGetTheirErrors) {
   EXPECT_THAT(ask(server, get("/nowhere")), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(ask(server, post("/health", "")), StartsWith("HTTP/1.1 405 "));
   EXPECT_THAT(ask(server, "nonsense\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
-  EXPECT_THAT(ask(server, "POST /v1/completions HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n"),
-              StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(
+      ask(server, "POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n"),
+      StartsWith("HTTP/1.1 413 "));
   EXPECT_THAT(ask(server, "GET /health HTTP/1.1\r\nA: " + std::string(20000, 'a') + "\r\n\r\n"),
               StartsWith("HTTP/1.1 431 "));
   EXPECT_THAT(ask(server, get("/health")), StartsWith("HTTP/1.1 200 "));

@@ -45,6 +45,25 @@ TEST(WriteFile, NoLinkPreparedBesideItLeadsElsewhere) {
   EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(path)));
 }
 
+TEST(CheckWritable, SaysBeforeTheWorkWhatWritingWouldSayAfterIt) {
+  TemporaryFolder folder;
+  const auto path = folder.write("file", "old");
+  EXPECT_TRUE(check_writable(path).ok());
+  EXPECT_TRUE(check_writable(folder.path() / "new").ok());
+  EXPECT_TRUE(check_writable("/dev/null").ok());
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  const Status missing = check_writable(folder.path() / "none/file");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().message, write_file(folder.path() / "none/file", "x").error().message);
+  EXPECT_THAT(check_writable(folder.path()).error().message,
+              testing::HasSubstr("cannot be written: Is a directory"));
+  std::filesystem::create_symlink(path, folder.path() / "link");
+  const Status replaces = check_writable(path, {"/nowhere", folder.path() / "link"});
+  ASSERT_FALSE(replaces.ok());
+  EXPECT_THAT(replaces.error().message, testing::HasSubstr("is read and would be replaced"));
+}
+
 TEST(WriteFile, DevicesStayDevices) {
   TemporaryFolder folder;
   // Through a link: if this fails, the link is lost and not the device.

@@ -168,6 +168,12 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (!format.ok()) return report(terminal, format.error());
   const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
+  const std::string file = arguments.get("--output");
+  const bool to_file = !file.empty() && file != "-";
+  if (const Status writable = to_file ? check_writable(file) : Status(); !writable.ok()) {
+    terminal.complain(writable.error().message);
+    return exit_io;
+  }
   std::vector<std::string> words = arguments.positionals;
   if (words.empty()) {
     std::error_code none;
@@ -192,8 +198,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto made = (*format)->write(*input);
   if (!made.ok()) return report(terminal, made.error());
   const std::string& text = *made;
-  const std::string file = arguments.get("--output");
-  if (file.empty() || file == "-") {
+  if (!to_file) {
     terminal.print(text);
     return exit_ok;
   }

@@ -229,6 +229,11 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   if (arguments.has("--check")) return check_servers(*plan, *request, terminal);
   Keeper keeper;
+  keeper.vllm_path = arguments.get("--save-vllm");
+  if (!keeper.vllm_path.empty()) {
+    const Status writable = check_writable(keeper.vllm_path, {request->asked_prompts.file});
+    if (!writable.ok()) return report(terminal, about("--save-vllm", writable.error()));
+  }
   keeper.folder = arguments.get("--out", default_folder);
   keeper.run = new_run_id();
   std::unique_ptr<SpawnedServers> servers;
@@ -249,7 +254,6 @@ int run(const Arguments& arguments, Terminal& terminal) {
   auto telemetry = record_beside_load(arguments, request->urls);
   if (!telemetry.ok()) return report(terminal, telemetry.error());
   keeper.json = arguments.has("--json") || keeper.folder == pipe;
-  keeper.vllm_path = arguments.get("--save-vllm");
   keeper.vllm_details = arguments.has("--save-detailed");
   const auto backends = make_backends();
   const auto fingerprint =

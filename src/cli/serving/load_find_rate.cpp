@@ -85,14 +85,25 @@ std::string breach_of(const FindRate& find, const std::vector<double>& used,
   return by_target ? find.targets[static_cast<std::size_t>(most - used.begin())].name : fault;
 }
 
+bool is_of_gaps(const Slo& slo) {
+  return slo.quantity == Slo::Quantity::tpot || slo.quantity == Slo::Quantity::itl;
+}
+
 /// Why the client may have distorted a quantity of the targets; empty: it did not.
 std::string client_fault(const FindRate& find, const ServingResult& result) {
   if (!result.verdict.client_reasons.empty()) return result.verdict.client_reasons.front();
-  const bool from_sending =
-      std::any_of(find.targets.begin(), find.targets.end(), [](const Slo& slo) {
-        return slo.quantity != Slo::Quantity::tpot && slo.quantity != Slo::Quantity::itl;
-      });
+  const bool from_sending = !std::all_of(find.targets.begin(), find.targets.end(), is_of_gaps);
   return from_sending ? result.verdict.late : "";
+}
+
+/// Why times between tokens, if the targets are about them, are none of the servers'; empty: they
+/// are.
+std::string gaps_fault(const FindRate& find, const ServingResult& result) {
+  const bool of_gaps = std::any_of(find.targets.begin(), find.targets.end(), [&](const Slo& slo) {
+    return is_of_gaps(slo) || (slo.quantity == Slo::Quantity::attainment && result.goodput_of_gaps);
+  });
+  if (!of_gaps || result.verdict.gaps_hold()) return "";
+  return result.verdict.tokens_hold() ? result.verdict.doubts.gaps : result.verdict.doubts.counts;
 }
 
 LoadPoint point_of(const FindRate& find, std::size_t servers, const RateProbe& probe) {
@@ -220,6 +231,8 @@ ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
     outcome.fault = result.verdict.server_reasons.front();
   } else if (lost_share > most_failed_requests) {
     outcome.fault = fmt::format("{:.3g}% of requests failed", lost_share * 100);
+  } else if (const std::string doubt = gaps_fault(find, result); !doubt.empty()) {
+    outcome.fault = doubt;
   } else if (result.saturation.saturated) {
     outcome.fault = saturated;
   }

@@ -119,7 +119,7 @@ std::string latencies_text(const ServingResult& result, std::size_t width, const
                {"p99 [95%]", Column::Align::right, 4},
                {"max", Column::Align::right, 1}});
   add_latency(table, "TTFT", result.ttft);
-  add_latency(table, "TPOT", result.tpot);
+  if (result.itl.n > 0) add_latency(table, "TPOT", result.tpot);  // as in the record
   add_latency(table, "ITL", result.itl);
   if (result.itl_per_token) add_latency(table, "ITL per token", *result.itl_per_token);
   add_latency(table, "E2EL", result.e2el);
@@ -197,8 +197,8 @@ std::string verdict_text(const ServingResult& result, const Style& style) {
   for (const std::string& reason : result.verdict.void_reasons()) {
     text += "  " + style.red("VOID") + ": " + reason + "\n";
   }
-  if (!result.verdict.late.empty()) {
-    text += "  " + style.red("VOID in part") + ": " + result.verdict.late + "\n";
+  for (const std::string& reason : result.verdict.reasons_in_part()) {
+    text += "  " + style.red("VOID in part") + ": " + reason + "\n";
   }
   for (const std::string& warning : result.verdict.warnings) {
     text += "  " + style.yellow("note") + ": " + warning + "\n";
@@ -257,6 +257,10 @@ void add_telemetry(Record& record, TelemetryRecorder& recorder, const LoadReport
   if (joules && output_tokens > 0) {
     record.metrics.push_back({std::string(energy_per_token), *joules / output_tokens, "J",
                               Better::lower, "", std::nullopt});
+    if (!report.result.verdict.tokens_hold()) {
+      record.metrics.back().better = Better::neither;
+      record.metrics.back().is_void = true;
+    }
   }
   record.telemetry = std::move(telemetry);
 }
@@ -278,7 +282,7 @@ std::string telemetry_text(const Record& record) {
     if (!parts.empty()) text += fmt::format("  {}: {}\n", name, fmt::join(parts, ", "));
   }
   for (const Metric& metric : record.metrics) {
-    if (metric.name != energy_per_token) continue;
+    if (metric.name != energy_per_token || metric.is_void) continue;
     text += fmt::format("  energy of the GPUs: {} J per output token\n",
                         format_significant(metric.value));
   }
@@ -371,10 +375,10 @@ std::string sweep_text(std::span<const ServingResult> results, std::size_t width
                format_significant(result.request_throughput),
                format_significant(result.output_throughput), mean(result.ttft), p99(result.ttft),
                mean(result.tpot), mean(result.e2el), p99(result.e2el),
-               !result.verdict.valid()        ? style.red("void")
-               : !result.verdict.late.empty() ? style.red("void in part")
-               : result.saturation.saturated  ? "saturated"
-                                              : ""});
+               !result.verdict.valid()                     ? style.red("void")
+               : !result.verdict.reasons_in_part().empty() ? style.red("void in part")
+               : result.saturation.saturated               ? "saturated"
+                                                           : ""});
   }
   return table.render(width, style);
 }

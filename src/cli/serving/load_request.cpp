@@ -15,6 +15,8 @@
 namespace assay::cli {
 namespace {
 
+constexpr double slowest_rate = 1e-5;  // a second
+
 constexpr std::uint64_t most_points = 100;
 
 /// "random", "prefix-repetition", ... to the dataset.
@@ -61,6 +63,12 @@ bool breaks_header(std::string_view text) {
                      [](unsigned char c) { return (c < ' ' && c != '\t') || c == 0x7f; });
 }
 
+bool is_equal_without_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
 /// Adds the header lines to `fields`. Errors show no header's value: it may be a secret.
 Status read_headers(const Arguments& arguments, std::string& fields) {
   if (const char* key = std::getenv("OPENAI_API_KEY"); key != nullptr && *key != '\0') {
@@ -80,6 +88,15 @@ Status read_headers(const Arguments& arguments, std::string& fields) {
                    fmt::format("--header number {} is not allowed; allowed: \"Name: value\" on one "
                                "line, without control characters",
                                number)};
+    }
+    const std::string_view name = std::string_view(header).substr(0, colon);
+    for (const std::string_view own : {"content-length", "transfer-encoding", "connection"}) {
+      if (!is_equal_without_case(name, own)) continue;
+      return Error{
+          ErrorKind::usage,
+          fmt::format("--header {} is not allowed: assay says itself how long a request is "
+                      "and that its connection stays",
+                      own)};
     }
     fields += header + "\r\n";
   }
@@ -215,6 +232,11 @@ Status read_points(const Arguments& arguments, LoadRequest& request) {
     for (const std::string& text : split(arguments.get("--request-rate"), ',')) {
       rates.push_back(text == "inf" ? std::numeric_limits<double>::infinity()
                                     : TRY(parse_positive("--request-rate", text)));
+      if (rates.back() >= slowest_rate) continue;
+      return Error{ErrorKind::usage,
+                   fmt::format("--request-rate: \"{}\" is not allowed; allowed: {} and more, which "
+                               "is a request in a day, or inf",
+                               text, slowest_rate)};
     }
   }
   if (arguments.has("--max-concurrency")) {

@@ -191,6 +191,13 @@ Status find_servers(LoadRequest& request) {
   TRY(refuse_mixed_servers(request, model.ok() && model->owner == simulated_owner));
   if (model) {
     if (options.model.empty()) options.model = model->id;
+    constexpr std::uint64_t fewest_tokens = 100;  // of which prompts can be drawn
+    if (model->vocabulary > 0 && model->vocabulary < fewest_tokens) {
+      return Error{ErrorKind::failed,
+                   fmt::format("{} says in /v1/models that its vocabulary has {} tokens (n_vocab); "
+                               "prompts need at least {}",
+                               text_of(request.urls.front()), model->vocabulary, fewest_tokens)};
+    }
     settings.prompts.vocabulary = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(model->vocabulary, std::numeric_limits<std::int32_t>::max()));
   }
@@ -209,7 +216,10 @@ Status find_servers(LoadRequest& request) {
       TRY(measure_text(first, options, settings.plan.fields, settings.prompts.seed));
   settings.prompts.words_per_token = length.words_per_token;
   const auto added = static_cast<std::uint64_t>(std::llround(length.template_tokens));
-  if (settings.prompts.input_tokens > added) settings.prompts.input_tokens -= added;
+  if (settings.prompts.input_tokens > added) {
+    settings.prompts.input_tokens -= added;
+    settings.plan.template_tokens = added;
+  }
   return {};
 }
 

@@ -1,7 +1,6 @@
 // assay serve: an LLM server on this machine's device.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/resource.h>
 
 #include <charconv>
 
@@ -17,6 +16,7 @@
 #include "core/units.h"
 #include "model/decoder_config.h"
 #include "model/decoder_shape.h"
+#include "serving/client/socket_limits.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/engine/engine_server.h"
 
@@ -139,6 +139,7 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
   engine::ExecutorSettings& executor = made.executor;
   const std::string name = TRY(read_model(arguments, device, executor));
   const auto text = std::make_shared<engine::TokenizerText>(TRY(read_tokenizer(arguments)));
+  TRY(text->check(executor.shape.vocabulary));
   made.end_tokens = text->end_tokens();
   settings.text = text;
   executor.seed = *seed;
@@ -167,15 +168,6 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
   return settings;
 }
 
-/// Each connection needs a descriptor; the usual soft limit of 1024 exists only for programs that
-/// use select().
-void raise_descriptor_limit() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 std::string begin_note(const engine::EngineServer& server,
                        const engine::EngineServerSettings& settings, const Device& device) {
   const engine::ExecutorSettings& executor = settings.engine.executor;
@@ -191,6 +183,17 @@ std::string begin_note(const engine::EngineServer& server,
       server.prompt_attention(), server.gate_error());
 }
 
+/// Empty: the model has all tokens that texts can come to.
+std::string tokenizer_note(const engine::EngineServerSettings& settings) {
+  const std::int64_t known = settings.text->vocabulary(),
+                     vocabulary = settings.engine.executor.shape.vocabulary;
+  if (known <= vocabulary) return {};
+  return fmt::format(
+      "the tokenizer knows tokens up to {}, and the model has the tokens 0 to {} only: a text with "
+      "one beyond them gets status 400\n",
+      known - 1, vocabulary - 1);
+}
+
 std::string end_note(const engine::EngineServer& server) {
   const engine::EngineState state = server.state();
   return fmt::format("served {} requests and {} tokens; {} of {} blocks of the cache are free\n",
@@ -204,9 +207,10 @@ Status serve_on(Device& device, ModelRanks ranks, const Arguments& arguments, Te
   if (settings.engine.executor.part.rank > 0) {
     return engine::follow_server(device, settings.engine.executor, &interrupt_requested);
   }
-  raise_descriptor_limit();
+  raise_socket_limits();  // each connection needs a file
   const auto server = TRY(engine::EngineServer::open(device, settings));
-  terminal.note(begin_note(*server, settings, device));
+  terminal.note(begin_note(*server, settings, device) + tokenizer_note(settings) +
+                server::reach_note(settings.host));
   if (arguments.has("--json")) {
     terminal.print(Json({{"urls", {server->url()}}}).dump() + "\n");
   } else {

@@ -1,6 +1,5 @@
 // assay serve-sim: a simulated LLM server, or what its model predicts.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <charconv>
 
@@ -11,6 +10,7 @@
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "serving/client/socket_limits.h"
 #include "serving/simulator/prediction.h"
 #include "serving/simulator/simulated_server.h"
 
@@ -224,20 +224,12 @@ Status predict(const Arguments& arguments, Terminal& terminal) {
   return {};
 }
 
-/// Each connection needs a descriptor; the usual soft limit of 1024 exists only for programs that
-/// use select().
-void raise_descriptor_limit() {
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 Status serve(const Arguments& arguments, Terminal& terminal) {
   const sim::ServerSettings settings = TRY(read_settings(arguments));
+  raise_socket_limits();  // each connection needs a file
   const auto server = TRY(sim::Server::open(settings));
-  raise_descriptor_limit();
   catch_interrupts();
+  terminal.note(server::reach_note(settings.host));
   const std::vector<std::string> urls = server->urls();
   if (arguments.has("--json")) {
     terminal.print(Json({{"urls", urls}}).dump() + "\n");

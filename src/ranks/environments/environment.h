@@ -43,6 +43,7 @@ struct LaunchContext {
   std::filesystem::path folder;   ///< the campaign's folder, absolute
   std::string cache;              ///< assay's cache folder, absolute; empty: none
   std::optional<GpuAccess> gpus;  ///< GPUs of the machine it runs on; empty: unknown
+  double answer_seconds = 60;     ///< within which another machine must answer its first question
 };
 
 /// How to start one process.

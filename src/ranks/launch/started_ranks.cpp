@@ -130,6 +130,7 @@ Status StartedRanks::start_there(const RankStart& start, int first, const HostSl
   LaunchContext context;
   context.binary = TRY(own_binary());
   context.environment = slots.host;
+  context.answer_seconds = start.answer_seconds;
   for (int i = 0; i < slots.ranks; ++i) {
     auto variables = variables_of(start, first + i, i);
     for (char** variable = environ; *variable != nullptr; ++variable) {

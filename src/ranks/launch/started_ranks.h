@@ -25,6 +25,7 @@ struct RankStart {
   int size = 1;                        ///< ranks of the team
   std::string address;                 ///< HOST:PORT of rank 0; without HOST: only for this machine
   std::string token;
+  double answer_seconds = 60;  ///< within which another machine must answer at all
 };
 
 class StartedRanks {

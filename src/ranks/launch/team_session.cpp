@@ -75,7 +75,8 @@ Status check_first_host(const std::vector<HostSlots>& hosts) {
 }
 
 Status start_ranks(const TeamRequest& request, const Meeting& meeting, StartedRanks& started) {
-  RankStart start{request.arguments, meeting.size, meeting.addresses, meeting.token};
+  RankStart start{request.arguments, meeting.size, meeting.addresses, meeting.token,
+                  request.gathering_seconds};
   if (request.place) return started.start_here(start, meeting.rank + 1, request.place->here - 1, 1);
   if (request.hosts.empty()) return started.start_here(start, 1, meeting.size - 1, 1);
   TRY(started.start_here(start, 1, request.hosts.front().ranks - 1, 1));

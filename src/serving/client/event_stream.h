@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace assay {
 
@@ -43,7 +44,11 @@ class EventStream {
 
  private:
   template <typename Event>
-  static void take_line(std::string_view line, const Event& event) {
+  void take_line(std::string_view line, const Event& event) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (!std::exchange(begun_a_line_, true) && line.starts_with(byte_order_mark)) {
+      line.remove_prefix(byte_order_mark.size());
+    }
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!line.starts_with("data:")) return;
     line.remove_prefix(5);
@@ -52,6 +57,7 @@ class EventStream {
   }
 
   std::string begun_;
+  bool begun_a_line_ = false;  // the stream's first
 };
 
 }  // namespace assay

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace assay {
 namespace {
 
@@ -33,7 +35,10 @@ Flight::Flight(RequestLog log, const RequestOptions& options, LoadClock::time_po
       keep_text_(keep_text),
       connect_(std::move(connect)),
       on_heard_(heard),
-      landed_(std::move(landed)) {}
+      landed_(std::move(landed)) {
+  log_.streamed = options_.stream;
+  log_.output_bytes = 0;
+}
 
 double Flight::time_of(LoadClock::time_point when) const {
   return std::chrono::duration<double>(when - begin_).count();
@@ -111,6 +116,7 @@ std::string Flight::miscount() const {
 }
 
 void Flight::take_event(std::string_view data, double time) {
+  if (done_) return;  // what follows the end mark is no part of the reply
   if (data == "[DONE]") {
     done_ = true;
     return;
@@ -148,6 +154,9 @@ void Flight::take_counts() {
     log_.output_tokens = *event_.output_tokens;
     log_.counted = true;
   }
+  *log_.output_bytes += event_.output_bytes;
+  reasoned_ = reasoned_ || event_.has_reasoning;
+  if (event_.reasoning_tokens) log_.hidden_tokens = *event_.reasoning_tokens;
 }
 
 void Flight::on_end(ReplyEnd end, std::string_view error) {
@@ -162,6 +171,8 @@ void Flight::on_end(ReplyEnd end, std::string_view error) {
     done_ = true;
   }
   judge(end, error);
+  if (reasoned_) log_.hidden_tokens = 0;
+  log_.hidden_tokens = std::min(log_.hidden_tokens, log_.output_tokens);
   if (!log_.counted) {
     log_.output_tokens = log_.first < 0 ? 0 : log_.gaps.size() + 1;
     if (log_.prompt_tokens == 0) log_.prompt_tokens = log_.prompt_asked;

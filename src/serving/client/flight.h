@@ -69,7 +69,7 @@ class Flight final : public ReplyReader {
   double heard_ = 0, arrived_ = 0;  ///< `arrived_`: the last bytes of any kind
   std::uint64_t events_ = 0, request_bytes_ = 0, reply_bytes_ = 0;
   bool was_open_ = false;  ///< the connection, before the request came
-  bool done_ = false, nonsense_ = false;
+  bool done_ = false, nonsense_ = false, reasoned_ = false;
 };
 
 }  // namespace assay

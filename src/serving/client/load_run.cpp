@@ -226,7 +226,7 @@ class LoadRun {
     log.target = static_cast<int>(target);
     log.scheduled = scheduled;
     log.due = due;
-    log.prompt_asked = prompt.tokens;
+    log.prompt_asked = prompt.tokens > 0 ? prompt.tokens + plan_.template_tokens : 0;
     log.output_asked = output_asked(plan_.request, prompt);
     log.gaps.reserve(prompt.output_tokens);
     auto flight = std::make_unique<Flight>(

@@ -27,7 +27,8 @@ struct LoadPlan {
   double request_seconds = 3600;    ///< how long a request may take in all
   double send_seconds = 0;          ///< no request is sent after this time; 0: no limit
   Balance balance = Balance::least;
-  std::uint64_t seed = 0;  ///< for Balance::random
+  std::uint64_t seed = 0;             ///< for Balance::random
+  std::uint64_t template_tokens = 0;  ///< that servers add to every prompt, by a chat's template
   RequestOptions request;
   std::string fields;  ///< extra HTTP header lines, "Name: value\r\n"
 };

@@ -8,7 +8,19 @@ namespace assay {
 namespace {
 
 /// The objects and arrays whose members are read, by position.
-enum class Place { other, root, choices, choice, message, usage, error, token, details };
+enum class Place {
+  other,
+  root,
+  choices,
+  choice,
+  message,
+  tool_call,
+  usage,
+  usage_details,
+  error,
+  token,
+  details
+};
 
 /// The names of the members that are read.
 enum class Key {
@@ -26,6 +38,8 @@ enum class Key {
   usage,
   prompt_tokens,
   completion_tokens,
+  completion_tokens_details,
+  reasoning_tokens,
   tokens_evaluated,
   tokens_predicted,
   stop,
@@ -58,6 +72,8 @@ constexpr std::array key_names = {
     KeyName{"usage", Key::usage},
     KeyName{"prompt_tokens", Key::prompt_tokens},
     KeyName{"completion_tokens", Key::completion_tokens},
+    KeyName{"completion_tokens_details", Key::completion_tokens_details},
+    KeyName{"reasoning_tokens", Key::reasoning_tokens},
     KeyName{"tokens_evaluated", Key::tokens_evaluated},
     KeyName{"tokens_predicted", Key::tokens_predicted},
     KeyName{"stop", Key::stop},
@@ -141,6 +157,11 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     if (depth_ == 0) return array ? Place::other : Place::root;
     if (place() == Place::message && key_ == assay::Key::tool_calls) {
       has_output_ = has_other_output_ = true;
+      return Place::tool_call;
+    }
+    if (place() == Place::tool_call) return Place::tool_call;
+    if (place() == Place::usage && key_ == assay::Key::completion_tokens_details) {
+      return Place::usage_details;
     }
     if (place() == Place::choices) {  // all of several choices count as output
       return array ? Place::other : Place::choice;
@@ -177,10 +198,15 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
                         (at == Place::root && api_ == Api::llamacpp && key_ == K::content);
     if (output) {
       event_.text.append(text);
+      event_.output_bytes += text.size();
       has_output_ = true;
     } else if (at == Place::message && key_ == K::reasoning) {
       has_output_ = true;
       has_other_output_ = has_other_output_ || !text.empty();
+      event_.output_bytes += text.size();
+      event_.has_reasoning = event_.has_reasoning || !text.empty();
+    } else if (at == Place::tool_call) {
+      event_.output_bytes += text.size();
     } else if (at == Place::message && key_ == K::role) {
       has_role_ = true;
     } else if (key_ == K::finish_reason && (at == Place::choice || at == Place::details)) {
@@ -189,6 +215,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       event_.finish_reason = text;
     } else if (at == Place::root && key_ == K::generated_text && !event_.token) {
       event_.text.append(text);  // a TGI reply in one piece
+      event_.output_bytes += text.size();
       event_.token = true;
     } else if ((at == Place::error && key_ == K::message) ||
                (at == Place::root && key_ == K::error)) {
@@ -201,6 +228,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     const Place at = place();
     if (at == Place::usage && key_ == K::prompt_tokens) event_.prompt_tokens = value;
     if (at == Place::usage && key_ == K::completion_tokens) event_.output_tokens = value;
+    if (at == Place::usage_details && key_ == K::reasoning_tokens) event_.reasoning_tokens = value;
     if (at == Place::details && key_ == K::generated_tokens) event_.output_tokens = value;
     if (at == Place::details && key_ == K::input_length) event_.prompt_tokens = value;
     if (at == Place::root && key_ == K::sim_sent_ns) event_.sent_ns = value;
@@ -227,6 +255,9 @@ bool read_reply_event(Api api, std::string_view json, ReplyEvent& event) {
   event.error.clear();
   event.prompt_tokens.reset();
   event.output_tokens.reset();
+  event.reasoning_tokens.reset();
+  event.output_bytes = 0;
+  event.has_reasoning = false;
   event.sent_ns.reset();
   Handler handler(api, event);
   rapidjson::MemoryStream stream(json.data(), json.size());

@@ -1,5 +1,6 @@
 #include "serving/engine/engine.h"
 
+#include <fmt/format.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -53,12 +54,34 @@ Engine::~Engine() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Engine::submit(EngineRequest request) {
+Status Engine::check(const EngineRequest& request) const {
+  const ExecutorSettings& executor = settings_.executor;
+  const auto wrong = [](std::string what) { return Error{ErrorKind::usage, std::move(what)}; };
+  if (request.prompt.empty()) return wrong("a prompt is empty");
+  const std::uint32_t largest = *std::max_element(request.prompt.begin(), request.prompt.end());
+  if (largest >= executor.shape.vocabulary) {
+    return wrong(fmt::format("a prompt has the token {}; the model has the tokens 0 to {}", largest,
+                             executor.shape.vocabulary - 1));
+  }
+  const auto most = static_cast<std::uint64_t>(executor.max_length);
+  if (request.prompt.size() <= most && request.output_tokens <= most - request.prompt.size() &&
+      request.output_tokens > 0) {
+    return {};
+  }
+  return wrong(
+      fmt::format("a prompt of {} tokens and a reply of {} are not between 1 and {} tokens "
+                  "together",
+                  request.prompt.size(), request.output_tokens, most));
+}
+
+Status Engine::submit(EngineRequest request) {
+  TRY(check(request));
   {
     const MutexLock lock(mail_mutex_);
     mail_.requests.push_back(std::move(request));
   }
   mail_came_.notify_one();
+  return {};
 }
 
 void Engine::cancel(std::uint64_t id) {

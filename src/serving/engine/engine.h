@@ -63,7 +63,9 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   // Of any thread.
-  void submit(EngineRequest request);
+  /// Error: usage, if the request is none that the model can compute. Then it is not taken: an
+  /// error of the engine's thread would end all.
+  Status submit(EngineRequest request);
   /// Later events of the request are none; those handed out already may still come.
   void cancel(std::uint64_t id);
   /// Readable while there are events, or when the engine has failed.
@@ -93,6 +95,7 @@ class Engine {
   };
 
   Engine(Device& device, const EngineSettings& settings, std::unique_ptr<StepExecutor> executor);
+  Status check(const EngineRequest& request) const;
   void work();
   bool is_idle() const;
   bool wait_for_mail();

@@ -85,12 +85,15 @@ void EngineInstance::generate(const std::shared_ptr<Connection>& connection,
     readers_.emplace(id, Reader{choice, reply, text().stream(),
                                 server::StopTexts(request.asked.stops), request.asked.min_tokens});
     reply->add_source_id(id);
-    engine_.submit({.id = id,
-                    .prompt = std::move(request.asked.prompts[choice]),
-                    .output_tokens = request.tokens,
-                    .min_tokens = request.asked.min_tokens,
-                    .ignore_end = request.asked.ignore_eos,
-                    .sampling = sampling});
+    const Status taken = engine_.submit({.id = id,
+                                         .prompt = std::move(request.asked.prompts[choice]),
+                                         .output_tokens = request.tokens,
+                                         .min_tokens = request.asked.min_tokens,
+                                         .ignore_end = request.asked.ignore_eos,
+                                         .sampling = sampling});
+    if (taken.ok()) continue;
+    reply->on_failure(bad_request, taken.error().message);
+    return reply->abandoned();  // its other choices end, too
   }
 }
 

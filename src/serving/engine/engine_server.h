@@ -16,8 +16,7 @@ struct EngineServerSettings {
   std::uint16_t port = 8000;       ///< 0: any free one
   server::ServedModelFacts model;
   EngineSettings engine;
-  std::shared_ptr<const server::TextTokens> text =
-      std::make_shared<TokenizerText>(Tokenizer::bytes());
+  std::shared_ptr<const TokenizerText> text = std::make_shared<TokenizerText>(Tokenizer::bytes());
   std::uint64_t seed = 0;  ///< of requests that draw tokens and have no seed
 };
 

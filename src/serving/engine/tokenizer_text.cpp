@@ -66,6 +66,20 @@ std::unique_ptr<server::TextStream> TokenizerText::stream() const {
   return std::make_unique<TokenizerStream>(tokenizer_);
 }
 
+Status TokenizerText::check(std::int64_t vocabulary) const {
+  std::vector<std::uint32_t> tokens;
+  append("", tokens);
+  if (!frame_.before_role.empty()) append_message("", "", tokens);
+  for (const std::uint32_t token : tokens) {
+    if (token < vocabulary) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("the tokenizer puts token {} into every text or chat, and the model "
+                             "has the tokens 0 to {} only; give the model's own --tokenizer",
+                             token, vocabulary - 1)};
+  }
+  return {};
+}
+
 std::vector<std::uint32_t> TokenizerText::end_tokens() const {
   std::vector<std::uint32_t> tokens;
   for (const char* written : {"<|eot_id|>", "<|end_of_text|>", "<|im_end|>", "<|endoftext|>"}) {

@@ -12,6 +12,7 @@ class TokenizerText final : public server::TextTokens {
  public:
   explicit TokenizerText(Tokenizer tokenizer);
 
+  bool is_quick() const override { return !tokenizer_.has_patterns(); }
   void append(std::string_view text, std::vector<std::uint32_t>& tokens) const override;
   void append_message(std::string_view role, std::string_view text,
                       std::vector<std::uint32_t>& tokens) const override;
@@ -20,6 +21,12 @@ class TokenizerText final : public server::TextTokens {
 
   /// The special tokens that end a reply.
   std::vector<std::uint32_t> end_tokens() const;
+
+  /// One more than the largest token.
+  std::int64_t vocabulary() const { return tokenizer_.vocabulary(); }
+  /// Error: usage, if what begins every text or frames every chat has tokens that a model of
+  /// `vocabulary` tokens lacks: no text could be answered.
+  Status check(std::int64_t vocabulary) const;
 
  private:
   /// What stands around the parts of a chat.

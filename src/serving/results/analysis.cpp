@@ -80,6 +80,7 @@ void add_throughputs(ServingResult& result, const std::vector<const RequestLog*>
   result.output_throughput = per_second(counts.output_tokens);
   result.total_throughput = per_second(counts.input_tokens + counts.output_tokens);
   if (!limits.any()) return;
+  result.goodput_of_gaps = limits.tpot || limits.itl;
   result.goodput =
       per_second(std::count_if(replies.begin(), replies.end(),
                                [&](const RequestLog* log) { return is_good(*log, limits); }));
@@ -265,6 +266,7 @@ ServingResult analyse(const std::vector<RequestLog>& unsorted, const AnalysisSet
   result.saturation = saturation_of(logs, in_flight, result, settings);
   add_targets(result, logs);
   result.verdict = verdict_of(result, settings);
+  result.verdict.doubts = token_doubts(replies);
   return result;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,11 @@ struct RequestLog {
   std::vector<float> delays;
   std::uint64_t prompt_asked = 0, output_asked = 0;  ///< tokens; 0: not known
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
+  /// Of output_tokens, those of reasoning that the server counts and does not send.
+  std::uint64_t hidden_tokens = 0;
+  /// Of the text, reasoning and calls of tools that came; empty: not known.
+  std::optional<std::uint64_t> output_bytes;
+  bool streamed = true;  ///< not asked for in one piece
   bool resent = false;   ///< its kept-alive connection was closed before this reply
   bool counted = false;  ///< tokens are from the server's `usage`; else one per event
   int status = 0;        ///< HTTP status; 0: none received

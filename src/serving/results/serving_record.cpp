@@ -14,6 +14,10 @@ constexpr std::string_view in_seconds = "s";
 /// kept as evidence, and nothing is judged by it.
 enum class Judged { none, p99, mean_and_p99, is_void };
 
+Judged unless(bool is_void, Judged judged) {
+  return is_void ? Judged::is_void : judged;
+}
+
 class Metrics {
  public:
   explicit Metrics(Record& record) : metrics_(record.metrics) {}
@@ -81,19 +85,22 @@ Cell cell_of(const OfferedLoad& load, std::vector<std::pair<std::string, std::st
 /// The metrics that vLLM also reports, in the order in which its results are imported.
 void add_as_vllm(Metrics& metrics, const ServingResult& result) {
   const bool late = !result.verdict.late.empty();
-  const Judged from_sending = late ? Judged::is_void : Judged::mean_and_p99;
+  const Judged from_sending = unless(late, Judged::mean_and_p99);
+  const bool no_tokens = !result.verdict.tokens_hold(), no_gaps = !result.verdict.gaps_hold();
   metrics.add("output_throughput", result.output_throughput, "tokens/s", Better::higher);
+  if (no_tokens) metrics.make_void_from(0);
   metrics.told("request_throughput", result.request_throughput, "1/s");
   if (result.goodput) {
     metrics.add("request_goodput", *result.goodput, "1/s", Better::higher);
-    if (late) metrics.make_void_from(metrics.size() - 1);
+    if (late || (no_gaps && result.goodput_of_gaps)) metrics.make_void_from(metrics.size() - 1);
   }
   metrics.told("total_token_throughput", result.total_throughput, "tokens/s");
+  if (no_tokens) metrics.make_void_from(metrics.size() - 1);
   if (late && !result.load.is_open_loop()) metrics.make_void_from(0);
   metrics.latency("ttft", result.ttft, from_sending);
   // For non-streamed replies the time between tokens is unknown; vLLM reports 0.
-  if (result.itl.n > 0) metrics.latency("tpot", result.tpot, Judged::mean_and_p99);
-  metrics.latency("itl", result.itl, Judged::p99);
+  if (result.itl.n > 0) metrics.latency("tpot", result.tpot, unless(no_gaps, Judged::mean_and_p99));
+  metrics.latency("itl", result.itl, unless(no_gaps, Judged::p99));
   metrics.latency("e2el", result.e2el, from_sending);
   metrics.told("duration", result.duration, in_seconds);
   metrics.told("max_output_tokens_per_s", result.most_output_per_second, "tokens/s");
@@ -114,7 +121,10 @@ void add_as_vllm(Metrics& metrics, const ServingResult& result) {
 
 void add_beyond_vllm(Metrics& metrics, const ServingResult& result) {
   metrics.count("short_replies", result.counts.short_replies);
-  if (result.itl_per_token) metrics.latency("itl_per_token", *result.itl_per_token);
+  const bool no_gaps = !result.verdict.gaps_hold();
+  if (result.itl_per_token) {
+    metrics.latency("itl_per_token", *result.itl_per_token, unless(no_gaps, Judged::none));
+  }
   metrics.latency("ttft_scheduled", result.ttft_scheduled);
   metrics.latency("e2el_scheduled", result.e2el_scheduled);
   metrics.tail("queue_time", result.queue_time);
@@ -122,10 +132,11 @@ void add_beyond_vllm(Metrics& metrics, const ServingResult& result) {
     const bool late = !result.verdict.late.empty();
     const std::size_t before = metrics.size();
     metrics.told("steady_output_throughput", result.steady->output_throughput, "tokens/s");
+    if (!result.verdict.tokens_hold()) metrics.make_void_from(before);
     metrics.told("steady_request_throughput", result.steady->request_throughput, "1/s");
     if (late && !result.load.is_open_loop()) metrics.make_void_from(before);
-    metrics.latency("steady_ttft", result.steady->ttft, late ? Judged::is_void : Judged::none);
-    metrics.latency("steady_tpot", result.steady->tpot);
+    metrics.latency("steady_ttft", result.steady->ttft, unless(late, Judged::none));
+    metrics.latency("steady_tpot", result.steady->tpot, unless(no_gaps, Judged::none));
   }
   if (result.saturation.achieved_share) {
     metrics.told("achieved_share", *result.saturation.achieved_share, "1");
@@ -159,7 +170,9 @@ void add_notes(Record& record, const ServingResult& result) {
                        target.requests, target.completed, target.mean_ttft, target.mean_e2el));
     }
   }
-  if (!result.verdict.late.empty()) note(std::string(void_note), result.verdict.late);
+  if (const auto reasons = result.verdict.reasons_in_part(); !reasons.empty()) {
+    note(std::string(void_note), fmt::format("{}", fmt::join(reasons, "; ")));
+  }
   const std::vector<std::string>& warnings = result.verdict.warnings;
   for (std::size_t i = 0; i < warnings.size(); ++i) {
     note(fmt::format("warning {}", i + 1), warnings[i]);

@@ -13,6 +13,7 @@
 #include "serving/results/client_health.h"
 #include "serving/results/latency.h"
 #include "serving/results/request_log.h"
+#include "serving/results/token_times.h"
 
 namespace assay {
 
@@ -107,6 +108,7 @@ struct RunVerdict {
   /// late. Times between tokens are not touched, and throughput only in a closed loop. Empty: they
   /// hold.
   std::string late;
+  TokenDoubts doubts;  ///< why what is known of tokens is void, though the run is not
   std::vector<std::string> warnings;
 
   bool valid() const { return client_reasons.empty() && server_reasons.empty(); }
@@ -116,6 +118,16 @@ struct RunVerdict {
     all.insert(all.end(), server_reasons.begin(), server_reasons.end());
     return all;
   }
+  /// All reasons why a part of the values is void.
+  std::vector<std::string> reasons_in_part() const {
+    std::vector<std::string> all;
+    for (const std::string& reason : {late, doubts.counts, doubts.gaps}) {
+      if (!reason.empty()) all.push_back(reason);
+    }
+    return all;
+  }
+  bool tokens_hold() const { return doubts.counts.empty(); }
+  bool gaps_hold() const { return tokens_hold() && doubts.gaps.empty(); }
 };
 
 struct ServingResult {
@@ -124,6 +136,7 @@ struct ServingResult {
   double duration = 0;  ///< from the first dispatch until all were done
   double request_throughput = 0, output_throughput = 0, total_throughput = 0;
   std::optional<double> goodput;  ///< rate of requests that met every limit; empty: no limits given
+  bool goodput_of_gaps = false;   ///< a limit is of TPOT or ITL
   Latency ttft, tpot, e2el;       ///< from when a request was sent
   Latency itl;                    ///< pooled gaps between token events
   std::optional<Latency> itl_per_token;    ///< if some events hold several tokens by the server's

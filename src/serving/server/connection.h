@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "serving/server/http_text.h"
 #include "serving/server/loop.h"
 
 namespace assay::server {
@@ -17,6 +18,7 @@ class Connection;
 
 struct HttpRequest {
   std::string method, path, body;
+  bool is_json = false;  ///< by its Content-Type
   bool keep_alive = true;
   bool chunks = true;   ///< the client understands chunks: HTTP/1.1
   double received = 0;  ///< when its last byte was read, by the loop's clock
@@ -40,18 +42,24 @@ class Abandonable {
 class Connection final : public Due, public std::enable_shared_from_this<Connection> {
  public:
   Connection(Loop& loop, Tcp::socket socket, RequestHandler& handler);
+  ~Connection() override;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   void start();
-  bool open() const { return socket_.is_open(); }
+  bool open() const { return socket_.is_open() && !ending_; }
   void tell(std::weak_ptr<Abandonable> reply) { reply_ = std::move(reply); }
 
   /// Writes at once what the system takes; the rest follows when it takes more.
   void write(std::string_view bytes);
+  /// Writes a reply in one piece; to a request HEAD, without its body.
+  void write_whole(const ReplyHead& head, std::string_view body);
   /// Writes each piece separately, with a pause in which the client can read it alone.
   void write_apart(std::vector<std::string> pieces);
   /// The reply is complete: the next request may come.
   void next();
-  /// Closes once everything is written.
+  /// Closes once everything is written and the client has closed its side, too, or was given time
+  /// to: a client that is still sending would otherwise get a reset in place of the reply.
   void close();
   /// Closes with a TCP reset, even if data is unsent.
   void reset();
@@ -59,12 +67,20 @@ class Connection final : public Due, public std::enable_shared_from_this<Connect
   void on_due(double due) override;  ///< the next piece
 
  private:
+  friend class ConnectionTable;
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
   void wait_read();
   void read();
   void parse();
-  void refuse(const SystemError& error);
+  void answer_head();
+  void refuse(int status, std::string_view why);
+  /// Ends the connection, whatever it waits for. If that is the rest of a request, the client is
+  /// told.
+  void drop(int status, std::string_view why);
+  Waits waits() const;
+  /// Tells the table what is waited for and held. `again`: something went on.
+  void note(bool again = false);
   void send(std::string_view bytes);
   void wait_write();
   void gone();
@@ -78,7 +94,11 @@ class Connection final : public Due, public std::enable_shared_from_this<Connect
   std::string input_;             // read but not parsed
   std::string unsent_;            // passed to write() but not taken by the system
   std::deque<std::string> pieces_;
+  std::optional<std::size_t> place_;  // in the table
   bool replying_ = false, reading_ = false, closing_ = false;
+  bool has_head_ = false;   // of a request that is not complete yet
+  bool head_only_ = false;  // the present request asks for no body
+  bool ending_ = false;     // all is written; only the client's end is waited for
 };
 
 }  // namespace assay::server

@@ -3,6 +3,12 @@
 #include <fmt/format.h>
 #include <rapidjson/reader.h>
 
+#include <cmath>
+#include <utility>
+
+#include "core/shown_text.h"
+#include "serving/server/undone_fields.h"
+
 namespace assay::server {
 namespace {
 
@@ -12,6 +18,7 @@ constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
 constexpr double most_temperature = 100;
 constexpr const char* kinds_of_prompts = "a text, token ids, or lists of them";
 constexpr std::size_t most_stops = 16, most_stop_bytes = 1024;
+constexpr std::size_t most_shown = 100;
 
 /// Reads the known fields as they are parsed, without building a tree, so a prompt of 100,000 ids
 /// costs no more memory than its ids. Unknown fields are skipped, up to the allowed depth.
@@ -28,6 +35,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool Bool(bool value) {
     if (at_stop()) return wrong_stop();
     if (is_number()) return wrong(key_, "a number");
+    check_undone(value ? "true" : "false");
     if (is_top("stream")) request.stream = value;
     if (is_top("ignore_eos")) request.ignore_eos = value;
     if (is_top("sim_stamps")) request.stamps = value;
@@ -46,6 +54,10 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_prompt()) return wrong(prompt_key(), "no negative token ids");
     const bool no_limit = value == -1 && dialect_ == Dialect::llama_cpp;
     if (is_limit() && !no_limit) return wrong(key_, "at least 1");
+    if (is_top("min_tokens") || is_count_of_one()) return wrong(key_, "no negative number");
+    if (is_flag()) return wrong_flag();
+    check_undone(fmt::format("{}", value));
+    if (is_sampling("seed")) request.sampling.seed = static_cast<std::uint64_t>(value);
     if (is_sampling("temperature") || is_sampling("top_p"))
       return wrong(key_, "no negative number");
     if (is_sampling("presence_penalty") || is_sampling("frequency_penalty")) not_done(key_);
@@ -55,6 +67,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool Uint64(std::uint64_t value) {
     if (at_stop()) return wrong_stop();
     if (is_prompt()) return token(value);
+    if (is_flag()) return wrong_flag();
+    check_undone(fmt::format("{}", value));
     if (is_limit()) {
       if (value < 1 || value > most_tokens) {
         return wrong(key_, fmt::format("between 1 and {}", most_tokens));
@@ -64,7 +78,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_top("min_tokens")) request.min_tokens = value;
     if (is_sampling("seed")) request.sampling.seed = value;
     if (!read_sampling(static_cast<double>(value))) return false;
-    if ((is_top("n") || is_top("best_of")) && value != 1) return wrong(key_, "1");
+    if (is_count_of_one() && value != 1) return wrong(key_, "1");
     if (is_top("logprobs") || (level_ == 2 && top_ == "stop_token_ids")) not_done(top_);
     if (value > 0 && (is_top("top_logprobs") || is_top("n_probs"))) not_done(top_);
     if (is_sampling("top_k") && value > 0) narrows_ = key_;
@@ -73,8 +87,18 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool Double(double value) {
     if (at_stop()) return wrong_stop();
     if (is_prompt()) return wrong(prompt_key(), "no fractions");
-    if (!read_sampling(value)) return false;
-    return is_limit() ? wrong(key_, "a whole number") : top_or_pass();
+    if (is_flag()) return wrong_flag();
+    // Some clients write whole numbers so; those that exceed 64 bits come here, too.
+    if (is_whole()) {
+      constexpr double most_exact = 1ull << 53;
+      if (value != std::floor(value) || std::abs(value) > most_exact) {
+        return wrong(key_, "a whole number of 64 bits");
+      }
+      return value < 0 ? Int64(static_cast<std::int64_t>(value))
+                       : Uint64(static_cast<std::uint64_t>(value));
+    }
+    check_undone(fmt::format("{}", value));
+    return read_sampling(value) && top_or_pass();
   }
   bool String(const char* begin, rapidjson::SizeType length, bool) {
     const std::string_view value(begin, length);
@@ -83,6 +107,9 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (length > 0 && (is_top("suffix") || is_top("grammar"))) not_done(top_);
     if (at_stop()) return stop(value);
     if (is_number()) return wrong(key_, "a number");
+    if (is_flag()) return wrong_flag();
+    check_undone(value);
+    if (is_part_of_message("type") && value != "text") not_done(shown_line(value, most_shown));
     if (is_message_text()) {
       message_ += value;
     } else if (is_in_message("role")) {
@@ -97,6 +124,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_prompt() && dialect_ != Dialect::chat) return wrong(prompt_key(), "no objects");
     if (at_stop()) return wrong_stop();
     if (is_number()) return wrong(key_, "a number");
+    if (is_flag()) return wrong_flag();
+    if (level_ == 4 && is_messages() && key_ == "tool_calls") not_done(key_);
     if (level_ == 2 && (top_ == "tools" || top_ == "functions")) not_done(top_);
     if (is_top("json_schema")) not_done(top_);
     if (is_in("parameters", "grammar")) not_done(key_);
@@ -114,6 +143,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (level_ == 0) return fail("the body must be a JSON object");
     if (in_stops_) return wrong_stop();
     if (is_number()) return wrong(key_, "a number");
+    if (is_flag()) return wrong_flag();
     in_stops_ = at_stop();
     if (level_ == 2 && top_ == "logit_bias") not_done(top_);
     // In dialect chat, text is nested deeper; in the others, an array within an array begins
@@ -134,7 +164,14 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   }
   bool Key(const char* begin, rapidjson::SizeType length, bool) {
     key_.assign(begin, length);
-    if (level_ == 1) top_ = key_;
+    if (level_ == 1) {
+      top_ = key_;
+      if (top_ == prompt_key() && std::exchange(has_prompt_, true)) {
+        return wrong(prompt_key(), "one value; it is given twice");
+      }
+    }
+    const bool in_parameters = dialect_ == Dialect::tgi && level_ == 2 && top_ == "parameters";
+    if (level_ == 1 || in_parameters) field_ = key_;
     if (level_ == 2 && top_ == "logit_bias") not_done(top_);
     return true;
   }
@@ -160,9 +197,25 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool is_sampling(std::string_view name) const {
     return dialect_ == Dialect::tgi ? is_in("parameters", name) : is_top(name);
   }
+  bool is_part_of_message(std::string_view name) const {
+    return level_ == 5 && is_messages() && key_ == name;
+  }
+  bool is_count_of_one() const { return is_top("n") || is_sampling("best_of"); }
+  bool is_whole() const {
+    return is_limit() || is_count_of_one() || is_top("min_tokens") || is_sampling("seed");
+  }
   /// A field whose value steers how tokens are generated, and is a number.
   bool is_number() const {
-    return is_limit() || is_sampling("temperature") || is_sampling("top_p");
+    return is_whole() || is_sampling("temperature") || is_sampling("top_p");
+  }
+  bool is_flag() const {
+    return is_top("stream") || is_top("ignore_eos") || is_top("return_token_ids") ||
+           is_top("echo") || is_in("stream_options", "include_usage") ||
+           is_in("stream_options", "continuous_usage_stats");
+  }
+  bool wrong_flag() { return wrong(key_, "true or false"); }
+  void check_undone(std::string_view value) {
+    if (is_undone(field_, value)) not_done(field_);
   }
   bool read_sampling(double value) {
     if (is_sampling("temperature")) {
@@ -267,9 +320,11 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   const TextTokens& text_;
   int level_ = 0;
   std::string top_, key_;
+  std::string field_;           // of what is generated: a top one, for TGI a parameter
   std::string role_, message_;  // of the message that is read
   std::string narrows_;
   bool in_stops_ = false;  // in the list of them
+  bool has_prompt_ = false;
   std::size_t nested_ = 0;
 };
 

@@ -13,12 +13,18 @@ std::string_view reason_of(int status) {
       return "OK";
     case 400:
       return "Bad Request";
+    case 403:
+      return "Forbidden";
     case 404:
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
     case 413:
       return "Payload Too Large";
+    case 415:
+      return "Unsupported Media Type";
     case 429:
       return "Too Many Requests";
     case 431:
@@ -34,6 +40,8 @@ std::string_view reason_of(int status) {
 
 std::string_view type_of(int status) {
   switch (status) {
+    case 403:
+      return "PermissionDeniedError";
     case 404:
       return "NotFoundError";
     case 429:
@@ -55,9 +63,9 @@ constexpr std::size_t chunk_frame = 10;  // eight hexadecimal digits and the end
 
 }  // namespace
 
-std::string whole_reply(const ReplyHead& head, std::string_view body) {
+std::string whole_reply(const ReplyHead& head, std::string_view body, bool with_body) {
   std::string text = head_text(head, fmt::format("content-length: {}\r\n", body.size()));
-  text += body;
+  if (with_body) text += body;
   return text;
 }
 

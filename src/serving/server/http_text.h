@@ -13,8 +13,8 @@ struct ReplyHead {
   std::string_view extra = "";  ///< more header lines, each with its line end
 };
 
-/// A reply whose body is `body`.
-std::string whole_reply(const ReplyHead& head, std::string_view body);
+/// A reply whose body is `body`; without `with_body` its head alone, which still tells the length.
+std::string whole_reply(const ReplyHead& head, std::string_view body, bool with_body = true);
 /// The head of a reply whose body comes in chunks.
 std::string stream_head(const ReplyHead& head);
 /// An error body in OpenAI's format; `message` may be any text.

@@ -66,6 +66,7 @@ void Loop::watch(const std::function<bool()>& stop) {
     context_.stop();
     return;
   }
+  connections_.drop_late(now());
   stop_timer_.expires_after(std::chrono::milliseconds(100));
   stop_timer_.async_wait([this, &stop](const SystemError&) { watch(stop); });
 }

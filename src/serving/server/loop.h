@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "serving/server/asio.h"
+#include "serving/server/connection_table.h"
 
 namespace assay::server {
 
@@ -24,6 +25,7 @@ class Loop {
   Loop();
 
   asio::io_context& context() { return context_; }
+  ConnectionTable& connections() { return connections_; }
   /// A read buffer, valid until the caller returns to the loop.
   std::vector<char>& scratch() { return scratch_; }
   /// Seconds since the loop was made.
@@ -49,6 +51,7 @@ class Loop {
   void work();
   void watch(const std::function<bool()>& stop);
 
+  ConnectionTable connections_;                                   // outlives all connections
   asio::io_context context_{BOOST_ASIO_CONCURRENCY_HINT_UNSAFE};  // no locks: one thread uses it
   asio::steady_timer timer_{context_}, stop_timer_{context_};
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

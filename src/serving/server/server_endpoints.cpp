@@ -8,6 +8,8 @@
 #include <boost/asio/ip/address.hpp>
 #include <cctype>
 #include <ctime>
+#include <optional>
+#include <utility>
 
 #include "serving/server/http_text.h"
 
@@ -16,21 +18,35 @@ namespace {
 
 constexpr std::uint64_t completion_tokens = 16;  // without a limit, as in OpenAI's API
 
-struct Route {
+// A body that is read within some tens of microseconds, and what may wait for its turn beside.
+constexpr std::size_t quick_body = 64 << 10, most_aside = 256 << 20;
+
+}  // namespace
+
+struct Instance::Route {
   std::string_view path;
   Dialect dialect;
   bool always_streams;
 };
-constexpr std::array<Route, 5> routes = {{{"/v1/completions", Dialect::completions, false},
-                                          {"/v1/chat/completions", Dialect::chat, false},
-                                          {"/completion", Dialect::llama_cpp, false},
-                                          {"/generate", Dialect::tgi, false},
-                                          {"/generate_stream", Dialect::tgi, true}}};
+
+namespace {
+
+constexpr std::array<Instance::Route, 5> routes = {
+    {{"/v1/completions", Dialect::completions, false},
+     {"/v1/chat/completions", Dialect::chat, false},
+     {"/completion", Dialect::llama_cpp, false},
+     {"/generate", Dialect::tgi, false},
+     {"/generate_stream", Dialect::tgi, true}}};
 
 }  // namespace
 
 Instance::Instance(Loop& loop, const ServedModelFacts& model, const TextTokens& text)
-    : loop_(loop), model_(model), text_(text), acceptor_(loop.context()), retry_(loop.context()) {}
+    : loop_(loop),
+      model_(model),
+      text_(text),
+      acceptor_(loop.context()),
+      retry_(loop.context()),
+      aside_(loop.context()) {}
 
 Status Instance::listen(const Tcp::endpoint& endpoint) {
   SystemError error;
@@ -58,7 +74,12 @@ void Instance::accept() {
   acceptor_.async_accept([this](const SystemError& error, Tcp::socket socket) {
     if (error == asio::error::operation_aborted) return;
     if (!error) {
+      loop_.connections().make_room();
       std::make_shared<Connection>(loop_, std::move(socket), *this)->start();
+      accept();
+      return;
+    }
+    if (error == asio::error::no_descriptors && loop_.connections().drop_longest_waiting()) {
       accept();
       return;
     }
@@ -73,51 +94,101 @@ void Instance::accept() {
 void Instance::on_request(const std::shared_ptr<Connection>& connection, HttpRequest request) {
   for (const Route& route : routes) {
     if (route.path != request.path) continue;
-    if (request.method == "POST") {
-      accept_generation(connection, request, route.dialect, route.always_streams);
-    } else {
-      refuse(*connection, request, 405, "this path allows POST");
+    if (request.method != "POST") {
+      return refuse(*connection, request.keep_alive, 405, "this path allows POST",
+                    "allow: POST\r\n");
     }
-    return;
+    return accept_generation(connection, std::move(request), route);
   }
-  answer_simple(*connection, request);
+  answer_simple(connection, std::move(request));
 }
 
-void Instance::answer_simple(Connection& connection, const HttpRequest& request) {
-  const auto is = [&](std::string_view method, std::string_view path) {
-    return request.method == method && request.path == path;
+void Instance::answer_simple(const std::shared_ptr<Connection>& client, HttpRequest request) {
+  Connection& connection = *client;
+  struct Page {
+    std::string_view path, methods;
   };
-  if (is("GET", "/health")) {
+  constexpr std::array<Page, 5> pages = {{{"/health", "GET, HEAD"},
+                                          {"/v1/models", "GET, HEAD"},
+                                          {"/metrics", "GET, HEAD"},
+                                          {"/reset_prefix_cache", "POST"},
+                                          {"/tokenize", "POST"}}};
+  const auto page = std::find_if(pages.begin(), pages.end(),
+                                 [&](const Page& one) { return one.path == request.path; });
+  if (page == pages.end()) return refuse(connection, request, 404, "no such path");
+  const bool gets = request.method == "GET" || request.method == "HEAD";
+  if (page->methods == "POST" ? request.method != "POST" : !gets) {
+    return refuse(connection, request.keep_alive, 405,
+                  fmt::format("this path allows {}", page->methods),
+                  fmt::format("allow: {}\r\n", page->methods));
+  }
+  if (page->path == "/health") {
     const std::string wrong = problem();
     if (!wrong.empty()) return refuse(connection, request, 503, wrong);
     answer(connection, request, 200, "");
-  } else if (is("GET", "/v1/models")) {
+  } else if (page->path == "/v1/models") {
     answer(connection, request, 200, models_text());
-  } else if (is("GET", "/metrics")) {
+  } else if (page->path == "/metrics") {
     answer(connection, request, 200, metrics_text(), "text/plain; version=0.0.4; charset=utf-8");
-  } else if (is("POST", "/reset_prefix_cache")) {
-    if (reset_prefix_cache()) {
-      answer(connection, request, 200, "");
-    } else {
-      refuse(connection, request, 500, "the prefix cache is in use");
-    }
-  } else if (is("POST", "/tokenize")) {
-    answer_tokens(connection, request);
+  } else if (page->path == "/tokenize") {
+    answer_tokens(client, std::move(request));
+  } else if (reset_prefix_cache()) {
+    answer(connection, request, 200, "");
   } else {
-    constexpr std::array<std::string_view, 5> known = {"/health", "/v1/models", "/metrics",
-                                                       "/reset_prefix_cache", "/tokenize"};
-    const bool other_method = std::find(known.begin(), known.end(), request.path) != known.end();
-    refuse(connection, request, other_method ? 405 : 404,
-           other_method ? "this path does not allow this method" : "no such path");
+    refuse(connection, request, 500, "the prefix cache is in use");
   }
 }
 
-void Instance::answer_tokens(Connection& connection, const HttpRequest& request) {
-  const auto tokens = tokens_of_prompt(request.body, text_);
-  if (!tokens.ok()) return refuse(connection, request, 400, tokens.error().message);
-  answer(connection, request, 200,
-         fmt::format("{{\"count\":{},\"max_model_len\":{},\"tokens\":[{}]}}", tokens->size(),
-                     model_.max_length, fmt::join(*tokens, ",")));
+/// A web page can send other types without being asked for its origin. False: it is refused.
+bool Instance::takes_type_of(Connection& connection, const HttpRequest& request) {
+  if (request.is_json) return true;
+  refuse(connection, request, 415,
+         "the body must be JSON, and the request say so: Content-Type: application/json");
+  return false;
+}
+
+void Instance::answer_tokens(const std::shared_ptr<Connection>& connection, HttpRequest request) {
+  if (!takes_type_of(*connection, request)) return;
+  const auto make = [&text = text_](const std::string& body) {
+    return tokens_of_prompt(body, text);
+  };
+  read_body(connection, std::move(request), make,
+            [this](const std::shared_ptr<Connection>& client, const HttpRequest& asked,
+                   Result<std::vector<std::uint32_t>> tokens) {
+              if (!tokens.ok()) return refuse(*client, asked, 400, tokens.error().message);
+              answer(*client, asked, 200,
+                     fmt::format("{{\"count\":{},\"max_model_len\":{},\"tokens\":[{}]}}",
+                                 tokens->size(), model_.max_length, fmt::join(*tokens, ",")));
+            });
+}
+
+/// Calls `use` with what `make` makes of the body: at once, or, where that may take long enough to
+/// hold up streams, beside the loop and a little later.
+template <typename Make, typename Use>
+void Instance::read_body(const std::shared_ptr<Connection>& connection, HttpRequest request,
+                         Make make, Use use) {
+  const std::size_t bytes = request.body.size();
+  if (bytes <= quick_body && text_.is_quick()) {
+    return use(connection, request, make(request.body));
+  }
+  if (bytes_aside_ + bytes > most_aside) {
+    return refuse(*connection, request, 503, "too many large requests wait; try again");
+  }
+  bytes_aside_ += bytes;
+  struct Job {
+    std::shared_ptr<Connection> connection;
+    HttpRequest request;
+    std::optional<decltype(make(request.body))> made = {};
+  };
+  const auto job = std::make_shared<Job>(Job{connection, std::move(request)});
+  aside_.run([job, make] { job->made.emplace(make(job->request.body)); },
+             [this, job, use, bytes] {
+               bytes_aside_ -= bytes;
+               // Its client may have left.
+               if (job->connection->open()) {
+                 use(job->connection, job->request, std::move(*job->made));
+               }
+             });
 }
 
 /// Rejects what the server cannot do, in vLLM's words.
@@ -129,35 +200,52 @@ Status Instance::check(const GenerationRequest& asked, std::uint64_t tokens) con
                                "requested {} tokens ({} in the prompt, {} in the completion)",
                                model_.max_length, prompt.size() + tokens, prompt.size(), tokens)};
     }
-    if (!asked.ids) continue;
     const std::uint32_t largest = *std::max_element(prompt.begin(), prompt.end());
     if (largest < model_.vocabulary) continue;
-    return Error{ErrorKind::usage, fmt::format("Token id {} is out of vocabulary", largest)};
+    if (asked.ids) {
+      return Error{ErrorKind::usage, fmt::format("Token id {} is out of vocabulary", largest)};
+    }
+    return Error{ErrorKind::usage,
+                 fmt::format("The tokenizer makes token {} of this text, and the model has the "
+                             "tokens 0 to {} only",
+                             largest, model_.vocabulary - 1)};
   }
   return {};
 }
 
-void Instance::accept_generation(const std::shared_ptr<Connection>& connection,
-                                 const HttpRequest& request, Dialect dialect, bool always_streams) {
-  auto asked = parse_generation(request.body, dialect, text_);
-  if (!asked.ok()) return refuse(*connection, request, 400, asked.error().message);
-  if (!asked->model.empty() && asked->model != model_.name) {
+void Instance::accept_generation(const std::shared_ptr<Connection>& connection, HttpRequest request,
+                                 const Route& route) {
+  if (!takes_type_of(*connection, request)) return;
+  const auto make = [&text = text_, dialect = route.dialect](const std::string& body) {
+    return parse_generation(body, dialect, text);
+  };
+  read_body(connection, std::move(request), make,
+            [this, &route](const std::shared_ptr<Connection>& client, const HttpRequest& asked,
+                           Result<GenerationRequest> parsed) {
+              if (!parsed.ok()) return refuse(*client, asked, 400, parsed.error().message);
+              admit(client, asked, route, std::move(*parsed));
+            });
+}
+
+void Instance::admit(const std::shared_ptr<Connection>& connection, const HttpRequest& request,
+                     const Route& route, GenerationRequest asked) {
+  if (!asked.model.empty() && asked.model != model_.name) {
     return refuse(*connection, request, 404,
-                  fmt::format("The model `{}` does not exist.", asked->model));
+                  fmt::format("The model `{}` does not exist.", asked.model));
   }
   AcceptedRequest accepted;
-  accepted.tokens = asked->max_tokens                 ? *asked->max_tokens
-                    : dialect == Dialect::completions ? completion_tokens
-                                                      : usual_tokens(*asked);
-  if (const Status status = check(*asked, accepted.tokens); !status.ok()) {
+  accepted.tokens = asked.max_tokens                        ? *asked.max_tokens
+                    : route.dialect == Dialect::completions ? completion_tokens
+                                                            : usual_tokens(asked);
+  if (const Status status = check(asked, accepted.tokens); !status.ok()) {
     return refuse(*connection, request, 400, status.error().message);
   }
-  accepted.stream = always_streams || (asked->stream && dialect != Dialect::tgi);
+  accepted.stream = route.always_streams || (asked.stream && route.dialect != Dialect::tgi);
   if (accepted.stream && !request.chunks) {
     return refuse(*connection, request, 400, "a stream needs HTTP/1.1");
   }
-  accepted.asked = std::move(*asked);
-  accepted.dialect = dialect;
+  accepted.asked = std::move(asked);
+  accepted.dialect = route.dialect;
   accepted.keep_alive = request.keep_alive;
   accepted.received = request.received;
   generate(connection, std::move(accepted));
@@ -181,15 +269,15 @@ ReplyFacts Instance::facts_of(const AcceptedRequest& request, std::uint64_t numb
 
 void Instance::answer(Connection& connection, const HttpRequest& request, int status,
                       std::string_view body, std::string_view type) {
-  connection.write(
-      whole_reply({.status = status, .content_type = type, .close = !request.keep_alive}, body));
+  connection.write_whole({.status = status, .content_type = type, .close = !request.keep_alive},
+                         body);
   request.keep_alive ? connection.next() : connection.close();
 }
 
 void Instance::refuse(Connection& connection, bool keep_alive, int status, std::string_view message,
                       std::string_view more_headers) {
-  connection.write(whole_reply({.status = status, .close = !keep_alive, .extra = more_headers},
-                               error_body(status, message)));
+  connection.write_whole({.status = status, .close = !keep_alive, .extra = more_headers},
+                         error_body(status, message));
   keep_alive ? connection.next() : connection.close();
 }
 
@@ -214,6 +302,13 @@ Result<asio::ip::address> numeric_address(const std::string& host) {
   return Error{
       ErrorKind::usage,
       fmt::format("bad address \"{}\": give a numeric one, e.g. 127.0.0.1 or 0.0.0.0", host)};
+}
+
+std::string reach_note(const std::string& host) {
+  const auto address = numeric_address(host);
+  if (!address.ok() || address->is_loopback()) return {};
+  return fmt::format(
+      "whoever can reach this machine at {} can use the server: it has no password\n", host);
 }
 
 Status check_model_name(std::string_view name) {

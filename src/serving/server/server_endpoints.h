@@ -1,6 +1,7 @@
 // One server behind a port: its pages, and the requests that its generator answers.
 #pragma once
 
+#include "serving/server/aside.h"
 #include "serving/server/connection.h"
 #include "serving/server/generation_request.h"
 #include "serving/server/reply.h"
@@ -28,6 +29,8 @@ struct AcceptedRequest {
 
 class Instance : public RequestHandler {
  public:
+  struct Route;
+
   /// `loop`, `model` and `text` must outlive the instance.
   Instance(Loop& loop, const ServedModelFacts& model, const TextTokens& text);
 
@@ -59,8 +62,13 @@ class Instance : public RequestHandler {
 
  private:
   void accept();
-  void accept_generation(const std::shared_ptr<Connection>& connection, const HttpRequest& request,
-                         Dialect dialect, bool always_streams);
+  void accept_generation(const std::shared_ptr<Connection>& connection, HttpRequest request,
+                         const Route& route);
+  void admit(const std::shared_ptr<Connection>& connection, const HttpRequest& request,
+             const Route& route, GenerationRequest asked);
+  template <typename Make, typename Use>
+  void read_body(const std::shared_ptr<Connection>& connection, HttpRequest request, Make make,
+                 Use use);
   Status check(const GenerationRequest& asked, std::uint64_t tokens) const;
   static void answer(Connection& connection, const HttpRequest& request, int status,
                      std::string_view body, std::string_view type = "application/json");
@@ -68,8 +76,9 @@ class Instance : public RequestHandler {
                      std::string_view message) {
     refuse(connection, request.keep_alive, status, message);
   }
-  void answer_simple(Connection& connection, const HttpRequest& request);
-  void answer_tokens(Connection& connection, const HttpRequest& request);
+  void answer_simple(const std::shared_ptr<Connection>& client, HttpRequest request);
+  static bool takes_type_of(Connection& connection, const HttpRequest& request);
+  void answer_tokens(const std::shared_ptr<Connection>& connection, HttpRequest request);
   std::string models_text() const;
 
   Loop& loop_;
@@ -77,10 +86,14 @@ class Instance : public RequestHandler {
   const TextTokens& text_;
   Tcp::acceptor acceptor_;
   asio::steady_timer retry_;
+  Aside aside_;
+  std::size_t bytes_aside_ = 0;  // of the bodies that it reads
 };
 
 /// Error: usage, if `host` is no numeric address.
 Result<asio::ip::address> numeric_address(const std::string& host);
+/// What to tell whoever starts a server there; empty if only this machine can reach it.
+std::string reach_note(const std::string& host);
 /// Error: usage. The name goes into JSON and metric labels unescaped.
 Status check_model_name(std::string_view name);
 /// "http://127.0.0.1:8000"

@@ -9,7 +9,9 @@ namespace {
 
 class OpenServer final : public Server {
  public:
-  explicit OpenServer(const ServerSettings& settings) : settings_(settings) {}
+  explicit OpenServer(const ServerSettings& settings) : settings_(settings) {
+    if (settings.limits) loop_.connections().limit(*settings.limits);
+  }
 
   Status listen(const asio::ip::address& address) {
     const int last_port = settings_.port == 0 ? 0 : settings_.port + settings_.servers - 1;

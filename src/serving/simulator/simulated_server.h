@@ -24,6 +24,7 @@ struct ServerSettings {
   std::optional<FixedTiming> fixed;  ///< if set, there is no engine
   EngineSettings engine;             ///< of each server; its blocks must fit model.max_length
   FaultPlan faults;
+  std::optional<server::ConnectionLimits> limits;  ///< empty: those of the process
   std::uint64_t seed = 0;
 };
 

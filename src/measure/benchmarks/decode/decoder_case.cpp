@@ -48,6 +48,7 @@ class DecoderCase final : public Case {
   }
 
   Status check(Stream& stream) {
+    if (!cell_.logits.empty()) TRY(check_writable(cell_.logits));
     gate_ = TRY(check_decoder(device_, stream, settings_));
     return {};
   }

@@ -9,6 +9,7 @@
 #include "compute/device/helpers.h"
 #include "compute/device/peaks.h"
 #include "core/units.h"
+#include "core/write_file.h"
 #include "measure/benchmarks/gemm/product_rate.h"
 #include "measure/benchmarks/train/exchange_cost.h"
 #include "measure/benchmarks/train/train_cell.h"
@@ -66,6 +67,10 @@ class TrainCase final : public Case {
   bool takes_part() const override { return ranks_.team->rank() < cell_.ranks; }
 
   Status check(Stream& stream) {
+    // Before the training, which may take hours.
+    if (!cell_.save.empty() && ranks_.team->rank() == 0) {
+      TRY(check_writable(cell_.save, {cell_.data}));
+    }
     gate_ = TRY(cell_.model->check(device_, stream));
     if (!gate_.passed) return gate_error();
     start_.gate = clock_.lap();

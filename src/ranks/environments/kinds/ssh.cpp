@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t most_message = 500;  // bytes of the other machine's message
 constexpr int connection_failed = 255;     // ssh's own exit status for that
+constexpr double longest_copy = 600;       // seconds, over a slow line
 
 class Ssh final : public Environment {
  public:
@@ -35,7 +36,14 @@ class Ssh final : public Environment {
   Status prepare(const LaunchContext& context) const override {
     if (!binary.empty()) return {};  // the user provides it
     const std::string there = TRY(far_binary(context));
-    const ProgramEnd test = TRY(run({"test", "-x", there}, ""));
+    const ProgramEnd test = TRY(run({"test", "-x", there}, "", context.answer_seconds));
+    if (test.timed_out) {
+      return Error{
+          ErrorKind::unavailable,
+          fmt::format("environment {}: the shell of {} did not answer within {:.3g} s; does "
+                      "`ssh {} true` end?",
+                      context.environment, target, context.answer_seconds, target)};
+    }
     if (test.status == connection_failed) {
       return Error{ErrorKind::unavailable,
                    fmt::format("environment {}: cannot connect to {}: {}", context.environment,
@@ -51,7 +59,7 @@ class Ssh final : public Environment {
         "mkdir -p {0} && cat > {1}.$$ && test \"$(wc -c < {1}.$$)\" -eq {2} && chmod 755 {1}.$$ && "
         "mv {1}.$$ {1}",
         std::filesystem::path(path).parent_path().string(), path, bytes);
-    const ProgramEnd copy = TRY(run({"sh", "-c", script}, context.binary));
+    const ProgramEnd copy = TRY(run({"sh", "-c", script}, context.binary, longest_copy));
     if (copy.status != 0) {
       return Error{
           ErrorKind::unavailable,
@@ -127,12 +135,12 @@ class Ssh final : public Environment {
     return words;
   }
 
-  Result<ProgramEnd> run(const std::vector<std::string>& far_words,
-                         const std::string& input) const {
+  Result<ProgramEnd> run(const std::vector<std::string>& far_words, const std::string& input,
+                         double seconds) const {
     ProgramStart start;
     start.words = ssh_words(far_words);
     start.input_file = input;
-    start.timeout_seconds = 600;
+    start.timeout_seconds = seconds;
     return run_program(start);
   }
 

@@ -1,0 +1,71 @@
+#include "serving/server/aside.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace assay::server {
+
+Aside::Aside(asio::io_context& context)
+    : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      done_there_(context, ::dup(event_.number())) {
+  wait_for_done();
+}
+
+Aside::~Aside() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  task_came_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Aside::run(std::function<void()> work, std::function<void()> done) {
+  {
+    const MutexLock lock(mutex_);
+    tasks_.push_back({std::move(work), std::move(done)});
+  }
+  if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
+  task_came_.notify_one();
+}
+
+void Aside::work_off() {
+  MutexLock lock(mutex_);
+  for (;;) {
+    task_came_.wait(lock.native(), [&]() REQUIRES(mutex_) { return stopping_ || !tasks_.empty(); });
+    if (stopping_) return;
+    Task task = std::move(tasks_.front());
+    tasks_.erase(tasks_.begin());
+    lock.unlock();
+    task.work();
+    task.work = nullptr;  // `done` still holds what it held
+    lock.lock();
+    done_.push_back(std::move(task.done));
+    announce();
+  }
+}
+
+void Aside::announce() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(event_.number(), &one, sizeof(one));
+}
+
+void Aside::wait_for_done() {
+  done_there_.async_wait(
+      boost::asio::posix::stream_descriptor::wait_read, [this](const SystemError& error) {
+        if (error) return;
+        std::uint64_t ignored = 0;
+        [[maybe_unused]] const ssize_t got = ::read(event_.number(), &ignored, sizeof(ignored));
+        std::vector<std::function<void()>> done;
+        {
+          const MutexLock lock(mutex_);
+          done.swap(done_);
+        }
+        for (const auto& one : done) one();
+        wait_for_done();
+      });
+}
+
+}  // namespace assay::server

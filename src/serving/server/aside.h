@@ -1,0 +1,47 @@
+// Work that would keep the event loop from its streams, on a thread beside it.
+#pragma once
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <condition_variable>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "core/descriptor.h"
+#include "core/mutex.h"
+#include "serving/server/asio.h"
+
+namespace assay::server {
+
+/// Of the loop's thread.
+class Aside {
+ public:
+  explicit Aside(asio::io_context& context);
+  /// Waits for the work that has begun; the rest is left.
+  ~Aside();
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+  /// Calls `work` on the other thread, one after another, and then `done` in the loop. What both
+  /// hold is given up in the loop.
+  void run(std::function<void()> work, std::function<void()> done);
+
+ private:
+  struct Task {
+    std::function<void()> work, done;
+  };
+  void work_off();
+  void wait_for_done();
+  void announce();
+
+  Descriptor event_;
+  boost::asio::posix::stream_descriptor done_there_;
+  Mutex mutex_;
+  std::condition_variable task_came_;
+  std::vector<Task> tasks_ GUARDED_BY(mutex_);
+  std::vector<std::function<void()>> done_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // runs from the first task on
+};
+
+}  // namespace assay::server
