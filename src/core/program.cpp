@@ -19,6 +19,7 @@
 #include <cstring>
 
 #include "core/descriptor.h"
+#include "core/secrets.h"
 
 namespace assay {
 namespace {
@@ -210,6 +211,7 @@ class Watch {
     lines_.finish();
     error_lines_.finish();
     ::kill(-child_, SIGKILL);
+    result_.errors_tail = hide_secrets_in(result_.errors_tail);
     result_.status = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
     return std::move(result_);
   }

@@ -15,8 +15,9 @@ namespace assay {
 bool is_secret_name(std::string_view name);
 
 /// The words of a command, with "(set)" for what follows "--token", "API_KEY=", "Bearer",
-/// "sshpass -p" and "\"password\":", for "user:password@" in front of a host, and for the query of
-/// a URL. How many tokens an option asks for is no secret.
+/// "Authorization:", "Cookie:", "sshpass -p", "curl -u name:" and "\"password\":", for
+/// "user:password@" in front of a host, for the query of a URL, and for tokens of known forms
+/// (token_shapes.h). How many tokens an option asks for is no secret.
 std::vector<std::string> hide_secrets(std::span<const std::string> words);
 
 /// The same for one text: a URL, a header, a line that a program printed.

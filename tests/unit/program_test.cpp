@@ -45,6 +45,14 @@ TEST(Program, LinesStatusAndTheEndOfStandardError) {
   EXPECT_THAT(much->errors_tail, testing::EndsWith("line 1999\n"));
 }
 
+/// They would go into records, pages and logs.
+TEST(Program, ItsErrorsAreKeptWithoutSecrets) {
+  const auto end = run_program(shell("echo 'GET https://me:x1@hub failed: token=x2' >&2; exit 3"));
+  ASSERT_TRUE(end.ok());
+  EXPECT_EQ(end->status, 3);
+  EXPECT_EQ(end->errors_tail, "GET https://(set)@hub failed: token=(set)\n");
+}
+
 TEST(Program, VariablesFolderInputAndSignals) {
   const TemporaryFolder folder;
   std::vector<std::string> lines;
