@@ -115,8 +115,12 @@ Result<int> show(const Arguments& arguments, Terminal& terminal) {
   auto series = TRY(history.read(
       [&](const HistoryKey& key) { return matches(filter, Cell(key.benchmark, key.axes)); }));
   if (series.empty()) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{} has no series of that kind", history.path().string())};
+    const std::string file_name = history.path().string();
+    return Error{
+        ErrorKind::usage,
+        arguments.positionals.empty()
+            ? fmt::format("{} holds no results; fill it: assay history add STORE...", file_name)
+            : fmt::format("{} has no series of that kind", file_name)};
   }
   const std::vector<Trend> trends = TRY(trends_of(history, std::move(series), rule, since));
   terminal.print(

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/boxed.h"
 #include "core/cell.h"
 #include "core/json_fwd.h"
 #include "core/result.h"
@@ -61,17 +62,17 @@ struct Record {
   DeviceFacts device;
   RecordStatus status = RecordStatus::error;
   std::string reason;  ///< empty when passed; else one line
-  std::optional<Value> value;
+  Boxed<Value> value;
   /// Of another program, the headline first; or what a benchmark reports beside its value.
   std::vector<Metric> metrics;
   std::vector<Curve> curves;
-  std::optional<Source> source;  ///< of another program
-  std::optional<Work> work;      ///< empty if the cell was never prepared
-  std::optional<SampleSet> samples;
-  std::optional<Summary> seconds;  ///< of the samples
-  std::vector<RankResult> ranks;   ///< empty: a single process
-  std::optional<Verification> verification;
-  std::optional<Telemetry> telemetry;  ///< during the samples
+  Boxed<Source> source;  ///< of another program
+  Boxed<Work> work;      ///< empty if the cell was never prepared
+  Boxed<SampleSet> samples;
+  Boxed<Summary> seconds;         ///< of the samples
+  std::vector<RankResult> ranks;  ///< empty: a single process
+  Boxed<Verification> verification;
+  Boxed<Telemetry> telemetry;  ///< during the samples
   std::vector<std::pair<std::string, std::string>> notes;
   std::string fingerprint;  ///< hash of the environment it was measured in
 };
