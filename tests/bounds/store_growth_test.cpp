@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <ostream>
 
 #include "core/json.h"
 #include "core/secrets.h"
@@ -36,6 +37,7 @@ struct Shape {
   const char* name;
   std::function<std::string(int i)> line;  ///< number i of them, in records.jsonl
   std::function<std::string(int i)> fingerprint = nullptr;
+  friend void PrintTo(const Shape& shape, std::ostream* out) { *out << shape.name; }
 };
 
 const Shape shapes[] = {
@@ -100,7 +102,7 @@ TEST_P(StoreGrowth, IsNotQuadratic) {
   write_store(folder, "few", GetParam(), few);
   write_store(folder, "many", GetParam(), 4 * few);
   const std::vector<std::vector<std::string>> commands = {
-      {"show", "STORE"}, {"report", "STORE", "--format", "html"}, {"compare", "STORE", "STORE"}};
+      {"show", "STORE"}, {"report", "STORE", "--format", "md"}, {"compare", "STORE", "STORE"}};
   for (const std::vector<std::string>& command : commands) {
     const auto seconds = [&](const char* store) {
       std::vector<std::string> words = command;
