@@ -73,7 +73,7 @@ TEST(Program, ARunNeedsLittleStack) {
   if (is_sanitized) GTEST_SKIP() << "sanitizers take stack of their own";
   pthread_attr_t small;
   ASSERT_EQ(::pthread_attr_init(&small), 0);
-  ASSERT_EQ(::pthread_attr_setstacksize(&small, 96 << 10), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&small, 64 << 10), 0);
   bool ran = false;
   const auto run = [](void* result) -> void* {
     *static_cast<bool*>(result) = run_program(shell("echo a")).ok();
