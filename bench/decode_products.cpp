@@ -8,15 +8,15 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "compute/blas/gemm_plans.h"
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
 #include "compute/device/rtc_worker.h"
-#include "measure/benchmarks/decoder_case.h"
+#include "compute/vendor/blas/gemm_plans.h"
+#include "measure/benchmarks/decode/decoder_case.h"
 #include "model/operations/linear_products.h"
 #include "model/operations/skinny_product.h"
 #include "model/operations/vector_product.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 #include "statistics/summary.h"
 
 namespace assay {
@@ -176,7 +176,7 @@ Status run(const std::string& model) {
   const DecoderShape shape = TRY(parse_decoder_shape(model));
   Bench b = TRY(open());
   const DeviceFacts& facts = b.device->facts();
-  if (runs_on_host(facts)) {
+  if (facts.runs_on_host) {
     return Error{ErrorKind::unsupported, "on a CPU there is one variant only"};
   }
   std::size_t largest = flushing_bytes(facts), rows = 0;

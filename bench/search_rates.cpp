@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "advise/tune/proof.h"
+#include "advise/tune/tuning.h"
 #include "simulated_tuning.h"
-#include "tune/proof.h"
-#include "tune/tuning.h"
 
 using namespace assay;
 

@@ -14,8 +14,8 @@
 #include "compute/device/backend.h"
 #include "machine/system/affinity.h"
 #include "machine/telemetry/recorder.h"
-#include "measure/benchmarks/plan.h"
 #include "measure/sampling/sampler.h"
+#include "measure/suites/cells_of_target.h"
 #include "ranks/collective/communicators.h"
 #include "statistics/summary.h"
 

@@ -1,4 +1,4 @@
-# Sets ASSAY_FMT to what a target that uses fmt links. src/core/format.cpp compiles the part of fmt that
+# Sets ASSAY_FMT to what a target that uses fmt links. src/core/fmt_compiled.cpp compiles the part of fmt that
 # is not in headers; it knows fmt 9.1, which both Debian 12 and Ubuntu 24.04 have.
 find_package(fmt REQUIRED)
 set(ASSAY_FMT "")

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "measure/store/store.h"
+#include "results/store/store.h"
 #include "test_record.h"
 
 namespace assay {

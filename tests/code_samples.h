@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "advise/occupancy/tool.h"
 #include "core/read_file.h"
-#include "machine/occupancy/tool.h"
 #include "temporary_folder.h"
 
 namespace assay {

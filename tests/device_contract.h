@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compute/device/helpers.h"
-#include "measure/sampling/gate.h"
+#include "measure/sampling/start_gate.h"
 #include "test_device.h"
 
 namespace assay {

@@ -10,7 +10,7 @@
 #include "core/random.h"
 #include "gpt_example.h"
 #include "kernel_test.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 

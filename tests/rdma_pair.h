@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "measure/benchmarks/benchmark.h"
+#include "measure/grid/benchmark.h"
 #include "ranks/collective/communicators.h"
 #include "ranks/team/thread_team.h"
 #include "test_device.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/benchmarks/benchmark.h"
+#include "measure/grid/benchmark.h"
 #include "ranks/collective/communicators.h"
 
 namespace assay {

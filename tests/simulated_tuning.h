@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "advise/tune/parameter_space.h"
 #include "core/random.h"
-#include "tune/parameter_space.h"
 
 namespace assay {
 

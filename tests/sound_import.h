@@ -7,7 +7,8 @@
 #include <string>
 
 #include "core/json.h"
-#include "measure/import/importer.h"
+#include "results/import/importer.h"
+#include "results/store/record_json.h"
 
 namespace assay {
 

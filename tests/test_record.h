@@ -1,7 +1,7 @@
 // Records for tests of code that stores, reads or shows them.
 #pragma once
 
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 namespace assay {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "measure/benchmarks/benchmark.h"
+#include "measure/grid/benchmark.h"
 
 namespace assay::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/cell.h"
-#include "measure/benchmarks/axis.h"
+#include "measure/grid/axis.h"
+#include "results/record/cell.h"
 
 namespace assay::cli {
 

@@ -5,8 +5,8 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "measure/benchmarks/benchmark.h"
-#include "measure/benchmarks/suite.h"
+#include "measure/grid/benchmark.h"
+#include "measure/suites/suite.h"
 
 namespace assay::cli::completion_command {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 namespace assay::cli {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "advise/tune/proof.h"
 #include "core/units.h"
 #include "statistics/paired.h"
-#include "tune/proof.h"
 
 namespace assay::cli {
 

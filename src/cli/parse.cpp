@@ -75,7 +75,7 @@ const Command* kind_named(const Command* command, const std::vector<std::string>
 }
 
 /// "--name value", "--name=value", "--flag"; after "--" everything is positional.
-Result<Arguments> split(const Command& command, const std::vector<std::string>& words) {
+Result<Arguments> split_words(const Command& command, const std::vector<std::string>& words) {
   const std::vector<Option> options = all_options(command);
   Arguments arguments;
   bool only_positionals = false;
@@ -142,7 +142,7 @@ Result<Parsed> parse(const std::vector<std::string>& words) {
   if (parsed.command == nullptr) return unknown_command(first);
   const std::vector<std::string> others(words.begin() + 1, words.end());
   parsed.command = kind_named(parsed.command, others);
-  parsed.arguments = TRY(split(*parsed.command, others));
+  parsed.arguments = TRY(split_words(*parsed.command, others));
   if (parsed.arguments.has("--help")) return parsed;
   const std::size_t count = parsed.arguments.positionals.size();
   if (count < parsed.command->least_positionals || count > parsed.command->most_positionals) {

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "core/result.h"
-#include "measure/store/store.h"
+#include "results/store/store.h"
 
 namespace assay::cli {
 

@@ -13,8 +13,8 @@
 
 #include "cli/metrics_view.h"
 #include "cli/table.h"
-#include "core/cell_order.h"
 #include "core/units.h"
+#include "results/record/cell_order.h"
 
 namespace assay::cli {
 namespace {
@@ -111,7 +111,7 @@ bool is_collective(const Pointers& group) {
 
 /// The clock that assay itself measured on a CPU, before and after the samples; empty: neither.
 std::optional<double> measured_clock(const Record& record) {
-  if (record.device.backend != "cpu" || !record.samples) return std::nullopt;
+  if (!record.device.is_host_cpu() || !record.samples) return std::nullopt;
   const auto &before = record.samples->before.clock_hz, &after = record.samples->after.clock_hz;
   if (!before || !after) return before ? before : after;
   return (*before + *after) / 2;
@@ -410,7 +410,7 @@ std::string counts_text(std::span<const Record> records) {
 
 std::string device_text(const DeviceFacts& facts) {
   // For another program's machine, at most the device's name is known.
-  if (facts.backend == "other") {
+  if (facts.is_foreign()) {
     return (facts.name.empty() ? "an unknown device" : facts.name) +
            (facts.emulated ? ", simulated" : "");
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 namespace assay::cli {
 

@@ -1,7 +1,7 @@
 // Recognizes passwords, keys and tokens in names and in the words of a command, so that they are
 // not shown or stored. A command has words of any kind, so this can only know the usual forms;
 // facts of a machine are held to a list of known settings instead
-// (machine/system/known_settings.h).
+// (machine/system/recordable_settings.h).
 #pragma once
 
 #include <span>

@@ -57,7 +57,7 @@ void ThreadPool::start() {
 }
 
 void ThreadPool::run_erased(Erased body, const void* context) {
-  const std::lock_guard lock(turn_);
+  const MutexLock lock(turn_);
   if (threads_.empty()) start();
   body_ = body;
   context_ = context;

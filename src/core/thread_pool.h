@@ -3,9 +3,10 @@
 
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "core/mutex.h"
 
 namespace assay {
 
@@ -42,7 +43,7 @@ class ThreadPool {
 
   std::vector<int> cpus_;
   std::vector<std::thread> threads_;
-  std::mutex turn_;
+  Mutex turn_;
   Erased body_ = nullptr;
   const void* context_ = nullptr;
   std::atomic<unsigned> round_{0};  // a new value starts the workers

@@ -10,7 +10,7 @@ Watchdog::Watchdog(double patience_seconds, std::function<void()> on_silence)
 
 Watchdog::~Watchdog() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
   }
   ended_signal_.notify_all();
@@ -18,10 +18,11 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::watch() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!ended_) {
     const auto due = last_.load(std::memory_order_relaxed) + patience_;
-    if (ended_signal_.wait_until(lock, due, [&] { return ended_; })) return;
+    if (ended_signal_.wait_until(lock.native(), due, [&]() REQUIRES(mutex_) { return ended_; }))
+      return;
     if (last_.load(std::memory_order_relaxed) + patience_ <= Clock::now()) {
       lock.unlock();
       on_silence_();

@@ -6,8 +6,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "core/mutex.h"
 
 namespace assay {
 
@@ -31,9 +32,9 @@ class Watchdog {
   const Clock::duration patience_;
   const std::function<void()> on_silence_;
   std::atomic<Clock::time_point> last_{Clock::now()};
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable ended_signal_;
-  bool ended_ = false;
+  bool ended_ GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses the others
 };
 

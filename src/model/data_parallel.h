@@ -15,7 +15,7 @@
 #include "model/operation_cost.h"
 #include "model/operations/elementwise.h"
 #include "model/parameter_arenas.h"
-#include "model/parameter_plan.h"
+#include "model/tensors/parameter_plan.h"
 
 namespace assay {
 

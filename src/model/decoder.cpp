@@ -8,7 +8,7 @@
 
 #include "compute/device/helpers.h"
 #include "model/decoder_config.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 namespace {

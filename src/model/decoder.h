@@ -2,8 +2,8 @@
 // tokens, which leave keys and values in a paged cache and the logits of the rows that were asked
 // for. What a pass computes is read from device memory, so that a captured pass can be replayed for
 // other tokens. Several ranks can compute a pass together, each a part of every layer
-// (decoder_part.h): all make the same calls in the same order, and have the same logits, bit for
-// bit.
+// (tensor_parallel_shard.h): all make the same calls in the same order, and have the same logits,
+// bit for bit.
 #pragma once
 
 #include <array>
@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "compute/blas/gemm_plans.h"
-#include "compute/choice/choice_cache.h"
-#include "compute/choice/fastest_way.h"
+#include "compute/autotune/choice_cache.h"
+#include "compute/autotune/choose_variant.h"
 #include "compute/device/device.h"
+#include "compute/vendor/blas/gemm_plans.h"
 #include "model/decoder_layout.h"
 #include "model/decoder_parameters.h"
 #include "model/model_ranks.h"

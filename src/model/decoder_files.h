@@ -10,7 +10,7 @@
 
 #include "compute/device/device.h"
 #include "core/input_file.h"
-#include "model/decoder_pieces.h"
+#include "model/checkpoint_tensors.h"
 #include "model/safetensors.h"
 
 namespace assay {

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "model/decoder_part.h"
 #include "model/decoder_shape.h"
-#include "model/tensor_layout.h"
+#include "model/tensor_parallel_shard.h"
+#include "model/tensors/tensor_layout.h"
 
 namespace assay {
 

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "model/decoder_files.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 

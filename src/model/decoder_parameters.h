@@ -10,8 +10,8 @@
 #include "model/decoder_files.h"
 #include "model/decoder_layout.h"
 #include "model/operations/elementwise.h"
-#include "model/operations/kernels.h"
 #include "model/operations/quantized_rows.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "compute/attention/fused_attention.h"
+#include "compute/vendor/attention/fused_attention.h"
 #include "core/result.h"
 #include "model/gpt_shape.h"
-#include "model/parameter_plan.h"
-#include "model/tensor_layout.h"
+#include "model/tensors/parameter_plan.h"
+#include "model/tensors/tensor_layout.h"
 
 namespace assay {
 

@@ -7,8 +7,9 @@
 #include <span>
 
 #include "core/hash.h"
+#include "model/gpt_attention.h"
 #include "model/operations/norm_shape.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 namespace {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "compute/device/device.h"
+#include "model/data/token_batches.h"
 #include "model/gpt_layout.h"
 #include "model/operations/activations.h"
 #include "model/operations/attention.h"
@@ -15,7 +16,6 @@
 #include "model/operations/embedding.h"
 #include "model/operations/layer_norm.h"
 #include "model/operations/linear.h"
-#include "model/token_batches.h"
 #include "model/training.h"
 
 namespace assay {

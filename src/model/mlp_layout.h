@@ -9,8 +9,8 @@
 
 #include "core/result.h"
 #include "model/operation_cost.h"
-#include "model/parameter_plan.h"
-#include "model/tensor_layout.h"
+#include "model/tensors/parameter_plan.h"
+#include "model/tensors/tensor_layout.h"
 
 namespace assay {
 

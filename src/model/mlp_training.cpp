@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 

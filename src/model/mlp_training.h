@@ -6,12 +6,12 @@
 #include <optional>
 
 #include "compute/device/device.h"
+#include "model/data/regression_batches.h"
 #include "model/mlp_layout.h"
 #include "model/operations/activations.h"
 #include "model/operations/column_sums.h"
 #include "model/operations/linear.h"
 #include "model/operations/squared_error.h"
-#include "model/regression_batches.h"
 #include "model/training.h"
 
 namespace assay {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compute/blas/gemm_problem.h"
+#include "compute/vendor/blas/gemm_problem.h"
 #include "core/result.h"
 #include "model/decoder_shape.h"
 #include "model/gpt_shape.h"

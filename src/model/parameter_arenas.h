@@ -12,8 +12,8 @@
 #include "compute/device/device.h"
 #include "core/result.h"
 #include "model/operations/weight_update.h"
-#include "model/parameter_plan.h"
-#include "model/tensor_layout.h"
+#include "model/tensors/parameter_plan.h"
+#include "model/tensors/tensor_layout.h"
 
 namespace assay {
 

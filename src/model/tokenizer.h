@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/pattern.h"
+#include "core/regex.h"
 #include "core/result.h"
 #include "model/byte_pairs.h"
 

@@ -7,7 +7,7 @@
 
 #include "compute/device/helpers.h"
 #include "core/units.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 namespace {

@@ -10,17 +10,17 @@
 #include <string>
 #include <vector>
 
-#include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
+#include "compute/vendor/blas/gemm_plans.h"
 #include "core/result.h"
 #include "model/data_parallel.h"
 #include "model/operation_clock.h"
 #include "model/operations/loss_history.h"
 #include "model/operations/weight_update.h"
 #include "model/parameter_arenas.h"
-#include "model/parameter_plan.h"
 #include "model/step_simulation.h"
-#include "model/tensor_layout.h"
+#include "model/tensors/parameter_plan.h"
+#include "model/tensors/tensor_layout.h"
 
 namespace assay {
 

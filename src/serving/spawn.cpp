@@ -11,11 +11,11 @@
 #include <cstring>
 #include <fstream>
 #include <limits>
-#include <mutex>
 #include <thread>
 
 #include "core/background_program.h"
 #include "core/descriptor.h"
+#include "core/mutex.h"
 #include "core/own_binary.h"
 #include "core/program.h"
 #include "core/shown_text.h"
@@ -222,7 +222,7 @@ class SpawnedServers::Server {
 
   void stop() { program_->stop(); }
   int announced() const {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     return announced_;
   }
 
@@ -237,7 +237,7 @@ class SpawnedServers::Server {
   }
 
   std::string last_output() const {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     return last_line_;
   }
 
@@ -282,7 +282,7 @@ class SpawnedServers::Server {
     (log_ << line << '\n').flush();
     std::string shown = shown_line(last_line(line), most_shown);
     const auto port = announced_port(line);
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     // No other port than the next one: a program may listen on more than is to be loaded.
     if (port && *port == url_.port + announced_) ++announced_;
     if (!shown.empty()) last_line_ = std::move(shown);
@@ -292,9 +292,10 @@ class SpawnedServers::Server {
   Url url_;
   std::string log_path_;
   std::ofstream log_;
-  mutable std::mutex mutex_;  // guards what the program said
-  std::string last_line_;
-  int announced_ = 0;  // how many ports in a row from its own on it said it listens on
+  mutable Mutex mutex_;  // a thread reads what the program says
+  std::string last_line_ GUARDED_BY(mutex_);
+  int announced_ GUARDED_BY(mutex_) =
+      0;  // how many ports in a row from its own on it said it listens on
   std::unique_ptr<BackgroundProgram> program_;  // last: ends before what it writes to
 };
 

@@ -12,13 +12,13 @@
 
 #include "aiter_stand_ins.h"
 #include "code_samples.h"
-#include "compute/attention/aiter_kernels.h"
-#include "compute/attention/fused_attention.h"
 #include "compute/device/helpers.h"
 #include "compute/kernels/element_types.h"
+#include "compute/vendor/attention/aiter_kernels.h"
+#include "compute/vendor/attention/fused_attention.h"
 #include "core/random.h"
 #include "core/write_file.h"
-#include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train/train_cell.h"
 #include "temporary_folder.h"
 #include "virtual_machine.h"
 

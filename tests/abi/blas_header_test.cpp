@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "compute/blas/cublas_api.h"
-#include "compute/blas/cublaslt_variations.h"
-#include "compute/blas/lt_dialects.h"
-#include "compute/libraries/onednn_api.h"
+#include "compute/vendor/blas/cublas_api.h"
+#include "compute/vendor/blas/cublaslt_variations.h"
+#include "compute/vendor/blas/lt_dialects.h"
+#include "compute/vendor/libraries/onednn_api.h"
 
 #if __has_include(<cublasLt.h>) && __has_include(<cublas_v2.h>)
 #include <cublasLt.h>

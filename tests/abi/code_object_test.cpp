@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "advise/occupancy/image.h"
+#include "advise/occupancy/occupancy.h"
 #include "code_samples.h"
-#include "machine/occupancy/image.h"
-#include "machine/occupancy/occupancy.h"
 
 namespace assay::occupancy {
 namespace {

@@ -1,9 +1,9 @@
 // The real cuBLASLt without a GPU accepts every descriptor that we make.
 #include <gtest/gtest.h>
 
-#include "compute/blas/lt_descriptors.h"
-#include "compute/blas/lt_dialects.h"
 #include "compute/device/vendor_libraries.h"
+#include "compute/vendor/blas/lt_descriptors.h"
+#include "compute/vendor/blas/lt_dialects.h"
 
 namespace assay::lt {
 namespace {

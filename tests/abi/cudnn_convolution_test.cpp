@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compute/convolution/convolution.h"
-#include "compute/libraries/cudnn_api.h"
+#include "compute/vendor/convolution/convolution.h"
+#include "compute/vendor/libraries/cudnn_api.h"
 #include "conv_machine.h"
 #include "core/shared_library.h"
 #include "host_gpu.h"

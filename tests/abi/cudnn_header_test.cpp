@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "compute/libraries/cudnn_api.h"
+#include "compute/vendor/libraries/cudnn_api.h"
 
 #if __has_include(<cudnn.h>)
 #include <cudnn.h>

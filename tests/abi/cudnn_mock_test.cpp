@@ -4,13 +4,13 @@
 
 #include <cmath>
 
-#include "compute/attention/fused_attention.h"
 #include "compute/kernels/element_types.h"
-#include "compute/libraries/cudnn_api.h"
+#include "compute/vendor/attention/fused_attention.h"
+#include "compute/vendor/libraries/cudnn_api.h"
 #include "core/random.h"
 #include "core/shared_library.h"
 #include "host_gpu.h"
-#include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train/train_cell.h"
 #include "mock_cudnn/mock_cudnn.h"
 
 namespace assay {

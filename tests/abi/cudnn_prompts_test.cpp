@@ -5,10 +5,10 @@
 
 #include <optional>
 
-#include "compute/attention/fused_attention.h"
+#include "compute/vendor/attention/fused_attention.h"
 #include "core/shared_library.h"
 #include "host_gpu.h"
-#include "measure/benchmarks/benchmark.h"
+#include "measure/grid/benchmark.h"
 #include "mock_cudnn/mock_cudnn.h"
 #include "model/operations/prompt_attention.h"
 #include "prompt_reference.h"

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "compute/convolution/convolution.h"
-#include "compute/convolution/miopen_library.h"
+#include "compute/vendor/convolution/convolution.h"
+#include "compute/vendor/convolution/miopen_library.h"
 #include "conv_machine.h"
 #include "core/read_file.h"
 #include "core/shared_library.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "abi/abi_match.h"
-#include "compute/convolution/miopen_api.h"
+#include "compute/vendor/convolution/miopen_api.h"
 
 #if __has_include(<miopen/miopen.h>)
 #include <miopen/miopen.h>

@@ -51,7 +51,7 @@ class FolderTeam final : public Team {
     ++step_;
     return all;
   }
-  Status still_whole() override { return {}; }
+  Status check_alive() override { return {}; }
   const std::string& folder() const { return folder_; }
 
  private:
@@ -195,7 +195,7 @@ void MpiRank::other_processes_than_the_teams_are_an_error() {
       all.emplace_back("+");
       return all;
     }
-    Status still_whole() override { return {}; }
+    Status check_alive() override { return {}; }
 
    private:
     Team& real_;

@@ -5,7 +5,7 @@
 #include <cuda_occupancy.h>
 #endif
 
-#include "machine/occupancy/occupancy.h"
+#include "advise/occupancy/occupancy.h"
 
 namespace assay::occupancy {
 namespace {

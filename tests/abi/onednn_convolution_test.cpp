@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compute/convolution/convolution.h"
-#include "compute/libraries/onednn_library.h"
+#include "compute/vendor/convolution/convolution.h"
+#include "compute/vendor/libraries/onednn_library.h"
 #include "conv_machine.h"
-#include "measure/benchmarks/convolution_verify.h"
+#include "measure/benchmarks/conv/convolution_verify.h"
 #include "temporary_folder.h"
 #include "test_device.h"
 

@@ -1,5 +1,5 @@
 // The real oneDNN, executed through the gemm benchmark on the CPU backend.
-#include "compute/libraries/onednn_library.h"
+#include "compute/vendor/libraries/onednn_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,9 +7,9 @@
 #include <array>
 #include <filesystem>
 
-#include "compute/blas/blas.h"
-#include "compute/blas/gemm_plans.h"
 #include "compute/device/vendor_libraries.h"
+#include "compute/vendor/blas/blas.h"
+#include "compute/vendor/blas/gemm_plans.h"
 #include "gemm_machine.h"
 #include "model/operations/linear_products.h"
 #include "test_device.h"

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compute/blas/blas.h"
 #include "compute/device/helpers.h"
+#include "compute/vendor/blas/blas.h"
 #include "gemm_machine.h"
 
 #ifdef VIRTUAL_HIP

@@ -15,8 +15,8 @@
 #include "compute/device/rtc_compiler.h"
 #include "core/embedded.h"
 #include "core/hash.h"
-#include "model/operations/own_backward.h"
-#include "model/operations/own_forward.h"
+#include "model/operations/flash_backward.h"
+#include "model/operations/flash_forward.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "advise/tune/search.h"
 #include "simulated_tuning.h"
-#include "tune/search.h"
 
 namespace assay {
 namespace {

@@ -9,7 +9,8 @@
 #include "core/json.h"
 #include "core/secrets.h"
 #include "e2e/process.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
+#include "results/store/record_json.h"
 
 namespace assay {
 namespace {

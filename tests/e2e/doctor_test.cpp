@@ -1,5 +1,5 @@
 // assay doctor as a program; invented machines are given as captures.
-#include "machine/doctor/doctor.h"
+#include "advise/doctor/doctor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "json_lines.h"
-#include "measure/store/record.h"
 #include "process.h"
+#include "results/record/record.h"
 #include "unit/import_samples.h"
 
 namespace assay {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "core/json.h"
-#include "measure/store/store.h"
 #include "process.h"
+#include "results/store/store.h"
 #include "test_record.h"
 
 namespace assay {

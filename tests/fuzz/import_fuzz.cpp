@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "measure/import/importer.h"
-#include "measure/import/plain_text.h"
+#include "results/import/importer.h"
+#include "results/import/plain_text.h"
 
 namespace {
 

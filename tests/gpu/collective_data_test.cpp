@@ -1,6 +1,6 @@
 // src/compute/kernels/collective_data.cu on a real accelerator: contributions that the accelerator
 // computes and the host reduces have the bits that the accelerator's check expects.
-#include "measure/benchmarks/collective_data.h"
+#include "measure/benchmarks/collective/collective_data.h"
 
 #include <gtest/gtest.h>
 

@@ -12,10 +12,10 @@
 
 #include "compute/device/arena.h"
 #include "compute/device/helpers.h"
-#include "compute/device/matrix_types.h"
+#include "compute/device/matrix_unit_types.h"
 #include "device_contract.h"
 #include "measure/sampling/clock_probe.h"
-#include "measure/sampling/gate.h"
+#include "measure/sampling/start_gate.h"
 
 namespace assay {
 namespace {
@@ -253,7 +253,7 @@ TEST_F(Gpu, AnUnknownKernelIsNamed) {
 
 TEST_F(Gpu, EveryKernelSourceBuilds) {
   for (const std::string name :
-       {"memory", "pattern", "gate", "clock", "empty", "launch_attributes"}) {
+       {"memory", "copy_check_pattern", "gate", "clock", "empty", "launch_attributes"}) {
     const auto program = device_->build({name, {}});
     EXPECT_TRUE(program) << name << ": " << program.error().message;
   }

@@ -1,6 +1,6 @@
 // The cache of matrix plans with the vendor's library: the host time of a captured chain, and fp8
 // with its factors.
-#include "compute/blas/gemm_plans.h"
+#include "compute/vendor/blas/gemm_plans.h"
 
 #include <gtest/gtest.h>
 

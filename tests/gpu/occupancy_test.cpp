@@ -6,10 +6,10 @@
 
 #include <set>
 
-#include "cli/machine/own_kernels.h"
+#include "advise/occupancy/image.h"
+#include "cli/advise/own_kernels.h"
 #include "compute/backends/cuda/cuda_dialect.h"
 #include "compute/backends/hip/hip_dialect.h"
-#include "machine/occupancy/image.h"
 #include "test_device.h"
 
 namespace assay::occupancy {

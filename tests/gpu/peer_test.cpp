@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/benchmarks/benchmark.h"
-#include "measure/benchmarks/plan.h"
+#include "measure/grid/benchmark.h"
 #include "measure/sampling/sampler.h"
+#include "measure/suites/cells_of_target.h"
 #include "ranks/collective/communicators.h"
 #include "test_device.h"
 

@@ -2,7 +2,7 @@
 // the definition.
 #include <gtest/gtest.h>
 
-#include "compute/attention/fused_attention.h"
+#include "compute/vendor/attention/fused_attention.h"
 #include "model/operations/prompt_attention.h"
 #include "prompt_reference.h"
 #include "test_device.h"

@@ -9,12 +9,12 @@
 
 #include "core/random.h"
 #include "gpt_example.h"
-#include "measure/benchmarks/attention_reference.h"
-#include "model/gpt_gate.h"
+#include "measure/benchmarks/attention/attention_reference.h"
+#include "model/gpt_self_check.h"
 #include "model/operations/attention.h"
-#include "model/operations/own_backward.h"
-#include "model/operations/own_forward.h"
-#include "model/weights.h"
+#include "model/operations/flash_backward.h"
+#include "model/operations/flash_forward.h"
+#include "model/tensors/weights.h"
 #include "test_device.h"
 
 namespace assay {

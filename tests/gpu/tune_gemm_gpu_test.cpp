@@ -8,11 +8,11 @@
 #include <set>
 #include <string>
 
-#include "compute/blas/gemm_choice.h"
-#include "compute/blas/gemm_plans.h"
+#include "advise/tune/gemm/product_tuner.h"
+#include "compute/vendor/blas/gemm_choice.h"
+#include "compute/vendor/blas/gemm_plans.h"
 #include "temporary_folder.h"
 #include "test_device.h"
-#include "tune/gemm/product_tuner.h"
 
 namespace assay {
 namespace {

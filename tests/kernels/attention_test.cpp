@@ -5,7 +5,7 @@
 
 #include "core/random.h"
 #include "kernel_test.h"
-#include "measure/benchmarks/attention_reference.h"
+#include "measure/benchmarks/attention/attention_reference.h"
 #include "run_cell.h"
 
 namespace assay {

@@ -1,6 +1,6 @@
 // src/compute/kernels/collective_data.cu in every build: in whatever order contributions are
 // reduced, with rounding after every step, the result has the bits that the check expects.
-#include "measure/benchmarks/collective_data.h"
+#include "measure/benchmarks/collective/collective_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,12 +11,12 @@
 #include "core/random.h"
 #include "decoder_reference.h"
 #include "kernel_test.h"
-#include "model/decoder_gate.h"
 #include "model/decoder_oracle.h"
+#include "model/decoder_self_check.h"
 #include "model/operations/quantized_rows.h"
 #include "model/operations/token_rows.h"
 #include "model/operations/vector_product.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 namespace {
@@ -240,7 +240,7 @@ TEST_P(Decoders, ProductsOfAVector) {
   }
   const VectorVariant usual = {};
   const DeviceFacts& facts = device_->facts();
-  const int waves = runs_on_host(facts) ? 1 : 256 / facts.wave_size * usual.launched;
+  const int waves = facts.runs_on_host ? 1 : 256 / facts.wave_size * usual.launched;
   outputs = static_cast<std::size_t>(5 * facts.multiprocessors * waves + 3);  // two for a wave
   inputs = 64 * 16 + 48;
   check(DataType::bf16, std::nullopt, usual);
@@ -251,7 +251,7 @@ TEST_P(Decoders, ProductsOfAVector) {
 /// loads ahead and a part, where each wave has several outputs.
 TEST_P(Decoders, VariantsOfVectorProductsGiveTheSameBits) {
   const DeviceFacts& facts = device_->facts();
-  const int waves = runs_on_host(facts) ? 1 : 256 / facts.wave_size;
+  const int waves = facts.runs_on_host ? 1 : 256 / facts.wave_size;
   const std::int64_t outputs = 5 * facts.multiprocessors * waves + 3, inputs = 8 * 64 * 16 + 48;
   const auto random = [&](std::int64_t count, std::uint64_t seed) {
     Random numbers(seed);
@@ -315,7 +315,7 @@ TEST_P(Decoders, TheMostLikelyTokenIsTheFirstOfTheLargest) {
 
 /// For each product, in turns with the others, and attention to the cache.
 TEST_P(Decoders, ChooseByMeasuring) {
-  if (runs_on_host(device_->facts())) GTEST_SKIP() << "on a CPU the library multiplies";
+  if (device_->facts().runs_on_host) GTEST_SKIP() << "on a CPU the library multiplies";
   const DecoderSettings settings = {
       .shape = parse_decoder_shape("1L2H1K64D64C96F131V").value(),
       .limits = {.tokens = 4, .results = 4, .sequences = 1, .positions = 16, .blocks = 1},

@@ -7,9 +7,9 @@
 #include "core/random.h"
 #include "kernel_test.h"
 #include "model/decoder.h"
-#include "model/decoder_gate.h"
 #include "model/decoder_oracle.h"
-#include "model/weights.h"
+#include "model/decoder_self_check.h"
+#include "model/tensors/weights.h"
 #include "model_folder.h"
 
 namespace assay {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel_test.h"
-#include "measure/benchmarks/gemm_verify.h"
+#include "measure/benchmarks/gemm/gemm_verify.h"
 
 namespace assay {
 namespace {

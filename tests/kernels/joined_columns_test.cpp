@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernel_test.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 namespace {

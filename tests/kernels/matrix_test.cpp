@@ -10,8 +10,8 @@
 
 #include "compute/kernels/element_types.h"
 #include "kernel_test.h"
-#include "measure/benchmarks/gemm_tolerance.h"
-#include "measure/benchmarks/gemm_verify.h"
+#include "measure/benchmarks/gemm/gemm_tolerance.h"
+#include "measure/benchmarks/gemm/gemm_verify.h"
 
 namespace assay {
 namespace {

@@ -7,8 +7,8 @@
 #include "gpt_example.h"
 #include "kernel_test.h"
 #include "model/checkpoint.h"
-#include "model/mlp_gate.h"
 #include "model/mlp_oracle.h"
+#include "model/mlp_self_check.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -285,7 +285,7 @@ TEST_P(ModelAttention, GroupsOfWavesGiveTheSame) {
       auto attention = own_attention(*device_, type, s.head_width, {.kind = OwnKind::groups});
       ASSERT_TRUE(attention) << attention.error().message;
       EXPECT_THAT((*attention)->detail(), testing::HasSubstr("forward: groups of 4 waves"));
-      if (runs_on_host(device_->facts()) || s.head_width == 64) {  // else LDS is too small
+      if (device_->facts().runs_on_host || s.head_width == 64) {  // else LDS is too small
         EXPECT_THAT((*attention)->detail(), testing::HasSubstr("backward: groups of 4 waves"));
       }
       const Values scratch = unknown(

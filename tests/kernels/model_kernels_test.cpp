@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "model/data/token_batches.h"
 #include "model/operations/activations.h"
 #include "model/operations/column_sums.h"
 #include "model/operations/cross_entropy.h"
@@ -12,7 +13,6 @@
 #include "model/operations/layer_norm.h"
 #include "model/operations/loss_history.h"
 #include "model/operations/squared_error.h"
-#include "model/token_batches.h"
 #include "model_test.h"
 
 namespace assay {

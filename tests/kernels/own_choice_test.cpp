@@ -1,12 +1,11 @@
 // Choosing among kernels of own attention: what is left out, and that somebody is told.
-#include "model/operations/own_choice.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "model/operations/own_forward.h"
+#include "model/operations/flash_choice.h"
+#include "model/operations/flash_forward.h"
 #include "temporary_folder.h"
 #include "test_device.h"
 

@@ -9,7 +9,7 @@
 #include "compute/kernels/element_types.h"
 #include "core/random.h"
 #include "kernel_test.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 namespace {

@@ -7,13 +7,13 @@
 
 #include <cmath>
 
-#include "compute/attention/fused_attention.h"
 #include "compute/kernels/element_types.h"
+#include "compute/vendor/attention/fused_attention.h"
 #include "decoder_reference.h"
-#include "measure/benchmarks/benchmark.h"
+#include "measure/grid/benchmark.h"
 #include "model/decoder.h"
-#include "model/decoder_gate.h"
 #include "model/decoder_oracle.h"
+#include "model/decoder_self_check.h"
 #include "ranks/collective/communicators.h"
 #include "ranks/team/team.h"
 #include "serving/engine/step_executor.h"

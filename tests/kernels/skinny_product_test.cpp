@@ -8,9 +8,9 @@
 
 #include "core/random.h"
 #include "kernel_test.h"
-#include "model/decoder_gate.h"
+#include "model/decoder_self_check.h"
 #include "model/operations/quantized_rows.h"
-#include "model/weights.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 namespace {
@@ -83,7 +83,7 @@ class SkinnyProducts : public KernelTest {
 
   /// As many as a kernel takes; of the host there is one kernel.
   std::vector<std::int64_t> row_counts() const {
-    if (runs_on_host(device_->facts())) return {1, 7, 16};
+    if (device_->facts().runs_on_host) return {1, 7, 16};
     return {1, 7, 16, 17, 32, 45, SkinnyProduct::most_rows};
   }
 

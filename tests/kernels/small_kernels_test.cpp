@@ -4,7 +4,7 @@
 
 #include "kernel_test.h"
 #include "measure/sampling/clock_probe.h"
-#include "measure/sampling/gate.h"
+#include "measure/sampling/start_gate.h"
 
 namespace assay {
 namespace {
@@ -27,7 +27,8 @@ class SmallKernels : public KernelTest {
 TEST_P(SmallKernels, APatternIsItsFormulaAndEveryDifferentWordIsCounted) {
   constexpr std::uint64_t n = 1003, seed = 5;
   constexpr unsigned blocks = 3;
-  Kernel &fill = kernel("pattern", "fill_pattern"), &check = kernel("pattern", "check_pattern");
+  Kernel &fill = kernel("copy_check_pattern", "fill_pattern"),
+         &check = kernel("copy_check_pattern", "check_pattern");
   const Buffer words = allocate(n * 8), wrong = allocate(blocks * 8);
   const auto count = [&] {
     EXPECT_TRUE(launch(*stream_, check, {{blocks}, {128}}, wrong.data(), words.data(), n, seed));

@@ -25,8 +25,8 @@ std::set<std::string> names_of(const std::string& kind, const char* file) {
 
 /// Kernels that are not compiled for CDNA, because their tiles need more than its 64 KiB of LDS.
 const std::set<std::string> too_large_for_lds = {
-    "flash_backward_groups_128_bf16", "flash_backward_groups_queries_128_bf16",
-    "flash_backward_groups_128_f16", "flash_backward_groups_queries_128_f16"};
+    "flash_backward_wgmma_128_bf16", "flash_backward_wgmma_queries_128_bf16",
+    "flash_backward_wgmma_128_f16", "flash_backward_wgmma_queries_128_f16"};
 
 TEST(VirtualCoverage, EveryKernelWasExecuted) {
   const char* file = std::getenv("MI300X_COVERAGE");

@@ -4,8 +4,8 @@
 
 #include <atomic>
 
-#include "measure/benchmarks/benchmark.h"
-#include "measure/benchmarks/collective_layout.h"
+#include "measure/benchmarks/collective/collective_layout.h"
+#include "measure/grid/benchmark.h"
 #include "measure/sampling/team_results.h"
 #include "ranks/collective/communicators.h"
 #include "ranks/team/rendezvous.h"

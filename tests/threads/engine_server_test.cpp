@@ -13,7 +13,7 @@
 #include "running_engine.h"
 #include "sanitized.h"
 #include "serving/engine/cache_plan.h"
-#include "serving/engine/sampler.h"
+#include "serving/engine/token_sampling.h"
 #include "serving/engine/tokenizer_text.h"
 #include "test_device.h"
 #include "tokenizer_file.h"

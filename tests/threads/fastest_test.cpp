@@ -1,5 +1,3 @@
-#include "compute/choice/fastest.h"
-
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -9,7 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "compute/choice/fastest_way.h"
+#include "compute/autotune/choose_variant.h"
+#include "compute/autotune/contest.h"
 #include "temporary_folder.h"
 #include "test_device.h"
 
@@ -162,7 +161,7 @@ class FastestWay : public Fastest {
       };
       ways.push_back({std::to_string(u) + " units", prepare, busy(u, &runs_)});
     }
-    return fastest_way(*device_, *stream_, choices_, {"way", "1.0", "work"}, ways, {});
+    return choose_variant(*device_, *stream_, choices_, {"way", "1.0", "work"}, ways, {});
   }
 
   TemporaryFolder folder_;

@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "core/random.h"
-#include "measure/store/store.h"
+#include "results/store/store.h"
 #include "temporary_folder.h"
 
 namespace assay {

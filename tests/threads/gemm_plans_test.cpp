@@ -1,5 +1,5 @@
 // The cache of matrix plans over a scripted library, which counts what it is asked for.
-#include "compute/blas/gemm_plans.h"
+#include "compute/vendor/blas/gemm_plans.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "compute/blas/gemm_choice.h"
+#include "compute/vendor/blas/gemm_choice.h"
 #include "temporary_folder.h"
 #include "test_device.h"
 

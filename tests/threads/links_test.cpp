@@ -20,7 +20,7 @@
 #include "hostile_callers.h"
 #include "ranks/team/greeting.h"
 #include "ranks/team/network_addresses.h"
-#include "ranks/team/reception.h"
+#include "ranks/team/pending_callers.h"
 #include "ranks/team/thread_team.h"
 
 namespace assay {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "compute/device/backend.h"
-#include "measure/sampling/value.h"
+#include "measure/sampling/derive_value.h"
 
 namespace assay {
 namespace {

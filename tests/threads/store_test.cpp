@@ -1,4 +1,4 @@
-#include "measure/store/store.h"
+#include "results/store/store.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "core/json.h"
+#include "results/store/record_json.h"
 #include "temporary_folder.h"
 #include "test_record.h"
 

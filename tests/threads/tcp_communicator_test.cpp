@@ -210,7 +210,7 @@ class FalseAddress final : public Team {
   Result<std::vector<std::string>> exchange(std::string_view step, std::string) override {
     return real_.exchange(step, mine_);
   }
-  Status still_whole() override { return real_.still_whole(); }
+  Status check_alive() override { return real_.check_alive(); }
 
  private:
   Team& real_;

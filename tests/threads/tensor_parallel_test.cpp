@@ -9,7 +9,7 @@
 
 #include "core/random.h"
 #include "model/decoder.h"
-#include "model/decoder_gate.h"
+#include "model/decoder_self_check.h"
 #include "model_folder.h"
 #include "temporary_folder.h"
 #include "training_ranks.h"

@@ -27,7 +27,7 @@ TEST(ThreadTeam, ExchangeGivesAllRanksWhatEachGave) {
                                       std::to_string(2000 + i), std::to_string(3000 + i)));
     }
     EXPECT_EQ(own_place(end).local_rank, end.rank());
-    EXPECT_TRUE(end.still_whole());
+    EXPECT_TRUE(end.check_alive());
     EXPECT_EQ(from_rank_0(end, "telling", std::to_string(end.rank())).value(), "0");
   });
 }
@@ -40,7 +40,7 @@ TEST(ThreadTeam, WhoStaysAwayIsNamed) {
     ASSERT_FALSE(given);
     EXPECT_THAT(given.error().message,
                 AllOf(HasSubstr("rank 2 on "), HasSubstr("did not reach \"sampling\"")));
-    EXPECT_FALSE(end.still_whole());
+    EXPECT_FALSE(end.check_alive());
   });
 }
 
@@ -62,14 +62,14 @@ TEST(ThreadTeam, AWaitThatEndedDoesNotCountForTheNext) {
   const auto part = split_team(team.rank(0), 0, 0).value();
   for (Team* const one : {static_cast<Team*>(&team.rank(0)), part.get()}) {
     for (int i = 0; i < 3; ++i) {
-      EXPECT_TRUE(one->still_whole());
+      EXPECT_TRUE(one->check_alive());
       std::this_thread::sleep_for(std::chrono::duration<double>(1.5 * patience));
-      one->wait_ended();
+      one->end_wait();
     }
   }
-  EXPECT_TRUE(team.rank(0).still_whole());
+  EXPECT_TRUE(team.rank(0).check_alive());
   std::this_thread::sleep_for(std::chrono::duration<double>(1.5 * patience));
-  EXPECT_FALSE(team.rank(0).still_whole());
+  EXPECT_FALSE(team.rank(0).check_alive());
 }
 
 TEST(ThreadTeam, RanksThatPartAreToldWhere) {
@@ -86,7 +86,7 @@ TEST(ThreadTeam, ADeathEndsTheWaitsOfAll) {
   team.run([](ThreadTeam::End& end) {
     if (end.rank() == 0) return end.die();
     Status whole;
-    while ((whole = end.still_whole())) std::this_thread::yield();
+    while ((whole = end.check_alive())) std::this_thread::yield();
     EXPECT_THAT(whole.error().message, AllOf(HasSubstr("rank 0 on "), HasSubstr(" died")));
     EXPECT_FALSE(end.exchange("more", ""));
   });
@@ -98,7 +98,7 @@ TEST(ThreadTeam, AWaitElsewhereHasADeadline) {
     ASSERT_TRUE(end.exchange("begin", ""));
     Status whole;
     const auto begin = std::chrono::steady_clock::now();
-    while ((whole = end.still_whole()) &&
+    while ((whole = end.check_alive()) &&
            std::chrono::steady_clock::now() - begin < std::chrono::seconds(30)) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
@@ -130,7 +130,7 @@ TEST(SplitTeam, PartsHaveTheirOwnRanksAndExchange) {
     const auto again = split_team(**part, 0, -(*part)->rank());
     ASSERT_TRUE(again);
     EXPECT_EQ((*again)->rank(), (*part)->size() - 1 - (*part)->rank());
-    EXPECT_TRUE((*again)->still_whole());
+    EXPECT_TRUE((*again)->check_alive());
   });
 }
 
@@ -141,7 +141,7 @@ TEST(SplitTeam, ALostRankOfAnotherPartEndsThisOneToo) {
     ASSERT_TRUE(part);
     if (end.rank() == 3) return end.die();
     EXPECT_FALSE((*part)->exchange("more", ""));
-    EXPECT_FALSE((*part)->still_whole());
+    EXPECT_FALSE((*part)->check_alive());
   });
 }
 

@@ -1,5 +1,5 @@
 // Sizes of buckets, timed where every operation takes as long, so that the fewest are the fastest.
-#include "measure/benchmarks/train_choice.h"
+#include "measure/benchmarks/train/train_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <array>
 
 #include "gpt_example.h"
-#include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train/train_cell.h"
 #include "ranks/collective/communicators.h"
 #include "slow_communicator.h"
 #include "temporary_folder.h"

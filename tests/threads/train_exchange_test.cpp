@@ -1,7 +1,5 @@
 // What it costs ranks to tell each other gradients, measured where a slow communicator makes the
 // answer known.
-#include "measure/benchmarks/train_exchange.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,8 +10,9 @@
 #include <thread>
 
 #include "gpt_example.h"
-#include "measure/benchmarks/train_overlap.h"
-#include "model/weights.h"
+#include "measure/benchmarks/train/exchange_cost.h"
+#include "measure/benchmarks/train/overlap_cost.h"
+#include "model/tensors/weights.h"
 #include "slow_communicator.h"
 #include "training_ranks.h"
 
@@ -247,8 +246,8 @@ class CountingTeam final : public Team {
   Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override {
     return other_.exchange(step, std::move(mine));
   }
-  Status still_whole() override { return other_.still_whole(); }
-  void wait_ended() override { ++ended; }
+  Status check_alive() override { return other_.check_alive(); }
+  void end_wait() override { ++ended; }
 
   int ended = 0;
 

@@ -1,4 +1,4 @@
-#include "measure/benchmarks/axis.h"
+#include "measure/grid/axis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

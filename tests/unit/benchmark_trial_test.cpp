@@ -1,4 +1,4 @@
-#include "tune/benchmark_trial.h"
+#include "advise/tune/benchmark_trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

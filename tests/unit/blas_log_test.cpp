@@ -1,4 +1,4 @@
-#include "tune/gemm/blas_log.h"
+#include "advise/tune/gemm/blas_log.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "gemm_file_samples.h"
-#include "measure/import/text_lines.h"
+#include "results/import/text_lines.h"
 
 namespace assay {
 namespace {

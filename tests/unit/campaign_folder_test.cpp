@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "judge/campaign/unit_line.h"
+#include "results/store/unit_line.h"
 #include "temporary_folder.h"
 
 namespace assay {

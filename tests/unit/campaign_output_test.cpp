@@ -10,9 +10,10 @@
 
 #include "core/json.h"
 #include "core/write_file.h"
-#include "judge/campaign/campaign_folder.h"
-#include "judge/campaign/study.h"
+#include "judge/campaign/campaign_writer.h"
+#include "judge/campaign/partition_study.h"
 #include "judge/campaign/unit_output.h"
+#include "results/store/record_json.h"
 #include "temporary_folder.h"
 #include "test_record.h"
 

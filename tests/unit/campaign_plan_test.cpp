@@ -5,12 +5,12 @@
 
 #include "cli/command.h"
 #include "core/json.h"
-#include "judge/campaign/folder.h"
 #include "judge/campaign/plan.h"
 #include "judge/campaign/plan_load.h"
 #include "judge/campaign/schedule.h"
-#include "measure/benchmarks/plan.h"
-#include "measure/import/importer.h"
+#include "measure/suites/cells_of_target.h"
+#include "results/import/importer.h"
+#include "results/store/campaign_reader.h"
 #include "temporary_folder.h"
 
 namespace assay {

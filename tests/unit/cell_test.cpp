@@ -1,4 +1,4 @@
-#include "core/cell.h"
+#include "results/record/cell.h"
 
 #include <gtest/gtest.h>
 

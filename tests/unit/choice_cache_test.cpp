@@ -1,4 +1,4 @@
-#include "compute/choice/choice_cache.h"
+#include "compute/autotune/choice_cache.h"
 
 #include <gtest/gtest.h>
 

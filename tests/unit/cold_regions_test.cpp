@@ -58,7 +58,7 @@ TEST(ColdRegions, RanksOfOneHostShareTheCachesOfItsCpus) {
     Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
       return std::vector<std::string>(4, mine);
     }
-    Status still_whole() override { return {}; }
+    Status check_alive() override { return {}; }
 
    private:
     const std::string secret_;

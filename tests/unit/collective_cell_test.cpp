@@ -1,9 +1,9 @@
-#include "measure/benchmarks/collective_cell.h"
+#include "measure/benchmarks/collective/collective_cell.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/benchmarks/benchmark.h"
+#include "measure/grid/benchmark.h"
 #include "test_device.h"
 
 namespace assay {

@@ -1,4 +1,4 @@
-#include "measure/benchmarks/collective_layout.h"
+#include "measure/benchmarks/collective/collective_layout.h"
 
 #include <gtest/gtest.h>
 

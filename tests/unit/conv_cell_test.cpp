@@ -1,5 +1,5 @@
 // The axes of the benchmark conv, and what its cells mean.
-#include "measure/benchmarks/conv_cell.h"
+#include "measure/benchmarks/conv/conv_cell.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Convolution problems, their reference and their verification, against sums written out plainly.
-#include "compute/convolution/convolution.h"
+#include "compute/vendor/convolution/convolution.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/random.h"
-#include "measure/benchmarks/convolution_verify.h"
+#include "measure/benchmarks/conv/convolution_verify.h"
 
 namespace assay {
 namespace {

@@ -1,15 +1,15 @@
 // What is enumerated beyond cuBLASLt's heuristic, on a library of function pointers that has three
 // kinds of algorithms: 3 takes two tiles, two numbers of stages and splits of k; 5 has no choices;
 // 7 does not exist for these types.
-#include "compute/blas/cublaslt_variations.h"
+#include "compute/vendor/blas/cublaslt_variations.h"
 
 #include <gmock/gmock.h>
 
 #include <cstring>
 #include <set>
 
-#include "compute/blas/lt_descriptors.h"
-#include "compute/blas/lt_dialects.h"
+#include "compute/vendor/blas/lt_descriptors.h"
+#include "compute/vendor/blas/lt_dialects.h"
 
 namespace assay::lt {
 namespace {

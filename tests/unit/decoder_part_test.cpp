@@ -1,10 +1,9 @@
 // What ranks have of a decoder that they compute together: every part of it, and no more.
-#include "model/decoder_part.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "model/decoder_pieces.h"
+#include "model/checkpoint_tensors.h"
+#include "model/tensor_parallel_shard.h"
 
 namespace assay {
 namespace {

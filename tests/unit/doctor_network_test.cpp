@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "machine/doctor/pci.h"
+#include "advise/doctor/pci.h"
 #include "machine/system/nic.h"
 #include "machines/machines.h"
 #include "unit/doctor_test.h"

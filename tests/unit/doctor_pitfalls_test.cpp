@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "machine/doctor/intent.h"
+#include "advise/doctor/intent.h"
 #include "machines/machines.h"
 #include "unit/doctor_test.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/machine/doctor_view.h"
-#include "machine/doctor/doctor.h"
+#include "advise/doctor/doctor.h"
+#include "cli/advise/doctor_view.h"
 
 namespace assay {
 

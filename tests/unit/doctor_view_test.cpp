@@ -1,12 +1,12 @@
 // How a diagnosis looks, how findings fold, versions, and the way through a capture.
-#include "cli/machine/doctor_view.h"
+#include "cli/advise/doctor_view.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "advise/doctor/advice.h"
+#include "advise/doctor/version.h"
 #include "core/json.h"
-#include "machine/doctor/advice.h"
-#include "machine/doctor/version.h"
 #include "machine/system/capture.h"
 #include "machines/machines.h"
 #include "unit/doctor_test.h"

@@ -17,6 +17,7 @@
 #include "judge/report/document.h"
 #include "judge/report/report.h"
 #include "measure/sampling/roofline.h"
+#include "results/store/record_json.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/measured_unit.h"
-#include "measure/benchmarks/plan.h"
-#include "measure/benchmarks/suite.h"
+#include "measure/suites/cells_of_target.h"
+#include "measure/suites/suite.h"
+#include "results/record/measured_unit.h"
 #include "temporary_folder.h"
 
 namespace assay {

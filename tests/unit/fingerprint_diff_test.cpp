@@ -1,4 +1,4 @@
-#include "machine/system/fingerprint_diff.h"
+#include "judge/compare/fingerprint_diff.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "core/json.h"
-#include "machine/system/known_settings.h"
-#include "measure/store/store.h"
+#include "machine/system/recordable_settings.h"
+#include "results/store/store.h"
 #include "temporary_folder.h"
 
 namespace assay {

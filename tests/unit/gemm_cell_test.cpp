@@ -1,4 +1,4 @@
-#include "measure/benchmarks/gemm_cell.h"
+#include "measure/benchmarks/gemm/gemm_cell.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

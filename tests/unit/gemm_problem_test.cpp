@@ -1,4 +1,4 @@
-#include "compute/blas/gemm_problem.h"
+#include "compute/vendor/blas/gemm_problem.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "measure/benchmarks/gemm_tolerance.h"
+#include "measure/benchmarks/gemm/gemm_tolerance.h"
 
 #include <gtest/gtest.h>
 

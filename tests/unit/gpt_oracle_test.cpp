@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "gpt_example.h"
-#include "model/gradient_gate.h"
+#include "model/gradient_self_check.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "import_test.h"
+#include "results/store/record_json.h"
 #include "test_record.h"
 
 namespace assay {

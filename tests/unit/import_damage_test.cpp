@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "import_samples.h"
 #include "import_test.h"
+#include "results/store/record_json.h"
 #include "sound_import.h"
 
 namespace assay {

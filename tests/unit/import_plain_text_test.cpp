@@ -10,7 +10,7 @@
 
 #include "import_samples.h"
 #include "import_test.h"
-#include "measure/import/plain_text.h"
+#include "results/import/plain_text.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -3,7 +3,7 @@
 
 #include "import_samples.h"
 #include "import_test.h"
-#include "measure/import/serving.h"
+#include "results/import/serving.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "measure/import/importer.h"
+#include "results/import/importer.h"
 
 namespace assay {
 

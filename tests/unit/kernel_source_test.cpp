@@ -34,7 +34,7 @@ TEST(KernelSource, EveryBuiltInKernelIsComplete) {
     ++kernels;
     const auto text = complete_source(file.name.substr(0, file.name.size() - 3));
     ASSERT_TRUE(text);
-    EXPECT_EQ(text->find("#include \"prelude.h\""), std::string::npos) << file.name;
+    EXPECT_EQ(text->find("#include \"dialect.h\""), std::string::npos) << file.name;
     EXPECT_NE(text->find("#define KERNEL("), std::string::npos) << file.name;
   }
   EXPECT_GE(kernels, 4);

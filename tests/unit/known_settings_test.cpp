@@ -1,9 +1,9 @@
-#include "machine/system/known_settings.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+
+#include "machine/system/recordable_settings.h"
 
 namespace assay {
 namespace {

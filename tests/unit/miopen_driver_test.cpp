@@ -1,13 +1,13 @@
 // MIOpenDriver's command lines as convolutions.
-#include "measure/benchmarks/miopen_driver.h"
+#include "measure/suites/miopen_driver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "measure/benchmarks/conv_cell.h"
-#include "measure/benchmarks/plan.h"
+#include "measure/benchmarks/conv/conv_cell.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
 
 namespace assay {

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "core/random.h"
+#include "model/data/regression_batches.h"
 #include "model/mlp_oracle.h"
-#include "model/regression_batches.h"
 
 namespace assay {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compute/blas/gemm_choice.h"
+#include "compute/vendor/blas/gemm_choice.h"
 #include "model/gpt_costs.h"
 
 namespace assay {

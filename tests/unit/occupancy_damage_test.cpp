@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "advise/occupancy/report.h"
 #include "code_samples.h"
 #include "machine/code_object/kernel_interface.h"
-#include "machine/occupancy/report.h"
 
 namespace assay::occupancy {
 namespace {

@@ -6,14 +6,14 @@
 
 #include <cstring>
 
+#include "advise/occupancy/amd_object.h"
+#include "advise/occupancy/bundle.h"
+#include "advise/occupancy/decompress.h"
+#include "advise/occupancy/image.h"
+#include "advise/occupancy/nvidia_fatbin.h"
+#include "advise/occupancy/ptx.h"
+#include "advise/occupancy/tool.h"
 #include "machine/code_object/msgpack.h"
-#include "machine/occupancy/amd_object.h"
-#include "machine/occupancy/bundle.h"
-#include "machine/occupancy/decompress.h"
-#include "machine/occupancy/image.h"
-#include "machine/occupancy/nvidia_fatbin.h"
-#include "machine/occupancy/ptx.h"
-#include "machine/occupancy/tool.h"
 
 namespace assay::occupancy {
 namespace {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "machine/occupancy/guide.h"
-#include "machine/occupancy/occupancy.h"
+#include "advise/occupancy/guide.h"
+#include "advise/occupancy/occupancy.h"
 
 namespace assay::occupancy {
 namespace {

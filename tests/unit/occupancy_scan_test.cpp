@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "machine/occupancy/scan.h"
+#include "advise/occupancy/scan.h"
 
 namespace assay::occupancy {
 namespace {

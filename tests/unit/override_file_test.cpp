@@ -1,4 +1,4 @@
-#include "tune/gemm/override_file.h"
+#include "advise/tune/gemm/override_file.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

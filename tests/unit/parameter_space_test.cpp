@@ -1,4 +1,4 @@
-#include "tune/parameter_space.h"
+#include "advise/tune/parameter_space.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "tune/condition.h"
+#include "advise/tune/condition.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "tune/parameter.h"
+#include "advise/tune/parameter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

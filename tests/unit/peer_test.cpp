@@ -4,12 +4,12 @@
 #include <numeric>
 
 #include "compute/device/peaks.h"
-#include "measure/benchmarks/core_pair_case.h"
-#include "measure/benchmarks/peer_case.h"
-#include "measure/benchmarks/peer_routes.h"
-#include "measure/benchmarks/plan.h"
-#include "measure/benchmarks/size_curve.h"
-#include "measure/sampling/value.h"
+#include "measure/benchmarks/copy/size_curve.h"
+#include "measure/benchmarks/peer/core_pair_case.h"
+#include "measure/benchmarks/peer/peer_case.h"
+#include "measure/benchmarks/peer/peer_routes.h"
+#include "measure/sampling/derive_value.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
 #include "test_device.h"
 

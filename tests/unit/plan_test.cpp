@@ -1,6 +1,6 @@
-#include "measure/benchmarks/plan.h"
-
 #include <gtest/gtest.h>
+
+#include "measure/suites/cells_of_target.h"
 
 namespace assay {
 namespace {

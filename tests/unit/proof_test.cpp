@@ -1,4 +1,4 @@
-#include "tune/proof.h"
+#include "advise/tune/proof.h"
 
 #include <gtest/gtest.h>
 

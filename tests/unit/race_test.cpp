@@ -1,4 +1,4 @@
-#include "tune/race.h"
+#include "advise/tune/race.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

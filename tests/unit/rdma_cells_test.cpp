@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "machines/memory_machine.h"
-#include "measure/benchmarks/plan.h"
-#include "measure/benchmarks/rdma_settings.h"
+#include "measure/benchmarks/rdma/rdma_settings.h"
+#include "measure/suites/cells_of_target.h"
 #include "ranks/fabric/nic_choice.h"
 #include "rdma_pair.h"
 
@@ -32,7 +32,7 @@ class PlacedTeam final : public Team {
   Result<std::vector<std::string>> exchange(std::string_view, std::string) override {
     return Error{ErrorKind::failed, "nobody"};
   }
-  Status still_whole() override { return {}; }
+  Status check_alive() override { return {}; }
 
  private:
   const std::string secret_;

@@ -1,4 +1,4 @@
-#include "measure/store/record_line.h"
+#include "results/store/record_line.h"
 
 #include <gtest/gtest.h>
 

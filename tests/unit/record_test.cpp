@@ -1,4 +1,4 @@
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "core/json.h"
-#include "measure/store/figures.h"
+#include "results/store/comparable_metrics.h"
+#include "results/store/record_json.h"
 #include "test_record.h"
 
 namespace assay {

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "judge/report/charts.h"
-#include "judge/report/display.h"
-#include "judge/report/partitions.h"
+#include "judge/report/charts/charts.h"
+#include "judge/report/charts/partitions.h"
+#include "judge/report/number_text.h"
 #include "report_input.h"
 #include "test_record.h"
 

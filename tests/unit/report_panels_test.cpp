@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "judge/report/panels.h"
+#include "judge/report/chart_grouping.h"
 #include "report_input.h"
 
 namespace assay::report {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "judge/report/scaling.h"
+#include "judge/report/charts/scaling.h"
 #include "report_input.h"
 #include "test_record.h"
 

@@ -1,4 +1,4 @@
-#include "tune/search.h"
+#include "advise/tune/search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tune/server_trial.h"
+#include "advise/tune/server_trial.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,6 +8,7 @@
 #include "import_test.h"
 #include "judge/report/document.h"
 #include "judge/report/report.h"
+#include "results/store/record_json.h"
 #include "serving/results/analysis.h"
 #include "serving/results/passes.h"
 #include "serving/results/vllm_json.h"

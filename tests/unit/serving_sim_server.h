@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "http_client.h"
-#include "serving/simulator/server.h"
+#include "serving/simulator/simulated_server.h"
 
 namespace assay::simulator {
 

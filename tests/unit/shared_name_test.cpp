@@ -1,10 +1,9 @@
 // How ranks name memory to each other, and that nobody maps another's by mistake.
-#include "compute/device/shared_name.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compute/backends/cpu/peer_memory.h"
+#include "compute/device/ipc_handle_text.h"
 
 namespace assay {
 namespace {

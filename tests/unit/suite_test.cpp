@@ -1,9 +1,9 @@
-#include "measure/benchmarks/suite.h"
+#include "measure/suites/suite.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/benchmarks/plan.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
 
 namespace assay {

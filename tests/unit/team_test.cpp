@@ -120,7 +120,7 @@ TEST(Team, WhoStaysAwayIsNamedOnAllRanks) {
     ASSERT_FALSE(given.ok());
     EXPECT_THAT(given.error().message,
                 AllOf(HasSubstr("rank 2 on "), HasSubstr("did not reach \"second\"")));
-    EXPECT_FALSE(team.still_whole().ok());
+    EXPECT_FALSE(team.check_alive().ok());
   });
 }
 
@@ -133,7 +133,7 @@ TEST(Team, WhoWaitsElsewhereIsNotNamedWithWhomItWaitsFor) {
     ASSERT_TRUE(team.exchange("first", "").ok());
     if (team.rank() == 1) {
       std::this_thread::sleep_for(std::chrono::seconds(1));
-      while (team.still_whole().ok()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      while (team.check_alive().ok()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       return;
     }
     if (team.rank() == 2) return given_up.wait();
@@ -152,7 +152,7 @@ TEST(Team, AWaitElsewhereHasADeadlineToo) {
     ASSERT_TRUE(team.exchange("first", "").ok());
     const auto begin = Clock::now();
     Status whole;
-    while ((whole = team.still_whole()).ok() && seconds_since(begin) < hang_seconds) {
+    while ((whole = team.check_alive()).ok() && seconds_since(begin) < hang_seconds) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
     ASSERT_FALSE(whole.ok());
@@ -168,11 +168,11 @@ TEST(Team, AWaitThatEndedDoesNotCountForTheNext) {
   with_team(2, patience, [&](Team& team) {
     if (team.rank() == 1) return waited.wait();
     for (int i = 0; i < 3; ++i) {
-      EXPECT_TRUE(team.still_whole().ok());
+      EXPECT_TRUE(team.check_alive().ok());
       std::this_thread::sleep_for(std::chrono::milliseconds(75));
-      team.wait_ended();
+      team.end_wait();
     }
-    EXPECT_TRUE(team.still_whole().ok());
+    EXPECT_TRUE(team.check_alive().ok());
     waited.count_down();
   });
 }
@@ -181,9 +181,9 @@ TEST(Team, OwnWorkBetweenTwoPollsIsNotWaiting) {
   TeamPatience patience;
   patience.step_seconds = 2.1;  // just above the pause that ends a wait
   with_team(2, patience, [](Team& team) {
-    ASSERT_TRUE(team.still_whole().ok());
+    ASSERT_TRUE(team.check_alive().ok());
     std::this_thread::sleep_for(std::chrono::milliseconds(2200));  // preparing, for instance
-    EXPECT_TRUE(team.still_whole().ok());
+    EXPECT_TRUE(team.check_alive().ok());
   });
 }
 
@@ -267,7 +267,7 @@ std::string learned_of_waiting_ranks(const Wait& wait) {
 TEST(Team, OfRanksThatWaitTheOneThatStopsIsNamed) {
   EXPECT_THAT(learned_of_waiting_ranks([](Team& team) -> Status {
                 while (true) {
-                  TRY(team.still_whole());
+                  TRY(team.check_alive());
                   std::this_thread::sleep_for(std::chrono::milliseconds(5));
                 }
               }),

@@ -1,10 +1,11 @@
-#include "measure/store/telemetry_json.h"
+#include "results/store/telemetry_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "results/store/record_json.h"
 #include "test_record.h"
 
 namespace assay {

@@ -1,5 +1,5 @@
 // What cells of tensor_parallel say together: how much faster ranks are, and through which library.
-#include "measure/benchmarks/tensor_conclusions.h"
+#include "measure/benchmarks/tensor_parallel/tensor_conclusions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "measure/benchmarks/train_choice.h"
+#include "measure/benchmarks/train/train_choice.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train/train_cell.h"
 #include "ranks/team/team.h"
 
 namespace assay {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "measure/benchmarks/train_model.h"
+#include "measure/benchmarks/train/train_model.h"
 
 namespace assay {
 namespace {

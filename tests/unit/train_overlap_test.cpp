@@ -1,8 +1,7 @@
 // Passes and what ranks tell each other beside them, as a model has them: answers known by hand.
-#include "measure/benchmarks/train_overlap.h"
-
 #include <gtest/gtest.h>
 
+#include "measure/benchmarks/train/overlap_cost.h"
 #include "model/simulated_device.h"
 
 namespace assay {

@@ -1,9 +1,9 @@
-#include "measure/benchmarks/train_scaling.h"
+#include "measure/benchmarks/train/train_scaling.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/benchmarks/train_cell.h"
+#include "measure/benchmarks/train/train_cell.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "tune/gemm/tunable_op.h"
+#include "advise/tune/gemm/tunable_op.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -6,8 +6,8 @@
 #include <chrono>
 #include <random>
 
+#include "advise/tune/gemm/tunable_fit.h"
 #include "gemm_file_samples.h"
-#include "tune/gemm/tunable_fit.h"
 
 namespace assay {
 namespace {

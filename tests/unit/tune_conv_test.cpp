@@ -4,15 +4,15 @@
 
 #include <fstream>
 
-#include "cli/tune/tune_conv_view.h"
+#include "advise/tune/conv/convolution_list.h"
+#include "advise/tune/conv/convolution_runs.h"
+#include "advise/tune/conv/convolution_tuner.h"
+#include "advise/tune/conv/kept_records.h"
+#include "advise/tune/conv/miopen_databases.h"
+#include "cli/advise/tune_conv_view.h"
 #include "core/read_file.h"
-#include "measure/benchmarks/plan.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
-#include "tune/conv/convolution_list.h"
-#include "tune/conv/convolution_runs.h"
-#include "tune/conv/convolution_tuner.h"
-#include "tune/conv/kept_records.h"
-#include "tune/conv/miopen_databases.h"
 
 namespace assay {
 namespace {

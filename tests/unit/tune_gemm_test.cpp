@@ -5,17 +5,17 @@
 #include <fstream>
 #include <set>
 
-#include "compute/blas/gemm_choice.h"
+#include "advise/tune/gemm/gemm_files.h"
+#include "advise/tune/gemm/gemm_journal.h"
+#include "advise/tune/gemm/product_list.h"
+#include "advise/tune/gemm/product_record.h"
+#include "advise/tune/gemm/product_tuner.h"
+#include "advise/tune/gemm/pytorch.h"
+#include "compute/vendor/blas/gemm_choice.h"
 #include "core/read_file.h"
 #include "gemm_file_samples.h"
-#include "measure/benchmarks/plan.h"
+#include "measure/suites/cells_of_target.h"
 #include "temporary_folder.h"
-#include "tune/gemm/gemm_files.h"
-#include "tune/gemm/gemm_journal.h"
-#include "tune/gemm/product_list.h"
-#include "tune/gemm/product_record.h"
-#include "tune/gemm/product_tuner.h"
-#include "tune/gemm/pytorch.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "tune/tuning_plan.h"
+#include "advise/tune/tuning_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tune/tuning.h"
+#include "advise/tune/tuning.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

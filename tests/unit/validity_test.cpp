@@ -1,15 +1,15 @@
 // What no verdict may rest on, wherever results are judged.
-#include "judge/compare/validity.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "accepted_runs.h"
 #include "core/json.h"
+#include "judge/compare/admissible_records.h"
 #include "judge/compare/comparison.h"
-#include "judge/compare/evidence.h"
 #include "judge/compare/fleet.h"
 #include "judge/compare/operands.h"
+#include "judge/compare/record_faults.h"
+#include "results/store/record_json.h"
 #include "temporary_folder.h"
 
 namespace assay {

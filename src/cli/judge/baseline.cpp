@@ -11,10 +11,10 @@
 #include "cli/command.h"
 #include "cli/judge/left_out_view.h"
 #include "cli/table.h"
-#include "core/cell_order.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "core/write_file.h"
+#include "results/record/cell_order.h"
 #include "statistics/summary.h"
 
 namespace assay::cli::baseline_command {

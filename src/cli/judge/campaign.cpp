@@ -12,10 +12,10 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/compare_operands.h"
 #include "cli/example_plan.h"
 #include "cli/interrupt.h"
 #include "cli/judge/campaign_view.h"
-#include "cli/judge/compare_operands.h"
 #include "cli/judge/compare_view.h"
 #include "cli/progress.h"
 #include "core/embedded.h"
@@ -25,12 +25,12 @@
 #include "core/units.h"
 #include "judge/campaign/budget_outlook.h"
 #include "judge/campaign/first_look.h"
-#include "judge/campaign/folder.h"
 #include "judge/campaign/process_runner.h"
 #include "judge/campaign/unit_launch.h"
 #include "judge/compare/operands.h"
 #include "ranks/environments/control_group.h"
 #include "ranks/environments/shell_words.h"
+#include "results/store/campaign_reader.h"
 
 namespace assay::cli {
 namespace campaign_command {

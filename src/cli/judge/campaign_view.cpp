@@ -139,7 +139,7 @@ bool CampaignView::stop_requested() {
   const bool spent = started_ && design_.budget_seconds &&
                      spent_seconds_ + elapsed_seconds() > *design_.budget_seconds * most_overrun;
   if (!stop && !spent) return false;
-  const std::lock_guard guard(stop_mutex_);
+  const MutexLock guard(stop_mutex_);
   if (!stop) {
     budget_is_spent_ = true;
   } else if (!announced_stop_) {

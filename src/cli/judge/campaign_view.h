@@ -4,16 +4,16 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "core/mutex.h"
 #include "judge/campaign/campaign.h"
-#include "judge/campaign/campaign_folder.h"
-#include "judge/campaign/study.h"
+#include "judge/campaign/campaign_writer.h"
+#include "judge/campaign/partition_study.h"
 
 namespace assay::cli {
 
@@ -64,8 +64,8 @@ class CampaignView final : public CampaignObserver {
   std::map<std::string, std::string> reasons_;  // why each environment's last unit failed
   std::string last_failure_;
   bool started_ = false;
-  std::mutex stop_mutex_;  // guards the members below and the messages about them
-  bool announced_stop_ = false;
+  Mutex stop_mutex_;  // held while a message about stopping is printed
+  bool announced_stop_ GUARDED_BY(stop_mutex_) = false;
   std::atomic<bool> budget_is_spent_ = false;
 };
 

@@ -3,7 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/judge/compare_operands.h"
+#include "cli/compare_operands.h"
 #include "cli/judge/compare_view.h"
 #include "core/json.h"
 #include "judge/compare/comparison_json.h"

@@ -12,10 +12,10 @@
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
+#include "judge/compare/fingerprint_diff.h"
 #include "machine/system/capture.h"
 #include "machine/system/fingerprint.h"
-#include "machine/system/fingerprint_diff.h"
-#include "measure/store/stored_fingerprint.h"
+#include "results/store/stored_fingerprint.h"
 
 namespace assay::cli::diff_command {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "machine/system/fingerprint_diff.h"
+#include "judge/compare/fingerprint_diff.h"
 
 namespace assay::cli {
 

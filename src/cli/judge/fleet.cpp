@@ -6,16 +6,16 @@
 
 #include <cmath>
 #include <map>
-#include <mutex>
 #include <span>
 
 #include "cli/cell_names.h"
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/judge/compare_operands.h"
+#include "cli/compare_operands.h"
 #include "cli/judge/differences_view.h"
 #include "cli/table.h"
 #include "core/json.h"
+#include "core/mutex.h"
 #include "core/units.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/sentences.h"
@@ -246,10 +246,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
   rule.margin = margin->value_or(rule.margin);
-  std::mutex mutex;
+  Mutex mutex;
   const auto progress = [&](std::size_t read, std::size_t of) {
     if (!terminal.interactive() || (read % 16 != 0 && read != of)) return;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     terminal.rewrite_line(fmt::format("{} of {} nodes read{}", read, of, read == of ? "\n" : ""));
   };
   const auto fleet = judge_fleet(arguments.positionals.front(), rule, progress);

@@ -9,7 +9,7 @@
 #include "cli/cell_filter.h"
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/judge/compare_operands.h"
+#include "cli/compare_operands.h"
 #include "cli/judge/history_view.h"
 #include "cli/judge/left_out_view.h"
 #include "core/json.h"

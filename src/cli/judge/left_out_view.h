@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
-#include "judge/compare/evidence.h"
+#include "judge/compare/admissible_records.h"
 
 namespace assay::cli {
 

@@ -11,17 +11,17 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
-#include "cli/judge/compare_operands.h"
+#include "cli/compare_operands.h"
 #include "cli/results_store.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/write_file.h"
-#include "judge/campaign/folder.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/operands.h"
 #include "judge/report/llama_bench.h"
 #include "measure/sampling/runner.h"
+#include "results/store/campaign_reader.h"
 
 namespace assay::cli::report_command {
 namespace {

@@ -7,7 +7,7 @@
 #include "compute/device/backend.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 namespace assay::cli::devices_command {
 namespace {
@@ -46,7 +46,7 @@ std::string facts_lines(const DeviceFacts& facts) {
   const auto add = [&](bool known, std::string text) {
     if (known) parts.push_back(std::move(text));
   };
-  const bool cpu = facts.backend == "cpu";
+  const bool cpu = facts.is_host_cpu();
   add(facts.multiprocessors > 0,
       fmt::format("{} {}", facts.multiprocessors, cpu ? "cores" : "multiprocessors"));
   add(facts.memory_bytes > 0, format_memory(facts.memory_bytes) + " memory");

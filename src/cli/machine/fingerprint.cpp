@@ -9,7 +9,7 @@
 #include "compute/device/backend.h"
 #include "core/json.h"
 #include "machine/system/capture.h"
-#include "measure/store/store.h"
+#include "results/store/store.h"
 
 namespace assay::cli::fingerprint_command {
 namespace {

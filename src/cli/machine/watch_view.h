@@ -6,7 +6,7 @@
 
 #include "cli/terminal.h"
 #include "machine/telemetry/source.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 namespace assay::cli {
 

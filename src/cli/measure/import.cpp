@@ -13,8 +13,9 @@
 #include "cli/table.h"
 #include "core/input_file.h"
 #include "core/json.h"
-#include "measure/import/importer.h"
-#include "measure/store/store.h"
+#include "results/import/importer.h"
+#include "results/store/record_json.h"
+#include "results/store/store.h"
 
 namespace assay::cli::import_command {
 namespace {

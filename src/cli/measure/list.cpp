@@ -7,9 +7,9 @@
 #include "core/json.h"
 #include "core/suggest.h"
 #include "core/units.h"
-#include "measure/benchmarks/benchmark.h"
-#include "measure/benchmarks/plan.h"
-#include "measure/benchmarks/suite.h"
+#include "measure/grid/benchmark.h"
+#include "measure/suites/cells_of_target.h"
+#include "measure/suites/suite.h"
 
 namespace assay::cli::list_command {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/command.h"
 #include "compute/device/device.h"
 #include "core/result.h"
-#include "measure/benchmarks/plan.h"
 #include "measure/sampling/runner.h"
+#include "measure/suites/cells_of_target.h"
 #include "ranks/launch/team_session.h"
 
 namespace assay::cli {

@@ -14,6 +14,7 @@
 #include "core/json.h"
 #include "core/own_binary.h"
 #include "core/program.h"
+#include "results/store/record_json.h"
 #include "statistics/summary.h"
 
 namespace assay::cli {

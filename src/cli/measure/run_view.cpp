@@ -8,6 +8,7 @@
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
 #include "core/json.h"
+#include "results/store/record_json.h"
 
 namespace assay::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "measure/sampling/runner.h"
-#include "measure/store/store.h"
+#include "results/store/store.h"
 
 namespace assay::cli {
 

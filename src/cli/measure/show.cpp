@@ -11,7 +11,8 @@
 #include "cli/results_view.h"
 #include "cli/screen_text.h"
 #include "core/json.h"
-#include "measure/store/store.h"
+#include "results/store/record_json.h"
+#include "results/store/store.h"
 
 namespace assay::cli::show_command {
 namespace {

@@ -20,8 +20,9 @@
 #include "core/write_file.h"
 #include "judge/compare/emulated.h"
 #include "machine/system/fingerprint.h"
-#include "measure/import/serving.h"
 #include "measure/sampling/runner.h"
+#include "results/import/serving.h"
+#include "results/store/record_json.h"
 #include "serving/results/passes.h"
 #include "serving/results/vllm_json.h"
 

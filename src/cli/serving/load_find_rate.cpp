@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "cli/cli.h"
-#include "cli/judge/compare_operands.h"
+#include "cli/compare_operands.h"
 #include "cli/serving/load_output.h"
 #include "core/json.h"
 #include "core/units.h"

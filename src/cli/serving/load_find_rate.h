@@ -10,7 +10,7 @@
 #include "cli/serving/load_request.h"
 #include "core/json.h"
 #include "core/result.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
 #include "serving/results/slo.h"
 #include "serving/slo_search.h"
 

@@ -211,7 +211,7 @@ std::string verdict_text(const ServingResult& result, const Style& style) {
 Record load_record(const LoadRequest& request, const LoadReport& report) {
   Record record = serving_record(report.result, workload_axes(request));
   record.time = utc_now();
-  record.device.backend = "other";
+  record.device.backend = foreign_backend;
   record.device.name = request.settings.plan.request.model;
   record.device.emulated = request.simulated;
   for (std::size_t i = 0; i < request.urls.size(); ++i) {  // names of notes must be distinct

@@ -14,7 +14,7 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "machine/telemetry/recorder.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
 #include "serving/load.h"
 
 namespace assay::cli {

@@ -12,7 +12,7 @@
 #include "cli/serving/serve_ranks.h"
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
-#include "compute/device/matrix_types.h"
+#include "compute/device/matrix_unit_types.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "model/decoder_config.h"
@@ -155,7 +155,7 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
   asked.max_length = TRY(count_option(arguments, "--max-model-len", 1 << 24));
   asked.blocks = TRY(count_option(arguments, "--num-gpu-blocks-override", 1 << 24));
   asked.utilization = TRY(share_option(arguments, "--gpu-memory-utilization"));
-  if (!asked.utilization && runs_on_host(device.facts())) {
+  if (!asked.utilization && device.facts().runs_on_host) {
     // All ranks share one memory.
     asked.utilization = engine::utilization_of_cpus / executor.part.ranks;
   }

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <thread>
 
 #include "cli/interrupt.h"
 #include "compute/device/backend.h"
 #include "core/background_program.h"
 #include "core/json.h"
+#include "core/mutex.h"
 #include "core/own_binary.h"
 #include "core/units.h"
 #include "machine/system/affinity.h"
@@ -102,11 +102,11 @@ class Servers {
     program.cpus = std::move(cpus);
     program.line = [this, index](std::string_view line) {
       if (!line.starts_with(ready)) return;
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       urls_[index] = line.substr(ready.size());
     };
     program.error_line = [this, index](std::string_view line) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       notes_ += fmt::format("server {}: {}\n", index, line);
     };
     programs_.push_back(std::make_unique<BackgroundProgram>(std::move(program)));
@@ -115,13 +115,13 @@ class Servers {
 
   /// Where they listen; empty until all do.
   std::vector<std::string> urls() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool all = std::none_of(urls_.begin(), urls_.end(),
                                   [](const std::string& url) { return url.empty(); });
     return all ? urls_ : std::vector<std::string>();
   }
   std::string take_notes() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::exchange(notes_, {});
   }
   /// Error if one has ended.
@@ -143,9 +143,9 @@ class Servers {
   }
 
  private:
-  mutable std::mutex mutex_;  // guards what the threads that read their output write
-  std::vector<std::string> urls_;
-  std::string notes_;
+  mutable Mutex mutex_;  // threads read the programs' output
+  std::vector<std::string> urls_ GUARDED_BY(mutex_);
+  std::string notes_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<BackgroundProgram>> programs_;  // last: end before what they write to
 };
 

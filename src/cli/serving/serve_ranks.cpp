@@ -68,7 +68,7 @@ Status serve_on_ranks(const Arguments& arguments, int count, Terminal& terminal,
   if (served.ok()) return served;
   if (session.team->rank() > 0) {
     // Of what another rank ended for, that one tells.
-    return session.team->still_whole().ok() ? served : Error{served.error().kind, ""};
+    return session.team->check_alive().ok() ? served : Error{served.error().kind, ""};
   }
   return Error{served.error().kind, with_failures(served.error().message, session.started)};
 }

@@ -12,7 +12,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "serving/simulator/prediction.h"
-#include "serving/simulator/server.h"
+#include "serving/simulator/simulated_server.h"
 
 namespace assay::cli::serve_sim_command {
 namespace {

@@ -9,7 +9,7 @@
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "measure/store/store.h"
+#include "results/store/store.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/simulator/compared_loads.h"
 
@@ -96,7 +96,7 @@ Result<sim::EngineSettings> calibrated_engine(const Arguments& arguments) {
   if (!times.ok()) return about("--calibrate-from", times.error());
   const bool on_cpu =
       std::any_of(stored->records.begin(), stored->records.end(), [](const Record& record) {
-        return record.cell.benchmark() == "decode" && record.device.backend == "cpu";
+        return record.cell.benchmark() == "decode" && record.device.is_host_cpu();
       });
   const engine::UsualLimits usual = engine::usual_limits(!on_cpu);
   sim::EngineSettings made;

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "core/result.h"
-#include "serving/simulator/server.h"
+#include "serving/simulator/simulated_server.h"
 
 namespace assay::cli {
 

@@ -116,7 +116,9 @@ Result<std::unique_ptr<Device>> open_device(std::vector<std::unique_ptr<Backend>
 
 bool chooses_cpu(const std::vector<std::unique_ptr<Backend>>& backends, std::string_view choice) {
   const Backend* backend = choice.empty() ? default_backend(backends) : nullptr;
-  return (backend != nullptr ? backend->name() : choice.substr(0, choice.find(':'))) == "cpu";
+  const std::string_view name =
+      backend != nullptr ? backend->name() : choice.substr(0, choice.find(':'));
+  return DeviceFacts{.backend = std::string(name)}.is_host_cpu();
 }
 
 Result<std::unique_ptr<Device>> open_device_of_rank(std::vector<std::unique_ptr<Backend>>& backends,

@@ -22,7 +22,8 @@
 
 #include "compute/device/tensor_map.h"
 #include "core/result.h"
-#include "machine/system/device_facts.h"
+#include "machine/system/sensor_reading.h"
+#include "results/record/device_facts.h"
 
 namespace assay {
 
@@ -53,7 +54,7 @@ struct LaunchAttributes {
   /// shared memory. Divides the grid in each direction; at most 8 blocks. One block: no clusters.
   Dim3 cluster = {};
   /// Programmatic dependent launch: the kernel may begin before its predecessor in the stream has
-  /// ended, and must call wait_for_previous_kernel() (kernels/prelude.h) before it touches what
+  /// ended, and must call wait_for_previous_kernel() (kernels/dialect.h) before it touches what
   /// that one reads or writes. Only a hint: where there is no such launch, it is an ordinary one.
   bool programmatic = false;
 };

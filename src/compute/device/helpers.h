@@ -11,19 +11,14 @@
 
 namespace assay {
 
-/// Whether kernels run on the host's cores, where a block has one thread.
-inline bool runs_on_host(const DeviceFacts& facts) {
-  return facts.max_threads_per_block == 1;
-}
-
 /// Whether work of a real GPU's size ends soon there: not on a CPU, nor on an emulated GPU.
 inline bool suits_large_work(const DeviceFacts& facts) {
-  return facts.backend == "cuda" || (facts.backend == "hip" && !facts.emulated);
+  return facts.is_nvidia() || (facts.is_amd() && !facts.emulated);
 }
 
 /// A shape that fills the device with a block-stride kernel whose speed does not matter much.
 inline LaunchShape filling_shape(const DeviceFacts& facts) {
-  const unsigned per_multiprocessor = runs_on_host(facts) ? 1 : 8;
+  const unsigned per_multiprocessor = facts.runs_on_host ? 1 : 8;
   return {{static_cast<unsigned>(facts.multiprocessors) * per_multiprocessor}, {256}};
 }
 

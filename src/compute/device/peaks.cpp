@@ -57,7 +57,7 @@ constexpr std::array<PeerLinks, 8> known_links = {{
 }};
 
 const Peaks* find(const DeviceFacts& facts) {
-  if (facts.backend == "cpu") return nullptr;
+  if (facts.is_host_cpu()) return nullptr;
   for (const Peaks& peaks : known) {
     if (facts.name.find(peaks.name_part) != std::string::npos ||
         facts.arch.find(peaks.name_part) != std::string::npos) {
@@ -135,7 +135,7 @@ std::optional<PeakRate> peak_peer_link_bandwidth(const DeviceFacts& facts) {
   // Cards with NVLink bridges have fewer links than the modules, whose names are prefixes of
   // theirs.
   const bool is_card = facts.name.find("NVL") != std::string::npos;
-  if (facts.backend == "cpu" || is_card) return std::nullopt;
+  if (facts.is_host_cpu() || is_card) return std::nullopt;
   for (const PeerLinks& links : known_links) {
     if (facts.name.find(links.name_part) != std::string::npos) {
       return PeakRate{links.rate, std::string(links.source)};

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/data_type.h"
-#include "machine/system/device_facts.h"
+#include "results/record/device_facts.h"
 
 namespace assay {
 

@@ -11,7 +11,7 @@
 namespace assay {
 
 /// What Device::tensor_map() makes of a TensorLayout. Opaque; kernels take it by value as a
-/// TENSOR_MAP (kernels/prelude.h). It stays valid as long as the memory it describes.
+/// TENSOR_MAP (kernels/dialect.h). It stays valid as long as the memory it describes.
 struct alignas(64) TensorMap {
   std::uint64_t words[16];
 };

@@ -2,7 +2,7 @@
 // in groups, awaited before a barrier that shows the block what they brought.
 #pragma once
 
-#include "prelude.h"
+#include "dialect.h"
 
 namespace {
 

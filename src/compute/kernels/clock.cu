@@ -1,6 +1,6 @@
 // Reads the engine clock: cycles and wall time at one moment on one multiprocessor. Two readings
 // around a sample give the mean clock during it.
-#include "prelude.h"
+#include "dialect.h"
 
 /// Sets present[i] for every multiprocessor i < n that a block ran on.
 KERNEL(mark_multiprocessors, u32* present, u32 n) {

@@ -3,7 +3,7 @@
 // that every partial result is exact in the element's type; an average divides a single power of
 // two.
 #include "conversions.h"
-#include "mix.h"
+#include "element_hash.h"
 #include "wave.h"
 
 namespace {

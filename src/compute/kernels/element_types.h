@@ -3,7 +3,7 @@
 // conversions.h, which gives the same bits by the chip's own instructions.
 #pragma once
 
-#include "prelude.h"
+#include "dialect.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Arrays as arrays: between the types of weights and their sums, added, and compared by a checksum.
-#include "mix.h"
+#include "element_hash.h"
 #include "rows.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // For the cost of launching: a kernel that does nothing, and one that proves it ran.
-#include "prelude.h"
+#include "dialect.h"
 
 KERNEL(empty, int) {}
 

@@ -2,7 +2,7 @@
 // the whole range; results differ in the last bits between vendors.
 #pragma once
 
-#include "prelude.h"
+#include "dialect.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 // A block computes GEMM_ROWS x GEMM_COLUMNS of the product with GEMM_WAVES_DOWN x GEMM_WAVES_ACROSS
 // waves, in steps of GEMM_DEPTH along the depth, with GEMM_STAGES steps in shared memory;
-// GEMM_BLOCKS blocks share a multiprocessor. src/compute/blas/own_gemm.cpp also tries other values;
+// GEMM_BLOCKS blocks share a multiprocessor. src/compute/vendor/blas/own_gemm.cpp also tries other values;
 // on a CPU these defaults are compiled in.
 #if !defined(GEMM_ROWS)
 #define GEMM_ROWS 64

@@ -1,6 +1,6 @@
 // What launches with attributes and tensor maps promise, written down by kernels, so that tests can
 // read it.
-#include "prelude.h"
+#include "dialect.h"
 
 /// ranks[b] is the number of block b in its cluster.
 KERNEL(cluster_ranks, u32* ranks) {

@@ -1,7 +1,7 @@
 // Matrices for GEMM: fills them with a pattern on the device, and recomputes samples of a product
 // in double from the same elements that were multiplied.
 #include "conversions.h"
-#include "mix.h"
+#include "element_hash.h"
 #include "wave.h"
 
 namespace {

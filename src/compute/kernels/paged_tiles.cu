@@ -2,7 +2,7 @@
 // heads 64 or 128 wide in bf16: a wave computes the scores of 16 keys for all query heads that share
 // them, and adds their values. Keys and values go from the cache straight into operands, in the
 // order in which wide loads bring them: every vector of the cache is read once, 16 bytes a lane.
-#include "line_run.h"
+#include "lane_row_loads.h"
 #include "paged_cache.h"
 
 namespace {

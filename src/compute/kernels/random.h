@@ -2,7 +2,7 @@
 #pragma once
 
 #include "conversions.h"
-#include "mix.h"
+#include "element_hash.h"
 
 namespace {
 

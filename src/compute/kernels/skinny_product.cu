@@ -2,7 +2,7 @@
 // multiplies for a token of each of some sequences. Lanes read lines of the matrix straight into the
 // operands of matrix units, where codes of a quantized one become numbers; both operands take
 // elements along the depth in the order in which a lane's wide loads bring them.
-#include "line_run.h"
+#include "lane_row_loads.h"
 #include "quantized.h"
 
 #define SKINNY_THREADS 256  // of a block

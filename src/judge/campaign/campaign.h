@@ -10,8 +10,8 @@
 
 #include "core/result.h"
 #include "judge/campaign/schedule.h"
-#include "judge/campaign/unit_line.h"
 #include "judge/campaign/unit_values.h"
+#include "results/store/unit_line.h"
 
 namespace assay {
 

@@ -10,7 +10,8 @@
 #include "core/json_text.h"
 #include "judge/campaign/unit_launch.h"
 #include "judge/compare/emulated.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
+#include "results/store/record_json.h"
 
 namespace assay {
 namespace {

@@ -7,12 +7,12 @@
 #include <set>
 
 #include "core/read_file.h"
-#include "judge/campaign/folder.h"
 #include "judge/campaign/plan_load.h"
 #include "machine/telemetry/recorder.h"
-#include "measure/benchmarks/plan.h"
-#include "measure/benchmarks/suite.h"
 #include "measure/sampling/external.h"
+#include "measure/suites/cells_of_target.h"
+#include "measure/suites/suite.h"
+#include "results/store/campaign_reader.h"
 
 namespace assay {
 namespace {

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "measure/benchmarks/suite.h"
+#include "measure/suites/suite.h"
 #include "ranks/environments/environment.h"
 
 namespace assay {

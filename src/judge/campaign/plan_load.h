@@ -9,7 +9,7 @@
 #include "core/result.h"
 #include "core/yaml_text.h"
 #include "judge/campaign/plan.h"
-#include "measure/benchmarks/external_command.h"
+#include "measure/grid/external_command.h"
 
 namespace assay {
 

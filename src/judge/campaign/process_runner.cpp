@@ -116,7 +116,7 @@ Status ProcessRunner::first_look() {
 
 /// An earlier call that was killed may have left something behind.
 void ProcessRunner::clean_up_once(const Member& member, const Launch& launch) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (cleaned_.insert(member.environment).second) clean_up(launch);
 }
 
@@ -125,7 +125,7 @@ std::vector<std::string> ProcessRunner::arguments_of(const UnitRequest& request,
   const PlannedEnvironment& environment = plan_.environments[request.member.index];
   const bool again = request.member.environment != environment.name;
   std::vector<std::string> words = unit_arguments(plan_, environment, request.pair, barrier, again);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const std::vector<std::size_t>& last = turns_.last_in(request.pair);
   if (!last.empty()) {
     words.insert(words.end(), {"--last", fmt::format("{}", fmt::join(last, ","))});
@@ -160,7 +160,7 @@ Status ProcessRunner::run_process(const UnitRequest& request, const std::string&
   result.taken_share = output.taken_share();
   result.interrupted = end.stopped;
   if (end.status == 0) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     turns_.learn(request.pair, output.cell_times());
   }
   return judge(end, output, plan_, request, result);

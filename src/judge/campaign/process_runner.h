@@ -4,19 +4,19 @@
 
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/mutex.h"
 #include "judge/campaign/campaign.h"
 #include "judge/campaign/cell_turns.h"
 #include "judge/campaign/first_look.h"
 #include "judge/campaign/plan.h"
 #include "judge/campaign/unit_output.h"
-#include "measure/store/store.h"
 #include "ranks/environments/environment.h"
+#include "results/store/store.h"
 
 namespace assay {
 
@@ -47,9 +47,10 @@ class ProcessRunner final : public UnitRunner {
   const std::function<Status(const std::vector<EnvironmentLook>&)> looked_;
   bool has_looked_ = false;
   std::optional<Error> refusal_;
-  std::mutex mutex_;  // guards the members below: units may run together
-  CellTurns turns_;
-  std::set<std::string> cleaned_;  // stores before whose first unit was cleaned up
+  Mutex mutex_;  // units may run together
+  CellTurns turns_ GUARDED_BY(mutex_);
+  std::set<std::string> cleaned_
+      GUARDED_BY(mutex_);  // stores before whose first unit was cleaned up
 };
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/random.h"
-#include "judge/campaign/folder.h"
+#include "results/store/campaign_reader.h"
 
 namespace assay {
 namespace {

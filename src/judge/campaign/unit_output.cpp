@@ -7,7 +7,8 @@
 #include "core/json.h"
 #include "core/json_text.h"
 #include "machine/telemetry/summary.h"
-#include "measure/store/json_reader.h"
+#include "results/store/json_reader.h"
+#include "results/store/record_json.h"
 
 namespace assay {
 

@@ -12,7 +12,7 @@
 #include "core/result.h"
 #include "judge/campaign/cell_turns.h"
 #include "judge/campaign/unit_values.h"
-#include "measure/store/store.h"
+#include "results/store/store.h"
 
 namespace assay {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "measure/store/figures.h"
+#include "results/store/comparable_metrics.h"
 
 namespace assay {
 

@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "judge/compare/emulated.h"
-#include "measure/store/figures.h"
+#include "results/store/comparable_metrics.h"
 #include "statistics/multiplicity.h"
 #include "statistics/outliers.h"
 

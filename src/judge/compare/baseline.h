@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "judge/compare/evidence.h"
+#include "judge/compare/admissible_records.h"
 #include "judge/compare/result_set.h"
 
 namespace assay {

@@ -9,8 +9,8 @@
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "judge/compare/baseline.h"
-#include "measure/store/json_reader.h"
-#include "measure/store/store.h"
+#include "results/store/json_reader.h"
+#include "results/store/store.h"
 
 namespace assay {
 namespace {

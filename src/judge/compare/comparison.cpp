@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "core/cell_order.h"
-#include "measure/store/figures.h"
+#include "results/record/cell_order.h"
+#include "results/store/comparable_metrics.h"
 #include "statistics/summary.h"
 
 namespace assay {

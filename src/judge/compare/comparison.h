@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "judge/compare/family.h"
+#include "judge/compare/fingerprint_diff.h"
 #include "judge/compare/result_set.h"
-#include "machine/system/fingerprint_diff.h"
 
 namespace assay {
 

@@ -15,7 +15,7 @@
 #include "core/json.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/fleet_nodes.h"
-#include "measure/store/figures.h"
+#include "results/store/comparable_metrics.h"
 #include "statistics/multiplicity.h"
 #include "statistics/outliers.h"
 #include "statistics/summary.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/result.h"
+#include "judge/compare/fingerprint_diff.h"
 #include "judge/compare/result_set.h"
-#include "machine/system/fingerprint_diff.h"
 
 namespace assay {
 

@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <thread>
 
 #include "core/input_file.h"
+#include "core/mutex.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/operands.h"
-#include "measure/store/store.h"
-#include "measure/store/stored_fingerprint.h"
+#include "results/store/store.h"
+#include "results/store/stored_fingerprint.h"
 #include "statistics/summary.h"
 
 namespace assay {
@@ -23,18 +23,21 @@ namespace fs = std::filesystem;
 class SeriesIndex {
  public:
   std::size_t number_of(const Series& series) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto [at, fresh] =
         numbers_.emplace(series.key.cell + '\n' + series.key.metric, series_.size());
     if (fresh) series_.push_back({series.key, series.unit, series.better});
     return at->second;
   }
-  std::vector<FleetSeries> take() { return std::move(series_); }
+  std::vector<FleetSeries> take() {
+    const MutexLock lock(mutex_);
+    return std::move(series_);
+  }
 
  private:
-  std::mutex mutex_;
-  std::unordered_map<std::string, std::size_t> numbers_;
-  std::vector<FleetSeries> series_;
+  Mutex mutex_;
+  std::unordered_map<std::string, std::size_t> numbers_ GUARDED_BY(mutex_);
+  std::vector<FleetSeries> series_ GUARDED_BY(mutex_);
 };
 
 double median_of(const std::vector<Point>& points) {

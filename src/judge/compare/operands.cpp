@@ -10,12 +10,12 @@
 #include "core/input_file.h"
 #include "core/json.h"
 #include "core/read_file.h"
-#include "judge/campaign/folder.h"
 #include "judge/compare/baseline.h"
 #include "judge/compare/emulated.h"
-#include "measure/import/importer.h"
-#include "measure/store/store.h"
-#include "measure/store/stored_fingerprint.h"
+#include "results/import/importer.h"
+#include "results/store/campaign_reader.h"
+#include "results/store/store.h"
+#include "results/store/stored_fingerprint.h"
 
 namespace assay {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/result.h"
-#include "judge/campaign/folder.h"
 #include "judge/compare/result_set.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
+#include "results/store/campaign_reader.h"
 
 namespace assay {
 

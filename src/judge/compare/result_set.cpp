@@ -7,8 +7,8 @@
 #include <span>
 #include <unordered_map>
 
-#include "measure/sampling/sample.h"
-#include "measure/store/figures.h"
+#include "results/record/sample.h"
+#include "results/store/comparable_metrics.h"
 
 namespace assay {
 namespace {

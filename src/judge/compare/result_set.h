@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/json.h"
-#include "judge/compare/validity.h"
-#include "measure/store/record.h"
+#include "judge/compare/record_faults.h"
+#include "results/record/record.h"
 
 namespace assay {
 

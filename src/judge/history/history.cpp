@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include "core/cell_order.h"
 #include "core/input_file.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "judge/compare/result_set.h"
-#include "measure/store/figures.h"
+#include "results/record/cell_order.h"
+#include "results/store/comparable_metrics.h"
 
 namespace assay {
 namespace {

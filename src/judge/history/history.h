@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/compare/evidence.h"
+#include "judge/compare/admissible_records.h"
 #include "judge/history/database.h"
 
 namespace assay {

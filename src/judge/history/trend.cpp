@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/json.h"
-#include "measure/store/figures.h"
+#include "results/store/comparable_metrics.h"
 #include "statistics/multiplicity.h"
 
 namespace assay {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "judge/compare/fingerprint_diff.h"
 #include "judge/history/history.h"
-#include "machine/system/fingerprint_diff.h"
 #include "statistics/change_points.h"
 
 namespace assay {

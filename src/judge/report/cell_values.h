@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/cell_order.h"
 #include "judge/compare/result_set.h"
+#include "results/record/cell_order.h"
 
 namespace assay::report {
 

@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 #include "judge/compare/verdict.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 namespace assay::report {
 

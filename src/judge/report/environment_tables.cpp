@@ -5,9 +5,9 @@
 #include <set>
 
 #include "core/json.h"
-#include "judge/report/display.h"
+#include "judge/report/number_text.h"
 #include "judge/report/tables.h"
-#include "measure/sampling/sample.h"
+#include "results/record/sample.h"
 
 namespace assay::report {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "core/embedded.h"
 #include "core/json.h"
-#include "judge/report/display.h"
 #include "judge/report/escape.h"
+#include "judge/report/number_text.h"
 #include "judge/report/report.h"
 
 namespace assay::report {

@@ -7,7 +7,7 @@
 #include "core/json.h"
 #include "judge/compare/comparison.h"
 #include "judge/compare/result_set.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 namespace assay::report {
 

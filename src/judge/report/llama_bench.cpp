@@ -39,7 +39,7 @@ struct Tokens {
 
 Json row_of(const Record& record, Tokens tokens) {
   const Cell& cell = record.cell;
-  const bool on_cpu = record.device.backend == "cpu";
+  const bool on_cpu = record.device.is_host_cpu();
   std::vector<double> nanoseconds, rates;  // of whole tests
   for (const Sample& sample : record.samples->samples) {
     const double seconds = sample.seconds * record.work->repetitions;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "judge/report/display.h"
-#include "judge/report/panels.h"
+#include "judge/report/chart_grouping.h"
+#include "judge/report/number_text.h"
 
 namespace assay::report {
 namespace {

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include "machine/system/device_facts.h"
 #include "machine/system/machine.h"
+#include "machine/system/sensor_reading.h"
 
 namespace assay {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/json.h"
+#include "machine/system/anonymize_capture.h"
 #include "machine/system/capture_text.h"
-#include "machine/system/known_settings.h"
-#include "machine/system/masking.h"
+#include "machine/system/recordable_settings.h"
 
 namespace assay {
 namespace {
@@ -56,41 +56,41 @@ Json masked(const Json& capture) {
 
 FileText RecordingMachine::read(const fs::path& path) const {
   FileText file = machine_.read(path);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   files_[path.generic_string()] = file;
   return file;
 }
 
 std::vector<std::string> RecordingMachine::list(const fs::path& folder) const {
   std::vector<std::string> names = machine_.list(folder);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   folders_[folder.generic_string()] = names;
   return names;
 }
 
 fs::path RecordingMachine::resolve(const fs::path& path) const {
   fs::path real = machine_.resolve(path);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   links_[path.generic_string()] = real.generic_string();
   return real;
 }
 
 FileState RecordingMachine::access(const fs::path& path) const {
   const FileState state = machine_.access(path);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   access_[path.generic_string()] = state;
   return state;
 }
 
 Json RecordingMachine::ask(std::string_view probe) const {
   Json answer = machine_.ask(probe);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   answers_[std::string(probe)] = answer;
   return answer;
 }
 
 Json RecordingMachine::capture(bool with_serials) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Json json = {{"format", capture_format}, {"version", capture_version}};
   Json files = Json::object(), folders = Json::object(), links = Json::object();
   Json access = Json::object(), variables = Json::object(), answers = Json::object();

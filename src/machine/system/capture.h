@@ -4,8 +4,8 @@
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 
+#include "core/mutex.h"
 #include "core/result.h"
 #include "machine/system/machine.h"
 
@@ -23,17 +23,17 @@ class RecordingMachine final : public Machine {
   Json ask(std::string_view probe) const override;
 
   /// What was read so far, for machine_from_capture(). Serial numbers, UUIDs, hardware addresses
-  /// and the host name are masked (masking.h) unless `with_serials`; secrets always are.
+  /// and the host name are masked (anonymize_capture.h) unless `with_serials`; secrets always are.
   Json capture(bool with_serials) const;
 
  private:
   const Machine& machine_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, FileText, std::less<>> files_;
-  mutable std::map<std::string, std::vector<std::string>, std::less<>> folders_;
-  mutable std::map<std::string, std::string, std::less<>> links_;
-  mutable std::map<std::string, FileState, std::less<>> access_;
-  mutable std::map<std::string, Json, std::less<>> answers_;
+  mutable Mutex mutex_;
+  mutable std::map<std::string, FileText, std::less<>> files_ GUARDED_BY(mutex_);
+  mutable std::map<std::string, std::vector<std::string>, std::less<>> folders_ GUARDED_BY(mutex_);
+  mutable std::map<std::string, std::string, std::less<>> links_ GUARDED_BY(mutex_);
+  mutable std::map<std::string, FileState, std::less<>> access_ GUARDED_BY(mutex_);
+  mutable std::map<std::string, Json, std::less<>> answers_ GUARDED_BY(mutex_);
 };
 
 /// Error: usage, naming the field, if `json` is not a capture. Its contents are not trusted.

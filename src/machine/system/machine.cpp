@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <mutex>
 #include <utility>
 
 #include "core/json.h"
+#include "core/mutex.h"
 #include "core/read_file.h"
-#include "machine/system/known_settings.h"
 #include "machine/system/probe.h"
+#include "machine/system/recordable_settings.h"
 
 namespace assay {
 namespace {
@@ -38,7 +38,7 @@ class ThisMachine final : public FolderMachine {
   const Variables& variables() const override { return variables_; }
 
   Json ask(std::string_view name) const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = answers_.find(name);
     if (known != answers_.end()) return known->second;
     Json answer;
@@ -50,8 +50,8 @@ class ThisMachine final : public FolderMachine {
 
  private:
   Variables variables_;
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, Json, std::less<>> answers_;
+  mutable Mutex mutex_;
+  mutable std::map<std::string, Json, std::less<>> answers_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

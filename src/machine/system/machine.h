@@ -45,7 +45,8 @@ class Machine {
   /// Whether this user may read and write a device file: found, missing or denied.
   virtual FileState access(const std::filesystem::path& path) const = 0;
 
-  /// The environment variables that affect performance, as they may be recorded (known_settings.h).
+  /// The environment variables that affect performance, as they may be recorded
+  /// (recordable_settings.h).
   virtual const Variables& variables() const = 0;
   /// The answer of the Probe (probe.h) of that name; null if there is none.
   virtual Json ask(std::string_view probe) const = 0;

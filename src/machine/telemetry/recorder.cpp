@@ -10,11 +10,11 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/mutex.h"
 #include "core/text.h"
 
 namespace assay {
@@ -54,17 +54,20 @@ struct TelemetryRecorder::State {
       : sources(std::move(opened)), channels(channels_of(sources)), interval(seconds) {}
 
   void run();
-  void tick(std::unique_lock<std::mutex>& lock, bool all);
+  Row read_row(bool all) const;
+  void keep(Row row, double read_seconds, double cpu_seconds) REQUIRES(mutex);
 
   const TelemetrySources sources;
   const std::vector<Channel> channels;
   const std::chrono::duration<double> interval;
-  std::mutex mutex;  // guards the members below; never held while a source is read
+  Mutex mutex;  // never held while a source is read
   std::condition_variable wake, done;
-  bool stop = false, ended = false;
-  std::uint64_t wanted = 0, served = 0;  // ticks requested by slice()
-  std::deque<Row> rows;
-  RecorderCost cost;
+  bool stop GUARDED_BY(mutex) = false;
+  bool ended GUARDED_BY(mutex) = false;
+  std::uint64_t wanted GUARDED_BY(mutex) = 0;  // ticks requested by slice()
+  std::uint64_t served GUARDED_BY(mutex) = 0;
+  std::deque<Row> rows GUARDED_BY(mutex);
+  RecorderCost cost GUARDED_BY(mutex);
 };
 
 TelemetryRecorder::TelemetryRecorder(TelemetrySources sources, double interval)
@@ -75,10 +78,11 @@ TelemetryRecorder::TelemetryRecorder(TelemetrySources sources, double interval)
 TelemetryRecorder::~TelemetryRecorder() {
   bool ended = false;
   {
-    std::unique_lock lock(state_->mutex);
+    MutexLock lock(state_->mutex);
     state_->stop = true;
     state_->wake.notify_one();
-    ended = state_->done.wait_for(lock, patience, [&] { return state_->ended; });
+    ended = state_->done.wait_for(lock.native(), patience,
+                                  [&]() REQUIRES(state_->mutex) { return state_->ended; });
   }
   if (ended) {
     thread_.join();
@@ -93,13 +97,20 @@ void TelemetryRecorder::State::run() {
   constexpr int yielding = 5;
   setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), yielding);
   const auto step = std::chrono::duration_cast<Clock::duration>(interval);
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   Clock::time_point next = Clock::now();
   for (std::uint64_t scheduled = 0; !stop;) {
-    const bool asked = wake.wait_until(lock, next, [this] { return stop || wanted > served; });
+    const bool asked = wake.wait_until(
+        lock.native(), next, [this]() REQUIRES(mutex) { return stop || wanted > served; });
     if (stop) break;
     const std::uint64_t asked_for = wanted;
-    tick(lock, asked || scheduled % slow_every == 0);
+    lock.unlock();
+    const Clock::time_point began = Clock::now();
+    Row row = read_row(asked || scheduled % slow_every == 0);
+    const std::chrono::duration<double> reading = Clock::now() - began;
+    const double cpu_seconds = thread_cpu_seconds();
+    lock.lock();
+    keep(std::move(row), reading.count(), cpu_seconds);
     served = asked_for;
     done.notify_all();
     if (asked) continue;
@@ -116,30 +127,30 @@ void TelemetryRecorder::State::run() {
   done.notify_all();
 }
 
-void TelemetryRecorder::State::tick(std::unique_lock<std::mutex>& lock, bool all) {
-  lock.unlock();
+TelemetryRecorder::State::Row TelemetryRecorder::State::read_row(bool all) const {
   Row row;
   row.all = all;
   const Clock::time_point begin = Clock::now();
   row.values = read_sources(sources, all);
-  const Clock::time_point end = Clock::now();
-  row.time = begin + (end - begin) / 2;
-  const double cpu_seconds = thread_cpu_seconds();
-  lock.lock();
+  row.time = begin + (Clock::now() - begin) / 2;
+  return row;
+}
+
+void TelemetryRecorder::State::keep(Row row, double read_seconds, double cpu_seconds) {
   ++cost.ticks;
   cost.cpu_seconds = cpu_seconds;
-  cost.longest_read_seconds =
-      std::max(cost.longest_read_seconds, std::chrono::duration<double>(end - begin).count());
+  cost.longest_read_seconds = std::max(cost.longest_read_seconds, read_seconds);
   rows.push_back(std::move(row));
   if (rows.size() > most_rows) rows.pop_front();
 }
 
 TelemetryTrace TelemetryRecorder::slice(Clock::time_point begin, Clock::time_point end) {
   State& state = *state_;
-  std::unique_lock lock(state.mutex);
+  MutexLock lock(state.mutex);
   const std::uint64_t mine = ++state.wanted;
   state.wake.notify_one();
-  state.done.wait_for(lock, patience, [&] { return state.served >= mine; });
+  state.done.wait_for(lock.native(), patience,
+                      [&]() REQUIRES(state.mutex) { return state.served >= mine; });
 
   const auto before =
       std::find_if(state.rows.rbegin(), state.rows.rend(),

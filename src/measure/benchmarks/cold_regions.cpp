@@ -50,7 +50,7 @@ std::byte* ColdRegions::region(std::uint64_t turn) const {
 
 std::uint64_t cold_bytes(const DeviceFacts& facts, int ranks_here) {
   const std::uint64_t all = flushing_bytes(facts);
-  return facts.backend == "cpu" ? all / static_cast<std::uint64_t>(ranks_here) : all;
+  return facts.is_host_cpu() ? all / static_cast<std::uint64_t>(ranks_here) : all;
 }
 
 int ranks_here(const Team& team) {

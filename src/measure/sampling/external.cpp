@@ -10,14 +10,14 @@
 
 #include "core/json.h"
 #include "core/json_text.h"
-#include "core/measured_unit.h"
 #include "core/own_binary.h"
-#include "core/pattern.h"
 #include "core/program.h"
 #include "core/read_file.h"
+#include "core/regex.h"
 #include "core/secrets.h"
 #include "core/suggest.h"
-#include "measure/import/importer.h"
+#include "results/import/importer.h"
+#include "results/record/measured_unit.h"
 
 namespace assay {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "measure/benchmarks/external_command.h"
-#include "measure/store/record.h"
+#include "measure/grid/external_command.h"
+#include "results/record/record.h"
 
 namespace assay {
 

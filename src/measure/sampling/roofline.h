@@ -2,17 +2,12 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
-#include "machine/system/device_facts.h"
-#include "measure/benchmarks/benchmark.h"
+#include "results/record/device_facts.h"
+#include "results/record/value.h"
+#include "results/record/work.h"
 
 namespace assay {
-
-struct Roof {
-  double rate = 0;     ///< bytes/s or FLOP/s
-  std::string source;  ///< "datasheet H200", "from clocks and bus width", ...
-};
 
 /// The roof of `limit` on this device; for Limit::compute, the peak rate of `math`. Empty if no
 /// reliable figure is known. Peaks and their sources: src/compute/device/peaks.cpp.

@@ -15,9 +15,9 @@
 #include "core/watchdog.h"
 #include "machine/system/affinity.h"
 #include "machine/telemetry/recorder.h"
+#include "measure/sampling/derive_value.h"
 #include "measure/sampling/external.h"
 #include "measure/sampling/team_results.h"
-#include "measure/sampling/value.h"
 #include "ranks/collective/communicators.h"
 #include "ranks/team/agreement.h"
 
@@ -53,7 +53,7 @@ std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, dou
 /// The total work of all samples, and of the same work that leads into them.
 WorkDone work_done(const Record& record, const Case& work) {
   WorkDone done;
-  done.on_cpu = record.device.backend == "cpu";
+  done.on_cpu = record.device.is_host_cpu();
   const int launches = record.samples->launches + work.lead_in_launches();
   for (const Sample& sample : record.samples->samples) {
     done.seconds += sample.seconds * record.work->repetitions * launches;
@@ -111,7 +111,7 @@ class Runner {
       }
       ++outcome.measured;
       TRY(observer_.finished(i, std::move(record)));
-      TRY(team_.still_whole());
+      TRY(team_.check_alive());
     }
     outcome.interrupted = outcome.interrupted || observer_.stop_requested();
     for (const auto& [name, values] : values_) {
@@ -134,7 +134,7 @@ class Runner {
 
   /// Starts the watchdog until the end of the cell. A CPU does not hang.
   void watch(std::size_t index, const Cell& cell) {
-    if (device_.facts().backend == "cpu") return;
+    if (device_.facts().is_host_cpu()) return;
     const double allowed = options_.device_patience_seconds;
     watchdog_.emplace(allowed, [this, index, cell, allowed] {
       Record record = blank_record(cell);
@@ -274,6 +274,7 @@ class Runner {
                        ? "verification failed: " + record.verification->method
                        : record.verification->detail};
     }
+    TRY(free_of_hanging(work->measure_costs(sampler_.stream())));
     take_notes(record, *work);
     record.value =
         value_of(*record.seconds, *record.work, work->quantity(), work->limit(), device_.facts());
@@ -300,7 +301,7 @@ class Runner {
   /// Work that waits for a lost rank must end before its buffers can be freed.
   template <typename T>
   Result<T> free_of_hanging(Result<T> result) {
-    if (!result.ok() && !team_.still_whole().ok()) {
+    if (!result.ok() && !team_.check_alive().ok()) {
       communicators_.abort();
       (void)sampler_.stream().synchronize();  // `result` already says what failed
     }

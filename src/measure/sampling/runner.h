@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "compute/device/device.h"
-#include "core/cell.h"
 #include "core/result.h"
-#include "measure/benchmarks/benchmark.h"
-#include "measure/benchmarks/external_command.h"
+#include "measure/grid/benchmark.h"
+#include "measure/grid/external_command.h"
 #include "measure/sampling/barrier.h"
 #include "measure/sampling/sampler.h"
-#include "measure/store/record.h"
 #include "ranks/team/team.h"
+#include "results/record/cell.h"
+#include "results/record/record.h"
 
 namespace assay {
 

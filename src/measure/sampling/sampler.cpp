@@ -8,7 +8,7 @@
 
 #include "compute/device/helpers.h"
 #include "measure/sampling/clock_probe.h"
-#include "measure/sampling/gate.h"
+#include "measure/sampling/start_gate.h"
 #include "measure/sampling/stopping_rule.h"
 #include "measure/sampling/team_sample.h"
 #include "ranks/team/agreement.h"
@@ -219,6 +219,7 @@ class DeviceSampler final : public Sampler {
       if (set.time_source == TimeSource::host_clock) sample.seconds = seconds_since(begin);
     }
     if (const auto own = TRY(work.own_seconds())) sample.seconds = *own;
+    TRY(work.after_sample());
     sample.seconds /= work.work().repetitions * set.launches;
     const double highest = device_.facts().clock_hz;
     sample.throttled =

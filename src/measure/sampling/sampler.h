@@ -8,9 +8,9 @@
 
 #include "compute/device/device.h"
 #include "core/result.h"
-#include "measure/benchmarks/benchmark.h"
-#include "measure/sampling/sample.h"
+#include "measure/grid/benchmark.h"
 #include "ranks/team/team.h"
+#include "results/record/sample.h"
 
 namespace assay {
 

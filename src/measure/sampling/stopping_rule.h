@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "measure/sampling/sample.h"
 #include "measure/sampling/sampler.h"
+#include "results/record/sample.h"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-constexpr std::uint64_t most_cells = 100000, most_axes = 100;
+constexpr std::uint64_t most_team_cells = 100000, most_axes = 100;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Result<TeamPlan> plan_of_rank_0(Team& team, const TeamPlan& mine) {
   TeamPlan plan;
   plan.seed = reader.number();
   const std::uint64_t cells = reader.number();
-  for (std::uint64_t i = 0; i < cells && cells <= most_cells && reader.ok(); ++i) {
+  for (std::uint64_t i = 0; i < cells && cells <= most_team_cells && reader.ok(); ++i) {
     std::string benchmark = reader.text();
     std::vector<std::pair<std::string, std::string>> values;
     const std::uint64_t axes = reader.number();

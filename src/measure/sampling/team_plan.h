@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/cell.h"
 #include "core/result.h"
 #include "ranks/team/team.h"
+#include "results/record/cell.h"
 
 namespace assay {
 

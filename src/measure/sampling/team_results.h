@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "core/result.h"
-#include "machine/system/device_facts.h"
-#include "measure/benchmarks/benchmark.h"
-#include "measure/sampling/sample.h"
-#include "measure/store/record.h"
+#include "measure/grid/benchmark.h"
 #include "ranks/team/team.h"
+#include "results/record/device_facts.h"
+#include "results/record/record.h"
+#include "results/record/sample.h"
 
 namespace assay {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "measure/sampling/sample.h"
 #include "ranks/team/team.h"
+#include "results/record/sample.h"
 
 namespace assay {
 

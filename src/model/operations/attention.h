@@ -7,11 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "compute/attention/fused_attention.h"
-#include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
-#include "model/gpt_layout.h"
-#include "model/operations/kernels.h"
+#include "compute/vendor/attention/fused_attention.h"
+#include "compute/vendor/blas/gemm_plans.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 
@@ -28,7 +27,7 @@ struct AttentionShape {
 struct AttentionMemory {
   void* probabilities = nullptr;  ///< of the element type, [batch, heads, sequence, sequence]
   void* log_sum = nullptr;        ///< f32 [batch, heads, sequence]; null: no backward() follows
-  void* scratch = nullptr;        ///< as scratch_bytes() of gpt_layout.h says; not of a library
+  void* scratch = nullptr;        ///< own_attention_scratch_bytes(); a library needs none
 };
 
 class Attention {
@@ -54,8 +53,8 @@ Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& pl
                                                    DataType precision);
 
 /// Which kernels compute own attention: each wave of a block its part by itself, or groups of four
-/// waves theirs (kernels/group_product.h: on Hopper by wgmma), as far as there are such kernels for
-/// the device and the width; best: the fastest on the device.
+/// waves theirs (kernels/warpgroup_tile.h: on Hopper by wgmma), as far as there are such kernels
+/// for the device and the width; best: the fastest on the device.
 enum class OwnKind { best, waves, groups };
 
 struct OwnAttentionSettings {
@@ -79,16 +78,8 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
 std::uint64_t own_attention_scratch_bytes(std::int64_t heads, std::int64_t sequence,
                                           std::int64_t head_width);
 
-/// By the vendor's library (compute/attention), for one shape; it brings its own scratch.
+/// By the vendor's library (compute/vendor/attention), for one shape; it brings its own scratch.
 Result<std::unique_ptr<Attention>> library_attention(Device& device,
                                                      const FusedAttentionProblem& problem);
-
-/// Why the device, or what is installed beside it, cannot compute the plan's attention in the way
-/// that it names; empty: it can.
-std::optional<std::string> attention_unsupported(const GptPlan& plan, DataType precision,
-                                                 const DeviceFacts& facts);
-/// The way that the plan names. `plans` must outlive it.
-Result<std::unique_ptr<Attention>> open_attention(Device& device, GemmPlans& plans,
-                                                  const GptPlan& plan, DataType precision);
 
 }  // namespace assay

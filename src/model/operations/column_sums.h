@@ -4,7 +4,7 @@
 #include <array>
 
 #include "compute/device/device.h"
-#include "model/operations/kernels.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

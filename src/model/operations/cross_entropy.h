@@ -2,8 +2,8 @@
 #pragma once
 
 #include "compute/device/device.h"
-#include "model/operations/kernels.h"
-#include "model/token_batches.h"
+#include "model/data/token_batches.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

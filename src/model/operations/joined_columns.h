@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compute/device/device.h"
-#include "model/operations/kernels.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

@@ -2,8 +2,8 @@
 // joined with a GELU or ReLU, by the library's epilogue where that is faster.
 #pragma once
 
-#include "compute/blas/gemm_plans.h"
 #include "compute/device/device.h"
+#include "compute/vendor/blas/gemm_plans.h"
 #include "model/operations/activations.h"
 #include "model/operations/linear_products.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "compute/blas/gemm_problem.h"
+#include "compute/vendor/blas/gemm_problem.h"
 
 namespace assay {
 

@@ -5,7 +5,7 @@
 
 #include "compute/device/device.h"
 #include "compute/kernels/step_state.h"
-#include "model/operations/kernels.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

@@ -22,7 +22,7 @@ Status validate_norm(std::int64_t width) {
 }
 
 LaunchShape norm_shape(const DeviceFacts& facts, std::uint64_t blocks, std::int64_t width) {
-  if (runs_on_host(facts)) return {{static_cast<unsigned>(blocks)}, {1}};
+  if (facts.runs_on_host) return {{static_cast<unsigned>(blocks)}, {1}};
   const std::int64_t per_thread = packs_of_thread * row_pack, wave = facts.wave_size;
   const std::int64_t threads = (width + per_thread - 1) / per_thread;
   return {{static_cast<unsigned>(blocks)},
@@ -30,7 +30,7 @@ LaunchShape norm_shape(const DeviceFacts& facts, std::uint64_t blocks, std::int6
 }
 
 LaunchShape norm_shape(const DeviceFacts& facts, Rows rows) {
-  const std::int64_t most = runs_on_host(facts) ? facts.multiprocessors : rows.rows;
+  const std::int64_t most = facts.runs_on_host ? facts.multiprocessors : rows.rows;
   return norm_shape(facts, std::uint64_t(std::min(most, rows.rows)), rows.width);
 }
 

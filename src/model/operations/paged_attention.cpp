@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "compute/device/helpers.h"
-#include "compute/device/matrix_types.h"
+#include "compute/device/matrix_unit_types.h"
 
 namespace assay {
 namespace {
@@ -113,7 +113,7 @@ std::uint64_t PagedAttention::scratch_bytes(std::int64_t tokens, std::int64_t lo
 }
 
 std::int64_t PagedAttention::wanted_blocks() const {
-  return facts_->multiprocessors * (runs_on_host(*facts_) ? 1 : 4);
+  return facts_->multiprocessors * (facts_->runs_on_host ? 1 : 4);
 }
 
 std::int64_t PagedAttention::most_merging() const {

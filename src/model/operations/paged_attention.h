@@ -8,7 +8,7 @@
 #include "compute/device/device.h"
 #include "core/data_type.h"
 #include "core/result.h"
-#include "model/operations/kernels.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

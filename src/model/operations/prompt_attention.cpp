@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "compute/attention/fused_attention.h"
+#include "compute/vendor/attention/fused_attention.h"
 #include "model/operations/attention.h"
 #include "model/operations/prompt_classes.h"
 

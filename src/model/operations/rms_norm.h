@@ -3,7 +3,7 @@
 
 #include "compute/device/device.h"
 #include "model/operations/column_sums.h"
-#include "model/operations/kernels.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

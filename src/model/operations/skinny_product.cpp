@@ -21,7 +21,7 @@ std::span<const SkinnyVariant> SkinnyProduct::variants() {
 Result<SkinnyProduct> SkinnyProduct::create(Device& device, std::int64_t rows,
                                             std::optional<DataType> codes, SkinnyVariant variant) {
   // Kernels of the host are compiled in, for the fewest rows.
-  const std::int64_t room = runs_on_host(device.facts()) ? room_for(1) : room_for(rows);
+  const std::int64_t room = device.facts().runs_on_host ? room_for(1) : room_for(rows);
   const std::string element(codes ? name_of(*codes) : "bf16");
   SkinnyProduct made(device.facts(),
                      TRY(Kernels::build(device, "skinny_product", DataType::bf16,
@@ -45,7 +45,7 @@ Status SkinnyProduct::enqueue(Stream& stream, void* y, const void* x, StoredMatr
   }
   // As in kernels/skinny_product.cu.
   const std::int64_t tile = swiglu ? 16 : 32;
-  const std::int64_t resident = runs_on_host(*facts_) ? 1 : variant_.blocks;
+  const std::int64_t resident = facts_->runs_on_host ? 1 : variant_.blocks;
   const std::int64_t blocks =
       std::min((shape.outputs + tile - 1) / tile, facts_->multiprocessors * resident);
   return launch(stream, *kernel_, {{static_cast<unsigned>(blocks)}, {block_threads}},

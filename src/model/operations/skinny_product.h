@@ -9,9 +9,9 @@
 #include <string>
 
 #include "compute/device/device.h"
-#include "model/operations/kernels.h"
 #include "model/operations/linear_products.h"
 #include "model/operations/stored_matrix.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

@@ -3,9 +3,9 @@
 
 #include "compute/device/device.h"
 #include "compute/kernels/step_state.h"
+#include "model/data/regression_batches.h"
 #include "model/operations/column_sums.h"
-#include "model/operations/kernels.h"
-#include "model/regression_batches.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

@@ -9,7 +9,7 @@ namespace {
 
 /// Of all rows together, where rows are shared.
 std::int64_t most_parts(const DeviceFacts& facts) {
-  return runs_on_host(facts) ? 1 : facts.multiprocessors;
+  return facts.runs_on_host ? 1 : facts.multiprocessors;
 }
 
 /// How many blocks share a row.

@@ -47,7 +47,7 @@ Status VectorProduct::enqueue(Stream& stream, void* y, const void* x, StoredMatr
                               Shape shape, const Around& around, bool swiglu) {
   // As in kernels/vector_product.cu: a wave computes two outputs at a time.
   constexpr unsigned threads = 256;
-  const std::int64_t resident = runs_on_host(*facts_) ? 1 : variant_.launched;
+  const std::int64_t resident = facts_->runs_on_host ? 1 : variant_.launched;
   const std::int64_t results = swiglu ? shape.outputs : (shape.outputs + 1) / 2;
   const std::int64_t waves = std::max(1, static_cast<int>(threads) / facts_->wave_size);
   const std::int64_t blocks =

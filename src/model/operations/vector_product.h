@@ -9,8 +9,8 @@
 #include <string>
 
 #include "compute/device/device.h"
-#include "model/operations/kernels.h"
 #include "model/operations/stored_matrix.h"
+#include "model/operations/typed_kernels.h"
 
 namespace assay {
 

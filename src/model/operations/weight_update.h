@@ -8,8 +8,8 @@
 #include "compute/device/device.h"
 #include "compute/kernels/step_state.h"
 #include "model/operations/elementwise.h"
-#include "model/operations/kernels.h"
-#include "model/parameter_plan.h"
+#include "model/operations/typed_kernels.h"
+#include "model/tensors/parameter_plan.h"
 
 namespace assay {
 

@@ -66,8 +66,8 @@ Status start_together(Communicator& communicator, const Buffer& two_floats, Stre
 
 Status wait_for_ranks(Communicator& communicator, Stream& stream, Event& idle, Team& team) {
   Status waited = wait_idle(stream, idle, team);
-  if (waited.ok()) team.wait_ended();
-  if (!waited.ok() && !team.still_whole().ok()) {
+  if (waited.ok()) team.end_wait();
+  if (!waited.ok() && !team.check_alive().ok()) {
     communicator.abort();
     (void)stream.synchronize();  // `waited` already says what failed
   }

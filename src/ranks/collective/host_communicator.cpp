@@ -1,11 +1,11 @@
 #include "ranks/collective/host_communicator.h"
 
-#include "ranks/collective/support.h"
+#include "ranks/collective/communicator_checks.h"
 
 namespace assay {
 
 Status HostCommunicator::status() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return first_;
 }
 
@@ -19,7 +19,7 @@ Status HostCommunicator::queue(Stream& stream, Operation operation) {
   return stream.call([this, operation = std::move(operation)] {
     if (!status()) return;
     const Status done = operation();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     first_ = done;
   });
 }

@@ -2,10 +2,10 @@
 // functions.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "core/mutex.h"
 #include "ranks/collective/communicator.h"
 
 namespace assay {
@@ -27,8 +27,8 @@ class HostCommunicator : public Communicator {
   template <typename Operation>
   Status queue(Stream& stream, Operation operation);
 
-  mutable std::mutex mutex_;
-  Status first_;  // the first error, or ok
+  mutable Mutex mutex_;
+  Status first_ GUARDED_BY(mutex_);  // the first error, or ok
 };
 
 }  // namespace assay

@@ -1,6 +1,6 @@
+#include "ranks/collective/communicator_checks.h"
 #include "ranks/collective/mpi_communicator.h"
 #include "ranks/collective/mpi_world.h"
-#include "ranks/collective/support.h"
 
 namespace assay::mpi_communicator {
 namespace {

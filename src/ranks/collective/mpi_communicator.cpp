@@ -6,9 +6,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "ranks/collective/communicator_checks.h"
 #include "ranks/collective/host_communicator.h"
 #include "ranks/collective/mpi_process.h"
-#include "ranks/collective/support.h"
 
 namespace assay::mpi {
 namespace {
@@ -303,7 +303,7 @@ class MpiCommunicator final : public HostCommunicator {
 template <typename H>
 Status check_memory(const Library<H>& library, const Device& device) {
   if (has_host_memory(device)) return {};
-  const bool hip = device.facts().backend == "hip";
+  const bool hip = device.facts().is_amd();
   int (*const query)() = hip ? library.functions.rocm_support : library.functions.cuda_support;
   if (query != nullptr && query() == 1) return {};
   return Error{ErrorKind::unsupported,

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <charconv>
 
-#include "compute/device/matrix_types.h"
+#include "compute/device/matrix_unit_types.h"
+#include "ranks/collective/communicator_checks.h"
 #include "ranks/collective/nccl_endpoint.h"
-#include "ranks/collective/support.h"
 
 namespace assay::nccl {
 namespace {

@@ -4,17 +4,20 @@
 #include <condition_variable>
 #include <thread>
 
+#include "core/mutex.h"
+
 namespace assay::nccl {
 namespace {
 
 /// What the thread that joins and the one that waits for it share.
 struct Joining {
-  std::mutex mutex;
+  Mutex mutex;
   std::condition_variable changed;
-  bool done = false, abandoned = false;
-  Status current;  // of making the device current
-  int status = success;
-  Comm comm = nullptr;
+  bool done GUARDED_BY(mutex) = false;
+  bool abandoned GUARDED_BY(mutex) = false;
+  Status current GUARDED_BY(mutex);  // of making the device current
+  int status GUARDED_BY(mutex) = success;
+  Comm comm GUARDED_BY(mutex) = nullptr;
 };
 
 }  // namespace
@@ -25,7 +28,7 @@ Endpoint::~Endpoint() {
 
 void Endpoint::abort() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     doomed_ = true;
     if (uses_ > 0) return;
   }
@@ -33,20 +36,20 @@ void Endpoint::abort() {
 }
 
 void Endpoint::release() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (uses_ > 0) doomed_ = true;
 }
 
 int Endpoint::use(const std::function<int(Comm)>& function) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (doomed_) return aborted;
     ++uses_;
   }
   const int status = function(comm_);
   bool last = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last = --uses_ == 0 && doomed_;
   }
   if (last) abort_now();
@@ -65,7 +68,7 @@ Result<Comm> join(const Library& library, Device& device, Team& team, std::strin
     Comm comm = nullptr;
     Status current = make_current();
     const int status = current ? make(&comm) : success;
-    const std::lock_guard lock(joining->mutex);
+    const MutexLock lock(joining->mutex);
     if (joining->abandoned) {
       if (comm != nullptr) abort(comm);
       return;
@@ -76,10 +79,10 @@ Result<Comm> join(const Library& library, Device& device, Team& team, std::strin
     joining->done = true;
     joining->changed.notify_all();
   }).detach();
-  std::unique_lock lock(joining->mutex);
-  while (!joining->changed.wait_for(lock, std::chrono::milliseconds(100),
-                                    [&] { return joining->done; })) {
-    if (Status whole = team.still_whole(); !whole) {
+  MutexLock lock(joining->mutex);
+  while (!joining->changed.wait_for(lock.native(), std::chrono::milliseconds(100),
+                                    [&]() REQUIRES(joining->mutex) { return joining->done; })) {
+    if (Status whole = team.check_alive(); !whole) {
       joining->abandoned = true;
       return std::move(whole).error();
     }

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 
+#include "core/mutex.h"
 #include "ranks/collective/nccl_library.h"
 
 namespace assay::nccl {
@@ -36,16 +36,16 @@ class Endpoint {
 
   const Library library_;
   std::atomic<Comm> comm_;
-  std::mutex mutex_;     // guards the members below
-  int uses_ = 0;         // calls of use() in progress
-  bool doomed_ = false;  // to be aborted when they return
+  Mutex mutex_;
+  int uses_ GUARDED_BY(mutex_) = 0;         // calls of use() in progress
+  bool doomed_ GUARDED_BY(mutex_) = false;  // to be aborted when they return
 };
 
 /// Makes a communicator by `make`, a call that blocks until all ranks make it, for ever if one is
 /// missing, and cannot be interrupted. It therefore runs in a thread of its own, which is abandoned
 /// if the team fails: `make` must own all that it uses, and what it makes after that is aborted.
 /// The library's non-blocking mode would queue every later operation through a thread and so change
-/// what is measured. Error: failed, naming `call`; as Device::make_current() or Team::still_whole()
+/// what is measured. Error: failed, naming `call`; as Device::make_current() or Team::check_alive()
 /// report.
 Result<Comm> join(const Library& library, Device& device, Team& team, std::string_view call,
                   std::function<int(Comm*)> make);

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "compute/device/matrix_types.h"
+#include "compute/device/matrix_unit_types.h"
 #include "compute/device/vendor_libraries.h"
 #include "core/library_search.h"
-#include "ranks/collective/support.h"
+#include "ranks/collective/communicator_checks.h"
 
 namespace assay::nccl {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/shared_library.h"
-#include "machine/system/device_facts.h"
 #include "ranks/collective/nccl_api.h"
+#include "results/record/device_facts.h"
 
 namespace assay::nccl {
 

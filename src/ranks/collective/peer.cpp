@@ -12,8 +12,8 @@
 
 #include "compute/device/helpers.h"
 #include "ranks/collective/communicator.h"
+#include "ranks/collective/communicator_checks.h"
 #include "ranks/collective/peer_windows.h"
-#include "ranks/collective/support.h"
 
 namespace assay::peer_communicator {
 namespace {
@@ -168,7 +168,7 @@ class PeerCommunicator final : public Communicator {
         rank_(team.rank()),
         ranks_(team.size()),
         layout_(static_cast<std::size_t>(ranks_),
-                runs_on_host(device.facts()) ? host_region_bytes : region_bytes) {}
+                device.facts().runs_on_host ? host_region_bytes : region_bytes) {}
 
   Status allocate() {
     const auto stream = TRY(device_.create_stream());
@@ -199,7 +199,7 @@ class PeerCommunicator final : public Communicator {
   Status sum_at_once(const CollectiveCall& call, Stream& stream) {
     LaunchShape shape = shape_of_sum(call.count);
     // Each block waits for other ranks: on a CPU one thread is enough for that.
-    if (runs_on_host(device_.facts())) shape.grid = {1};
+    if (device_.facts().runs_on_host) shape.grid = {1};
     return launch(stream, *TRY(kernel("peer_all_reduce", call.type)), shape, call.receive,
                   call.send, std::uint64_t{call.count}, std::uint64_t{layout_.small},
                   std::uint64_t{small_slot}, counts_.as<std::uint32_t>() + 1,

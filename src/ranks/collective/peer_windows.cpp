@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ranks/collective/support.h"
+#include "ranks/collective/communicator_checks.h"
 
 namespace assay {
 namespace {

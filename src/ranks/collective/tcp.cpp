@@ -1,8 +1,8 @@
 // Host memory over assay's own TCP connections: works wherever sockets do and needs no library.
 #include <fmt/format.h>
 
+#include "ranks/collective/communicator_checks.h"
 #include "ranks/collective/host_communicator.h"
-#include "ranks/collective/support.h"
 #include "ranks/collective/tcp_algorithms.h"
 #include "ranks/collective/tcp_transfer.h"
 

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ranks/collective/support.h"
+#include "ranks/collective/communicator_checks.h"
 #include "ranks/team/links.h"
 
 namespace assay {
@@ -47,7 +47,7 @@ Result<std::unique_ptr<TcpLinks>> TcpLinks::connect(Team& team) {
 Error TcpLinks::lost(int peer, const char* how) const {
   // A rank that ends because of another one also closes its connections: the team may know the
   // cause.
-  if (const Status whole = team_.still_whole(); !whole) return whole.error();
+  if (const Status whole = team_.check_alive(); !whole) return whole.error();
   return {ErrorKind::failed,
           fmt::format("TCP: lost {}: {}; the rank ended or its network failed",
                       name_of(team_.members()[static_cast<std::size_t>(peer)]), how)};
@@ -84,7 +84,7 @@ Status TcpLinks::wait(std::vector<pollfd>& interests) {
     const auto now = std::chrono::steady_clock::now();
     if (now - asked_ >= patience) {
       asked_ = now;
-      TRY(team_.still_whole());
+      TRY(team_.check_alive());
     }
     if (ready > 0) return {};
   }

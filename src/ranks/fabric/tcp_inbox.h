@@ -5,11 +5,11 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "core/mutex.h"
 #include "core/result.h"
 #include "ranks/fabric/transport.h"
 
@@ -31,11 +31,11 @@ class Inbox {
   Result<bool> await_landing(int queue, std::chrono::milliseconds most);
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable news_;
-  std::deque<FabricCompletion> completions_;
-  std::vector<std::uint64_t> landed_;  // per queue, payloads not yet reported
-  std::optional<Error> failure_;
+  std::deque<FabricCompletion> completions_ GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> landed_ GUARDED_BY(mutex_);  // per queue, payloads not yet reported
+  std::optional<Error> failure_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::tcp

@@ -70,7 +70,7 @@ Queue::Queue(int number, Descriptor socket, const FabricWindow& window, Inbox& i
 
 Queue::~Queue() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   left_over_.notify_one();
@@ -106,7 +106,7 @@ void Queue::post(std::span<const FabricRequest> requests) {
 
 void Queue::receive(std::uint64_t offset, std::uint64_t bytes, std::uint64_t id) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     receives_.push_back({offset, bytes, id});
   }
   posted_.notify_one();
@@ -117,7 +117,7 @@ void Queue::receive_all() {
   while (reader_.read(&frame, sizeof frame)) {
     if (!handle(frame)) break;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_) return;
   inbox_.fail({ErrorKind::failed, fmt::format("tcp: the connection to {} of queue {} ended early",
                                               tcp_peer(socket_), number_)});
@@ -154,8 +154,9 @@ bool Queue::place(const Frame& frame) {
 bool Queue::fill_receive(const Frame& frame) {
   PostedReceive posted{};
   {
-    std::unique_lock lock(mutex_);
-    posted_.wait(lock, [this] { return stopping_ || !receives_.empty(); });
+    MutexLock lock(mutex_);
+    posted_.wait(lock.native(),
+                 [this]() REQUIRES(mutex_) { return stopping_ || !receives_.empty(); });
     if (stopping_) return false;
     posted = receives_.front();
     receives_.pop_front();
@@ -193,7 +194,7 @@ void Queue::acknowledge(const Frame& frame) {
 }
 
 void Queue::enqueue(std::span<const Outgoing> messages) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   outgoing_.insert(outgoing_.end(), messages.begin(), messages.end());
   // Unsignalled messages are held back until a signalled one follows: nobody waits for them yet.
   if (messages.back().frame.signalled == 0 && outgoing_.size() < most_at_once) return;
@@ -202,9 +203,10 @@ void Queue::enqueue(std::span<const Outgoing> messages) {
 }
 
 void Queue::send_left_over() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    left_over_.wait(lock, [this] { return stopping_ || !outgoing_.empty(); });
+    left_over_.wait(lock.native(),
+                    [this]() REQUIRES(mutex_) { return stopping_ || !outgoing_.empty(); });
     if (stopping_) return;
     lock.unlock();
     pollfd entry{socket_.number(), POLLOUT, 0};

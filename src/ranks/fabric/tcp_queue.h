@@ -6,12 +6,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "core/descriptor.h"
+#include "core/mutex.h"
 #include "ranks/fabric/tcp_inbox.h"
 #include "ranks/fabric/transport.h"
 
@@ -80,9 +80,9 @@ class Queue {
   void send_left_over();
   void enqueue(std::span<const Outgoing> messages);
   void acknowledge(const Frame& frame);
-  /// Sends what the socket accepts without waiting; requires mutex_ to be held.
-  void pump();
-  void mark_sent(std::size_t bytes);
+  /// Sends what the socket accepts without waiting.
+  void pump() REQUIRES(mutex_);
+  void mark_sent(std::size_t bytes) REQUIRES(mutex_);
 
   const int number_;
   const Descriptor socket_;
@@ -91,12 +91,12 @@ class Queue {
   Inbox& inbox_;
   Reader reader_;
 
-  std::mutex mutex_;                   // guards the members below
+  Mutex mutex_;
   std::condition_variable left_over_;  // wakes the sending thread
   std::condition_variable posted_;     // wakes the receiving thread
-  bool stopping_ = false;
-  std::deque<Outgoing> outgoing_;
-  std::deque<PostedReceive> receives_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::deque<Outgoing> outgoing_ GUARDED_BY(mutex_);
+  std::deque<PostedReceive> receives_ GUARDED_BY(mutex_);
 
   std::thread receiver_, sender_;
 };

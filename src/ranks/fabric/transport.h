@@ -73,7 +73,7 @@ class Transport {
   /// What the peer's connect() needs to reach this end.
   virtual std::string address() const = 0;
   /// Both ends call it with each other's address(). Error: failed, naming the step; or as
-  /// Team::still_whole() reports if the peer does not come.
+  /// Team::check_alive() reports if the peer does not come.
   virtual Status connect(const std::string& peer, Team& team) = 0;
 
   /// Submits requests in order. Never waits for the peer; unsignalled requests may be held back

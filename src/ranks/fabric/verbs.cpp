@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/bind.h"
+#include "core/bind_functions.h"
 #include "core/library_search.h"
 #include "machine/system/fact_source.h"
 #include "machine/system/nic.h"

@@ -15,7 +15,7 @@
 #include "machine/system/fact_source.h"
 #include "ranks/team/greeting.h"
 #include "ranks/team/network_addresses.h"
-#include "ranks/team/reception.h"
+#include "ranks/team/pending_callers.h"
 
 namespace assay {
 namespace {
@@ -79,7 +79,7 @@ class Introduction {
       }
     }
     while (missing_ > 0) {
-      TRY(team_.still_whole());
+      TRY(team_.check_alive());
       TRY(step());
     }
     return std::move(sockets_);

@@ -42,7 +42,7 @@ struct LinkPeer {
 /// too, with this end's address and the same count. Both ends of each show that they know the
 /// team's secret; other callers, however many, are sent away. Returns the sockets by peer and then
 /// by connection, in the same order at both ends; `own` is closed. Error: failed, naming the peer
-/// that could not be reached and the addresses tried; or as Team::still_whole() reports.
+/// that could not be reached and the addresses tried; or as Team::check_alive() reports.
 Result<std::vector<std::vector<Descriptor>>> connect_links(LinkListener own,
                                                            std::span<const LinkPeer> peers,
                                                            int count, Team& team);

@@ -14,7 +14,7 @@
 #include "core/tcp.h"
 #include "ranks/team/addresses.h"
 #include "ranks/team/greeting.h"
-#include "ranks/team/reception.h"
+#include "ranks/team/pending_callers.h"
 
 namespace assay {
 namespace {

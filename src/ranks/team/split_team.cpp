@@ -32,8 +32,8 @@ class SplitTeam final : public Team {
     for (const int rank : ranks_) ours.push_back(std::move(all[static_cast<std::size_t>(rank)]));
     return ours;
   }
-  Status still_whole() override { return whole_.still_whole(); }
-  void wait_ended() override { whole_.wait_ended(); }
+  Status check_alive() override { return whole_.check_alive(); }
+  void end_wait() override { whole_.end_wait(); }
 
  private:
   Team& whole_;

@@ -9,10 +9,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
 
+#include "core/mutex.h"
 #include "core/shown_text.h"
 #include "ranks/team/agreement.h"
 #include "ranks/team/polled_wait.h"
@@ -41,7 +41,7 @@ struct Peer {
   Clock::time_point heard = Clock::now();
   std::uint64_t count = 0;  // number of its steps
   std::string step;         // its last step
-  bool waiting = false;     // in a call that polls still_whole()
+  bool waiting = false;     // in a call that polls check_alive()
   bool left = false;        // in an orderly way
   std::optional<std::string> given;
   std::string given_step;  // the step for which it was given
@@ -91,20 +91,20 @@ class TcpTeam final : public Team {
       std::string_view step, std::string mine,
       const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) override {
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       ++count_;
       step_ = shown_line(step, most_step);  // as the others read it
       waiting_ = true;
     }
     auto decided = rank_ == 0 ? collect(std::move(mine), at_rank_0) : ask(mine);
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     waiting_ = false;
     wait_.end();
     return decided;
   }
 
-  Status still_whole() override {
-    std::unique_lock lock(mutex_);
+  Status check_alive() override {
+    MutexLock lock(mutex_);
     const double waited = wait_.poll();
     if (trouble_) return *trouble_;
     // Rank 0 gives up first: it hears all ranks and knows which of them are not waiting.
@@ -122,8 +122,8 @@ class TcpTeam final : public Team {
     return failure();
   }
 
-  void wait_ended() override {
-    const std::lock_guard guard(mutex_);
+  void end_wait() override {
+    const MutexLock guard(mutex_);
     wait_.end();
   }
 
@@ -132,9 +132,9 @@ class TcpTeam final : public Team {
   Result<std::string> collect(
       std::string mine,
       const std::function<std::string(const std::vector<std::string>&)>& at_rank_0) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     peers_[0].given = std::move(mine);
-    const auto all_here = [&] {
+    const auto all_here = [&]() REQUIRES(mutex_) {
       return std::all_of(peers_.begin(), peers_.end(),
                          [](const Peer& peer) { return peer.given.has_value(); });
     };
@@ -142,12 +142,14 @@ class TcpTeam final : public Team {
     bool is_extended = false;
     while (!trouble_ && !all_here()) {
       if (const auto absent = left_without(peers_)) {
+        const std::string text =
+            fmt::format("{} left before \"{}\"", name_of(members_[*absent]), step_);
         lock.unlock();
-        fail(fmt::format("{} left before \"{}\"", name_of(members_[*absent]), step_));
+        fail(text);
         lock.lock();
         break;
       }
-      if (changed_.wait_until(lock, end) == std::cv_status::timeout && !all_here()) {
+      if (changed_.wait_until(lock.native(), end) == std::cv_status::timeout && !all_here()) {
         if (!is_known_who_is_missing() && !std::exchange(is_extended, true)) {
           end += until_silent;
           continue;
@@ -167,10 +169,11 @@ class TcpTeam final : public Team {
     if (trouble_) return *trouble_;
     std::vector<std::string> given;
     for (Peer& peer : peers_) given.push_back(*std::exchange(peer.given, std::nullopt));
+    const std::uint64_t count = count_;
     lock.unlock();
     std::string decision = at_rank_0(given);
     std::string payload;
-    put(payload, count_);
+    put(payload, count);
     put(payload, decision);
     tell_all(answer, payload);
     return decision;
@@ -179,24 +182,30 @@ class TcpTeam final : public Team {
   /// On other ranks: sends this rank's contribution and waits for the answer.
   Result<std::string> ask(const std::string& mine) {
     std::string payload;
-    put(payload, count_);
-    put(payload, step_);
+    {
+      const MutexLock lock(mutex_);
+      put(payload, count_);
+      put(payload, step_);
+    }
     put(payload, mine);
     if (!wires_[0]->send(contribution, payload).ok()) fail(gone(0));
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     // Rank 0 gives up first, because it knows which ranks are late.
     const auto end = Clock::now() + std::chrono::duration<double>(patience_.step_seconds +
                                                                   patience_.silence_seconds);
     while (!trouble_ && !answer_) {
       if (peers_[0].left) {
+        const std::string text = fmt::format("{} left before \"{}\"", name_of(members_[0]), step_);
         lock.unlock();
-        fail(fmt::format("{} left before \"{}\"", name_of(members_[0]), step_));
+        fail(text);
         lock.lock();
         break;
       }
-      if (changed_.wait_until(lock, end) == std::cv_status::timeout) {
+      if (changed_.wait_until(lock.native(), end) == std::cv_status::timeout) {
+        const std::string text =
+            fmt::format("{} did not answer at \"{}\"", name_of(members_[0]), step_);
         lock.unlock();
-        fail(fmt::format("{} did not answer at \"{}\"", name_of(members_[0]), step_));
+        fail(text);
         lock.lock();
       }
     }
@@ -236,14 +245,14 @@ class TcpTeam final : public Team {
 
   bool listens_to(std::size_t i) {
     if (!wires_[i]) return false;
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     return !peers_[i].left;
   }
 
   void read(std::size_t i) {
     const bool open = wires_[i]->read_arrived();
     while (const auto frame = wires_[i]->next()) handle(i, *frame);
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (open || peers_[i].left) return;
     peers_[i].left = true;
     lock.unlock();
@@ -252,7 +261,7 @@ class TcpTeam final : public Team {
 
   void handle(std::size_t i, const Frame& frame) {
     PayloadReader reader(frame.payload);
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     Peer& peer = peers_[i];
     peer.heard = Clock::now();
     if (frame.kind == contribution) {
@@ -280,7 +289,7 @@ class TcpTeam final : public Team {
   void speak() {
     std::string payload;
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       put(payload, count_);
       put(payload, step_);
       put(payload, static_cast<std::uint64_t>(waiting_ || wait_.waiting()));
@@ -291,7 +300,7 @@ class TcpTeam final : public Team {
   void look_for_silence() {
     std::string text;
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       for (std::size_t i = 0; i < wires_.size(); ++i) {
         if (!wires_[i] || peers_[i].left) continue;
         const double silence = seconds_since(peers_[i].heard);
@@ -304,7 +313,7 @@ class TcpTeam final : public Team {
   }
 
   bool overdue() {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     return trouble_ && !ending_ && abandoned_ && seconds_since(failed_) > patience_.last_seconds;
   }
 
@@ -313,7 +322,7 @@ class TcpTeam final : public Team {
   /// Only the first trouble counts; all ranks are told about it.
   void fail(const std::string& text) {
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       if (trouble_) return;
       trouble_ = Error{ErrorKind::failed, text};
       failed_ = Clock::now();
@@ -323,7 +332,7 @@ class TcpTeam final : public Team {
   }
 
   Error failure() {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     return *trouble_;
   }
 
@@ -339,22 +348,20 @@ class TcpTeam final : public Team {
                        members_[i].process);
   }
 
-  /// Whether a rank may have stopped: it says every heartbeat that it is alive. Called with the
-  /// mutex held.
+  /// Whether a rank may have stopped: it says every heartbeat that it is alive.
   static bool is_silent(const Peer& peer) { return Clock::now() - peer.heard >= until_silent; }
 
-  /// Whether any of the ranks that are missing differs from those that wait for it. Called with the
-  /// mutex held.
-  bool is_known_who_is_missing() const {
+  /// Whether any of the ranks that are missing differs from those that wait for it.
+  bool is_known_who_is_missing() const REQUIRES(mutex_) {
     return std::ranges::any_of(
         peers_, [](const Peer& peer) { return !peer.given && (is_silent(peer) || !peer.waiting); });
   }
 
   /// "rank 2 on node-b (last seen at "preparing") did not reach "sampling"". Of several, those that
   /// are silent or, if none is, that do not say that they wait themselves: the others may wait for
-  /// these. Called with the mutex held.
-  std::string missing_ranks() const {
-    const auto names_of = [&](auto is_meant) {
+  /// these.
+  std::string missing_ranks() const REQUIRES(mutex_) {
+    const auto names_of = [&](auto is_meant) REQUIRES(mutex_) {
       std::string names;
       for (std::size_t i = 0; i < peers_.size(); ++i) {
         const Peer& peer = peers_[i];
@@ -371,8 +378,8 @@ class TcpTeam final : public Team {
     return fmt::format("{} did not reach \"{}\"", names, step_);
   }
 
-  /// Which rank contributed to a different step; empty: none. Called with the mutex held.
-  std::string at_another_step() const {
+  /// Which rank contributed to a different step; empty: none.
+  std::string at_another_step() const REQUIRES(mutex_) {
     for (std::size_t i = 1; i < peers_.size(); ++i) {
       if (!peers_[i].given || peers_[i].given_step == step_) continue;
       return fmt::format("{} is at \"{}\" while rank 0 is at \"{}\"", name_of(members_[i]),
@@ -382,9 +389,8 @@ class TcpTeam final : public Team {
   }
 
   /// The ranks that keep the others waiting: those that do not wait themselves. If all say that
-  /// they wait, the one silent for longest, which may have stopped since. Called with the mutex
-  /// held.
-  std::string late_ranks() const {
+  /// they wait, the one silent for longest, which may have stopped since.
+  std::string late_ranks() const REQUIRES(mutex_) {
     std::string names;
     std::size_t quietest = 0;
     for (std::size_t i = 1; i < peers_.size(); ++i) {
@@ -405,16 +411,17 @@ class TcpTeam final : public Team {
   const std::vector<TeamMember> members_;
   const std::vector<std::unique_ptr<Wire>> wires_;
 
-  std::mutex mutex_;  // guards everything below
+  Mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Peer> peers_;  // on rank 0 by rank, on other ranks only rank 0
-  std::uint64_t count_ = 0;  // number of steps; written only by the measuring thread
-  std::string step_;         // the current step
-  bool waiting_ = false;     // in exchange() or decide()
-  PolledWait wait_;          // of still_whole()
-  Clock::time_point failed_;
-  std::optional<std::string> answer_;
-  std::optional<Error> trouble_;
+  std::vector<Peer> peers_ GUARDED_BY(mutex_);  // on rank 0 by rank, on other ranks only rank 0
+  std::uint64_t count_ GUARDED_BY(mutex_) =
+      0;                                 // number of steps; written only by the measuring thread
+  std::string step_ GUARDED_BY(mutex_);  // the current step
+  bool waiting_ GUARDED_BY(mutex_) = false;  // in exchange() or decide()
+  PolledWait wait_ GUARDED_BY(mutex_);       // of check_alive()
+  Clock::time_point failed_ GUARDED_BY(mutex_);
+  std::optional<std::string> answer_ GUARDED_BY(mutex_);
+  std::optional<Error> trouble_ GUARDED_BY(mutex_);
 
   std::atomic<bool> ending_ = false;
   Descriptor wake_;

@@ -16,7 +16,7 @@ class PlannedTeam final : public Team {
   Result<std::vector<std::string>> exchange(std::string_view, std::string mine) override {
     return std::vector<std::string>(members_.size(), mine);
   }
-  Status still_whole() override { return {}; }
+  Status check_alive() override { return {}; }
 
  private:
   const std::string secret_ = new_token();

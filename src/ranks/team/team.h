@@ -10,16 +10,9 @@
 #include <vector>
 
 #include "core/result.h"
+#include "results/record/team_member.h"
 
 namespace assay {
-
-/// One rank as the other ranks know it.
-struct TeamMember {
-  int rank = 0;
-  int local_rank = 0;  ///< among the ranks of its host, from 0
-  std::string host;
-  int process = 0;  ///< its process id there
-};
 
 class Team {
  public:
@@ -45,10 +38,10 @@ class Team {
   /// Polled while waiting for anything but exchange(): an error as soon as this rank cannot
   /// continue, because another rank died or because this wait, since `step` began, exceeded the
   /// deadline. From any thread.
-  virtual Status still_whole() = 0;
-  /// What was polled for has come: the next still_whole() begins another wait, with a deadline of
+  virtual Status check_alive() = 0;
+  /// What was polled for has come: the next check_alive() begins another wait, with a deadline of
   /// its own. From any thread.
-  virtual void wait_ended() {}
+  virtual void end_wait() {}
 };
 
 /// The part of `whole` whose ranks give the same `colour`, numbered in the order of `key` and,

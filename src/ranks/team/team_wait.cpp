@@ -13,7 +13,7 @@ Status wait_idle(Stream& stream, Event& idle, Team& team) {
   // On a CPU a thread that polled would take the core of the one that computes.
   while (!TRY(idle.done_within(interval))) {
     if (std::chrono::steady_clock::now() - asked >= interval) {
-      TRY(team.still_whole());
+      TRY(team.check_alive());
       asked = std::chrono::steady_clock::now();
     }
     std::this_thread::yield();

@@ -14,20 +14,20 @@ namespace assay {
 Result<std::vector<std::string>> ThreadTeam::End::exchange(std::string_view step,
                                                            std::string mine) {
   auto given = all_.exchange(rank_, step, std::move(mine));
-  wait_ended();
+  end_wait();
   return given;
 }
 
-void ThreadTeam::End::wait_ended() {
-  const std::lock_guard lock(mutex_);
+void ThreadTeam::End::end_wait() {
+  const MutexLock lock(mutex_);
   wait_.end();
 }
 
-Status ThreadTeam::End::still_whole() {
+Status ThreadTeam::End::check_alive() {
   if (auto trouble = all_.trouble()) return *std::move(trouble);
   double waited = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waited = wait_.poll();
   }
   if (waited <= all_.patience_seconds_) return {};
@@ -52,12 +52,15 @@ ThreadTeam::ThreadTeam(int ranks, double patience_seconds)
 }
 
 void ThreadTeam::run(const std::function<void(End&)>& rank_main) {
-  std::fill(left_.begin(), left_.end(), false);
+  {
+    const MutexLock lock(mutex_);
+    std::fill(left_.begin(), left_.end(), false);
+  }
   std::vector<std::thread> threads;
   for (End& end : ends_) {
     threads.emplace_back([this, &rank_main, &end] {
       rank_main(end);
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       left_[static_cast<std::size_t>(end.rank())] = true;
       changed_.notify_all();
     });
@@ -67,7 +70,7 @@ void ThreadTeam::run(const std::function<void(End&)>& rank_main) {
 
 Result<std::vector<std::string>> ThreadTeam::exchange(int rank, std::string_view step,
                                                       std::string mine) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const auto none = [](const auto& text) { return !text.has_value(); };
   if (std::all_of(given_.begin(), given_.end(), none)) {
     step_ = step;
@@ -91,7 +94,8 @@ Result<std::vector<std::string>> ThreadTeam::exchange(int rank, std::string_view
     if (const auto absent = left_rank()) {
       break_up(fmt::format("{} left before \"{}\"",
                            name_of(members_[static_cast<std::size_t>(*absent)]), step_));
-    } else if (changed_.wait_until(lock, end) == std::cv_status::timeout && round_ == round) {
+    } else if (changed_.wait_until(lock.native(), end) == std::cv_status::timeout &&
+               round_ == round) {
       break_up(fmt::format("{} did not reach \"{}\" within {:.0f} s", missing_ranks(), step_,
                            patience_seconds_));
     }
@@ -101,12 +105,12 @@ Result<std::vector<std::string>> ThreadTeam::exchange(int rank, std::string_view
 }
 
 std::optional<Error> ThreadTeam::trouble() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return trouble_;
 }
 
 void ThreadTeam::fail(std::string why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   break_up(std::move(why));
 }
 

@@ -6,11 +6,11 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/mutex.h"
 #include "ranks/team/polled_wait.h"
 #include "ranks/team/team.h"
 
@@ -26,16 +26,16 @@ class ThreadTeam {
     const std::string& secret() const override { return all_.secret_; }
     const std::vector<TeamMember>& members() const override { return all_.members_; }
     Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) override;
-    Status still_whole() override;
-    void wait_ended() override;
+    Status check_alive() override;
+    void end_wait() override;
     /// This rank cannot continue: every other one's calls fail from now on, with its name.
     void die();
 
    private:
     ThreadTeam& all_;
     int rank_;
-    std::mutex mutex_;  // guards wait_: streams poll from threads of their own
-    PolledWait wait_;
+    Mutex mutex_;  // streams poll from threads of their own
+    PolledWait wait_ GUARDED_BY(mutex_);
   };
 
   /// `patience_seconds`: how long one rank may keep the others waiting.
@@ -52,24 +52,23 @@ class ThreadTeam {
   Result<std::vector<std::string>> exchange(int rank, std::string_view step, std::string mine);
   std::optional<Error> trouble();
   void fail(std::string why);
-  /// Called with the mutex held.
-  void break_up(std::string why);
-  std::string missing_ranks() const;
-  std::optional<int> left_rank() const;
+  void break_up(std::string why) REQUIRES(mutex_);
+  std::string missing_ranks() const REQUIRES(mutex_);
+  std::optional<int> left_rank() const REQUIRES(mutex_);
 
   const double patience_seconds_;
   const std::string secret_;
   std::vector<TeamMember> members_;
   std::deque<End> ends_;
 
-  std::mutex mutex_;  // guards everything below
+  Mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::optional<std::string>> given_;  // by rank, in this exchange
-  std::vector<std::string> taken_;                 // of the last whole exchange
-  std::vector<bool> left_;                         // ranks whose function has returned
-  std::uint64_t round_ = 0;
-  std::string step_;
-  std::optional<Error> trouble_;
+  std::vector<std::optional<std::string>> given_ GUARDED_BY(mutex_);  // by rank, in this exchange
+  std::vector<std::string> taken_ GUARDED_BY(mutex_);                 // of the last whole exchange
+  std::vector<bool> left_ GUARDED_BY(mutex_);  // ranks whose function has returned
+  std::uint64_t round_ GUARDED_BY(mutex_) = 0;
+  std::string step_ GUARDED_BY(mutex_);
+  std::optional<Error> trouble_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay

@@ -27,7 +27,7 @@ Status Wire::send(char kind, std::string_view payload) {
   std::string bytes(1, kind);
   for (int i = 0; i < 4; ++i) bytes += static_cast<char>(payload.size() >> (8 * i) & 0xff);
   bytes += payload;
-  const std::lock_guard guard(sending_);
+  const MutexLock guard(sending_);
   for (std::size_t sent = 0; sent < bytes.size();) {
     const ssize_t count = ::send(socket(), bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
     if (count > 0) {

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "core/descriptor.h"
+#include "core/mutex.h"
 #include "core/result.h"
 
 namespace assay {
@@ -38,7 +38,7 @@ class Wire {
 
  private:
   Descriptor socket_;
-  std::mutex sending_;
+  Mutex sending_;
   std::string arrived_;
   std::size_t read_ = 0;  // bytes of arrived_ already returned
 };

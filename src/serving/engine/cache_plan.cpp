@@ -31,7 +31,7 @@ Result<Room> room_for_blocks(Device& device, double utilization, const ExecutorS
   const auto [free, total] = TRY(device.memory_free_and_total());
   const DecoderMemory memory = memory_of(settings.decoder());
   Room room;
-  const bool on_host = runs_on_host(device.facts());
+  const bool on_host = device.facts().runs_on_host;
   const double share = static_cast<double>(total) * utilization;
   // On a GPU the share is of all that use it, as in vLLM. A host runs much else.
   room.allowed = on_host ? std::min(share, most_of_free * static_cast<double>(free))

@@ -46,7 +46,7 @@ Engine::Engine(Device& device, const EngineSettings& settings,
 
 Engine::~Engine() {
   {
-    const std::lock_guard lock(mail_mutex_);
+    const MutexLock lock(mail_mutex_);
     stopping_ = true;
   }
   mail_came_.notify_one();
@@ -55,7 +55,7 @@ Engine::~Engine() {
 
 void Engine::submit(EngineRequest request) {
   {
-    const std::lock_guard lock(mail_mutex_);
+    const MutexLock lock(mail_mutex_);
     mail_.requests.push_back(std::move(request));
   }
   mail_came_.notify_one();
@@ -63,7 +63,7 @@ void Engine::submit(EngineRequest request) {
 
 void Engine::cancel(std::uint64_t id) {
   {
-    const std::lock_guard lock(mail_mutex_);
+    const MutexLock lock(mail_mutex_);
     mail_.cancelled.push_back(id);
   }
   mail_came_.notify_one();
@@ -74,12 +74,12 @@ void Engine::take(std::vector<EngineEvent>& events) {
   std::uint64_t ignored = 0;
   [[maybe_unused]] const ssize_t got =
       ::read(events_there_.number(), &ignored, sizeof(ignored));  // before the events are taken
-  const std::lock_guard lock(events_mutex_);
+  const MutexLock lock(events_mutex_);
   events.swap(events_);
 }
 
 EngineState Engine::state() const {
-  const std::lock_guard lock(state_mutex_);
+  const MutexLock lock(state_mutex_);
   EngineState state = counted_;
   state.running = scheduler_.running();
   state.waiting = scheduler_.waiting();
@@ -91,7 +91,7 @@ EngineState Engine::state() const {
 }
 
 bool Engine::reset_prefix_cache() {
-  const std::lock_guard lock(state_mutex_);
+  const MutexLock lock(state_mutex_);
   return scheduler_.reset_prefix_cache();
 }
 
@@ -101,33 +101,40 @@ void Engine::work() {
   Status status = device_.make_current();
   while (status.ok() && wait_for_mail()) {
     read_mail();
-    status = scheduler_.idle() ? executor_->tell_idle() : compute_step();
+    status = is_idle() ? executor_->tell_idle() : compute_step();
   }
   if (status.ok()) status = executor_->tell_end();
   if (status.ok()) return;
   {
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     counted_.failure = status.error().message;
   }
   announce();
 }
 
+bool Engine::is_idle() const {
+  const MutexLock lock(state_mutex_);
+  return scheduler_.idle();
+}
+
 /// False: the engine stops.
 bool Engine::wait_for_mail() {
-  std::unique_lock lock(mail_mutex_);
-  const auto there_is_work = [&] { return stopping_ || !mail_.empty() || !scheduler_.idle(); };
+  MutexLock lock(mail_mutex_);
+  const auto there_is_work = [&]() REQUIRES(mail_mutex_) {
+    return stopping_ || !mail_.empty() || !is_idle();
+  };
   if (executor_->is_shared()) {
     // So that other ranks know that this one is there, and are missed when they are gone.
-    mail_came_.wait_for(lock, std::chrono::milliseconds(500), there_is_work);
+    mail_came_.wait_for(lock.native(), std::chrono::milliseconds(500), there_is_work);
   } else {
-    mail_came_.wait(lock, there_is_work);
+    mail_came_.wait(lock.native(), there_is_work);
   }
   std::swap(mail_, read_);
   return !stopping_;
 }
 
 void Engine::read_mail() {
-  const std::lock_guard lock(state_mutex_);
+  const MutexLock lock(state_mutex_);
   for (EngineRequest& request : read_.requests) {
     const std::uint64_t prompt = request.prompt.size();
     scheduler_.submit({request.id, prompt, request.output_tokens,
@@ -149,7 +156,7 @@ Status Engine::compute_step() {
   const auto begin = Clock::now();
   const server::ScheduledStep* step = nullptr;
   {
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     step = &scheduler_.schedule();
   }
   for (const std::uint64_t id : step->started) {
@@ -159,7 +166,7 @@ Status Engine::compute_step() {
   const auto tokens = TRY(executor_->run(*step, texts_));
   const auto computed = Clock::now();
   hand_out(*step, tokens);
-  const std::lock_guard lock(state_mutex_);
+  const MutexLock lock(state_mutex_);
   ++counted_.steps;
   for (const server::StepPart& part : step->parts) counted_.rows += part.tokens;
   counted_.device_seconds += seconds_between(uploaded, computed);
@@ -185,7 +192,7 @@ void Engine::hand_out(const server::ScheduledStep& step, std::span<const std::ui
     ++next;
   }
   {
-    const std::lock_guard lock(state_mutex_);
+    const MutexLock lock(state_mutex_);
     const auto& yielded = scheduler_.finish(ends_);
     for (std::size_t i = 0; i < yielded.size(); ++i) {
       step_events_.push_back({EngineEvent::Kind::token, yielded[i].id, yielded[i].number, tokens[i],
@@ -197,7 +204,7 @@ void Engine::hand_out(const server::ScheduledStep& step, std::span<const std::ui
   }
   if (step_events_.empty()) return;
   {
-    const std::lock_guard lock(events_mutex_);
+    const MutexLock lock(events_mutex_);
     events_.insert(events_.end(), step_events_.begin(), step_events_.end());
   }
   step_events_.clear();

@@ -7,12 +7,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "core/descriptor.h"
+#include "core/mutex.h"
 #include "serving/engine/step_executor.h"
 
 namespace assay::engine {
@@ -94,6 +94,7 @@ class Engine {
 
   Engine(Device& device, const EngineSettings& settings, std::unique_ptr<StepExecutor> executor);
   void work();
+  bool is_idle() const;
   bool wait_for_mail();
   void read_mail();
   Status compute_step();
@@ -105,25 +106,25 @@ class Engine {
   const std::unique_ptr<StepExecutor> executor_;
   Descriptor events_there_;
 
-  std::mutex mail_mutex_;
+  Mutex mail_mutex_;
   std::condition_variable mail_came_;
-  Mail mail_;              // guarded by mail_mutex_
-  bool stopping_ = false;  // likewise
+  Mail mail_ GUARDED_BY(mail_mutex_);
+  bool stopping_ GUARDED_BY(mail_mutex_) = false;
 
-  // Changed on the engine's thread alone, which holds the mutex meanwhile.
-  mutable std::mutex state_mutex_;
-  server::Scheduler scheduler_;
-  EngineState counted_;
+  // The engine's thread plans and counts; others ask for the state and reset the prefix cache.
+  mutable Mutex state_mutex_;
+  server::Scheduler scheduler_ GUARDED_BY(state_mutex_);
+  EngineState counted_ GUARDED_BY(state_mutex_);
 
-  // Of the engine's thread.
+  // Only the engine's thread uses these.
   Mail read_;
   SequenceTexts texts_;
   std::unordered_map<std::uint64_t, Limits> limits_;
   std::vector<std::uint8_t> ends_;
   std::vector<EngineEvent> step_events_;
 
-  std::mutex events_mutex_;
-  std::vector<EngineEvent> events_;  // guarded by events_mutex_
+  Mutex events_mutex_;
+  std::vector<EngineEvent> events_ GUARDED_BY(events_mutex_);
 
   std::thread thread_;
 };

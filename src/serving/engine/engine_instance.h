@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "serving/engine/engine.h"
-#include "serving/server/instance.h"
+#include "serving/server/server_endpoints.h"
 #include "serving/server/stop_texts.h"
 
 namespace assay::engine {

@@ -7,7 +7,7 @@
 
 #include "serving/engine/engine.h"
 #include "serving/engine/tokenizer_text.h"
-#include "serving/server/instance.h"
+#include "serving/server/server_endpoints.h"
 
 namespace assay::engine {
 

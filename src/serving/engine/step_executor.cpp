@@ -6,7 +6,7 @@
 #include "compute/device/helpers.h"
 #include "ranks/team/agreement.h"
 #include "serving/engine/pass_sizes.h"
-#include "serving/engine/sampler.h"
+#include "serving/engine/token_sampling.h"
 
 namespace assay::engine {
 namespace {
@@ -152,7 +152,7 @@ Result<std::span<const std::uint32_t>> StepExecutor::run(const server::Scheduled
   order_.graph = decodes || settings_.deterministic;
   // What a row of padding computes is nobody's, so it does not matter that rows of one sequence
   // see each other half written; only a CPU's checks for races would mind.
-  order_.pass.apart = decodes && !settings_.deterministic && !runs_on_host(device_.facts());
+  order_.pass.apart = decodes && !settings_.deterministic && !device_.facts().runs_on_host;
   TRY(tell(StepOrder::Kind::pass));
   TRY(carry_out());
   return take_tokens(step, texts, order_.pass);

@@ -9,8 +9,8 @@
 #include "serving/results/in_flight.h"
 #include "serving/results/overload.h"
 #include "serving/results/reply_times.h"
+#include "serving/results/run_validity.h"
 #include "serving/results/steady_state.h"
-#include "serving/results/verdict.h"
 
 namespace assay {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "measure/store/record.h"
+#include "results/record/record.h"
 
 namespace assay {
 

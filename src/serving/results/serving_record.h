@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "measure/store/record.h"
+#include "results/record/record.h"
 #include "serving/results/server_metrics.h"
 #include "serving/results/serving_result.h"
 

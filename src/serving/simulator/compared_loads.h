@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/result.h"
-#include "measure/store/record.h"
-#include "serving/simulator/engine.h"
+#include "results/record/record.h"
+#include "serving/simulator/simulated_engine.h"
 
 namespace assay::simulator {
 

@@ -1,7 +1,7 @@
 // A model on a GPU or on its partitions: turns what the user asked for into engine settings.
 #pragma once
 
-#include "serving/simulator/engine.h"
+#include "serving/simulator/simulated_engine.h"
 
 namespace assay::simulator {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/result.h"
-#include "measure/store/record.h"
+#include "results/record/record.h"
 #include "serving/simulator/capacity.h"
 
 namespace assay::simulator {

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "serving/server/instance.h"
-#include "serving/simulator/server.h"
+#include "serving/server/server_endpoints.h"
+#include "serving/simulator/simulated_server.h"
 #include "serving/simulator/simulated_text.h"
 #include "serving/simulator/token_source.h"
 

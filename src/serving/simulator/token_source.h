@@ -6,8 +6,8 @@
 
 #include "serving/server/loop.h"
 #include "serving/server/token_sink.h"
-#include "serving/simulator/engine.h"
 #include "serving/simulator/fixed_timing.h"
+#include "serving/simulator/simulated_engine.h"
 
 namespace assay::simulator {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "serving/simulator/engine.h"
+#include "serving/simulator/simulated_engine.h"
 
 namespace assay::simulator {
 

@@ -1,7 +1,7 @@
 // Computes the one operation of a convolution's graph on the host, on the tensors' own memory.
 #include <vector>
 
-#include "compute/libraries/cudnn_api.h"
+#include "compute/vendor/libraries/cudnn_api.h"
 #include "descriptor.h"
 #include "numbers.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "compute/libraries/cudnn_api.h"
+#include "compute/vendor/libraries/cudnn_api.h"
 #include "descriptor.h"
 #include "mock_cudnn.h"
 

@@ -1,7 +1,7 @@
 // Computes a graph of cuDNN's operations on the host, one operation after the other.
 #include <cmath>
 
-#include "compute/libraries/cudnn_api.h"
+#include "compute/vendor/libraries/cudnn_api.h"
 #include "descriptor.h"
 #include "numbers.h"
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "compute/kernels/element_types.h"
-#include "compute/libraries/cudnn_api.h"
+#include "compute/vendor/libraries/cudnn_api.h"
 
 namespace mock_cudnn {
 

@@ -11,10 +11,10 @@
 #include <mutex>
 #include <utility>
 
+#include "advise/occupancy/tool.h"
 #include "core/read_file.h"
 #include "core/write_file.h"
 #include "emulator/fault.h"
-#include "machine/occupancy/tool.h"
 
 namespace mi300x {
 namespace {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <charconv>
 
-#include "machine/occupancy/occupancy.h"
+#include "advise/occupancy/occupancy.h"
 
 namespace mi300x {
 namespace {

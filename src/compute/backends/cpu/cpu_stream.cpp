@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/mutex.h"
+
 namespace assay::cpu {
 namespace {
 
@@ -24,8 +26,8 @@ constexpr std::size_t page = 4096;
 /// All streams of this process: memory may outlive the device that it came from, and is freed as
 /// late as by what is static, so that this list is never destroyed.
 struct LiveStreams {
-  std::mutex mutex;
-  std::vector<CpuStream*> all;
+  Mutex mutex;
+  std::vector<CpuStream*> all GUARDED_BY(mutex);
 };
 LiveStreams& live_streams() {
   static LiveStreams& streams = *new LiveStreams;
@@ -86,25 +88,25 @@ GraphUpdate CpuGraph::update(std::shared_ptr<const Capture> capture) {
 
 CpuStream::CpuStream(ThreadPool& pool) : pool_(pool), thread_([this] { work(); }) {
   LiveStreams& streams = live_streams();
-  const std::lock_guard lock(streams.mutex);
+  const MutexLock lock(streams.mutex);
   streams.all.push_back(this);
 }
 
 CpuStream::~CpuStream() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
   thread_.join();
   LiveStreams& streams = live_streams();
-  const std::lock_guard lock(streams.mutex);
+  const MutexLock lock(streams.mutex);
   std::erase(streams.all, this);
 }
 
 void CpuStream::keep(std::shared_ptr<const void> memory) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (queue_.empty() && !busy_) return;
     queue_.push() = [memory = std::move(memory)] {};
   }
@@ -115,16 +117,17 @@ void unmap_after_queued_work(void* address, std::size_t bytes) {
   const std::shared_ptr<const void> memory(address,
                                            [address, bytes](auto*) { munmap(address, bytes); });
   LiveStreams& streams = live_streams();
-  const std::lock_guard lock(streams.mutex);
+  const MutexLock lock(streams.mutex);
   for (CpuStream* stream : streams.all) stream->keep(memory);
 }
 
 void CpuStream::work() {
   pool_.pin_caller();
   Operation operation;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+    changed_.wait(lock.native(),
+                  [this]() REQUIRES(mutex_) { return stopping_ || !queue_.empty(); });
     if (queue_.empty()) return;  // stopping, and everything queued has run
     busy_ = true;
     while (!queue_.empty()) {
@@ -146,7 +149,7 @@ void CpuStream::enqueue(Operation operation) {
     return;
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     queue_.push() = std::move(operation);
   }
   changed_.notify_all();
@@ -266,8 +269,8 @@ Status CpuStream::wait(const Event& event) {
 
 Status CpuStream::synchronize() {
   if (capture_) return Error{ErrorKind::failed, "cpu stream: synchronize() while capturing"};
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return queue_.empty() && !busy_; });
+  MutexLock lock(mutex_);
+  changed_.wait(lock.native(), [this]() REQUIRES(mutex_) { return queue_.empty() && !busy_; });
   return {};
 }
 

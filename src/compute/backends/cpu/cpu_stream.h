@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <variant>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "compute/backends/cpu/cpu_event.h"
 #include "compute/device/device.h"
 #include "compute/device/kernel_registry.h"
+#include "core/mutex.h"
 #include "core/thread_pool.h"
 
 namespace assay::cpu {
@@ -123,11 +123,11 @@ class CpuStream final : public Stream {
 
   ThreadPool& pool_;
   std::shared_ptr<Capture> capture_;  // set while capturing
-  std::mutex mutex_;
+  Mutex mutex_;
   std::condition_variable changed_;
-  OperationQueue queue_;
-  bool busy_ = false;
-  bool stopping_ = false;
+  OperationQueue queue_ GUARDED_BY(mutex_);
+  bool busy_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses everything above
 };
 

@@ -227,6 +227,7 @@ DeviceFacts host_facts() {
   const std::vector<int> cpus = usable_cpus();
   DeviceFacts facts;
   facts.backend = "cpu";
+  facts.runs_on_host = true;
   facts.name = model_name();
   facts.arch = kernel_variant();
   std::replace(facts.arch.begin(), facts.arch.end(), '_', '-');  // compilers' spelling

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/system/device_facts.h"
+#include "results/record/device_facts.h"
 
 namespace assay::cpu {
 

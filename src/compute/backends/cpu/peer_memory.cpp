@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "compute/backends/cpu/cpu_stream.h"
-#include "compute/device/shared_name.h"
+#include "compute/device/ipc_handle_text.h"
 
 namespace assay::cpu {
 namespace {
@@ -46,21 +46,21 @@ Result<Buffer> PeerMemory::allocate(std::size_t bytes) {
     ::close(file);
     return error;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   files_[address] = file;
   return Buffer(address, bytes, this, &release);
 }
 
 void PeerMemory::release(void* owner, void* address, std::size_t bytes) {
   auto& memory = *static_cast<PeerMemory*>(owner);
-  const std::lock_guard lock(memory.mutex_);
+  const MutexLock lock(memory.mutex_);
   unmap_after_queued_work(address, bytes);
   const auto file = memory.files_.extract(address);
   if (!file.empty()) ::close(file.mapped());
 }
 
 Result<std::string> PeerMemory::share(const Buffer& buffer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto file = files_.find(buffer.data());
   if (file == files_.end()) {
     return Error{ErrorKind::usage, "only memory of kind `peer` can be shared"};

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 
 #include "compute/device/device.h"
+#include "core/mutex.h"
 
 namespace assay::cpu {
 
@@ -22,8 +22,8 @@ class PeerMemory {
  private:
   static void release(void* owner, void* address, std::size_t bytes);
 
-  std::mutex mutex_;
-  std::map<void*, int> files_;  // by address
+  Mutex mutex_;
+  std::map<void*, int> files_ GUARDED_BY(mutex_);  // by address
 };
 
 }  // namespace assay::cpu

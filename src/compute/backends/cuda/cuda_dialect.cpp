@@ -8,7 +8,7 @@
 #include "compute/backends/cuda/cuda_libraries.h"
 #include "compute/backends/cuda/nvml.h"
 #include "compute/device/rtc_compiler.h"
-#include "core/bind.h"
+#include "core/bind_functions.h"
 #include "core/library_search.h"
 
 namespace assay::cuda {
@@ -99,7 +99,7 @@ CudaDialect::~CudaDialect() {
 }
 
 driver::Code CudaDialect::context(int ordinal, ContextObject** context) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto index = static_cast<std::size_t>(ordinal);
   if (index >= contexts_.size()) contexts_.resize(index + 1, nullptr);
   if (contexts_[index] == nullptr) {
@@ -261,7 +261,7 @@ SensorReading CudaDialect::sense(const DeviceFacts& facts) {
 }
 
 Result<driver::RtcTool> CudaDialect::rtc() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (rtc_) return *rtc_;
   int driver_version = 0;
   api_.version(&driver_version);

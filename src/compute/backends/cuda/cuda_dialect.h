@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compute/backends/cuda/cuda_functions.h"
 #include "compute/backends/driver/dialect.h"
+#include "core/mutex.h"
 #include "core/shared_library.h"
 
 namespace assay::cuda {
@@ -63,9 +63,9 @@ class CudaDialect : public driver::Dialect {
 
   SharedLibrary library_;
   CudaApi cuda_{};
-  std::mutex mutex_;  // guards the members below
-  std::vector<ContextObject*> contexts_;
-  std::optional<driver::RtcTool> rtc_;
+  Mutex mutex_;
+  std::vector<ContextObject*> contexts_ GUARDED_BY(mutex_);
+  std::optional<driver::RtcTool> rtc_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::cuda

@@ -42,7 +42,7 @@ std::vector<NvmlDevice*> Nvml::devices() const {
 }
 
 NvmlDevice* Nvml::device(const std::string& pci) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = devices_.find(pci);
   if (known != devices_.end()) return known->second;
   NvmlDevice* found = nullptr;

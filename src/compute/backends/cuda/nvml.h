@@ -4,14 +4,15 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "compute/backends/cuda/nvml_api.h"
+#include "core/mutex.h"
 #include "core/result.h"
 #include "core/shared_library.h"
-#include "machine/system/device_facts.h"
+#include "machine/system/sensor_reading.h"
+#include "results/record/device_facts.h"
 
 namespace assay::cuda {
 
@@ -38,8 +39,9 @@ class Nvml {
 
   SharedLibrary library_;
   NvmlApi api_;
-  std::mutex mutex_;
-  std::map<std::string, NvmlDevice*> devices_;  // by address; null: unknown to NVML
+  Mutex mutex_;
+  std::map<std::string, NvmlDevice*> devices_
+      GUARDED_BY(mutex_);  // by address; null: unknown to NVML
 };
 
 }  // namespace assay::cuda

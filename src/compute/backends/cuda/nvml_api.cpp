@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compute/backends/cuda/cuda_libraries.h"
-#include "core/bind.h"
+#include "core/bind_functions.h"
 
 namespace assay::cuda {
 

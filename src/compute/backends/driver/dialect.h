@@ -10,7 +10,8 @@
 #include "compute/backends/driver/driver_api.h"
 #include "compute/device/backend.h"
 #include "core/result.h"
-#include "machine/system/device_facts.h"
+#include "machine/system/sensor_reading.h"
+#include "results/record/device_facts.h"
 
 namespace assay::driver {
 

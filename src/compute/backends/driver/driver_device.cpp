@@ -10,7 +10,7 @@
 #include "compute/backends/driver/driver_facts.h"
 #include "compute/backends/driver/driver_program.h"
 #include "compute/backends/driver/driver_stream.h"
-#include "compute/device/shared_name.h"
+#include "compute/device/ipc_handle_text.h"
 
 namespace assay::driver {
 namespace {

@@ -279,6 +279,7 @@ DeviceFacts fake_facts(const FakeScript& script, int ordinal) {
   facts.multiprocessors = 4;
   facts.clock_hz = nominal_clock_hz;
   facts.cycle_counter = true;
+  facts.runs_on_host = true;
   facts.emulated = script.emulated;
   return facts;
 }

@@ -11,7 +11,7 @@
 #include "compute/backends/hip/hip_arch.h"
 #include "compute/backends/hip/hip_libraries.h"
 #include "compute/device/rtc_compiler.h"
-#include "core/bind.h"
+#include "core/bind_functions.h"
 #include "core/library_search.h"
 #include "machine/system/amdgpu_sysfs.h"
 
@@ -157,7 +157,7 @@ SensorReading HipDialect::sense(const DeviceFacts& facts) {
 }
 
 Result<driver::RtcTool> HipDialect::rtc() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (rtc_) return *rtc_;
   const SharedLibrary library = TRY(open_rtc(library_));
   RtcApi api{};

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compute/backends/driver/dialect.h"
 #include "compute/backends/hip/hip_functions.h"
+#include "core/mutex.h"
 #include "core/shared_library.h"
 
 namespace assay::hip {
@@ -71,8 +71,8 @@ class HipDialect : public driver::Dialect {
 
   SharedLibrary library_;
   HipApi hip_{};
-  std::mutex mutex_;  // guards rtc_
-  std::optional<driver::RtcTool> rtc_;
+  Mutex mutex_;
+  std::optional<driver::RtcTool> rtc_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay::hip

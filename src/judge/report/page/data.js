@@ -1,6 +1,6 @@
 'use strict';
 // Access to the report's data: columns of tables, numbers as readable text (as in
-// src/judge/report/display.cpp), CSV.
+// src/judge/report/number_text.cpp), CSV.
 
 let report = null;
 

@@ -3,7 +3,7 @@
 
 #include "core/json.h"
 #include "machine/system/fact_source.h"
-#include "machine/system/known_settings.h"
+#include "machine/system/recordable_settings.h"
 
 namespace assay::host_fact {
 namespace {

@@ -6,10 +6,10 @@
 
 #include <filesystem>
 #include <map>
-#include <mutex>
 #include <system_error>
 
 #include "core/hash.h"
+#include "core/mutex.h"
 #include "core/program.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"
@@ -137,9 +137,9 @@ class Ssh final : public Environment {
 
   /// Hashed once: the running binary does not change.
   static Result<std::string> far_binary(const LaunchContext& context) {
-    static std::mutex mutex;
+    static Mutex mutex;
     static std::map<std::string, std::string> known;
-    const std::lock_guard guard(mutex);
+    const MutexLock guard(mutex);
     std::string& path = known[context.binary];
     if (path.empty()) {
       constexpr std::size_t most_bytes = std::size_t{1} << 30;

@@ -1,0 +1,47 @@
+// Runs the checks. Everything is read through Machine, so a capture is diagnosed like this machine.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "advise/doctor/check.h"
+#include "core/result.h"
+
+namespace assay {
+
+struct CheckResult {
+  const Check* check = nullptr;
+  std::vector<Finding> findings;  ///< empty: the check does not apply
+};
+
+struct Diagnosis {
+  std::vector<Gpu> gpus;
+  Virtualization virtualization;
+  std::optional<Version> rocm;
+  std::vector<CheckResult> results;
+};
+
+/// Findings of one check that differ only in their subject: eight GPUs, one finding.
+struct FoldedFinding {
+  const Check* check = nullptr;
+  Finding finding;                    ///< the first of the folded findings
+  std::vector<std::string> subjects;  ///< empty: the machine
+};
+std::vector<FoldedFinding> fold(const Diagnosis& diagnosis);
+std::ptrdiff_t count(const std::vector<FoldedFinding>& findings, Judgement judgement);
+
+/// Every check, by topic and then by id.
+std::vector<const Check*> all_checks();
+/// The checks with these ids, in the order of all_checks(); all if `ids` is empty. Error: usage,
+/// naming the nearest id.
+Result<std::vector<const Check*>> find_checks(std::span<const std::string> ids);
+
+/// `live`: checks may read again a moment later and judge what happened in between.
+Diagnosis diagnose(const Machine& machine, const Intent& intent,
+                   std::span<const Check* const> checks, bool live = false);
+
+/// {"machine": ..., "findings": [...], "not_applicable": [ids], "counts": {...}}, folded.
+Json to_json(const Diagnosis& diagnosis);
+
+}  // namespace assay

@@ -1,0 +1,13 @@
+// AMD assembly text, including the metadata that compilers append.
+#pragma once
+
+#include "advise/occupancy/image.h"
+#include "core/result.h"
+
+namespace assay::occupancy {
+
+bool is_amd_assembly(std::string_view text);
+/// Error: usage.
+Result<CodeImage> read_amd_assembly(std::string_view text);
+
+}  // namespace assay::occupancy

@@ -1,0 +1,13 @@
+// Cubins: ELF files with NVIDIA machine code.
+#pragma once
+
+#include "advise/occupancy/image.h"
+#include "core/result.h"
+#include "machine/code_object/elf.h"
+
+namespace assay::occupancy {
+
+/// Error: usage.
+Result<CodeImage> read_cubin(Bytes file, const Elf& elf);
+
+}  // namespace assay::occupancy

@@ -1,0 +1,15 @@
+// Disassembles an AMD code object with a tool found on this machine.
+#pragma once
+
+#include <string>
+
+#include "advise/occupancy/image.h"
+#include "core/result.h"
+
+namespace assay::occupancy {
+
+/// Tries every llvm-objdump found, since an old one does not support new processors. Error:
+/// unavailable if there is none, naming the places searched; failed with the last one's message.
+Result<std::string> disassemble(const CodeImage& image);
+
+}  // namespace assay::occupancy

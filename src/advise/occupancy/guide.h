@@ -1,0 +1,25 @@
+// The occupancy formula of AMD's workload optimization guide, and where it differs from the exact
+// one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advise/occupancy/occupancy.h"
+
+namespace assay::occupancy {
+
+/// This difference applies to every kernel without LDS.
+constexpr const char* divides_by_no_lds = "it divides by L, which is 0 here: taken as no limit";
+
+struct GuideFigure {
+  double waves_per_simd = 0;
+  /// Why it, or a step of it, differs from the exact figure; empty if it does not.
+  std::vector<std::string> differences;
+};
+
+/// occ = min(floor(occ_vgpr * 4 / nW), floor(65536 / L)) * nW / 4, occ_vgpr from the guide's table.
+GuideFigure guide_figure(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry,
+                         const Occupancy& exact);
+
+}  // namespace assay::occupancy

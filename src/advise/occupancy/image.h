@@ -1,0 +1,32 @@
+// The GPU code in a file: each image with its kernels, wherever it is in the file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advise/occupancy/kernel_use.h"
+#include "core/result.h"
+#include "machine/code_object/bytes.h"
+
+namespace assay::occupancy {
+
+enum class ImageKind { amd_object, amd_assembly, cubin, ptx };
+
+struct CodeImage {
+  ImageKind kind = ImageKind::amd_object;
+  std::string arch;    ///< "gfx942", "sm_90"
+  std::string target;  ///< as written in the file: "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
+  std::vector<KernelUse> kernels;
+  std::string code;                  ///< the image's own bytes or text
+  std::vector<std::string> remarks;  ///< what is unknown, and why
+};
+
+/// "AMD code object", "PTX"
+std::string_view name_of(ImageKind kind);
+
+/// Finds every image in a file of a known kind: AMD code objects and assembly, cubins, PTX, offload
+/// bundles (plain or compressed), NVIDIA fat binaries, and host programs that contain these. Error:
+/// usage, one line that says what is wrong with the file.
+Result<std::vector<CodeImage>> read_images(std::string_view file);
+
+}  // namespace assay::occupancy

@@ -1,0 +1,56 @@
+// How many work-groups of a kernel are resident on one compute unit, what limits them, and how much
+// to save to fit one more. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "advise/occupancy/kernel_use.h"
+#include "advise/occupancy/limits.h"
+
+namespace assay::occupancy {
+
+struct Geometry {
+  unsigned threads = 256;            ///< per work-group, 1 to most_threads
+  std::uint64_t dynamic_shared = 0;  ///< bytes beyond KernelUse::shared_bytes
+};
+
+constexpr unsigned unlimited = std::numeric_limits<unsigned>::max();
+
+/// How many work-groups one resource would allow if it were the only limit.
+struct WorkgroupLimit {
+  std::string resource;  ///< "VGPRs"
+  unsigned groups = 0;   ///< or `unlimited`
+};
+
+struct Saving {
+  std::string resource;
+  std::uint64_t amount = 0;  ///< registers or bytes
+};
+
+struct Occupancy {
+  unsigned waves_per_group = 0;
+  unsigned groups = 0;      ///< per compute unit; 0: not even one fits
+  unsigned wave_slots = 0;  ///< per compute unit
+  std::string limiter;      ///< "VGPRs", "VGPRs and LDS", "wave slots"
+  std::vector<WorkgroupLimit> limits;
+  /// The smallest savings that, all together, make room for more groups; empty: no saving helps.
+  std::vector<Saving> savings;
+  unsigned next_groups = 0;  ///< the number of groups that then fit
+
+  unsigned waves() const { return groups * waves_per_group; }
+  double waves_per_simd() const { return waves_per_simd(groups); }
+  double waves_per_simd(unsigned of_groups) const {
+    return static_cast<double>(of_groups * waves_per_group) / simds;
+  }
+};
+
+Occupancy occupancy_of(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry);
+Occupancy occupancy_of(const NvidiaLimits& limits, const KernelUse& use, const Geometry& geometry);
+
+/// Shared memory that the system reserves in a block, on top of the block's own.
+std::uint64_t reserved_shared(const NvidiaLimits& limits);
+
+}  // namespace assay::occupancy

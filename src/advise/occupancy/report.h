@@ -1,0 +1,47 @@
+// All that is known about the kernels of a file, of a device, or of given numbers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advise/occupancy/guide.h"
+#include "advise/occupancy/image.h"
+#include "advise/occupancy/occupancy.h"
+#include "advise/occupancy/scan.h"
+
+namespace assay::occupancy {
+
+struct KernelReport {
+  KernelUse use;
+  Geometry geometry;
+  std::optional<Occupancy> occupancy;  ///< empty if registers or architecture are unknown
+  std::optional<GuideFigure> guide;    ///< AMD
+  std::optional<Scan> scan;            ///< AMD
+  std::optional<int> driver_groups;    ///< the answer of the driver's own query
+};
+
+struct Report {
+  std::string source;  ///< "AMD code object hipv4-amdgcn-amd-amdhsa--gfx942", "hip:0 ..."
+  std::string arch;
+  std::vector<KernelReport> kernels;
+  std::vector<std::string> remarks;
+};
+
+struct ReportOptions {
+  std::string kernel;               ///< only this one; empty: all
+  std::optional<unsigned> threads;  ///< of a work-group; empty: the most the kernel allows
+  std::uint64_t dynamic_shared = 0;
+  bool scan = true;
+  std::string arch;  ///< target architecture for compiling PTX; empty: its own
+};
+
+bool is_amd(std::string_view arch);
+
+/// Fills in occupancy and guide, if the architecture and the registers are known.
+void compute(KernelReport& kernel, std::string_view arch);
+
+/// Never fails: unknown facts become remarks.
+Report report_of(CodeImage image, const ReportOptions& options);
+
+}  // namespace assay::occupancy

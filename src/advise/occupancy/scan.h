@@ -1,0 +1,31 @@
+// Searches a kernel's instructions for the patterns in AMD's workload guide. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advise/occupancy/kernel_use.h"
+#include "advise/occupancy/listing.h"
+
+namespace assay::occupancy {
+
+struct Finding {
+  std::string topic;   ///< "global load", "LDS", "MFMA", "wait", "scratch"
+  std::string what;    ///< "global_load_dword", "vmcnt(0)", "f32_16x16x16_f16"
+  unsigned bytes = 0;  ///< per lane and instruction; 0 if not applicable
+  unsigned count = 0;
+  unsigned in_loops = 0;
+  std::string advice;  ///< empty: nothing to improve
+  std::string source;  ///< source of the advice
+};
+
+struct Scan {
+  unsigned instructions = 0;
+  unsigned loops = 0;
+  bool calls = false;  ///< it calls functions; their instructions are not counted
+  std::vector<Finding> findings;
+};
+
+Scan scan(const Function& function, const KernelUse& use, std::string_view arch);
+
+}  // namespace assay::occupancy

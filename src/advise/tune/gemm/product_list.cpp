@@ -1,0 +1,97 @@
+#include "advise/tune/gemm/product_list.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "advise/tune/gemm/override_file.h"
+#include "advise/tune/gemm/tunable_op.h"
+#include "compute/vendor/blas/gemm_choice.h"
+#include "core/input_file.h"
+#include "core/read_file.h"
+#include "measure/benchmarks/gemm/gemm_cell.h"
+#include "measure/sampling/roofline.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t most_file_bytes = std::size_t{256} << 20;  // of a tuning file
+constexpr std::size_t longest_line = std::size_t{1} << 20;  // of a log, which may be of any size
+
+void add_call(ProductList& list, const Result<BlasCall>& call, const std::string& what) {
+  const auto problem = call.ok() ? problem_of(*call) : Result<GemmProblem>(Error(call.error()));
+  if (problem.ok()) {
+    list.add(*problem, 1);
+  } else {
+    list.leave_out(fmt::format("{}: {}", what, problem.error().message));
+  }
+}
+
+double roofline_seconds(const DeviceFacts& facts, const GemmProblem& problem) {
+  const Work work = {.bytes = problem.bytes(), .flops = problem.flops(), .math = problem.a};
+  return floor_seconds(facts, work, Limit::compute).value_or(problem.flops());
+}
+
+}  // namespace
+
+ProductList products_of_cells(const std::vector<Cell>& cells) {
+  ProductList list;
+  std::set<GemmProblem> known;  // axes that do not change the product, such as algorithm=
+  for (const Cell& cell : cells) {
+    if (cell.benchmark() != "gemm") continue;
+    const GemmCell parsed = parse_gemm_cell(cell);
+    for (const std::string& layout : parsed.layouts) {
+      GemmProblem problem = problem_of(parsed, layout);
+      problem.constant_b = false;  // models change their weights
+      if (known.insert(problem).second) list.add(problem, 1);
+    }
+  }
+  return list;
+}
+
+Result<ProductList> products_of_file(const std::filesystem::path& path) {
+  ProductList list;
+  const std::string start = start_of_file(path, 4096);
+  const bool tunable = start.find("TunableOp_") != std::string::npos &&
+                       (start.starts_with("Validator,") || start.starts_with("Gemm") ||
+                        start.starts_with("ScaledGemm"));
+  const bool override = start.starts_with("Git Version") || start.find("transA,transB,") == 0 ||
+                        start.starts_with("N,") || start.starts_with("T,");
+  if (tunable) {
+    // A row of results begins like one of an untuned file.
+    for (const UntunedRow& row : parse_untuned(TRY(read_operand(path, most_file_bytes))).rows) {
+      add_call(list, call_of(row.key), fmt::format("{}", path.string()));
+    }
+  } else if (override) {
+    for (const OverrideRow& row : parse_override(TRY(read_operand(path, most_file_bytes))).rows) {
+      add_call(list, row.call(), path.string());
+    }
+  } else {
+    InputLines lines = TRY(InputLines::open(path, longest_line));
+    BlasLogReader reader;
+    for (auto line = TRY(lines.next()); line; line = TRY(lines.next())) {
+      reader.take(line->number, line->text);
+    }
+    BlasLog log = std::move(reader).finish();
+    list.problems = std::move(log.problems);
+    for (const IgnoredLine& ignored : log.ignored) {
+      list.leave_out(fmt::format("{}:{}: {}", path.string(), ignored.number, ignored.why));
+    }
+    list.left_out_count = log.ignored_lines;
+  }
+  if (list.problems.empty() && list.left_out_count == 0) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} holds no matrix product; known are TunableOp's untuned calls and "
+                             "results, hipBLASLt's override files, logs of hipBLASLt "
+                             "(HIPBLASLT_LOG_MASK=32) and of rocBLAS (ROCBLAS_LAYER=4)",
+                             path.string())};
+  }
+  return list;
+}
+
+ProductList ordered(const ProductList& list, const DeviceFacts& facts) {
+  return ordered(list, problem_text,
+                 [&](const GemmProblem& problem) { return roofline_seconds(facts, problem); });
+}
+
+}  // namespace assay

@@ -1,0 +1,22 @@
+// A diagnosis as text: problems first, in full; passed checks in one line each. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advise/doctor/doctor.h"
+#include "cli/terminal.h"
+
+namespace assay::cli {
+
+/// "GPU 0-7", "mlx5_0, mlx5_3", "GPU 3 (0000:3b:00.0)".
+std::string subjects_text(const std::vector<std::string>& subjects);
+
+/// `all` also names the checks that do not apply; `width` 0 means unlimited.
+std::string diagnosis_text(const Diagnosis& diagnosis, bool all, std::size_t width,
+                           const Style& style);
+
+/// "24 passed, 2 warnings, 1 failed, 3 unknown"
+std::string summary_text(const std::vector<FoldedFinding>& findings);
+
+}  // namespace assay::cli

@@ -1,0 +1,32 @@
+// Occupancy of assay's own kernels on a device, compared with the driver's answer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advise/occupancy/report.h"
+#include "compute/device/device.h"
+#include "core/result.h"
+
+namespace assay::occupancy {
+
+struct OwnKernel {
+  std::string program;  ///< "memory"
+  std::string name;     ///< "triad_f64"
+};
+
+/// Every kernel that is built in, by program and name.
+std::vector<OwnKernel> own_kernels();
+
+/// Error: usage if `name` is unknown, with the closest name.
+Result<OwnKernel> find_own_kernel(const std::string& name);
+
+/// Resources, occupancy and the driver's figure for one kernel with that geometry. Error:
+/// unsupported on a device without compute units to divide, e.g. the CPU.
+Result<KernelReport> measure_kernel(const Device& device, Kernel& kernel, std::string name,
+                                    const Geometry& geometry);
+/// Whether the driver agrees. AMD's query ignores the allocation granule of LDS, and is compared
+/// with a figure that also ignores it.
+bool driver_agrees(const KernelReport& kernel, std::string_view arch);
+
+}  // namespace assay::occupancy

@@ -1,0 +1,18 @@
+// The proof that ends a tuning, as text and JSON. Pure functions.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "advise/tune/proof.h"
+#include "core/json_fwd.h"
+
+namespace assay::cli {
+
+/// "1.043 times the usual, 95% [1.021, 1.066], in 10 pairs of fresh runs"
+std::string proof_text(const Proof& proof);
+/// "better, proven", "no setting is better", ...
+std::string conclusion_text(const Proof& proof);
+Json proof_json(const Proof& proof, std::span<const ScorePair> pairs);
+
+}  // namespace assay::cli

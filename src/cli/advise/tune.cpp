@@ -1,0 +1,78 @@
+// assay tune: the command for benchmarks, and what all kinds of tunings share, in its help.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/advise/tune_benchmark.h"
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "core/suggest.h"
+#include "measure/grid/benchmark.h"
+
+namespace assay::cli::tune_command {
+namespace {
+
+/// The second words of the other commands.
+std::vector<std::string> kind_words() {
+  std::vector<std::string> words;
+  for (const Command* kind : kinds_of(*find_command("tune"))) {
+    words.emplace_back(kind_word(*kind));
+  }
+  return words;
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  if (arguments.positionals.empty()) {
+    return report(terminal, {ErrorKind::usage,
+                             "nothing to tune; name a benchmark, or gemm, conv, serve or command"});
+  }
+  const std::string& word = arguments.positionals.front();
+  const std::string kind = did_you_mean(word, kind_words());
+  if (find_benchmark(word) == nullptr && !kind.empty()) {
+    return report(terminal, {ErrorKind::usage, fmt::format("cannot tune \"{}\"{}", word, kind)});
+  }
+  return tune_benchmark(arguments, terminal);
+}
+
+const Command command = {
+    .name = "tune",
+    .summary = "Try settings of a benchmark, find the best, and prove its gain on fresh runs",
+    .positionals = "BENCHMARK [AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
+    .least_positionals = 0,
+    .most_positionals = 128,
+    .details =
+        R"(The settings are the values of environment variables (VARIABLE, in capitals), one changed at a
+time, or with --combine every combination, and the score is the geometric mean of the speeds of all
+cells. For collective on GPUs, if no variable is named, they are the algorithms, protocols and
+channels of NCCL or RCCL.
+
+Four other things are tuned, each with a help of its own: matrix products (`assay tune gemm --help`),
+convolutions (`assay tune conv --help`), servers of language models (`assay tune serve --help`) and any
+program (`assay tune command --help`).
+
+Tunings of benchmarks, servers and programs take the same course, and gemm and conv end with the
+same proof. A search tries settings, each run in a process of its own: all of them in a race, in
+which the better ones run again, or, where they are too many for --runs, those that earlier runs
+make promising. The best of a search may have been luck. Therefore it then meets the usual setting
+on fresh runs in turns, and what these prove is the result, also that no setting is better. Failures
+and time-outs are results of a setting. The folder tuning/ keeps every run's records; stopped or
+killed, the same command goes on where it was.
+
+  assay tune collective op=all_reduce size=1MiB,64MiB,1GiB --ranks 8
+  assay tune collective op=all_to_all size=64MiB NCCL_MIN_NCHANNELS=32,64,112 --ranks 8
+  assay tune memory op=triad OMP_NUM_THREADS=16,32,64 --device cpu
+
+)",
+    .options = with_variable_options({
+        {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
+        {"--budget", "TIME", "time for one run, as for `assay run`", ""},
+        {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
+        {"--out", "DIR", "output folder; default ./tuning", "folder"},
+    }),
+    .run = &run,
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli::tune_command

@@ -1,0 +1,130 @@
+#include "cli/advise/tune_gemm_request.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "cli/cli.h"
+#include "cli/option_values.h"
+#include "core/units.h"
+#include "measure/benchmarks/gemm/gemm_cell.h"
+#include "measure/suites/cells_of_target.h"
+#include "model/model_products.h"
+
+namespace assay::cli {
+namespace {
+
+Status add_models(const Arguments& arguments, ProductList& list) {
+  const std::string precision = arguments.get("--precision", "bf16");
+  const auto type = parse_data_type(precision);
+  if (!type || (type != DataType::bf16 && type != DataType::f16 && type != DataType::f32 &&
+                type != DataType::tf32)) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("--precision \"{}\" is not allowed; allowed: bf16, f16, f32, tf32", precision)};
+  }
+  for (const std::string& model : arguments.all("--model")) {
+    for (const std::string& tokens : split(arguments.get("--tokens", "8192"), ',')) {
+      const std::int64_t count = TRY(whole_number("--tokens", tokens, 1, std::uint64_t{1} << 24));
+      for (const ModelProduct& product : TRY(products_of_model(model, count, *type))) {
+        list.add(product.problem, product.count);
+      }
+    }
+  }
+  return {};
+}
+
+Status add_cells(const Arguments& arguments, ProductList& list) {
+  std::vector<AxisSetting> axes;
+  for (std::size_t i = 1; i < arguments.positionals.size(); ++i) {
+    axes.push_back(TRY(parse_axis_setting(arguments.positionals[i])));
+  }
+  const bool others = arguments.has("--model") || arguments.has("--from");
+  if (arguments.has("--suite")) {
+    const Plan plan = TRY(make_plan(arguments.get("--suite"), axes));
+    const std::size_t before = list.problems.size();
+    list.append(products_of_cells(plan.cells));
+    if (list.problems.size() == before) {
+      return Error{ErrorKind::usage, fmt::format("--suite {} holds no cell of the benchmark gemm",
+                                                 arguments.get("--suite"))};
+    }
+  } else if (!axes.empty() || !others) {
+    list.append(products_of_cells(TRY(make_plan("gemm", axes)).cells));
+  }
+  return {};
+}
+
+Status read_settings(const Arguments& arguments, TuneGemmRequest& request) {
+  TuneGemmSettings& settings = request.settings;
+  settings.library = arguments.get("--library", "auto");
+  const auto names = blas_names();
+  if (settings.library != "auto" &&
+      std::find(names.begin(), names.end(), settings.library) == names.end()) {
+    return Error{ErrorKind::usage, fmt::format("--library \"{}\" is not allowed; allowed: auto, {}",
+                                               settings.library, fmt::join(names, ", "))};
+  }
+  if (arguments.has("--workspace")) {
+    const auto bytes = parse_size(arguments.get("--workspace"));
+    if (!bytes) return about("--workspace", bytes.error());
+    settings.workspace_bytes = static_cast<std::size_t>(*bytes);
+  }
+  if (arguments.has("--rotate")) {
+    const auto bytes = parse_size(arguments.get("--rotate"));
+    if (!bytes) return about("--rotate", bytes.error());
+    settings.rotate_bytes = *bytes;
+  }
+  if (arguments.has("--budget")) {
+    const auto seconds = parse_duration(arguments.get("--budget"));
+    if (!seconds) return about("--budget", seconds.error());
+    settings.screening_box_seconds = *seconds;
+  }
+  settings.most_solutions = static_cast<int>(
+      TRY(whole_number("--solutions", arguments.get("--solutions", "4096"), 1, 1'000'000)));
+  settings.brute_force = arguments.has("--brute-force");
+  if (settings.brute_force && arguments.has("--budget")) {
+    return Error{ErrorKind::usage,
+                 "--brute-force tries all solutions however long it takes; leave --budget out"};
+  }
+  settings.pairs = TRY(proof_pairs(arguments.get("--pairs", "12")));
+  for (const std::string& word : arguments.positionals) {  // inputs=, as the benchmark's axis
+    if (word.starts_with("inputs=")) {
+      const auto cells = make_plan("gemm", {TRY(parse_axis_setting(word))});
+      if (cells.ok() && !cells->cells.empty()) {
+        settings.inputs = parse_gemm_cell(cells->cells.front()).inputs;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<TuneGemmRequest> read_tune_gemm(const Arguments& arguments) {
+  TuneGemmRequest request;
+  request.read_files = arguments.all("--read");
+  request.list_only = arguments.has("--list");
+  request.check = arguments.has("--check");
+  request.json = arguments.has("--json");
+  request.place = TRY(read_tune_place(arguments));
+  request.python = arguments.get("--python", "python3");
+  request.pytorch = arguments.get("--pytorch");
+  request.validators_file = arguments.get("--validators");
+  const auto format = parse_override_format(arguments.get("--format", "named"));
+  if (!format) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--format \"{}\" is not allowed; allowed: ten, bench, named",
+                             arguments.get("--format"))};
+  }
+  request.format = *format;
+  TRY(read_settings(arguments, request));
+  if (!request.read_files.empty()) return request;
+  TRY(add_models(arguments, request.products));
+  for (const std::string& file : arguments.all("--from")) {
+    request.products.append(TRY(products_of_file(file)));
+  }
+  TRY(add_cells(arguments, request.products));
+  return request;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,31 @@
+// What the user asks `assay tune gemm` for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advise/tune/gemm/override_file.h"
+#include "advise/tune/gemm/product_list.h"
+#include "advise/tune/gemm/product_tuner.h"
+#include "cli/advise/tune_devices.h"
+#include "cli/command.h"
+
+namespace assay::cli {
+
+struct TuneGemmRequest {
+  ProductList products;  ///< in the order given, not yet those of a device
+  TuneGemmSettings settings;
+  TunePlace place;
+  OverrideFormat format = OverrideFormat::named;
+  std::string python = "python3", pytorch;
+  std::string validators_file;
+  std::vector<std::string> read_files;  ///< --read
+  bool list_only = false, check = false, json = false;
+};
+
+/// Error: usage.
+Result<TuneGemmRequest> read_tune_gemm(const Arguments& arguments);
+
+}  // namespace assay::cli

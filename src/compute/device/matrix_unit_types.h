@@ -1,0 +1,27 @@
+// Which element types a device's matrix units know, judged by its architecture.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/data_type.h"
+#include "results/record/device_facts.h"
+
+namespace assay {
+
+/// Whether the device's own fp8 is FNUZ: gfx940 to gfx942.
+bool has_fnuz_fp8(const DeviceFacts& facts);
+
+/// 90 for "sm_90" or "sm_90a"; 0 if the architecture is not one of CUDA's.
+int compute_capability(const DeviceFacts& facts);
+
+/// Whether tiles of the dialect (kernels/tile.h) run on the device: on its matrix units, or on a
+/// CPU.
+bool has_own_matrix_units(const DeviceFacts& facts);
+
+/// Why CUDA's libraries cannot compute with `type` on this device; empty if they can.
+std::optional<std::string> cuda_lacks_type(DataType type, const DeviceFacts& facts);
+/// The same for ROCm's libraries.
+std::optional<std::string> rocm_lacks_type(DataType type, const DeviceFacts& facts);
+
+}  // namespace assay

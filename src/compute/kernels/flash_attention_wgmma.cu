@@ -1,0 +1,156 @@
+// Causal attention as flash_attention.cu computes it, by groups of four waves (warpgroup_tile.h): 64
+// queries a group, whose products on Hopper read tiles from shared memory themselves, while the
+// group turns the scores before into weights.
+
+// Groups of a block, how many keys a step takes, and blocks that share a multiprocessor. On GPUs
+// the host gives them (own_attention.cpp).
+#if defined(FLASH_GROUPS)
+#elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define FLASH_GROUPS 2
+#define FLASH_STEP 64
+#define FLASH_BLOCKS 1
+#elif defined(__HIPCC_RTC__) || defined(__HIP__)
+#define FLASH_GROUPS 1
+#define FLASH_STEP 32
+#define FLASH_BLOCKS 1
+#else
+#define FLASH_GROUPS 1
+#define FLASH_STEP 64
+#define FLASH_BLOCKS 1
+#endif
+
+#include "warpgroup_tile.h"
+
+#define FLASH_WAVES (FLASH_GROUPS * group_waves)
+#include "flash_tiles.h"
+
+namespace {
+
+constexpr int step = FLASH_STEP, block_rows = FLASH_GROUPS * group_rows;
+
+/// y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence]. Grid: the tiles of
+/// queries of all heads of all sequences.
+template <typename T, int D>
+DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads, u64 kv_heads,
+                         float scale) {
+  using Queries = PanelTile<T, block_rows, D>;
+  using Keys = PanelTile<T, step, D>;
+  using Scratch = SharedTile<T, block_rows, step>;
+  using Scores = GroupTile<T, step>;
+  using Sums = GroupTile<T, D>;
+  const Head<T> head(qkv, sequence, heads, kv_heads, D, block_rows);
+  const Queries queries = {memory_of_panels<T>()};
+  T* const steps = queries.data + Queries::elements;
+  const auto keys_at = [&](u64 i) { return Keys{steps + i % 2 * Keys::elements}; };
+  const auto values_at = [&](u64 i) { return Keys{steps + (2 + i % 2) * Keys::elements}; };
+  const Scratch scratch = {steps + 4 * Keys::elements};
+  const u64 first = (head.tiles - 1 - head.tile) * block_rows;  // those with the most keys at first
+  const int my_group = static_cast<int>(wave_index()) / group_waves * group_rows;
+  const int my_row = static_cast<int>(wave_index()) * Sums::rows;
+  const u64 end = first + block_rows < sequence ? first + block_rows : sequence;  // of seen keys
+  const u64 count = (end + step - 1) / step;
+
+  TileCopy<T, step, Keys::panel_columns, threads> copy(head.k, head.ld, 0, 0, sequence, D, true);
+  {
+    TileCopy<T, block_rows, Keys::panel_columns, threads> copy_queries(head.q, head.ld, first, 0,
+                                                                       sequence, D, true);
+    copy_panels(copy_queries, queries);
+  }
+  copy_panels(copy, keys_at(0));
+  close_copies();
+  Sums sums;
+  sums.fill(0);
+  Weights<T, step> weights;
+  typename Sums::Rows largest, total, shrink;
+  UNROLL_LOOP
+  for (int s = 0; s < Sums::row_slots; ++s) {
+    largest.slot[s] = -1e30f;
+    total.slot[s] = 0;
+  }
+  const float to_log2 = scale * log2_e;
+  for (u64 i = 0; i < count; ++i) {
+    await_copies<0>();
+    show_to_products();
+    barrier();  // keys i and values i - 1 are there, and nobody still reads those before them
+    copy_panels(copy, values_at(i), head.kv_width);  // which lie beside the keys
+    copy.move_down(step);
+    if (i + 1 < count) copy_panels(copy, keys_at(i + 1));
+    close_copies();
+    Scores scores;
+    begin_product(scores, queries, my_group, keys_at(i));
+    if (i > 0) {
+      begin_product(sums, weights, scratch, my_row, values_at(i - 1));
+      await_products<1>();
+    } else {
+      await_products<0>();
+    }
+    pin(scores);
+    const u64 key = i * step;
+    if (key + step > first + my_row) {  // some keys lie behind some queries
+      const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
+      scores.for_each([&](int row, int column, float& score) {
+        if (column > row + distance) score = -1e30f;
+      });
+    }
+    const auto tops = scores.reduce_rows(Maximum{});
+    typename Sums::Rows base;
+    UNROLL_LOOP
+    for (int s = 0; s < Sums::row_slots; ++s) {
+      const float top = larger(largest.slot[s], tops.slot[s]);
+      shrink.slot[s] = fast_exp2((largest.slot[s] - top) * to_log2);
+      largest.slot[s] = top;
+      base.slot[s] = top * to_log2;
+    }
+    scores.for_each_in_rows(
+        [&](int slot, float& score) { score = fast_exp2(score * to_log2 - base.slot[slot]); });
+    const auto here = scores.reduce_rows(Sum{});
+    UNROLL_LOOP
+    for (int s = 0; s < Sums::row_slots; ++s) {
+      total.slot[s] = total.slot[s] * shrink.slot[s] + here.slot[s];
+    }
+    await_products<0>();
+    pin(sums);
+    sums.for_each_in_rows([&](int slot, float& sum) { sum *= shrink.slot[slot]; });
+    weights.take(scores, scratch, my_row);
+  }
+  await_copies<0>();
+  show_to_products();
+  barrier();  // the last values are there
+  begin_product(sums, weights, scratch, my_row, values_at(count - 1));
+  await_products<0>();
+  pin(sums);
+  typename Sums::Rows inverse;
+  UNROLL_LOOP
+  for (int s = 0; s < Sums::row_slots; ++s) inverse.slot[s] = 1 / total.slot[s];
+  sums.for_each_in_rows([&](int slot, float& sum) { sum *= inverse.slot[slot]; });
+  barrier();  // a group's products read the queries of all its waves
+  const u64 mine = first + my_row;
+  write_rows(head.part(y, D) + mine * head.width, head.width, left_of(sequence, mine), sums,
+             queries, my_row);
+  if (log_sum != nullptr && Sums::first_in_row()) {
+    Sums::for_each_row([&](int slot, int row) {
+      if (mine + row >= sequence) return;
+      log_sum[head.index * sequence + mine + row] =
+          largest.slot[slot] * scale + fast_log2(total.slot[slot]) / log2_e;
+    });
+  }
+}
+
+}  // namespace
+
+/// qkv and y begin at multiples of 16 bytes.
+#define FLASH_KERNEL(T, suffix, D)                                                    \
+  KERNEL_OF(threads, FLASH_BLOCKS, flash_attention_wgmma_##D##_##suffix, T* y, float* log_sum, \
+            const T* qkv, u64 sequence, u64 heads, u64 kv_heads, float scale) {       \
+    flash_attention_wgmma<T, D>(y, log_sum, qkv, sequence, heads, kv_heads, scale);            \
+  }
+// On GPUs each takes seconds to compile, so the macros below select one.
+#if defined(FLASH_ONLY)
+#define FLASH_SELECTED(T, suffix, D) FLASH_KERNEL(T, suffix, D)
+FLASH_SELECTED(FLASH_TYPE, FLASH_ONLY, FLASH_WIDTH)
+#else
+FLASH_KERNEL(Bf16, bf16, 64)
+FLASH_KERNEL(Bf16, bf16, 128)
+FLASH_KERNEL(F16, f16, 64)
+FLASH_KERNEL(F16, f16, 128)
+#endif

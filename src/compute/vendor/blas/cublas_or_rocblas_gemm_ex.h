@@ -1,0 +1,83 @@
+// What cublasGemmEx and rocblas_gemm_ex have in common: a single call with all parameters, on a
+// handle that holds the stream and the workspace.
+#pragma once
+
+#include <string>
+
+#include "compute/vendor/blas/blas.h"
+#include "compute/vendor/blas/lt_descriptors.h"
+#include "core/mutex.h"
+
+namespace assay {
+
+/// The column-major call for a row-major problem: `left` is our B, `right` our A, and rows and
+/// columns of the result are swapped (see lt_descriptors.h).
+struct GemmExCall {
+  bool transpose_left = false, transpose_right = false;
+  int rows = 0, columns = 0, inner = 0, batch = 1;
+  DataType left_type{}, right_type{}, c_type{}, d_type{}, compute{};
+  const void* alpha = nullptr;
+  const void* beta = nullptr;
+  const void* left = nullptr;
+  const void* right = nullptr;
+  const void* c = nullptr;
+  void* d = nullptr;
+  int ld_left = 0, ld_right = 0, ld_d = 0;
+  std::int64_t stride_left = 0, stride_right = 0, stride_d = 0;
+  int solution = 0;  ///< from GemmAlgorithm::data[0]
+};
+
+/// Why a gemm_ex call cannot express the problem (an epilogue, scales, extents beyond 2^31).
+std::optional<std::string> beyond_gemm_ex(const GemmProblem& problem);
+
+/// One vendor's gemm_ex. A handle has one stream and one workspace at a time, so each call sets
+/// both.
+class GemmExBlas : public Blas {
+ public:
+  explicit GemmExBlas(Device& device) : device_(device) {}
+
+  const BlasFacts& facts() const override { return facts_; }
+  Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem& problem,
+                                                std::size_t workspace_bytes, int most) override;
+  Result<std::vector<GemmAlgorithm>> all_algorithms(const GemmProblem& problem,
+                                                    std::size_t workspace_bytes, int most) override;
+  Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
+                                         const GemmAlgorithm& algorithm) override;
+
+  /// Sets stream and workspace and makes the call.
+  Status run(void* stream, Workspace workspace, const GemmExCall& call);
+
+  static GemmExCall call_for(const GemmProblem& problem, const Scalar& alpha, const Scalar& beta);
+  Device& device() { return device_; }
+
+ protected:
+  /// 0 is success; the names are for messages.
+  virtual int set_stream(void* stream) = 0;
+  virtual int set_workspace(Workspace workspace) = 0;
+  virtual int multiply(const GemmExCall& call) = 0;
+  virtual std::string_view status_name(int status) const = 0;
+  virtual bool means_unsupported(int status) const = 0;
+  /// Solutions other than the default, in no particular order; empty if the library offers no
+  /// choice. Error: of the calls that list them.
+  virtual Result<std::vector<int>> solutions(const GemmExCall&) { return std::vector<int>(); }
+  /// Whether C must be D.
+  virtual bool works_in_place() const { return false; }
+  /// Scratch memory that the library can use; less also works.
+  virtual std::size_t wanted_workspace() const = 0;
+
+  Status check(int status, std::string_view what) const;
+  /// The default and, if `listed`, the solutions.
+  Result<std::vector<GemmAlgorithm>> list(const GemmProblem& problem, std::size_t workspace_bytes,
+                                          const std::vector<int>& listed, int most) const;
+
+  BlasFacts facts_;
+
+ private:
+  Device& device_;
+  Mutex mutex_;  // held from setting the stream until after the call
+  void* stream_ GUARDED_BY(mutex_) = nullptr;
+  bool stream_set_ GUARDED_BY(mutex_) = false;
+  Workspace workspace_;
+};
+
+}  // namespace assay

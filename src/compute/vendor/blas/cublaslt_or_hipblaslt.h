@@ -1,0 +1,51 @@
+// cuBLASLt and hipBLASLt: one implementation with a function table and the enum numbers of each.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compute/vendor/blas/blas.h"
+#include "compute/vendor/blas/lt_api.h"
+#include "core/shared_library.h"
+
+namespace assay::lt {
+
+class Descriptors;
+
+/// A loaded library; lives as long as the process.
+struct Library {
+  const Dialect& dialect;
+  Functions functions;
+  std::string path;
+  std::string (*version)(const Library& library, Handle handle);
+  /// Names an algorithm from its bytes, for records.
+  std::string (*describe_algorithm)(const Library& library, const void* algorithm);
+  void* get_version = nullptr;  ///< the library's version function; its type differs
+  /// Further algorithms similar to `listed`; null if the heuristic already lists all.
+  std::vector<GemmAlgorithm> (*neighbours)(Handle handle, const Descriptors& descriptors,
+                                           const std::vector<GemmAlgorithm>& listed,
+                                           std::size_t workspace_bytes, std::size_t most) = nullptr;
+  /// Every algorithm that can run, in any order, those that `listed` has perhaps too; null if the
+  /// heuristic already lists all.
+  Result<std::vector<GemmAlgorithm>> (*all)(const Library& library, Handle handle,
+                                            const Descriptors& descriptors,
+                                            const GemmProblem& problem,
+                                            const std::vector<GemmAlgorithm>& listed,
+                                            std::size_t workspace_bytes,
+                                            std::size_t most) = nullptr;
+  /// The library's number of an algorithm, and its revision and version; null if it has none.
+  std::optional<std::int64_t> (*index_of)(const void* algorithm) = nullptr;
+  std::string (*revision)(const Library& library, Handle handle) = nullptr;
+  int (*number)(const Library& library, Handle handle) = nullptr;
+};
+
+/// Binds every function of ASSAY_LT_FUNCTIONS as `prefix` + symbol. Error: unavailable, naming the
+/// first that is missing.
+Result<Functions> bind_functions(const SharedLibrary& library, std::string_view prefix);
+
+/// Creates the library's handle on `device`. Error: failed.
+Result<std::unique_ptr<Blas>> open_lt(const Library& library, Device& device);
+
+}  // namespace assay::lt

@@ -1,0 +1,51 @@
+// cuBLASLt algorithms beyond those of its heuristic: variations of its choices in one setting.
+#pragma once
+
+#include <vector>
+
+#include "compute/vendor/blas/blas.h"
+#include "compute/vendor/blas/cublaslt_or_hipblaslt.h"
+#include "core/shared_library.h"
+
+namespace assay::lt {
+
+class Descriptors;
+
+/// The functions that read, change and check an algorithm's settings; null if missing.
+struct AlgorithmFunctions {
+  int (*get_config)(const void* algorithm, int attribute, void* value, std::size_t bytes,
+                    std::size_t* written) = nullptr;
+  int (*set_config)(void* algorithm, int attribute, const void* value, std::size_t bytes) = nullptr;
+  int (*get_capability)(const void* algorithm, int attribute, void* value, std::size_t bytes,
+                        std::size_t* written) = nullptr;
+  int (*check)(Handle, MatmulDesc, MatrixLayout a, MatrixLayout b, MatrixLayout c, MatrixLayout d,
+               const void* algorithm, void* result) = nullptr;
+  int (*get_ids)(Handle, int compute, int scale_type, int type_a, int type_b, int type_c,
+                 int type_d, int requested, int* ids, int* found) = nullptr;
+  int (*init)(Handle, int compute, int scale_type, int type_a, int type_b, int type_c, int type_d,
+              int id, void* algorithm) = nullptr;
+};
+AlgorithmFunctions bind_algorithm_functions(const SharedLibrary& library);
+
+/// "algo=66 tile=24 stages=35 cluster=5 ...", the settings that cuBLASLt exposes.
+std::string describe_algorithm(const AlgorithmFunctions& functions, const void* algorithm);
+
+/// Each of the first few `listed` algorithms with a different tile, cluster shape, custom option or
+/// block order, one at a time, if the library says that it can run within `workspace_bytes`; at
+/// most `most`, none of them in `listed`.
+std::vector<GemmAlgorithm> neighbours(const AlgorithmFunctions& functions, Handle handle,
+                                      const Descriptors& descriptors,
+                                      const std::vector<GemmAlgorithm>& listed,
+                                      std::size_t workspace_bytes, std::size_t most);
+
+/// Beyond those: more variations of more of the `listed`, and every kind of algorithm (by its id)
+/// with every tile and number of stages and a few splits of k. At most `most`, none of them in
+/// `listed`. Error: failed, if the library cannot list its ids.
+Result<std::vector<GemmAlgorithm>> all_variations(const AlgorithmFunctions& functions,
+                                                  const Library& library, Handle handle,
+                                                  const Descriptors& descriptors,
+                                                  const GemmProblem& problem,
+                                                  const std::vector<GemmAlgorithm>& listed,
+                                                  std::size_t workspace_bytes, std::size_t most);
+
+}  // namespace assay::lt

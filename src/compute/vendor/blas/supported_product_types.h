@@ -1,0 +1,17 @@
+// Whether a device has the types of a product.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compute/vendor/blas/gemm_problem.h"
+#include "results/record/device_facts.h"
+
+namespace assay {
+
+/// Why CUDA's libraries cannot multiply these types on this device; empty if they can.
+std::optional<std::string> cuda_lacks_types(const GemmProblem& problem, const DeviceFacts& facts);
+/// The same for ROCm's libraries.
+std::optional<std::string> rocm_lacks_types(const GemmProblem& problem, const DeviceFacts& facts);
+
+}  // namespace assay

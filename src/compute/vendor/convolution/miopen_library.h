@@ -1,0 +1,57 @@
+// MIOpen as it is found on this machine, and its objects.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "compute/vendor/convolution/convolution_problem.h"
+#include "compute/vendor/convolution/miopen_api.h"
+#include "core/result.h"
+
+namespace assay::miopen {
+
+struct Library {
+  Functions functions;
+  std::array<PassFunctions, 3> passes;  ///< by ConvolutionDirection
+  std::string path, version;
+
+  /// Loaded once per process. Error: unavailable.
+  static Result<const Library*> load();
+
+  const PassFunctions& pass(ConvolutionDirection direction) const {
+    return passes[static_cast<std::size_t>(direction)];
+  }
+  /// "MIOpen 3.4.0"
+  std::string name() const { return "MIOpen " + version; }
+  /// "MIOpen 3.4.0: CALL: miopenStatus... (5): what the library says about it"; none on success.
+  Status check(std::string_view call, int status) const;
+  /// Whether it has Find 2.0 (ROCm 5.5 and later).
+  bool has_find_2() const;
+};
+
+/// Any object of the library; destroys it.
+using Object = std::unique_ptr<void, int (*)(void*)>;
+
+/// A convolution's descriptors.
+class Descriptors {
+ public:
+  static Result<Descriptors> create(const Library& library, const ConvolutionProblem& problem);
+
+  Tensor x() const { return x_.get(); }
+  Tensor w() const { return w_.get(); }
+  Tensor y() const { return y_.get(); }
+  Descriptor convolution() const { return convolution_.get(); }
+
+ private:
+  Descriptors(Object x, Object w, Object y, Object convolution)
+      : x_(std::move(x)),
+        w_(std::move(w)),
+        y_(std::move(y)),
+        convolution_(std::move(convolution)) {}
+
+  Object x_, w_, y_, convolution_;
+};
+
+}  // namespace assay::miopen

@@ -1,0 +1,39 @@
+// Writes a campaign's folder (campaign/folder.h reads it): the first call makes it, later calls
+// continue it, one process uses it at a time.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+
+#include "core/descriptor.h"
+#include "core/result.h"
+#include "judge/campaign/campaign.h"
+#include "judge/campaign/plan.h"
+#include "results/store/line_file.h"
+
+namespace assay {
+
+class CampaignFolder {
+ public:
+  /// Makes the folder, or continues it if it was begun with the same plan or measured nothing yet.
+  /// Error: usage if it was begun with another plan (naming the first line that differs) or suite,
+  /// if it holds something else, or if another process uses it; exhausted on a full disk.
+  static Result<CampaignFolder> open(const std::filesystem::path& path, const CampaignPlan& plan);
+
+  /// Absolute.
+  const std::filesystem::path& path() const { return path_; }
+  /// What earlier calls measured. Error: usage if a file cannot be read.
+  Result<CampaignHistory> history() const;
+  /// Durable when it returns.
+  Status append(const UnitLine& line) { return units_.append(to_line(line)); }
+
+ private:
+  CampaignFolder(std::filesystem::path path, std::unique_ptr<Descriptor> lock, LineFile units)
+      : path_(std::move(path)), lock_(std::move(lock)), units_(std::move(units)) {}
+
+  std::filesystem::path path_;
+  std::unique_ptr<Descriptor> lock_;  // held for this object's lifetime
+  LineFile units_;
+};
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+// Splits results into those that a baseline or a history may use and those that it may not.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "results/record/record.h"
+
+namespace assay {
+
+/// A result that does not count.
+struct LeftOut {
+  std::string run;
+  std::string cell;    ///< Cell::id()
+  std::string metric;  ///< empty: all metrics of the cell
+  std::string reason;
+};
+
+struct Evidence {
+  std::vector<Record> records;               ///< passed, verified and without a fault
+  std::map<std::string, Json> fingerprints;  ///< of these records, by id
+  std::vector<LeftOut> left_out;             ///< the other records
+  std::vector<std::string> problems;         ///< lines that could not be read
+};
+
+/// `operand` is read by load_result_set(). Of a campaign, only complete units count. Error: usage.
+Result<Evidence> load_evidence(const std::string& operand);
+
+}  // namespace assay

@@ -1,0 +1,37 @@
+// What differs between two fingerprints, ranked by how likely each difference explains a
+// performance gap.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "machine/system/machine.h"
+
+namespace assay {
+
+enum class Likelihood {
+  high,      ///< bounds a rate directly: the device, its partition, its power, its links, the CPUs
+             ///< allowed
+  medium,    ///< software and settings that often change results
+  low,       ///< may change results, but seldom does
+  identity,  ///< which machine it is: names, serial numbers, assay's own build
+};
+
+struct Difference {
+  std::string path;  ///< "accelerators.0-7.power_cap_watts": equal changes are merged
+  Json a, b;         ///< null: absent on that side
+  Likelihood likelihood = Likelihood::low;
+  std::string why;  ///< what it affects; one sentence
+};
+
+/// Most likely first, among equally likely ones the hypervisor, then by path. Fingerprints are not
+/// trusted: any JSON is accepted.
+std::vector<Difference> diff_fingerprints(const Json& a, const Json& b);
+
+std::string_view name_of(Likelihood likelihood);
+/// A list of {"path", "a", "b", "likelihood", "why"}.
+Json to_json(const std::vector<Difference>& differences);
+
+}  // namespace assay

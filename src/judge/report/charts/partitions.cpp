@@ -1,0 +1,170 @@
+#include "judge/report/charts/partitions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/json.h"
+#include "judge/report/charts/charts.h"
+#include "judge/report/number_text.h"
+#include "results/store/json_reader.h"
+
+namespace assay::report {
+namespace {
+
+struct Ratio {
+  double ratio = 1, low = 1, high = 1;
+};
+
+struct Part {
+  std::string environment;
+  double each = 0, together = 0;
+  Ratio interference;
+};
+
+struct StudyCell {
+  std::string cell, metric, unit, worst;
+  Better better = Better::higher;
+  std::optional<double> sum, whole;
+  std::vector<Part> parts;
+};
+
+Result<Ratio> read_ratio(const JsonReader& json) {
+  Ratio ratio;
+  ratio.ratio = TRY(json.number("ratio"));
+  const Json* interval = json.find("interval95");
+  if (interval == nullptr || !interval->is_array() || interval->size() != 2 ||
+      !(*interval)[0].is_number() || !(*interval)[1].is_number()) {
+    return json.wrong("interval95", "must be two numbers");
+  }
+  ratio.low = (*interval)[0].get<double>();
+  ratio.high = (*interval)[1].get<double>();
+  return ratio;
+}
+
+Result<StudyCell> read_cell(const Json& item) {
+  const JsonReader json = TRY(JsonReader::of(item, "study"));
+  StudyCell cell;
+  cell.cell = TRY(json.text("cell"));
+  cell.metric = TRY(json.text("metric"));
+  cell.unit = TRY(json.text("unit"));
+  cell.better = TRY(json.one_of("better", Better::higher, Better::neither));
+  TRY(json.optional("worst", cell.worst));
+  TRY(json.optional("sum", cell.sum));
+  TRY(json.optional("whole", cell.whole));
+  const Json* parts = json.find("parts");
+  if (parts == nullptr || !parts->is_array()) return json.wrong("parts", "must be an array");
+  for (const Json& item_part : *parts) {
+    const JsonReader reader = TRY(JsonReader::of(item_part, "study.parts"));
+    Part part;
+    part.environment = TRY(reader.text("environment"));
+    part.each = TRY(reader.number("each"));
+    part.together = TRY(reader.number("together"));
+    const JsonReader interference = TRY(reader.object("interference"));
+    part.interference = TRY(read_ratio(interference));
+    cell.parts.push_back(std::move(part));
+  }
+  return cell;
+}
+
+Table table_of(const std::vector<StudyCell>& cells) {
+  Table table;
+  table.id = "partitions-table";
+  table.caption = "Partitions alone, together and as a sum";
+  table.columns = {{"cell", "cell"},
+                   {"metric", "metric"},
+                   {"unit", "unit", ColumnKind::unit},
+                   {"partition", "partition"},
+                   {"each", "alone", ColumnKind::measured},
+                   {"together", "together", ColumnKind::measured},
+                   {"interference", "together over alone", ColumnKind::number, "1"},
+                   {"low", "95% low", ColumnKind::number, "1"},
+                   {"high", "95% high", ColumnKind::number, "1"},
+                   {"worst", "worst"},
+                   {"sum", "sum together", ColumnKind::measured},
+                   {"whole", "whole device", ColumnKind::measured}};
+  for (const StudyCell& cell : cells) {
+    for (const Part& part : cell.parts) {
+      table.rows.push_back(
+          {cell.cell, cell.metric, cell.unit, part.environment, part.each, part.together,
+           part.interference.ratio, part.interference.low, part.interference.high,
+           std::string(part.environment == cell.worst ? "worst" : ""),
+           cell.sum ? Field(*cell.sum) : Field(), cell.whole ? Field(*cell.whole) : Field()});
+    }
+  }
+  return table;
+}
+
+/// A series of the cell, for its axes. Null if no result has the cell.
+const Series* series_of(const std::string& cell, const std::vector<Environment>& environments) {
+  for (const Environment& environment : environments) {
+    for (const Series& series : environment.results.series) {
+      if (series.key.cell == cell) return &series;
+    }
+  }
+  return nullptr;
+}
+
+/// Whether the partitions are of an emulated device.
+bool of_model(const ReportInput& input) {
+  return std::ranges::any_of(input.environments, [](const Environment& environment) {
+    return environment.results.emulated();
+  });
+}
+
+/// Charts of the sum over partitions and of the whole device, drawn as two environments.
+std::vector<Chart> sum_charts(const std::vector<StudyCell>& cells, const ReportInput& input) {
+  std::vector<Environment> sides(2);
+  const std::string mark = of_model(input) ? " (model)" : "";
+  const std::vector<std::string> names = {"sum of the partitions" + mark, "whole device" + mark};
+  for (const StudyCell& cell : cells) {
+    const Series* known = series_of(cell.cell, input.environments);
+    if (known == nullptr) continue;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      const std::optional<double>& value = i == 0 ? cell.sum : cell.whole;
+      if (!value) continue;
+      Series series = *known;
+      series.key.metric = cell.metric;
+      series.unit = cell.unit;
+      series.better = cell.better;
+      series.roof.reset();  // of one partition
+      series.points = {{0, *value, *value, *value, 0, 0}};
+      sides[i].results.series.push_back(std::move(series));
+    }
+  }
+  std::vector<Chart> charts;
+  for (const Panel& panel : panels_of(sides)) {
+    auto chart = curve_chart(panel, names);
+    if (!chart) continue;
+    chart->title = "Sum of the partitions: " + chart->title;
+    chart->table.caption = chart->title;
+    charts.push_back(std::move(*chart));
+  }
+  return charts;
+}
+
+}  // namespace
+
+std::optional<Chapter> partitions_chapter(const ReportInput& input) {
+  if (!input.study.is_array()) return std::nullopt;
+  std::vector<StudyCell> cells;
+  for (const Json& item : input.study) {
+    auto cell = read_cell(item);
+    if (cell.ok()) cells.push_back(std::move(cell).value());
+  }
+  if (cells.empty()) return std::nullopt;
+  Chapter chapter{"partitions", "Partitions side by side", "Partitions"};
+  chapter.paragraphs = {
+      "Each partition was measured alone and together with all others. Together over alone is the "
+      "interference: for a rate, below 1 means that it suffers from its neighbours. The sum is of "
+      "rates only; latencies do not add up."};
+  if (of_model(input)) {
+    chapter.paragraphs.insert(chapter.paragraphs.begin(),
+                              "The device is emulated: every value comes from a model.");
+  }
+  for (Chart& chart : sum_charts(cells, input)) chapter.blocks.emplace_back(std::move(chart));
+  chapter.blocks.emplace_back(table_of(cells));
+  return chapter;
+}
+
+}  // namespace assay::report

@@ -1,0 +1,270 @@
+#include "measure/benchmarks/decode/decoder_benchmark.h"
+
+#include <fmt/format.h>
+
+#include "compute/device/helpers.h"
+#include "core/units.h"
+#include "measure/benchmarks/decode/token_ids.h"
+#include "model/decoder_config.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view chosen_by_device = "auto";
+constexpr std::string_view random_numbers = "random";
+constexpr std::string_view prompt_attention_axis = "attention";
+constexpr std::size_t most_tokens_of_sequence = 1 << 20;
+
+Status check_path(std::string_view) {
+  return {};  // a path; whether it can be read is seen when it is
+}
+
+/// Why the vendor's library cannot compute attention of the cell's prompts; empty: it can.
+std::optional<std::string> library_cannot(const DecoderCell& cell, const DeviceFacts& facts) {
+  const DecoderShape& shape = cell.shape;
+  return library_prompts_unsupported(
+      facts, {cell.precision, shape.heads, shape.kv_heads, shape.head_width}, cell.tokens,
+      cell.batch);
+}
+
+PromptWay prompt_way(std::string_view attention) {
+  if (attention == "library") return PromptWay::library;
+  return attention == "own" ? PromptWay::own : PromptWay::best;
+}
+
+/// The value of an axis that names a file or folder; empty if it names none.
+std::filesystem::path path_in(const Cell& cell, std::string_view axis) {
+  const std::string_view value = cell.text(axis);
+  return value == random_numbers || value == "no" ? "" : value;
+}
+
+Status check_decoder_model(std::string_view text) {
+  TRY(parse_decoder_shape(text));
+  return {};
+}
+
+std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
+  const std::string automatic(chosen_by_device);
+  std::vector<std::string> models = {automatic};
+  models.insert(models.end(), decoder_names().begin(), decoder_names().end());
+  tokens.kind = Axis::Kind::integer;
+  tokens.defaults = {automatic};
+  tokens.choices = {automatic};
+  tokens.least = 2;
+  tokens.most = most_tokens_of_sequence;
+  std::vector<Axis> axes = {
+      {.name = "model",
+       .description =
+           "whose shapes it has; auto: those of the weights, or llama3-8b on a GPU, a million "
+           "parameters on a CPU",
+       .kind = Axis::Kind::text,
+       .defaults = {automatic},
+       .choices = models,
+       .check = check_decoder_model,
+       .allowed = "or numbers with letters: 2L4H2K64D256C is 2 layers, 4 heads of queries and 2 of "
+                  "keys, 64 wide, width 256 (also F hidden width, V vocabulary)"},
+      {.name = "batch",
+       .description = "sequences",
+       .kind = Axis::Kind::integer,
+       .defaults = {"1"},
+       .choices = {},
+       .most = 65536},
+      std::move(tokens),
+      {.name = "precision",
+       .description = "of weights, cache and products; auto: bf16 on a GPU, f32 on a CPU",
+       .defaults = {automatic},
+       .choices = {automatic, "f32", "bf16"}},
+      {.name = "weights",
+       .description = "random ones from the seed, or those of a model in Hugging Face's format: "
+                      "config.json and safetensors",
+       .kind = Axis::Kind::text,
+       .defaults = {std::string(random_numbers)},
+       .choices = {std::string(random_numbers)},
+       .check = check_path,
+       .allowed = "a folder"},
+      {.name = "quantization",
+       .description =
+           "matrices of layers and the head as fp8 (e4m3) or int8, with a factor per row",
+       .defaults = {"none"},
+       .choices = {"none", "fp8", "int8"}},
+  };
+  if (phase == DecoderPhase::decode) {
+    axes.push_back({.name = "generate",
+                    .description = "tokens of each sequence in a sample, one after another, the "
+                                   "last with this context; the value is the time of one",
+                    .kind = Axis::Kind::integer,
+                    .defaults = {"1"},
+                    .choices = {},
+                    .most = most_tokens_of_sequence});
+    return axes;
+  }
+  axes.push_back({.name = std::string(prompt_attention_axis),
+                  .description = "library: the vendor's (cuDNN; AITER, some prompts); own: assay's "
+                                 "kernels; auto: library, where it can, as the note says",
+                  .defaults = {automatic},
+                  .choices = {automatic, "library", "own"}});
+  axes.push_back({.name = "tokens",
+                  .description =
+                      "of the prompts: random ones, or ids as text, which every sequence "
+                      "begins with",
+                  .kind = Axis::Kind::text,
+                  .defaults = {std::string(random_numbers)},
+                  .choices = {std::string(random_numbers)},
+                  .check = check_path,
+                  .allowed = "a file"});
+  axes.push_back({.name = "logits",
+                  .description =
+                      "safetensors to write when the cell ends: \"logits\" of every token "
+                      "of the first sequence, f32, and \"tokens\"",
+                  .kind = Axis::Kind::text,
+                  .defaults = {"no"},
+                  .choices = {"no"},
+                  .check = check_path,
+                  .allowed = "a file"});
+  return axes;
+}
+
+}  // namespace
+
+DecoderBenchmark::DecoderBenchmark(DecoderPhase phase, std::string name, std::string summary,
+                                   Axis tokens_axis)
+    : phase_(phase),
+      name_(std::move(name)),
+      summary_(std::move(summary)),
+      tokens_axis_(tokens_axis.name),
+      axes_(decoder_axes(phase, std::move(tokens_axis))) {}
+
+std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& device,
+                                           const Team&) const {
+  const bool large = suits_large_work(device.facts());
+  Cell decided = cell;
+  const auto decide = [&](std::string_view axis, const char* on_gpu, const char* otherwise) {
+    if (decided.text(axis) != chosen_by_device) return;
+    decided = with_value(decided, axis, large ? on_gpu : otherwise);
+  };
+  if (decided.text("model") == chosen_by_device && !path_in(cell, "weights").empty()) {
+    // Without a shape it stays undecided, and prepare() says why.
+    if (const auto shape = read_decoder_config(path_in(cell, "weights")); shape.ok()) {
+      decided = with_value(decided, "model", decoder_shape_text(*shape));
+    }
+  } else {
+    decide("model", "llama3-8b", "2L4H2K64D192C512F4096V");
+  }
+  if (phase_ == DecoderPhase::prefill && cell.text(tokens_axis_) == chosen_by_device &&
+      !path_in(cell, "tokens").empty()) {
+    if (const auto ids = read_token_ids(path_in(cell, "tokens"), most_tokens_of_sequence);
+        ids.ok()) {
+      decided = with_value(decided, tokens_axis_, std::to_string(ids->size()));
+    }
+  }
+  decide(tokens_axis_, phase_ == DecoderPhase::prefill ? "2048" : "1024", "64");
+  decide("precision", "bf16", "f32");
+  return {decided};
+}
+
+Result<DecoderCell> DecoderBenchmark::decided(const Cell& cell, const Device& device) const {
+  // What a file decides: without it, say what is wrong with the file.
+  if (cell.text("model") == chosen_by_device && !path_in(cell, "weights").empty()) {
+    TRY(read_decoder_config(path_in(cell, "weights")));
+  }
+  if (cell.text(tokens_axis_) == chosen_by_device && names_files(cell)) {
+    TRY(read_token_ids(path_in(cell, "tokens"), most_tokens_of_sequence));
+  }
+  for (const Axis& axis : axes_) {
+    // Only its plans show whether the library computes the prompts, and the note says what did.
+    if (axis.name == prompt_attention_axis) continue;
+    if (cell.text(axis.name) == chosen_by_device) {
+      return Error{ErrorKind::usage, fmt::format("{} is not decided yet", axis.name)};
+    }
+  }
+  return parse(cell, device);
+}
+
+Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& device) const {
+  DecoderCell parsed;
+  parsed.phase = phase_;
+  parsed.folder = path_in(cell, "weights");
+  const std::string_view model = cell.text("model");
+  if (parsed.folder.empty()) {
+    parsed.shape = TRY(parse_decoder_shape(model));
+  } else {
+    parsed.shape = TRY(read_decoder_config(parsed.folder));
+    if (const Status same = check_decoder_shape(parsed.shape, model); !same.ok()) {
+      return Error{same.error().kind,
+                   fmt::format("weights={}: {}", parsed.folder.string(), same.error().message)};
+    }
+  }
+  parsed.precision = cell.text("precision") == "bf16" ? DataType::bf16 : DataType::f32;
+  parsed.codes = codes_of(cell.text("quantization"), device.facts());
+  if (parsed.codes) TRY(validate_quantized(parsed.shape));
+  parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
+  if (phase_ == DecoderPhase::prefill) {
+    parsed.attention = prompt_way(cell.text(prompt_attention_axis));
+    parsed.logits = path_in(cell, "logits");
+    const std::filesystem::path tokens = path_in(cell, "tokens");
+    if (!tokens.empty()) parsed.text = TRY(read_token_ids(tokens, most_tokens_of_sequence));
+    for (const std::int32_t id : parsed.text) {
+      if (id < parsed.shape.vocabulary) continue;
+      return Error{ErrorKind::usage, fmt::format("{}: token {}, the model has {}", tokens.string(),
+                                                 id, parsed.shape.vocabulary)};
+    }
+  }
+  parsed.tokens = static_cast<std::int64_t>(cell.integer(tokens_axis_));
+  if (phase_ == DecoderPhase::decode) {
+    parsed.generated = static_cast<std::int64_t>(cell.integer("generate"));
+    if (parsed.generated > parsed.tokens) {
+      return Error{ErrorKind::usage, fmt::format("generate={} {}={}, allowed: no more than that",
+                                                 parsed.generated, tokens_axis_, parsed.tokens)};
+    }
+  }
+  if (!parsed.text.empty() && std::ssize(parsed.text) != parsed.tokens) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{}={}, but the file has {} tokens; leave {} out", tokens_axis_,
+                             parsed.tokens, parsed.text.size(), tokens_axis_)};
+  }
+  return parsed;
+}
+
+bool DecoderBenchmark::names_files(const Cell& cell) const {
+  return !path_in(cell, "weights").empty() ||
+         (phase_ == DecoderPhase::prefill && !path_in(cell, "tokens").empty());
+}
+
+std::optional<std::string> DecoderBenchmark::unsupported(const Cell& cell,
+                                                         const Device& device) const {
+  const auto parsed = decided(cell, device);
+  // A wrong file is an error, which prepare() reports, and no lack of the device.
+  if (!parsed.ok() && names_files(cell)) return std::nullopt;
+  if (!parsed.ok()) return parsed.error().message;
+  // Every token of a pass is a row of a grid.
+  constexpr std::int64_t most_tokens = 1 << 24;
+  if (parsed->batch > most_tokens / parsed->tokens) {
+    return fmt::format("batch={} {}={}: {} tokens at most are allowed", parsed->batch, tokens_axis_,
+                       parsed->tokens, most_tokens);
+  }
+  if (parsed->attention == PromptWay::library) {
+    if (const auto reason = library_cannot(*parsed, device.facts())) {
+      return "attention=library: " + *reason;
+    }
+  }
+  const std::uint64_t needed = memory_of(parsed->settings(0)).all();
+  const std::uint64_t most = device.facts().memory_bytes;
+  if (most == 0 || needed <= most) return std::nullopt;
+  return fmt::format("needs {}, the device has {}", format_memory(needed), format_memory(most));
+}
+
+std::string DecoderBenchmark::requirements(const Cell& cell, const Device& device) const {
+  const auto parsed = decided(cell, device);
+  if (!parsed.ok()) return "";
+  const DecoderMemory memory = memory_of(parsed->settings(0));
+  return fmt::format("{} of memory: weights {}, cache {}, activations {}",
+                     format_memory(memory.all()), format_memory(memory.weights),
+                     format_memory(memory.cache), format_memory(memory.activations));
+}
+
+Result<std::unique_ptr<Case>> DecoderBenchmark::prepare(const Cell& cell,
+                                                        PrepareContext context) const {
+  return prepare_decoder_case(TRY(decided(cell, context.device)), context);
+}
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// What the benchmarks prefill and decode share: their axes, and which cells a device can measure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/benchmarks/decode/decoder_case.h"
+#include "measure/grid/benchmark.h"
+
+namespace assay {
+
+class DecoderBenchmark final : public Benchmark {
+ public:
+  /// `tokens_axis`: of DecoderCell::tokens.
+  DecoderBenchmark(DecoderPhase phase, std::string name, std::string summary, Axis tokens_axis);
+
+  std::string_view name() const override { return name_; }
+  std::string_view summary() const override { return summary_; }
+  const std::vector<Axis>& axes() const override { return axes_; }
+  std::vector<Cell> expand(const Cell& cell, const Device& device, const Team&) const override;
+  std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override;
+  bool depends_on_device() const override { return true; }
+  std::string requirements(const Cell& cell, const Device& device) const override;
+  Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override;
+
+ private:
+  /// Of a cell whose axes are all decided. Error: usage, if they are not; as parse().
+  Result<DecoderCell> decided(const Cell& cell, const Device& device) const;
+  /// Whether config.json or a file of tokens says what is measured.
+  bool names_files(const Cell& cell) const;
+  /// Reads config.json and the tokens, if the cell names such files. Error: usage, if the model is
+  /// none, a file is none, or they do not fit together.
+  Result<DecoderCell> parse(const Cell& cell, const Device& device) const;
+
+  DecoderPhase phase_;
+  std::string name_, summary_, tokens_axis_;
+  std::vector<Axis> axes_;
+};
+
+}  // namespace assay

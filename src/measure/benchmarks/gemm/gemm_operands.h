@@ -1,0 +1,56 @@
+// The matrices of a gemm case on the device: allocated, filled, poisoned and read back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "compute/vendor/blas/blas.h"
+#include "measure/benchmarks/gemm/gemm_cell.h"
+
+namespace assay {
+
+/// One set of operands. Buffers a problem does not use are empty.
+struct OperandSet {
+  Buffer a, b, d, aux, bias;
+  GemmOperands pointers() const;
+};
+
+/// All sets of a case, and the kernels of src/compute/kernels/matrix.cu.
+class GemmMatrices {
+ public:
+  /// Allocates room for all of `problems` (the same product in several layouts) and fills it with
+  /// the cell's pattern as if each matrix were one long row; that suits all layouts without
+  /// padding. Error: exhausted.
+  static Result<GemmMatrices> create(Device& device, Stream& stream, const GemmCell& cell,
+                                     const std::vector<GemmProblem>& problems, std::uint64_t seed);
+
+  /// Refills row by row with NaN (i8: -1) between the rows, for problems with padding.
+  Status fill_rows(Stream& stream, const GemmProblem& problem);
+  /// Fills every output with bytes that no result can have: see poison_of().
+  Status poison(Stream& stream, const GemmProblem& problem, const OperandSet& set);
+
+  const std::vector<OperandSet>& sets() const { return sets_; }
+  Program& program() { return *program_; }
+  Device& device() { return device_; }
+
+ private:
+  explicit GemmMatrices(Device& device) : device_(device) {}
+  Status fill(Stream& stream, const Buffer& buffer, DataType type, const MatrixExtent& extent,
+              std::uint64_t which);
+
+  Device& device_;
+  std::unique_ptr<Program> program_;
+  std::vector<OperandSet> sets_;
+  std::uint64_t seed_ = 0;
+  Inputs inputs_ = Inputs::normal;
+};
+
+/// The byte an output of `type` is filled with before it is checked: all ones are a NaN in every
+/// floating type, and -2139062144 as an i32 is beyond what 2^17 products of i8 can reach.
+constexpr std::uint8_t poison_of(DataType type) {
+  return type == DataType::i32 ? 0x80 : 0xFF;
+}
+
+}  // namespace assay

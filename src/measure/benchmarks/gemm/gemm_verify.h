@@ -1,0 +1,27 @@
+// Verifies a product on the device: every element was written, nothing else was, and thousands of
+// elements, including corners and edges, agree with sums in double.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "compute/vendor/blas/gemm_problem.h"
+#include "measure/benchmarks/gemm/gemm_operands.h"
+#include "measure/grid/benchmark.h"
+
+namespace assay {
+
+/// Batch, row and column of the elements to recompute: the corners of the first and last matrix,
+/// 128 elements of the last row and column, and 4096 random ones (in a small product, all
+/// elements).
+std::vector<std::array<std::uint64_t, 3>> gemm_sample_places(const GemmProblem& problem,
+                                                             std::uint64_t seed);
+
+/// Checks what the product wrote into `set`, which was poisoned before it ran. `largest` is
+/// largest_input() of the cell. The error is the worst deviation relative to its tolerance
+/// (gemm_tolerance.h), or to the value itself where the result must be exact.
+Result<Verification> verify_gemm(Stream& stream, GemmMatrices& matrices, const GemmProblem& problem,
+                                 const OperandSet& set, double largest, std::uint64_t seed);
+
+}  // namespace assay

@@ -1,0 +1,81 @@
+// A cell of the benchmark `peer` on devices: copies between their memories, all at once.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/benchmarks/copy/copy_pattern.h"
+#include "measure/benchmarks/peer/peer_routes.h"
+#include "measure/grid/benchmark.h"
+
+namespace assay {
+
+/// Average share of the total time of k > 1 copies during which each copy ran: 1 if all ran side by
+/// side, (k+1)/2k or less if they ran one after the other.
+double concurrency_of(const std::vector<double>& windows, double together);
+/// Whether `concurrency` is closer to sequential than to side by side.
+bool is_serialised(double concurrency, std::size_t copies);
+
+class PeerCase final : public Case {
+ public:
+  /// Opens the devices, enables peer access and allocates the buffers. Error: unsupported if
+  /// kernels cannot access the peer's memory; as from the device's calls.
+  static Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context);
+
+  Work work() const override;
+  Quantity quantity() const override { return Quantity::bandwidth; }
+  Limit limit() const override { return links_ > 0 ? Limit::peer_link : Limit::none; }
+  std::vector<std::pair<std::string, std::string>> notes() const override;
+  Status enqueue(Stream& stream) override;
+  Result<std::optional<double>> own_seconds() override;
+  Result<Verification> verify(Stream& stream) override;
+
+ private:
+  struct Endpoint {
+    std::unique_ptr<Device> opened;  // null for the run's own device
+    Device* device = nullptr;
+    std::unique_ptr<Stream> stream;  // for filling and checking
+    std::optional<DevicePattern> pattern;
+    std::unique_ptr<Program> program;  // of the copy kernel, if kernels copy
+    int copies = 0;                    // copies that it runs
+  };
+  struct PeerCopy {
+    Route route;
+    Endpoint *from = nullptr, *to = nullptr, *runner = nullptr;
+    std::uint64_t seed = 0;
+    Buffer source, destination;
+    std::unique_ptr<Stream> stream;  // on the device that runs it
+    std::unique_ptr<Event> start, stop;
+  };
+
+  PeerCase(const Cell& cell, PrepareContext context);
+  Status open_devices();
+  Result<Endpoint*> endpoint(int ordinal);
+  Status connect(const Route& route);
+  Status add(const Route& route);
+  int repeats() const;
+  Status copy(PeerCopy& copy);
+  Status launch_copy(PeerCopy& copy);
+  Status clear(PeerCopy& copy);
+  std::uint64_t words() const { return bytes_ / sizeof(std::uint64_t); }
+
+  Device& device_;
+  std::vector<Route> routes_;
+  bool by_kernel_, by_source_;
+  std::uint64_t bytes_;
+  std::uint64_t seed_;
+  double links_ = 0;     // 0: not known
+  bool staged_ = false;  // a copy goes through the host's memory
+  // What was made on a device is destroyed before the device is closed.
+  std::map<int, Endpoint> endpoints_;
+  std::unique_ptr<Event> fork_, join_;
+  std::vector<PeerCopy> copies_;
+  std::vector<double> concurrency_;  // by sample
+  double longest_together_ = 0;      // seconds
+};
+
+}  // namespace assay

@@ -1,0 +1,40 @@
+// The copies in a cell of the benchmark `peer`, and the cells that "all" expands to. Pure
+// functions.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "machine/system/gpu.h"
+#include "results/record/cell.h"
+
+namespace assay {
+
+/// One copy, between the numbers of two endpoints: devices, or the CPUs of a list.
+struct Route {
+  int from = 0, to = 0;
+  bool operator==(const Route&) const = default;
+};
+
+/// The copies of a pattern between `endpoints`, all at once. `from` and `to` matter only where the
+/// pattern uses them: one_to_all has no `to`, all_to_one no `from`, all_to_all neither.
+std::vector<Route> routes_of(std::string_view pattern, int from, int to,
+                             std::span<const int> endpoints);
+
+/// The distinct cells of `from=all` and `to=all`: no endpoint copies to itself, a bidirectional
+/// pair is in ascending order, and an end the pattern does not use is "all".
+std::vector<Cell> expand_ends(const Cell& cell, std::span<const int> endpoints);
+
+/// The ends of a copy as PCI addresses.
+struct PciRoute {
+  std::string from, to;
+};
+
+/// Upper bound on the total rate of equal copies on these routes, as a multiple of
+/// Limit::peer_link. Over a switch, the busiest device limits it; in a mesh, every pair has a link
+/// of its own; direct NVLinks of one GPU to several others are divided among them. 0 unless all
+/// routes are known to use such links.
+double links_at_once(std::span<const Gpu> gpus, std::span<const PciRoute> routes);
+
+}  // namespace assay

@@ -1,0 +1,67 @@
+// One cell of `rdma` as numbers, and what follows from them: the positions of messages in the
+// window, and which messages request a completion.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+#include "ranks/fabric/transport.h"
+#include "results/record/cell.h"
+
+namespace assay {
+
+struct RdmaSettings {
+  int from = 0, to = 1;  ///< ranks
+  FabricOperation operation = FabricOperation::write;
+  bool latency = false;
+  bool both = false;  ///< directions
+  std::uint64_t size = 2;
+  int pairs = 1;  ///< queue pairs per adapter
+  int depth = 128;
+  int batch = 1;
+  bool verbs = false;
+  bool every_nic = false;
+  std::string nic;         ///< the adapter's name, on both ends; empty: the nearest, or every one
+  std::optional<int> gid;  ///< index in the ports' tables of addresses; empty: the best one
+  bool device_memory = false;
+};
+
+/// Error: usage if `from` or `to` is not a rank.
+Result<RdmaSettings> rdma_settings(const Cell& cell);
+
+/// Whether the axis `nic` has an adapter's name instead of a word.
+bool names_adapter(const Cell& cell);
+
+/// How many messages one completion covers, as in ib_write_bw for a single size: 1 above 8 KiB, the
+/// batch if there is one, otherwise 100; never more than may be outstanding.
+int messages_per_completion(const RdmaSettings& settings);
+
+/// One queue's part of the window: `slots` slots for outgoing messages at its beginning, and as
+/// many for incoming ones after `region` bytes. Small messages cycle through a page, large ones
+/// always use the same slot, as in ib_write_bw: data are sent from a warm cache.
+struct RdmaLayout {
+  std::uint64_t size = 0;
+  std::uint64_t stride = 0;  ///< bytes from one message to the next
+  std::uint64_t slots = 1;
+  std::uint64_t region = 0;
+
+  explicit RdmaLayout(std::uint64_t message_bytes);
+  std::uint64_t window_bytes(int queues) const {
+    return 2 * region * static_cast<std::uint64_t>(queues);
+  }
+  /// Offsets in the window of message number `message`.
+  std::uint64_t source(int queue, std::uint64_t message) const {
+    return 2 * region * static_cast<std::uint64_t>(queue) + message % slots * stride;
+  }
+  std::uint64_t destination(int queue, std::uint64_t message) const {
+    return source(queue, message) + region;
+  }
+};
+
+/// Sizes for the transport: handshakes, receives, inline messages.
+FabricShape fabric_shape(const RdmaSettings& settings, int queues);
+
+}  // namespace assay

@@ -1,0 +1,542 @@
+// train: steps of training a GPT or a multi-layer perceptron.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include "compute/device/helpers.h"
+#include "compute/device/peaks.h"
+#include "core/units.h"
+#include "measure/benchmarks/gemm/product_rate.h"
+#include "measure/benchmarks/train/exchange_cost.h"
+#include "measure/benchmarks/train/train_cell.h"
+#include "measure/benchmarks/train/train_choice.h"
+#include "measure/benchmarks/train/train_model.h"
+#include "measure/benchmarks/train/train_scaling.h"
+#include "measure/grid/benchmark.h"
+#include "measure/sampling/roofline.h"
+#include "measure/sampling/team_results.h"
+#include "model/checkpoint.h"
+#include "model/tensors/weights.h"
+#include "ranks/collective/communicators.h"
+#include "ranks/team/agreement.h"
+#include "statistics/summary.h"
+
+namespace assay::train_benchmark {
+namespace {
+
+/// Seconds on the host between laps.
+class StartClock {
+ public:
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+class TrainCase final : public Case {
+ public:
+  TrainCase(TrainCell cell, ExchangeChoice exchange, Device& device, TrainingRanks ranks)
+      : cell_(std::move(cell)), chosen_(std::move(exchange)), device_(device), ranks_(ranks) {}
+
+  /// Where one rank can fail, all agree before they go on to what they do together.
+  Status prepare(Stream& stream, std::uint64_t seed, const std::function<bool()>& stop_requested) {
+    cell_.model->set_seed(seed);
+    if (!exchanges()) cell_.model->set_stop_requested(stop_requested);
+    stream_ = &stream;
+    TRY(on_all_ranks("checking the gradients", &TrainCase::check));
+    TRY(on_all_ranks("making the model", &TrainCase::make));
+    if (cell_.ranks > 1) {
+      // Each knows the others' batches.
+      TRY(compare_files(training_ ? training_->data_hash() : std::string(), *ranks_.team,
+                        cell_.ranks, "data", cell_.data));
+      if (!cell_.from.empty()) {
+        TRY(compare_files(from_checksum_, *ranks_.team, cell_.ranks, "from", cell_.from));
+      }
+    }
+    TRY(on_all_ranks("taking the first step", &TrainCase::begin));
+    return {};
+  }
+
+  bool takes_part() const override { return ranks_.team->rank() < cell_.ranks; }
+
+  Status check(Stream& stream) {
+    gate_ = TRY(cell_.model->check(device_, stream));
+    if (!gate_.passed) return gate_error();
+    start_.gate = clock_.lap();
+    if (!device_.facts().emulated) {  // whose rate says nothing about a chip
+      product_rate_ = TRY(measured_product_rate(device_, stream, settings().precision));
+    }
+    start_.product = clock_.lap();
+    return {};
+  }
+
+  Status make(Stream& stream) {
+    barrier_ = TRY(device_.allocate(2 * sizeof(float), MemoryKind::device));
+    TRY(stream.fill(barrier_.data(), 0, barrier_.bytes()));
+    free_before_ = TRY(device_.memory_free_and_total()).first;
+    training_ = TRY(cell_.model->create(device_, stream, exchanges() ? ranks_ : TrainingRanks()));
+    if (!cell_.from.empty()) {
+      from_checksum_ = std::to_string(TRY(load_checkpoint(*training_, stream, cell_.from)));
+    }
+    begun_ = TRY(training_->state(stream)).step;
+    return {};
+  }
+
+  Status begin(Stream& stream) {
+    // The first step chooses how to compute, which no graph may do.
+    TRY(training_->step(stream));
+    first_loss_ = TRY(training_->losses(stream, begun_, 1)).front();
+    start_.first_step = clock_.lap();
+    TRY(capture(stream));
+    const auto after = TRY(device_.memory_free_and_total());
+    driver_bytes_ = free_before_ > after.first ? free_before_ - after.first : 0;
+    return {};
+  }
+
+  Status capture(Stream& stream) {
+    if (!cell_.graph) return {};
+    graph_ = TRY(captured(stream, [&] { return training_->step(stream); }));
+    return {};
+  }
+
+  Work work() const override { return cell_.model->work(); }
+  Quantity quantity() const override { return cell_.model->quantity(); }
+  Limit limit() const override { return Limit::compute; }
+  bool waits_for_all() const override { return exchanges(); }
+  /// Not if the lead-in is a step, during which the host gets ahead; nor if it is a barrier of a
+  /// library that works on the host, which waits for the device.
+  bool fits_behind_gate() const override {
+    const Communicator* const communicator = ranks_.communicator;
+    return cell_.graph && !has_untimed_step() &&
+           (communicator == nullptr || communicator->queues_on_stream());
+  }
+  std::optional<std::size_t> fixed_samples() const override { return cell_.steps; }
+
+  std::vector<std::pair<std::string, std::string>> notes() const override {
+    if (!takes_part()) return {};
+    auto all = training_->notes();
+    all.emplace_back("parameters", fmt::format("{:.0f}", cell_.model->parameters()));
+    all.emplace_back("gate",
+                     fmt::format("gradients within {:.2g} of the double-precision reference, "
+                                 "{:.2g} allowed",
+                                 gate_.gradient_error, gate_.tolerance));
+    if (exchanges()) all.emplace_back("exchange", described(chosen_));
+    if (const auto uncalibrated = exchange_.note()) all.emplace_back("simulation", *uncalibrated);
+    return all;
+  }
+
+  /// All ranks at once, and after a step that does not count: the first one after a pause of a
+  /// millisecond is not like those that follow (docs/method.md).
+  Status lead_in(Stream& stream) override {
+    if (!exchanges() || !takes_part()) return {};
+    TRY(start_together(*ranks_.communicator, barrier_, stream));
+    return has_untimed_step() ? enqueue(stream) : Status();
+  }
+  int lead_in_launches() const override { return has_untimed_step() ? 1 : 0; }
+
+  Status enqueue(Stream& stream) override {
+    if (!takes_part()) return {};
+    if (graph_) return stream.launch(*graph_);
+    return training_->step(stream);
+  }
+
+  /// Ends a run whose loss is no number any more, and one whose ranks have different weights.
+  Status after_sample() override {
+    if (exchanges() && takes_part()) TRY(ranks_.communicator->status());
+    if (exchanges() && checks_++ % steps_between_checks == 0) {
+      TRY(compare_weights(training_.get(), *stream_, *ranks_.team, cell_.ranks));
+    }
+    if (!takes_part()) return {};
+    const std::uint64_t steps = TRY(training_->state(*stream_)).step;
+    const float loss = TRY(training_->own_losses(*stream_, steps - 1, 1)).front();
+    if (std::isfinite(loss)) return {};
+    return Error{ErrorKind::verification, TRY(not_finite(*stream_, steps - 1))};
+  }
+
+  Status keep(Stream&) override {
+    if (cell_.save.empty()) return {};
+    return on_all_ranks("saving the checkpoint", &TrainCase::save);
+  }
+
+  Status save(Stream& stream) { return save_checkpoint(*training_, stream, cell_.save); }
+
+  Result<Verification> verify(Stream& stream) override {
+    if (!takes_part()) return Verification{true, "takes no part", 0, 0, ""};
+    return check_losses(stream);
+  }
+
+  /// What the exchange between ranks costs, after as many steps as the samples had on average.
+  Status measure_costs(Stream& stream) override {
+    if (!exchanges()) return {};
+    if (has_untimed_step() && cell_.from.empty()) {
+      TRY(on_all_ranks("beginning anew", &TrainCase::restart));
+      TRY(on_all_ranks("training half of the steps anew", &TrainCase::return_to_middle));
+    }
+    exchange_ =
+        TRY(measure_exchange(training_.get(), device_, stream, ranks_, cell_.ranks, cell_.graph));
+    return {};
+  }
+
+  /// The loss of every step is finite, and the last ones are below the first.
+  Result<Verification> check_losses(Stream& stream) {
+    const StepState state = TRY(training_->state(stream));
+    const std::uint64_t known = std::min<std::uint64_t>(
+        state.step - begun_, static_cast<std::uint64_t>(LossHistory::length));
+    first_step_ = state.step - known;
+    losses_ = TRY(training_->losses(stream, first_step_, known));
+    Verification verification{false, "losses finite and falling; gradients by the gate before", 0,
+                              0, ""};
+    for (std::size_t i = 0; i < losses_.size(); ++i) {
+      if (std::isfinite(losses_[i])) continue;
+      verification.detail = TRY(not_finite(stream, first_step_ + i));
+      return verification;
+    }
+    last_loss_ = loss_at_end(losses_);
+    loss_scale_ = state.loss_scale;
+    skipped_updates_ = state.skipped;
+    held_back_loss_ = TRY(training_->held_back_loss(stream));
+    times_ = TRY(operation_times(stream));
+    // One batch's luck decides whether a model that has learnt already gets better still; it must
+    // know more than an untrained one.
+    const double before = begun_ == 0 ? first_loss_ : cell_.model->untrained_loss();
+    verification.error = last_loss_ - before;
+    verification.passed = verification.error < 0;
+    if (!verification.passed) {
+      verification.detail =
+          begun_ == 0
+              ? fmt::format("the loss does not fall: {:.4f} at step 0, {:.4f} after {} steps",
+                            before, last_loss_, state.step)
+              : fmt::format("the loss after {} steps is {:.4f}; an untrained model has {:.4f}",
+                            state.step, last_loss_, before);
+    }
+    return verification;
+  }
+
+  Status restart(Stream& stream) {
+    steps_ = TRY(training_->state(stream)).step;
+    return training_->restart(stream);
+  }
+
+  /// Trains half of the steps anew. What a model has learnt changes the power that its passes take,
+  /// and at a power limit their time; so what is measured next meets what the samples met.
+  Status return_to_middle(Stream& stream) {
+    constexpr std::uint64_t in_a_row = 32;  // a wait of their own: each has a deadline
+    for (std::uint64_t i = 0; i < steps_ / 2; ++i) {
+      TRY(enqueue(stream));
+      if (i % in_a_row == 0) TRY(training_->settle(stream));
+    }
+    return training_->settle(stream);
+  }
+
+  std::vector<Metric> metrics(const Summary& seconds) const override {
+    std::vector<Metric> all;
+    if (!takes_part()) return all;
+    const double rate = work().flops / seconds.median;
+    const auto add = [&](std::string name, double value, const char* unit,
+                         Better better = Better::neither) {
+      all.push_back(
+          {.name = std::move(name), .value = value, .unit = unit, .better = better, .text = ""});
+    };
+    const TrainingMemory memory = cell_.model->memory();
+    const auto add_bytes = [&](const char* name, std::uint64_t bytes) {
+      add(name, static_cast<double>(bytes), "bytes");
+    };
+    add("step_time", seconds.median, "s");
+    add("flop_rate_6n", cell_.model->flops_by_parameters() / seconds.median, "FLOP/s");
+    if (product_rate_ > 0) add("share_of_measured_product", rate / product_rate_, "1");
+    add("first_loss", first_loss_, "1");
+    add("last_loss", last_loss_, "1");
+    if (held_back_loss_) add("validation_loss", *held_back_loss_, "1");
+    if (training_->scales_loss()) {
+      add("loss_scale", loss_scale_, "1");
+      add("skipped_updates", static_cast<double>(skipped_updates_), "1");
+    }
+    add_bytes("memory", training_->allocated_bytes());
+    add("flop_rate_with_attention", rate, "FLOP/s");
+    if (const auto peak = peak_compute_rate(device_.facts(), settings().precision);
+        peak && !device_.facts().emulated) {
+      add("share_of_peak", rate / peak->rate, "1");
+    }
+    add("sample_rate", cell_.model->samples() / seconds.median, "samples/s");
+    // Unlike the last loss, those do not depend on how many steps a run made.
+    for (const std::uint64_t step : {10, 100, 1000}) {
+      if (step < first_step_ || step - first_step_ >= losses_.size()) continue;
+      add(fmt::format("loss_at_step_{}", step), losses_[step - first_step_], "1");
+    }
+    if (exchanges()) {
+      for (Metric& metric : exchange_.metrics()) all.push_back(std::move(metric));
+    }
+    add_bytes("memory_parameters", memory.parameters);
+    add_bytes("memory_gradients", memory.gradients);
+    add_bytes("memory_optimizer", memory.optimizer);
+    add_bytes("memory_activations", memory.activations);
+    if (memory.exchange > 0) add_bytes("memory_exchange", memory.exchange);
+    if (memory.logits > 0) add_bytes("memory_logits", memory.logits);
+    // A host hands out memory when it is touched, and other programs use it too.
+    if (!device_.facts().runs_on_host) add_bytes("memory_by_driver", driver_bytes_);
+    for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+      double total = 0;
+      for (const OperationClock::Time& time : times_)
+        total += time.phase == phase ? time.seconds : 0;
+      add(fmt::format("time_{}", name_of(phase)), total, "s");
+    }
+    add("start_gate", start_.gate, "s");
+    add("start_measured_product", start_.product, "s");
+    add("start_first_step", start_.first_step, "s");
+    add_operations(all);
+    return all;
+  }
+
+  std::vector<Curve> curves() const override {
+    if (!takes_part()) return {};
+    Curve curve{"loss", "step", {}, {}};
+    // A few hundred points show all that can be seen; the beginning and the end are among them.
+    constexpr std::size_t most_points = 500, all_at_first = 16;
+    const std::size_t apart = losses_.size() / most_points + 1;
+    for (std::size_t i = 0; i < losses_.size(); ++i) {
+      if (i >= all_at_first && i % apart != 0 && i + 1 != losses_.size()) continue;
+      curve.x.push_back(static_cast<double>(first_step_ + i));
+      curve.y.push_back(losses_[i]);
+    }
+    return {curve};
+  }
+
+ private:
+  /// Whether a step that does not count precedes each sample: where its graph has an exchange, and
+  /// the number of steps is free.
+  bool has_untimed_step() const {
+    return exchanges() && cell_.graph && !cell_.steps && suits_large_work(device_.facts());
+  }
+  /// Whether ranks train one model together.
+  bool exchanges() const { return cell_.model->parallel().ranks > 1; }
+
+  /// What ranks that train do, and whether it went well on all of them. The others only ask.
+  Status on_all_ranks(std::string_view step, Status (TrainCase::*what)(Stream&)) {
+    const Status mine = takes_part() ? (this->*what)(*stream_) : Status();
+    // What is queued of a step that failed may wait for a lost rank, and its memory is freed next.
+    if (!mine.ok() && training_) (void)training_->settle(*stream_);
+    return agree(*ranks_.team, step, mine);
+  }
+
+  const TrainingSettings& settings() const { return cell_.model->settings(); }
+
+  Error gate_error() const {
+    return {ErrorKind::verification,
+            fmt::format("training is wrong on this device: the gradient of {} is {:.2g} from the "
+                        "reference ({:.2g} allowed), the loss {:.2g}",
+                        gate_.worst, gate_.gradient_error, gate_.tolerance, gate_.loss_error)};
+  }
+
+  /// The time of each operation in one step more, and its share of what the device could do.
+  Result<std::vector<OperationClock::Time>> operation_times(Stream& stream) {
+    OperationClock clock(device_, cell_.graph);
+    if (!cell_.graph) {
+      TRY(training_->step(stream, &clock));
+      TRY(training_->settle(stream));
+      return clock.times();
+    }
+    auto graph = captured(stream, [&] { return training_->step(stream, &clock); });
+    if (!graph.ok() && graph.error().kind == ErrorKind::unsupported) {
+      return std::vector<OperationClock::Time>();  // a driver without events in graphs
+    }
+    const std::unique_ptr<Graph> timed = TRY(std::move(graph));
+    for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second one counts
+    TRY(training_->settle(stream));
+    return clock.times();
+  }
+
+  /// Each operation's time, the costliest first, and how near it is to its roofline.
+  void add_operations(std::vector<Metric>& all) const {
+    std::vector<OperationClock::Time> times = times_;
+    std::stable_sort(times.begin(), times.end(),
+                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
+    const std::vector<OperationCost> costs = cell_.model->costs();
+    for (const OperationClock::Time& time : times) {
+      const std::string name = fmt::format("{}_{}", name_of(time.phase), time.name);
+      all.push_back({.name = "time_" + name, .value = time.seconds, .unit = "s", .text = ""});
+      const auto cost = std::find_if(costs.begin(), costs.end(), [&](const OperationCost& one) {
+        return one.phase == time.phase && one.name == time.name;
+      });
+      if (cost == costs.end() || time.seconds <= 0) continue;
+      const double passes =
+          time.phase == Phase::update ? 1 : static_cast<double>(settings().accumulate);
+      const Work work = {.bytes = cost->bytes * passes,
+                         .flops = cost->flops * passes,
+                         .math = settings().precision};
+      const auto floor = floor_seconds(device_.facts(), work, Limit::compute);
+      if (!floor) continue;
+      all.push_back({.name = "share_of_roof_" + name,
+                     .value = *floor / time.seconds,
+                     .unit = "1",
+                     .text = ""});
+    }
+  }
+
+  Result<std::string> not_finite(Stream& stream, std::uint64_t step) {
+    return fmt::format("the loss of step {} is not finite; the first tensor that is not: {}", step,
+                       TRY(first_infinite_tensor(stream)));
+  }
+
+  /// Of what this rank keeps. Reads one section after the other: together they may not fit the
+  /// host's memory.
+  Result<std::string> first_infinite_tensor(Stream& stream) {
+    const ParameterArenas& arenas = training_->arenas();
+    for (const auto& [kind, part] :
+         {std::pair("weights", ParameterPart::weights), {"gradients", ParameterPart::gradients}}) {
+      for (std::size_t i = 0; i < arenas.sections().size(); ++i) {
+        const auto kept = arenas.kept_of(part, i);
+        const std::vector<float> values =
+            TRY(read_weights(stream, kept.address, arenas.type_of(part), kept.elements));
+        const auto wrong =
+            std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+        if (wrong == values.end()) continue;
+        return fmt::format(
+            "{} of {}", kind,
+            tensor_at(kept.first + static_cast<std::size_t>(wrong - values.begin())));
+      }
+    }
+    return std::string("none; only the loss is");
+  }
+
+  /// The name of the tensor that has this element of the layout.
+  std::string tensor_at(std::size_t element) const {
+    std::string name;
+    for (const NamedTensor& named : training_->tensors()) {
+      if (named.tensor.offset <= element) name = named.name;
+    }
+    return name;
+  }
+
+  // Also of the first sample. Slices of weights are gathered for it.
+  static constexpr std::uint64_t steps_between_checks = 50;
+
+  TrainCell cell_;
+  const ExchangeChoice chosen_;
+  Device& device_;
+  const TrainingRanks ranks_;  // the whole team; no communicator for ranks that
+                               // train alone, and where idle
+  std::uint64_t checks_ = 0;
+  StartClock clock_;
+  std::uint64_t free_before_ = 0;  // bytes
+  GateResult gate_;
+  /// Seconds until the first step is done: of the gate, of measuring what a large product reaches,
+  /// and of making the model and choosing how to compute its operations.
+  struct {
+    double gate = 0, product = 0, first_step = 0;
+  } start_;
+  double product_rate_ = 0;
+  Stream* stream_ = nullptr;  // on which the case was prepared
+  Buffer barrier_;            // two floats for start_together()
+  std::uint64_t steps_ = 0;   // up to the end of the samples, where they begin anew
+  std::unique_ptr<Training> training_;
+  std::unique_ptr<Graph> graph_;  // null: single launches
+  std::uint64_t driver_bytes_ = 0;
+  std::string from_checksum_;     // of what it went on from
+  std::uint64_t begun_ = 0;       // steps before this run
+  std::uint64_t first_step_ = 0;  // that the device still remembers
+  std::vector<float> losses_;
+  double first_loss_ = 0, last_loss_ = 0;
+  std::optional<double> held_back_loss_;
+  float loss_scale_ = 1;                     // after the last step
+  std::uint64_t skipped_updates_ = 0;        // since the model began, also before a checkpoint
+  ExchangeCosts exchange_;                   // of several ranks
+  std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
+};
+
+class TrainBenchmark final : public Benchmark {
+ public:
+  std::string_view name() const override { return "train"; }
+  std::string_view summary() const override { return "training a model, tokens/s or samples/s"; }
+  const std::vector<Axis>& axes() const override { return train_axes(); }
+
+  bool redundant(const Cell& cell) const override {
+    const std::string_view precision = cell.text("precision");
+    return cell.text("states") == "stochastic" && precision != "bf16" && precision != "auto";
+  }
+  std::vector<Cell> expand(const Cell& cell, const Device& device,
+                           const Team& team) const override {
+    std::vector<Cell> cells;
+    for (const Cell& one : decide_ranks(cell, device, team)) {
+      cells.push_back(decide_train_cell(one, device.facts()));
+    }
+    return cells;
+  }
+  bool takes_team() const override { return true; }
+  bool queues_collectives() const override { return true; }
+  std::optional<std::string> unsupported(const Cell& cell, const Device& device) const override {
+    const auto parsed = parse_train_cell(cell);
+    if (!parsed.ok()) return parsed.error().message;
+    const TrainModel& model = *parsed->model;
+    if (const auto reason = model.unsupported(device.facts())) return reason;
+    const std::uint64_t needed = model.memory().total();
+    const std::uint64_t most = device.facts().memory_bytes;
+    if (most == 0 || needed <= most) return std::nullopt;
+    return fmt::format("training needs {}, the device has {}; {}", format_memory(needed),
+                       format_memory(most), model.what_would_fit(most));
+  }
+  bool depends_on_device() const override { return true; }
+  std::string requirements(const Cell& cell, const Device& device) const override {
+    const auto parsed = parse_train_cell(cell);
+    if (!parsed.ok()) return parsed.error().message;
+    const TrainModel& model = *parsed->model;
+    const TrainingMemory memory = model.memory();
+    std::string text = fmt::format(
+        "{} for {:.4g} parameters: parameters {}, gradients {}, optimizer {}, activations {}, "
+        "logits {}, scratch {}, exchange {}",
+        format_memory(memory.total()), model.parameters(), format_memory(memory.parameters),
+        format_memory(memory.gradients), format_memory(memory.optimizer),
+        format_memory(memory.activations), format_memory(memory.logits),
+        format_memory(memory.scratch), format_memory(memory.exchange));
+    const auto now = device.memory_free_and_total();
+    if (now.ok()) {
+      text += fmt::format("; the largest batch for the {} that are free is {}",
+                          format_memory(now->first), model.largest_batch(now->first));
+    }
+    return text;
+  }
+
+  Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override {
+    TrainCell parsed = TRY(parse_train_cell(cell));
+    if (parsed.ranks > context.team.size()) {
+      return Error{
+          ErrorKind::unsupported,
+          fmt::format("ranks={} of a team of {}; start as many: --ranks, --hosts or mpirun",
+                      parsed.ranks, context.team.size())};
+    }
+    ExchangeChoice exchange = TRY(exchange_of(cell, parsed, context));
+    TrainingRanks ranks = {nullptr, &context.team};
+    if (parsed.model->parallel().ranks > 1) {
+      ranks.communicator = TRY(context.communicators.first(exchange.library, parsed.ranks));
+      parsed.model->set_bucket(exchange.bucket);
+    }
+    auto prepared =
+        std::make_unique<TrainCase>(std::move(parsed), std::move(exchange), context.device, ranks);
+    TRY(prepared->prepare(context.stream, context.seed, context.stop_requested));
+    return std::unique_ptr<Case>(std::move(prepared));
+  }
+  std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
+    return scaling_conclusions(values);
+  }
+};
+
+const TrainBenchmark benchmark;
+const Registry<const Benchmark*>::Add registered{&benchmark};
+
+}  // namespace
+}  // namespace assay::train_benchmark
+
+namespace assay {
+
+double loss_at_end(std::span<const float> losses) {
+  const std::size_t tail = std::min(losses.size(), std::max<std::size_t>(3, losses.size() / 4));
+  const std::span<const float> last = losses.last(tail);
+  return median({last.begin(), last.end()});
+}
+
+}  // namespace assay

@@ -1,0 +1,83 @@
+#include "measure/suites/cells_of_target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_set>
+
+#include "core/suggest.h"
+
+namespace assay {
+namespace {
+
+/// Without redundant cells, unless nothing else was requested.
+std::vector<Cell> without_redundant(const std::vector<Cell>& cells) {
+  std::vector<Cell> kept;
+  for (const Cell& cell : cells) {
+    const Benchmark* benchmark = find_benchmark(cell.benchmark());
+    if (benchmark == nullptr || !benchmark->redundant(cell)) kept.push_back(cell);
+  }
+  return kept.empty() ? cells : kept;
+}
+
+bool is_file(std::string_view target) {
+  constexpr std::string_view endings[] = {".yaml", ".yml", ".log", ".txt"};
+  return target.find('/') != std::string_view::npos ||
+         std::any_of(std::begin(endings), std::end(endings),
+                     [&](std::string_view ending) { return target.ends_with(ending); });
+}
+
+}  // namespace
+
+Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings) {
+  Plan plan{
+      suite.name, without_redundant(TRY(cells_of(suite, settings))), suite.budget_seconds, {}};
+  for (const SuiteEntry& entry : suite.entries) {
+    if (entry.command) plan.commands.push_back(*entry.command);
+  }
+  return plan;
+}
+
+Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings) {
+  if (target.starts_with('{')) {
+    const Suite suite = TRY(parse_suite(target, "suite"));
+    return plan_of(suite, settings);
+  }
+  if (is_file(target)) {
+    const Suite suite = TRY(load_suite(std::string(target)));
+    return plan_of(suite, settings);
+  }
+  std::vector<std::string> suite_names, benchmark_names;
+  for (const Suite& suite : TRY(built_in_suites())) {
+    if (suite.name == target) return plan_of(suite, settings);
+    suite_names.push_back(suite.name);
+  }
+  if (const Benchmark* benchmark = find_benchmark(target)) {
+    const std::vector<Cell> cells = TRY(expand_cells(target, benchmark->axes(), settings));
+    return Plan{std::string(target), without_redundant(cells), {}, {}};
+  }
+  for (const Benchmark* benchmark : benchmarks()) benchmark_names.emplace_back(benchmark->name());
+  std::vector<std::string> names = suite_names;
+  names.insert(names.end(), benchmark_names.begin(), benchmark_names.end());
+  return Error{ErrorKind::usage,
+               fmt::format("no suite or benchmark \"{}\"{}; suites: {}; benchmarks: {}", target,
+                           did_you_mean(target, names), fmt::join(suite_names, ", "),
+                           fmt::join(benchmark_names, ", "))};
+}
+
+std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device,
+                            const Team& team) {
+  std::vector<Cell> expanded;
+  std::unordered_set<std::string> seen;
+  for (const Cell& cell : cells) {
+    const Benchmark* benchmark = find_benchmark(cell.benchmark());
+    for (Cell& one :
+         benchmark != nullptr ? benchmark->expand(cell, device, team) : std::vector<Cell>{cell}) {
+      if (seen.insert(one.id()).second) expanded.push_back(std::move(one));
+    }
+  }
+  return expanded;
+}
+
+}  // namespace assay

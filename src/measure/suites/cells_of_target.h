@@ -1,0 +1,39 @@
+// Turns the user's target into the cells to measure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/result.h"
+#include "measure/grid/axis.h"
+#include "measure/grid/external_command.h"
+#include "measure/suites/suite.h"
+#include "ranks/team/team.h"
+#include "results/record/cell.h"
+
+namespace assay {
+
+struct Plan {
+  std::string name;  ///< name of the suite or benchmark
+  std::vector<Cell> cells;
+  std::optional<double> budget_seconds;   ///< the suite's
+  std::vector<ExternalCommand> commands;  ///< cells that are other programs
+};
+
+/// What `assay run` measures of the suite: its cells without those that repeat another because an
+/// axis has no effect on them (Benchmark::redundant). Error: as from cells_of().
+Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings);
+
+/// `target` is the text of a suite if it begins with '{' (see inline_text()), a suite file if it
+/// contains '/' or ends in .yaml, .log or .txt, otherwise the name of a suite or else of a
+/// benchmark. A suite named like a benchmark is that benchmark's default selection. Settings
+/// replace axes. Error: usage, with the closest name and all names.
+Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings);
+
+/// The cells expanded for this device and team (Benchmark::expand), without duplicates.
+std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device, const Team& team);
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+// Suites: named lists of cells as YAML files, embedded in the binary (suites/*.yaml) or given by
+// path.
+//
+//   name: quick
+//   description: one line
+//   budget: 60s            # optional, for the whole suite
+//   cells:
+//     - benchmark: memory
+//       axes: {op: [copy, triad], size: 64MiB..1GiB*4, dtype: f64}
+//     - command: [all_reduce_perf, -b, 8]   # another program: benchmarks/external_command.h
+//       name: rccl_all_reduce
+//       format: nccl-tests
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "core/yaml_text.h"
+#include "measure/grid/axis.h"
+#include "measure/grid/benchmark.h"
+#include "measure/grid/external_command.h"
+#include "results/record/cell.h"
+
+namespace assay {
+
+/// A list item of `cells`: one benchmark with settings for some of its axes, or a command.
+struct SuiteEntry {
+  struct Setting {
+    AxisSetting setting;
+    int line = 0;
+  };
+  std::string benchmark;
+  std::vector<Setting> settings;
+  std::optional<ExternalCommand> command;  ///< then `benchmark` is empty
+  int line = 0;
+};
+
+struct Suite {
+  std::string name;
+  std::string description;
+  std::optional<double> budget_seconds;
+  std::vector<SuiteEntry> entries;
+  std::string file;  ///< for messages: "quick.yaml" or the given path
+};
+
+/// A map of axes to values or lists of values. Error: usage, "file:line: ...".
+Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axes,
+                                                            std::string_view file);
+/// Error: usage, "file:line: what is wrong; what is allowed".
+Result<Suite> parse_suite(std::string_view yaml, std::string_view file);
+/// A file not named .yaml may hold MIOpenDriver's command lines instead (miopen_driver.h). Error:
+/// usage if the file cannot be read; as from parse_suite().
+Result<Suite> load_suite(const std::string& path);
+/// The suites in the binary, sorted by name. Error: a suite in the tree is malformed.
+Result<std::vector<Suite>> built_in_suites();
+
+using BenchmarkLookup = std::function<const Benchmark*(std::string_view)>;
+
+/// The suite as one line that parse_suite() reads, with overrides applied: it can be passed as an
+/// argument to a process on another machine.
+std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& overrides,
+                        const BenchmarkLookup& lookup = find_benchmark);
+
+/// The cells of all entries in order, each once; a command's cell has its name and no axes. An
+/// override replaces its axis in every entry whose benchmark has it. Error: usage, with
+/// file:line for the suite's own mistakes; an override that fits no entry.
+Result<std::vector<Cell>> cells_of(const Suite& suite, const std::vector<AxisSetting>& overrides,
+                                   const BenchmarkLookup& lookup = find_benchmark);
+
+}  // namespace assay

@@ -1,0 +1,100 @@
+// Attention by assay's own kernels (flash_forward.h and flash_backward.h).
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+
+#include "compute/device/matrix_unit_types.h"
+#include "core/shown_text.h"
+#include "model/operations/attention.h"
+#include "model/operations/flash_backward.h"
+#include "model/operations/flash_forward.h"
+
+namespace assay {
+namespace {
+
+class OwnAttention final : public Attention {
+ public:
+  /// `backward`: null, if only forward() is called.
+  OwnAttention(OwnForward forward, std::unique_ptr<OwnBackward> backward)
+      : forward_(std::move(forward)), backward_(std::move(backward)) {}
+
+  Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
+                 const AttentionShape& shape) override {
+    return forward_.enqueue(stream, y, qkv, memory.log_sum, shape);
+  }
+
+  Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
+                  const AttentionMemory& memory, const AttentionShape& shape) override {
+    if (backward_ == nullptr) {
+      return Error{ErrorKind::failed, "own attention was made for the forward pass alone"};
+    }
+    return backward_->enqueue(stream, d_qkv, dy, y, qkv, memory, shape);
+  }
+
+  std::string detail() const override {
+    std::vector<std::string> passes;
+    const auto add = [&](const char* name, const auto& pass) {
+      std::string text = pass.describe();
+      if (!pass.left_out.empty()) {
+        text = fmt::format("{}, left out: {}", text.empty() ? "waves" : text, pass.left_out);
+      }
+      if (!text.empty()) passes.push_back(fmt::format("{}: {}", name, text));
+    };
+    add("forward", forward_);
+    if (backward_ != nullptr) add("backward", *backward_);
+    return passes.empty() ? "" : fmt::format("({})", fmt::join(passes, "; "));
+  }
+
+ private:
+  OwnForward forward_;
+  std::unique_ptr<OwnBackward> backward_;
+};
+
+/// What the user wants, for instance because a kernel faults, which ends a CUDA process's work.
+Result<OwnKind> kind_of_environment() {
+  const char* const text = std::getenv("ASSAY_OWN_ATTENTION");
+  if (text == nullptr) return OwnKind::best;
+  const std::string_view word = text;
+  if (word == "waves") return OwnKind::waves;
+  if (word == "groups") return OwnKind::groups;
+  return Error{
+      ErrorKind::usage,
+      fmt::format("ASSAY_OWN_ATTENTION is \"{}\"; allowed: waves, groups, or do not set it "
+                  "for the faster of them",
+                  shown_line(word, 80))};
+}
+
+}  // namespace
+
+std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
+                                                     std::int64_t head_width) {
+  if (precision != DataType::bf16 && precision != DataType::f16) {
+    return fmt::format("computes in bf16 or f16, not in {}", name_of(precision));
+  }
+  if (head_width != 32 && head_width != 64 && head_width != 128) {
+    return fmt::format("computes heads 32, 64 or 128 wide, not {}", head_width);
+  }
+  if (!has_own_matrix_units(facts)) {
+    return fmt::format("is written for sm_80 and newer, gfx90a, gfx94x and gfx95x, not for {}",
+                       facts.arch);
+  }
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
+                                                 std::int64_t head_width,
+                                                 const OwnAttentionSettings& settings) {
+  OwnKind kind = settings.kind;
+  if (kind == OwnKind::best) kind = TRY(kind_of_environment());
+  OwnForward forward = TRY(choose_own_forward(device, type, head_width, kind));
+  std::unique_ptr<OwnBackward> backward;
+  if (settings.backward) {
+    backward =
+        std::make_unique<OwnBackward>(TRY(choose_own_backward(device, type, head_width, kind)));
+  }
+  return std::unique_ptr<Attention>(
+      std::make_unique<OwnAttention>(std::move(forward), std::move(backward)));
+}
+
+}  // namespace assay

@@ -1,0 +1,61 @@
+// Imports the output of other programs. An importer recognises its format by content and returns
+// records with a source and metrics (store/record.h). A new format is one new file in formats/ that
+// ends in
+//   const ImporterRegistry::Add registered{&importer};
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/registry.h"
+#include "core/result.h"
+#include "results/record/record.h"
+
+namespace assay {
+
+/// The content of one file. It is not trusted.
+struct ImportText {
+  std::string_view text;
+  std::string_view name;  ///< the file's name, for messages, Source::file and facts only in it
+};
+
+/// The contents of a file. Records of one run of the program share their `run`.
+struct Imported {
+  std::string format;                 ///< the importer's name
+  std::vector<Record> records;        ///< at least one
+  std::vector<std::string> warnings;  ///< "line 17: not a row, skipped: ..."
+};
+
+/// Results of one file: each takes about 2 KB of memory.
+constexpr std::size_t most_imported = 250'000;
+
+class Importer {
+ public:
+  virtual ~Importer() = default;
+  virtual std::string_view name() const = 0;     ///< "nccl-tests"
+  virtual std::string_view summary() const = 0;  ///< one line
+  /// How confident it is that the text has its format: 0 not at all, 100 certain. Cheap: searches
+  /// for marks.
+  virtual int recognises(const ImportText& input) const = 0;
+  /// Returns all results, or an Error (usage: "NAME:LINE: what is wrong"). Never throws.
+  virtual Result<Imported> import(const ImportText& input) const = 0;
+};
+using ImporterRegistry = Registry<const Importer*>;
+
+/// Sorted by name.
+std::vector<const Importer*> importers();
+
+/// Whether any importer recognises the text.
+bool is_recognised(const ImportText& input);
+/// Uses the importer named `format`, or the most confident one if that is empty. Error: usage,
+/// naming the file and the formats.
+Result<Imported> import_text(const ImportText& input, std::string_view format);
+/// The text of a file or pipe, decompressed and in UTF-8. Error: usage if it cannot be read or is
+/// larger than 256 MiB.
+Result<std::string> read_import_file(const std::string& path);
+/// Both. Error: usage.
+Result<Imported> import_file(const std::string& path, std::string_view format);
+
+}  // namespace assay

@@ -1,0 +1,45 @@
+// TransferBench's tables of groups that transfer at the same time: rings of GPUs (rings) and NICs
+// that each send to all others (nica2a), since version 1.68.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "results/import/record_builder.h"
+
+namespace assay {
+
+/// Adds a record of this bandwidth, in GB/s as written; does nothing if it is not a number. `size`:
+/// bytes of each transfer, empty: unknown.
+void add_transfer_rate(Draft& draft, std::vector<std::pair<std::string, std::string>> axes,
+                       const std::string& size, std::string_view rate, std::size_t line);
+
+class TransferBenchGroups {
+ public:
+  explicit TransferBenchGroups(Draft& draft) : draft_(draft) {}
+
+  /// Whether the line belongs to such a table. `columns`: as in TransferBenchPresets::read().
+  bool read(std::string_view text, const std::vector<std::string>& columns, const std::string& size,
+            std::size_t line);
+  /// Another run of the program begins, or another table.
+  void reset() { table_ = Table::none; }
+
+ private:
+  enum class Table { none, rings, nics };
+  using Words = std::vector<std::string_view>;
+
+  bool title(std::string_view text, const Words& words);
+  bool ring_row(const Words& words, const std::string& size, std::size_t line);
+  bool nic_row(const Words& words, const std::string& size, std::size_t line);
+
+  Draft& draft_;
+  Table table_ = Table::none;
+  std::vector<std::string> rings_;  ///< numbers of the table's rings
+  std::vector<std::string> ways_;   ///< columns of each ring: "gfx", "nic"
+  std::string plane_, group_;
+  std::vector<std::string> nics_, ranks_;  ///< of the matrix's columns
+};
+
+}  // namespace assay

@@ -1,0 +1,52 @@
+// What a device is: everything that a benchmark or a reader needs to choose sizes and judge rates.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/json_fwd.h"
+
+namespace assay {
+
+/// Filled by the backend when it opens the device; an unknown fact stays empty and is shown as
+/// unknown.
+struct DeviceFacts {
+  std::string backend;  ///< "cpu", "cuda", "hip", "fake"; foreign_backend
+  int ordinal = 0;
+  std::string name;  ///< marketing name as the driver reports it
+  std::string arch;  ///< "sm_90", "gfx942:sramecc+:xnack-", "x86-64-v4"
+  std::string pci;   ///< "0000:3b:00.0", lower case
+  std::string uuid;
+  std::string partition;  ///< "SPX/NPS1", "MIG 1g.18gb"; empty: whole device or unknown
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t last_level_cache_bytes = 0;  ///< MALL on CDNA3, L2 on NVIDIA, L3 sum on a CPU
+  int multiprocessors = 0;                   ///< SMs, CUs of the partition, or cores
+  int wave_size = 1;
+  bool runs_on_host = false;  ///< kernels run on the host's cores, where a block has one thread
+  int max_threads_per_block = 1;
+  int max_threads_per_multiprocessor = 1;
+  std::uint64_t shared_bytes_per_block = 0;  ///< the most a block may request, opt-in included
+  double clock_hz = 0;         ///< highest engine clock the driver reports; 0: unknown
+  double tick_hz = 1e9;        ///< rate of wall_ticks() in kernels
+  bool cycle_counter = false;  ///< kernels can read the engine's cycle counter
+  std::optional<double> memory_clock_hz;
+  std::optional<int> memory_bus_bits;
+  bool ecc = false;
+  bool emulated = false;  ///< no chip: the results are real, the times come from a model
+
+  bool is_host_cpu() const;  ///< the device is the CPUs of the host itself
+  bool is_nvidia() const;
+  bool is_amd() const;
+  /// Another program's device, of which at most the name is known.
+  bool is_foreign() const;
+};
+
+/// DeviceFacts::backend of other programs' results.
+inline constexpr const char* foreign_backend = "other";
+
+/// The "device" object of records and fingerprints (docs/record.schema.json); unknown facts are
+/// left out.
+Json to_json(const DeviceFacts& facts);
+
+}  // namespace assay

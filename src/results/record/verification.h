@@ -1,0 +1,26 @@
+// What a check of a case's results found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace assay {
+
+/// What verification found. `error` is the measured deviation in the method's own unit.
+struct Verification {
+  bool passed = false;
+  std::string method;  ///< "every element against its closed form", ...
+  double error = 0;
+  double tolerance = 0;
+  std::string detail;  ///< on failure: the first wrong element, its value and the expected one
+};
+
+/// For a check that passes if and only if `wrong` is 0.
+inline Verification exact_verification(std::string method, std::uint64_t wrong,
+                                       std::string detail) {
+  if (wrong == 0) detail.clear();
+  return {wrong == 0, std::move(method), static_cast<double>(wrong), 0, std::move(detail)};
+}
+
+}  // namespace assay

@@ -1,0 +1,55 @@
+// What a measured case is: the work of one repetition, the number it reports, the limit it is held
+// against, and how it is timed.
+#pragma once
+
+#include <string_view>
+
+#include "core/data_type.h"
+
+namespace assay {
+
+/// How a sample is timed.
+enum class TimeSource {
+  device_events,  ///< between two events around the work, queued before the device starts
+  host_clock,     ///< host monotonic clock from before enqueue() until the stream is idle
+  enqueue_only,   ///< host monotonic clock around enqueue() alone: the cost of submitting
+};
+
+/// The state of the caches before a sample.
+enum class CacheState {
+  hot,   ///< as the previous sample left them; noted in the record
+  cold,  ///< flushed with twice the last-level cache
+};
+
+/// The work of one enqueue(), the basis of every rate and roofline.
+struct Work {
+  double bytes = 0;        ///< moved through the memory or link under test, reads plus writes
+  double flops = 0;        ///< floating-point (or integer) operations
+  double repetitions = 1;  ///< identical operations per enqueue(): seconds are divided by it
+  DataType math = DataType::f32;  ///< the type whose peak rate bounds `flops`
+  double links = 1;               ///< number of links it can use at once, for the link limits
+  double tokens = 0;              ///< that pass through a model, on all ranks
+  double samples = 0;             ///< likewise, of a model without tokens
+  double ranks = 1;               ///< that share them; bytes and flops are those of one
+};
+
+/// The hardware limit that a case is compared with.
+enum class Limit { none, memory, compute, host_link, peer_link };
+
+/// The number a cell reports, derived from a sample's seconds.
+enum class Quantity {
+  bandwidth,    ///< bytes/s, higher is better
+  flop_rate,    ///< FLOP/s, higher is better
+  latency,      ///< seconds per repetition, lower is better
+  token_rate,   ///< tokens/s, higher is better
+  sample_rate,  ///< samples/s, higher is better
+};
+
+/// Stable names for records: "bandwidth", "device_events", "cold", ...
+std::string_view name_of(Quantity quantity);
+std::string_view name_of(TimeSource source);
+std::string_view name_of(CacheState state);
+/// The unit of Value::median and its interval: "bytes/s", "FLOP/s", "s", ...
+std::string_view unit_of(Quantity quantity);
+
+}  // namespace assay

@@ -1,0 +1,159 @@
+#include "results/store/store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/file_error.h"
+#include "core/hash.h"
+#include "core/input_file.h"
+#include "core/json.h"
+#include "core/json_text.h"
+#include "results/store/record_json.h"
+#include "results/store/record_line.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* records_name = "records.jsonl";
+constexpr const char* fingerprints_name = "fingerprints.jsonl";
+constexpr std::size_t longest_plain = 256 << 10, longest_record = std::size_t{64} << 20;
+constexpr std::size_t most_members = 2000;  // of an object: each is compared with all before it
+constexpr int deepest_plain = 64;
+constexpr std::size_t longest_line = std::size_t{1} << 30;
+
+/// As one line. Text from drivers and environment variables may be invalid UTF-8: bad bytes are
+/// replaced.
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Whether a text is quick to build as it is: neither deep nor with an object of many members. Also
+/// false where brackets and colons stand within texts.
+bool is_plain(std::string_view text) {
+  int depth = 0;
+  std::size_t colons = 0;
+  return text.size() <= longest_plain && std::ranges::none_of(text, [&](char c) {
+           depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+           colons += c == ':' ? 1 : 0;
+           return depth > deepest_plain || colons > most_members;
+         });
+}
+
+/// Reads one line after another.
+class RecordParser {
+ public:
+  explicit RecordParser(Detail detail) : detail_(detail) {}
+
+  Result<Record> read(std::string_view line) {
+    if (detail_ == Detail::whole) return parse(line, nullptr);
+    const ShortLine shorter = shorten(line, device_text_);
+    const bool known = !device_text_.empty() && shorter.device == device_text_;
+    Result<Record> record = parse(shorter.text, known ? &device_ : nullptr);
+    if (record.ok() && !known) {
+      device_text_ = shorter.device;
+      device_ = record->device;
+    }
+    return record;
+  }
+
+ private:
+  static Result<Record> parse(std::string_view text, const DeviceFacts* device) {
+    if (!is_plain(text)) return parse_any(text, device);
+    const Json json = Json::parse(text, nullptr, false);
+    if (json.is_discarded()) return Error{ErrorKind::usage, "not JSON"};
+    return record_from_json(json, device);
+  }
+
+  static Result<Record> parse_any(std::string_view text, const DeviceFacts* device) {
+    if (text.size() > longest_record) return Error{ErrorKind::usage, "longer than 64 MiB"};
+    if (text.find("\"schema\"") == std::string_view::npos) {  // such as a baseline of 100 MiB
+      return Error{ErrorKind::usage, "field schema is missing"};
+    }
+    return record_from_json(TRY(parse_json(text, most_members)), device);
+  }
+
+  Detail detail_;
+  std::string device_text_;  // of the last record with a new device
+  DeviceFacts device_;
+};
+
+}  // namespace
+
+std::string fingerprint_id(const Json& fingerprint) {
+  const auto sorted = SortedJson::parse(dump(fingerprint));  // std::map: keys in order
+  return sha256_hex(sorted.dump()).substr(0, 16);
+}
+
+Result<Store> Store::open(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && !std::filesystem::is_directory(folder, error)) {
+    return Error{ErrorKind::usage, fmt::format("{} is not a folder", folder.string())};
+  }
+  if (error) {
+    return Error{kind_of_file_error(error.value()),
+                 fmt::format("cannot create the folder {}: {}", folder.string(),
+                             std::strerror(error.value()))};
+  }
+  return Store(folder, TRY(LineFile::open(folder / records_name)));
+}
+
+Status Store::append(const Record& record) {
+  return records_.append(dump(to_json(record)));
+}
+
+Status Store::append(std::span<const Record> records) {
+  constexpr std::size_t piece_bytes = std::size_t{1} << 20;  // not the lines of all in memory
+  std::string lines;
+  for (const Record& record : records) {
+    if (lines.size() >= piece_bytes) {
+      TRY(records_.append(lines));
+      lines.clear();
+    }
+    if (!lines.empty()) lines += '\n';
+    lines += dump(to_json(record));
+  }
+  return lines.empty() ? Status() : records_.append(lines);
+}
+
+Result<std::string> Store::append_fingerprint(const Json& fingerprint) {
+  const std::string id = fingerprint_id(fingerprint);
+  LineFile file = TRY(LineFile::open(folder_ / fingerprints_name));
+  const std::string prefix = fmt::format("{{\"id\":\"{}\",", id);
+  Json line;
+  line["id"] = id;
+  line["fingerprint"] = fingerprint;
+  TRY(file.append_unless([&](std::string_view text) { return text.starts_with(prefix); },
+                         dump(line)));
+  return id;
+}
+
+Result<StoredRecords> read_records(const std::filesystem::path& path, Detail detail) {
+  std::error_code error;
+  const bool folder = std::filesystem::is_directory(path, error);
+  const std::filesystem::path file = folder ? path / records_name : path;
+  InputLines lines = TRY(InputLines::open(file, longest_line));
+  StoredRecords stored;
+  const auto problem = [&](std::size_t line, std::string_view what) {
+    stored.problems.push_back(fmt::format("{}:{}: {}", file.filename().string(), line, what));
+  };
+  RecordParser reader(detail);
+  while (const std::optional<InputLine> line = TRY(lines.next())) {
+    if (!line->ended) {  // its writer died while writing it, or is still writing
+      problem(line->number, "torn last line, ignored");
+      break;
+    }
+    if (line->text.empty()) continue;
+    auto record = reader.read(line->text);
+    if (record.ok()) {
+      stored.records.push_back(std::move(record).value());
+    } else {
+      problem(line->number, record.error().message + ", ignored");
+    }
+  }
+  return stored;
+}
+
+}  // namespace assay

@@ -1,0 +1,60 @@
+// Append-only results in a folder: records.jsonl, one record per line, and fingerprints.jsonl. Safe
+// against a kill at any moment: a line is written with one write() under a file lock and synced;
+// the next writer removes a torn last line, and readers ignore it.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/result.h"
+#include "results/record/record.h"
+#include "results/store/line_file.h"
+
+namespace assay {
+
+class Store {
+ public:
+  /// Creates the folder if necessary and checks that it is writable. Error: usage (not a folder),
+  /// file (no permission) or exhausted (disk full), naming the path.
+  static Result<Store> open(const std::filesystem::path& folder);
+
+  /// Durable when it returns. Error: exhausted on a full disk; earlier records stay intact.
+  Status append(const Record& record);
+  /// The same for several records: stores all of them, or none if it returns an error.
+  Status append(std::span<const Record> records);
+  /// Stores the environment once, under its hash (fingerprint_id); returns the hash.
+  Result<std::string> append_fingerprint(const Json& fingerprint);
+
+  const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  Store(std::filesystem::path folder, LineFile records)
+      : folder_(std::move(folder)), records_(std::move(records)) {}
+
+  std::filesystem::path folder_;
+  LineFile records_;
+};
+
+/// The first 16 hexadecimal digits of the SHA-256 of the canonical (sorted, compact) JSON.
+std::string fingerprint_id(const Json& fingerprint);
+
+/// The result of reading a store.
+struct StoredRecords {
+  std::vector<Record> records;
+  std::vector<std::string> problems;  ///< lines that were skipped: "records.jsonl:17: not JSON"
+};
+
+/// How much of each record to read.
+enum class Detail {
+  whole,
+  summary,  ///< without telemetry, by which nothing is judged: several times faster
+};
+
+/// `path`: a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.
+Result<StoredRecords> read_records(const std::filesystem::path& path,
+                                   Detail detail = Detail::whole);
+
+}  // namespace assay
