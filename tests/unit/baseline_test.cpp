@@ -108,6 +108,8 @@ TEST_F(BaselineTest, OneRunFromTwoStoresCountsOnce) {
 
 TEST_F(BaselineTest, EnvironmentsThatAreMissingAreSaid) {
   add_sound(0, 2);
+  EXPECT_THAT(load_result_set(path("store"))->problems, testing::IsEmpty());
+  std::filesystem::remove(path("store") + "/fingerprints.jsonl");
   const auto set = load_result_set(path("store"));
   ASSERT_TRUE(set.ok());
   EXPECT_THAT(set->problems, testing::Contains(HasSubstr("fingerprints.jsonl lacks 1 of the 1")));
