@@ -11,7 +11,7 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t longest_single_name = 48;  // letters
+constexpr std::size_t longest_single_name = 48;  // characters
 
 /// Whether the word, up to the next space, sets an axis. A value of another program's axis may
 /// contain spaces.
@@ -37,8 +37,9 @@ std::string joined(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-/// What all cells of a benchmark, `own` of `all` cells, share, its name first; nothing if that is
-/// only the name and other benchmarks are there, or if its only cell has a short name.
+/// The words that all cells of a benchmark, `own`, share, its name first. Empty if they share only
+/// the name and there are other benchmarks among `all` cells, or if the benchmark has a single cell
+/// with a short name.
 std::vector<std::string> common_parts(const std::vector<const std::vector<std::string>*>& own,
                                       std::size_t all) {
   if (own.size() == 1 && joined(*own.front()).size() <= longest_single_name) return {};

@@ -17,12 +17,12 @@ struct CellNames {
   std::string heading(std::size_t width, std::size_t indent = 2) const;
 };
 
-/// `cells` are texts as Cell::id() makes them. Cells of several benchmarks begin with its name, and
-/// so do those of one that are all the same. The only cell of a benchmark keeps its full name while
-/// that leaves room for the table's other columns.
+/// `cells` are texts as Cell::id() makes them. Names begin with the benchmark if there are several
+/// benchmarks, or if all cells of the only one are equal. The only cell of a benchmark keeps its
+/// full name if that is short enough for the table's other columns.
 CellNames cell_names(const std::vector<std::string>& cells);
 
-/// Of rows, of which `cell_of` gives each one's cell.
+/// The names for the cells of `rows`; `cell_of(row)` returns the text of a row's cell.
 template <typename Rows, typename CellOf>
 CellNames cell_names(const Rows& rows, CellOf cell_of) {
   std::vector<std::string> cells;

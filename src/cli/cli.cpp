@@ -59,7 +59,7 @@ int run(const Parsed& parsed, Terminal& terminal) {
   return parsed.command->run(parsed.arguments, terminal);
 }
 
-/// assay's own code throws nothing; the standard library does where the system refuses memory or a
+/// assay itself throws nothing, but the standard library throws if the system refuses memory or a
 /// thread.
 int run_or_say_what_lacks(const Parsed& parsed, Terminal& terminal) {
   try {
@@ -80,7 +80,8 @@ int run_or_say_what_lacks(const Parsed& parsed, Terminal& terminal) {
   return exit_nothing_ran;
 }
 
-/// For what another thread than main's throws, or what is thrown while threads cannot be joined.
+/// The terminate handler, for exceptions in threads other than the main one, and for those thrown
+/// while threads cannot be joined.
 [[noreturn]] void end_at_once() {
   std::string_view text =
       "assay: out of memory or threads; free some, or raise the limits (ulimit -v, ulimit -u); "

@@ -12,13 +12,13 @@ namespace assay::cli {
 /// Runs the command named in `argv` and returns the exit status (exit_code.h).
 int main(int argc, char** argv);
 
-/// The same error, naming the option it comes from.
+/// Adds the name of the option that caused it to `error`'s message.
 Error about(std::string_view option, const Error& error);
 
 /// Prints the error and returns its exit status.
 int report(Terminal& terminal, const Error& error);
 
-/// Says so if this machine has no /proc, from which most facts about it come.
+/// Warns if this machine has no /proc, from which most facts about it come.
 void complain_without_proc(Terminal& terminal);
 
 }  // namespace assay::cli

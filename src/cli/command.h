@@ -58,14 +58,14 @@ using CommandRegistry = Registry<const Command*>;
 /// In the order a new user needs them: devices, list, run, show, then the rest by name.
 std::vector<const Command*> commands();
 const Command* find_command(std::string_view name);
-/// Those whose names begin with the word of this command and have a second one.
+/// The commands named by the word of `command` and a second one: "tune gemm" for "tune".
 std::vector<const Command*> kinds_of(const Command& command);
-/// The second word of "tune gemm"; empty: there is none.
+/// The second word of a command's name, such as "gemm" in "tune gemm"; empty: there is none.
 std::string_view kind_word(const Command& command);
 
 /// Options that every command has, after its own.
 const std::vector<Option>& common_options();
-/// A command's own options and these.
+/// A command's options, followed by common_options().
 std::vector<Option> all_options(const Command& command);
 
 }  // namespace assay::cli

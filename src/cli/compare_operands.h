@@ -17,7 +17,7 @@ namespace assay::cli {
 /// "2%" or "0.02" to 0.02. Error: usage, naming the option and what is allowed.
 Result<double> parse_share(std::string_view option, const std::string& text, double least,
                            double most);
-/// What --margin says; empty if it is not given. Error: usage.
+/// The value of --margin; empty if it is not given. Error: usage.
 Result<std::optional<double>> given_margin(const Arguments& arguments);
 /// The rule for a verdict on `operands`: the margin given, else the campaign's own, else 2%.
 VerdictRule rule_of(const std::optional<double>& margin, const Operands& operands);

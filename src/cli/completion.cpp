@@ -13,7 +13,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Whether the values are words, and not names of files.
+/// Whether the option's values are a fixed list of words rather than file names.
 bool completes_words(const Option& option) {
   return !option.complete.empty() && option.complete != "folder" && option.complete != "file";
 }
@@ -50,7 +50,7 @@ Words words_for(const Command& command) {
   return words;
 }
 
-/// Of one word each.
+/// The names of all commands that consist of one word.
 Words command_names() {
   Words names;
   for (const Command* command : commands()) {
@@ -59,7 +59,7 @@ Words command_names() {
   return names;
 }
 
-/// Kinds before the command that they are of: the first pattern that fits counts.
+/// All commands, "tune gemm" before "tune": a shell's "case" takes the first pattern that matches.
 std::vector<const Command*> kinds_first() {
   std::vector<const Command*> all = commands();
   std::stable_partition(all.begin(), all.end(),
@@ -102,7 +102,7 @@ std::string bash_script() {
     for (const Option& option : all_options(*command)) {
       words.emplace_back(option.name);
       if (option.complete.empty()) continue;
-      // Names of files are left to bash, which quotes them and goes on in folders.
+      // bash completes file names itself: it quotes them and descends into folders.
       const std::string reply =
           completes_words(option)
               ? fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))", option.complete)
@@ -179,8 +179,8 @@ std::string quoted(std::string_view text) {
   return quoted + "'";
 }
 
-/// Whether the words so far name the command. One of a single word is not named by the second word
-/// of another: "serve" in "tune serve".
+/// A fish condition: the words so far name the command. A command of one word is not named by the
+/// second word of another command, such as "serve" in "tune serve".
 std::string fish_condition(const Command& command) {
   const std::string_view first = first_word(command), kind = kind_word(command);
   std::string condition = fmt::format("__fish_seen_subcommand_from {}", first);

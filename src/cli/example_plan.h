@@ -9,8 +9,8 @@
 
 namespace assay::cli {
 
-/// Prints the plan `name`, which is its file's name without the ending, and returns the exit
-/// status; if there is none, says which there are.
+/// Prints the plan `name` (its file's name without the extension), or an error that lists the
+/// names. Returns the exit status.
 int print_example_plan(const std::vector<EmbeddedFile>& plans, const std::string& name,
                        Terminal& terminal);
 

@@ -14,8 +14,8 @@
 namespace assay::cli::help_command {
 namespace {
 
-/// The documents by name: "campaigns" for docs/campaigns.md. Without the one that `assay man`
-/// makes.
+/// The documents by name: "campaigns" for docs/campaigns.md. docs/cli.md is left out, because
+/// `assay man` prints it.
 std::vector<EmbeddedFile> topics() {
   std::vector<EmbeddedFile> topics;
   for (EmbeddedFile file : embedded_docs()) {
@@ -25,7 +25,7 @@ std::vector<EmbeddedFile> topics() {
   return topics;
 }
 
-/// What the document is about: its first heading.
+/// The document's title, which is its first heading.
 std::string_view heading(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of("# "), text.size()));
   return text.substr(0, text.find('\n'));

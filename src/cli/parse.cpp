@@ -34,18 +34,19 @@ Error unknown_command(const std::string& word) {
                            did_you_mean(word, names), fmt::join(names, ", ")));
 }
 
-/// The long form of the letters that every Unix command has.
+/// The long form of the one-letter options -h and -o; other arguments unchanged.
 std::string long_form(const std::string& word) {
   if (word == "-h") return "--help";
   return word == "-o" ? "--output" : word;
 }
 
-/// A minus alone is one: it stands for standard input or output.
+/// Whether the argument is a positional one. A minus alone is: it means standard input or output.
 bool is_operand(std::string_view word) {
   return word.size() < 2 || word.front() != '-';
 }
 
-/// The first of these words that is neither an option of one of `commands` nor its value.
+/// The first of these arguments that is neither an option of one of `commands` nor an option's
+/// value.
 std::string first_operand(const std::vector<const Command*>& commands,
                           const std::vector<std::string>& words) {
   const auto takes_value = [&](const std::string& word) {

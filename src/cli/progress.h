@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-/// What a cell takes before anything is known: the default warm-up plus time box.
+/// The time assumed for a cell before any was measured: the default warm-up plus time box.
 constexpr double usual_cell_seconds = 3;
 
 struct Progress {

@@ -20,7 +20,7 @@ inline constexpr const char* pipe =
 Result<std::string> keep_fingerprint(const std::string& folder, const Json& fingerprint,
                                      std::optional<Store>& store, Terminal& terminal);
 
-/// Of the option --telemetry: seconds between ticks; 0: off. Error: usage.
+/// The value of --telemetry as seconds between readings; 0: off. Error: usage.
 Result<double> telemetry_interval(const Arguments& arguments, std::string_view otherwise);
 
 }  // namespace assay::cli

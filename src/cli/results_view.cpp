@@ -146,7 +146,7 @@ std::vector<std::string> axes_of(const Pointers& group) {
   return axes;
 }
 
-/// Of a collective operation that assay measured; empty without a value.
+/// The texts of time and algbw for a collective that assay measured; empty ones without a value.
 std::vector<std::string> time_and_algbw(const Record& record) {
   std::vector<std::string> cells(2);
   const auto bytes = std::find_if(record.notes.begin(), record.notes.end(),
@@ -160,7 +160,7 @@ std::vector<std::string> time_and_algbw(const Record& record) {
   return cells;
 }
 
-/// The columns about the samples of assay's own measurement, in the order of add_value_columns().
+/// Column texts about the samples that assay measured, in the order of add_value_columns().
 std::vector<std::string> value_cells(const Record& record, bool collective, const Style& style) {
   const auto& value = record.value;
   const std::size_t n = record.seconds ? record.seconds->n : 0;
@@ -198,7 +198,7 @@ void add_value_columns(std::vector<Column>& columns, bool collective) {
   columns.push_back({"throttled", Column::Align::right, 2});
 }
 
-/// Moves those of `first` that there are to the front, in their order.
+/// Moves the metrics that are named in `first` to the front, in that order.
 void put_first(std::vector<std::string>& metrics, std::initializer_list<std::string_view> first) {
   auto at = metrics.begin();
   for (const std::string_view name : first) {
@@ -228,7 +228,7 @@ std::string group_text(Pointers group, std::size_t width, const Style& style) {
   const bool collective = is_collective(group);
   std::vector<std::string> metrics = shown_metrics(group, most_metrics);
   if (collective) put_first(metrics, {"time", "algbw", "busbw"});
-  // Imported results have metrics instead of a value of their own.
+  // Imported results have metrics instead of a value.
   const bool values = metrics.empty() || std::any_of(group.begin(), group.end(), [](auto* record) {
                         return record->value.has_value();
                       });
@@ -279,9 +279,9 @@ std::string flags_text(std::span<const Record> records, std::size_t width, const
   return text;
 }
 
-/// Says of values that vary widely what else used the CPUs meanwhile.
+/// For values with a wide interval: how much CPU time other programs used meanwhile.
 std::string noise_text(std::span<const Record> records, std::size_t width, const Style& style) {
-  constexpr double wide = 0.1;  // of the value, half the interval
+  constexpr double wide = 0.1;  // half the interval over the value
   std::string text;
   for (const Record& record : records) {
     if (!record.value || record.device.emulated) continue;
@@ -291,7 +291,7 @@ std::string noise_text(std::span<const Record> records, std::size_t width, const
     if (record.telemetry) {
       const HostTelemetry& host = record.telemetry->summary.host;
       const double others = host.others_share.value_or(0), stolen = host.steal_share.value_or(0);
-      // To one rank the others are other programs.
+      // A rank's telemetry counts the other ranks of its host as other programs.
       cause = record.ranks.empty()
                   ? fmt::format("other programs used {} of the CPUs' time, the hypervisor took {}",
                                 format_share(others), format_share(stolen))
@@ -308,8 +308,8 @@ std::string noise_text(std::span<const Record> records, std::size_t width, const
   return text;
 }
 
-/// Says what others took of a measured CPU: who takes his share all the time makes values wrong,
-/// but not their intervals wide.
+/// Warns of other programs that used a measured CPU: a constant load makes values worse without
+/// making their intervals wide.
 std::string shared_text(std::span<const Record> records, std::size_t width, const Style& style) {
   std::size_t cells = 0, disturbed = 0;
   double most = 0;

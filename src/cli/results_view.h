@@ -14,7 +14,7 @@ namespace assay::cli {
 std::string format_value(const Value& value);
 /// The prefix of every value that comes from a model; empty for a measured one.
 std::string_view model_mark(bool emulated);
-/// What it means, as a line below a table.
+/// Explains model_mark() in a line below a table.
 inline constexpr const char* model_footnote =
     "model: an emulated device or a simulated server; its times come from a model, nothing was "
     "measured\n";
@@ -32,7 +32,7 @@ std::string results_text(std::span<const Record> records, std::size_t width, con
 /// "24 cells: 20 passed, 1 failed, 3 unsupported"
 std::string counts_text(std::span<const Record> records);
 
-/// "cuda:0 NVIDIA H200, sm_90"; an emulated device says so
+/// "cuda:0 NVIDIA H200, sm_90"; the text of an emulated device says that it is one.
 std::string device_text(const DeviceFacts& facts);
 
 }  // namespace assay::cli

@@ -39,7 +39,7 @@ std::size_t end_of_line(std::string_view text, std::size_t width, LongWords long
   return text.size();
 }
 
-/// The colour code that is in force after `text`, if `before` was before it.
+/// The colour code that is active after `text`, if `before` was active before it.
 std::string_view code_after(std::string_view text, std::string_view before) {
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t code = code_length(text.substr(i));
@@ -49,15 +49,15 @@ std::string_view code_after(std::string_view text, std::string_view before) {
   return before;
 }
 
-/// Of a list's item, "- one" or "1. one", where its words begin; 0: the line is none.
+/// The column in which the text of a list item, "- one" or "1. one", begins; 0: it is no list item.
 std::size_t item_indent(std::string_view line) {
   const std::size_t mark = line.find_first_not_of("0123456789");
   if (line.starts_with("- ")) return 2;
   return mark != 0 && mark < line.size() && line.substr(mark).starts_with(". ") ? mark + 2 : 0;
 }
 
-/// "  name   what it means", the meaning continued under itself; other lines, such as commands with
-/// a remark far to the right, as they are.
+/// Wraps the meaning in a line "  name   what it means" under itself. Other lines, such as commands
+/// with a remark far to the right, stay as they are.
 std::string entry_lines(std::string_view line, std::size_t width) {
   const std::size_t gap = line.find("  ", std::min(line.find_first_not_of(' '), line.size()));
   const std::size_t meaning = line.find_first_not_of(' ', gap);

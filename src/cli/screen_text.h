@@ -1,5 +1,5 @@
-// Text on a screen of so many columns: its width, and its lines where it does not fit. Pure
-// functions; colours take no room.
+// Measures and wraps text for a screen of a given width; colour codes have no width. Pure
+// functions.
 #pragma once
 
 #include <string>
@@ -15,14 +15,15 @@ std::string shorten(std::string_view text, std::size_t width);
 
 enum class LongWords { whole, broken };
 
-/// `text` in lines of at most `width` columns, parted at spaces. Words that are longer stick out or
-/// are broken, after a comma or the like if there is one. Every line has its colour.
+/// Wraps `text` at spaces into lines of at most `width` columns. A longer word is left whole or
+/// broken, as `long_words` says, preferably after a comma or similar. A colour continues on the
+/// next line.
 std::vector<std::string> lines_of(std::string_view text, std::size_t width, LongWords long_words);
-/// `text`, which stands in column `indent`, continued on lines with that indent, words whole.
-/// `width` 0 means unlimited.
+/// Wraps `text`, whose first line begins in column `indent`, with that indent on the lines after
+/// it. Words are never broken. `width` 0 means unlimited.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
-/// Help or a document for a screen too narrow for its lines as they are written: paragraphs and
-/// items are joined and parted anew, the meanings of indented names too. Code and examples stay.
+/// Wraps a help text or document anew for a screen narrower than its lines: paragraphs, list items
+/// and indented names with their meanings. Code and examples stay as they are.
 std::string reflowed(std::string_view text, std::size_t width);
 
 }  // namespace assay::cli

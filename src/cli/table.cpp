@@ -9,9 +9,9 @@ namespace assay::cli {
 namespace {
 
 constexpr std::size_t gap = 2;
-constexpr std::size_t further_indent = 4;  // of what stands below a row
-// Text is parted into lines of this width before other columns have to go below the row, and, where
-// those that must stay do not fit, into narrower ones.
+constexpr std::size_t further_indent = 4;  // indent of columns that are shown below their row
+// Text columns are wrapped down to this width before other columns are moved below the row. They
+// become narrower only if the columns that must stay do not fit otherwise.
 constexpr std::size_t comfortable = 30, narrowest = 12;
 
 std::string padded(const std::string& text, std::size_t width, Column::Align align) {
@@ -28,8 +28,8 @@ std::string without_end_spaces(std::string text) {
 
 struct Table::Layout {
   std::vector<std::size_t> beside, below;  ///< columns, in their order
-  std::vector<std::size_t> common;         ///< would be below, but are the same in all rows
-  std::vector<std::size_t> widths;         ///< of all columns
+  std::vector<std::size_t> common;         ///< shown once above: equal in all rows
+  std::vector<std::size_t> widths;         ///< width of each column
 
   std::size_t total(std::size_t indent) const {
     std::size_t total = indent + (beside.empty() ? 0 : (beside.size() - 1) * gap);
@@ -52,7 +52,7 @@ Table::Layout Table::fit(std::size_t width, std::size_t indent) const {
     if (columns_[i].importance == 0 || content > 0) layout.beside.push_back(i);
   }
   if (width == 0) return layout;
-  /// Parts text into lines, the widest column first, down to `least` columns.
+  /// Narrows text columns, the widest first, down to a width of `least`.
   const auto narrow = [&](std::size_t least) {
     Layout narrowed = layout;
     while (narrowed.total(indent) > width) {
@@ -128,7 +128,7 @@ std::string Table::row_text(const std::vector<std::string>& row, const Layout& l
   return text;
 }
 
-/// The columns that stand below, "title value" each, aligned from row to row.
+/// The columns below a row, each as "title value", aligned from row to row.
 std::string Table::text_below(const std::vector<std::string>& row, const Layout& layout,
                               std::size_t width, std::size_t indent, const Style& style) const {
   const std::size_t room = std::max(width, indent + narrowest) - indent;
@@ -150,7 +150,7 @@ std::string Table::text_below(const std::vector<std::string>& row, const Layout&
     if (used > 0 && used + gap + label + content > room) end_line();
     if (used > 0) line += std::string(gap, ' ');
     used += (used > 0 ? gap : 0) + label + content;
-    // The title of nothing is left out, its place is kept.
+    // An empty value has no title, but keeps its width.
     const std::string shown = title.empty() || row[i].empty() ? "" : style.dim(title) + " ";
     line += padded(shown, label, Column::Align::left) + padded(row[i], content, columns_[i].align);
   }

@@ -9,12 +9,13 @@
 
 namespace assay::cli {
 
-/// Left-aligned columns are text, which may be parted into lines; right-aligned ones are numbers.
+/// Left-aligned columns are text, which may be wrapped; right-aligned ones are numbers.
 struct Column {
   enum class Align { left, right };
   std::string title;
   Align align = Align::left;
-  /// Above 0: optional, and the lower it is, the sooner the column stands below its row.
+  /// Above 0: the column may be moved below its row if the table is too wide, the lowest importance
+  /// first. 0: it stays beside the others as long as possible.
   int importance = 0;
 };
 
@@ -25,9 +26,9 @@ class Table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
   /// Two spaces between columns, `indent` before them; `width` 0 means unlimited. Optional columns
-  /// are dropped if they are empty. What does not fit in `width` stands below its row, with its
-  /// column's title, or once above the table if all rows have the same; text that is still too wide
-  /// is parted into lines.
+  /// are dropped if they are empty. Columns that do not fit in `width` are shown below their row
+  /// with their title, or once above the table if all rows have the same text. Text that is still
+  /// too wide is wrapped.
   std::string render(std::size_t width, const Style& style, std::size_t indent = 2) const;
 
  private:

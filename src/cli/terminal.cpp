@@ -21,8 +21,8 @@ int columns_of(int descriptor) {
   return 0;
 }
 
-/// Whether somebody may look at what is written there. mpirun gives its ranks pseudo-terminals,
-/// whose output may well end in a file.
+/// Whether the file descriptor is a terminal that a person may watch. mpirun gives its ranks
+/// pseudo-terminals, whose output may end in a file.
 bool is_screen(int descriptor) {
   const char* term = std::getenv("TERM");
   const bool dumb = term == nullptr || *term == '\0' || std::strcmp(term, "dumb") == 0;

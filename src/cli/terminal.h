@@ -30,11 +30,11 @@ class Style {
   bool enabled_;
 };
 
-/// `text` as it may be shown: what files, servers and other machines say ends up in it, and could
-/// move the cursor, hide lines or reverse their order. Control characters, among them escape
-/// sequences and those of C1, and characters that change the direction of writing become
-/// "\u001b", which inside JSON's strings means the same as before. Line ends, tabs and, if
-/// `styled`, the sequences of Style stay; bytes that are not UTF-8 become U+FFFD.
+/// Makes `text` safe to show. It may contain text from files, servers and other machines, which
+/// could move the cursor, hide lines or reverse their order. Control characters, including those of
+/// C1, and characters that change the direction of writing are escaped like "\u001b", which means
+/// the same inside JSON strings. Line ends, tabs and, if `styled`, the sequences of Style stay.
+/// Bytes that are not UTF-8 become U+FFFD.
 std::string without_controls(std::string_view text, bool styled);
 
 /// Everything written passes without_controls().
@@ -48,7 +48,7 @@ class Terminal {
   void print_over(std::ptrdiff_t lines, std::string_view text);
   /// To standard error.
   void note(std::string_view text);
-  /// In place of the line on which standard error's cursor stands; only if interactive().
+  /// Replaces the line at standard error's cursor; only if interactive().
   void rewrite_line(std::string_view line);
   /// "assay: message" to standard error.
   void complain(std::string_view message);

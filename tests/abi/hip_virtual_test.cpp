@@ -17,10 +17,11 @@
 namespace assay {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
-constexpr int hip_out_of_memory = 2, hip_no_device = 100, hip_invalid_image = 200,
-              hip_launch_failure = 719;
+constexpr int hip_invalid_value = 1, hip_out_of_memory = 2, hip_no_device = 100,
+              hip_invalid_image = 200, hip_launch_failure = 719, hip_invalidated_capture = 901;
 
 class HipVirtual : public testing::TestWithParam<std::string> {
  protected:
@@ -249,6 +250,85 @@ TEST_P(HipVirtualKernels, GraphsReplayWhatWasCaptured) {
     EXPECT_EQ(read<float>(copy.data(), 16)[15], 3.0f);
   }
   EXPECT_FALSE(stream_->end_capture());
+}
+
+/// The virtual machine refuses what ends HIP's captures by a crash: `stream_` forks to `others[0]`,
+/// and so on.
+TEST_P(HipVirtual, CapturesThatHipWouldNotSurvive) {
+  std::vector<std::unique_ptr<Stream>> others;
+  std::vector<std::unique_ptr<Event>> events;
+  for (int i = 0; i < 4; ++i) {
+    others.push_back(std::move(device_->create_stream()).value());
+    events.push_back(std::move(device_->create_event()).value());
+  }
+  const auto begin = [&] {
+    ASSERT_TRUE(stream_->begin_capture());
+    ASSERT_TRUE(stream_->record(*events[0]));
+    for (std::size_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(others[i]->wait(*events[i]));
+      ASSERT_TRUE(others[i]->record(*events[i + 1]));
+    }
+  };
+  begin();
+  EXPECT_TRUE(others[1]->wait(*events[3])) << "a branch joins where it came from";
+  EXPECT_TRUE(stream_->wait(*events[3]));
+  EXPECT_TRUE(stream_->end_capture());
+  begin();
+  EXPECT_FALSE(others[0]->wait(*events[3])) << "a circle of branches";
+  EXPECT_FALSE(stream_->end_capture());
+  begin();
+  EXPECT_FALSE(others[2]->wait(*events[3])) << "its own event";
+  EXPECT_FALSE(stream_->end_capture());
+  begin();
+  EXPECT_FALSE(others[1]->record(*events[3])) << "another stream recorded it before";
+  EXPECT_FALSE(stream_->end_capture());
+}
+
+/// HIP keeps on a stream what a failed capture left there; the next one is on another.
+TEST_P(HipVirtual, AFailedCaptureSpoilsNoLaterOne) {
+  const Buffer buffer = allocate(64);
+  const auto other = std::move(device_->create_stream()).value();
+  const auto fork = std::move(device_->create_event()).value();
+  const auto expect_capture = [&](std::uint8_t value) {
+    ASSERT_TRUE(stream_->begin_capture());
+    ASSERT_TRUE(stream_->fill(buffer.data(), value, 64));
+    const auto graph = stream_->end_capture();
+    ASSERT_TRUE(graph) << graph.error().message;
+    ASSERT_TRUE(stream_->launch(**graph));
+    EXPECT_EQ(read<std::uint8_t>(buffer.data(), 64)[63], value);
+  };
+  ASSERT_TRUE(stream_->begin_capture());
+  ASSERT_TRUE(stream_->record(*fork));
+  ASSERT_TRUE(other->wait(*fork));
+  ASSERT_TRUE(other->fill(buffer.data(), 1, 64));  // and is never joined
+  const auto unjoined = stream_->end_capture();
+  ASSERT_FALSE(unjoined);
+  EXPECT_THAT(unjoined.error().message, HasSubstr("ending a capture: hipErrorStreamCapture"));
+  ASSERT_TRUE(other->fill(buffer.data(), 4, 64));
+  ASSERT_TRUE(other->synchronize());
+  EXPECT_EQ(read<std::uint8_t>(buffer.data(), 64)[63], 4);
+  expect_capture(2);
+  ASSERT_TRUE(stream_->begin_capture());
+  machine_.fail_next("hipStreamEndCapture", hip_invalidated_capture);
+  EXPECT_FALSE(stream_->end_capture());
+  expect_capture(3);
+}
+
+TEST_P(HipVirtual, SharingMemoryThatFailsSaysWhatMayCauseIt) {
+  const Buffer buffer = allocate(4096);
+  const auto failure = [&] {
+    machine_.fail_next("hipIpcGetMemHandle", hip_invalid_value);
+    const auto shared = device_->share(buffer);
+    EXPECT_FALSE(shared);
+    return shared ? "" : shared.error().message;
+  };
+  EXPECT_THAT(failure(), EndsWith("hipErrorInvalidValue"));
+  setenv("HSA_ENABLE_IPC_MODE_LEGACY", "0", 1);
+  EXPECT_THAT(failure(), EndsWith("hipErrorInvalidValue"));
+  setenv("HSA_ENABLE_IPC_MODE_LEGACY", "1", 1);
+  EXPECT_THAT(failure(), HasSubstr("hipErrorInvalidValue; HSA_ENABLE_IPC_MODE_LEGACY=1 makes this "
+                                   "fail in several releases of ROCm"));
+  unsetenv("HSA_ENABLE_IPC_MODE_LEGACY");
 }
 
 TEST_P(HipVirtualKernels, ResourcesAndOccupancy) {

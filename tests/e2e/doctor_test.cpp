@@ -39,7 +39,7 @@ TEST(Doctor, ExitStatusSaysWhetherAnythingFailed) {
   ASSERT_TRUE(bad.written());
   const Outcome failed = assay_run({"doctor", "--from", bad.path()});
   EXPECT_EQ(failed.status, 1) << failed.err;
-  EXPECT_THAT(failed.out, HasSubstr("mend:   sudo sysctl kernel.numa_balancing=0\n"));
+  EXPECT_THAT(failed.out, HasSubstr("fix:    sudo sysctl kernel.numa_balancing=0\n"));
   EXPECT_THAT(failed.out, EndsWith("failed, 1 unknown\n"));
   const CaptureFile good(mi355x());
   const Outcome passed = assay_run({"doctor", "--from", good.path()});

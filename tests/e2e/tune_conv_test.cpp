@@ -136,7 +136,7 @@ TEST_F(TuneConv, WhatIsSlowerDoesNotStay) {
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("slower, proven: not kept"),
                                  HasSubstr("0 of 1 convolutions faster"), HasSubstr("(+0.0%)"),
                                  HasSubstr("nothing changed in them"), Not(HasSubstr("export "))));
-  EXPECT_THAT(outcome.err, HasSubstr("taken back from the databases: 2 records"));
+  EXPECT_THAT(outcome.err, HasSubstr("undone in the databases: 2 records"));
   EXPECT_EQ(read_file(file), before);
 }
 
@@ -228,7 +228,7 @@ TEST_F(TuneConv, WhatFailsIsNamedAndStopsNothing) {
 TEST_F(TuneConv, WhatEndsAProcessOfTheProofIsSaid) {
   const Outcome outcome = tune({"direction=forward,data", "--out", out(), "--json"},
                                {{"MOCK_MIOPEN_CRASH", "miopenConvolutionBackwardDataImmediate"}});
-  EXPECT_THAT(outcome.err, HasSubstr("taken back from the databases: 2 records"));
+  EXPECT_THAT(outcome.err, HasSubstr("undone in the databases: 2 records"));
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const Json json = json_lines(outcome.out).front();
   EXPECT_EQ(json["convolutions"][0]["direction"], "forward");

@@ -90,6 +90,27 @@ TEST_F(VirtualMi300x, TrainingHasTheLossesOfTheCpu) {
   }
 }
 
+/// Where a graph's events are not recorded, the times of operations are missing, and only these.
+TEST_F(VirtualMi300x, TrainingPassesWithoutEventsInGraphs) {
+  const std::vector<std::string> words = {"run",         "train",   "model=1L2H64C97V", "batch=2",
+                                          "sequence=16", "steps=6", "graph=on",         "--json",
+                                          "--telemetry", "off",     "--device",         "hip"};
+  for (const char* fault : {"", "no_graph_events"}) {
+    const std::vector<Json> records = json_lines(on(words, {{"MI300X_FAULT", fault}}).out);
+    ASSERT_EQ(records.size(), 1u);
+    ASSERT_EQ(records[0]["status"], "passed") << records[0].value("reason", "");
+    const std::string metrics = records[0]["metrics"].dump();
+    const std::string note = records[0]["notes"].value("operation_times", "");
+    if (*fault == 0) {
+      EXPECT_THAT(metrics, HasSubstr("time_forward"));
+      EXPECT_EQ(note, "");
+    } else {
+      EXPECT_THAT(metrics, Not(HasSubstr("time_forward")));
+      EXPECT_THAT(note, HasSubstr("not known: hip:0: "));
+    }
+  }
+}
+
 /// Ranks on two partitions of one GPU, however they share the work, and on two GPUs: the losses of
 /// one CPU on the batches of both.
 TEST_F(VirtualMi300x, RanksTrainWithTheLossesOfTheCpu) {

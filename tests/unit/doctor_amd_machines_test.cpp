@@ -65,7 +65,7 @@ TEST(DoctorMachine, Mi300xAsDelivered) {
                   "WARN nic-link [mlx5_7]: DOWN, 400 Gb/s, Ethernet",
                   "WARN nic-mtu [mlx5_0-6]: 1500",
                   "PASS rdma-permissions [/dev/infiniband/uverbs0-7]: may be opened",
-                  "n/a gpu-max-hw-queues torch-nccl-high-priority"));
+                  "n/a gpu-max-hw-queues torch-nccl-high-priority visible-devices named-interfaces"));
 }
 
 TEST(DoctorMachine, Mi300xPartitioned) {
@@ -104,7 +104,7 @@ TEST(DoctorMachine, Mi300xPartitioned) {
                   "PASS hsa-no-scratch-reclaim: not needed: MEC firmware 177 or newer",
                   "PASS nccl-min-nchannels: NCCL_MIN_NCHANNELS=112",
                   "WARN runtimes [HIP runtime]: 2 versions: /opt/rocm-6.4.1/lib/libamdhip64.so.6.4.60401, /venv/lib/python3.12/site-packages/torch/lib/libamdhip64.so",
-                  "n/a mesh-collectives gpu-max-hw-queues hip-force-dev-kernarg torch-nccl-high-priority torch-prefer-hipblaslt gpu-nic-affinity gpudirect-rdma nic-gid nic-link nic-mtu rdma-permissions"));
+                  "n/a mesh-collectives gpu-max-hw-queues hip-force-dev-kernarg torch-nccl-high-priority torch-prefer-hipblaslt visible-devices gpu-nic-affinity gpudirect-rdma named-interfaces nic-gid nic-link nic-mtu rdma-permissions"));
 }
 
 TEST(DoctorMachine, Mi355x) {
@@ -143,7 +143,7 @@ TEST(DoctorMachine, Mi355x) {
                   "PASS nic-link [mlx5_0-7]: ACTIVE, 400 Gb/s, Ethernet",
                   "PASS nic-mtu [mlx5_0-7]: 9000",
                   "PASS rdma-permissions [/dev/infiniband/uverbs0-7]: may be opened",
-                  "n/a cpu-nps pci-realloc smt gpu-max-hw-queues hip-force-dev-kernarg hsa-cpu-affinity hsa-no-scratch-reclaim nccl-min-nchannels torch-nccl-high-priority torch-prefer-hipblaslt"));
+                  "n/a cpu-nps pci-realloc smt gpu-max-hw-queues hip-force-dev-kernarg hsa-cpu-affinity hsa-no-scratch-reclaim nccl-min-nchannels torch-nccl-high-priority torch-prefer-hipblaslt visible-devices named-interfaces"));
 }
 
 TEST(DoctorMachine, VirtualFunctionInAGuest) {
@@ -173,7 +173,7 @@ TEST(DoctorMachine, VirtualFunctionInAGuest) {
                   "UNKNOWN hip-force-dev-kernarg: not set, and no ROCm version was found in /opt/rocm: it is the default since 6.2",
                   "UNKNOWN runtimes: the capture or folder has no list of this machine's libraries",
                   "UNKNOWN torch-prefer-hipblaslt: not set, and no ROCm version was found in /opt/rocm: it is PyTorch's default since ROCm 6.4.0",
-                  "n/a c-states cpu-governor cpu-nps pci-realloc smt gpu-clocks gpu-links mesh-collectives gpu-max-hw-queues hsa-cpu-affinity hsa-no-scratch-reclaim nccl-min-nchannels torch-nccl-high-priority gpu-nic-affinity gpudirect-rdma nic-gid nic-link nic-mtu rdma-permissions"));
+                  "n/a c-states cpu-governor cpu-nps pci-realloc smt gpu-clocks gpu-links mesh-collectives gpu-max-hw-queues hsa-cpu-affinity hsa-no-scratch-reclaim nccl-min-nchannels torch-nccl-high-priority visible-devices gpu-nic-affinity gpudirect-rdma named-interfaces nic-gid nic-link nic-mtu rdma-permissions"));
 }
 // clang-format on
 

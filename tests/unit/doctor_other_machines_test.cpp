@@ -48,7 +48,7 @@ TEST(DoctorMachine, H200Node) {
                   "PASS gpudirect-rdma [NVIDIA]: dma-buf (open kernel modules)",
                   "PASS nic-link [mlx5_0-7]: ACTIVE, 400 Gb/s, InfiniBand",
                   "PASS rdma-permissions [/dev/infiniband/uverbs0-7]: may be opened",
-                  "n/a cpu-nps pci-realloc smt partition-mode performance-level xcd-clocks mesh-collectives gpu-max-hw-queues hip-force-dev-kernarg hsa-cpu-affinity hsa-no-scratch-reclaim nccl-min-nchannels torch-nccl-high-priority torch-prefer-hipblaslt nic-gid nic-mtu"));
+                  "n/a cpu-nps pci-realloc smt partition-mode performance-level xcd-clocks mesh-collectives gpu-max-hw-queues hip-force-dev-kernarg hsa-cpu-affinity hsa-no-scratch-reclaim nccl-min-nchannels torch-nccl-high-priority torch-prefer-hipblaslt visible-devices named-interfaces nic-gid nic-mtu"));
 }
 
 TEST(DoctorMachine, CpuContainer) {
@@ -60,7 +60,7 @@ TEST(DoctorMachine, CpuContainer) {
                   "WARN transparent-huge-pages: never",
                   "FAIL cgroup-throttling: 300 of 1000 periods throttled",
                   "WARN cpu-quota: quota of 2 CPUs, 16 visible",
-                  "n/a acs c-states cpu-nps iommu pci-realloc smt memlock shared-memory device-permissions ecc gpu-clocks gpu-driver large-bar memory-errors partition-mode pcie-link performance-level power-cap throttling xcd-clocks gpu-links mesh-collectives debug-variables gpu-max-hw-queues hip-force-dev-kernarg hsa-cpu-affinity hsa-no-scratch-reclaim nccl-min-nchannels runtimes torch-nccl-high-priority torch-prefer-hipblaslt gpu-nic-affinity gpudirect-rdma nic-gid nic-link nic-mtu rdma-permissions"));
+                  "n/a acs c-states cpu-nps iommu pci-realloc smt memlock shared-memory device-permissions ecc gpu-clocks gpu-driver large-bar memory-errors partition-mode pcie-link performance-level power-cap throttling xcd-clocks gpu-links mesh-collectives debug-variables gpu-max-hw-queues hip-force-dev-kernarg hsa-cpu-affinity hsa-no-scratch-reclaim nccl-min-nchannels runtimes torch-nccl-high-priority torch-prefer-hipblaslt visible-devices gpu-nic-affinity gpudirect-rdma named-interfaces nic-gid nic-link nic-mtu rdma-permissions"));
 }
 
 TEST(DoctorMachine, MalformedFilesGiveReasons) {
@@ -115,7 +115,7 @@ TEST(DoctorMachine, MalformedFilesGiveReasons) {
                   "PASS gpudirect-rdma [AMD]: peer memory (amdkfd)",
                   "UNKNOWN nic-link [mlx5_0-7]: unknown state \"?ELF?\??\? not what it was\"",
                   "PASS rdma-permissions [/dev/infiniband/uverbs0-7]: may be opened",
-                  "n/a mesh-collectives gpu-max-hw-queues torch-nccl-high-priority gpu-nic-affinity nic-gid nic-mtu"));
+                  "n/a mesh-collectives gpu-max-hw-queues torch-nccl-high-priority visible-devices gpu-nic-affinity named-interfaces nic-gid nic-mtu"));
 }
 // clang-format on
 

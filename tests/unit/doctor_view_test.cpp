@@ -48,7 +48,7 @@ TEST(DoctorView, FailuresComeFirstAndInFull) {
             "         why:    the kernel unmaps pages to see who uses them and moves them under "
             "running transfers: slower and uneven from run to run (ROCm docs, MI300X system "
             "optimization: Disable NUMA auto-balancing; workload optimization: RCCL)\n"
-            "         mend:   sudo sysctl kernel.numa_balancing=0\n"
+            "         fix:    sudo sysctl kernel.numa_balancing=0\n"
             "\n"
             "WARN     Simultaneous multithreading\n"
             "         found:  on\n"
@@ -56,7 +56,7 @@ TEST(DoctorView, FailuresComeFirstAndInFull) {
             "         why:    two threads of one core share its execution units, which slows "
             "compute-bound host work and makes its times vary (ROCm docs, MI300X system "
             "optimization: System BIOS settings, SMT control)\n"
-            "         mend:   SMT Control = Disable in the BIOS; until the next boot: echo off | "
+            "         fix:    SMT Control = Disable in the BIOS; until the next boot: echo off | "
             "sudo tee /sys/devices/system/cpu/smt/control\n"
             "\n"
             "UNKNOWN  Clock throttling  GPU 0-7: gpu_metrics 1.5 has no throttle counters\n"
@@ -76,7 +76,7 @@ TEST(DoctorView, FitsATerminalExceptForCommands) {
   EXPECT_THAT(text, HasSubstr("not applicable here: gpu-max-hw-queues"));
   std::istringstream lines_of_text(text);
   for (std::string line; std::getline(lines_of_text, line);) {
-    if (line.find("mend:") == std::string::npos) {
+    if (line.find("fix:") == std::string::npos) {
       EXPECT_LE(line.size(), width) << line;
     }
   }
@@ -95,7 +95,8 @@ TEST(Doctor, JsonHoldsTheSameFindings) {
   EXPECT_EQ(json["machine"]["gpus"].size(), 8u);
   EXPECT_EQ(json["machine"]["gpus"][0]["partition"], "SPX/NPS1");
   EXPECT_EQ(json["machine"]["rocm"], "6.1.2");
-  EXPECT_EQ(json["not_applicable"], Json({"gpu-max-hw-queues", "torch-nccl-high-priority"}));
+  EXPECT_EQ(json["not_applicable"], Json({"gpu-max-hw-queues", "torch-nccl-high-priority",
+                                          "visible-devices", "named-interfaces"}));
   EXPECT_EQ(json["counts"]["fail"], count(fold(diagnosis), Judgement::fail));
   EXPECT_EQ(json["findings"][0]["check"], "acs");
   EXPECT_TRUE(json["findings"][0].contains("mend"));

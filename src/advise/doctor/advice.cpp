@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view white = " \t\r\n";
 
-/// What was found comes from the machine and is shown on a terminal, so it is made printable.
+/// Makes a finding. Text from the machine is made printable, because it is shown on a terminal.
 Finding finding(Judgement judgement, const Advice& advice, const std::string& found,
                 const std::string& subject) {
   return {.judgement = judgement,

@@ -1,5 +1,5 @@
-// What checks share: the constant part of a finding, and files that are read together with the
-// reason why they could not be.
+// Helpers for checks: the constant part of a finding, and reading files with a reason if that
+// fails.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,8 @@
 
 namespace assay {
 
-/// What a check wants, why, the source, and what fixes it; a finding adds what was found.
+/// The constant part of a check's findings: what is wanted, why, the source of the advice, and the
+/// fix. A finding adds what was found.
 struct Advice {
   std::string_view wanted, why, source, mend;
 };
@@ -21,14 +22,15 @@ Finding warned(const Advice& advice, const std::string& found, const std::string
 Finding failed(const Advice& advice, const std::string& found, const std::string& subject = {});
 /// `reason` says why the check cannot judge.
 Finding unknown(const Advice& advice, const std::string& reason, const std::string& subject = {});
-/// FAIL if `certain`, else WARN.
+/// A finding FAIL if `certain`, otherwise WARN.
 Finding bad(bool certain, const Advice& advice, const std::string& found,
             const std::string& subject = {});
 
 /// `text` with every byte that is not printable ASCII replaced by "?".
 std::string printable(std::string_view text);
 
-/// A file's text without surrounding white space, or why there is none: "/proc/x: needs root".
+/// A file's text without surrounding white space, or why it could not be read: "/proc/x: needs
+/// root".
 struct Reading {
   std::optional<std::string> text;
   FileState state = FileState::missing;
@@ -36,12 +38,13 @@ struct Reading {
 };
 Reading read_setting(const Machine& machine, const std::filesystem::path& path);
 
-/// False for the binary garbage that a broken driver or disk returns.
+/// Whether the bytes are text, as opposed to the binary garbage that a broken driver or disk
+/// returns.
 bool is_text(std::string_view bytes);
 
 /// All of `text` as a decimal number; nullopt if it is not one.
 std::optional<long long> whole_number(std::string_view text);
-/// `text` in quotes, printable and shortened.
+/// `text` in quotes, made printable and shortened.
 std::string in_quotes(std::string_view text);
 /// The number of CPUs in a kernel list such as "0-47,96-143"; nullopt if the list is invalid.
 std::optional<int> count_cpus(std::string_view list);

@@ -20,25 +20,26 @@ namespace assay {
 enum class Judgement {
   pass,
   warn,     ///< may cost performance, or is wrong for some uses
-  fail,     ///< costs performance or correctness
+  fail,     ///< harms performance or correctness
   unknown,  ///< cannot be determined here; `found` says why: "needs root: ..."
 };
 
-/// What a check says about one subject.
+/// The result of a check for one subject.
 struct Finding {
   Judgement judgement = Judgement::unknown;
-  std::string subject;  ///< "GPU 3 (0000:3b:00.0)", "eth0"; empty: the machine
+  std::string subject;  ///< "GPU 3 (0000:3b:00.0)", "eth0"; empty: the whole machine
   std::string found;    ///< "1", "x8 of x16"
   std::string wanted;   ///< "0"
-  std::string why;      ///< what it costs; one sentence
-  std::string source;   ///< the source: the title of a document and its section
-  std::string mend;     ///< the exact command, or where to set it; empty if passed or nothing helps
+  std::string why;      ///< one sentence about what it costs
+  std::string source;   ///< title and section of the document with the advice
+  std::string mend;     ///< the fix: the exact command, or where to set it; empty if passed or if
+                        ///< nothing helps
 };
 
-/// How the user means to use the machine; an empty field is judged by common practice.
+/// The intended use of the machine; an empty field is judged by common practice.
 struct Intent {
   std::string partition;    ///< "SPX/NPS1": fail if the GPUs are in another mode
-  int gpus = 0;             ///< how many a job uses; 0: all
+  int gpus = 0;             ///< number of GPUs that a job uses; 0: all
   bool multi_node = false;  ///< jobs span nodes: NIC and GPUDirect checks become failures
 };
 
@@ -47,9 +48,9 @@ struct CheckContext {
   const std::vector<Gpu>& gpus;
   const Intent& intent;
   const Virtualization& virtualization;
-  std::optional<Version> rocm;  ///< none: no ROCm found in the usual places
-  /// False for a copied folder without recorded variables: there, "not set" and "unknown" look
-  /// alike.
+  std::optional<Version> rocm;  ///< none: no ROCm found in the default places
+  /// Whether environment variables are known. They are not for a copied folder without recorded
+  /// variables, where "not set" and "unknown" look alike.
   bool variables_known = true;
   bool live = false;  ///< the machine is running: a second reading may differ from the first
 

@@ -43,13 +43,14 @@ Json to_json(const FoldedFinding& folded) {
   return json;
 }
 
-/// All fields but the subject.
+/// All fields of a finding except the subject.
 auto essence(const Finding& finding) {
   return std::tie(finding.judgement, finding.found, finding.wanted, finding.why, finding.source,
                   finding.mend);
 }
 
-/// A running machine and a capture answer probes; a copied folder does not.
+/// Whether environment variables are known: a running machine and a capture answer probes, a copied
+/// folder does not.
 bool variables_known(const Machine& machine) {
   return !machine.ask("uname").is_null() || !machine.variables().empty();
 }
@@ -59,7 +60,7 @@ bool variables_known(const Machine& machine) {
 std::vector<FoldedFinding> fold(const Diagnosis& diagnosis) {
   std::vector<FoldedFinding> folded;
   for (const CheckResult& result : diagnosis.results) {
-    std::map<decltype(essence(Finding())), std::size_t> places;  // keys lie in `result`
+    std::map<decltype(essence(Finding())), std::size_t> places;  // keys refer to `result`
     for (const Finding& finding : result.findings) {
       const auto [place, is_new] = places.emplace(essence(finding), folded.size());
       if (is_new) folded.push_back({result.check, finding, {}});

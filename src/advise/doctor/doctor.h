@@ -1,4 +1,5 @@
-// Runs the checks. Everything is read through Machine, so a capture is diagnosed like this machine.
+// Runs the checks. Everything is read through Machine, so a capture of another machine is diagnosed
+// like this machine.
 #pragma once
 
 #include <span>
@@ -22,11 +23,12 @@ struct Diagnosis {
   std::vector<CheckResult> results;
 };
 
-/// Findings of one check that differ only in their subject: eight GPUs, one finding.
+/// Findings of one check that differ only in their subject, such as those of eight GPUs, merged
+/// into one.
 struct FoldedFinding {
   const Check* check = nullptr;
   Finding finding;                    ///< the first of the folded findings
-  std::vector<std::string> subjects;  ///< empty: the machine
+  std::vector<std::string> subjects;  ///< empty: the whole machine
 };
 std::vector<FoldedFinding> fold(const Diagnosis& diagnosis);
 std::ptrdiff_t count(const std::vector<FoldedFinding>& findings, Judgement judgement);
@@ -37,11 +39,13 @@ std::vector<const Check*> all_checks();
 /// naming the nearest id.
 Result<std::vector<const Check*>> find_checks(std::span<const std::string> ids);
 
-/// `live`: checks may read again a moment later and judge what happened in between.
+/// Runs the checks. `live`: a check may read twice, a moment apart, and judge what happened in
+/// between.
 Diagnosis diagnose(const Machine& machine, const Intent& intent,
                    std::span<const Check* const> checks, bool live = false);
 
-/// {"machine": ..., "findings": [...], "not_applicable": [ids], "counts": {...}}, folded.
+/// The diagnosis with folded findings as JSON: {"machine": ..., "findings": [...],
+/// "not_applicable": [ids], "counts": {...}}.
 Json to_json(const Diagnosis& diagnosis);
 
 }  // namespace assay

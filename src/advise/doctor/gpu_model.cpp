@@ -1,7 +1,8 @@
 #include "advise/doctor/gpu_model.h"
 
 #include <algorithm>
-#include <array>
+
+#include "advise/doctor/hiding_variables.h"
 
 namespace assay {
 namespace {
@@ -58,16 +59,9 @@ int gpus_used(const CheckContext& context) {
     return (wanted + nodes - 1) / nodes;
   }
   if (wanted > 0) return wanted;
-  constexpr std::array<std::string_view, 3> names = {"ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
-                                                     "CUDA_VISIBLE_DEVICES"};
   const int all = visible_gpus(context);
-  for (const std::string_view name : names) {
-    const auto set = context.machine.variables().find(name);
-    if (set == context.machine.variables().end() || set->second.empty()) continue;
-    const auto commas = std::count(set->second.begin(), set->second.end(), ',');
-    return std::min(all, static_cast<int>(commas) + 1);
-  }
-  return all;
+  const auto hiding = hiding_variables(context);
+  return hiding.empty() ? all : std::min(all, hiding.back().left);
 }
 
 std::vector<Finding> for_each_gpu(const CheckContext& context,

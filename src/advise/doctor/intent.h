@@ -1,4 +1,4 @@
-// The intended use of the machine, checked against what is possible and what the machine has.
+// Checks the intended use of the machine against what is possible and what the machine has.
 #pragma once
 
 #include <span>
@@ -9,11 +9,12 @@
 
 namespace assay {
 
-/// `partition` is in upper case: "SPX", "NPS1", "SPX/NPS1", "MIG". Error: usage, naming the valid
-/// modes, if it is none of them.
+/// Checks a partition mode, which is in upper case: "SPX", "NPS1", "SPX/NPS1", "MIG". Error: usage,
+/// naming the valid modes.
 Status check_partition(std::string_view partition);
 
-/// Error: usage, if these GPUs cannot be in that mode, or are fewer than the job needs on one node.
+/// Checks the intent against the GPUs. Error: usage if these GPUs cannot be in that mode, or if a
+/// job on one node needs more GPUs.
 Status check_intent(const Intent& intent, const std::vector<Gpu>& gpus);
 
 }  // namespace assay

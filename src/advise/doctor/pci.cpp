@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-// linux/pci_regs.h
+// Layout of the configuration space, as in linux/pci_regs.h.
 constexpr std::size_t header_bytes = 64;  // all that can be read without privileges
 constexpr std::size_t extended_start = 0x100;
 constexpr std::uint32_t acs_capability = 0x000d;
@@ -32,7 +32,7 @@ std::string why_not(const Machine& machine, std::string_view address, const std:
 AcsControl acs_control(std::string_view configuration) {
   if (configuration.size() < header_bytes) return {AcsState::unreadable, 0};
   if (configuration.size() == header_bytes) return {AcsState::needs_root, 0};
-  // 256 bytes: conventional PCI, which has no extended capabilities.
+  // A configuration of 256 bytes is that of conventional PCI, which has no extended capabilities.
   std::size_t at = extended_start;
   // Each capability takes at least 8 bytes, so a longer walk is a cycle.
   for (std::size_t step = 0; step < configuration.size() / 8; ++step) {

@@ -1,4 +1,4 @@
-// What the doctor reads of PCI devices: why a file is unreadable, and what bridges do with
+// What the doctor reads about PCI devices: why a file is unreadable, and what bridges do with
 // peer-to-peer traffic.
 #pragma once
 
@@ -10,19 +10,20 @@
 
 namespace assay {
 
-/// Why a file of the device is unreadable. Leaves out the device's folder, so that equal reasons of
-/// several GPUs are merged: "gpu_metrics: does not exist".
+/// Why a file of the device is unreadable. The text leaves out the device's folder, so that equal
+/// reasons of several GPUs are merged: "gpu_metrics: does not exist".
 std::string why_not(const Machine& machine, std::string_view address, const std::string& file);
 
 enum class AcsState { absent, known, needs_root, unreadable };
-/// Bits of the control register.
+/// The access control services (ACS) of a PCI device, with the bits of their control register.
 struct AcsControl {
   AcsState state = AcsState::unreadable;
   std::uint16_t bits = 0;
-  bool redirects() const { return (bits & 0x000c) != 0; }  ///< requests or completions
-  bool validates() const { return (bits & 0x0001) != 0; }  ///< SrcValid+ in lspci
+  bool redirects() const { return (bits & 0x000c) != 0; }  ///< redirects requests or completions
+  bool validates() const { return (bits & 0x0001) != 0; }  ///< shown as SrcValid+ by lspci
 };
-/// Walks the extended capabilities in a device's configuration space.
+/// Finds the ACS control register by walking the extended capabilities in a device's configuration
+/// space.
 AcsControl acs_control(std::string_view configuration);
 
 }  // namespace assay

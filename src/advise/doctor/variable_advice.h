@@ -1,4 +1,4 @@
-// Checks of one environment variable.
+// Helpers for checks of one environment variable.
 #pragma once
 
 #include <optional>
@@ -12,15 +12,15 @@ namespace assay {
 /// The variable's value; nullopt if it is not set.
 std::optional<std::string> variable(const CheckContext& context, std::string_view name);
 
-/// UNKNOWN if the variables were not recorded.
+/// A finding UNKNOWN if the variables were not recorded; otherwise empty.
 std::optional<Finding> variables_not_known(const CheckContext& context, const Advice& advice);
 
-/// PASS if `name` is set to `value`, else WARN with a command that exports it. For variables that
-/// help only on some machines: the caller decides from `context`.
+/// PASS if `name` is set to `value`, otherwise WARN with a command that exports it. The caller
+/// decides from `context` whether the variable helps on this machine.
 Finding judge_variable(const CheckContext& context, std::string_view name, std::string_view value,
                        const Advice& advice);
 
-/// What judge_variable found: "NAME not set", "NAME=0".
+/// The state of a variable as text: "NAME not set" or "NAME=0".
 std::string variable_text(const CheckContext& context, std::string_view name);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Versions of drivers and libraries that decide whether advice applies.
+// Versions of drivers and libraries, which decide whether advice applies.
 #pragma once
 
 #include <compare>
@@ -18,7 +18,7 @@ struct Version {
 
 /// The leading numbers in "6.2.4-120", "rocm-7.0.1" or "5.15.0-generic"; the rest is ignored.
 std::optional<Version> parse_version(std::string_view text);
-std::string to_string(const Version& version);  ///< "6.2.4"
+std::string to_string(const Version& version);  ///< as in "6.2.4"
 
 /// The version of the installation in /opt/rocm, else of the newest /opt/rocm-*.
 std::optional<Version> read_rocm_version(const Machine& machine);

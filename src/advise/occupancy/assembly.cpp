@@ -54,7 +54,8 @@ Status read_metadata(std::string_view yaml, CodeImage& image) {
   return {};
 }
 
-/// "; Occupancy: 4" follows the code of the function it describes.
+/// Reads comments such as "; Occupancy: 4", which follow the code of the function that they
+/// describe.
 void read_comments(std::string_view text, CodeImage& image) {
   std::map<std::string_view, KernelUse*> kernels;
   for (KernelUse& kernel : image.kernels) kernels.emplace(kernel.name, &kernel);

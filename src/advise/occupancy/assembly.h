@@ -7,7 +7,7 @@
 namespace assay::occupancy {
 
 bool is_amd_assembly(std::string_view text);
-/// Error: usage.
+/// Reads AMD assembly. Error: usage.
 Result<CodeImage> read_amd_assembly(std::string_view text);
 
 }  // namespace assay::occupancy

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view plain_magic = "__CLANG_OFFLOAD_BUNDLE__", compressed_magic = "CCOB";
 
-/// Magic, number of entries; for each entry: offset, size, length of the target's name, the name.
+/// Reads an uncompressed bundle: magic, number of entries; for each entry offset, size, length of
+/// the target's name, and the name.
 Result<Bundle> read_plain(Bytes file) {
   Bundle bundle;
   const auto count = TRY(file.read<std::uint64_t>(plain_magic.size(), "the bundle's header"));
@@ -38,8 +39,8 @@ struct CompressedHeader {
   std::uint16_t method = 0;
 };
 
-/// Magic, version, method, [total size], decompressed size, 8 bytes of a hash. Sizes have 4 bytes
-/// up to version 2 and 8 in version 3; version 1 has no total size.
+/// The header is: magic, version, method, [total size], decompressed size, 8 bytes of a hash. Sizes
+/// have 4 bytes up to version 2 and 8 in version 3; version 1 has no total size.
 Result<CompressedHeader> read_header(Bytes file) {
   CompressedHeader header;
   const auto version = TRY(file.read<std::uint16_t>(4, "the compressed bundle's header"));

@@ -14,12 +14,12 @@ struct BundleEntry {
 };
 
 struct Bundle {
-  std::vector<BundleEntry> entries;  ///< without empty entries; the host's usually is empty
+  std::vector<BundleEntry> entries;  ///< without empty entries; that of the host usually is empty
   std::uint64_t bytes = 0;           ///< size of the bundle in the file
 };
 
 bool is_bundle(Bytes file);
-/// `file` begins with the bundle. Error: usage.
+/// Reads the bundle at the start of `file`. Error: usage.
 Result<Bundle> read_bundle(Bytes file);
 
 }  // namespace assay::occupancy

@@ -21,8 +21,8 @@ enum Attribute : std::uint8_t {
   barrier_count = 0x4c,
 };
 
-/// Attributes begin with a format byte (4: a size and that many bytes follow; else a 2-byte value)
-/// and the attribute's number.
+/// Callback for attributes. An attribute begins with a format byte (4: a size and that many bytes
+/// follow; otherwise a 2-byte value) and its number.
 using Visit = std::function<Status(std::uint8_t attribute, std::uint16_t small, Bytes value)>;
 Status each_attribute(Bytes section, const Visit& visit) {
   constexpr std::uint8_t sized = 4;
@@ -43,11 +43,12 @@ Status each_attribute(Bytes section, const Visit& visit) {
 }
 
 unsigned arch_of(const Elf& elf) {
-  // ABI version 8, used since CUDA 13, stores the number one byte higher.
+  // ABI version 8, used since CUDA 13, stores the architecture's number one byte higher.
   return elf.abi_version >= 8 ? elf.flags >> 8 & 0xff : elf.flags & 0xff;
 }
 
-/// Registers and frame sizes of all functions: pairs of a symbol's index and a number.
+/// Reads the registers and frame sizes of all functions, stored as pairs of a symbol's index and a
+/// number.
 Status read_global_info(const Elf& elf, std::vector<KernelUse>& kernels) {
   const ElfSection* info = elf.find(".nv.info");
   if (info == nullptr) return {};
@@ -62,7 +63,7 @@ Status read_global_info(const Elf& elf, std::vector<KernelUse>& kernels) {
         if (symbol >= symbols.size())
           return malformed("damaged: .nv.info names a symbol that does not exist");
         const auto kernel = by_name.find(symbols[symbol]);
-        if (kernel == by_name.end()) return {};  // a function
+        if (kernel == by_name.end()) return {};  // a function that is not a kernel
         if (attribute == register_count) kernel->second->vgprs = number;
         if (attribute == frame_size) kernel->second->scratch_bytes = number;
         return {};

@@ -7,7 +7,7 @@
 
 namespace assay::occupancy {
 
-/// Error: usage.
+/// Reads a cubin. Error: usage.
 Result<CodeImage> read_cubin(Bytes file, const Elf& elf);
 
 }  // namespace assay::occupancy

@@ -11,8 +11,9 @@
 namespace assay::occupancy {
 namespace {
 
-/// Bytes to make room for next, of which `size` are expected in all: one byte too many shows a
-/// wrong size, and small parts, of which a file may have many, cost no more than they hold.
+/// The number of bytes to allocate next for an output of `size` bytes in all. One byte more than
+/// `size` reveals a wrong size, and small parts, of which a file may have many, allocate only what
+/// they need.
 std::size_t room_after(std::size_t before, std::uint64_t size) {
   constexpr std::uint64_t chunk = std::uint64_t{1} << 20;
   return std::min(chunk, size + 1 - before);
@@ -22,8 +23,8 @@ Error damaged(std::string_view method) {
   return malformed(fmt::format("damaged or cut off: a part compressed by {}", method));
 }
 
-// Bytes claimed by the file being read; nullopt if there is no budget. As a parameter, it would
-// have to pass through every reader, even of formats without compression.
+// Bytes claimed by the file being read; nullopt if there is no budget. It is thread-local because a
+// parameter would have to pass through every reader, even of formats without compression.
 thread_local std::optional<std::uint64_t> claimed;
 
 Status check_size(std::uint64_t size) {

@@ -12,8 +12,8 @@ namespace assay::occupancy {
 /// The limit for all parts of one file together.
 constexpr std::uint64_t most_decompressed = std::uint64_t{256} << 20;
 
-/// Adds up the sizes claimed by the parts of one file that this thread reads during its lifetime.
-/// Without one, each part is limited separately.
+/// Sums the sizes claimed by the parts of one file that this thread reads during the budget's
+/// lifetime. Without one, each part is limited separately.
 class DecompressionBudget {
  public:
   DecompressionBudget();
@@ -22,10 +22,10 @@ class DecompressionBudget {
   DecompressionBudget& operator=(const DecompressionBudget&) = delete;
 };
 
-/// Each returns exactly `size` bytes. Error: usage.
+/// Decompresses `data` to exactly `size` bytes. Error: usage.
 Result<std::string> decompress_zlib(Bytes data, std::uint64_t size);
 Result<std::string> decompress_zstd(Bytes data, std::uint64_t size);
-/// One LZ4 block, without a frame header.
+/// Decompresses one LZ4 block without a frame header.
 Result<std::string> decompress_lz4(Bytes data, std::uint64_t size);
 
 }  // namespace assay::occupancy

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t guide_lds = 65536;
 
-/// Table "Occupancy related to VGPR usage": the most VGPRs for each number of waves per SIMD.
+/// Waves per SIMD according to the guide's table "Occupancy related to VGPR usage".
 unsigned table_waves(unsigned vgprs) {
   constexpr std::array<std::pair<unsigned, unsigned>, 8> table = {
       {{64, 8}, {72, 7}, {80, 6}, {96, 5}, {128, 4}, {168, 3}, {256, 2}, {512, 1}}};
@@ -21,7 +21,7 @@ unsigned table_waves(unsigned vgprs) {
   return 0;
 }
 
-/// The same according to the guide's text, which allocates "in blocks of 16".
+/// Waves per SIMD according to the guide's text, which allocates "in blocks of 16".
 unsigned text_waves(unsigned vgprs) {
   const unsigned allocated = (std::max(vgprs, 1u) + 15) / 16 * 16;
   return std::min(amd_waves_per_simd, amd_vgprs / allocated);

@@ -14,11 +14,12 @@ constexpr const char* divides_by_no_lds = "it divides by L, which is 0 here: tak
 
 struct GuideFigure {
   double waves_per_simd = 0;
-  /// Why it, or a step of it, differs from the exact figure; empty if it does not.
+  /// Why the figure, or a step of its computation, differs from the exact one; empty if none does.
   std::vector<std::string> differences;
 };
 
-/// occ = min(floor(occ_vgpr * 4 / nW), floor(65536 / L)) * nW / 4, occ_vgpr from the guide's table.
+/// The guide's formula: occ = min(floor(occ_vgpr * 4 / nW), floor(65536 / L)) * nW / 4, occ_vgpr
+/// from the guide's table.
 GuideFigure guide_figure(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry,
                          const Occupancy& exact);
 

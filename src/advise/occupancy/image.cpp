@@ -44,7 +44,7 @@ Result<Images> images_of(const Fatbin& fatbin) {
     if (entry.ptx) {
       if (!is_ptx(entry.code)) return malformed("damaged: an entry of a fat binary is not PTX");
       if (auto image = read_ptx(entry.code)) images.push_back(std::move(*image));
-      continue;  // PTX without a kernel is skipped
+      continue;  // skips PTX without a kernel
     }
     const Elf elf = TRY(read_elf(code));
     images.push_back(TRY(read_cubin(code, elf)));

@@ -1,4 +1,4 @@
-// The GPU code in a file: each image with its kernels, wherever it is in the file.
+// Finds the GPU code in a file: all images with their kernels, wherever they are in the file.
 #pragma once
 
 #include <string>
@@ -15,9 +15,10 @@ enum class ImageKind { amd_object, amd_assembly, cubin, ptx };
 struct CodeImage {
   ImageKind kind = ImageKind::amd_object;
   std::string arch;    ///< "gfx942", "sm_90"
-  std::string target;  ///< as written in the file: "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
+  std::string target;  ///< the target as written in the file:
+                       ///< "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
   std::vector<KernelUse> kernels;
-  std::string code;                  ///< the image's own bytes or text
+  std::string code;                  ///< bytes or text of the image
   std::vector<std::string> remarks;  ///< what is unknown, and why
 };
 

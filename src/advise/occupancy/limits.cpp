@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t KiB = 1024;
 
-// LLVM's AMDGPUBaseInfo.cpp; the LDS granule of gfx950 is 320 words.
+// The values are from LLVM's AMDGPUBaseInfo.cpp; the LDS granule of gfx950 is 320 words.
 constexpr std::array<AmdLimits, 5> amd = {{
     {"gfx90a", 64 * KiB, 512},
     {"gfx940", 64 * KiB, 512},
@@ -16,8 +16,8 @@ constexpr std::array<AmdLimits, 5> amd = {{
     {"gfx950", 160 * KiB, 1280},
 }};
 
-// Table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide.
-// Barriers are a limit since 9.0 (CUDA's cuda_occupancy.h).
+// The values are from the table "Technical Specifications per Compute Capability" of the CUDA C++
+// Programming Guide. Barriers are a limit since 9.0 (CUDA's cuda_occupancy.h).
 constexpr std::array<NvidiaLimits, 13> nvidia_limits = {{
     {"sm_70", 7, 64, 32, 0, 96 * KiB, 96 * KiB},
     {"sm_72", 7, 64, 32, 0, 96 * KiB, 96 * KiB},
@@ -50,7 +50,7 @@ const NvidiaLimits* find_nvidia(std::string_view arch) {
   if (arch.starts_with(virtual_prefix)) {
     name = "sm_" + std::string(arch.substr(virtual_prefix.size()));
   }
-  // sm_90a, sm_100f: more instructions, but the same resources.
+  // Architectures such as sm_90a and sm_100f have more instructions, but the same resources.
   if (name.ends_with('a') || name.ends_with('f')) name.pop_back();
   for (const NvidiaLimits& limits : nvidia_limits) {
     if (limits.arch == name) return &limits;

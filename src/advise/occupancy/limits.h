@@ -1,4 +1,4 @@
-// What one compute unit (AMD) or multiprocessor (NVIDIA) can divide among work-groups.
+// The resources that one compute unit (AMD) or multiprocessor (NVIDIA) divides among work-groups.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace assay::occupancy {
 
 constexpr unsigned simds = 4;  ///< per CDNA compute unit; an NVIDIA SM has as many sub-partitions
 
-/// CDNA: one register file of 512 registers per lane and SIMD, shared by architectural and
-/// accumulation VGPRs.
+/// Limits of a CDNA compute unit. Each SIMD has one register file of 512 registers per lane, shared
+/// by architectural and accumulation VGPRs.
 struct AmdLimits {
   std::string_view arch;
   std::uint64_t lds_bytes;    ///< per compute unit; one work-group may use all of it
@@ -24,7 +24,7 @@ constexpr unsigned amd_sgprs = 800, amd_sgpr_granule = 16;
 constexpr unsigned amd_waves_per_simd = 8;
 constexpr unsigned amd_barriers = 16;  ///< the most resident work-groups of more than one wave
 
-/// By compute capability; registers and granules are the same for all.
+/// Limits of a multiprocessor by compute capability; registers and granules are the same for all.
 struct NvidiaLimits {
   std::string_view arch;
   unsigned major;
@@ -39,11 +39,13 @@ constexpr unsigned nvidia_registers_per_thread = 255;
 
 constexpr unsigned most_threads = 1024;  ///< per work-group, on every architecture
 
-/// "gfx942" and "gfx942:sramecc+:xnack-" are equivalent. Null if unknown.
+/// The limits of an AMD architecture; "gfx942" and "gfx942:sramecc+:xnack-" are equivalent. Null if
+/// unknown.
 const AmdLimits* find_amd(std::string_view arch);
-/// "sm_90", "sm_90a", "compute_90". Null if unknown.
+/// The limits of an NVIDIA architecture, such as "sm_90", "sm_90a" or "compute_90". Null if
+/// unknown.
 const NvidiaLimits* find_nvidia(std::string_view arch);
-/// "gfx90a, gfx942, ..., sm_120"
+/// All known architectures as text: "gfx90a, gfx942, ..., sm_120".
 std::string known_archs();
 
 }  // namespace assay::occupancy

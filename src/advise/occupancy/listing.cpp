@@ -40,8 +40,8 @@ struct Builder {
     return hexadecimal(instruction.comment.substr(0, instruction.comment.find(':')));
   }
 
-  /// The target is a label in a compiler's text, and in a disassembler's the number of 4-byte words
-  /// from the next instruction.
+  /// The target of a branch: a label in a compiler's text, and in a disassembler's the number of
+  /// 4-byte words from the next instruction.
   std::optional<std::size_t> target_of(const Instruction& branch) const {
     const auto label = labels.find(branch.operands);
     if (label != labels.end()) return label->second;
@@ -55,7 +55,7 @@ struct Builder {
     return at->second;
   }
 
-  /// The code from an earlier target to a branch is a loop.
+  /// Marks loops: the code from an earlier target to its branch.
   void mark_loops() {
     std::vector<int> depth_change(function.code.size() + 1, 0);
     std::set<std::size_t> targets;
@@ -79,7 +79,7 @@ struct Builder {
   }
 };
 
-/// "plain" of "0000000000001c00 <plain>:".
+/// The name in a disassembler's line: "plain" in "0000000000001c00 <plain>:".
 std::optional<std::string_view> disassembled_name(std::string_view line) {
   const std::size_t open = line.find(" <");
   if (open == std::string_view::npos || !line.ends_with(">:")) return std::nullopt;

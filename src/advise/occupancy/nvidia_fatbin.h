@@ -20,7 +20,7 @@ struct Fatbin {
 };
 
 bool is_nvidia_fatbin(Bytes file);
-/// `file` begins with the fat binary. Error: usage.
+/// Reads the fat binary at the start of `file`. Error: usage.
 Result<Fatbin> read_nvidia_fatbin(Bytes file);
 
 }  // namespace assay::occupancy

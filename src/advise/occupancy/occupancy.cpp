@@ -10,7 +10,8 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t granule) {
   return (value + granule - 1) / granule * granule;
 }
 
-/// `groups` never increases with the amount, so a binary search finds where one more group fits.
+/// A resource of a kernel. `groups` never increases with the amount, so a binary search finds where
+/// one more group fits.
 struct Resource {
   std::string name;
   std::uint64_t used = 0;
@@ -22,8 +23,8 @@ Resource fixed(std::string name, unsigned groups) {
   return {std::move(name), 0, false, [groups](std::uint64_t) { return groups; }};
 }
 
-/// The smallest saving that makes room for `target` groups; nullopt if even an amount of 0 does
-/// not.
+/// The smallest saving with which `target` groups fit; nullopt if they do not fit even with an
+/// amount of 0.
 std::optional<std::uint64_t> saving_for(const Resource& resource, unsigned target) {
   if (!resource.can_save || resource.groups(0) < target) return std::nullopt;
   std::uint64_t fits = 0, too_much = resource.used;
@@ -34,7 +35,8 @@ std::optional<std::uint64_t> saving_for(const Resource& resource, unsigned targe
   return resource.used - fits;
 }
 
-/// Fixed limits come first: where one of them applies, saving another resource does not help.
+/// The resources that limit the groups. Fixed limits come first, because saving another resource
+/// does not help against them.
 std::string limiter_of(const std::vector<Resource>& resources, const std::vector<WorkgroupLimit>& limits,
                        unsigned groups) {
   std::string names;
@@ -82,8 +84,8 @@ Occupancy combine(const std::vector<Resource>& resources, unsigned waves_per_gro
 
 Occupancy occupancy_of(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry) {
   const unsigned waves = (geometry.threads + amd_wave - 1) / amd_wave;
-  // Waves are assigned to the SIMDs in turn, each group continuing where the last one ended: a
-  // compute unit holds 4 x (waves per SIMD) waves, whatever the group's size.
+  // Waves are assigned to the SIMDs in turn, and each group continues where the last one ended. So
+  // a compute unit holds 4 x (waves per SIMD) waves for any size of group.
   const auto by_registers = [waves](unsigned file, unsigned granule) {
     return [=](std::uint64_t amount) {
       const std::uint64_t allocated = round_up(std::max<std::uint64_t>(amount, 1), granule);

@@ -1,5 +1,5 @@
-// How many work-groups of a kernel are resident on one compute unit, what limits them, and how much
-// to save to fit one more. Pure functions.
+// Computes how many work-groups of a kernel are resident on one compute unit, what limits them, and
+// how much to save to fit one more. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Occupancy {
   unsigned wave_slots = 0;  ///< per compute unit
   std::string limiter;      ///< "VGPRs", "VGPRs and LDS", "wave slots"
   std::vector<WorkgroupLimit> limits;
-  /// The smallest savings that, all together, make room for more groups; empty: no saving helps.
+  /// The smallest savings that together let more groups fit; empty: no saving helps.
   std::vector<Saving> savings;
   unsigned next_groups = 0;  ///< the number of groups that then fit
 
@@ -50,7 +50,8 @@ struct Occupancy {
 Occupancy occupancy_of(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry);
 Occupancy occupancy_of(const NvidiaLimits& limits, const KernelUse& use, const Geometry& geometry);
 
-/// Shared memory that the system reserves in a block, on top of the block's own.
+/// Bytes of shared memory that the system reserves in each block, in addition to those of the
+/// block.
 std::uint64_t reserved_shared(const NvidiaLimits& limits);
 
 }  // namespace assay::occupancy

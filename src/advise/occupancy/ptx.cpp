@@ -12,7 +12,7 @@
 namespace assay::occupancy {
 namespace {
 
-/// The product of ".maxntid 256, 1, 1", at most most_threads.
+/// The product of the numbers in ".maxntid 256, 1, 1", at most most_threads.
 unsigned threads_of(std::string_view line) {
   std::uint64_t threads = 1;
   while (!line.empty()) {
@@ -24,8 +24,8 @@ unsigned threads_of(std::string_view line) {
   return static_cast<unsigned>(std::min<std::uint64_t>(threads, most_threads));
 }
 
-/// 4000 of ".shared .align 4 .b8 name[4000];", 4 of ".shared .f32 x;", and 0 of an array without a
-/// size: that one is dynamic.
+/// The size of a shared variable: 4000 for ".shared .align 4 .b8 name[4000];", 4 for ".shared .f32
+/// x;", and 0 for an array without a size, which is dynamic.
 std::uint64_t shared_bytes(std::string_view line) {
   const std::size_t type = line.find_last_of('.', line.find_first_of("[;"));
   if (type == std::string_view::npos) return 0;

@@ -1,4 +1,5 @@
-// PTX: what it declares for its kernels. Registers are known only once ptxas has allocated them.
+// Reads what PTX declares about its kernels. Registers are known only after ptxas has allocated
+// them.
 #pragma once
 
 #include "advise/occupancy/image.h"
@@ -7,7 +8,7 @@
 namespace assay::occupancy {
 
 bool is_ptx(std::string_view text);
-/// Error: usage.
+/// Reads PTX. Error: usage.
 Result<CodeImage> read_ptx(std::string_view text);
 
 /// Fills in what `ptxas -v` reports for the kernels; `image` must be PTX. An empty `arch` means the
@@ -15,7 +16,7 @@ Result<CodeImage> read_ptx(std::string_view text);
 /// message.
 Status complete_by_ptxas(CodeImage& image, std::string_view arch);
 
-/// Applies the report of `ptxas -v` to all kernels that it names.
+/// Applies a report of `ptxas -v` to all kernels that it names.
 Status apply_ptxas_report(std::string_view report, CodeImage& image);
 
 }  // namespace assay::occupancy

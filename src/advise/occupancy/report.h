@@ -1,4 +1,5 @@
-// All that is known about the kernels of a file, of a device, or of given numbers.
+// Reports of all that is known about kernels from a file, from a device, or from numbers that the
+// user gives.
 #pragma once
 
 #include <optional>
@@ -29,11 +30,12 @@ struct Report {
 };
 
 struct ReportOptions {
-  std::string kernel;               ///< only this one; empty: all
-  std::optional<unsigned> threads;  ///< of a work-group; empty: the most the kernel allows
+  std::string kernel;               ///< only the kernel of this name; empty: all
+  std::optional<unsigned> threads;  ///< threads of a work-group; empty: the most that the kernel
+                                    ///< allows
   std::uint64_t dynamic_shared = 0;
   bool scan = true;
-  std::string arch;  ///< target architecture for compiling PTX; empty: its own
+  std::string arch;  ///< target architecture for compiling PTX; empty: that of the PTX
 };
 
 bool is_amd(std::string_view arch);
@@ -41,7 +43,7 @@ bool is_amd(std::string_view arch);
 /// Fills in occupancy and guide, if the architecture and the registers are known.
 void compute(KernelReport& kernel, std::string_view arch);
 
-/// Never fails: unknown facts become remarks.
+/// The report of an image. It never fails: unknown facts become remarks.
 Report report_of(CodeImage image, const ReportOptions& options);
 
 }  // namespace assay::occupancy

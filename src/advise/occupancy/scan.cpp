@@ -41,8 +41,8 @@ bool begins(std::string_view name, std::initializer_list<std::string_view> prefi
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// gfx90a accesses scratch through the buffer descriptor that the driver puts in s[0:3]; later
-/// processors have scratch instructions.
+/// Whether an instruction accesses scratch. gfx90a uses the buffer descriptor that the driver puts
+/// in s[0:3]; later processors have scratch instructions.
 bool is_scratch(const Instruction& instruction, const KernelUse& use, std::string_view arch) {
   if (begins(instruction.name, {"scratch_load", "scratch_store"})) return true;
   return arch == "gfx90a" && use.scratch_bytes > 0 &&
@@ -50,7 +50,7 @@ bool is_scratch(const Instruction& instruction, const KernelUse& use, std::strin
          instruction.operands.find("s[0:3]") != std::string_view::npos;
 }
 
-/// "f32_16x16x16_f16" of "v_mfma_f32_16x16x16_f16".
+/// The shape in an instruction's name: "f32_16x16x16_f16" in "v_mfma_f32_16x16x16_f16".
 std::string_view mfma_shape(std::string_view name) {
   for (const std::string_view prefix : {"v_mfma_", "v_smfmac_"}) {
     if (name.starts_with(prefix)) return name.substr(prefix.size());

@@ -22,7 +22,7 @@ struct Finding {
 struct Scan {
   unsigned instructions = 0;
   unsigned loops = 0;
-  bool calls = false;  ///< it calls functions; their instructions are not counted
+  bool calls = false;  ///< it calls functions, whose instructions are not counted
   std::vector<Finding> findings;
 };
 

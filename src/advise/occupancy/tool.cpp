@@ -31,7 +31,7 @@ bool write_all(int file, std::string_view bytes) {
 void add_matches(const std::string& pattern, std::vector<std::string>& files) {
   glob_t found{};
   if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-    // Sorted: the highest version is last.
+    // The matches are sorted, so the highest version is last.
     for (std::size_t i = found.gl_pathc; i > 0; --i) {
       if (::access(found.gl_pathv[i - 1], X_OK) == 0) files.emplace_back(found.gl_pathv[i - 1]);
     }

@@ -12,21 +12,21 @@ namespace assay::occupancy {
 struct ToolPlaces {
   std::string name;                   ///< "ptxas", looked for on PATH
   std::vector<std::string> patterns;  ///< glob patterns, tried before PATH, the best last
-  std::string advice;                 ///< what to install if there is none
+  std::string advice;                 ///< what to install if the tool is missing
   std::string variable;               ///< environment variable that names the only file to use
 };
 ToolPlaces ptxas_places();
 /// A disassembler of AMD code.
 ToolPlaces objdump_places();
 
-/// All that exist and can be run, the best first. Error: unavailable, naming the places and the
-/// advice.
+/// All tools that exist and can be run, the best first. Error: unavailable, naming the places and
+/// the advice.
 Result<std::vector<std::string>> find_tools(const ToolPlaces& places);
 Result<std::string> find_tool(const ToolPlaces& places);
 
 struct ToolOutput {
-  std::string text;      ///< standard output, in whole lines
-  std::string messages;  ///< standard error, likewise
+  std::string text;      ///< standard output, complete lines only
+  std::string messages;  ///< standard error, complete lines only
 };
 
 /// The path at which a tool finds `input`.

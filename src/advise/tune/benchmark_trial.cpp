@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-/// The headline value of a record as a speed; more is better.
+/// The main value of a record as a speed, where more is better.
 std::optional<double> speed_of(const Record& record) {
   if (record.status != RecordStatus::passed || !record.value || !(record.value->median > 0)) {
     return std::nullopt;
@@ -23,7 +23,8 @@ std::optional<double> speed_of(const Record& record) {
   return is_time ? 1 / record.value->median : record.value->median;
 }
 
-/// "copy size=1MiB: wrong result"; without its cell what is not of one cell.
+/// The reason for a failure: "copy size=1MiB: wrong result", without the cell if the record is not
+/// about one.
 std::string problem_of(const Record& record) {
   const Cell cell = without_axis(record.cell, setting_axis);
   const std::string reason = record.reason.empty() ? "it has no value" : record.reason;
@@ -67,7 +68,7 @@ Result<std::vector<Record>> run_benchmark(const std::vector<std::string>& words,
                  fmt::format("ended after {}, five times what the unchanged run took and 2 s",
                              format_seconds(most_seconds))};
   }
-  constexpr int by_signal = 128;  // a run that died left out cells that nobody names
+  constexpr int by_signal = 128;  // a run killed by a signal did not report all of its cells
   if (!records.empty() && end.status < by_signal) return records;
   return Error{ErrorKind::failed,
                fmt::format("it exited with status {}: {}", end.status, last_line(end.errors_tail))};

@@ -17,22 +17,23 @@ namespace assay {
 /// The cell with the settings on its setting_axis.
 Cell with_setting(const Cell& cell, const Settings& settings);
 
-/// The records of `assay run` in a process of its own. `words` begin with assay's own path and
-/// print records; `settings` are in the environment. Error: unavailable, if it cannot be started;
-/// interrupted; failed, with the last line of its standard error, if it printed no record, died or
-/// took longer than `most_seconds`.
+/// Runs `assay run` in a child process and returns its records. `words` is its command line, which
+/// begins with assay's own path and makes it print records; `settings` are set in its environment.
+/// Error: unavailable if it cannot be started; interrupted; failed, with the last line of its
+/// standard error, if it printed no record, died, or took longer than `most_seconds`.
 Result<std::vector<Record>> run_benchmark(const std::vector<std::string>& words,
                                           const Settings& settings, double most_seconds,
                                           const std::function<bool()>& stop_requested);
 
-/// By cell as its benchmark names it: a rate, or 1 / seconds; passed cells only.
+/// Speeds by the cell's id without the setting: a rate, or 1 / seconds. Only passed cells count.
 std::map<std::string, double> speeds_of(const std::vector<Record>& records);
 
-/// Scores runs by the geometric mean of the speeds of all cells.
+/// Scores runs by the mean logarithm of the speeds of all cells, which is that of their geometric
+/// mean.
 class BenchmarkScore {
  public:
-  /// The first run that measured anything says which cells this device supports. A setting with
-  /// which one of them fails, or was not come to, is no candidate.
+  /// Scores one run. The first run that measured anything defines the cells that must be measured.
+  /// A run that lacks one of them, or in which a supported cell failed, has no score.
   TrialScore operator()(const std::vector<Record>& records);
 
  private:

@@ -10,10 +10,11 @@
 namespace assay {
 namespace {
 
-// Steps of SQLite's machine. An expression takes dozens; this keeps a foolish one from hanging.
+// Limit on steps of SQLite's virtual machine. An expression takes dozens; the limit stops one that
+// would take forever.
 constexpr int most_steps = 100'000;
 
-/// Allows expressions with functions, and nothing that reads or writes data or repeats itself.
+/// Authorizes expressions with functions, but nothing that reads or writes tables or recurses.
 int authorize(void*, int action, const char*, const char*, const char*, const char*) {
   return action == SQLITE_SELECT || action == SQLITE_FUNCTION || action == SQLITE_READ
              ? SQLITE_OK
@@ -24,7 +25,7 @@ int give_up(void*) {
   return 1;
 }
 
-/// SELECT (text) FROM (SELECT ?1 AS "name", ...)
+/// The query: SELECT (text) FROM (SELECT ?1 AS "name", ...)
 std::string query_of(std::string_view text, const std::vector<std::string>& names) {
   std::string columns;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -57,7 +58,7 @@ Result<Condition> Condition::compile(std::string_view text, const std::vector<st
   const int opened = sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE, nullptr);
   condition.database_.reset(handle);
   if (opened != SQLITE_OK) return condition.failure();
-  // A name in double quotes that is no column would silently be a text.
+  // Without this, SQLite would silently take an unknown name in double quotes for a string.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_set_authorizer(handle, authorize, nullptr);
   sqlite3_progress_handler(handle, most_steps, give_up, nullptr);

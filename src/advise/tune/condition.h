@@ -16,11 +16,11 @@ namespace assay {
 
 class Condition {
  public:
-  /// Error: usage, quoting `text` with what SQLite says of it.
+  /// Error: usage, quoting `text` and SQLite's message.
   static Result<Condition> compile(std::string_view text, const std::vector<std::string>& names);
 
-  /// Whether it is true for these values, one for each name: a number where the text is one,
-  /// nothing (NULL, which makes comparisons untrue) where it is empty. Error: usage.
+  /// Whether the condition is true for these values, one for each name. Text that is a number is
+  /// compared as a number; empty text is NULL, which makes comparisons untrue. Error: usage.
   Result<bool> holds(const std::vector<std::string_view>& values) const;
 
   const std::string& text() const { return text_; }

@@ -1,4 +1,4 @@
-// What to tune, how often each is called, and in which order. Pure functions.
+// Lists of problems to tune, with their numbers of calls, in order of importance. Pure functions.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,15 @@ struct Counted {
   std::uint64_t count = 0;
 };
 
-/// Problems from any source.
+/// A list of counted problems, and what had to be left out of it.
 template <typename Problem>
 struct CountedList {
   static constexpr std::size_t most_left_out = 20;
 
   std::vector<Counted<Problem>> problems;
-  std::vector<std::string> left_out;  ///< what cannot be measured, with the reasons; the first few
-  std::size_t left_out_count = 0;     ///< all of them
+  std::vector<std::string> left_out;  ///< problems that cannot be measured, with reasons; the first
+                                      ///< few
+  std::size_t left_out_count = 0;     ///< number of all problems left out
 
   void add(const Problem& problem, std::uint64_t count) { problems.push_back({problem, count}); }
   void leave_out(std::string what) {
@@ -40,7 +41,7 @@ struct CountedList {
   }
 };
 
-/// Each problem once, with its calls added up, those first that take the most time in total.
+/// Merges equal problems, summing their calls, and sorts them by total time, longest first.
 /// `name_of`: a text that only equal problems share; `seconds_of`: the time of one call.
 template <typename Problem, typename NameOf, typename SecondsOf>
 CountedList<Problem> ordered(const CountedList<Problem>& list, const NameOf& name_of,
@@ -69,7 +70,7 @@ CountedList<Problem> ordered(const CountedList<Problem>& list, const NameOf& nam
   return result;
 }
 
-/// Every `parts`-th problem from the `part`-th on, so that devices get alike work.
+/// Every `parts`-th problem, beginning with number `part`, so that all devices get similar work.
 template <typename Problem>
 std::vector<Counted<Problem>> part_of(const std::vector<Counted<Problem>>& problems,
                                       std::size_t part, std::size_t parts) {

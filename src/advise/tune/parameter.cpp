@@ -32,7 +32,7 @@ bool names_variable(std::string_view word) {
 
 Result<Parameter> parse_parameter(std::string_view text) {
   const std::size_t equals = text.find('=');
-  const bool is_text = valid_utf8(text) == text;  // records hold nothing else
+  const bool is_text = valid_utf8(text) == text;  // records only hold valid UTF-8
   if (equals == 0 || equals == std::string_view::npos || equals + 1 == text.size() || !is_text) {
     return Error{
         ErrorKind::usage,

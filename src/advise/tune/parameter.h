@@ -1,5 +1,5 @@
-// What a tuner may change: parameters of a program and environment variables, with the values to
-// try.
+// The parameters of a program and the environment variables that a tuner may change, with the
+// values to try.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// The value of an environment variable or a parameter that is not set.
+/// The text that stands for "not set" among the values of a variable or parameter.
 constexpr std::string_view unset = "unset";
 
 struct Parameter {
@@ -20,20 +20,22 @@ struct Parameter {
   std::size_t usual = 0;            ///< index of the value in use before tuning
 };
 
-/// Whether `word` names an environment variable: in capitals, which neither axes nor a program's
-/// parameters are.
+/// Whether `word` is the name of an environment variable: those are in capitals, while axes and
+/// parameters of programs are not.
 bool names_variable(std::string_view word);
 
-/// "NCCL_PROTO=Simple,LL128": usually unset, or one of these values. Error: usage.
+/// Parses "NCCL_PROTO=Simple,LL128": the default is unset, and these values are tried. Error:
+/// usage.
 Result<Parameter> parse_parameter(std::string_view text);
-/// The same, or a flag, which has no value: "enable-chunked-prefill". Error: usage.
+/// Parses a parameter as parse_parameter() does, or a flag, which has no value:
+/// "enable-chunked-prefill". Error: usage.
 Result<Parameter> parse_server_parameter(std::string_view text);
 
-/// `parameters` with those of the same name made one, which has the values of all.
+/// Merges parameters of the same name into one that has the values of all.
 std::vector<Parameter> merged(const std::vector<Parameter>& parameters);
 
-/// What is worth trying for the collectives of a library, "nccl" or "rccl"; nothing for others.
-/// NVLink multicast is not touched. Sources: NCCL's and RCCL's documentation of their variables,
+/// The parameters worth trying for collectives of "nccl" or "rccl"; empty for other libraries.
+/// NVLink multicast is left alone. Sources: NCCL's and RCCL's documentation of their variables,
 /// AMD's MI300X tuning guide (channels).
 std::vector<Parameter> usual_parameters(std::string_view library);
 

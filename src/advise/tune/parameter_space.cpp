@@ -16,7 +16,7 @@ Error wrong(std::string message) {
   return {ErrorKind::usage, std::move(message)};
 }
 
-/// All combinations of values, which must not be more than `most`.
+/// The number of combinations of values. Error: usage if there are more than `most`.
 Result<std::uint64_t> count_settings(const std::vector<Parameter>& parameters, std::uint64_t most) {
   std::uint64_t count = 1;
   for (const Parameter& parameter : parameters) {
@@ -31,7 +31,8 @@ Result<std::uint64_t> count_settings(const std::vector<Parameter>& parameters, s
   return count;
 }
 
-/// Each value's rank among the parameter's values, scaled to 0 to 1, if all are numbers.
+/// The rank of each value among the parameter's values, scaled to 0 to 1; empty if not all values
+/// are numbers.
 std::vector<double> places_of(const Parameter& parameter) {
   std::vector<double> numbers;
   for (const std::string& value : parameter.values) {
@@ -66,7 +67,7 @@ Result<ParameterSpace> ParameterSpace::of(std::vector<Parameter> parameters) {
 
 Result<ParameterSpace> ParameterSpace::one_at_a_time(std::vector<Parameter> parameters) {
   ParameterSpace space = TRY(of(std::move(parameters)));
-  TRY(count_settings(space.parameters_, UINT64_MAX));  // so that every code fits
+  TRY(count_settings(space.parameters_, UINT64_MAX));  // checks that every code fits into 64 bits
   std::vector<std::size_t> values;
   for (const Parameter& parameter : space.parameters_) values.push_back(parameter.usual);
   const std::uint64_t usual = space.code_of(values);

@@ -1,5 +1,5 @@
-// What a tuner may choose from: the settings that parameters and their values make, of which
-// conditions may leave some out.
+// The space that a tuner searches: all combinations of the parameters' values, except those that
+// conditions exclude.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +14,35 @@
 
 namespace assay {
 
-/// All settings that meet the conditions; they are numbered from 0.
+/// All settings that satisfy the conditions, numbered from 0.
 class ParameterSpace {
  public:
   static constexpr std::size_t most_settings = 1'000'000;  ///< before conditions
 
   /// A condition is an expression of SQLite over the parameters' names, e.g. "block_m * block_n <=
-  /// 32768 AND dtype <> 'f64'"; a variable that is unset is NULL there. The usual values must meet
-  /// all of them. Error: usage, naming the parameter or condition.
+  /// 32768 AND dtype <> 'f64'"; a variable that is unset is NULL in it. The default values must
+  /// satisfy all conditions. Error: usage, naming the parameter or condition.
   static Result<ParameterSpace> make(std::vector<Parameter> parameters,
                                      const std::vector<std::string>& conditions);
-  /// The settings that differ from the usual one in at most one parameter. Error: usage, naming
-  /// the parameter.
+  /// A space of the settings that differ from the default one in at most one parameter. Error:
+  /// usage, naming the parameter.
   static Result<ParameterSpace> one_at_a_time(std::vector<Parameter> parameters);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::size_t size() const { return valid_.size(); }
   std::size_t usual() const { return usual_; }  ///< the setting in use before tuning
 
-  /// The index of each parameter's value.
+  /// For each parameter, the index of its value in `setting`.
   std::vector<std::size_t> values_of(std::size_t setting) const;
-  /// Every parameter that is set, with its value.
+  /// The parameters that are set in `setting`, with their values.
   Settings settings_of(std::size_t setting) const;
 
-  /// Where a setting lies for a regression: parameters whose values are all numbers are ordered,
-  /// by rank, scaled to 0 to 1.
+  /// The coordinates of a setting for regression. A parameter whose values are all numbers is
+  /// ordered: its coordinate is the rank of the value, scaled to 0 to 1.
   std::vector<CoordinateKind> kinds() const;
   Coordinates point_of(std::size_t setting) const;
-  /// Those that differ in one parameter: in the next value if it is ordered, in any if not.
+  /// The settings that differ from `setting` in one parameter: by one step if it is ordered, by any
+  /// other value if not.
   std::vector<std::size_t> neighbours_of(std::size_t setting) const;
 
  private:
@@ -49,7 +50,8 @@ class ParameterSpace {
   std::uint64_t code_of(const std::vector<std::size_t>& values) const;
 
   std::vector<Parameter> parameters_;
-  std::vector<std::vector<double>> places_;  // of each parameter's values; empty: not ordered
+  std::vector<std::vector<double>> places_;  // coordinates of each parameter's values; empty: not
+                                             // ordered
   std::vector<std::uint64_t> valid_;         // mixed-radix codes, ascending
   std::size_t usual_ = 0;
 };

@@ -9,12 +9,12 @@ namespace assay {
 
 namespace {
 
-constexpr VerdictRule rule;  // that of `assay compare`
-// Of the margin, less than in a campaign: 95 of 100 proofs of equal speeds shall say so
-// (bench_search_rates).
+constexpr VerdictRule rule;  // the rule that `assay compare` uses too
+// The half-width to reach, as a share of the margin. It is smaller than in a campaign, so that 95
+// of 100 proofs with equal speeds end as equal (bench_search_rates).
 constexpr double precise_share = 0.33;
 
-/// The effect on logarithms of times, best over usual.
+/// The effect of the best setting on the logarithm of the time, relative to the default one.
 PairedEffect effect_of(std::span<const ScorePair> pairs) {
   PairedSeries slower;
   for (const ScorePair& pair : pairs) {

@@ -8,7 +8,7 @@ namespace {
 
 struct Runner {
   std::size_t contender = 0;
-  double sum = 0;  // of score times effort
+  double sum = 0;  // sum of score times effort
   std::size_t effort = 0;
   bool failed = false;
 
@@ -26,7 +26,8 @@ Status run_once(Runner& runner, std::size_t effort, const RunContender& run) {
   return {};
 }
 
-/// One round: the effort in one run of each, or in passes of runs of effort 1.
+/// Runs one round: one run of the full effort for each contender, or as many passes over all of
+/// them with effort 1.
 Status run_round(std::vector<Runner>& runners, std::size_t effort, const RaceRules& rules,
                  bool& backward, const RunContender& run) {
   const std::size_t passes = rules.longer_runs ? 1 : effort;
@@ -46,7 +47,7 @@ Result<std::vector<Standing>> race(const std::vector<std::size_t>& contenders,
                                    const RaceRules& rules, const RunContender& run) {
   std::vector<Runner> runners;
   for (const std::size_t contender : contenders) runners.push_back({contender});
-  std::vector<Standing> failed, dropped;  // those who left last come first
+  std::vector<Standing> failed, dropped;  // the contenders that left last come first
   bool backward = false;
   for (std::size_t effort = 1; !runners.empty(); effort *= rules.fraction) {
     TRY(run_round(runners, effort, rules, backward, run));
@@ -61,7 +62,8 @@ Result<std::vector<Standing>> race(const std::vector<std::size_t>& contenders,
            runners.front().mean() - runners[kept].mean() < rules.indistinct) {
       ++kept;
     }
-    if (kept <= 1 || effort * rules.fraction > rules.most_effort) kept = 0;  // it is decided
+    // the race is over
+    if (kept <= 1 || effort * rules.fraction > rules.most_effort) kept = 0;
     std::vector<Standing> leaving;
     for (std::size_t i = kept; i < runners.size(); ++i) leaving.push_back(runners[i].standing());
     dropped.insert(dropped.begin(), leaving.begin(), leaving.end());

@@ -12,13 +12,13 @@ namespace assay {
 namespace {
 
 constexpr RaceRules race_rules = {.fraction = 2, .most_effort = 8};
-constexpr double race_share = 0.35;         // of the budget, kept for the race
-constexpr std::size_t most_finalists = 64;  // more would be weighed by luck
-constexpr std::size_t most_weighed = 500;   // settings predicted for one choice
+constexpr double race_share = 0.35;         // share of the budget that is kept for the race
+constexpr std::size_t most_finalists = 64;  // with more, chance would decide
+constexpr std::size_t most_weighed = 500;   // most settings considered for one choice
 constexpr std::size_t refit_runs = 10;      // runs between two fits of the scales
 constexpr double likely_to_run = 0.5;
 
-/// The most finalists, a power of 2, whose race costs at most `runs`; at least 2.
+/// The largest number of finalists, a power of 2 and at least 2, whose race costs at most `runs`.
 std::size_t finalists_for(std::size_t runs) {
   std::size_t finalists = 2;
   while (finalists < most_finalists && cost_of_race(2 * finalists, race_rules) <= runs) {
@@ -40,7 +40,7 @@ class Explorer {
 
   std::size_t runs() const { return runs_; }
   bool exhausted() const { return runs_ == space_.size(); }
-  /// Whether some setting has a score, without which nothing can be predicted.
+  /// Whether some setting has a score. Without one nothing can be predicted.
   bool has_scores() const { return !scored_.empty(); }
 
   Status run_one(std::size_t setting) {
@@ -56,7 +56,7 @@ class Explorer {
     return {};
   }
 
-  /// An untried setting, each with the same probability.
+  /// Draws an untried setting uniformly.
   std::size_t any() {
     for (;;) {
       const std::size_t setting = random_.next() % space_.size();
@@ -64,8 +64,8 @@ class Explorer {
     }
   }
 
-  /// The untried setting with the largest expected improvement over the best so far, weighed by
-  /// how likely it runs at all.
+  /// The untried setting with the largest expected improvement over the best so far, weighted by
+  /// the probability that it runs without failing.
   std::size_t most_promising() {
     std::vector<std::size_t> pool = untried_pool();
     const std::size_t untried = pool.size();
@@ -86,7 +86,8 @@ class Explorer {
     return pool[chosen];
   }
 
-  /// The `count` settings of the highest expected score, tried ones or not; none that failed.
+  /// The `count` settings with the highest expected scores, whether tried or not, but without those
+  /// that failed.
   std::vector<std::size_t> best(std::size_t count) {
     if (!has_scores()) return {};
     std::vector<std::size_t> pool = exhausted() ? std::vector<std::size_t>() : untried_pool();
@@ -130,8 +131,8 @@ class Explorer {
     return expected;
   }
 
-  /// All untried settings, or if they are too many, the neighbours of the best and others at
-  /// random.
+  /// All untried settings; if there are too many, the untried neighbours of the best ones and
+  /// others drawn at random.
   std::vector<std::size_t> untried_pool() {
     std::vector<std::size_t> pool;
     if (space_.size() - runs_ <= most_weighed) {
@@ -162,8 +163,9 @@ class Explorer {
   const std::vector<CoordinateKind> kinds_;
   std::vector<bool> tried_;
   std::size_t runs_ = 0, next_fit_ = 0;
-  std::vector<Coordinates> points_, good_points_;  // of all runs; of those with a score
-  std::vector<double> ran_, scores_;               // 1 or 0 for all runs; for good_points_
+  std::vector<Coordinates> points_, good_points_;  // points of all runs; points of those with a
+                                                   // score
+  std::vector<double> ran_, scores_;               // 1 or 0 for each run; scores at good_points_
   std::vector<std::size_t> scored_;                // the settings at good_points_
   ProcessScales scales_;
   const ProcessScales failures_;
@@ -204,7 +206,8 @@ Result<SettingsFound> search_settings(const ParameterSpace& space, const SearchB
   SettingsFound result;
   std::vector<std::size_t> finalists(space.size());
   std::iota(finalists.begin(), finalists.end(), std::size_t{0});
-  // How long a race of all takes is known only when it is too late.
+  // With a time budget a race of all settings is not an option, because its duration is not known
+  // in advance.
   if (budget.time_spent || cost_of_race(space.size(), race_rules) > budget.runs) {
     finalists = TRY(explore(space, budget, seed, run, result.explored));
   }

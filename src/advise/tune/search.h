@@ -1,7 +1,7 @@
-// Finds a fast setting among many with few runs. Where the budget is enough for a race among all
-// of them, and there is none for time, that is it. Otherwise settings are explored first, one run
-// each: some at random, then always the one that promises the largest improvement by a regression
-// over all runs so far. The most promising ones, and the usual setting, meet in the race.
+// Finds a fast setting among many with few runs. If the budget has no time limit and suffices to
+// race all settings, they all race. Otherwise settings are explored first with one run each: some
+// at random, then always the setting with the largest expected improvement according to a
+// regression over all runs so far. The most promising settings and the default setting then race.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,19 @@ namespace assay {
 
 struct SearchBudget {
   std::size_t runs = 200;
-  /// The share of the budget for time that is spent, if there is one; asked after each run.
+  /// The share of the time budget that is spent, called after each run; null if there is no time
+  /// budget.
   std::function<double()> time_spent = {};
 };
 
 struct SettingsFound {
-  std::size_t explored = 0;         ///< runs before the race
-  std::vector<Standing> finalists;  ///< contenders are settings; as race() ranks them
+  std::size_t explored = 0;         ///< number of runs before the race
+  std::vector<Standing> finalists;  ///< settings that raced, ranked by race()
 };
 
-/// Takes the same course whenever `run` gives the same results: a search that was stopped goes on
-/// if it is given again what it had measured. `run` is called with effort 1 only, and settings may
-/// fail, the usual one too. Error: from `run`.
+/// Searches for a fast setting. The search is deterministic: with the same results from `run` it
+/// asks for the same runs, so a stopped search can be resumed by replaying its results. `run` is
+/// called with effort 1 only; any setting may fail, including the default one. Error: from `run`.
 Result<SettingsFound> search_settings(const ParameterSpace& space, const SearchBudget& budget,
                                       std::uint64_t seed, const RunContender& run);
 

@@ -40,7 +40,7 @@ std::optional<double> metric_of(const Record& record, std::string_view name) {
   return std::nullopt;
 }
 
-/// Why the figures of a load are void; empty if they are not.
+/// Why the results of a load do not count; empty if they do.
 std::string void_reason(const Record& record) {
   if (record.status != RecordStatus::passed) {
     return record.source ? "void: " + record.reason : record.reason;

@@ -1,4 +1,4 @@
-// A setting: what of a program or its environment differs from how it usually runs.
+// A setting: how a program's parameters and environment differ from the default.
 #pragma once
 
 #include <string>
@@ -12,13 +12,14 @@ struct Setting {
   std::string variable, value;
 };
 
-/// Set together; empty: nothing is changed.
+/// Settings that are applied together; empty: nothing is changed.
 using Settings = std::vector<Setting>;
 
-/// Those that are environment variables, as programs take them.
+/// The settings that are environment variables, as names and values.
 std::vector<std::pair<std::string, std::string>> variables_of(const Settings& settings);
 
-/// "NCCL_PROTO=Simple NCCL_ALGO=Ring"; a flag is its name; "unchanged" for none.
+/// The settings as text: "NCCL_PROTO=Simple NCCL_ALGO=Ring"; a flag is its name; "unchanged" if
+/// there are none.
 std::string text_of(const Settings& settings);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Members of the steps that journals of tunings keep, checked: a journal may be damaged.
+// Checked access to members of a tuning journal's steps, since a journal may be damaged.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace assay {
 
-/// The text `name` of a step. Error: `refusal`, if there is none.
+/// The string member `name` of a step. Error: `refusal` if there is none.
 Result<std::string> text_member(const Json& step, const char* name, const Error& refusal);
-/// The number `name` of a step, finite and not negative. Error: `refusal`, if there is none.
+/// The number member `name` of a step, finite and not negative. Error: `refusal` if there is none.
 Result<double> number_member(const Json& step, const char* name, const Error& refusal);
 
 }  // namespace assay

@@ -53,12 +53,13 @@ std::string_view note_of(const Record& record, std::string_view name) {
   return at == record.notes.end() ? std::string_view() : at->second;
 }
 
-/// The runs that are whole, each with its records.
+/// The complete runs, each with its records.
 std::vector<std::vector<Record>> whole_runs(std::vector<Record> records) {
   std::vector<std::vector<Record>> runs;
   std::vector<Record> run;
   for (Record& record : records) {
-    if (!run.empty() && run.back().run != record.run) run.clear();  // it was killed
+    // that run was killed
+    if (!run.empty() && run.back().run != record.run) run.clear();
     const bool is_last = !note_of(record, seconds_note).empty();
     run.push_back(std::move(record));
     if (is_last) runs.push_back(std::exchange(run, {}));
@@ -105,7 +106,8 @@ Result<std::vector<Record>> TrialLog::run(std::string_view part, std::string_vie
     return kept;
   }
   Record blank;
-  blank.run = new_run_id();  // a process of its own, so that proofs have as many runs as pairs
+  blank.run = new_run_id();  // each process counts as a run, so that a proof has as many runs as
+                             // pairs
   blank.fingerprint = fingerprint_;
   blank.cell = cell;
   using Clock = std::chrono::steady_clock;
@@ -119,7 +121,7 @@ Result<std::vector<Record>> TrialLog::run(std::string_view part, std::string_vie
     records.push_back(blank);
     records.back().reason = measured.ok() ? "nothing was measured" : measured.error().message;
   }
-  // As it is kept, so that a tuning that goes on takes the same course.
+  // Rounded as it is stored, so that a resumed tuning sees the same value.
   const std::string taken =
       fmt::format("{:.3f}", std::chrono::duration<double>(Clock::now() - begin).count());
   last_seconds_ = *parse_number(taken);

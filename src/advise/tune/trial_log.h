@@ -1,10 +1,9 @@
-// The runs of a tuning, kept as records in its folder, so that a tuning that was stopped goes on
-// where it was: a search that takes the same course asks for the same runs, and those that are
-// kept are not made again.
+// The runs of a tuning, stored as records in its folder, so that a stopped tuning can continue. Its
+// deterministic search asks for the same runs again, and those that are stored are not repeated.
 //   DIR/tuning.yaml   the plan as it was given
 //   DIR/records.jsonl, fingerprints.jsonl   a store of all runs
-// Every record has notes: the part of the tuning, the setting, and in the last one of its run, how
-// long that took, by which a run is known to be whole.
+// Every record has notes with the part of the tuning and the setting. The last record of a run also
+// has its duration, which shows that the run is complete.
 #pragma once
 
 #include <cstddef>
@@ -23,26 +22,27 @@ namespace assay {
 
 class TrialLog {
  public:
-  /// Makes the records of a run that is not kept, from one with everything but its results.
+  /// Measures a run that is not stored yet. `blank` has everything but results; the records
+  /// returned are based on it.
   using Measure = std::function<Result<std::vector<Record>>(const Record& blank)>;
 
-  /// Makes the folder, or continues it if it was begun with the same plan. Error: usage if it was
-  /// begun with another plan (naming the first line that differs), is damaged, holds something
-  /// else, or another process uses it; exhausted on a full disk.
+  /// Creates the folder, or continues it if it has the same plan. Error: usage if it has another
+  /// plan (naming the first line that differs), is damaged, holds something else, or is in use by
+  /// another process; exhausted on a full disk.
   static Result<TrialLog> open(const std::filesystem::path& folder, std::string_view plan,
                                const Json& fingerprint);
 
-  /// The next run, of a `part` as tuning_note says, of a setting: the kept one's records, or those
-  /// that `measure` makes of it, at least one, durable when it returns. An error of `measure` other
-  /// than "interrupted" is a result too: that of a run that failed, in a record of `cell`. Error:
-  /// interrupted; from the store; usage, if the kept run is of another part or setting.
+  /// Returns the records of the next run: the stored ones, or else at least one from `measure`,
+  /// which are on disk when this returns. `part` is the value of the note tuning_note. An error of
+  /// `measure` other than "interrupted" becomes a record of `cell` with that reason. Error:
+  /// interrupted; from the store; usage if the stored run has another part or setting.
   Result<std::vector<Record>> run(std::string_view part, std::string_view setting, const Cell& cell,
                                   const Measure& measure);
 
-  std::size_t kept() const { return kept_.size(); }      ///< runs of earlier processes
-  std::size_t runs() const { return runs_; }             ///< given so far
-  double seconds() const { return seconds_; }            ///< that these took
-  double last_seconds() const { return last_seconds_; }  ///< that the last of them took
+  std::size_t kept() const { return kept_.size(); }  ///< number of stored runs of earlier processes
+  std::size_t runs() const { return runs_; }         ///< number of runs returned so far
+  double seconds() const { return seconds_; }        ///< total time of these runs
+  double last_seconds() const { return last_seconds_; }  ///< time of the last run
 
  private:
   TrialLog(std::unique_ptr<Descriptor> lock, Store store)

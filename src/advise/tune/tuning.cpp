@@ -11,7 +11,8 @@
 namespace assay {
 namespace {
 
-// A setting that takes this many times as long as the usual one, and a little, is not worth more.
+// A run is stopped after `patience` times the default setting's slowest run plus
+// `patience_seconds`.
 constexpr double patience = 5, patience_seconds = 2;
 
 class Tuner {

@@ -1,6 +1,6 @@
-// The course of a tuning of a benchmark, a server or a program: a search for the best setting, and
-// the proof that it is better than the usual one, on fresh runs in turns. Each run is a process of
-// its own and kept in a log, so that a tuning that was stopped goes on where it was.
+// Tunes a benchmark, a server or a program: a search for the best setting, then the proof on fresh
+// alternating runs that it is better than the default one. Each run is a child process and is
+// logged, so that a stopped tuning can continue.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +21,16 @@
 namespace assay {
 
 struct TuningRules {
-  std::size_t runs = 200;                         ///< of the search, at most
-  std::optional<double> seconds = {};             ///< for the search
-  std::size_t least_pairs = 10, most_pairs = 60;  ///< of the proof; from least_units
+  std::size_t runs = 200;                         ///< most runs of the search
+  std::optional<double> seconds = {};             ///< time budget of the search
+  std::size_t least_pairs = 10, most_pairs = 60;  ///< pairs of the proof
   std::uint64_t seed = 1;
 };
 
-/// What a run says of a setting.
+/// The score of one run of a setting.
 struct TrialScore {
-  std::optional<double> score;  ///< natural logarithm of a speed, more is better; empty: it failed
-  std::string problem;  ///< why it failed, or why a speed does not count: a limit was broken
+  std::optional<double> score;  ///< natural logarithm of a speed; empty: the run failed
+  std::string problem;  ///< why it failed, or which limit it broke so that its score does not count
 
   bool counts() const { return score && problem.empty(); }
 };
@@ -40,31 +40,31 @@ struct Trial {
   TrialScore score;
 };
 
-/// How the settings of one kind of thing are tried.
+/// How settings are tried for one kind of target: a benchmark, a server or a program.
 struct TrialKind {
-  /// What is tuned: the cell of a run that left no record.
+  /// The cell for the record of a run that left none.
   std::function<Cell(const Settings&)> cell;
-  /// Runs it once, for at most so many seconds, after which a setting is not worth more. An error
-  /// is the result of a setting that failed, unless it is "interrupted".
+  /// Runs the target once, for at most `most_seconds`; a slower setting is not worth waiting for.
+  /// An error means that the setting failed, unless it is "interrupted".
   std::function<Result<std::vector<Record>>(const Settings&, const Record& blank,
                                             double most_seconds)>
       measure;
   std::function<TrialScore(const std::vector<Record>&)> score;
 };
 
-/// How far a tuning is.
+/// The progress of a tuning.
 struct TuningState {
-  std::string_view part;      ///< of the tuning: search_part or proof_part
-  const Settings& settings;   ///< of the run
-  std::size_t runs = 0;       ///< that ended
-  std::size_t most_runs = 0;  ///< of this and the parts before
-  double seconds = 0;         ///< that they took
+  std::string_view part;      ///< search_part or proof_part
+  const Settings& settings;   ///< settings of the current run
+  std::size_t runs = 0;       ///< number of runs that ended
+  std::size_t most_runs = 0;  ///< most runs up to the end of this part
+  double seconds = 0;         ///< total time of these runs
 };
 
-/// Who is told, of runs that no earlier process made.
+/// Callbacks for progress. Runs that an earlier process made are not reported.
 struct TuningEvents {
   std::function<void(const TuningState&)> begins;
-  /// `is_best`: of all that the search ran so far.
+  /// `is_best`: the run has the best score of the search so far.
   std::function<void(const TuningState&, const Trial&, bool is_best)> ended;
 };
 
@@ -73,36 +73,39 @@ struct TrialPair {
 };
 
 struct TuningProof {
-  std::vector<TrialPair> runs;  ///< in time order; the best setting counts in all
-  std::size_t kept_usual = 0;   ///< runs in which the usual setting counts
-  /// Which run ended the proof and why: "the usual setting failed: ..."; empty: none did.
+  std::vector<TrialPair> runs;  ///< in time order; the best setting's score counts in every run
+  std::size_t kept_usual = 0;   ///< number of runs in which the default setting's score counts
+  /// The failure that ended the proof early: "the usual setting failed: ..."; empty if there was
+  /// none.
   std::string failure;
-  std::vector<ScorePair> pairs;  ///< of `runs`
-  Proof speed;                   ///< over them
-  /// No run failed, and either the usual setting never counts or the best one is proven faster.
-  /// Fewer than least_units runs prove nothing.
+  std::vector<ScorePair> pairs;  ///< scores of `runs`
+  Proof speed;                   ///< judgement over `pairs`
+  /// The best setting is proven better: no run failed, there are at least least_units pairs, and it
+  /// is proven faster or the default setting's score never counts.
   bool better = false;
 
-  /// Whether more pairs are needless: better, worse or equal.
+  /// Whether the proof is conclusive: the best setting is better, worse or equal.
   bool decided() const;
 };
 
 struct TuningResult {
   SettingsFound found;
-  std::map<std::size_t, Trial> tried;  ///< in the search, by setting: its last run
-  std::size_t runs = 0;                ///< of the search
-  double seconds = 0;                  ///< that it took
-  std::optional<TuningProof> proof;    ///< of the challenger; empty: there is none
+  std::map<std::size_t, Trial> tried;  ///< last run of each setting in the search, by setting
+  std::size_t runs = 0;                ///< number of runs of the search
+  double seconds = 0;                  ///< total time of the search
+  std::optional<TuningProof> proof;    ///< proof of the challenger; empty: there is none
 
-  /// The search's best setting but the usual one: it meets that in the proof even if the usual one
-  /// won, since what a search says is not proven. Empty: no other setting counts.
+  /// The best setting of the search other than the default one. It is compared with the default in
+  /// the proof even if the default won the search, because search results are no proof. Empty: no
+  /// other setting has a score that counts.
   std::optional<std::size_t> challenger(std::size_t usual) const;
   bool any_counts() const;
 };
 
 inline constexpr std::string_view proof_part = "proof";
 
-/// Error: as from TrialLog::run(); unavailable, if the usual setting's first run has no score.
+/// Runs search and proof. Error: as from TrialLog::run(); unavailable if the default setting's
+/// first run has no score.
 Result<TuningResult> tune(const ParameterSpace& space, const TuningRules& rules,
                           const TrialKind& kind, TrialLog& log, const TuningEvents& events);
 

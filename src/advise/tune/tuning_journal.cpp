@@ -11,7 +11,8 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_journal_bytes = std::size_t{256} << 20;  // a hundred thousand steps
+// enough for a hundred thousand steps
+constexpr std::size_t most_journal_bytes = std::size_t{256} << 20;
 
 Error about_line(const std::filesystem::path& folder, std::size_t number, std::string_view what) {
   return {ErrorKind::usage,
@@ -81,7 +82,7 @@ Result<JournalLines> TuningJournal::read(const std::filesystem::path& folder,
 Result<TuningJournal> TuningJournal::open(const std::filesystem::path& folder,
                                           const Json& identity) {
   auto lock = TRY(lock_folder(folder, "assay tune"));
-  constexpr const char* plan = "tuning.yaml";  // of trial_log.h
+  constexpr const char* plan = "tuning.yaml";  // the file that marks a folder of trial_log.h
   if (std::error_code error; std::filesystem::exists(folder / plan, error)) {
     return Error{ErrorKind::usage,
                  fmt::format("{} holds a tuning of another kind: it has {}; name another folder "

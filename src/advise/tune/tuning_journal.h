@@ -1,5 +1,5 @@
-// What a tuning found so far, one line of JSON for each step, so that a tuner that was killed goes
-// on where it was.
+// What a tuning has found so far, one line of JSON for each step, so that a killed tuner can
+// continue.
 #pragma once
 
 #include <filesystem>
@@ -18,34 +18,35 @@
 
 namespace assay {
 
-/// What a journal holds: its first line, and the others.
+/// The content of a journal: its first line, and the others.
 struct JournalLines {
   std::optional<Json> identity;  ///< none: the file is empty
   std::vector<Json> steps;
 };
 
-/// Of a tuning that was asked to stop: what its folder has, the next run goes on with.
+/// The error of a tuning that was asked to stop. Its message says that the same command continues
+/// it.
 Error stopped_tuning();
 
 class TuningJournal {
  public:
   static constexpr const char* name = "journal.jsonl";
 
-  /// Makes `folder` and the journal in it, with `identity` in its first line, or continues it; the
-  /// identity's member "what" says which command writes it. A last line that a dying process left
-  /// unfinished is passed over. Error: usage, if the journal is something else or of another
-  /// identity, naming the first thing that differs; or if another process uses the folder, or it
-  /// holds a tuning of another kind; exhausted, if it cannot be written.
+  /// Creates `folder` and its journal with `identity` in the first line, or continues an existing
+  /// journal. The identity's member "what" names the command that writes it. An unfinished last
+  /// line of a killed process is ignored. Error: usage if the journal is something else or has
+  /// another identity (naming the first difference), if another process uses the folder, or if the
+  /// folder holds another kind of tuning; exhausted if it cannot be written.
   static Result<TuningJournal> open(const std::filesystem::path& folder, const Json& identity);
-  /// What the journal of the command `what` holds, without a lock. Error: usage, naming file and
+  /// Reads the journal of the command `what` without taking the lock. Error: usage, naming file and
   /// line.
   static Result<JournalLines> read(const std::filesystem::path& folder, std::string_view what);
 
-  /// What was there when it was opened.
+  /// The steps that the journal had when it was opened.
   const std::vector<Json>& steps() const { return steps_; }
-  /// The same error for what the `i`-th step holds, naming file and line.
+  /// `error`, about step number `i`, with the file and line added.
   static Error about_step(const std::filesystem::path& folder, std::size_t i, const Error& error);
-  /// Durable when it returns. Error: exhausted.
+  /// Appends a step, which is on disk when this returns. Error: exhausted.
   Status append(const Json& step);
 
  private:
@@ -57,11 +58,11 @@ class TuningJournal {
   std::vector<Json> steps_;
 };
 
-/// What of a device a tuning depends on, for an identity.
+/// The properties of a device that a tuning depends on, for an identity.
 Json identity_of_device(const DeviceFacts& facts);
 
-/// "libraries.hipblaslt is \"1.0\", here it is \"1.1\"": the first member in which two values
-/// differ; empty if they are equal.
+/// The first member in which two values differ, as text: "libraries.hipblaslt is \"1.0\", here it
+/// is \"1.1\""; empty if they are equal.
 std::string first_difference(const Json& there, const Json& here);
 
 }  // namespace assay

@@ -28,8 +28,8 @@ bool is_word_letter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-/// Calls `value` with each NAME of "{NAME}" in `text` and puts what it returns in its place.
-/// "${NAME}" is a shell's and stays, and so do braces around anything but a name.
+/// Replaces each "{NAME}" in `text` by `value(NAME)`. Shell syntax "${NAME}" and braces around
+/// anything but a name stay as they are.
 std::string filled_in(std::string_view text,
                       const std::function<std::string(std::string_view name)>& value) {
   std::string filled;
@@ -49,7 +49,7 @@ std::string filled_in(std::string_view text,
   return filled;
 }
 
-/// `command` with each of its texts changed.
+/// Applies `change` to every text of `command`.
 ExternalCommand with_texts(ExternalCommand command,
                            const std::function<std::string(const std::string&)>& change) {
   for (std::string& word : command.words) word = change(word);
@@ -58,7 +58,7 @@ ExternalCommand with_texts(ExternalCommand command,
   return command;
 }
 
-/// "4", "1..16*2" for a sweep of whole numbers, or a list of values.
+/// Reads the values of a parameter: "4", a sweep of whole numbers "1..16*2", or a list of these.
 Result<std::vector<std::string>> read_values(const YamlReader& map, const std::string& name) {
   std::vector<std::string> values;
   for (const std::string& item : TRY(map.texts(name))) {
@@ -127,7 +127,8 @@ Result<std::vector<Parameter>> read_parameters(const YamlReader& map, std::strin
   return read;
 }
 
-/// Every "{NAME}" is a parameter, and every parameter that is not an environment variable is used.
+/// Checks that every "{NAME}" is a parameter and that every parameter is used, unless it is an
+/// environment variable.
 Status check_names(const YamlReader& map, const ExternalCommand& command,
                    const std::vector<Parameter>& parameters) {
   std::vector<std::string> names;
@@ -154,7 +155,7 @@ Status check_names(const YamlReader& map, const ExternalCommand& command,
   return {};
 }
 
-/// The keys that a command has in suites too, as a map of their own.
+/// The keys of the plan that a command has in suites too, as a separate map.
 YamlValue command_keys(const YamlValue& plan) {
   YamlValue command = plan;
   command.keys.clear();

@@ -1,13 +1,13 @@
-// What `assay tune command` tunes: a program with its parameters, from YAML.
+// The plan of `assay tune command` in YAML: a program and its parameters.
 //
 //   name: matmul
 //   command: [python3, matmul.py, --block, '{block}', --warps, '{warps}']
 //   metrics: [{name: time, regex: 'time: (\S+) ms', unit: ms, better: lower}]
 //   parameters:
 //     block: 16..256*2                  # {block} in the command
-//     warps: [4, 1, 2, 8]               # the first value is the usual one
+//     warps: [4, 1, 2, 8]               # the first value is the default
 //     HIP_FORCE_DEV_KERNARG: [unset, 1] # in capitals: an environment variable
-//   usual: {block: 64}                  # where it is not the first value
+//   usual: {block: 64}                  # if the default is not the first value
 //   conditions: ["block * warps <= 1024"]
 //   budget: {runs: 200, time: 2h}
 //   pairs: {least: 10, most: 60}       # of the proof
@@ -25,20 +25,21 @@
 namespace assay {
 
 struct TuningPlan {
-  std::string text;  ///< as it was given
-  /// With "{NAME}" in its words, variables and file; its first metric is the one to improve.
+  std::string text;  ///< the text of the YAML file
+  /// The command, with "{NAME}" for parameters in its arguments, variables and file. Its first
+  /// metric is the one to improve.
   ExternalCommand command;
   ParameterSpace space;
   TuningRules rules;
 };
 
-/// Error: usage, "FILE:LINE: what is wrong; what is allowed".
+/// Parses a plan. Error: usage, "FILE:LINE: what is wrong; what is allowed".
 Result<TuningPlan> parse_tuning_plan(std::string_view yaml, const std::string& file);
-/// Error: usage if the file cannot be read, or as parse_tuning_plan().
+/// Loads a plan. Error: usage if the file cannot be read, or as parse_tuning_plan().
 Result<TuningPlan> load_tuning_plan(const std::string& path);
 
-/// The command with the values of `settings` in place of its "{NAME}", without words that come out
-/// empty, and with its environment variables.
+/// Replaces each "{NAME}" by its value in `settings`, drops arguments that become empty, and adds
+/// the settings that are environment variables.
 ExternalCommand command_with(const ExternalCommand& command, const Settings& settings);
 
 }  // namespace assay

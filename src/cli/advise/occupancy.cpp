@@ -83,8 +83,8 @@ Result<std::vector<Report>> calculate(const Arguments& arguments) {
   KernelUse& use = kernel.use;
   use.name = "(given)";
   use.agprs = static_cast<unsigned>(TRY(number_of(arguments, "--agprs", 0, 256, 0)));
-  // The two together are .vgpr_count in the metadata: accumulation registers begin at a multiple of
-  // 4.
+  // .vgpr_count in the metadata counts both kinds of registers; accumulation registers begin at a
+  // multiple of 4.
   const std::uint64_t most = !amd ? nvidia_registers_per_thread : use.agprs > 0 ? 256 : amd_vgprs;
   use.vgprs = static_cast<unsigned>(TRY(number_of(arguments, "--vgprs", 0, most, 0)));
   if (use.agprs > 0) use.vgprs = (use.vgprs + 3) / 4 * 4 + use.agprs;

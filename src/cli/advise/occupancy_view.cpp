@@ -13,7 +13,7 @@ namespace {
 
 using namespace occupancy;
 
-/// The vendors' terms.
+/// The vendor's terms for waves, work-groups and so on.
 struct Words {
   const char *registers, *shared, *scratch, *group, *waves, *groups;
 };
@@ -24,7 +24,7 @@ const Words& words_of(const Report& report) {
   return is_amd(report.arch) ? amd_words : nvidia_words;
 }
 
-/// 4, 2.25
+/// "4", "2.25"
 std::string figure(double value) {
   return fmt::format("{:.4g}", value);
 }
@@ -48,7 +48,7 @@ std::string spills_text(const KernelUse& use) {
   return fmt::format("{} VGPRs, {} SGPRs", vgprs, sgprs);
 }
 
-/// In the vendor's usual figure: waves per SIMD, or warps per SM.
+/// Occupancy in the unit that the vendor's documents use: waves per SIMD, or warps per SM.
 std::string waves_text(const Report& report, const Occupancy& occupancy, unsigned groups) {
   return is_amd(report.arch) ? figure(occupancy.waves_per_simd(groups))
                              : std::to_string(groups * occupancy.waves_per_group);

@@ -21,7 +21,7 @@ std::string conclusion_text(const Proof& proof) {
   if (proof.better && proof.verdict == Verdict::faster) return "better, proven";
   if (proof.better && proof.verdict == Verdict::equal) return "better, proven, by less than 2%";
   if (proof.better) return "better, proven, maybe by less than 2%";
-  if (proof.worse) return "worse, proven: no setting is better";
+  if (proof.worse) return "slower, proven: keep the usual setting";
   if (proof.verdict == Verdict::equal) return "equal within 2%, proven: no setting is better";
   return "not proven; more pairs may tell";
 }

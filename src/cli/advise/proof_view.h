@@ -11,7 +11,7 @@ namespace assay::cli {
 
 /// "1.043 times the usual, 95% [1.021, 1.066], in 10 pairs of fresh runs"
 std::string proof_text(const Proof& proof);
-/// "better, proven", "no setting is better", ...
+/// "better, proven", "equal within 2%, proven: no setting is better", ...
 std::string conclusion_text(const Proof& proof);
 Json proof_json(const Proof& proof, std::span<const ScorePair> pairs);
 

@@ -1,4 +1,4 @@
-// assay tune: the command for benchmarks, and what all kinds of tunings share, in its help.
+// assay tune: tunes benchmarks; its help describes what all kinds of tunings share.
 #include <fmt/format.h>
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace assay::cli::tune_command {
 namespace {
 
-/// The second words of the other commands.
+/// The second words of "tune gemm", "tune conv" and so on.
 std::vector<std::string> kind_words() {
   std::vector<std::string> words;
   for (const Command* kind : kinds_of(*find_command("tune"))) {
@@ -51,13 +51,13 @@ Four other things are tuned, each with a help of its own: matrix products (`assa
 convolutions (`assay tune conv --help`), servers of language models (`assay tune serve --help`) and any
 program (`assay tune command --help`).
 
-Tunings of benchmarks, servers and programs take the same course, and gemm and conv end with the
-same proof. A search tries settings, each run in a process of its own: all of them in a race, in
-which the better ones run again, or, where they are too many for --runs, those that earlier runs
-make promising. The best of a search may have been luck. Therefore it then meets the usual setting
-on fresh runs in turns, and what these prove is the result, also that no setting is better. Failures
-and time-outs are results of a setting. The folder tuning/ keeps every run's records; stopped or
-killed, the same command goes on where it was.
+Tunings of benchmarks, servers and programs work alike, and gemm and conv end with the same proof.
+First, a search tries settings, each run in a process of its own. All settings run, the better ones
+run again, and so on; if they are too many for --runs, a model of the earlier runs picks candidates.
+The winner may have been lucky, so it is then compared with the default setting on fresh runs that
+alternate. Only that comparison counts, and it may prove that no setting is better. A setting that
+crashes or times out has failed. The folder tuning/ keeps every run's records; if a tuning is
+stopped or killed, the same command continues it.
 
   assay tune collective op=all_reduce size=1MiB,64MiB,1GiB --ranks 8
   assay tune collective op=all_to_all size=64MiB NCCL_MIN_NCHANNELS=32,64,112 --ranks 8

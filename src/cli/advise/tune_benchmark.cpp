@@ -25,7 +25,7 @@ namespace {
 
 struct Request {
   std::string benchmark;
-  std::vector<std::string> words;  ///< of the command to run, with assay's own path
+  std::vector<std::string> words;  ///< the command to run, beginning with the path of this program
   ParameterSpace space;
   TuningRules rules;
 };
@@ -80,7 +80,7 @@ TrialKind kind_of(const Request& request) {
           BenchmarkScore()};
 }
 
-/// The value, if there is a single cell.
+/// A column with the cell's value; empty if there are several cells.
 TuningColumns columns_of() {
   return {{{"value", Column::Align::right, 1}}, [](double score, const Trial& last) {
             if (last.records.size() != 1) return std::vector{std::string()};
@@ -90,7 +90,7 @@ TuningColumns columns_of() {
           }};
 }
 
-/// The proof's pairs of each cell: a gain over all may be a loss in one.
+/// A table of the proof's result for each cell: a gain over all cells may be a loss in one.
 std::string cells_text(const TuningResult& result, std::size_t width, const Style& style) {
   if (!result.proof || result.proof->runs.size() < least_units) return "";
   std::map<std::string, std::vector<ScorePair>> cells;
@@ -136,7 +136,7 @@ Result<int> tune_request(const Arguments& arguments, Terminal& terminal) {
   return run_tuning(run, arguments, terminal);
 }
 
-/// What only tunings of variables take.
+/// Options that apply only if environment variables are tuned.
 const std::vector<Option>& variable_options() {
   static const std::vector<Option> options = {
       {"--ranks", "N", "of a run, as for `assay run`", ""},

@@ -11,11 +11,11 @@ namespace assay::cli {
 /// The first positional is the benchmark. Returns the exit status.
 int tune_benchmark(const Arguments& arguments, Terminal& terminal);
 
-/// These options, and behind them what only tunings of environment variables take.
+/// `options`, followed by those that apply only if environment variables are tuned.
 std::vector<Option> with_variable_options(std::vector<Option> options);
-/// Of gemm and conv: tunes environment variables if a word names one, and else does `search`, which
-/// alone takes the options `own`. Error: usage, of an option of the other one. Returns the exit
-/// status.
+/// Runs `assay tune gemm` or `assay tune conv`: tunes environment variables if an argument names
+/// one, otherwise calls `search`, for which the options `own` are. An option that does not apply to
+/// the chosen tuning is a usage error. Returns the exit status.
 int tune_variables_or(int (*search)(const Arguments&, Terminal&), const std::vector<Option>& own,
                       const Arguments& arguments, Terminal& terminal);
 

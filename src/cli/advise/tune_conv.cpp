@@ -25,7 +25,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* journal_what = "assay tune conv";
 
-/// The device, as long as it takes to ask what it is: the runs need its memory.
+/// What is known of the device. It is open only while it is asked, because the runs need its
+/// memory.
 struct ConvolutionPlace {
   DeviceFacts facts;
   std::string name;  // "hip:0"
@@ -64,12 +65,12 @@ Result<ConvolutionPlace> look_at_device(const TuneConvRequest& request) {
 
 /// Folders of MIOpen's databases.
 struct DatabasePlaces {
-  fs::path tuned;   // what the search writes
-  fs::path before;  // what is compared with; empty: what the environment says
-  fs::path origin;  // `tuned` as it was at first; empty: there was none
+  fs::path tuned;   // the search writes here
+  fs::path before;  // the databases to compare with; empty: those that the environment names
+  fs::path origin;  // a copy of `tuned` from before the tuning; empty: it did not exist
 };
 
-/// Keeps what a given database had when the tuning began. Error: usage, exhausted.
+/// Copies the given database as it is when the tuning begins. Error: usage, exhausted.
 Result<DatabasePlaces> prepare_databases(const TuneConvRequest& request, Terminal& terminal) {
   DatabasePlaces places;
   const fs::path folder = fs::absolute(request.place.folder);
@@ -83,7 +84,7 @@ Result<DatabasePlaces> prepare_databases(const TuneConvRequest& request, Termina
     }
     places.origin = folder / "miopen-before";
     if (!fs::exists(places.origin)) {
-      // Under another name until it is whole: a copy that was interrupted is made again.
+      // The copy has another name until it is complete, so that an interrupted one is made again.
       const fs::path unfinished = folder / "miopen-before.part";
       TRY(copy_miopen_databases(places.tuned, unfinished));
       std::error_code error;
@@ -113,8 +114,8 @@ class ProgressWitness final : public TuningWitness {
   std::optional<TuneProgress> progress_;
 };
 
-/// Everything on which the steps depend, so that a journal of something else is not continued: a
-/// proof runs all of its convolutions together.
+/// Everything on which the steps depend, so that a journal of another tuning is not continued. This
+/// includes the list of convolutions, because a proof runs all of them together.
 Json identity_of(const TuneConvRequest& request, const ConvolutionPlace& place,
                  const DatabasePlaces& databases) {
   Json settings = {{"pairs", request.pairs}, {"budget", request.budget_seconds}};
@@ -184,7 +185,7 @@ Result<std::vector<ConvolutionOutcome>> tune_all_parts(const Arguments& argument
   return outcomes;
 }
 
-/// All outcomes, of this process or of one on each device.
+/// The outcomes of all convolutions, tuned by this process or by one process on each device.
 Result<std::vector<ConvolutionOutcome>> tune_everything(const Arguments& arguments,
                                                         const TuneConvRequest& request,
                                                         const ConvolutionPlace& place,
@@ -203,7 +204,7 @@ Result<MiopenDatabases> databases_before(const DatabasePlaces& places) {
   return read_miopen_databases(places.origin);
 }
 
-/// Undoes what was not proven to be faster: what was before stands again. Error: as from
+/// Restores the earlier records of convolutions without a proven gain. Error: as from
 /// take_back_unproven().
 Status keep_in_databases(const DatabasePlaces& databases, std::vector<ConvolutionOutcome>& outcomes,
                          Terminal& terminal) {
@@ -211,14 +212,14 @@ Status keep_in_databases(const DatabasePlaces& databases, std::vector<Convolutio
   const TakenBack taken = TRY(take_back_unproven(databases.tuned, origin, outcomes));
   if (taken.records > 0) {
     terminal.note(
-        fmt::format("taken back from the databases: {} records, of convolutions that were not "
-                    "proven to be faster ({})\n",
+        fmt::format("undone in the databases: {} records of convolutions without a proven gain "
+                    "({})\n",
                     taken.records, taken.convolutions));
   }
   for (const std::string& file : taken.unmended) {
     terminal.note(fmt::format(
-        "{} is no text: what it has of convolutions that were not proven to be faster ({}) cannot "
-        "be taken back{}\n",
+        "{} is not a text database: its changes for convolutions without a proven gain ({}) cannot "
+        "be undone{}\n",
         (databases.tuned / file).string(), taken.convolutions,
         databases.origin.empty()
             ? ""
@@ -227,7 +228,7 @@ Status keep_in_databases(const DatabasePlaces& databases, std::vector<Convolutio
   return {};
 }
 
-/// Keeps what is proven where assay's own runs look for it.
+/// Stores the proven choices in the cache from which `assay run conv` reads them.
 void keep_in_cache(const ConvolutionPlace& place, const std::vector<ConvolutionOutcome>& outcomes) {
   const ChoiceCache cache = ChoiceCache::of_user(place.facts);
   for (const ConvolutionOutcome& outcome : outcomes) {
@@ -351,11 +352,11 @@ const Command command = {
     .details =
         R"(The convolutions are those of the cells named by axes as for `assay run conv`, of a --suite
 (resnet50, stable-diffusion, unet3d), or --from a log that MIOPEN_ENABLE_LOGGING_CMD=1 made a program
-print. On AMD GPUs, MIOpen's own exhaustive search of each fills user databases, new ones or those of
---db; then all run in fresh processes in turns, with the databases as they were and as they are, which
-proves what that brings. What is not proven to be faster is taken back. cuDNN and oneDNN keep no
-databases: their first choice is compared with the fastest of all they propose. More of it:
-`assay help tune-conv`.
+print. On AMD GPUs, MIOpen searches exhaustively for each and writes what it finds to user databases,
+new ones or those of --db. Then all convolutions run in fresh processes, alternating between the old
+and the new databases, which proves the gain. Changes without a proven gain are undone. cuDNN and
+oneDNN keep no databases: their first choice is compared with the fastest of all that they propose.
+Details: `assay help tune-conv`.
 
 With an environment VARIABLE to try, conv is a benchmark like any other (`assay tune --help`); --ranks,
 --hosts, --combine and --runs are for that.

@@ -14,13 +14,13 @@
 namespace assay::cli {
 
 struct TuneConvRequest {
-  std::vector<Cell> cells;     ///< of axes and suites, not yet decided for a device
-  ConvolutionList from_files;  ///< of --from
+  std::vector<Cell> cells;     ///< from axes and suites, before the device is known
+  ConvolutionList from_files;  ///< from the files of --from
   TunePlace place;
   std::size_t pairs = 10;
-  double budget_seconds = 3;     ///< of each convolution in a run
-  std::filesystem::path db;      ///< --db; empty: one in the tuning's folder
-  std::filesystem::path before;  ///< --before; empty: what the environment says
+  double budget_seconds = 3;     ///< time for each convolution in a run of the proof
+  std::filesystem::path db;      ///< --db; empty: a database in the tuning's folder
+  std::filesystem::path before;  ///< --before; empty: the databases that the environment names
   bool list_only = false, json = false;
 };
 

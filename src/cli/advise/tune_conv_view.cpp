@@ -17,7 +17,7 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t most_changes = 20;  // shown of a file
+constexpr std::size_t most_changes = 20;  // changes shown per file
 
 std::string verdict_of(const ConvolutionOutcome& outcome) {
   const char* kept = outcome.stays ? ": may stay in the databases" : ": not kept";

@@ -11,12 +11,12 @@
 
 namespace assay::cli {
 
-/// The convolutions alone, before anything was measured.
+/// The list of convolutions to tune, before anything was measured.
 std::string convolution_list_text(std::span<const CountedConvolution> convolutions,
                                   const DeviceFacts& facts, std::size_t width, const Style& style);
 Json convolution_list_json(std::span<const CountedConvolution> convolutions);
 
-/// Before, after, gain with its interval, share of the roofline; then what was saved in all.
+/// Time before and after, gain with its interval, share of the roofline; then the total time saved.
 std::string tuned_convolutions_text(std::span<const ConvolutionOutcome> outcomes, std::size_t width,
                                     const Style& style);
 Json tuned_convolutions_json(std::span<const ConvolutionOutcome> outcomes);

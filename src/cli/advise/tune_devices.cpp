@@ -23,10 +23,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Set for the processes of tune_on_each(): a user may ask for a part, too, and gets all of it.
+/// This variable is set for the processes of tune_on_each(). It tells them apart from a process
+/// that a user started with --part, which also does what follows the measurements.
 constexpr const char* parent_variable = "ASSAY_TUNE_PARENT";
 
-/// The words that start this program for one device.
+/// The command line that starts this program for one device.
 std::vector<std::string> words_for_device(const Arguments& arguments, const std::string& binary) {
   std::vector<std::string> words = {binary, "tune"};
   const Command* const command =
@@ -52,12 +53,12 @@ std::vector<std::string> words_for_device(const Arguments& arguments, const std:
 struct DeviceProcess {
   std::string device;
   fs::path folder;
-  std::vector<std::string> lines;  // of its standard error, under `mutex`
+  std::vector<std::string> lines;  // lines of its standard error; guarded by `mutex`
   std::unique_ptr<BackgroundProgram> program;
 };
 using DeviceProcesses = std::vector<std::unique_ptr<DeviceProcess>>;
 
-/// Shows what the processes say until all have ended. False: the user stopped them.
+/// Shows the standard error of the processes until all have ended. False: the user stopped them.
 bool wait_for(const DeviceProcesses& processes, Mutex& mutex, Terminal& terminal) {
   bool stopping = false;
   for (bool running = true; running;) {

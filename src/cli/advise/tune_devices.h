@@ -1,4 +1,5 @@
-// Tunings on several devices: a process of this program on each, with its part of the problems.
+// A tuning on several devices: one process of this program per device, each with a share of the
+// problems.
 #pragma once
 
 #include <filesystem>
@@ -19,28 +20,29 @@ struct TunePlace {
   std::vector<std::string> devices;  ///< --devices; "all" alone
   std::size_t part = 0, parts = 1;   ///< --part
   std::string folder;                ///< --out
-  /// tune_on_each() started this process, and does all that follows on the measurements.
+  /// Whether tune_on_each() started this process. Then this process only measures, and its parent
+  /// does everything that follows.
   bool for_parent = false;
 
-  /// The device that this process opens.
+  /// The name of the device that this process opens; empty: the default device.
   std::string own_device() const {
     return device.empty() && !devices.empty() && devices.front() != "all" ? devices.front()
                                                                           : device;
   }
-  /// The names of the devices that --devices means, of the backend with this name.
+  /// The names that --devices gives; for "all", those of every device of the backend `backend`.
   std::vector<std::string> device_names(const std::vector<std::unique_ptr<Backend>>& backends,
                                         std::string_view backend) const;
 };
 /// Error: usage.
 Result<TunePlace> read_tune_place(const Arguments& arguments);
 
-/// Notes what cannot be tuned: the first few, of `count` in all.
+/// Prints the first few entries of `left_out`, what cannot be tuned, and that there are `count`.
 void note_left_out(const std::vector<std::string>& left_out, std::size_t count, Terminal& terminal);
 
-/// Starts this program with the same arguments on each of `devices`, with a part of the problems,
-/// or of the part that `place` names, and a folder of its own in that of `place`; `more` follows
-/// the arguments. What they say on standard error is shown, with the device's name before it.
-/// Returns their folders when all have ended. Error: interrupted; failed, if one of them failed.
+/// Starts this program once per device with the same arguments, then `more`. Each process gets an
+/// equal share of the problems (or of the part that `place` names) and a folder inside that of
+/// `place`. Their standard error is shown, each line after the device's name. Returns their folders
+/// when all have ended. Error: interrupted; failed, if one of them failed.
 Result<std::vector<std::filesystem::path>> tune_on_each(const Arguments& arguments,
                                                         const TunePlace& place,
                                                         const std::vector<std::string>& devices,

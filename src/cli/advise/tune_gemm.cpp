@@ -34,14 +34,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_checked = 8;  // rows that PyTorch computes
+constexpr std::size_t most_checked = 8;  // rows that --check lets PyTorch compute
 
 int fail_io(Terminal& terminal, const std::string& message) {
   terminal.complain(message);
   return exit_io;
 }
 
-/// Everything on which an outcome depends, so that a journal of something else is not continued.
+/// Everything on which an outcome depends, so that a journal of another tuning is not continued.
 Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
   const DeviceFacts& facts = seat.device->facts();
   const TuneGemmSettings& settings = request.settings;
@@ -62,7 +62,8 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
                  {"budget", settings.screening_box_seconds},
                  {"pairs", settings.pairs},
                  {"seed", settings.seed}};
-  if (settings.brute_force) chosen["brute_force"] = true;  // older journals go on without it
+  // Present only if set, so that journals from before this option can be continued.
+  if (settings.brute_force) chosen["brute_force"] = true;
   return {{"what", GemmJournal::what},
           {"format", 1},
           {"device", identity_of_device(facts)},
@@ -71,7 +72,7 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
           {"settings", chosen}};
 }
 
-/// Keeps the winner where the engine's products look for it.
+/// Stores the winner in the cache from which assay's models read it.
 void keep_choice(TuneSeat& seat, const TuneGemmRequest& request, const GemmProblem& problem,
                  const ProductOutcome& outcome) {
   if (!outcome.reason.empty() || outcome.best.library != outcome.usual.library) return;
@@ -109,7 +110,8 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tune
       return interrupt_requested();
     });
     if (!outcome.ok() && outcome.error().kind != ErrorKind::interrupted) {
-      // The device is lost to this process; the next one passes over what broke it.
+      // This process cannot use the device any more; the next process skips the product that broke
+      // it.
       ProductOutcome broken;
       broken.problem = problem_text(product.problem);
       broken.reason = "the device failed: " + outcome.error().message;
@@ -130,7 +132,7 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tune
   return tuned;
 }
 
-/// Which device measured a product, by problem_text().
+/// The device that measured each product; the key is its problem_text().
 using MeasuringDevices = std::map<std::string, DeviceFacts>;
 
 /// The device that `name` means, as open_device() takes it. Error: usage, if there is none.
@@ -170,11 +172,11 @@ Result<std::vector<TunedProduct>> tune_on_all(const Arguments& arguments,
   return tuned;
 }
 
-/// What is written beside the table, for people and as JSON.
+/// The files that were written and what there is to say of them, as text and as JSON.
 struct Written {
   std::string text;
   Json json = Json::object();
-  std::vector<TunableRow> rows;  ///< of the results file
+  std::vector<TunableRow> rows;  ///< rows of the TunableOp results file
   std::string results_file;
 };
 
@@ -226,8 +228,8 @@ Status write_override(const TuneGemmRequest& request, TuneSeat& seat,
   return {};
 }
 
-/// Every product as a record in the folder's store, unless an earlier call stored it. Those that
-/// `measured_on` lacks were measured on the seat's device.
+/// Writes a record of every product to the folder's store, unless an earlier call stored it.
+/// Products that `measured_on` lacks were measured on the device of `seat`.
 Status store_records(const TuneGemmRequest& request, const TuneSeat& seat,
                      const std::vector<TunedProduct>& tuned, const MeasuringDevices& measured_on) {
   Store store = TRY(Store::open(request.place.folder));
@@ -361,14 +363,15 @@ std::vector<Option> own_options() {
       {"--library", "NAME", "only this library, default auto: all", ""},
       {"--workspace", "SIZE", "the most a solution may need, default 32MiB", ""},
       {"--rotate", "SIZE",
-       "operands rotate through so many bytes, default twice the device's caches", ""},
-      {"--solutions", "N", "at most so many of each library, default 4096", ""},
+       "operands rotate through this many bytes, default twice the device's caches", ""},
+      {"--solutions", "N", "most solutions of each library, default 4096", ""},
       {"--brute-force", "",
-       "run each right solution for long, with no limit of time: to check the search", ""},
+       "time every correct solution at length, without a limit of time, to validate the search",
+       ""},
       {"--devices", "LIST", "a process on each, e.g. all or hip:0,hip:1", "all"},
       {"--part", "I/N", "only every N-th product from the I-th on, e.g. 0/2", ""},
       {"--format", "FORMAT", "of hipBLASLt's override file, default named", "ten bench named"},
-      {"--validators", "FILE", "a results file that the PyTorch in question wrote", "file"},
+      {"--validators", "FILE", "take the Validator lines from this TunableOp results file", "file"},
       {"--pytorch", "VERSION", "PyTorch's version, if it is not on this machine", ""},
       {"--python", "PROGRAM", "the Python that has PyTorch, default python3", ""},
       {"--check", "", "let PyTorch use the results file, and say what it took", ""},
@@ -405,15 +408,15 @@ const Command command = {
     .details =
         R"(The products are those of the cells named by axes as for `assay run gemm`, of a --suite, of a step
 of a --model (a GPT of `train`, a decoder of `prefill` and `decode`), or --from a log or a tuning file,
-which also says how often each is called; those that take the most time come first. Of each, every
-solution that the libraries have is checked for correctness, then timed on rotating operands by
-successive halving; the fastest meets the library's own choice in turns, and counts only if that
-proves a gain.
+which also says how often each is called; those that take the most time come first. Every solution
+that the libraries have for a product is checked for correctness, then timed on rotating operands by
+successive halving. The fastest one is compared with the library's own choice on alternating runs,
+and counts only if these prove a gain.
 
-The folder keeps a journal, with which a tuner that was stopped goes on, tunableop_results*.csv for
-PyTorch (PYTORCH_TUNABLEOP_ENABLED=1) and, on AMD GPUs, an override file for hipBLASLt; assay's own
-models find the winners in their cache. --read holds tuning files against this machine's PyTorch and
-libraries, and merges those of several GPUs. More of it: `assay help tune-gemm`.
+The folder keeps a journal, from which a stopped tuning continues, tunableop_results*.csv for PyTorch
+(PYTORCH_TUNABLEOP_ENABLED=1) and, on AMD GPUs, an override file for hipBLASLt; assay's own models
+find the winners in their cache. --read checks tuning files against this machine's PyTorch and
+libraries, and merges those of several GPUs. Details: `assay help tune-gemm`.
 
 With an environment VARIABLE to try, gemm is a benchmark like any other (`assay tune --help`); --ranks,
 --hosts, --combine and --runs are for that.

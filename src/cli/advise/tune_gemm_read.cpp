@@ -21,14 +21,14 @@ namespace {
 
 constexpr std::size_t most_bytes_read = std::size_t{256} << 20;
 
-/// A row of a file and why it does not fit; empty: it fits.
+/// A row of a file, and why it does not fit this machine; an empty reason: it fits.
 struct RowFit {
   std::string row, reason;
 };
 
 struct FileFit {
   std::string name;
-  std::vector<std::string> reasons;  ///< why all of it is passed over
+  std::vector<std::string> reasons;  ///< why the whole file is ignored
   std::vector<RowFit> rows;
 
   std::size_t unfit() const {

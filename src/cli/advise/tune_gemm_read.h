@@ -1,4 +1,4 @@
-// assay tune gemm --read: tuning files held against this machine, and merged.
+// assay tune gemm --read: checks tuning files against this machine, and merges them.
 #pragma once
 
 #include "cli/advise/tune_gemm_request.h"
@@ -6,9 +6,9 @@
 
 namespace assay::cli {
 
-/// Says of each file what does not fit this PyTorch, device and libraries, row by row, and writes
-/// the rows of TunableOp's files as one. Returns the exit status: exit_differs if something does
-/// not fit.
+/// Reports for each file the rows that do not fit this PyTorch, device and libraries; with `write`,
+/// merges the rows of TunableOp's files into one file. Returns the exit status: exit_differs if
+/// something does not fit.
 int read_tuning_files(const TuneGemmRequest& request, bool write, Terminal& terminal);
 
 }  // namespace assay::cli

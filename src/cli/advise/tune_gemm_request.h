@@ -15,7 +15,7 @@
 namespace assay::cli {
 
 struct TuneGemmRequest {
-  ProductList products;  ///< in the order given, not yet those of a device
+  ProductList products;  ///< in the order given, before the device is known
   TuneGemmSettings settings;
   TunePlace place;
   OverrideFormat format = OverrideFormat::named;

@@ -12,10 +12,10 @@
 
 namespace assay::cli {
 
-/// The products alone, before anything was measured.
+/// The list of products to tune, before anything was measured.
 std::string product_list_text(std::span<const CountedProblem> products, const DeviceFacts& facts,
                               std::size_t width, const Style& style);
-/// Before, after, gain with its interval, share of the roofline; then what was saved in all.
+/// Time before and after, gain with its interval, share of the roofline; then the total time saved.
 std::string tuned_text(std::span<const TunedProduct> products, std::size_t width,
                        const Style& style);
 std::string check_text(const PyTorchCheck& check, std::size_t width, const Style& style);

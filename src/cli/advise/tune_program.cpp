@@ -28,7 +28,7 @@ std::string problem_of(const Record& record) {
                      record.metrics.front().value);
 }
 
-/// Of the plan's first metric.
+/// The logarithm of the plan's first metric, negated if lower is better, so that higher is faster.
 TrialScore score_of(const std::vector<Record>& records) {
   const Record& record = records.front();
   const bool measured = record.status == RecordStatus::passed && !record.metrics.empty() &&
@@ -110,10 +110,10 @@ const Command command = {
     .least_positionals = 1,
     .most_positionals = 2,
     .details =
-        R"(PLAN names the program's command, its parameters (words of the command or, in capitals,
-environment variables) with their values, conditions, and the metric to improve. Crashes, wrong
-results and time-outs are results of a setting. The course is that of `assay tune`, and
-`assay help tune-command` says what a plan may hold.
+        R"(PLAN names the program's command, its parameters (command-line arguments or, in capitals,
+environment variables) with their values, conditions, and the metric to improve. A setting with
+which the program crashes, times out or computes a wrong result has failed. The search and the proof
+are those of `assay tune`; `assay help tune-command` says what a plan may hold.
 
   assay tune command --example triton > plan.yaml; assay tune command plan.yaml
 

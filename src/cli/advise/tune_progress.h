@@ -19,13 +19,13 @@ class TuneProgress {
 
   /// Shows what is done now, at most ten times a second.
   void doing(const std::string& name, std::string_view what);
-  /// A step that an earlier process did: it took no time now.
+  /// Skips a step that an earlier process did, so that it does not count in the time left.
   void known() { --progress_.total; }
   void done(const std::string& name, double seconds, std::string_view result);
 
  private:
   Terminal& terminal_;
-  Progress progress_;  // of the steps that no journal had
+  Progress progress_;  // counts only steps that the journal did not have
   std::chrono::steady_clock::time_point shown_{};
 };
 

@@ -195,7 +195,7 @@ TrialKind kind_of(const TuneServeRequest& request, ServerTrials& trials) {
           }};
 }
 
-/// Of a setting's last run.
+/// Throughput and latencies of a setting's last run.
 TuningColumns columns_of(const LoadRequest& load) {
   struct Shown {
     const char *title, *metric;
@@ -250,8 +250,8 @@ const Command command = {
 dashes (a flag is just its name) and environment variables; then, after --, one point of load as for
 `assay load`. Every run starts the server with its setting, warms it up and loads it. The score is
 output throughput, or goodput if the load has --goodput; with --limit, only runs that keep the limit
-count. So the load must saturate the server. The folder keeps the servers' output, too. The course is
-that of `assay tune`.
+count. So the load must saturate the server. The folder keeps the servers' output, too. The search
+and the proof are those of `assay tune`.
 
   assay tune serve "vllm serve MODEL --port {port}" max-num-seqs=128,256,512 --limit p99_e2el:30s \
     -- --max-concurrency 256 --requests 4x

@@ -1,4 +1,4 @@
-// What the tables of tunings share. Pure functions.
+// Parts of tables that all tunings use. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,20 @@
 
 namespace assay::cli {
 
-/// One of what is to be tuned.
+/// A product or a convolution to tune.
 struct ListedProblem {
   std::string name;
   std::uint64_t calls = 0;
-  std::optional<double> seconds;  ///< of one call at the device's rooflines
+  std::optional<double> seconds;  ///< time of one call at the device's rooflines
 };
-/// All of them, before anything was measured; `what` heads their names.
+/// A table of the problems, before anything was measured; `what` is the title of their names.
 std::string listed_text(const char* what, std::span<const ListedProblem> problems,
                         std::size_t width, const Style& style);
 
-/// "+27.1% [+26.8, +27.4]" of a ratio of speeds.
+/// "+27.1% [+26.8, +27.4]" for a ratio of speeds with the limits of its interval.
 std::string gain_text(double gain, double low, double high);
-/// "62% -> 71%" of a roof, or "62%" if nothing became faster; empty without a known roof.
+/// "62% -> 71%": the shares of the roofline that both times reach, or "62%" without
+/// `after_seconds`; empty if the roofline is not known.
 std::string roofs_text(std::optional<double> floor_seconds, double before_seconds,
                        std::optional<double> after_seconds);
 

@@ -1,4 +1,4 @@
-// The device on which products are tuned, with what belongs to it.
+// The device on which products are tuned, with its stream and its tuner.
 #pragma once
 
 #include <memory>
@@ -25,9 +25,9 @@ struct TuneSeat {
 /// Error: as open_device().
 Result<TuneSeat> open_seat(const TuneGemmRequest& request, std::string_view choice);
 
-/// The validators that PyTorch compares files with: those of --validators, those of the version
-/// given with --pytorch on this machine, or what PyTorch itself says. Error: unavailable, with the
-/// reason.
+/// The Validator lines that PyTorch checks a TunableOp file against. They come from --validators,
+/// from the version given with --pytorch and this machine, or from PyTorch itself. Error:
+/// unavailable, with the reason.
 Result<Validators> find_validators(const TuneGemmRequest& request, TuneSeat& seat);
 
 }  // namespace assay::cli

@@ -1,5 +1,5 @@
-// What every `assay tune` does once it knows what to tune: it opens the folder, tunes, and says
-// what it found.
+// The steps that all kinds of `assay tune` share once they know what to tune: open the folder,
+// tune, and report the result.
 #pragma once
 
 #include <functional>
@@ -15,20 +15,20 @@
 namespace assay::cli {
 
 struct TuningRun {
-  std::string name;  ///< of what is tuned
-  std::string plan;  ///< everything that the results depend on, as text; the folder keeps it
+  std::string name;  ///< name of the tuned benchmark or program
+  std::string plan;  ///< everything that the results depend on, as text; kept in the folder
   const ParameterSpace& space;
   const TuningRules& rules;
   TrialKind kind;
   TuningColumns columns;
-  /// More to say of the result, after the search and before the conclusion.
+  /// Text about the result to print after the search and before the conclusion.
   std::function<std::string(const TuningResult&)> details = {};
 };
 
 /// The folder that --out names.
 std::string tuning_folder(const Arguments& arguments);
 
-/// `usual` with what --runs and --pairs ask for. Error: usage.
+/// `usual`, changed as --runs and --pairs ask. Error: usage.
 Result<TuningRules> read_tuning_rules(const Arguments& arguments, TuningRules usual);
 
 /// The settings of `parameters`: every combination with --combine, else one changed at a time.
@@ -36,7 +36,8 @@ Result<TuningRules> read_tuning_rules(const Arguments& arguments, TuningRules us
 Result<ParameterSpace> space_of(const std::vector<Parameter>& parameters,
                                 const Arguments& arguments);
 
-/// TuningRun::plan of what the command line asks for; `what` has all but parameters and rules.
+/// TuningRun::plan for a tuning from the command line. `what` describes everything but the
+/// parameters and the rules.
 std::string tuning_plan_text(const std::string& what, const ParameterSpace& space,
                              const TuningRules& rules);
 

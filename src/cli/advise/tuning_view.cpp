@@ -17,11 +17,12 @@
 namespace assay::cli {
 namespace {
 
-constexpr std::size_t most_rows = 10;     // of the table of settings
-constexpr std::size_t most_problems = 3;  // listed above it
-constexpr double slow_seconds = 5;        // of a run that is told whatever it found
+constexpr std::size_t most_rows = 10;     // rows in the table of settings
+constexpr std::size_t most_problems = 3;  // reasons of failures listed above the table
+constexpr double slow_seconds = 5;        // runs that take longer are always shown
 
-/// The reasons of settings that do not count, the most frequent first; one setting is named.
+/// Why settings have no score, the most frequent reason first; a setting that is the only one with
+/// its reason is named.
 std::string problems_text(const ParameterSpace& space, const TuningResult& result) {
   struct Problem {
     std::size_t count = 0, setting = 0;
@@ -89,7 +90,7 @@ Json settings_json(const ParameterSpace& space, std::size_t setting) {
   return json;
 }
 
-/// Of a setting's last run, by cell.
+/// The values and metrics of a setting's last run, by cell.
 Json figures_json(const Trial& trial) {
   Json json = Json::object();
   for (const Record& record : trial.records) {
@@ -145,7 +146,7 @@ std::string search_text(const ParameterSpace& space, const TuningResult& result,
 
 std::string conclusion_text(const ParameterSpace& space, const TuningResult& result) {
   if (!result.any_counts()) return "no setting counts\n";
-  if (!result.proof) return "no setting but the usual one counts\n";
+  if (!result.proof) return "every setting but the usual one failed or exceeded a limit\n";
   const TuningProof& proof = *result.proof;
   const std::string setting = text_of(space.settings_of(*result.challenger(space.usual())));
   if (!proof.failure.empty()) {

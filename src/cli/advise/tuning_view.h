@@ -17,14 +17,15 @@ namespace assay::cli {
 /// What a table of settings shows besides their gains.
 struct TuningColumns {
   std::vector<Column> columns;
-  /// One text for each column. `score`: the mean over the setting's runs.
+  /// One text for each column. `score`: the mean over the setting's runs; `last`: its last run.
   std::function<std::vector<std::string>(double score, const Trial& last)> texts;
 };
 
-/// Rewrites a line while runs go on, and tells the best so far and runs that took long.
+/// Shows the progress in a line that is rewritten, and prints a line for each run that is the best
+/// so far or took long.
 class TuningProgress {
  public:
-  /// The first text of `columns` stands for a run's result.
+  /// A run's result is shown as the first text of `columns`.
   TuningProgress(Terminal& terminal, const TuningRules& rules, TuningColumns columns)
       : terminal_(terminal), rules_(rules), columns_(std::move(columns)) {}
   ~TuningProgress();
@@ -38,18 +39,18 @@ class TuningProgress {
   Terminal& terminal_;
   const TuningRules& rules_;
   const TuningColumns columns_;
-  double seconds_ = 0;  // of the runs before the present one
+  double seconds_ = 0;  // duration of the runs before the present one
 };
 
-/// How much was tried, why settings failed, and the best ones with the usual one.
+/// The number of settings tried, why some failed, and a table of the best ones and the default.
 std::string search_text(const ParameterSpace& space, const TuningResult& result,
                         const TuningColumns& columns, std::size_t width, const Style& style);
-/// One sentence: the best setting, what the proof says of it.
+/// One sentence: the best setting and the result of its proof.
 std::string conclusion_text(const ParameterSpace& space, const TuningResult& result);
 
 Json tuning_json(const std::string& name, const ParameterSpace& space, const TuningResult& result);
 
-/// The exit status of a tuning that came to its end.
+/// The exit status of a completed tuning.
 int status_of(const TuningResult& result);
 
 }  // namespace assay::cli

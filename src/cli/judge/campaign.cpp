@@ -92,7 +92,7 @@ Result<Launch> launch_of(const Request& request, const Arm& arm, const Member& m
       launch_context(request.plan, member, fs::absolute(request.folder, ignored)));
 }
 
-/// The command as a shell takes it.
+/// The command, quoted for a shell.
 std::string command_text(const Launch& launch) {
   const std::string input =
       launch.input.empty() ? "" : fmt::format("printf %s {} | ", shell_quoted(launch.input));
@@ -132,7 +132,7 @@ Status print_units(const Request& request, Terminal& terminal) {
 /// Each environment's command once, in the order of the plan.
 Result<std::string> commands_text(const Request& request, const Style& style) {
   std::string text;
-  std::map<std::string, std::string> shown;  // whose command it is
+  std::map<std::string, std::string> shown;  // command, and the environment it was shown for
   for (const Arm& arm : request.design.schedule.arms) {
     for (const Member& member : arm) {
       const std::string command = command_text(TRY(launch_of(request, arm, member, 0)));
@@ -163,7 +163,7 @@ Result<std::string> order_text(const Request& request) {
   return text + "\n\n";
 }
 
-/// How long the measuring of so many pairs takes if no cell is unusual.
+/// The expected time to measure `pairs` pairs, if every cell takes usual_cell_seconds.
 double expected_seconds(const Request& request, std::size_t pairs) {
   double unit = usual_cell_seconds * static_cast<double>(request.plan.cells);
   unit = std::min(unit, request.plan.unit_budget_seconds.value_or(unit));
@@ -204,7 +204,7 @@ void tell_limits(const Request& request, const fs::path& folder, Terminal& termi
         environment.where->launch(unit_arguments(request.plan, environment, 0, ""), context);
     if (!launch.ok() || !launch->limits.any()) continue;
     const auto applied = apply_limits(launch->limits, context.unit);
-    if (!applied.ok()) continue;  // the first look says why, and ends the campaign
+    if (!applied.ok()) continue;  // the check of the environments reports it and ends the campaign
     terminal.note(fmt::format("{}: limits are applied by {}\n", environment.name, applied->how));
   }
 }
@@ -291,8 +291,8 @@ std::string aim_text(const Request& request) {
   return text + "\n";
 }
 
-/// What the first look at the environments found: cells that are left out, and what the budget has
-/// no time for. Error: as from compare_looks() and budget_outlook().
+/// What the check of the environments before the first unit found: cells that are left out, and
+/// what the budget is too short for. Error: as from compare_looks() and budget_outlook().
 Result<std::string> text_of_looks(const Request& request,
                                   const std::vector<EnvironmentLook>& looks) {
   std::string text = TRY(compare_looks(looks));
@@ -408,8 +408,9 @@ machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. A smal
     - {name: host, kind: host}
     - {name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}
 
---example prints a plan of each kind and of what is often asked, `assay help campaigns` explains
-every key, and `assay versus host docker:ubuntu:24.04` needs no plan.
+--example prints a plan for each kind of environment, and for frequent questions (rccl, vllm,
+train). `assay help campaigns` explains every key. `assay versus host docker:ubuntu:24.04` needs no
+plan.
 
 Every unit is one process of `assay run` in its environment. The units of a pair run one after the
 other, in an order that is drawn from the seed for each pair, so that a drift of the machine

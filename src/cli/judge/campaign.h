@@ -1,4 +1,4 @@
-// A campaign as commands run it: from a plan that is written down or composed of arguments.
+// Runs a campaign for a command, whose plan comes from a file or from arguments.
 #pragma once
 
 #include <string>

@@ -14,7 +14,8 @@
 namespace assay::cli {
 namespace {
 
-constexpr double most_overrun = 1.05;  // of the budget, for a last unit that takes a little longer
+// A last unit may exceed the budget by this factor.
+constexpr double most_overrun = 1.05;
 
 std::string_view reason_text(CampaignStop stop) {
   switch (stop) {
@@ -134,8 +135,8 @@ void CampaignView::gave_up(const Arm& arm) {
 bool CampaignView::stop_requested() {
   if (budget_is_spent_) return true;
   const bool stop = interrupt_requested() || terminal_.output_failed();
-  // Blocks that would exceed the budget are not begun; this ends one that takes longer than they
-  // did. Units that earlier calls measured cost nothing.
+  // A pair that is expected to exceed the budget is not begun; this ends one that takes longer than
+  // the pairs before it. Units that earlier calls measured cost nothing.
   const bool spent = started_ && design_.budget_seconds &&
                      spent_seconds_ + elapsed_seconds() > *design_.budget_seconds * most_overrun;
   if (!stop && !spent) return false;

@@ -21,7 +21,7 @@ namespace assay::cli {
 /// standard error, and with --json the unit's line on standard output.
 class CampaignView final : public CampaignObserver {
  public:
-  /// `spent_seconds`: of the budget, by earlier calls.
+  /// `spent_seconds`: the part of the budget that earlier calls spent.
   CampaignView(Terminal& terminal, CampaignFolder& folder, const CampaignDesign& design,
                double spent_seconds, bool json);
 
@@ -38,8 +38,8 @@ class CampaignView final : public CampaignObserver {
   void clear();
   /// Shows lines beside the progress bar.
   void say(const std::string& text);
-  /// "vm failed three times in a row, at last: it exited with status 255: ...", of the environment
-  /// that was left out last; empty: none was.
+  /// "vm failed three times in a row, at last: it exited with status 255: ...", about the
+  /// environment that was left out most recently; empty: none was.
   const std::string& last_failure() const { return last_failure_; }
   std::size_t retries() const { return retries_; }
   /// "other programs and the hypervisor used up to 63% of the CPUs' time in 14 of 40 units", with
@@ -59,7 +59,8 @@ class CampaignView final : public CampaignObserver {
   const Clock::time_point begin_ = Clock::now();
   Progress progress_;
   std::size_t first_position_ = 0, retries_ = 0;
-  std::size_t watched_ = 0, disturbed_ = 0;  // units of which it is known what others used; much
+  // Units for which the CPU time used by other programs is known, and those where it was much.
+  std::size_t watched_ = 0, disturbed_ = 0;
   double most_taken_ = 0;
   std::map<std::string, std::string> reasons_;  // why each environment's last unit failed
   std::string last_failure_;

@@ -34,7 +34,7 @@ std::string verdict_text(Verdict verdict, const Style& style) {
   }
 }
 
-/// Whether A, measured twice, agrees with itself: nothing is said of other programs.
+/// Whether A, measured twice, agrees with itself; empty if there is no control.
 std::string control_text(Control control) {
   switch (control) {
     case Control::off:
@@ -86,7 +86,7 @@ std::string cells_text(const Comparison& comparison, std::size_t width, const St
   return cells.heading(width, 0) + table.render(width, style, 0) + "\n";
 }
 
-/// What both came to besides speed; empty if nothing is known of it.
+/// Other results of both sides than speed, such as a loss; empty if there are none.
 std::string beside_text(const Comparison& comparison, std::size_t width, const Style& style) {
   if (comparison.beside.empty()) return "";
   const CellNames cells =
@@ -123,7 +123,7 @@ std::string unstable_text(const std::vector<const CellComparison*>& cells) {
       others);
 }
 
-/// Each reason once, with the cells it applies to; the pairs that are missing as one.
+/// Each reason once, with its cells. Cells that only need more pairs share one line.
 std::string reasons_text(const Comparison& comparison, std::size_t width) {
   std::map<std::string, std::vector<const CellComparison*>> by_reason;
   std::vector<const CellComparison*> short_of_pairs, unstable;
@@ -181,9 +181,10 @@ std::string headline_text(const Comparison& comparison, std::size_t width) {
   return text + "\n\n";
 }
 
-/// From the status on, of "A: run 2026...: memory op=copy: interrupted: the budget was spent"; a
-/// behind the line's number, of "A: records.jsonl:17: not JSON, ignored"; another problem is
-/// itself.
+/// The part of a problem that begins with the status: "interrupted: the budget was spent" for
+/// "A: run 2026...: memory op=copy: interrupted: the budget was spent"; of a line that could not be
+/// read, the part behind its number: "not JSON, ignored" for "A: records.jsonl:17: not JSON,
+/// ignored". Any other problem is returned whole.
 std::string_view what_happened(std::string_view problem) {
   std::size_t at = problem.npos;
   for (const RecordStatus status : {RecordStatus::failed, RecordStatus::error,
@@ -197,7 +198,7 @@ std::string_view what_happened(std::string_view problem) {
   return end == problem.npos ? problem : problem.substr(end + 2);
 }
 
-/// What happened to many results is said once.
+/// Problems that many results share are printed once, with their number.
 std::string problems_text(const Comparison& comparison) {
   struct Kind {
     const std::string* first;

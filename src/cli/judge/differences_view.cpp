@@ -19,7 +19,7 @@ std::string short_text(const Json& value, const Style& style) {
 std::string differences_text(const std::vector<Difference>& differences, std::size_t width,
                              const Style& style) {
   if (differences.empty()) return "no difference\n";
-  Table table({{"likely"}, {"fact"}, {"A"}, {"B"}, {"acts on", Column::Align::left, 1}});
+  Table table({{"likely"}, {"fact"}, {"A"}, {"B"}, {"why it may matter", Column::Align::left, 1}});
   for (const Difference& difference : differences) {
     std::string likelihood(name_of(difference.likelihood));
     if (difference.likelihood == Likelihood::high) likelihood = style.bold(likelihood);

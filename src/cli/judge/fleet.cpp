@@ -1,4 +1,4 @@
-// assay fleet: the odd nodes out among many that should be alike.
+// assay fleet: finds the outliers among nodes that should be alike.
 #include "judge/compare/fleet.h"
 
 #include <fmt/format.h>
@@ -134,7 +134,7 @@ std::string node_text(const OddNode& node, bool all, std::size_t width, const St
   return text + "\n";
 }
 
-/// A sentence for each node, odd or not.
+/// A sentence for each node, outlier or not.
 std::string farthest_text(const Fleet& fleet, bool all, const Style& style) {
   if (fleet.farthest.empty()) return "";
   std::string text = style.bold("Every node where it is farthest from the fleet") + "\n";
@@ -200,7 +200,7 @@ std::string open_text(const Fleet& fleet, bool all, const Style& style) {
   return text + "\n";
 }
 
-/// What the exit status says, too.
+/// The result in one sentence, which agrees with the exit status.
 std::string headline(const Fleet& fleet) {
   const std::string odd = fmt::format("{} of {} nodes {} odd", fleet.odd.size(), fleet.nodes,
                                       fleet.odd.size() == 1 ? "is" : "are");

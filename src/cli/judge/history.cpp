@@ -1,4 +1,4 @@
-// assay history: what was measured over time, and where it changed.
+// assay history: results over time, and the points at which they changed.
 #include "judge/history/history.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Results that do not count, as text and as JSON. Pure functions.
+// Results that were left out, as text and as JSON. Pure functions.
 #pragma once
 
 #include <string>

@@ -104,7 +104,8 @@ Status add_beside(const std::string& operand, report::ReportInput& input) {
   return {};
 }
 
-/// The conclusions that `assay campaign` kept; null where there are none or they cannot be read.
+/// The conclusions in study.json, which `assay campaign` wrote; null if there are none or they
+/// cannot be read.
 Json read_study(const fs::path& campaign) {
   constexpr std::size_t most_bytes = std::size_t{64} << 20;
   const auto text = read_operand(campaign / "study.json", most_bytes);
@@ -124,7 +125,7 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
                                           const std::optional<double>& margin) {
   report::ReportInput input;
   std::vector<std::string>
-      operands;  // of the environments; a campaign lists its baseline several times
+      operands;  // the environments; a campaign lists its baseline several times
   const auto place = [&](const std::string& operand, ResultSet& results,
                          std::vector<Record>& records) {
     const auto at = std::find(operands.begin(), operands.end(), operand);
@@ -138,7 +139,7 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
     Operands loaded = TRY(load_operands(a, b, true));
     Contrast contrast;
     contrast.a = place(a, loaded.a, loaded.records_a);
-    // The same results given twice count as two environments, as in `assay compare`.
+    // Results that are given twice count as two environments, as in `assay compare`.
     contrast.b = place(a == b ? b + " again" : b, loaded.b, loaded.records_b);
     contrast.control = std::move(loaded.control);
     contrast.rule = rule_of(margin, loaded);
@@ -227,7 +228,7 @@ sequence, pp512 and tg128 among them, for tools that read it. The exit status do
   assay report results/bare-metal results/vm -o report.html --margin 1%
   assay report rccl.log --format md
   assay report --format llama-bench -o pp512-tg128.json   # after `assay run inference`
-  assay report --beside examples/mi350x-reported -o report.html   # figures of elsewhere on the charts
+  assay report --beside examples/mi350x-reported -o report.html   # published figures on the charts
 
 )",
     .options =

@@ -18,13 +18,13 @@
 namespace assay::cli::versus_command {
 namespace {
 
-/// How a word of the command line becomes an environment of a plan.
+/// How a command-line argument becomes an environment of a plan.
 struct Form {
-  std::string_view word;      ///< what stands before the colon
-  std::string_view settings;  ///< of the plan
-  std::string_view value;     ///< the key that takes what stands behind the colon; empty: none
-  std::string_view shown;     ///< that part in messages: "IMAGE"
-  bool may_lack = false;      ///< whether the colon and what stands behind it may be left out
+  std::string_view word;      ///< the text before the colon
+  std::string_view settings;  ///< keys and values for the plan
+  std::string_view value;     ///< the key that takes the text after the colon; empty: none
+  std::string_view shown;     ///< placeholder for that text in messages: "IMAGE"
+  bool may_lack = false;      ///< whether the colon and the text after it may be left out
 };
 constexpr std::array<Form, 8> forms = {{
     {"host", "kind: host", "", ""},
@@ -44,12 +44,12 @@ std::string text_of(const Form& form) {
 }
 
 constexpr std::string_view usual_suite = "first";
-/// The few short cells of the usual suite need less time than others.
+/// The few short cells of the default suite need less time than others.
 constexpr double usual_unit_seconds = 10, short_unit_seconds = 1.5;
 constexpr double least_cell_seconds = 0.8;
 constexpr std::size_t wanted_pairs = 10;
 
-/// The words before the load, which begins after "--" with the word load or with its options.
+/// The arguments before the load, which follows "--", with or without the word load.
 std::vector<std::string> words_before_load(const Arguments& arguments) {
   const auto& words = arguments.positionals;
   const auto end = std::find_if(words.begin(), words.end(), [](const std::string& word) {
@@ -58,14 +58,14 @@ std::vector<std::string> words_before_load(const Arguments& arguments) {
   return {words.begin(), end};
 }
 
-/// What is measured beside the load; empty: the load alone.
+/// The suite that is measured together with the load; empty: only the load is.
 std::string suite_of(const Arguments& arguments) {
   const bool has_load = words_before_load(arguments).size() < arguments.positionals.size();
   return arguments.get("--suite", has_load ? "" : usual_suite);
 }
 
-/// "{name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}", with `servers`, the
-/// keys of a load's, if there is one. `uses` counts the names, so that each is given once.
+/// "{name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}", followed by `servers`,
+/// the keys for a load's servers, if there is a load. `uses` counts names, so that each is unique.
 Result<std::string> environment_of(const std::string& word, const std::string& servers,
                                    std::map<std::string, int>& uses) {
   const std::size_t colon = word.find(':');
@@ -116,8 +116,8 @@ Result<std::string> time_text(const Arguments& arguments, const std::string& sui
   return text + fmt::format("unit_budget: {:.3g}s\n", std::clamp(fitting, 1.0, most));
 }
 
-/// A plan as a person would have written it, so that it can be kept and changed. `cells`: of its
-/// suite.
+/// A plan as a person would have written it, so that it can be kept and changed. `cells`: the
+/// number of cells in its suite.
 Result<std::string> plan_text(const Arguments& arguments, std::size_t cells) {
   const std::vector<std::string> words = words_before_load(arguments);
   PlannedLoad load;
@@ -171,7 +171,7 @@ std::string default_folder(const Arguments& arguments) {
   return "campaigns/" + name.substr(0, longest);
 }
 
-/// Made twice: how many cells there are is known when the first one is read.
+/// The plan is made twice, because the number of cells is known only after the first one is read.
 Result<CampaignPlan> plan_of(const Arguments& arguments) {
   const std::string source = "assay versus";
   const std::string one_cell = TRY(plan_text(arguments, 0));
@@ -208,8 +208,8 @@ command at once. Then they are measured in turns, in short units and a random or
 cell is precise enough for the margin or the budget is spent; the baseline is measured twice and
 compared with itself. The end is a verdict for each cell, EQUAL, FASTER or SLOWER, with known error
 rates, and what differs between the environments. The same command continues where an earlier one
-stopped, and with --pairs 40 goes on to that many. The exit status says whether it measured;
-`assay compare FOLDER` has the verdict's.
+stopped, and with --pairs 40 continues to that many. It exits with 0 if it measured; for an exit
+status by verdict, run `assay compare FOLDER`.
 
 The suite first, few short cells of memory, copies, launches and matrix products, decides within
 three minutes on a quiet machine. --ranks and --hosts measure collectives and all else between

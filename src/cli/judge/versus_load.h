@@ -10,7 +10,7 @@ namespace assay::cli {
 
 struct PlannedLoad {
   std::string load;     ///< the plan's key: "load: {max-concurrency: 4}\n"
-  std::string servers;  ///< of every environment: "url: http://a:8000", "spawn: ..., servers: 8"
+  std::string servers;  ///< per environment: "url: http://a:8000", "spawn: ..., servers: 8"
 };
 
 /// `words`: options of `assay load`, with or without "load" before them. Error: usage, naming the

@@ -46,7 +46,7 @@ Json benchmark_json(const Benchmark& benchmark) {
   return {{"name", benchmark.name()}, {"summary", benchmark.summary()}, {"axes", std::move(axes)}};
 }
 
-/// `combinations` of the axes' values, of which `cells` are measured.
+/// The number of combinations of the axes' values, and how many of them are measured (`cells`).
 Json suite_json(const Suite& suite, std::size_t cells, std::size_t combinations) {
   Json json = {{"name", suite.name},
                {"description", suite.description},

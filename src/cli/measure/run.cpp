@@ -171,7 +171,7 @@ int status_of(const std::vector<Record>& records, bool interrupted) {
   return any(RecordStatus::error) ? exit_cell_error : exit_ok;
 }
 
-/// What budget would have been enough, at the pace of the cells that were measured; empty: it was.
+/// "; at this pace all of them need --budget 90s"; empty if the budget was enough for all cells.
 std::string missing_budget(const std::vector<Record>& records, double elapsed_seconds,
                            const std::optional<double>& budget_seconds) {
   const auto all = static_cast<double>(records.size());
@@ -214,7 +214,7 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   }
 }
 
-/// What a check of the cells found: which cannot be measured, and why.
+/// Prints the cells that cannot be measured, and why. Returns the exit status.
 int conclude_check(const Request& request, const std::vector<Record>& records, Terminal& terminal) {
   std::vector<Record> lacking;
   std::copy_if(records.begin(), records.end(), std::back_inserter(lacking),
@@ -242,7 +242,7 @@ int measure(Request& request, Terminal& terminal) {
   if (team.rank() == 0) complain_without_proc(terminal);
   auto backends = make_backends();
   const bool on_cpu = chooses_cpu(backends, request.device);
-  // Before the CPUs are divided, which is of this run and not of the machine.
+  // Taken before the CPUs are divided among ranks: that is part of this run, not of the machine.
   const Json found = team.rank() == 0 ? take_fingerprint(facts_of(backends)) : Json();
   const Status divided = divide_cpus(team, on_cpu);
   if (!divided.ok()) {

@@ -21,11 +21,11 @@ Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& pl
 /// --patience, if it is given. Error: usage.
 Status read_patience(const Arguments& arguments, TeamRequest& request);
 
-/// Ends the process: the team has failed and this rank is stuck in a call that cannot be
-/// interrupted. `say_it`: why, on standard error.
+/// A function that ends the process when the team has failed while this rank is stuck in a call
+/// that cannot be interrupted. `say_it`: it prints the reason to standard error.
 std::function<void(const Error&)> abandoning(bool say_it);
 
-/// How long a GPU may keep one step of a cell, where --patience is given.
+/// Seconds that one step of a cell may take on a GPU, if --patience is given.
 double device_patience(const TeamRequest& request);
 
 /// Forms the team if there are several ranks and a cell of the plan needs them; otherwise `team` is
@@ -33,7 +33,7 @@ double device_patience(const TeamRequest& request);
 /// as from form_team() and warn_of_strangers().
 Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan, Terminal& terminal);
 
-/// The ranks that meet_ranks() would bring together.
+/// A team with the members that meet_ranks() would bring together, without connections.
 std::unique_ptr<Team> team_to_meet(const TeamRequest& request);
 
 /// The work of a rank other than 0, without output: rank 0 shows and stores the results of all.

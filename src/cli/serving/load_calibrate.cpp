@@ -22,7 +22,7 @@
 namespace assay::cli {
 namespace {
 
-constexpr double ttft = 0.2, itl = 0.02;  // of the simulated server: 50 tokens/s per stream
+constexpr double ttft = 0.2, itl = 0.02;  // the simulated server's times: 50 tokens/s per stream
 constexpr std::uint64_t reply_tokens = 500;
 constexpr double reply_seconds = ttft + itl * (reply_tokens - 1);
 constexpr std::size_t first_streams = 125, last_streams = 16000;
@@ -52,7 +52,7 @@ struct Step {
   bool sound() const { return loaded() && timed(); }
 };
 
-/// As many as one client needs, if there are cores to spare.
+/// The number of simulated servers: up to four, one for every four CPUs.
 int simulators() {
   return std::clamp(static_cast<int>(affinity_cpus().size()) / 4, 1, 4);
 }
@@ -98,7 +98,7 @@ Result<Step> measure(std::size_t streams, double seconds, Terminal& terminal) {
   LoadRequest request;
   request.urls = servers->urls();
   request.settings.plan.silence_seconds = 30;
-  // As long as a reply, so that requests are evenly spread from then on, not in waves.
+  // The ramp is as long as a reply, so that requests are evenly spread afterwards, not in waves.
   request.settings.plan.ramp_seconds = std::min(reply_seconds, seconds / 2);
   request.settings.plan.send_seconds = seconds;
   request.settings.plan.request.ignore_eos = true;

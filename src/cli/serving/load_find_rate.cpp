@@ -17,7 +17,7 @@ namespace {
 constexpr double most_failed_requests = 0.01;
 constexpr std::string_view saturated = "saturated";
 constexpr std::size_t fewest_requests = 100, most_requests = 100'000'000;
-constexpr std::size_t in_flight_each = 256;  // as vLLM's default batch
+constexpr std::size_t in_flight_each = 256;  // vLLM's default batch
 
 Result<std::size_t> parse_count(std::string_view option, const std::string& text) {
   const auto value = parse_integer(text);
@@ -85,7 +85,7 @@ std::string breach_of(const FindRate& find, const std::vector<double>& used,
   return by_target ? find.targets[static_cast<std::size_t>(most - used.begin())].name : fault;
 }
 
-/// Why the client may have spoilt a quantity that the targets are about; empty: it did not.
+/// Why the client may have distorted a quantity of the targets; empty: it did not.
 std::string client_fault(const FindRate& find, const ServingResult& result) {
   if (!result.verdict.client_reasons.empty()) return result.verdict.client_reasons.front();
   const bool from_sending =
@@ -223,8 +223,8 @@ ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result) {
   } else if (result.saturation.saturated) {
     outcome.fault = saturated;
   }
-  // A late client makes times from the schedule longer, never shorter: what meets the targets
-  // nevertheless passes.
+  // A late client makes times from the schedule longer, never shorter, so a run that meets the
+  // targets nevertheless passes.
   const std::string client = client_fault(find, result);
   if (!client.empty() && !outcome.passes()) {
     outcome.is_void = true;

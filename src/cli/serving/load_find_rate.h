@@ -29,8 +29,8 @@ struct FindRate {
 /// --find-rate. Error: usage, naming the option.
 Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadRequest& request);
 
-/// What a probe with this result tells the search. It is void if the client may have spoilt what
-/// the targets are about, unless it meets them nevertheless.
+/// The outcome of a probe for the search. It is void if the client may have distorted a quantity of
+/// the targets, unless the probe meets the targets nevertheless.
 ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result);
 
 /// Runs one load point of the request, stores and shows its result.
@@ -39,7 +39,7 @@ using RunPoint = std::function<Result<LoadReport>(
 
 struct FoundRate {
   SearchResult result;
-  Json probes = Json::array();  ///< what was run in turn, and the verdict on each
+  Json probes = Json::array();  ///< the probes in the order of running, each with its verdict
 };
 
 /// Runs probe after probe, each with a seed of its own (seed_of_load()). `say` is called with the

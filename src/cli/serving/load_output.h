@@ -1,5 +1,5 @@
-// What a point of `assay load` leaves behind: its record, with the telemetry of this machine's
-// accelerators if the servers are on it, and its text, while it runs and at its end.
+// The output of a point of `assay load`: its record, with telemetry of this machine's accelerators
+// if the servers run here, its progress, and its text at the end.
 #pragma once
 
 #include <chrono>

@@ -20,9 +20,10 @@ struct LoadRequest {
   std::vector<LoadPoint> points;
   std::size_t passes = 1;  ///< over each point
   std::uint64_t pair = 0;  ///< of the campaign that this load belongs to, from 1; 0: none
-  /// Which of the pair's loads on these servers it is, from 1: each has prompts of its own.
+  /// The number of this load among the pair's loads on these servers, from 1: each has other
+  /// prompts.
   std::uint64_t prompt_set = 1;
-  bool simulated = false;  ///< the servers are `assay serve-sim`: what they take is a model's
+  bool simulated = false;  ///< the servers are `assay serve-sim`, whose times come from a model
   std::vector<std::pair<std::string, std::string>> notes;  ///< extra notes for the records
 };
 

@@ -58,8 +58,8 @@ Status choose_devices(SpawnPlan& plan) {
                   plan.servers, plan.devices->devices.size(), plan.devices->variable)};
 }
 
-/// Sets LoadRequest::simulated. Error: usage, if only some of the servers are simulated.
-/// `first`: whether the first is.
+/// Sets LoadRequest::simulated; `first`: whether the first server is simulated. Error: usage, if
+/// only some of the servers are simulated.
 Status refuse_mixed_servers(LoadRequest& request, bool first) {
   const LoadSettings& settings = request.settings;
   for (std::size_t i = 1; i < settings.targets.size(); ++i) {

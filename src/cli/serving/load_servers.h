@@ -19,7 +19,7 @@ namespace assay::cli {
 /// What to start, without the log path; empty: --spawn is not given. Error: usage, naming the
 /// option.
 Result<std::optional<SpawnPlan>> read_spawn(const Arguments& arguments);
-/// The same for `command`, ignoring --spawn.
+/// The SpawnPlan for `command`; --spawn is ignored. Error: usage, naming the option.
 Result<SpawnPlan> read_spawn_plan(const Arguments& arguments, const std::string& command);
 
 /// The path of the server logs of a run: in the store's folder, or in the temporary folder if there

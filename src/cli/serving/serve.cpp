@@ -65,7 +65,7 @@ Result<DataType> precision_option(const Arguments& arguments, bool large) {
                fmt::format("--precision: \"{}\" is not allowed; allowed: f32, bf16", text)};
 }
 
-/// What the matrices are stored as; empty: as everything else.
+/// The type in which matrices are stored; empty: the type of all other weights.
 Result<std::optional<DataType>> quantization_option(const Arguments& arguments,
                                                     const DeviceFacts& facts) {
   const std::string text = arguments.get("--quantization", "none");
@@ -93,7 +93,7 @@ Result<PromptWay> attention_option(const Arguments& arguments) {
                                              text)};
 }
 
-/// The tokenizer that is named, or that lies beside the weights; otherwise that of bytes.
+/// The tokenizer of --tokenizer, else the one beside the weights, else one token per byte.
 Result<Tokenizer> read_tokenizer(const Arguments& arguments) {
   if (arguments.has("--tokenizer")) return Tokenizer::load(arguments.get("--tokenizer"));
   const std::filesystem::path beside =
@@ -198,7 +198,7 @@ std::string end_note(const engine::EngineServer& server) {
                      state.blocks);
 }
 
-/// `ranks`: those that share the model, of which this is one, if there are several.
+/// `ranks`: with tensor parallelism, the ranks that share the model; this process is one of them.
 Status serve_on(Device& device, ModelRanks ranks, const Arguments& arguments, Terminal& terminal) {
   const auto settings = TRY(read_settings(arguments, device, ranks));
   if (settings.engine.executor.part.rank > 0) {
@@ -322,8 +322,8 @@ simulation; it is made to measure machines, not to serve customers. Weights are 
              ""},
             {"--attention", "WAY",
              "attention of whole prompts: library, the vendor's (cuDNN); own, assay's kernels; "
-             "default auto: library, where it can; with --deterministic prompts are computed as "
-             "all other tokens, and library is an error",
+             "default auto: library, where it can; --deterministic computes prompts like all other "
+             "tokens and rejects library",
              "auto library own"},
             {"--no-prefix-cache", "", "do not share the cache of common prefixes", ""},
             {"--served-model-name", "NAME", "model name that the server reports", ""},

@@ -21,10 +21,10 @@ namespace {
 
 constexpr std::string_view ready = "listening on ";
 
-/// What one of the servers runs on.
+/// The device or the CPUs on which one of the servers runs.
 struct Part {
   std::string device;     ///< for --device
-  std::vector<int> cpus;  ///< its affinity; empty: that of this process
+  std::vector<int> cpus;  ///< affinity of the server; empty: that of this process
 };
 
 std::vector<Part> parts_of_cpus(const std::vector<int>& cpus, int count) {
@@ -113,7 +113,7 @@ class Servers {
     return {};
   }
 
-  /// Where they listen; empty until all do.
+  /// The URLs of all servers; empty until every one listens.
   std::vector<std::string> urls() const {
     const MutexLock lock(mutex_);
     const bool all = std::none_of(urls_.begin(), urls_.end(),
@@ -143,7 +143,7 @@ class Servers {
   }
 
  private:
-  mutable Mutex mutex_;  // threads read the programs' output
+  mutable Mutex mutex_;  // taken by the threads that read the servers' output
   std::vector<std::string> urls_ GUARDED_BY(mutex_);
   std::string notes_ GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<BackgroundProgram>> programs_;  // last: end before what they write to

@@ -12,7 +12,7 @@
 
 namespace assay::cli {
 
-/// The options of `arguments` as words, for servers that are started with the same but these.
+/// The options of `arguments` as command-line arguments for a server, without the options `but`.
 std::vector<std::string> server_words(const Arguments& arguments,
                                       std::initializer_list<std::string_view> but);
 

@@ -67,7 +67,7 @@ Status serve_on_ranks(const Arguments& arguments, int count, Terminal& terminal,
   const Status served = serve_as_rank(arguments, *session.team, serve);
   if (served.ok()) return served;
   if (session.team->rank() > 0) {
-    // Of what another rank ended for, that one tells.
+    // If another rank caused the end, that rank reports the reason and this one stays silent.
     return session.team->check_alive().ok() ? served : Error{served.error().kind, ""};
   }
   return Error{served.error().kind, with_failures(served.error().message, session.started)};

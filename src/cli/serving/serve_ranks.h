@@ -1,5 +1,5 @@
-// One server whose model several ranks share: each a process with a GPU, or with a part of the
-// CPUs.
+// A server with tensor parallelism: several ranks compute every layer together, each a process with
+// a GPU or with a part of the CPUs.
 #pragma once
 
 #include <functional>

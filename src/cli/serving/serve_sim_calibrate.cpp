@@ -18,9 +18,9 @@ namespace {
 
 namespace sim = simulator;
 
-// What lies between passes on a device: uploads of rows, and the schedule.
+// Seconds between two passes on a device, for uploading rows and scheduling.
 constexpr double between_passes = 1e-4;
-// So many that requests rarely wait for them.
+// Default number of cache blocks: enough that requests rarely wait for one.
 constexpr std::uint64_t usual_blocks = 65536;
 
 Result<std::uint64_t> limit(const Arguments& arguments, std::string_view option,

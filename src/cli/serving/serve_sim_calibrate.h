@@ -1,4 +1,5 @@
-// The simulated server with times that were measured on a device, and how well it predicts.
+// The simulated server with times that were measured on a device, and the errors of its
+// predictions.
 #pragma once
 
 #include "cli/command.h"
@@ -12,7 +13,8 @@ namespace assay::cli {
 /// of its results unless they are given. Error: usage, naming the option.
 Result<simulator::EngineSettings> calibrated_engine(const Arguments& arguments);
 
-/// Predicts the loads of --against with it, and prints how far off it is. Error: usage.
+/// Predicts the loads of --against with calibrated_engine(), and prints the errors of the
+/// predictions. Error: usage.
 Status predict_measured_loads(const Arguments& arguments, Terminal& terminal);
 
 }  // namespace assay::cli

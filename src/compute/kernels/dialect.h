@@ -446,21 +446,49 @@ DEVICE u32 multiprocessor_index() {
 #endif
 }
 
-/// Reads a word that another agent may write concurrently.
-DEVICE u32 observe(const u32* word) {
+#if defined(ON_HIP)
+/// In the memory of a device or of the host, and never in LDS: accesses to what may be either are
+/// also counted as those of LDS, and waits for LDS are waits for them.
+template <typename T>
+using Global = __attribute__((address_space(1))) T;
+/// What nobody writes while the kernel runs.
+template <typename T>
+using Constant = __attribute__((address_space(4))) T;
+#endif
+
+/// *from, which is the same for all threads of a block, and which nobody writes while the kernel
+/// runs. On AMD this waits for no store before it.
+template <typename T>
+DEVICE T load_constant(const T* from) {
+#if defined(ON_HIP)
+  return *(Constant<const T>*)from;
+#else
+  return *from;
+#endif
+}
+
+/// Reads a word that another agent may write concurrently. On AMD the access is an atomic one of
+/// the system: the compiler waits for every volatile access before it makes the next.
+template <typename T>
+DEVICE T observe(const T* word) {
 #if defined(ON_CPU)
   return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#elif defined(ON_HIP)
+  return __hip_atomic_load((Global<const T>*)word, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 #else
-  return *static_cast<const volatile u32*>(word);
+  return *static_cast<const volatile T*>(word);
 #endif
 }
 
 /// Writes a word that another agent may read concurrently.
-DEVICE void publish(u32* word, u32 value) {
+template <typename T>
+DEVICE void publish(T* word, T value) {
 #if defined(ON_CPU)
   __atomic_store_n(word, value, __ATOMIC_RELEASE);
+#elif defined(ON_HIP)
+  __hip_atomic_store((Global<T>*)word, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
 #else
-  *static_cast<volatile u32*>(word) = value;
+  *static_cast<volatile T*>(word) = value;
 #endif
 }
 

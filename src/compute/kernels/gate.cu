@@ -10,7 +10,7 @@ KERNEL(gate, u32* state, u64 ticks) {
   const u64 start = wall_ticks();
   while (observe(state) == 0) {
     if (wall_ticks() - start > ticks) {
-      publish(state + 1, 1);
+      publish(state + 1, u32{1});
       return;
     }
     relax();

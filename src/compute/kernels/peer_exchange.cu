@@ -21,7 +21,7 @@ DEVICE void wait_until(const u32* stop, Come come) {
 #endif
   for (u32 tries = 1; !come(); ++tries) {
     if (tries % looks == 0 && observe(stop) != 0) return;
-#if defined(ON_CPU)
+#if !defined(ON_CUDA)  // which may sleep for 200 ns, as long as words are on their way
     yield();
 #endif
   }
@@ -88,12 +88,9 @@ DEVICE u64 word_of(u32 data, u32 number) {
 DEVICE void publish_two(u64* to, u64 a, u64 b) {
 #if defined(ON_CUDA)
   asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(a), "l"(b) : "memory");
-#elif defined(ON_CPU)
-  __atomic_store_n(to, a, __ATOMIC_RELEASE);
-  __atomic_store_n(to + 1, b, __ATOMIC_RELEASE);
 #else
-  static_cast<volatile u64*>(to)[0] = a;
-  static_cast<volatile u64*>(to)[1] = b;
+  publish(to, a);
+  publish(to + 1, b);
 #endif
 }
 DEVICE void observe_two(const u64* from, u64& a, u64& b) {
@@ -102,12 +99,9 @@ DEVICE void observe_two(const u64* from, u64& a, u64& b) {
                : "=l"(a), "=l"(b)
                : "l"(from)
                : "memory");
-#elif defined(ON_CPU)
-  a = __atomic_load_n(from, __ATOMIC_ACQUIRE);
-  b = __atomic_load_n(from + 1, __ATOMIC_ACQUIRE);
 #else
-  a = static_cast<const volatile u64*>(from)[0];
-  b = static_cast<const volatile u64*>(from)[1];
+  a = observe(from);
+  b = observe(from + 1);
 #endif
 }
 
@@ -171,7 +165,8 @@ DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes
   const u32 number = observe(&sums[0]) + 1;
   const auto slot = [&](u32 window, u32 from) {
     const u64 place = (number % 2) * ranks.count + from;
-    return reinterpret_cast<u64*>(ranks.windows[window] + slots + place * slot_bytes);
+    return reinterpret_cast<u64*>(load_constant(ranks.windows + window) + slots +
+                                  place * slot_bytes);
   };
   const bool aligned = is_aligned(in);
   for_all(count, [&](u64 i, int elements) {
@@ -184,7 +179,7 @@ DEVICE void all_reduce(T* out, const T* in, u64 count, u64 slots, u64 slot_bytes
   barrier();  // all threads of the block have read the number
   // While the others' elements are on their way, which takes longer than this.
   if (thread_index() == 0 && atomic_add(&sums[1], u32{1}) == grid_blocks() - 1) {
-    publish(&sums[1], 0);
+    publish(&sums[1], u32{0});
     publish(&sums[0], number);
   }
   sum_over_ranks(out, in, count, ranks.rank, ranks.count, [&](u32 from, u64 i) {

@@ -7,10 +7,11 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::pair<FileState, std::string_view>, 4> state_names = {
+constexpr std::array<std::pair<FileState, std::string_view>, 5> state_names = {
     {{FileState::missing, "missing"},
      {FileState::denied, "denied"},
      {FileState::failed, "failed"},
+     {FileState::not_captured, "not captured"},
      {FileState::found, "found"}}};
 
 }  // namespace

@@ -14,8 +14,8 @@ struct Cut {
   std::size_t stride, count;
 };
 
-/// Their number is a power of two, so that every odd step visits all of them and no turn needs a
-/// division.
+/// Cuts the memory into regions. Their number is a power of two, so that every odd step visits all
+/// of them and no turn needs a division.
 Cut cut(std::size_t bytes, std::uint64_t least_total, std::size_t least_count) {
   const std::size_t stride =
       (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;

@@ -1,4 +1,5 @@
-// Buffers whose parts are used in turn, so that no part is in a cache when it is used again.
+// Buffers whose parts are used in rotation, so that a part is no longer in a cache when it is used
+// again.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +11,21 @@
 
 namespace assay {
 
-/// One allocation cut into equal regions used in rotation: a region is reused only after all
-/// others. Consecutive regions are far apart, out of reach of prefetchers.
+/// One allocation cut into equal regions that are used in rotation, so that a region is reused only
+/// after all others. Consecutive regions are so far apart that prefetchers do not reach the next
+/// one.
 class ColdRegions {
  public:
-  /// At least `least_count` regions of `bytes` bytes that together fill at least `least_total`
-  /// bytes. Error: exhausted.
+  /// Allocates at least `least_count` regions of `bytes` bytes that together fill at least
+  /// `least_total` bytes. Error: exhausted.
   static Result<ColdRegions> create(Device& device, MemoryKind kind, std::size_t bytes,
                                     std::uint64_t least_total, std::size_t least_count = 2);
   /// The bytes that create() allocates for these arguments.
   static std::uint64_t total_bytes(std::size_t bytes, std::uint64_t least_total,
                                    std::size_t least_count = 2);
 
-  /// The region of turn 0, 1, ..., without end; aligned to 256 bytes.
+  /// The region for turn 0, 1, and so on, aligned to 256 bytes; turns may exceed the number of
+  /// regions.
   std::byte* region(std::uint64_t turn) const;
   const Buffer& whole() const { return buffer_; }
   std::size_t count() const { return count_; }

@@ -60,7 +60,7 @@ Result<SimpleCase> prepare(const Cell& cell, PrepareContext context) {
         TRY(event_resolution(context.device, context.stream, *kernels->empty));
     made.notes = {{"event_resolution", resolution > 0 ? format_seconds(resolution) : "unknown"}};
   }
-  // The same launches, including the graph, of a kernel that counts them.
+  // Verification repeats the launches, including the graph, with a kernel that counts them.
   made.verify = [=](Stream& stream) -> Result<Verification> {
     TRY(stream.fill(kernels->counter.data(), 0, kernels->counter.bytes()));
     TRY(capture(stream, true));

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_values = 10000;  // per axis; more is probably a typo
+constexpr std::size_t most_values = 10000;  // limit per axis; more is probably a typo
 constexpr std::size_t most_cells = 100000;
 
 using Values = std::vector<std::string>;
@@ -52,7 +52,8 @@ std::string canonical(const Axis& axis, std::uint64_t number) {
   }
 }
 
-/// "1MiB..8GiB*2": from the first value, multiplying by (or adding) the step, up to the last.
+/// Expands a sweep, "1MiB..8GiB*2": from the first value, multiplying by (or adding) the step, up
+/// to the last.
 Result<Values> expand_sweep(const Axis& axis, std::string_view text) {
   const std::size_t dots = text.find("..");
   const std::size_t sign = text.find_first_of("*+", dots);

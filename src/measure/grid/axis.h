@@ -11,11 +11,12 @@
 
 namespace assay {
 
-/// One axis of a benchmark. Values are text: "size" axes take IEC sizes and sweeps (1MiB..8GiB*2),
-/// "integer" axes integers and sweeps (1..16+1), "shape" axes MxNxK, where one number or a sweep of
-/// numbers means cubes, "choice" axes one of `choices`, "member" axes integers, sweeps, or "all",
-/// which is expanded once the device and the team are known (Benchmark::expand); "text" axes take
-/// what `check` allows. Beside numbers, an axis takes the words in `choices`.
+/// One axis of a benchmark. Values are text, in a form that depends on the kind: "size" axes take
+/// IEC sizes and sweeps (1MiB..8GiB*2). "integer" axes take integers and sweeps (1..16+1). "shape"
+/// axes take MxNxK, where one number or a sweep of numbers means cubes. "choice" axes take one of
+/// `choices`. "member" axes take integers, sweeps, or "all", which Benchmark::expand replaces once
+/// the device and the team are known. "text" axes take what `check` allows. Every kind also takes
+/// the values in `choices`.
 struct Axis {
   enum class Kind { size, integer, shape, choice, member, text };
 
@@ -23,35 +24,34 @@ struct Axis {
   std::string description;
   Kind kind = Kind::choice;
   std::vector<std::string> defaults;  ///< what `run BENCHMARK` measures; may hold sweeps
-  std::vector<std::string> choices;   ///< all allowed values of a choice axis, or further ones
-  std::uint64_t least = 1;            ///< smallest value of a size, integer or shape's dimension
-  std::uint64_t most = UINT64_MAX;    ///< largest
-  /// Of a text axis: why a value that is not in `choices` is not allowed, a message to follow the
-  /// axis's name.
+  std::vector<std::string> choices;  ///< all values of a choice axis; for other kinds, extra values
+  std::uint64_t least = 1;           ///< smallest size, integer or dimension of a shape
+  std::uint64_t most = UINT64_MAX;   ///< largest such value
+  /// Text axes only: checks a value that is not in `choices`. Its message follows the axis's name.
   Status (*check)(std::string_view value) = nullptr;
-  std::string allowed = {};  ///< of a text axis: what it takes beside `choices`, for people
+  std::string allowed = {};  ///< text axes only: the other allowed values, in words
 };
 
-/// The values an axis accepts, for messages and lists: "copy, triad", "1MiB..8GiB or a sweep like
-/// ...".
+/// The values an axis accepts, as text for messages and lists: "copy, triad", "1MiB..8GiB or a
+/// sweep like ...".
 std::string allowed_values(const Axis& axis);
 
 /// Expands "4KiB,1MiB..8GiB*2" or "f32,f64" or "all" (choices only) to canonical values, in order,
 /// without duplicates. Error: usage, naming the axis, the text and what is allowed.
 Result<std::vector<std::string>> expand(const Axis& axis, std::string_view text);
 
-/// A user's choice for one axis: "size=1MiB..8GiB*2" split at the first '='.
+/// A user's choice for one axis, "size=1MiB..8GiB*2", split at the first '='.
 struct AxisSetting {
   std::string axis;
   std::string values;
 };
 
-/// Error: usage if there is no '=' or an empty side.
+/// Parses "AXIS=VALUES". Error: usage if there is no '=' or one side of it is empty.
 Result<AxisSetting> parse_axis_setting(std::string_view text);
 
-/// The cartesian product of all axes, first axis slowest, each setting replacing its axis's
-/// defaults. Error: usage, listing the benchmark's axes if a setting names none of them, if two
-/// settings name the same axis, or if there would be more than 100000 cells.
+/// The cartesian product of all axes; the first axis varies slowest, and each setting replaces its
+/// axis's defaults. Error: usage, listing the benchmark's axes if a setting names none of them, if
+/// two settings name the same axis, or if there would be more than 100000 cells.
 Result<std::vector<Cell>> expand_cells(std::string_view benchmark, const std::vector<Axis>& axes,
                                        const std::vector<AxisSetting>& settings);
 

@@ -1,6 +1,6 @@
-// The interface of a benchmark: axes, and for each cell a Case that enqueues work, verifies it and
-// knows how many bytes and operations it is. A new benchmark is one new file below
-// measure/benchmarks that ends in
+// The interface of a benchmark: its axes, and for each cell a Case that enqueues work, verifies it
+// and knows its bytes and operations. A new benchmark is one new file below measure/benchmarks that
+// ends in
 //   const Registry<const Benchmark*>::Add registered{&benchmark};
 #pragma once
 
@@ -37,30 +37,31 @@ class Case {
   virtual Work work() const = 0;
   virtual Quantity quantity() const = 0;
   virtual Limit limit() const = 0;
-  /// Whether this rank does any of the timed work. If not, its seconds are ignored; it only follows
-  /// the protocol.
+  /// Whether this rank does any of the timed work. If not, its times are ignored, but it still
+  /// makes all calls that the team makes together.
   virtual bool takes_part() const { return true; }
-  /// Whether the work ends on no rank before all ranks have started it. The rank with the shortest
-  /// time then started last.
+  /// Whether the work synchronises the ranks: it ends on no rank before all have started it. The
+  /// rank with the shortest time then started last.
   virtual bool waits_for_all() const { return false; }
   virtual TimeSource time_source() const { return TimeSource::device_events; }
   virtual CacheState cache_state() const { return CacheState::hot; }
-  /// Whether enqueue() may run while the device is held: false if it waits for the device or queues
-  /// more than about 30 operations, which would fill the device's queue.
+  /// Whether enqueue() may run while the start gate holds the device: false if it waits for the
+  /// device or queues more than about 30 operations, which would fill the device's queue.
   virtual bool fits_behind_gate() const { return true; }
-  /// Facts for the record that are not in the cell: chosen geometry, algorithm, "level=dram".
+  /// Facts for the record that are not in the cell, such as the chosen geometry or algorithm, or
+  /// "level=dram".
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
 
-  /// How many samples of one launch each to take, however precise they are and however long they
-  /// last, after the shortest warm-up; the same on all ranks. Empty: until they are precise.
+  /// A fixed number of samples, of one launch each, to take after the shortest warm-up; the same on
+  /// all ranks. Empty: sampling ends when the result is precise.
   virtual std::optional<std::size_t> fixed_samples() const { return std::nullopt; }
-  /// Queues untimed work that must come right before the first timed work of every sample, e.g. the
-  /// barrier of ranks that start together.
+  /// Queues untimed work that must directly precede the first timed work of every sample, such as a
+  /// barrier between ranks.
   virtual Status lead_in(Stream&) { return {}; }
-  /// How often that launches the timed work itself, which takes energy too.
+  /// How often lead_in() launches the timed work itself. These launches count for the energy.
   virtual int lead_in_launches() const { return 0; }
-  /// How many times the work is launched back to back in one sample; of compute-bound work at least
-  /// so often. `seconds` is the time of one launch in the warm-up, the same on all ranks.
+  /// How many times the work is launched back to back in one sample; the least number for
+  /// compute-bound work. `seconds` is the time of one launch in the warm-up, the same on all ranks.
   virtual int launches_per_sample(double /*seconds*/) const { return 1; }
   /// Queues the timed work once. Must not synchronize unless the work itself does.
   virtual Status enqueue(Stream& stream) = 0;
@@ -73,12 +74,14 @@ class Case {
   /// Runs the work once on poisoned outputs and checks every result it can. Called after the
   /// samples of the same run; an Error is a failure to check, a wrong result is passed == false.
   virtual Result<Verification> verify(Stream& stream) = 0;
-  /// Called after the samples, even if they were interrupted: keeps what outlives the cell.
+  /// Called after the samples, even if they were interrupted, to write results that outlive the
+  /// cell, such as a checkpoint.
   virtual Status keep(Stream&) { return {}; }
-  /// Called on all ranks after a verify() that passed on all of them: measures what the work
-  /// consists of, for metrics().
+  /// Called on all ranks after verify() passed on all of them. Measures costs of parts of the work
+  /// for metrics().
   virtual Status measure_costs(Stream&) { return {}; }
-  /// Results beside the quantity, after a verify() that passed. `seconds`: of one repetition.
+  /// Additional results, called after verify() passed. `seconds` summarises the time of one
+  /// repetition.
   virtual std::vector<Metric> metrics(const Summary& /*seconds*/) const { return {}; }
   virtual std::vector<Curve> curves() const { return {}; }
 
@@ -88,21 +91,22 @@ class Case {
   int launches_to_fill(double sample_seconds, double seconds) const;
 };
 
-/// Where nobody can ask a benchmark to end.
+/// The stop request of runs that cannot be stopped.
 inline const std::function<bool()> nobody_asks;
 
-/// What prepare() may use.
+/// The context in which Benchmark::prepare() creates a case.
 struct PrepareContext {
   Device& device;
   Stream& stream;
   std::uint64_t seed = 1;        ///< the same on all ranks
   Team& team;                    ///< the ranks that measure together; often only this process
-  Communicators& communicators;  ///< the team's, shared by all cells of the run
-  /// Whether the run shall end: what takes seconds asks it now and then, and ends as interrupted.
+  Communicators& communicators;  ///< communicators of the team, shared by all cells of the run
+  /// Whether the run should stop. Work that takes seconds polls it and returns the error
+  /// interrupted.
   const std::function<bool()>& stop_requested = nobody_asks;
 };
 
-/// A statement drawn from several cells, e.g. "h2d pinned: 50% of the plateau at 96 KiB".
+/// A statement drawn from several cells, such as "h2d pinned: 50% of the plateau at 96 KiB".
 struct Conclusion {
   std::string name;  ///< stable key: "half_plateau_bytes direction=h2d memory=pinned"
   double value = 0;  ///< SI units
@@ -110,15 +114,15 @@ struct Conclusion {
   std::string text;  ///< one line for people
 };
 
-/// A cell's result as conclusions need it: the median of the cell's quantity, the ends of its
-/// interval, and the results beside it.
+/// A cell's result for conclusions: the median of its quantity with its confidence interval, and
+/// its metrics.
 struct CellValue {
   Cell cell;
   double value = 0;
   Interval interval95 = {};
   std::vector<Metric> metrics = {};
 
-  /// Empty if there is none of that name.
+  /// The value of the metric `name`; empty if there is none.
   std::optional<double> metric(std::string_view name) const;
 };
 
@@ -132,22 +136,22 @@ class Benchmark {
   /// True for a cell that only repeats another because one of its axes has no effect on it, e.g.
   /// `copy direction=d2d memory=pageable`. A sweep leaves such cells out.
   virtual bool redundant(const Cell&) const { return false; }
-  /// The concrete cells of `cell` on this device and team: all pairs for `from=all to=all`, the
-  /// team's size for `ranks=all`. Empty if there are none here.
+  /// The concrete cells that `cell` stands for on this device and team, such as all pairs for
+  /// `from=all to=all` or the team's size for `ranks=all`. Empty if there are none.
   virtual std::vector<Cell> expand(const Cell& cell, const Device&, const Team&) const {
     return {cell};
   }
   /// Whether the ranks of a team measure a cell together; otherwise rank 0 measures it alone.
   virtual bool takes_team() const { return false; }
-  /// Whether its ranks queue what they tell each other on streams (Communicator::enqueue).
+  /// Whether the ranks queue collectives on streams (Communicator::enqueue).
   virtual bool queues_collectives() const { return false; }
   /// Why this cell cannot be measured on this device (missing type, too little memory); empty: it
   /// can. Must be cheap and allocate nothing.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
-  /// Whether cells are known only once a device is open (expand() and requirements() say more on
-  /// one): a dry run then opens it if it can.
+  /// Whether expand() and requirements() need an open device to give full answers. If so, a dry run
+  /// opens it if it can.
   virtual bool depends_on_device() const { return false; }
-  /// What measuring the cell will need, a few lines for `run --dry-run`; empty: nothing to say.
+  /// A few lines for `run --dry-run` about what measuring the cell needs; empty: nothing to report.
   virtual std::string requirements(const Cell&, const Device&) const { return ""; }
   virtual Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const = 0;
   virtual std::vector<Conclusion> conclusions(std::span<const CellValue>) const { return {}; }

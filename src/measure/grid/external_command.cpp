@@ -19,7 +19,8 @@ bool is_json_pointer(const std::string& text) {
   }
 }
 
-/// Names of cells and metrics appear in ids, folders and tables.
+/// Whether `text` is allowed as the name of a cell or metric, which appears in ids, folders and
+/// tables.
 bool is_name(const std::string& text) {
   return !text.empty() && text.size() <= 64 && text.front() != '.' &&
          std::all_of(text.begin(), text.end(), [](unsigned char c) {

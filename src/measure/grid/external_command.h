@@ -1,4 +1,5 @@
-// A suite cell that runs another program: what to start, and where the numbers are in its output.
+// A cell of a suite that runs another program: its command line, and the rules that find numbers in
+// its output.
 //
 //   - command: [all_reduce_perf, -b, 8, -e, 1G, -f, 2]
 //     name: rccl_all_reduce
@@ -26,7 +27,7 @@ namespace assay {
 struct MetricRule {
   std::string name;
   std::string json;    ///< JSON pointer into the output, or into its last line that is JSON
-  std::string regex;   ///< Perl's syntax; group 1 of the last line that it matches is the number
+  std::string regex;   ///< in Perl's syntax; group 1 of the last line that matches is the number
   std::string unit;    ///< the program's unit: "GB/s", "ms"; records are in SI units
   std::string better;  ///< "higher", "lower" or "neither"
 };
@@ -35,17 +36,17 @@ struct ExternalCommand {
   static constexpr double default_timeout = 600;
 
   std::string name;                ///< name of the cell
-  std::vector<std::string> words;  ///< the program and its arguments
+  std::vector<std::string> words;  ///< the command line: the program and its arguments
   std::string format;              ///< an importer's name; empty: use `metrics`
   std::vector<MetricRule> metrics;
-  std::string file;  ///< the output to read; empty: standard output
+  std::string file;  ///< file with the output to read; empty: standard output
   std::vector<std::pair<std::string, std::string>> variables;
   double timeout_seconds = default_timeout;
 };
 
-/// Error: usage, "FILE:LINE: ...".
+/// Reads a command of a suite. Error: usage, "FILE:LINE: ...".
 Result<ExternalCommand> read_external_command(const YamlValue& value, std::string_view file);
-/// The same map as JSON, which is YAML too.
+/// The command as a JSON map in the format above. JSON is also valid YAML.
 Json to_json(const ExternalCommand& command);
 
 }  // namespace assay

@@ -18,7 +18,8 @@
 
 namespace assay {
 
-/// What a Case says by virtual functions; buffers and kernels live in what the functions capture.
+/// The properties of a Case as plain data. Buffers and kernels are owned by what the functions
+/// capture.
 struct SimpleCase {
   Work work;
   Quantity quantity = Quantity::bandwidth;
@@ -30,7 +31,7 @@ struct SimpleCase {
   std::function<Result<Verification>(Stream&)> verify;  ///< see Case::verify()
 };
 
-/// Registers itself: one static object is all that a file needs.
+/// A benchmark that registers itself, so that a file needs only one static object of this type.
 class SimpleBenchmark final : public Benchmark {
  public:
   struct Description {

@@ -1,5 +1,6 @@
-// Lets several processes on one host start each cell together. They meet in a folder: a process
-// that reaches a step leaves a file there, and all continue when there is one file per process.
+// Lets several processes on one host start each cell together. They synchronise through a folder: a
+// process that reaches a step creates a file there, and all continue when there is one file per
+// process.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,8 @@ namespace assay {
 
 class Barrier {
  public:
-  /// "4:/path/to/folder". Error: usage if it is not COUNT:FOLDER with a count from 2 to 4096, or
-  /// the folder does not exist.
+  /// Parses "4:/path/to/folder". Error: usage if it is not COUNT:FOLDER with a count from 2 to
+  /// 4096, or if the folder does not exist.
   static Result<Barrier> parse(std::string_view text);
 
   /// Reports that this process has reached `step`. A process that will not wait (its cell cannot be

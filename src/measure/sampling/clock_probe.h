@@ -1,6 +1,6 @@
 // Measures the engine clock during a sample from a cycle counter and a wall clock, both read on the
-// device just before and after it. Works in containers and VMs, where the driver's sensors may be
-// inaccessible.
+// device just before and after it. This works in containers and VMs, where the driver's sensors may
+// be inaccessible.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class ClockProbe {
   std::unique_ptr<Program> program_;
   Kernel* kernel_ = nullptr;
   unsigned blocks_ = 0;
-  std::uint32_t multiprocessor_ = 0;  // the one whose counters are read
+  std::uint32_t multiprocessor_ = 0;  // number of the multiprocessor whose counters are read
   double tick_hz_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-/// What a rate counts of the work.
+/// The amount of work that a rate is based on.
 double amount_of(const Work& work, Quantity quantity) {
   switch (quantity) {
     case Quantity::bandwidth:
@@ -44,7 +44,7 @@ Value value_of(const Summary& seconds, const Work& work, Quantity quantity, Limi
   value.median = amount / seconds.median;
   value.interval95 = {amount / seconds.interval95.high, amount / seconds.interval95.low};
   if (quantity == Quantity::token_rate || quantity == Quantity::sample_rate) {
-    // No roof is in their unit.
+    // No roof is in tokens or samples per second; the share comes from the least possible time.
     value.roof.reset();
     if (const auto floor = floor_seconds(facts, work, limit)) {
       value.share = *floor / seconds.median;

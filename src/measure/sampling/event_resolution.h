@@ -1,4 +1,4 @@
-// How finely a device's events measure time.
+// The time resolution of a device's events.
 #pragma once
 
 #include "compute/device/device.h"
@@ -6,9 +6,9 @@
 
 namespace assay {
 
-/// The smallest difference between 300 intervals of events around one to three of `kernel`, which
-/// does nothing and takes one number: the granularity of the device's event clock in seconds. 0 if
-/// all intervals are equal. Error: as from the device.
+/// The granularity of the device's event clock in seconds: the smallest difference between 300
+/// intervals of events around one to three launches of `kernel`. The kernel does nothing and takes
+/// one number. 0 if all intervals are equal. Error: as from the device.
 Result<double> event_resolution(Device& device, Stream& stream, const Kernel& kernel);
 
 }  // namespace assay

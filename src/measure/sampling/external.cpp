@@ -29,7 +29,7 @@ Error failed(std::string message) {
   return {ErrorKind::failed, std::move(message)};
 }
 
-/// The whole of `text` as a finite number.
+/// All of `text` as a finite number; empty if it is not one.
 std::optional<double> number_of(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
@@ -84,7 +84,8 @@ std::string command_line(const ExternalCommand& command) {
   return fmt::format("{}", fmt::join(hide_secrets(command.words), " "));
 }
 
-/// How to start the command; "assay" means this binary, wherever it is and whatever its name.
+/// How to start the command. The program name "assay" means this binary, whatever its path and
+/// name.
 Result<ProgramStart> start_of(const ExternalCommand& command,
                               const std::function<bool()>& stop_requested) {
   ProgramStart program;

@@ -18,8 +18,8 @@ namespace assay {
 Result<std::vector<Record>> run_external(const ExternalCommand& command, const Record& blank,
                                          const std::function<bool()>& stop_requested);
 
-/// Whether the command could be run here, found out within seconds. Error: unavailable, if its
-/// program is missing or, where it is assay's own `load` or `run`, as `--check` of that says.
+/// Checks within seconds whether the command could be run here. Error: unavailable if its program
+/// is missing, or if the command is `assay load` or `assay run` and its option `--check` fails.
 Status check_external(const ExternalCommand& command, const std::function<bool()>& stop_requested);
 
 /// Checks that every `format` is an importer's name; call before measuring. Error: usage, naming

@@ -10,7 +10,7 @@
 namespace assay {
 
 /// The roof of `limit` on this device; for Limit::compute, the peak rate of `math`. Empty if no
-/// reliable figure is known. Peaks and their sources: src/compute/device/peaks.cpp.
+/// reliable figure is known. src/compute/device/peaks.cpp has the peaks and their sources.
 std::optional<Roof> roof_of(const DeviceFacts& facts, Limit limit, DataType math);
 
 /// The least seconds `work` can take under the known memory and compute roofs; empty if neither is

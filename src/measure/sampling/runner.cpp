@@ -40,7 +40,7 @@ RecordStatus status_of(const Error& error) {
   }
 }
 
-/// Null if telemetry is off.
+/// Starts recording telemetry; null if telemetry is off.
 std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval) {
   if (interval <= 0) return nullptr;
   TelemetryRequest request;
@@ -50,7 +50,7 @@ std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, dou
   return std::make_unique<TelemetryRecorder>(open_telemetry_sources(std::move(request)), interval);
 }
 
-/// The total work of all samples, and of the same work that leads into them.
+/// The total work of all samples, including the launches in their lead-ins.
 WorkDone work_done(const Record& record, const Case& work) {
   WorkDone done;
   done.on_cpu = record.device.is_host_cpu();
@@ -86,7 +86,7 @@ class Runner {
       }
       observer_.starting(i, cells[i]);
       if (team_.rank() > 0 && find_benchmark(cells[i].benchmark()) == nullptr) {
-        continue;  // a command; rank 0 refuses it
+        continue;  // an external command, which rank 0 rejects for a team
       }
       const ExternalCommand* command = command_of(cells[i]);
       if (command != nullptr) {
@@ -149,7 +149,7 @@ class Runner {
     });
   }
 
-  /// Called between steps, so a call shows that the device still makes progress.
+  /// Polled between steps, so each call shows the watchdog that the device still makes progress.
   bool stop_requested() {
     if (watchdog_) watchdog_->progress();
     return observer_.stop_requested();
@@ -187,7 +187,7 @@ class Runner {
 
   Error budget_spent() const {
     if (options_.only_check) return {ErrorKind::interrupted, "it was checked and not measured"};
-    // Only rank 0 has a budget; the others learn from its share that it is spent.
+    // Only rank 0 has a budget; other ranks learn from the share they receive that it is spent.
     return {ErrorKind::interrupted, options_.budget_seconds
                                         ? fmt::format("the budget of {} was spent before this cell",
                                                       format_seconds(*options_.budget_seconds))
@@ -202,7 +202,8 @@ class Runner {
     return options_.barrier->wait(index, [this] { return stop_requested(); });
   }
 
-  /// Error: only an observer's; the command's own errors go into its record.
+  /// Measures an external command. Error: only an observer's; errors of the command go into its
+  /// record.
   Status measure_external(std::size_t index, const ExternalCommand& command, double seconds) {
     const Record blank = blank_record(Cell(command.name, {}));
     const auto run = [&]() -> Result<std::vector<Record>> {
@@ -234,7 +235,8 @@ class Runner {
     return {};
   }
 
-  /// Fills in everything known when it returns; the caller turns an Error into status and reason.
+  /// Measures a cell and fills in its record as far as it gets; the caller turns an Error into
+  /// status and reason.
   Status measure(Record& record, std::size_t index, double seconds) {
     const Benchmark& benchmark = *find_benchmark(record.cell.benchmark());
     TRY(agree(team_, "checking " + record.cell.id(), supported(benchmark, record.cell)));
@@ -249,12 +251,14 @@ class Runner {
     record.work = work->work();
     record.notes = work->notes();
     const std::chrono::duration<double> prepared = Clock::now() - begin;
-    // A costly preparation must not leave a cell without samples; the other cells lose that time.
+    // An expensive preparation must not leave a cell without samples, so at least half of its share
+    // remains for them, at the expense of other cells.
     const double left = std::max(seconds - prepared.count(), seconds / 2);
     SamplingLimits limits = limits_within(options_.limits, left);
     if (options_.barrier)
       limits.precision = 0;  // never reached, so that the time box ends the sampling
-    // Only rank 0 knows of the barrier; the others would sample, and wait for it on their devices.
+    // Only rank 0 knows of the barrier. Without this agreement the others would begin to sample and
+    // wait for it on their devices.
     TRY(agree(team_, "meeting the other environments at " + record.cell.id(), meet(index)));
     record.samples =
         TRY(free_of_hanging(sampler_.take(*work, limits, [this] { return stop_requested(); })));
@@ -285,7 +289,7 @@ class Runner {
     return {};
   }
 
-  /// Again: a case may add notes while it runs and is verified.
+  /// Called repeatedly, because a case may add notes while it runs and is verified.
   static void take_notes(Record& record, const Case& work) {
     record.notes = work.notes();
     for (auto& note : notes_on_ranks(record.ranks)) record.notes.push_back(std::move(note));
@@ -339,7 +343,7 @@ class Runner {
     record.telemetry = std::move(telemetry);
   }
 
-  /// What a token costs, for work that counts them.
+  /// Adds the energy per token, for work that counts tokens.
   static void add_energy(Record& record) {
     if (!record.telemetry || record.work->tokens <= 0) return;
     const auto per_flop = record.telemetry->summary.joules_per_flop;
@@ -358,18 +362,18 @@ class Runner {
   Sampler& sampler_;
   Team& team_;
   Communicators communicators_{device_, team_};
-  const std::vector<std::string> rank_devices_;         // by rank; empty for a process alone
+  const std::vector<std::string> rank_devices_;         // by rank; empty without a team
   const std::unique_ptr<TelemetryRecorder> telemetry_;  // null: off
   const Clock::time_point begin_ = Clock::now();
   std::map<std::string, std::vector<CellValue>> values_;  // by benchmark
-  bool met_ = false;                                      // at the barrier, for the current cell
-  std::optional<Watchdog> watchdog_;                      // over the current cell
+  bool met_ = false;  // whether this process has reached the barrier for the current cell
+  std::optional<Watchdog> watchdog_;  // watches the current cell
 };
 
 }  // namespace
 
 SamplingLimits limits_within(SamplingLimits limits, double seconds) {
-  // A fifth for the warm-up and half for samples; the rest is for preparing and verifying.
+  // A fifth goes to the warm-up and half to the samples; the rest is for preparing and verifying.
   constexpr double least = 0.01;
   limits.warmup_seconds = std::clamp(seconds / 5, least, limits.warmup_seconds);
   limits.time_box_seconds = std::clamp(seconds / 2, least, limits.time_box_seconds);
@@ -398,7 +402,7 @@ Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
 std::string new_run_id() {
   const auto now =
       std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
-  // Only names the run: the one use of randomness without a seed.
+  // This is the only randomness without a seed, and it only names the run.
   std::random_device device;
   return fmt::format("{:%Y%m%dT%H%M%SZ}-{:04x}", fmt::gmtime(now), device() & 0xffff);
 }

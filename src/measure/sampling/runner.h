@@ -21,17 +21,18 @@ namespace assay {
 
 struct RunOptions {
   std::string run;                       ///< id of this run, copied into every record
-  std::string fingerprint;               ///< id of the environment, likewise
-  std::uint64_t seed = 1;                ///< of the inputs
+  std::string fingerprint;               ///< id of the environment, copied into every record
+  std::uint64_t seed = 1;                ///< seed of the inputs
   std::optional<double> budget_seconds;  ///< wall-clock time for all cells together
-  bool only_check = false;  ///< whether cells are only checked: those that could be measured have
-                            ///< records that say so
+  bool only_check = false;  ///< only check cells; a cell that could be measured gets a record that
+                            ///< reports it
   SamplingLimits limits;    ///< per cell; a budget tightens them
   double telemetry_interval = 0;  ///< seconds between telemetry ticks during the run; 0: none
   std::vector<ExternalCommand> commands;  ///< cells that are other programs, by name
-  std::optional<Barrier> barrier;  ///< where to meet other processes before every cell's samples
-  /// How long a device that is not a CPU may keep one step of a cell (preparing, a sample,
-  /// verifying).
+  std::optional<Barrier> barrier;         ///< synchronises with other processes before every cell's
+                                          ///< samples
+  /// The longest that a step of a cell (preparing, a sample, verifying) may take on a device other
+  /// than a CPU before hung() is called.
   double device_patience_seconds = 600;
 };
 
@@ -40,8 +41,8 @@ class RunObserver {
  public:
   virtual ~RunObserver() = default;
   virtual void starting(std::size_t index, const Cell& cell) = 0;
-  /// A record is complete; a command may give several for its cell. An Error (e.g. the store cannot
-  /// be written) ends the run.
+  /// A record is complete; an external command may give several records for its cell. An Error
+  /// (e.g. the store cannot be written) ends the run.
   virtual Status finished(std::size_t index, Record record) = 0;
   /// Polled between samples and cells, many times a second.
   virtual bool stop_requested() = 0;
@@ -58,20 +59,22 @@ struct RunOutcome {
   std::vector<Conclusion> conclusions;
 };
 
-/// Each cell in the given order: refused if unsupported, else prepared, sampled, verified,
-/// recorded. A cell that fails does not stop the others. The remaining budget is divided anew
-/// before each cell: it may use an equal part of what is left, and a cell for which nothing is left
-/// gets a record that says so. With a barrier, sampling fills its time box, so that all processes
-/// load the machine for the same time. With a `team` all ranks call it with the same cells, each
-/// with its own device and observer; the records of rank 0 are the team's. Error: the device cannot
-/// be sampled at all, a cell's benchmark is unknown, an observer's error, or a rank was lost.
+/// Runs the cells in the given order. An unsupported cell is skipped with a record; every other one
+/// is prepared, sampled, verified and recorded. A cell that fails does not stop the others. Before
+/// each cell the remaining budget is divided equally among the cells left; a cell for which nothing
+/// is left gets a record that reports it. With a barrier, sampling fills its time box, so that all
+/// processes load the machine for the same time. With a `team` all ranks call this with the same
+/// cells, each with its own device and observer; the records of rank 0 are the team's. Error: the
+/// device cannot be sampled at all, a cell's benchmark is unknown, an observer's error, or a rank
+/// was lost.
 Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
                              const RunOptions& options, RunObserver& observer,
                              Team& team = solo_team());
 
-/// "20260131T120000Z-3f2a": sorts by time; unique even among processes started in the same second.
+/// A new run id, "20260131T120000Z-3f2a". Ids sort by time and are unique even among processes
+/// started in the same second.
 std::string new_run_id();
-/// "2026-01-31T12:00:00.123Z"
+/// The current time, "2026-01-31T12:00:00.123Z".
 std::string utc_now();
 
 /// Tighter limits for a cell that may use `seconds` of wall-clock time for everything.

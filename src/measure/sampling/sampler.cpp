@@ -84,15 +84,16 @@ class DeviceSampler final : public Sampler {
       fastest_warm_up_ = std::min(fastest_warm_up_, last_warm_up_.seconds);
       throttled_ = taken.throttled;
       ++set.warmup_launches;
-      // Only now: the first launch may load code, which waits for an idle device.
+      // The gate is used only from here on: the first launch may load code, which waits for an idle
+      // device.
       set.gated = gated;
       if (taken.stop) set.warmup_stop = *taken.stop;
     }
     return {};
   }
 
-  /// Derives from the warm-up how to sample: how many launches make a sample long enough and, for
-  /// compute-bound work, the limits.
+  /// Derives from the warm-up how many launches make a sample long enough and, for compute-bound
+  /// work, the limits of sampling.
   Result<SamplingLimits> prepare_pace(Case& work, const SamplingLimits& limits,
                                       const std::function<bool()>& stop_requested, SampleSet& set) {
     const double repetitions = work.work().repetitions;
@@ -100,7 +101,7 @@ class DeviceSampler final : public Sampler {
       // Use the fastest warm-up: a disturbed, slow one would give samples with too few launches.
       set.launches = work.launches_per_sample(fastest_warm_up_ * repetitions);
       if (set.launches == 1) return limits;
-      // Launched back to back, each takes less time than alone.
+      // A trial sample is needed: launched back to back, each launch takes less time than alone.
       const auto go_on = [](double) { return std::optional<StopReason>(); };
       Sample trial;
       TRY(take_together(work, set, stop_requested, go_on, trial));
@@ -119,13 +120,12 @@ class DeviceSampler final : public Sampler {
       set.launches = static_cast<int>(std::max(long_enough, fewest));
     }
     TRY(launch_equally_often(set));
-    if (set.launches > 1)
-      set.gated = false;  // they do not fit behind the gate, and the start hardly matters
+    if (set.launches > 1) set.gated = false;  // too many for the gate, and the start hardly matters
     return pace;
   }
 
-  /// Rank 0 decides: what is left of a budget differs between ranks, and one that launched less
-  /// often than the others would leave them waiting for it.
+  /// Broadcasts rank 0's number of launches. The remaining budget differs between ranks, and a rank
+  /// that launched less often than the others would leave them waiting for it.
   Status launch_equally_often(SampleSet& set) {
     if (team_.size() == 1) return {};
     std::string mine;
@@ -133,7 +133,7 @@ class DeviceSampler final : public Sampler {
     const std::string chosen = TRY(from_rank_0(team_, "choosing a sample's launches", mine));
     PayloadReader reader(chosen);
     const std::uint64_t launches = reader.number();
-    constexpr std::uint64_t most = 10000;  // as launches_to_fill() allows
+    constexpr std::uint64_t most = 10000;  // the limit of launches_to_fill()
     if (!reader.ok() || launches < 1 || launches > most) {
       return Error{ErrorKind::failed, "rank 0 sent no number of launches"};
     }
@@ -177,7 +177,7 @@ class DeviceSampler final : public Sampler {
 
   /// Times single launches that begin on all ranks at once, to find the rank that starts late.
   Status watch_arrivals(Case& work, SampleSet& set) {
-    // A long operation shows lateness in one round.
+    // For a long operation one round is enough.
     const double seconds = set.samples.empty() ? 0 : set.samples.back().seconds * set.launches;
     const int rounds = seconds > 0.5 ? 1 : 5;
     std::vector<double> inside;
@@ -189,7 +189,8 @@ class DeviceSampler final : public Sampler {
       if (on_device) TRY(stream_->record(*start_));
       TRY(work.enqueue(*stream_));
       if (on_device) TRY(stream_->record(*stop_));
-      const double on_host = seconds_since(begin);  // final if the library works on the host
+      const double on_host = seconds_since(begin);  // the final time if the library works on the
+                                                    // host
       TRY(finish());
       inside.push_back(on_device ? TRY(stop_->seconds_since(*start_)) : on_host);
     }
@@ -227,8 +228,8 @@ class DeviceSampler final : public Sampler {
     return sample;
   }
 
-  /// Everything is queued before the device may start: gate, clock, start event, work, stop event,
-  /// clock. The probes lie outside the event pair.
+  /// Queues everything before the device may start: gate, clock probe, start event, work, stop
+  /// event, clock probe. The probes are outside the pair of events.
   Result<Sample> take_between_events(Case& work, SampleSet& set) {
     if (set.gated) TRY(gate_.close(*stream_));
     const Status queued = queue_timed(work, set.launches);
@@ -267,7 +268,7 @@ class DeviceSampler final : public Sampler {
   Buffer flush_;
   Sample last_warm_up_;
   double fastest_warm_up_ = 0;  // seconds
-  bool throttled_ = false;      // in the last warm-up, any rank
+  bool throttled_ = false;      // whether any rank was throttled in the last warm-up
 };
 
 }  // namespace

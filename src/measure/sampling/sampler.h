@@ -1,5 +1,5 @@
-// Takes the samples of one case: warm up, repeat in the order docs/method.md gives, stop on
-// precision or time.
+// Takes the samples of one case: warms up, repeats the steps in the order of docs/method.md, and
+// stops on precision or time.
 #pragma once
 
 #include <functional>
@@ -18,30 +18,31 @@ namespace assay {
 struct SamplingLimits {
   std::size_t least_samples = 30;
   std::size_t most_samples = 10000;
-  double precision =
-      0.005;  ///< half-width of the median's 95% interval, relative, at which to stop
-  double time_box_seconds = 2.0;  ///< for the samples, warm-up excluded
-  double warmup_seconds = 1.0;    ///< cap; at least 3 launches are made
+  double precision = 0.005;  ///< relative half-width of the median's 95% interval at which to stop
+  double time_box_seconds = 2.0;  ///< time for the samples, without the warm-up
+  double warmup_seconds = 1.0;    ///< upper limit; at least 3 launches are made
   /// Least wall time of a warm-up window: memory and clocks need about 0.1 s of load to settle.
   double settling_seconds = 0.2;
   double least_seconds = 0;         ///< minimum sampling time before it may stop on precision
   double least_sample_seconds = 0;  ///< work is launched repeatedly to make a sample last this long
   double sustained_time_box_seconds = 10;  ///< replaces time_box_seconds for compute-bound work
-  /// After which samples whose number is fixed are interrupted: what a budget leaves them.
+  /// Time after which even a fixed number of samples is interrupted: the cell's share of the
+  /// budget.
   double budget_seconds = std::numeric_limits<double>::infinity();
 };
 
-/// `limits` adapted to compute-bound work, which may hit the power cap; `throttled`: it has. The
-/// clock then alternates between steps 1-2% apart about every half second: a shorter sample sees
-/// only one step, and the median jumps between steps from run to run (figures in docs/method.md).
+/// `limits` adapted to compute-bound work, which may reach the power cap; `throttled`: it did in
+/// the warm-up. At the power cap the clock alternates between steps 1-2% apart about every half
+/// second. A shorter sample would see only one step, and the median would jump between steps from
+/// run to run (figures in docs/method.md).
 SamplingLimits sustained(SamplingLimits limits, bool throttled);
 
-/// `limits` of a case with that number of samples: neither precision nor a time box ends them, and
-/// the warm-up is the shortest, so that the work is launched equally often everywhere.
+/// `limits` for a case with a fixed number of samples. Neither precision nor a time box ends them,
+/// and the warm-up is the shortest, so that the work is launched equally often everywhere.
 SamplingLimits exactly(std::size_t samples, SamplingLimits limits);
 
-/// Everything sampling needs on one device: stream, events, gate, cache flush, clock probe. Built
-/// once per device and run, used for every case.
+/// Everything sampling needs on one device: stream, events, gate, cache flush, clock probe. It is
+/// built once per device and run, and used for every case.
 class Sampler {
  public:
   /// With a `team`, all ranks take the same samples and must call take() with equal work; each
@@ -51,7 +52,8 @@ class Sampler {
 
   /// The stream on which cases are prepared and run.
   virtual Stream& stream() = 0;
-  /// Error only if the work itself fails, on any rank; `stop_requested` is polled between samples.
+  /// Takes the samples of `work`. Error: only if the work itself fails, on any rank.
+  /// `stop_requested` is polled between samples.
   virtual Result<SampleSet> take(Case& work, const SamplingLimits& limits,
                                  const std::function<bool()>& stop_requested) = 0;
 };

@@ -20,7 +20,7 @@ SamplingLimits sustained(SamplingLimits limits, bool throttled) {
   limits.least_seconds = throttled ? 6 : 2;
   if (throttled) {
     limits.least_samples = 15;
-    // Not so long that a tight budget allows only a few samples.
+    // With a tight budget samples are shorter, so that there are more than a few.
     limits.least_sample_seconds = std::min(0.4, limits.time_box_seconds / 15);
   }
   return limits;
@@ -28,7 +28,7 @@ SamplingLimits sustained(SamplingLimits limits, bool throttled) {
 
 SamplingLimits exactly(std::size_t samples, SamplingLimits limits) {
   limits.most_samples = samples;
-  limits.least_samples = samples + 1;  // no look at the precision comes before the last sample
+  limits.least_samples = samples + 1;  // precision is not checked before the last sample
   limits.time_box_seconds = std::numeric_limits<double>::infinity();
   limits.warmup_seconds = 0;
   return limits;

@@ -1,5 +1,5 @@
-// Decides when to stop sampling. Pure logic: it is fed seconds and returns a verdict, without a
-// clock of its own.
+// Decides when to stop sampling. Pure logic: it receives seconds, has no clock, and returns a
+// decision.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +20,8 @@ class StoppingRule {
   explicit StoppingRule(const SamplingLimits& limits)
       : limits_(limits), next_look_(limits.least_samples) {}
 
-  /// Call after each sample: the reason to stop, if it is time to. `elapsed` is the wall time spent
-  /// sampling.
+  /// Call after each sample; returns the reason to stop if it is time to stop. `elapsed_seconds` is
+  /// the wall time spent sampling.
   std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
 
  private:
@@ -30,14 +30,14 @@ class StoppingRule {
   std::vector<double> seconds_;
 };
 
-/// Warm when two consecutive windows of at least 10 samples and `settling_seconds` of wall time
-/// have medians within 0.5% of each other.
+/// Decides when a device is warm: when two consecutive windows, each of at least 10 samples and
+/// `settling_seconds` of wall time, have medians within 0.5% of each other.
 class WarmupRule {
  public:
   explicit WarmupRule(const SamplingLimits& limits) : limits_(limits) {}
 
-  /// Call after each warm-up launch: the reason to stop, if it is time to. Requires at least 3
-  /// launches.
+  /// Call after each warm-up launch; returns the reason to stop if it is time to stop, after at
+  /// least 3 launches.
   std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
 
  private:

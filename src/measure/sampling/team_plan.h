@@ -15,8 +15,8 @@ struct TeamPlan {
   std::uint64_t seed = 1;
 };
 
-/// Rank 0's plan; other ranks' `mine` is ignored. Error: as from Team::exchange(), or failed if the
-/// data received are not a plan.
+/// Broadcasts rank 0's plan; `mine` is ignored on other ranks. Error: as from Team::exchange(), or
+/// failed if the data received are not a plan.
 Result<TeamPlan> plan_of_rank_0(Team& team, const TeamPlan& mine);
 
 }  // namespace assay

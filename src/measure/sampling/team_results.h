@@ -1,4 +1,4 @@
-// What a cell's record says about the ranks that measured it together.
+// The parts of a cell's record that are about the ranks that measured it together.
 #pragma once
 
 #include <string>
@@ -13,23 +13,25 @@
 
 namespace assay {
 
-/// "cuda:0 0000:3b:00.0" for every rank, in rank order; empty for a single process. Error: as from
-/// Team::exchange().
+/// The device of every rank, in rank order, as in "cuda:0 0000:3b:00.0"; empty for a single
+/// process. Error: as from Team::exchange().
 Result<std::vector<std::string>> devices_of_ranks(Team& team, const DeviceFacts& mine);
 
-/// Passes if it passed on every rank; otherwise gives the reason of the first rank that failed.
-/// Error: a rank could not verify; as from Team::exchange().
+/// Combines the verifications of all ranks: it passes if it passed on every rank, otherwise it has
+/// the reason of the first rank that failed. Error: a rank could not verify; as from
+/// Team::exchange().
 Result<Verification> agree_on_verification(Team& team, const Result<Verification>& mine);
 
-/// Whether it passed on every rank so far, for a case that does more with all of them only then.
-/// Error: as agree_on_verification().
+/// Whether verification has passed on every rank so far, for a case whose further checks need all
+/// ranks. Error: as agree_on_verification().
 Result<bool> passed_on_all(Team& team, const Result<Verification>& mine);
 
-/// Each rank's own results; empty for a single process.
+/// The results of each rank; empty for a single process.
 std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std::string>& devices,
                                          const SampleSet& samples);
 
-/// The spread of the ranks' times, the slowest rank, and the rank that the others wait for.
+/// Notes on the spread of the ranks' times, the slowest rank, and the straggler that the others
+/// wait for.
 std::vector<std::pair<std::string, std::string>> notes_on_ranks(
     const std::vector<RankResult>& ranks);
 

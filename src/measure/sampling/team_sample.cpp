@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// StopReason in a payload; 0: go on.
+/// A StopReason as a number for messages; 0 means to continue.
 std::uint64_t code_of(const std::optional<StopReason>& stop) {
   return stop ? static_cast<std::uint64_t>(*stop) + 1 : 0;
 }
@@ -30,8 +30,8 @@ std::string vote(const Result<Sample>& mine, bool stop_asked) {
   return payload;
 }
 
-/// On rank 0: the decision, which is an error, or whether to stop, whether any rank is throttled,
-/// and the seconds of all ranks.
+/// Makes rank 0's decision: an error, or whether to stop, whether any rank is throttled, and the
+/// seconds of all ranks.
 std::string count_votes(const Team& team, const std::vector<std::string>& votes,
                         const std::function<std::optional<StopReason>(double)>& rule) {
   TeamSample sample;
@@ -75,7 +75,7 @@ Result<TeamSample> agree_on_sample(Team& team, const Result<Sample>& mine, bool 
   const auto decision = team.decide(
       "sampling", vote(mine, stop_asked),
       [&](const std::vector<std::string>& votes) { return count_votes(team, votes, rule); });
-  // This rank's own error says more than that the others did not answer.
+  // This rank's own error is more informative than the missing answers of the others.
   if (!decision.ok()) return mine.ok() ? decision.error() : mine.error();
   PayloadReader reader(*decision);
   TRY(status_from_text(reader.text()));

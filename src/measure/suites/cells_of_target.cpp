@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-/// Without redundant cells, unless nothing else was requested.
+/// Removes redundant cells, unless all are redundant.
 std::vector<Cell> without_redundant(const std::vector<Cell>& cells) {
   std::vector<Cell> kept;
   for (const Cell& cell : cells) {

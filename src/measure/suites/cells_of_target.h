@@ -1,4 +1,4 @@
-// Turns the user's target into the cells to measure.
+// Turns the target on the command line into the cells to measure.
 #pragma once
 
 #include <optional>
@@ -19,18 +19,18 @@ namespace assay {
 struct Plan {
   std::string name;  ///< name of the suite or benchmark
   std::vector<Cell> cells;
-  std::optional<double> budget_seconds;   ///< the suite's
+  std::optional<double> budget_seconds;   ///< budget of the suite
   std::vector<ExternalCommand> commands;  ///< cells that are other programs
 };
 
-/// What `assay run` measures of the suite: its cells without those that repeat another because an
-/// axis has no effect on them (Benchmark::redundant). Error: as from cells_of().
+/// The plan of a suite: its cells without those that repeat another one because an axis has no
+/// effect on them (Benchmark::redundant). Error: as from cells_of().
 Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings);
 
-/// `target` is the text of a suite if it begins with '{' (see inline_text()), a suite file if it
-/// contains '/' or ends in .yaml, .log or .txt, otherwise the name of a suite or else of a
-/// benchmark. A suite named like a benchmark is that benchmark's default selection. Settings
-/// replace axes. Error: usage, with the closest name and all names.
+/// The plan of a target. `target` is the text of a suite if it begins with '{' (see inline_text()).
+/// It is a suite file if it contains '/' or ends in .yaml, .log or .txt. Otherwise it is the name
+/// of a suite or benchmark. If both have the name, the suite is the default selection of the
+/// benchmark's cells. Settings replace axes. Error: usage, with the closest name and all names.
 Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings);
 
 /// The cells expanded for this device and team (Benchmark::expand), without duplicates.

@@ -37,8 +37,8 @@ bool is_convolution(std::string_view word) {
   return word.starts_with("conv") && word != "convert";
 }
 
-/// The words from the name of the operation on; empty if the line has no command. A line of options
-/// alone begins with that name.
+/// The command's arguments from the name of the operation on; empty if the line has no command. A
+/// line without the program's name must begin with the operation.
 std::vector<std::string_view> command_of(std::string_view line) {
   std::vector<std::string_view> words = words_of(line);
   const auto found = std::find_if(words.begin(), words.end(), [](std::string_view word) {
@@ -53,8 +53,8 @@ std::vector<std::string_view> command_of(std::string_view line) {
   return bare ? words : std::vector<std::string_view>();
 }
 
-/// Options of the driver that say what is convolved: their long names, defaults and least values.
-/// The rest says how it measures.
+/// The driver's options that describe the convolution: their names, defaults and least values. All
+/// other options control how the driver measures.
 struct Option {
   std::string_view letter, name;
   std::int64_t usual, least;
@@ -86,7 +86,7 @@ constexpr Option driver_options[] = {
     {"-X", "--trans_output_pad_w", 0, 0},
 };
 
-/// Options that are words.
+/// Options whose values are text.
 constexpr std::pair<std::string_view, std::string_view> driver_word_options[] = {
     {"-m", "--mode"},
     {"-z", "--pad_mode"},
@@ -94,7 +94,7 @@ constexpr std::pair<std::string_view, std::string_view> driver_word_options[] = 
     {"-f", "--fil_layout"},
     {"-O", "--out_layout"}};
 
-/// What a command says, by the options' long names.
+/// The settings in a command, by the options' long names.
 class Settings {
  public:
   static Result<Settings> read(const std::vector<std::string_view>& words) {
@@ -150,7 +150,7 @@ Result<DataType> type_of(std::string_view operation) {
                                    shown_line(operation, 40)));
 }
 
-/// Whether channels come last; all three tensors must agree.
+/// Whether the layout has the channels last. Error: the three tensors do not agree.
 Result<bool> layout_of(const Settings& settings, int dimensions) {
   const std::string_view first = dimensions == 3 ? "NCDHW" : "NCHW",
                          last = dimensions == 3 ? "NDHWC" : "NHWC";
@@ -165,8 +165,8 @@ Result<bool> layout_of(const Settings& settings, int dimensions) {
   return in == last;
 }
 
-/// A transposed convolution computes forward what a convolution's gradient of data is: its input is
-/// that one's output.
+/// The plain convolution for a transposed one. The forward pass of a transposed convolution is the
+/// data gradient of a plain one, whose output is its input.
 ConvolutionProblem untransposed(ConvolutionProblem p, const Settings& settings) {
   const std::array<std::int64_t, 3> deep = {settings.number("--trans_output_pad_d"),
                                             settings.number("--trans_output_pad_h"),
@@ -241,7 +241,7 @@ Result<std::vector<ConvolutionProblem>> parse_driver_command(std::string_view li
 
 namespace {
 
-/// Calls `use(line, number)` for each until it returns false.
+/// Calls `use(line, number)` for each line until it returns false.
 template <typename Use>
 void for_each_line(std::string_view text, const Use& use) {
   for (int number = 1; !text.empty(); ++number) {

@@ -72,7 +72,7 @@ std::vector<std::string> benchmark_names() {
   return names;
 }
 
-/// The entry's own settings, replaced by overrides where given.
+/// The settings of the entry, replaced by overrides where given.
 std::vector<AxisSetting> merge(const SuiteEntry& entry, const Benchmark& benchmark,
                                const std::vector<AxisSetting>& overrides) {
   std::vector<AxisSetting> merged;
@@ -93,7 +93,8 @@ std::vector<AxisSetting> merge(const SuiteEntry& entry, const Benchmark& benchma
   return merged;
 }
 
-/// The same after checking the entry's settings one by one, so that an error can name its line.
+/// Merges settings and overrides after checking the entry's settings one by one, so that an error
+/// can name its line.
 Result<std::vector<AxisSetting>> merged_settings(const Suite& suite, const SuiteEntry& entry,
                                                  const Benchmark& benchmark,
                                                  const std::vector<AxisSetting>& overrides) {
@@ -104,12 +105,12 @@ Result<std::vector<AxisSetting>> merged_settings(const Suite& suite, const Suite
   return merge(entry, benchmark, overrides);
 }
 
-/// An override must fit at least one of the suite's benchmarks.
+/// Checks that every override fits at least one of the suite's benchmarks.
 Status check_overrides(const Suite& suite, const std::vector<const Benchmark*>& used,
                        const std::vector<AxisSetting>& overrides) {
   std::vector<std::string> known;
   for (const Benchmark* benchmark : used) {
-    if (benchmark == nullptr) continue;  // a command
+    if (benchmark == nullptr) continue;  // an external command
     for (const Axis& axis : benchmark->axes()) {
       if (std::find(known.begin(), known.end(), axis.name) == known.end()) {
         known.push_back(axis.name);

@@ -7,7 +7,7 @@
 //   cells:
 //     - benchmark: memory
 //       axes: {op: [copy, triad], size: 64MiB..1GiB*4, dtype: f64}
-//     - command: [all_reduce_perf, -b, 8]   # another program: benchmarks/external_command.h
+//     - command: [all_reduce_perf, -b, 8]   # another program: grid/external_command.h
 //       name: rccl_all_reduce
 //       format: nccl-tests
 #pragma once
@@ -27,7 +27,7 @@
 
 namespace assay {
 
-/// A list item of `cells`: one benchmark with settings for some of its axes, or a command.
+/// An item of `cells`: one benchmark with settings for some of its axes, or a command.
 struct SuiteEntry {
   struct Setting {
     AxisSetting setting;
@@ -35,7 +35,7 @@ struct SuiteEntry {
   };
   std::string benchmark;
   std::vector<Setting> settings;
-  std::optional<ExternalCommand> command;  ///< then `benchmark` is empty
+  std::optional<ExternalCommand> command;  ///< if set, `benchmark` is empty
   int line = 0;
 };
 
@@ -44,30 +44,30 @@ struct Suite {
   std::string description;
   std::optional<double> budget_seconds;
   std::vector<SuiteEntry> entries;
-  std::string file;  ///< for messages: "quick.yaml" or the given path
+  std::string file;  ///< name for messages: "quick.yaml" or the given path
 };
 
-/// A map of axes to values or lists of values. Error: usage, "file:line: ...".
+/// Reads a map of axes to values or lists of values. Error: usage, "file:line: ...".
 Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axes,
                                                             std::string_view file);
-/// Error: usage, "file:line: what is wrong; what is allowed".
+/// Parses a suite. Error: usage, "file:line: what is wrong; what is allowed".
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file);
-/// A file not named .yaml may hold MIOpenDriver's command lines instead (miopen_driver.h). Error:
-/// usage if the file cannot be read; as from parse_suite().
+/// Loads a suite file. A file not named .yaml may hold command lines of MIOpenDriver instead
+/// (miopen_driver.h). Error: usage if the file cannot be read; as from parse_suite().
 Result<Suite> load_suite(const std::string& path);
-/// The suites in the binary, sorted by name. Error: a suite in the tree is malformed.
+/// The suites embedded in the binary, sorted by name. Error: an embedded suite is malformed.
 Result<std::vector<Suite>> built_in_suites();
 
 using BenchmarkLookup = std::function<const Benchmark*(std::string_view)>;
 
-/// The suite as one line that parse_suite() reads, with overrides applied: it can be passed as an
-/// argument to a process on another machine.
+/// The suite with overrides applied, as one line that parse_suite() reads, so that it can be passed
+/// as an argument to a process on another machine.
 std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& overrides,
                         const BenchmarkLookup& lookup = find_benchmark);
 
 /// The cells of all entries in order, each once; a command's cell has its name and no axes. An
-/// override replaces its axis in every entry whose benchmark has it. Error: usage, with
-/// file:line for the suite's own mistakes; an override that fits no entry.
+/// override replaces its axis in every entry whose benchmark has that axis. Error: usage, with
+/// file:line for mistakes in the suite, or if an override fits no entry.
 Result<std::vector<Cell>> cells_of(const Suite& suite, const std::vector<AxisSetting>& overrides,
                                    const BenchmarkLookup& lookup = find_benchmark);
 

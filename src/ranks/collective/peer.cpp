@@ -184,7 +184,7 @@ class PeerCommunicator final : public Communicator {
                         TRY(device_.create_event(EventKind::untimed))});
     }
     links_ = TRY(device_.create_stream(StreamPriority::high));
-    for (auto* event : {&begun_, &sent_, &read_[0], &read_[1]}) {
+    for (auto* event : {&begun_, &ready_, &sent_, &read_[0], &read_[1]}) {
       *event = TRY(device_.create_event(EventKind::untimed));
     }
     return stream->synchronize();
@@ -301,7 +301,7 @@ class PeerCommunicator final : public Communicator {
   template <typename CopyTo>
   Status copy_to_others(CopyTo copy_to) {
     const bool side_by_side = !lanes_.empty();
-    if (side_by_side) TRY(links_->record(*begun_));
+    if (side_by_side) TRY(links_->record(*ready_));
     for (int distance = 1; distance < ranks_; ++distance) {
       const Copy copy = copy_to((rank_ + distance) % ranks_);
       if (copy.bytes == 0) continue;
@@ -310,7 +310,7 @@ class PeerCommunicator final : public Communicator {
         continue;
       }
       const Lane& lane = lanes_[static_cast<std::size_t>(distance) - 1];
-      TRY(lane.stream->wait(*begun_));
+      TRY(lane.stream->wait(*ready_));
       TRY(lane.stream->copy(copy.to, copy.from, copy.bytes));
       TRY(lane.stream->record(*lane.done));
       TRY(links_->wait(*lane.done));
@@ -365,8 +365,10 @@ class PeerCommunicator final : public Communicator {
   Buffer stop_;    // u32: not 0 once nobody is waited for
   std::unique_ptr<Stream> links_;  // of what crosses them
   std::vector<Lane> lanes_;        // one for each other rank, where there are several
-  std::unique_ptr<Event> begun_, sent_;
-  std::array<std::unique_ptr<Event>, 2> read_;  // what came in a turn; used alternately
+  // Each is recorded in one stream alone: HIP crashes after a capture in which it was not.
+  std::unique_ptr<Event> begun_;         // in the caller's: `links_` may begin
+  std::unique_ptr<Event> ready_, sent_;  // in `links_`: lanes may begin; a turn's copies are done
+  std::array<std::unique_ptr<Event>, 2> read_;  // in the caller's: what came in a turn; in turns
 };
 
 const CommunicatorRegistry::Add registered{

@@ -26,8 +26,12 @@ std::string register_name(unsigned index) {
 
 bool HazardCheck::local_writes_pending() const {
   if (!default_settings().hazards) return false;
-  for (const Queue& queue : queues_)
-    if (queue.last_local_write > queue.done) return true;
+  for (const Queue& queue : queues_) {
+    // What of FLAT goes to LDS is counted by lgkmcnt alone, and compilers wait for no more.
+    const bool flat = &queue == &queues_[queue::flat];
+    const u64 done = flat ? std::max(queue.done, flat_scalar_done_) : queue.done;
+    if (queue.last_local_write > done) return true;
+  }
   return false;
 }
 

@@ -31,6 +31,10 @@ WithScc<u32> shifted_sum(u32 a, u32 b) {
   return {u32(wide), wide >> 32 != 0};
 }
 
+u32 magnitude(i32 a) {
+  return a < 0 ? 0 - u32(a) : u32(a);
+}
+
 void add_arithmetic(ScalarTable table) {
   table.add<[](u32 a, u32 b) { return sum(a, b, false); }>("s_add_u32");
   table.add<[](u32 a, u32 b, Scc carry) { return sum(a, b, carry.set); }>("s_addc_u32");
@@ -43,9 +47,9 @@ void add_arithmetic(ScalarTable table) {
   table.add<shifted_sum<2>>("s_lshl2_add_u32");
   table.add<shifted_sum<3>>("s_lshl3_add_u32");
   table.add<shifted_sum<4>>("s_lshl4_add_u32");
-  table.add_nonzero<[](i32 a, i32 b) { return a < b ? u32(b) - u32(a) : u32(a) - u32(b); }>(
-      "s_absdiff_i32");
-  table.add_nonzero<[](i32 a) { return a < 0 ? 0 - u32(a) : u32(a); }>("s_abs_i32");
+  table.add_nonzero<magnitude>("s_abs_i32");
+  // Of the difference in 32 bits, though it may have wrapped.
+  table.add_nonzero<[](u32 a, u32 b) { return magnitude(i32(a - b)); }>("s_absdiff_i32");
 
   table.add<[](u32 a, u32 b) { return a * b; }>("s_mul_i32");
   table.add<[](Old<u32> a, u32 b) { return a.value * b; }>("s_mulk_i32");

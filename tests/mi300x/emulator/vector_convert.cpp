@@ -91,7 +91,7 @@ void add_floats_and_floats(VectorTable table) {
   table.add<[](float x) { return double(x); }>("v_cvt_f64_f32");
   table.add<[](double x) { return float(x); }>("v_cvt_f32_f64");
   table.add<[](float x) { return Half{x}; }>("v_cvt_f16_f32");
-  table.add<[](Half x) { return x.value; }>("v_cvt_f32_f16");
+  table.add<[](Half x) { return is_nan(x) ? quiet(x.value) : x.value; }>("v_cvt_f32_f16");
   table.add<[](float a, float b) {
     return packed(f16_from_f32(a, Rounding::zero), f16_from_f32(b, Rounding::zero));
   }>("v_cvt_pkrtz_f16_f32");

@@ -33,7 +33,7 @@ struct Options {
   bool transcendental = false;  ///< executed at a quarter of the rate
   bool saturates = false;       ///< an integer operation that knows clamp
   bool exact = false;           ///< the bits of a float result are final: a move, not arithmetic
-  bool needs_ieee = false;      ///< the function follows the rules of MODE.IEEE
+  bool needs_ieee = false;      ///< the function follows the rules of MODE.IEEE, NaNs included
 };
 
 // ---- Floats ----
@@ -169,7 +169,8 @@ struct Executor<function, options, Result (*)(Arguments...)> {
       for (unsigned i = 0; i < wave_lanes; ++i)
         result.set(i, function(LaneType<Arguments>::from(std::get<n>(sources)[i])...));
       if constexpr (Floating<Result> && !options.exact) {
-        choose_nans(result, sources, std::index_sequence<n...>{});
+        if constexpr (!options.needs_ieee)
+          choose_nans(result, sources, std::index_sequence<n...>{});
         finish_floats(wave, instruction, result);
       }
       store<Result>(wave, instruction, result);

@@ -23,12 +23,12 @@ const u32* packed_word(const Wave& wave, const Instruction& instruction, unsigne
 
 /// Both halves by a function of u16, i16 or Half; `exact` gives integers before they are cut, for
 /// clamp.
-template <auto function, auto exact, bool accumulates, class T, std::size_t... n>
+template <auto function, auto exact, Options options, class T, std::size_t... n>
 void run_halves(Wave& wave, const Instruction& instruction, std::index_sequence<n...>) {
   if constexpr (std::same_as<T, Half>) check_float_mode(wave, instruction, true);
   alignas(64) u32 storage[sizeof...(n)][wave_lanes], result[wave_lanes] = {};
-  const u32* words[] = {
-      packed_word(wave, instruction, n, accumulates && n + 1 == sizeof...(n), storage[n])...};
+  const u32* words[] = {packed_word(wave, instruction, n,
+                                    options.accumulates && n + 1 == sizeof...(n), storage[n])...};
   for (unsigned half = 0; half < 2; ++half) {
     const unsigned shifts[] = {(selects_high(instruction, n, half) ? 16u : 0u)...};
     const u32 flips[] = {(negates(instruction, n, half) ? 0x8000u : 0u)...};
@@ -38,7 +38,11 @@ void run_halves(Wave& wave, const Instruction& instruction, std::index_sequence<
     for (unsigned i = 0; i < wave_lanes; ++i) {
       u32 bits;
       if constexpr (std::same_as<T, Half>) {
-        Half x = chosen_nan(function(value(n, i)...), value(n, i)...);
+        Half x = function(value(n, i)...);
+        if constexpr (!options.needs_ieee)
+          x = chosen_nan(x, value(n, i)...);
+        else if (!(wave.mode & mode::ieee) && (is_nan(value(n, i)) | ...)) [[unlikely]]
+          not_emulated(instruction, "of a NaN while MODE.IEEE is off");
         if (instruction.clamp)
           x.value = modify_output(x.value, 0, true, wave.mode & mode::dx10_clamp);
         bits = LaneType<T>::to(x);
@@ -62,16 +66,16 @@ struct FirstArgument<Result (*)(First, Others...)> {
   static constexpr std::size_t count = 1 + sizeof...(Others);
 };
 
-template <auto function, auto exact = function, bool accumulates = false>
+template <auto function, auto exact = function, Options options = Options{}>
 void add_halves(VectorTable table, std::string_view name) {
   using First = FirstArgument<decltype(+function)>;
   using T = typename First::Value;
   constexpr auto execute = [](Wave& wave, const Instruction& instruction) {
-    run_halves<function, exact, accumulates, T>(wave, instruction,
-                                                std::make_index_sequence<First::count>{});
+    run_halves<function, exact, options, T>(wave, instruction,
+                                            std::make_index_sequence<First::count>{});
   };
   constexpr Type type = std::same_as<T, Half> ? Type::packed_f16 : Type::packed_b16;
-  table.add_special(name, execute, {type, type, type}).reads_target = accumulates;
+  table.add_special(name, execute, {type, type, type}).reads_target = options.accumulates;
 }
 
 // The clamp of shifts and products is not documented, so they cannot saturate.
@@ -108,10 +112,13 @@ void add_packed_halves(VectorTable table) {
   constexpr auto fused_sum = [](Half a, Half b, Half c) { return fused(a, b, c); };
   add_halves<sum>(table, "v_pk_add_f16");
   add_halves<product>(table, "v_pk_mul_f16");
-  add_halves<half2<least<float>>>(table, "v_pk_min_f16");
-  add_halves<half2<greatest<float>>>(table, "v_pk_max_f16");
+  constexpr Options ieee{.needs_ieee = true};
+  constexpr auto smaller = half2<least<float>>;
+  constexpr auto larger = half2<greatest<float>>;
+  add_halves<smaller, smaller, ieee>(table, "v_pk_min_f16");
+  add_halves<larger, larger, ieee>(table, "v_pk_max_f16");
   add_halves<fused_sum>(table, "v_pk_fma_f16");
-  add_halves<fused_sum, fused_sum, true>(table, "v_pk_fmac_f16");
+  add_halves<fused_sum, fused_sum, Options{.accumulates = true}>(table, "v_pk_fmac_f16");
 }
 
 // ---- Two words ----

@@ -40,6 +40,21 @@ void dissolve(Capture& capture) {
   captures().erase(&capture);
 }
 
+/// Whether branches of `from`, or of these and so on, end in `to`. Needs the mutex.
+bool leads_to(const Capture& capture, ihipStream_t* from, ihipStream_t* to) {
+  std::set<ihipStream_t*> seen;
+  std::vector<ihipStream_t*> open = {from};
+  while (!open.empty()) {
+    ihipStream_t* const at = open.back();
+    open.pop_back();
+    if (at == to) return true;
+    const auto branches = capture.branches.find(at);
+    if (!seen.insert(at).second || branches == capture.branches.end()) continue;
+    open.insert(open.end(), branches->second.begin(), branches->second.end());
+  }
+  return false;
+}
+
 /// Whether every node leads to the end of the stream that began the capture. Needs the mutex.
 bool joined(const Capture& capture) {
   const std::vector<Node>& nodes = capture.graph->nodes;
@@ -63,6 +78,17 @@ void add_node(ihipStream_t& stream, Step work) {
   std::vector<Node>& nodes = stream.capture->graph->nodes;
   nodes.push_back({&stream.device, std::move(work), stream.tail, nullptr});
   stream.tail = {nodes.size() - 1};
+}
+
+bool take_in(Capture& capture, ihipStream_t& stream, ihipStream_t& recorder) {
+  capture.streams.insert(&stream);
+  const auto parent = capture.parents.find(&recorder);
+  if (&stream == capture.origin || (parent != capture.parents.end() && parent->second == &stream)) {
+    return true;
+  }
+  capture.parents[&stream] = &recorder;
+  capture.branches[&recorder].insert(&stream);
+  return !leads_to(capture, &stream, &recorder);
 }
 
 void abandon_capture(ihipStream_t& stream) {
@@ -126,7 +152,7 @@ hipError_t hipStreamBeginCapture(hipStream_t handle, hipStreamCaptureMode mode) 
       return hipErrorInvalidValue;
     }
     const std::lock_guard lock(capture_mutex());
-    if (stream->capture) return hipErrorIllegalState;
+    if (stream->capture || stream->spoiled) return hipErrorIllegalState;
     stream->capture = std::make_shared<Capture>();
     Capture& capture = *stream->capture;
     capture.id = ++last;
@@ -157,9 +183,11 @@ hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t* graph) {
       return hipErrorStreamCaptureWrongThread;
     }
     const bool whole = joined(*capture);
+    const std::set<ihipStream_t*> streams = capture->streams;
     dissolve(*capture);
     stream->capture.reset();
     if (capture->invalid || !whole) {
+      for (ihipStream_t* each : streams) each->spoiled = true;
       Handles<ihipGraph>::instance().take(capture->graph.get());
       return capture->invalid ? hipErrorStreamCaptureInvalidated : hipErrorStreamCaptureUnjoined;
     }
@@ -267,6 +295,7 @@ hipError_t hipGraphLaunch(hipGraphExec_t handle, hipStream_t stream) {
       for (const Node& node : *exec->nodes) {
         if (!node.records) continue;
         moments.push_back(std::make_shared<Moment>());
+        if (Runtime::instance().injection.loses_graph_events()) continue;
         node.records->moment = moments.back();
         node.records->capture.reset();
       }

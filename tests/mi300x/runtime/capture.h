@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -36,12 +37,21 @@ namespace mi300x::runtime {
 
 /// One capture: its streams and the work given to them. The graph's handle is known from the
 /// beginning.
+///
+/// HIP has kept the streams of a capture as a tree, which the end of the capture follows by
+/// recursion: a wait makes the waiting stream a branch of the one that recorded the event, unless
+/// it began the capture or that one is its branch. Real releases crash where the branches become a
+/// circle, and where an event is recorded in two streams of a capture, of which the first keeps a
+/// dangling record (ROCm/rocm-systems, pull requests 2072, 11517 and 11589); calls that lead there
+/// fail here.
 struct Capture {
   unsigned long long id = 0;
   hipStreamCaptureMode mode = hipStreamCaptureModeGlobal;
   std::thread::id thread;
   ihipStream_t* origin = nullptr;
   std::set<ihipStream_t*> streams;
+  std::map<ihipStream_t*, ihipStream_t*> parents;  ///< of which stream it became a branch last
+  std::map<ihipStream_t*, std::set<ihipStream_t*>> branches;
   std::shared_ptr<ihipGraph> graph;
   bool invalid = false;
 };
@@ -51,6 +61,10 @@ std::mutex& capture_mutex();
 
 /// Adds a node to the capture that `stream` is in. Needs the mutex.
 void add_node(ihipStream_t& stream, Step work);
+
+/// `stream` waits for an event that `recorder` has recorded in this capture. False where HIP would
+/// crash at the end. Needs the mutex.
+bool take_in(Capture& capture, ihipStream_t& stream, ihipStream_t& recorder);
 
 /// Called when `stream` is destroyed while it is captured, which invalidates the capture.
 void abandon_capture(ihipStream_t& stream);

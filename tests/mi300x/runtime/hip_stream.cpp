@@ -153,7 +153,10 @@ hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event_handle, unsig
           return hipErrorStreamCaptureMerge;
         }
         stream->capture = event->capture;
-        stream->capture->streams.insert(stream.get());
+        if (!take_in(*event->capture, *stream, *event->recorder)) {
+          event->capture->invalid = true;
+          return hipErrorIllegalState;
+        }
         for (const std::size_t node : event->nodes) {
           const bool known =
               std::find(stream->tail.begin(), stream->tail.end(), node) != stream->tail.end();
@@ -197,10 +200,14 @@ hipError_t hipEventRecord(hipEvent_t event_handle, hipStream_t handle) {
     if (!stream || !event) return hipErrorInvalidHandle;
     {
       const std::lock_guard lock(capture_mutex());
+      const bool twice =
+          event->capture && event->capture == stream->capture && event->recorder != stream.get();
       event->capture = stream->capture;
+      event->recorder = stream.get();
       if (event->capture) {
         event->nodes = stream->tail;
-        return hipSuccess;
+        event->capture->invalid = event->capture->invalid || twice;
+        return twice ? hipErrorIllegalState : hipSuccess;
       }
     }
     join_default(*stream);

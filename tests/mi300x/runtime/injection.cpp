@@ -23,6 +23,7 @@ void Injection::read(const std::string& text) {
   calls_.clear();
   failures_.clear();
   hanging_.clear();
+  loses_graph_events_ = false;
   launches_.reset();
   for (const std::string& word : split(text, ',')) {
     const std::vector<std::string> parts = split(word, ':');
@@ -30,6 +31,8 @@ void Injection::read(const std::string& text) {
       launches_ = std::stoull(parts[1]);
     } else if (parts.size() == 2 && parts[0] == "hang") {
       hanging_.insert(parts[1]);
+    } else if (word == "no_graph_events") {
+      loses_graph_events_ = true;
     } else if (parts.size() == 3 && error_of_name(parts[2])) {
       failures_[parts[0]][std::stoull(parts[1])] = *error_of_name(parts[2]);
     } else {
@@ -60,6 +63,11 @@ std::map<std::string, std::uint64_t> Injection::calls() const {
 bool Injection::hangs(const std::string& kernel) const {
   const std::lock_guard lock(mutex_);
   return hanging_.contains(kernel);
+}
+
+bool Injection::loses_graph_events() const {
+  const std::lock_guard lock(mutex_);
+  return loses_graph_events_;
 }
 
 bool Injection::loses(std::uint64_t launch) const {

@@ -2,6 +2,7 @@
 //   FUNCTION:N:ERROR  the N-th call of a function fails, e.g. hipMalloc:3:hipErrorOutOfMemory
 //   lost:N            after its N-th launch a device is lost
 //   hang:KERNEL       that kernel never ends
+//   no_graph_events   graphs record none of their events, as in some releases of HIP
 #pragma once
 
 #include <hip/hip_runtime_api.h>
@@ -27,6 +28,7 @@ class Injection {
   std::map<std::string, std::uint64_t> calls() const;
 
   bool hangs(const std::string& kernel) const;
+  bool loses_graph_events() const;
   /// Whether a device is lost at its launch number `launch`.
   bool loses(std::uint64_t launch) const;
 
@@ -36,6 +38,7 @@ class Injection {
   std::map<std::string, std::map<std::uint64_t, hipError_t>>
       failures_;  // function -> call -> error
   std::set<std::string> hanging_;
+  bool loses_graph_events_ = false;
   std::optional<std::uint64_t> launches_;  // of a device before it is lost
 };
 

@@ -148,6 +148,7 @@ hipError_t submit(hipStream_t handle, Step work) {
       add_node(*stream, std::move(work));
       return hipSuccess;
     }
+    if (stream->spoiled) return hipErrorStreamCaptureInvalidated;
   }
   join_default(*stream);
   stream->push([&device = stream->device, work = std::move(work)](double start) {

@@ -56,6 +56,7 @@ struct ihipStream_t {
   /// capture_mutex().
   std::shared_ptr<mi300x::runtime::Capture> capture;
   std::vector<std::size_t> tail;
+  bool spoiled = false;  ///< by a capture that failed, whose state HIP keeps: takes no more work
   std::vector<hipGraphNode_t> told;  ///< the same, as the program asked for it last
 
  private:
@@ -81,6 +82,7 @@ struct ihipEvent_t {
   std::shared_ptr<mi300x::runtime::Moment> moment;    ///< recorded last; null: never
   std::shared_ptr<mi300x::runtime::Capture> capture;  ///< or recorded in a capture,
   std::vector<std::size_t> nodes;                     ///< behind these nodes
+  ihipStream_t* recorder = nullptr;                   ///< in this stream
 };
 
 namespace mi300x::runtime {

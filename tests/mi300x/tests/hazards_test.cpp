@@ -253,6 +253,8 @@ TEST(Waits, LdsWritesAtABarrier) {
   EXPECT_FALSE(
       pending_after({"ds_write_b32 v0, v1", "ds_read_b32 v2, v0", "s_waitcnt lgkmcnt(1)"}));
   EXPECT_TRUE(pending_after({"ds_add_u32 v0, v1"}));
+  EXPECT_TRUE(pending_after({"flat_store_dword v[0:1], v2", "s_waitcnt vmcnt(0)"}));
+  EXPECT_FALSE(pending_after({"flat_store_dword v[0:1], v2", "s_waitcnt lgkmcnt(0)"}));
   EXPECT_TRUE(pending_after({"s_mov_b32 m0, 0", "s_nop 0", "global_load_lds_dword v[0:1], off"}));
 }
 

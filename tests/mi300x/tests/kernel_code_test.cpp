@@ -1,9 +1,11 @@
 // What the compiler makes of assay's kernels for AMD GPUs. The emulator knows each instruction. And
 // training gives the same bits each time only if no kernel adds numbers in the order in which
 // threads arrive: there is no atomic sum of floats, nor a loop that makes one by comparing and
-// exchanging.
+// exchanging. Exchanges between GPUs wait for memory no more often than they have to.
 #include <fmt/ranges.h>
+#include <gmock/gmock.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -58,6 +60,51 @@ TEST_P(KernelCode, IsKnownAndAddsNoFloatsAtomically) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, KernelCode, testing::Values("gfx942", "gfx90a"));
+
+/// Instructions of one name and of the system's scope that follow each other without a wait.
+struct Row {
+  int length = 0;
+  bool waits_first = false;  ///< for what memory has been asked before, since the last branch
+};
+std::vector<Row> rows_without_wait(const Disassembly& lines, std::string_view name) {
+  std::vector<Row> rows;
+  bool ended = true, waited = false;
+  for (const DisassembledLine& line : lines) {
+    const std::string_view text = line.text;
+    const bool waits = text.starts_with("s_waitcnt");
+    ended = ended || waits;
+    if (text.starts_with("s_branch") || text.starts_with("s_cbranch")) waited = false;
+    waited = waited || (waits && text.find("vmcnt") != text.npos);
+    if (!text.starts_with(name) || text.find("sc0 sc1") == text.npos) continue;
+    if (ended) rows.push_back({0, waited});
+    ++rows.back().length;
+    ended = false;
+  }
+  return rows;
+}
+
+// A pack is 8 elements, and every 4 bytes of it are a word of 8 bytes with its number.
+TEST(PeerExchangeCode, WordsOfAPackCrossLinksTogether) {
+  SKIP_WITHOUT_COMPILER();
+  const std::string folder = ASSAY_SOURCE_DIR "/src/compute/kernels";
+  const auto lines =
+      disassemble(compile_file(folder + "/peer_exchange.cu", "gfx942", "-I" + folder), "gfx942");
+  for (const char* name : {"global_store_dwordx2", "global_load_dwordx2"}) {
+    std::vector<int> lengths;
+    for (const Row& row : rows_without_wait(*lines, name)) {
+      lengths.push_back(row.length);
+      EXPECT_FALSE(row.waits_first) << name << ": a rank's words wait for those of another";
+    }
+    EXPECT_THAT(lengths, testing::UnorderedElementsAre(8, 4, 4)) << name;
+  }
+  for (const DisassembledLine& line : *lines) {
+    EXPECT_FALSE(line.text.starts_with("flat_")) << "waits for LDS would wait for " << line.text;
+  }
+  const auto pauses = std::count_if(lines->begin(), lines->end(), [](const auto& line) {
+    return line.text.starts_with("s_sleep");
+  });
+  EXPECT_EQ(pauses, 4) << "one in every loop that waits: of the meeting and of three kinds of sums";
+}
 
 }  // namespace
 }  // namespace mi300x

@@ -86,6 +86,17 @@ TEST_F(ScalarInstructions, ValuesAndConditionCodes) {
       "s_mov_b64", +[](u64 a) { return a; });
 }
 
+// By the text of the ISA: D = S0 - S1, negated if that is negative.
+TEST_F(ScalarInstructions, MagnitudeOfADifferenceThatWraps) {
+  check(
+      "s_absdiff_i32", +[](u32 a, u32 b) { return u32(std::abs(i64{i32(a - b)})); },
+      +[](u32 a, u32 b) { return a != b; });
+  wave.set_scalar64(2, 0x8083315D);
+  wave.set_scalar64(4, 0x7A1DB77A);
+  hand.execute("s_absdiff_i32 s10, s2, s4");
+  EXPECT_EQ(wave.scalar32(10), 0x066579E3u);
+}
+
 TEST_F(ScalarInstructions, FieldsWithTheirSigns) {
   wave.set_scalar64(2, 0x8000000000000F00);
   hand.execute("s_bfe_u32 s10, s2, 0x40008");

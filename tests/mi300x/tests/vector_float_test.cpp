@@ -101,6 +101,52 @@ TEST_F(VectorFloat, NaNsAreTheFirstSourcesOrPositive) {
   EXPECT_EQ(hand.get(10, 63), 0x7FC00000u);
 }
 
+// By the text of the ISA: a signalling NaN, the first of two, made quiet; else, of two NaNs, the
+// second.
+TEST_F(VectorFloat, LeastAndGreatestOfNaNs) {
+  struct {
+    u32 a, b, result;
+  } const cases[] = {{0x7FC00001, 0x7F800002, 0x7FC00002}, {0x7F800001, 0x7F800002, 0x7FC00001},
+                     {0xFF800001, 0x7FC00002, 0xFFC00001}, {0x7FC00001, 0xFFC00002, 0xFFC00002},
+                     {0x7FC00001, 0x3F800000, 0x3F800000}, {0x3F800000, 0x7F800002, 0x7FC00002}};
+  for (const auto& [a, b, result] : cases) {
+    for (const char* name : {"v_min_f32", "v_max_f32"}) {
+      hand.set(2, a);
+      hand.set(4, b);
+      hand.execute(name + std::string(" v10, v2, v4"));
+      EXPECT_EQ(hand.get(10, 9), result) << name << std::hex << " " << a << " " << b;
+    }
+    // The same NaNs in other widths.
+    const auto wide = [](u32 x) {
+      return u64{x >> 31} << 63 | (x & 0x400000 ? u64{0x7FF8} : u64{0x7FF0}) << 48 | (x & 0xFF);
+    };
+    const auto half = [](u32 x) {
+      return (x >> 16 & 0x8000) | (x & 0x400000 ? 0x7E00 : 0x7C00) | (x & 0xFF);
+    };
+    if (a == 0x3F800000 || b == 0x3F800000) continue;
+    put(2, 9, wide(a));
+    put(4, 9, wide(b));
+    hand.execute("v_max_f64 v[10:11], v[2:3], v[4:5]");
+    EXPECT_EQ(hand.get64(10, 9), wide(result)) << std::hex << a << " " << b;
+    hand.set(2, half(a) << 16);
+    hand.set(4, half(b) << 16);
+    hand.execute("v_pk_min_f16 v10, v2, v4");
+    EXPECT_EQ(hand.get(10, 9), half(result) << 16) << std::hex << a << " " << b;
+  }
+  hand.wave.mode = 0xF0;
+  expect_fault([&] { hand.execute("v_pk_max_f16 v10, v2, v4"); }, FaultKind::unknown_instruction,
+               "NaN while MODE.IEEE is off");
+}
+
+TEST_F(VectorFloat, ANaNThatIsWidenedBecomesQuiet) {
+  hand.set(2, 0x7C01);
+  hand.execute("v_cvt_f32_f16 v10, v2");
+  EXPECT_EQ(hand.get(10, 0), 0x7FC02000u);
+  hand.set(2, 0x7F800001);
+  hand.execute("v_cvt_f64_f32 v[10:11], v2");
+  EXPECT_EQ(hand.get64(10, 0), 0x7FF8000020000000u);
+}
+
 TEST_F(VectorFloat, DenormalsAreFlushedIfModeSaysSo) {
   hand.set(2, 0x80000123);
   hand.execute("v_add_f32 v10, v2, v2");

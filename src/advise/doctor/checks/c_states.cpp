@@ -37,7 +37,7 @@ IdleState read_state(const Machine& machine, const std::filesystem::path& folder
           .exit_us = *exit_us};
 }
 
-/// The first CPU represents all: idle-set and the kernel's own limits apply to every CPU.
+/// Checks the first CPU only, because idle-set and the kernel's limits apply to every CPU.
 std::vector<Finding> run(const CheckContext& context) {
   if (context.gpus.empty() || context.virtual_machine()) return {};
   std::optional<Finding> deepest;

@@ -19,10 +19,10 @@ constexpr Advice advice = {
         "raise or remove the CPU quota: docker update --cpus N CONTAINER; Kubernetes: "
         "resources.limits.cpu; systemd: systemctl set-property UNIT CPUQuota="};
 
-/// From this share on, throttling is the rule and not a start-up effect.
+/// From this share on, throttling is permanent and not an effect of start-up.
 constexpr double frequent = 0.05;
 
-/// 12 of "nr_periods 12".
+/// Reads a counter of cgroup statistics: 12 from "nr_periods 12".
 std::optional<long long> counter(std::string_view statistics, std::string_view name) {
   const std::vector<std::string_view> all = words(statistics);
   for (std::size_t i = 0; i + 1 < all.size(); i += 2) {

@@ -20,10 +20,10 @@ constexpr Advice advice = {
         "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource, "
         "if available_clocksource has it"};
 
-/// The sources that the kernel's vDSO reads in user space.
+/// Clock sources that the kernel's vDSO reads in user space.
 constexpr std::array<std::string_view, 4> quick = {
     "tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
-/// Registers outside the CPU.
+/// Clock sources that are registers outside the CPU.
 constexpr std::array<std::string_view, 4> slow = {"hpet", "acpi_pm", "pit", "jiffies"};
 
 std::vector<Finding> run(const CheckContext& context) {

@@ -17,15 +17,16 @@ constexpr Advice advice = {
         "give whole CPUs instead: docker run --cpuset-cpus LIST without --cpus; Kubernetes: "
         "requests equal to limits in whole CPUs and the static CPU manager policy"};
 
-/// CPUs this process may use: its cpuset if there is one, else all that are online.
+/// The number of CPUs that this process may use: those of its cpuset if there is one, otherwise all
+/// that are online.
 std::optional<int> usable_cpus(const Machine& machine, const CgroupLimits& limits) {
   if (const auto count = count_cpus(limits.cpu_set)) return count;
   const Reading online = read_setting(machine, "sys/devices/system/cpu/online");
   return online.text ? count_cpus(*online.text) : std::nullopt;
 }
 
-/// What is wrong with the group's own quota file; empty if the file is fine, or absent because the
-/// group lacks the controller.
+/// What is wrong with the quota file of the process's own group; empty if the file is fine, or
+/// absent because the group lacks the controller.
 std::string odd_quota(const Machine& machine, const CgroupLimits& limits) {
   const Reading reading =
       read_setting(machine, limits.cpu_statistics.parent_path() /

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "advise/doctor/advice.h"
+#include "advise/doctor/gpu_model.h"
 #include "advise/doctor/pci.h"
 #include "core/json.h"
 
@@ -15,7 +18,17 @@ constexpr Advice advice = {
     .source = "ROCm docs, MI300X system optimization: Hardware verification with ROCm",
     .mend = "sudo modprobe amdgpu (or nvidia), then sudo dmesg | grep -i -e amdgpu -e nvidia"};
 
-/// PCI classes: processing accelerator; 3D, display and VGA controller.
+constexpr Advice all_there = {
+    .wanted = "8 GPUs on the PCI bus: boards of this model carry a mesh of 8",
+    .why =
+        "a GPU that is not even on the bus has failed or has no power; every job that needs the "
+        "whole mesh does without it",
+    .source = "ROCm docs, MI300X system optimization: Hardware verification with ROCm",
+    .mend =
+        "sudo dmesg | grep -i -e amdgpu -e pcie, the log of the BMC, a cold start; then the "
+        "vendor"};
+
+/// Whether the PCI class is that of a processing accelerator or a 3D, display or VGA controller.
 bool is_gpu(const Machine& machine, const std::filesystem::path& folder) {
   const auto type = read_setting(machine, folder / "class").text.value_or("");
   const auto vendor = read_setting(machine, folder / "vendor").text.value_or("");
@@ -26,9 +39,11 @@ bool is_gpu(const Machine& machine, const std::filesystem::path& folder) {
 
 std::vector<Finding> run(const CheckContext& context) {
   std::vector<Finding> findings;
+  int on_bus = 0;
   for (const std::string& address : context.machine.list("sys/bus/pci/devices")) {
     const std::filesystem::path folder = pci_folder(address);
     if (!is_gpu(context.machine, folder)) continue;
+    ++on_bus;
     const std::string driver = context.machine.resolve(folder / "driver").filename().string();
     if (driver.empty()) {
       findings.push_back(failed(advice, "no driver", address));
@@ -38,7 +53,11 @@ std::vector<Finding> run(const CheckContext& context) {
       findings.push_back(passed(advice, driver, address));
     }
   }
-  // The driver is loaded, but its management library does not work with it.
+  const bool mesh = std::any_of(context.gpus.begin(), context.gpus.end(), on_mesh_of_eight);
+  if (mesh && !context.virtual_machine() && on_bus > 0 && on_bus < 8) {
+    findings.push_back(failed(all_there, fmt::format("{} of 8 GPUs", on_bus), "PCI bus"));
+  }
+  // NVML reports a problem if the driver is loaded but the library does not work with it.
   const Json nvidia = context.machine.ask("nvidia");
   if (nvidia.is_object() && nvidia.contains("problem") && nvidia["problem"].is_string()) {
     findings.push_back(failed(advice, nvidia["problem"].get<std::string>(), "NVML"));

@@ -26,7 +26,7 @@ const char* mend_for(const Gpu& gpu) {
 
 struct Links {
   int up = 0, down = 0;
-  double bytes_per_second = 0;  ///< of the links that are up
+  double bytes_per_second = 0;  ///< total rate of the links that are up
   std::set<std::string> peers;
 };
 
@@ -41,7 +41,7 @@ Links links_of(const Gpu& gpu) {
   return links;
 }
 
-/// On AMD's mesh, every GPU has a direct link to every other GPU.
+/// The GPUs to which a direct link is missing; on AMD's mesh every GPU has one to every other GPU.
 std::string missing_peers(const CheckContext& context, const Gpu& gpu, const Links& links) {
   std::vector<std::string> missing;
   for (const Gpu& other : context.gpus) {

@@ -30,7 +30,7 @@ bool dmabuf_kernel(const Machine& machine) {
   return kernel && *kernel >= dmabuf_since;
 }
 
-/// The same places that RCCL checks; the driver creates the folder wherever it may.
+/// Checks the same places as RCCL, because the driver creates its folder in any of them.
 bool amd_peer_memory(const Machine& machine) {
   constexpr std::array<const char*, 3> files = {"sys/kernel/mm/memory_peers/amdkfd/version",
                                                 "sys/kernel/memory_peers/amdkfd/version",

@@ -20,7 +20,7 @@ std::vector<Finding> run(const CheckContext& context) {
   const auto set = variable(context, name);
   if (set == "1") return {passed(advice, variable_text(context, name))};
   if (set) return {warned(advice, variable_text(context, name))};
-  // Nothing to advise: the runtime does this by default.
+  // From this version on the runtime does this by default.
   const bool by_default = context.rocm && *context.rocm >= default_since;
   if (by_default) return {};
   if (auto finding = variables_not_known(context, advice)) return {*finding};

@@ -12,8 +12,8 @@ constexpr Advice advice = {
     .source = "ROCm docs, MI300X system optimization: Change affinity of ROCm helper threads",
     .mend = {}};
 
-/// Matters where processes are bound to CPUs, as they should be on machines with several NUMA
-/// nodes.
+/// The variable matters if processes are bound to CPUs, as they should be on machines with several
+/// NUMA nodes.
 std::vector<Finding> run(const CheckContext& context) {
   if (!has_mi300x(context) || !context.machine.exists("sys/devices/system/node/node1")) return {};
   return {judge_variable(context, "HSA_OVERRIDE_CPU_AFFINITY_DEBUG", "0", advice)};

@@ -20,7 +20,7 @@ constexpr Advice advice = {
 
 constexpr unsigned long reclaims_well_since = 177;
 
-/// The driver writes it as "0x000000b1".
+/// The firmware version, which the driver writes as "0x000000b1".
 std::optional<unsigned long> mec_firmware(const Gpu& gpu) {
   const auto version = gpu.firmware.find("mec");
   if (version == gpu.firmware.end()) return std::nullopt;

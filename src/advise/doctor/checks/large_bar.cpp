@@ -17,7 +17,8 @@ constexpr Advice advice = {
     .source = "ROCm docs, MI300X system optimization: System BIOS settings, Above 4G decoding",
     .mend = "Above 4G Decoding = Enabled and Resizable BAR = Enabled in the BIOS"};
 
-/// Instinct and NVIDIA's SXM modules: jobs on them depend on peer access and GPUDirect.
+/// Whether the GPU is an Instinct or an SXM module of NVIDIA, on which jobs depend on peer access
+/// and GPUDirect.
 bool for_data_centres(const Gpu& gpu) {
   const auto has = [&](std::string_view part) { return gpu.name.find(part) != std::string::npos; };
   if (gpu.vendor == "amd") return has("Instinct") || !amd_name(gpu.device_id).empty();

@@ -30,8 +30,8 @@ std::string soft_limit(std::string_view limits) {
   return columns.empty() ? std::string() : std::string(columns.front());
 }
 
-/// Such a process may lock any amount of memory. The kernel checks the capability in the initial
-/// user namespace: the capabilities of root in a rootless container do not count.
+/// Whether the process has the capability to lock any amount of memory. The kernel checks it in the
+/// initial user namespace, so the capabilities of root in a rootless container do not count.
 bool may_lock_all(const Machine& machine) {
   constexpr int cap_ipc_lock = 14;
   constexpr std::uint64_t first_user_namespace = 4026531837;

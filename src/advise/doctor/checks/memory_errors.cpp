@@ -21,7 +21,7 @@ std::string mend_for(const Gpu& gpu) {
                "errors return";
 }
 
-/// "3 correctable errors, 1 retired page"
+/// The counts as text: "3 correctable errors, 1 retired page".
 std::string counts_text(const GpuState& state) {
   std::vector<std::string> parts;
   const auto add = [&](const std::optional<long long>& count, const char* name) {

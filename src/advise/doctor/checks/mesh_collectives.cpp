@@ -29,9 +29,18 @@ std::vector<Finding> run(const CheckContext& context) {
   }
   if (context.gpus.size() < 2) return {};
   const int used = gpus_used(context);
-  const std::string found = fmt::format("{} of {} GPUs", used, context.gpus.size());
+  if (used == 0) return {};  // visible-devices says so
+  const int present = static_cast<int>(context.gpus.size());
+  const std::string found = fmt::format("{} of {} GPUs", used, present);
   if (used == 1 || used % whole_mesh == 0) return {passed(advice, found)};
-  return {bad(context.intent.gpus > 0, advice, found)};
+  Finding finding = bad(context.intent.gpus > 0, advice, found);
+  if (present < whole_mesh) {
+    finding.mend = fmt::format(
+        "{} of the mesh's 8 GPUs {}; with these, run one process per GPU without collectives",
+        whole_mesh - present,
+        context.virtual_machine() ? "are not in this guest" : "are missing here: see gpu-driver");
+  }
+  return {finding};
 }
 
 const CheckRegistry::Add registered{

@@ -14,7 +14,7 @@ constexpr Advice advice = {
         "variables",
     .mend = {}};
 
-/// Advised for the mesh of 8 MI300X; with fewer GPUs, RCCL's own choice is good.
+/// The advice is for the mesh of 8 MI300X; with fewer GPUs, RCCL's default is good.
 std::vector<Finding> run(const CheckContext& context) {
   constexpr int whole_mesh = 8;
   if (!has_mi300x(context) || gpus_used(context) < whole_mesh) return {};

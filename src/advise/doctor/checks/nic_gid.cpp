@@ -24,7 +24,8 @@ std::string gid_type(const Machine& machine, const Nic& nic, long long index) {
       .text.value_or("");
 }
 
-/// fe80::/10 in full notation; a capture with masked addresses has none.
+/// Whether the address is link-local, fe80::/10 in full notation; a capture with masked addresses
+/// has none.
 bool is_link_local(const Machine& machine, const Nic& nic, int index) {
   const auto gid = read_setting(machine, nic.port_folder() / "gids" / std::to_string(index)).text;
   return gid && gid->starts_with("fe80:");

@@ -15,7 +15,7 @@ constexpr Advice advice = {
         "NVIDIA networking docs, RoCE: MTU considerations; Broadcom and AMD AI NIC setup guides",
     .mend = {}};
 
-/// 4096 bytes of payload with RoCE v2's headers.
+/// The MTU for 4096 bytes of payload with RoCE v2's headers.
 constexpr long long whole_packets = 4200;
 
 Finding look(const Machine& machine, const Nic& nic) {

@@ -32,7 +32,7 @@ bool is_known(std::string_view compute_partition) {
   return std::find(modes.begin(), modes.end(), compute_partition) != modes.end();
 }
 
-/// "SPX/NPS1", "SPX" or "NPS1"; a part that is not given is empty.
+/// A mode such as "SPX/NPS1", "SPX" or "NPS1"; a part that is not given is empty.
 struct Mode {
   std::string compute, memory;
 };
@@ -42,7 +42,7 @@ Mode parse(const std::string& text) {
   return {text.substr(0, slash), slash == std::string::npos ? "" : text.substr(slash + 1)};
 }
 
-/// Compares only the parts that `wanted` specifies.
+/// Whether the GPU is in the wanted mode; compares only the parts that `wanted` specifies.
 bool agrees(const Gpu& gpu, const Mode& wanted) {
   return (wanted.compute.empty() || wanted.compute == gpu.compute_partition) &&
          (wanted.memory.empty() || wanted.memory == gpu.memory_partition);

@@ -16,7 +16,8 @@ constexpr Advice advice = {
         "append pci=realloc=off to GRUB_CMDLINE_LINUX in /etc/default/grub, then sudo "
         "update-grub (or grub2-mkconfig -o /boot/grub2/grub.cfg) and reboot"};
 
-/// "pci=noaer,realloc=off" counts too.
+/// Whether a kernel argument turns reallocation off, also in a list such as
+/// "pci=noaer,realloc=off".
 bool turns_off(std::string_view word) {
   return word.starts_with("pci=") && word.find("realloc=off") != std::string_view::npos;
 }

@@ -41,9 +41,9 @@ std::vector<Library> libraries_of(const Json& answer, const char* role) {
   return libraries;
 }
 
-/// Copies of one version are harmless. CUDA runtimes of one major version are compatible; HIP
-/// runtimes are not. PyTorch's wheels omit the version number of theirs, so it counts as one more
-/// runtime.
+/// Counts different versions of a runtime. Copies of one version are harmless. CUDA runtimes of one
+/// major version are compatible; HIP runtimes are not. PyTorch's wheels omit the version number of
+/// theirs, so it counts as one more runtime.
 std::size_t count_versions(const std::vector<Library>& libraries, bool major_only) {
   std::set<std::string> versions;
   for (const Library& library : libraries) {

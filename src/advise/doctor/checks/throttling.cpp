@@ -25,7 +25,7 @@ constexpr Advice advice = {
         "check fans, inlet temperature, heat sinks and power supplies of this node; then read "
         "again under load: assay doctor --check throttling"};
 
-/// A smaller share was an incident, not a state.
+/// Below this share of the time, throttling is an incident and not a state.
 constexpr double notable_share = 0.001;
 
 struct Cause {
@@ -39,12 +39,12 @@ constexpr std::array<Cause, 4> causes = {
      {"heat of the memory", &ThrottleResidency::memory_thermal}}};
 
 struct Largest {
-  const char* name = nullptr;  ///< null: neither heat nor brake
+  const char* name = nullptr;  ///< null: no thermal or brake limit
   double share = 0;
 };
 
-/// What limited the clock longest in `cycles`, of the cycles between the readings `before` and
-/// `now`.
+/// The cause that limited the clock longest between the readings `before` and `now`, as a share of
+/// `cycles`.
 Largest largest_cause(const ThrottleResidency& now, const ThrottleResidency& before,
                       std::uint64_t cycles) {
   Largest largest;
@@ -63,8 +63,8 @@ std::string percent(double share) {
                                : fmt::format("{:.3g}%", 100 * share);
 }
 
-/// With two readings of a running machine: what happened in between. Else: since the driver was
-/// loaded.
+/// Judges what happened between two readings of a running machine, or since the driver was loaded
+/// if there is only one.
 Finding look_amd(const CheckContext& context, const Gpu& gpu, const ThrottleResidency& before) {
   const auto folder = pci_folder(gpu.pci);
   const FileText file = context.machine.read(folder / "gpu_metrics");
@@ -100,7 +100,7 @@ Finding look_amd(const CheckContext& context, const Gpu& gpu, const ThrottleResi
                                    : passed(advice, found, label(gpu));
 }
 
-/// Uses NVML's names of reasons; reaching the power limit is not a fault.
+/// Judges NVML's throttle reasons; reaching the power limit is not a fault.
 Finding look_nvidia(const Gpu& gpu) {
   constexpr std::array<std::string_view, 3> faults = {"thermal", "brake", "hw_slowdown"};
   const std::string& reasons = gpu.state.throttle_reasons;

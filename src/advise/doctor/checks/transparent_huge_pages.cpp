@@ -11,7 +11,7 @@ constexpr Advice advice = {
     .source = "Linux kernel documentation, Transparent Hugepage Support",
     .mend = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"};
 
-/// "madvise" of "always [madvise] never".
+/// The selected value: "madvise" in "always [madvise] never".
 std::string_view chosen(std::string_view text) {
   const std::size_t open = text.find('['), close = text.find(']');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) return {};

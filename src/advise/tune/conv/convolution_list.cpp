@@ -19,7 +19,7 @@ constexpr std::size_t longest_log_line = std::size_t{1} << 20;
 
 ConvolutionList convolutions_of_cells(const std::vector<Cell>& cells, const DeviceFacts& facts) {
   ConvolutionList list;
-  std::unordered_set<std::string> known;  // axes that do not change the convolution, such as find=
+  std::unordered_set<std::string> known;  // cells may differ only in axes such as find=
   for (const Cell& cell : cells) {
     if (cell.benchmark() != "conv") continue;
     const auto parsed = parse_conv_cell(decide_conv_cell(cell, facts));

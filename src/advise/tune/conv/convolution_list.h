@@ -1,4 +1,4 @@
-// Which convolutions to tune, and in which order.
+// Lists of convolutions to tune, in order of importance.
 #pragma once
 
 #include <filesystem>
@@ -15,18 +15,19 @@ namespace assay {
 using CountedConvolution = Counted<ConvolutionProblem>;
 using ConvolutionList = CountedList<ConvolutionProblem>;
 
-/// Of cells of the benchmark conv, decided for the device, each convolution once; other cells are
-/// passed over.
+/// The convolutions of cells of the benchmark conv, decided for the device, each once. Cells of
+/// other benchmarks are ignored.
 ConvolutionList convolutions_of_cells(const std::vector<Cell>& cells, const DeviceFacts& facts);
 
-/// Of a log of any size with command lines of MIOpenDriver, as MIOPEN_ENABLE_LOGGING_CMD=1 makes
-/// any program print one for each search and each call: each counts once. Error: usage, naming the
-/// path, if it cannot be read or holds no such line.
+/// The convolutions in a log of any size with command lines of MIOpenDriver. With
+/// MIOPEN_ENABLE_LOGGING_CMD=1 any program prints one line for each search and each call; every
+/// line counts as a call. Error: usage, naming the path, if it cannot be read or holds no such
+/// line.
 Result<ConvolutionList> convolutions_of_log(const std::filesystem::path& path);
 
-/// Each convolution once, with its calls added up, those first that take the most time in total if
-/// all ran at the device's rooflines; without known roofs, by FLOPs. Those that no library takes on
-/// such a device are left out, with the reason.
+/// Merges equal convolutions, summing their calls, and sorts them by total time at the device's
+/// rooflines, longest first; by FLOPs if no roofline is known. Convolutions that no library
+/// supports on such a device are left out, with the reason.
 ConvolutionList ordered(const ConvolutionList& list, const DeviceFacts& facts);
 
 }  // namespace assay

@@ -59,7 +59,7 @@ struct Times {
   std::vector<ScorePair> pairs;
 };
 
-/// Takes what the runs say of it; what is wrong goes into `outcome.reason`.
+/// Collects the times of one convolution from all runs; a failure goes into `outcome.reason`.
 Times times_of(const std::string& problem, const std::vector<ConvolutionRunStep>& runs,
                ConvolutionOutcome& outcome) {
   Times times;
@@ -77,7 +77,7 @@ Times times_of(const std::string& problem, const std::vector<ConvolutionRunStep>
     (run.tuned ? outcome.after : outcome.before).algorithm = one.algorithm;
   }
   for (const auto& [pair, seconds] : by_pair) {
-    if (!seconds.first || !seconds.second) continue;  // stopped within the pair
+    if (!seconds.first || !seconds.second) continue;  // the tuning stopped within this pair
     times.pairs.push_back({-std::log(*seconds.first), -std::log(*seconds.second)});
   }
   return times;

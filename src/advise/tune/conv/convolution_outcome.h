@@ -1,4 +1,4 @@
-// What tuning convolutions did, step by step, and what that comes to. Pure functions.
+// The steps of tuning convolutions, and their outcome. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +14,26 @@
 
 namespace assay {
 
-/// One convolution in one run.
+/// The result for one convolution in one run.
 struct MeasuredConvolution {
-  std::optional<double> seconds;  ///< of one convolution; empty: it has no verified result
+  std::optional<double> seconds;  ///< time of one convolution; empty: it has no verified result
   std::string algorithm;
-  bool first = false;  ///< of all that was measured, the library's own first choice is the fastest
+  bool first = false;  ///< the library's default algorithm is the fastest of those measured
   std::string reason;  ///< why there are no seconds
 };
-/// Of one run, by describe() of the convolution.
+/// The results of one run, by describe() of the convolution.
 using MeasuredConvolutions = std::map<std::string, MeasuredConvolution>;
 
-/// A search, which fills the library's databases or assay's cache.
+/// The step of a search, which fills the library's databases or assay's cache.
 struct ConvolutionSearchStep {
   std::string problem;  ///< describe()
   MeasuredConvolution found;
   double spent_seconds = 0;
 
-  /// Whether it leaves something to prove.
+  /// Whether the search found something faster than the default, which then needs a proof.
   bool needs_proof() const { return found.seconds && !found.first; }
 };
-/// A run of the proof, a fresh process: all convolutions as before, or as tuned.
+/// A run of the proof in a fresh process, with all convolutions as before tuning or as tuned.
 struct ConvolutionRunStep {
   std::size_t pair = 0;
   bool tuned = false;
@@ -42,35 +42,36 @@ struct ConvolutionRunStep {
 };
 struct ConvolutionSteps {
   std::map<std::string, ConvolutionSearchStep> searches;  ///< by problem
-  std::vector<ConvolutionRunStep> runs;                   ///< in the order of time
+  std::vector<ConvolutionRunStep> runs;                   ///< in time order
 };
 
 Json to_json(const ConvolutionSearchStep& step);
 Json to_json(const ConvolutionRunStep& step);
-/// Adds a step of a journal. Error: usage, if it is none.
+/// Adds a step of a journal. Error: usage if `json` is not a step.
 Status add_step(ConvolutionSteps& steps, const Json& json);
 
-/// One side of a proof.
+/// The speed on one side of a proof.
 struct ConvolutionSpeed {
-  std::string algorithm;  ///< of its last run
-  double seconds = 0;     ///< of one convolution, median over the runs
+  std::string algorithm;  ///< algorithm of the last run
+  double seconds = 0;     ///< time of one convolution, median over the runs
 };
 struct ConvolutionOutcome {
   CountedConvolution convolution;
-  std::string reason;  ///< why nothing was proven; then all below is empty
+  std::string reason;  ///< why nothing was proven; if set, all below is empty
   ConvolutionSpeed before, after;
-  std::size_t pairs = 0;  ///< of the proof; 0: the library's own first choice is the fastest
-  double gain = 1, gain_low = 1, gain_high = 1;  ///< of speed, with its 95% interval
+  std::size_t pairs = 0;  ///< pairs of the proof; 0: the library's default is the fastest
+  double gain = 1, gain_low = 1, gain_high = 1;  ///< gain of speed, with its 95% interval
   bool faster = false, slower = false;           ///< proven
-  bool equal = false;                            ///< within the margin, proven
-  std::optional<double> floor_seconds;           ///< the least that the device's roofs allow
-  /// It was not proven to be faster, and a database may still have it: take_back_unproven().
+  bool equal = false;                            ///< proven equal within the margin
+  std::optional<double> floor_seconds;           ///< the least time that the device's roofs allow
+  /// The tuned record is not proven faster, but may remain in a database, because
+  /// take_back_unproven() could not revert it.
   bool stays = false;
 
-  /// Only what is proven to be faster is kept.
+  /// The time from now on: tuned if it was proven faster or stays, else that before tuning.
   double best_seconds() const { return faster || stays ? after.seconds : before.seconds; }
 };
-/// Error text in `reason` for convolutions of which steps are missing.
+/// The outcome of each convolution. If its steps are missing, `reason` has an error text.
 std::vector<ConvolutionOutcome> outcomes_of(const std::vector<CountedConvolution>& convolutions,
                                             const ConvolutionSteps& steps,
                                             const DeviceFacts& facts);

@@ -28,7 +28,7 @@ std::string_view name_of(ConvolutionRole role) {
   }
 }
 
-/// A suite of these convolutions, asked for so.
+/// The text of a suite of these convolutions with the given value of the axis `find`.
 std::string suite_text(std::span<const ConvolutionProblem> problems, const std::string& find) {
   Suite suite;
   suite.name = "convolutions";
@@ -45,8 +45,8 @@ std::string suite_text(std::span<const ConvolutionProblem> problems, const std::
   return inline_text(suite, {});
 }
 
-/// Adds what a line of `assay run --json` says, if it is a record. One for which there was no time,
-/// because others took theirs, is merely known.
+/// Adds the result in a line of `assay run --json`, if it is a record. A convolution for which no
+/// time was left is only added to `known`.
 void take_record(std::string_view line, MeasuredConvolutions& measured,
                  std::set<std::string>& known) {
   const Json json = Json::parse(line, nullptr, false);
@@ -79,7 +79,8 @@ ConvolutionWay miopen_way(ConvolutionRole role, const std::filesystem::path& dat
   constexpr const char* place = "MIOPEN_USER_DB_PATH";
   switch (role) {
     case ConvolutionRole::search:
-      // Also what MIOpen has parameters for, its own ones among them, is searched for anew.
+      // This also searches again where MIOpen already has parameters, including those that it ships
+      // with.
       return {"exhaustive",
               {{place, databases.string()}, {"MIOPEN_FIND_ENFORCE", "SEARCH_DB_UPDATE"}}};
     case ConvolutionRole::tuned:
@@ -125,7 +126,7 @@ Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& reque
     return Error{ErrorKind::failed, fmt::format("its process ended with status {}: {}", end.status,
                                                 last_line(end.errors_tail))};
   }
-  // A process that dies takes with it those that it had not come to.
+  // If the process died, the convolutions that it had not reached are recorded as missing.
   for (const ConvolutionProblem& problem : problems) {
     if (known.contains(describe(problem))) continue;
     MeasuredConvolution missing;

@@ -1,5 +1,5 @@
-// Convolutions measured by a process of this program of its own, `assay run`, since libraries read
-// their databases, and where these lie, once for each process.
+// Measures convolutions in a child process, `assay run`, because libraries read the location and
+// content of their databases only once per process.
 #pragma once
 
 #include <filesystem>
@@ -13,30 +13,33 @@
 
 namespace assay {
 
-/// How a role runs.
+/// How a run of a role is configured.
 struct ConvolutionWay {
-  std::string find;    ///< the value of the benchmark's axis
-  Settings variables;  ///< of its environment
+  std::string find;    ///< the value of the benchmark's axis `find`
+  Settings variables;  ///< environment variables
 };
-/// MIOpen keeps what it finds in `databases`; before, it used those in `before`, or, if that is
-/// empty, what the environment says.
+/// The configuration for MIOpen. A search writes into the databases in `databases`, which tuned
+/// runs read. Runs as before tuning use the databases in `before`, or those of the environment if
+/// `before` is empty.
 ConvolutionWay miopen_way(ConvolutionRole role, const std::filesystem::path& databases,
                           const std::filesystem::path& before);
-/// Libraries without databases: their own first choice against the fastest of all they propose,
-/// which assay measures and remembers in the folder `cache`. That is the tuning's own: the search
-/// measures, whatever the user's cache knows, and that gets only what is proven.
+/// The configuration for libraries without databases: the library's default against the fastest
+/// algorithm that it offers, which assay measures and remembers in the folder `cache`. This folder
+/// belongs to the tuning, so the search measures regardless of the user's cache, which later gets
+/// only what is proven.
 ConvolutionWay chosen_way(ConvolutionRole role, const std::filesystem::path& cache);
 
 struct ConvolutionRunRequest {
   std::string binary;  ///< this program
   std::string device;
-  double budget_seconds = 0;  ///< for each convolution, with preparing and verifying
-  /// Of what is kept: runs/search, runs/before and runs/tuned are stores of records.
+  double budget_seconds = 0;  ///< time per convolution, including preparation and verification
+  /// The tuning's folder; runs/search, runs/before and runs/tuned in it are stores of records.
   std::filesystem::path folder;
   std::function<bool()> stop_requested;
 };
 
-/// Error: interrupted; failed, if nothing was measured; exhausted.
+/// Runs the convolutions in a child process. Error: interrupted; failed if nothing was measured;
+/// exhausted.
 Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& request,
                                               ConvolutionRole role, const ConvolutionWay& way,
                                               std::span<const ConvolutionProblem> problems);

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-/// The result of `take` and how long it took.
+/// Calls `take`, sets `seconds` to its duration and returns its result.
 template <typename Take>
 auto timed(const Take& take, double& seconds) {
   const auto began = std::chrono::steady_clock::now();
@@ -19,7 +19,7 @@ auto timed(const Take& take, double& seconds) {
   return result;
 }
 
-/// Whatever the convolution makes the library do, the step says. Error: interrupted.
+/// Searches one convolution. A failure becomes the step's reason. Error: interrupted.
 Result<ConvolutionSearchStep> search_for(const ConvolutionProblem& problem,
                                          const RunConvolutions& run) {
   ConvolutionSearchStep step;

@@ -1,4 +1,4 @@
-// What of a tuning stays in MIOpen's databases: only what was proven to be faster.
+// Reverts MIOpen's databases after a tuning, so that only records that were proven faster stay.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +13,17 @@
 namespace assay {
 
 struct TakenBack {
-  std::size_t records = 0;       ///< that are again what they were
-  std::size_t convolutions = 0;  ///< that were not proven to be faster
-  /// Databases that are no text and have changed: what they have of these convolutions stays.
+  std::size_t records = 0;       ///< records that were restored
+  std::size_t convolutions = 0;  ///< convolutions that were not proven faster
+  /// Changed databases that are not text files. Their records of these convolutions cannot be
+  /// restored and stay.
   std::vector<std::string> unmended;
 };
 
-/// Makes the records of all convolutions that were not proven to be faster, in the databases in
-/// `folder`, which no program may be using, what they were in `origin`: slower, equal and undecided
-/// ones, wrong and broken ones, and those that were never measured. Sets ConvolutionOutcome::stays
-/// where that cannot be done. Error: usage, exhausted, as from restore_records().
+/// Restores the records of all convolutions that were not proven faster to their state in `origin`:
+/// slower, equal and undecided ones, wrong and failed ones, and those never measured. `folder`
+/// holds the databases, which no program may be using. Sets ConvolutionOutcome::stays where that is
+/// impossible. Error: usage or exhausted, as from restore_records().
 Result<TakenBack> take_back_unproven(const std::filesystem::path& folder,
                                      const MiopenDatabases& origin,
                                      std::vector<ConvolutionOutcome>& outcomes);

@@ -37,8 +37,8 @@ std::vector<fs::path> database_files(const fs::path& folder) {
   return files;
 }
 
-/// Calls `use(line, key, record)` for each line; lines without a key, which MIOpen passes over,
-/// have an empty one.
+/// Calls `use(line, key, record)` for each line. Lines without a key, which MIOpen ignores, are
+/// passed with an empty key.
 template <typename Use>
 void for_each_line(std::string_view text, const Use& use) {
   while (!text.empty()) {
@@ -62,13 +62,13 @@ DatabaseRecords records_of(std::string_view text) {
   return records;
 }
 
-/// A database's text in which records are again what they were.
+/// The text of a database after records were restored.
 struct Restored {
   std::string text;
-  std::size_t records = 0;  ///< that differed
+  std::size_t records = 0;  ///< number of records that differed
 };
 
-/// `text` with the records of `keys` as in `old`, and every other line as it is.
+/// Returns `text` with the records of `keys` as in `old` and all other lines unchanged.
 Restored with_records(std::string_view text, const DatabaseRecords& old,
                       const std::set<std::string_view>& keys) {
   Restored made;
@@ -78,7 +78,7 @@ Restored with_records(std::string_view text, const DatabaseRecords& old,
       made.text += fmt::format("{}\n", line);
       return;
     }
-    const bool again = !seen.insert(key).second;  // only the first counts
+    const bool again = !seen.insert(key).second;  // MIOpen uses only the first record of a key
     const auto was = old.find(std::string(key));
     if (was == old.end() || again || was->second != record) ++made.records;
     if (was != old.end() && !again) made.text += fmt::format("{}={}\n", key, was->second);
@@ -104,10 +104,10 @@ void for_each_item(std::string_view record, const Use& use) {
   }
 }
 
-/// A convolution in MIOpen's words.
+/// A convolution in MIOpen's terms.
 struct MiopenView {
   explicit MiopenView(const ConvolutionProblem& p)
-      // What it calls the input is the gradient of y in both backward passes.
+      // In both backward passes MIOpen calls the gradient of y the input.
       : in(p.direction == ConvolutionDirection::forward ? p.x_shape() : p.y_shape()),
         out(p.direction == ConvolutionDirection::forward ? p.y_shape() : p.x_shape()),
         layout(p.channels_last ? (p.dimensions == 3 ? "NDHWC" : "NHWC")
@@ -190,7 +190,7 @@ std::string find_database_key(const ConvolutionProblem& p) {
 
 std::string performance_database_key(const ConvolutionProblem& p) {
   const MiopenView view(p);
-  // Height, width, depth, of which a convolution in two dimensions has `flat`.
+  // Height, width and depth; a two-dimensional convolution has `flat` as its depth.
   const auto extents = [&](const auto& all, std::ptrdiff_t first, std::int64_t flat) {
     const auto begin = all.begin() + first;
     return p.dimensions == 3 ? fmt::format("{}x{}x{}", begin[1], begin[2], begin[0])

@@ -11,7 +11,7 @@ namespace {
 struct BenchType {
   DataType type;
   std::string_view name;
-  std::string_view letter;  // rocBLAS
+  std::string_view letter;  // the name in rocBLAS
 };
 constexpr std::array<BenchType, 10> bench_types = {{
     {DataType::f64, "f64_r", "d"},
@@ -80,7 +80,7 @@ Result<GemmProblem> problem_of(const BlasCall& call) {
   if (call.m < 1 || call.n < 1 || call.k < 1 || call.batch < 1) {
     return Error{ErrorKind::usage, "an extent is below 1"};
   }
-  // So that no product of two of them overflows; no device holds such a matrix.
+  // With these limits no product of two extents overflows; no device can hold such a matrix.
   constexpr std::int64_t most_extent = std::int64_t{1} << 31, most_batch = std::int64_t{1} << 20,
                          most_stride = std::int64_t{1} << 40;
   for (const std::int64_t value :
@@ -113,7 +113,7 @@ Result<GemmProblem> problem_of(const BlasCall& call) {
   p.alpha = call.alpha;
   p.beta = call.beta;
   p.epilogue = call.epilogue;
-  // What is not used stays as make_gemm() has it, so that the same products are equal.
+  // Unused fields keep the values of make_gemm(), so that equal GEMMs compare equal.
   if (reads_bias(p.epilogue) || writes_bias(p.epilogue)) p.bias = call.bias;
   if (reads_aux(p.epilogue) || writes_aux(p.epilogue)) {
     p.aux = call.aux;

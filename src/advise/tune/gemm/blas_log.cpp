@@ -42,7 +42,7 @@ Result<std::int64_t> number(const Fields& fields, std::string_view name,
   return value;
 }
 
-/// "--transA T" and "-m 5": the names without dashes; a flag's value is "1".
+/// Parses "--transA T" and "-m 5": names lose their dashes, and a flag has the value "1".
 Fields fields_of_words(std::string_view text) {
   Fields fields;
   const auto words = split_words(text, most_words);
@@ -60,7 +60,7 @@ Fields fields_of_words(std::string_view text) {
   return fields;
 }
 
-/// "{ M: 5, transA: 'T', function: \"...\" }": a map of YAML on one line.
+/// Parses a YAML map on one line: "{ M: 5, transA: 'T', function: \"...\" }".
 Fields fields_of_braces(std::string_view text) {
   Fields fields;
   const auto bare = [](std::string_view word) {
@@ -113,7 +113,7 @@ Status read_types(const Fields& fields, std::string_view precision, BlasCall& ca
 Result<BlasCall::Scale> scale_at(const Fields& fields, std::string_view name) {
   const std::string_view text = at(fields, name);
   if (text.empty() || text == "0") return BlasCall::Scale::none;
-  // PyTorch names the factor's type.
+  // PyTorch gives the type of the factor instead of its kind.
   if (text == "1" || text == "s" || text == "f32_r") return BlasCall::Scale::tensor;
   if (text == "2" || text == "v") return BlasCall::Scale::rows;
   return beyond(fmt::format("assay has no products with {} {}", name, shown_line(text, 40)));
@@ -121,7 +121,8 @@ Result<BlasCall::Scale> scale_at(const Fields& fields, std::string_view name) {
 
 Result<Epilogue> epilogue_of(const Fields& fields) {
   std::string activation = lower_case(at(fields, "activation_type"));
-  if (activation.empty()) activation = lower_case(at(fields, "activation"));  // PyTorch's
+  // the key in PyTorch
+  if (activation.empty()) activation = lower_case(at(fields, "activation"));
   const auto set = [&](std::string_view name) {
     return !at(fields, name).empty() && at(fields, name) != "0";
   };
@@ -129,7 +130,7 @@ Result<Epilogue> epilogue_of(const Fields& fields) {
   const bool none = activation.empty() || activation == "none", gelu = activation == "gelu";
   if (gradient && gelu) return bias ? Epilogue::dgelu_bgrad : Epilogue::dgelu;
   if (gradient && none && bias) {
-    // Their A is the row-major problem's B.
+    // In the log A is the B of the row-major problem.
     if (at(fields, "bias_source") == "a") return Epilogue::bgrad_b;
     if (at(fields, "bias_source") == "b") return Epilogue::bgrad_a;
   }
@@ -147,7 +148,7 @@ Result<bool> transposed(const Fields& fields, std::string_view name) {
   const std::string_view text = at(fields, name);
   if (text == "N" || text == "n") return false;
   if (text == "T" || text == "t") return true;
-  if (text == "C" || text == "c") return true;  // of real numbers
+  if (text == "C" || text == "c") return true;  // equal to T for real numbers
   return damaged(name, text);
 }
 
@@ -169,7 +170,7 @@ Result<BlasCall> call_of(const Fields& fields, const Names& names, std::string_v
       {"stride_a", &call.stride_a}, {"stride_b", &call.stride_b},
       {"stride_d", &call.stride_d}, {"lde", &call.lde}};
   for (const auto& [name, place] : optional) *place = TRY(number(fields, name, 0));
-  if (call.ldd == 0) call.ldd = call.ldc;  // rocBLAS' gemm has only C
+  if (call.ldd == 0) call.ldd = call.ldc;  // gemm of rocBLAS has only C
   if (call.stride_d == 0) call.stride_d = TRY(number(fields, "stride_c", 0));
   TRY(read_types(fields, precision, call));
   call.alpha = parse_number(at(fields, "alpha")).value_or(1);
@@ -182,8 +183,8 @@ Result<BlasCall> call_of(const Fields& fields, const Names& names, std::string_v
   return call;
 }
 
-/// The type of rocblas_sgemm and its like; empty for gemm_ex, whose operands name theirs. nullopt:
-/// no matrix product.
+/// The letter of the element type in names such as rocblas_sgemm; empty for gemm_ex, whose operands
+/// have separate types. nullopt: not a GEMM.
 std::optional<std::string_view> precision_of(std::string_view function) {
   if (function.starts_with("rocblas_")) function.remove_prefix(8);
   for (const std::string_view name :
@@ -211,7 +212,8 @@ Result<std::optional<LoggedCall>> parse_logged_call(std::string_view line) {
                              profile = "rocblas_function:", torch = "{ function: matmul";
   if (const auto place = line.find(lt); place != std::string_view::npos) {
     const Fields fields = fields_of_words(line.substr(place + lt.size()));
-    if (at(fields, "m").empty() && at(fields, "n").empty()) return Found();  // a mention, no call
+    // the line only mentions the program
+    if (at(fields, "m").empty() && at(fields, "n").empty()) return Found();
     logged.call = TRY(call_of(fields, {}, precision_at(fields)));
     return Found(logged);
   }

@@ -1,7 +1,7 @@
-// The matrix products that a program called, from what AMD's libraries log: hipBLASLt with
-// HIPBLASLT_LOG_MASK=32 (one line of hipblaslt-bench for each call), rocBLAS with ROCBLAS_LAYER=2
-// (one line of rocblas-bench for each call) or 4 (at the end, each call once with its number), and
-// PyTorch with PYTORCH_TUNABLEOP_BLAS_LOG=1.
+// Reads the GEMM calls of a program from the logs of AMD's libraries. With HIPBLASLT_LOG_MASK=32
+// hipBLASLt writes one line of hipblaslt-bench for each call. With ROCBLAS_LAYER=2 rocBLAS writes
+// one line of rocblas-bench for each call, with 4 each call once at the end with its number.
+// PyTorch logs with PYTORCH_TUNABLEOP_BLAS_LOG=1.
 #pragma once
 
 #include <cstddef>
@@ -22,25 +22,27 @@ using CountedProblem = Counted<GemmProblem>;
 
 struct BlasLog {
   std::vector<CountedProblem> problems;  ///< in the order of their first calls
-  std::vector<IgnoredLine> ignored;      ///< of lines about products the first few
-  std::size_t ignored_lines = 0;         ///< all of them
+  std::vector<IgnoredLine> ignored;      ///< the first few lines about GEMMs that were ignored
+  std::size_t ignored_lines = 0;         ///< number of all ignored lines
 };
 
-/// One line of a log: nullopt if it is about no matrix product. `profile`: it says how often.
+/// A GEMM call in one line of a log. `profile`: the line gives the number of calls.
 struct LoggedCall {
   BlasCall call;
   std::uint64_t count = 1;
   bool profile = false;
   bool rocblas = false;
 };
-/// Error: usage if the line is damaged, unsupported if assay has no such product.
+/// Parses one line of a log; nullopt if it has no GEMM. Error: usage if the line is damaged;
+/// unsupported if assay has no such GEMM.
 Result<std::optional<LoggedCall>> parse_logged_call(std::string_view line);
 
-/// Takes a log line by line.
+/// Collects the calls of a log line by line.
 class BlasLogReader {
  public:
   void take(std::size_t number, std::string_view line);
-  /// What was read. If rocBLAS logged both single calls and their numbers, the numbers count.
+  /// Returns what was read. If rocBLAS logged both single calls and their total numbers, the totals
+  /// are used.
   BlasLog finish() &&;
 
  private:

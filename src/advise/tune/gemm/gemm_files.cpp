@@ -7,8 +7,8 @@
 namespace assay {
 namespace {
 
-/// The name under which PyTorch has registered a solution for products of this kind; nullopt if it
-/// has none: there, products with a bias or factors are hipBLASLt's only.
+/// PyTorch's name of a solution for GEMMs of this kind; nullopt if it has none. PyTorch computes
+/// GEMMs with a bias or scale factors only with hipBLASLt.
 std::optional<std::string> registered_name(const ProductSolution& solution, const BlasCall& call,
                                            TunableDialect dialect) {
   if (!solution.index) return std::nullopt;
@@ -33,7 +33,7 @@ Result<TunedFile<TunableResults>> tunable_results(std::span<const TunedProduct> 
   const TunableDialect dialect = TRY(tunable_dialect(version));
   TunedFile<TunableResults> made;
   made.file.validators = validators;
-  std::set<TunableKey> written;  // products can differ in what TunableOp's keys do not hold
+  std::set<TunableKey> written;  // different GEMMs may have the same key in TunableOp
   for (const TunedProduct& tuned : products) {
     const std::string text = describe(tuned.product.problem);
     if (!tuned.outcome.reason.empty()) continue;

@@ -1,5 +1,4 @@
-// The files that tuning writes for those who call the products: PyTorch's and hipBLASLt's. Pure
-// functions.
+// The files that tuning writes for PyTorch (TunableOp) and for hipBLASLt. Pure functions.
 #pragma once
 
 #include <span>
@@ -15,22 +14,23 @@
 
 namespace assay {
 
-/// A product and what tuning it found.
+/// A GEMM and the outcome of tuning it.
 struct TunedProduct {
   CountedProblem product;
   ProductOutcome outcome;
 };
 
-/// A file's content, and what is not in it, with the reasons.
+/// The content of a file, and what was left out of it, with reasons.
 template <typename File>
 struct TunedFile {
   File file;
   std::vector<std::string> left_out;
 };
 
-/// A row for each product that PyTorch calls through TunableOp: the best solution if it has a name
-/// there, "Default" where nothing better was proven, so that PyTorch does not search again.
-/// `validators`: as PyTorch itself gives them; they name its version. Error: usage, if they do not.
+/// Makes one row for each GEMM that PyTorch calls through TunableOp: the best solution if PyTorch
+/// has a name for it, otherwise or without a proven gain "Default", so that PyTorch does not search
+/// again. `validators` are those that PyTorch itself writes, which include its version. Error:
+/// usage if they do not include it.
 Result<TunedFile<TunableResults>> tunable_results(std::span<const TunedProduct> products,
                                                   const Validators& validators);
 
@@ -40,7 +40,7 @@ struct OverrideTarget {
   std::uint64_t rotating_bytes = 0;
   OverrideFormat format = OverrideFormat::named;
 };
-/// A row for each product whose best solution is hipBLASLt's and proven.
+/// Makes one row for each GEMM whose best solution is one of hipBLASLt and proven faster.
 TunedFile<OverrideFile> override_file(std::span<const TunedProduct> products,
                                       const OverrideTarget& target);
 

@@ -1,4 +1,4 @@
-// What tuning matrix products found so far: the steps of its journal.
+// The journal of tuning GEMMs; its steps are outcomes.
 #pragma once
 
 #include <filesystem>
@@ -16,14 +16,15 @@ class GemmJournal {
  public:
   static constexpr const char* what = "assay tune gemm";
 
-  /// Error: as TuningJournal::open(); usage, if the journal is damaged.
+  /// Opens or creates the journal. Error: as TuningJournal::open(); usage if the journal is
+  /// damaged.
   static Result<GemmJournal> open(const std::filesystem::path& folder, const Json& identity);
-  /// What a journal has, without a lock.
+  /// Reads the outcomes of a journal without taking the lock.
   static Result<std::map<std::string, ProductOutcome>> read(const std::filesystem::path& folder);
 
-  /// By ProductOutcome::problem.
+  /// The outcomes so far, by ProductOutcome::problem.
   const std::map<std::string, ProductOutcome>& done() const { return done_; }
-  /// Durable when it returns. Error: exhausted.
+  /// Appends an outcome, which is on disk when this returns. Error: exhausted.
   Status append(const ProductOutcome& outcome);
 
  private:

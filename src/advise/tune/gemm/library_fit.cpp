@@ -20,7 +20,7 @@ const BlasFacts* facts_of(const Device& device, ProductTuner& tuner, std::string
   return nullptr;
 }
 
-/// "702" of "7.2.51831".
+/// Returns "702" for "7.2.51831".
 std::string hip_number(std::string_view version) {
   int major = 0, minor = 0;
   const char* const end = version.data() + version.size();

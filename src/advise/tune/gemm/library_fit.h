@@ -1,4 +1,4 @@
-// What a machine's libraries say of the solutions that tuning files name.
+// Checks of tuning files against the libraries of this machine.
 #pragma once
 
 #include <string>
@@ -12,15 +12,16 @@
 
 namespace assay {
 
-/// Why `library` has no solution of this number for the product on this device; empty: it has.
+/// Why `library` has no solution with this index for the GEMM on this device; empty if it has one.
 std::string missing_solution(const Device& device, ProductTuner& tuner, const GemmProblem& problem,
                              std::string_view library, std::int64_t index);
 
-/// What PyTorch compares files with, except for its own version, which is left empty. `runtime`:
-/// the version of the HIP runtime, "7.0.51831". Libraries that cannot be opened stay unknown.
+/// The facts with which PyTorch on this machine compares files. PyTorch's own version is left
+/// empty. `runtime`: the version of the HIP runtime, "7.0.51831". The versions of libraries that
+/// cannot be opened stay empty.
 TunableMachine tunable_machine(const Device& device, ProductTuner& tuner, std::string_view runtime);
 
-/// What hipBLASLt compares rows with.
+/// The facts with which hipBLASLt on this machine compares rows.
 OverrideMachine override_machine(const Device& device, ProductTuner& tuner);
 
 }  // namespace assay

@@ -13,7 +13,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view git_line = "Git Version:";
-constexpr std::size_t most_columns = 256;  // hipBLASLt has 60
+constexpr std::size_t most_columns = 256;  // hipBLASLt writes 60
 
 constexpr std::array<std::string_view, 10> ten_columns = {
     "transA",      "transB",       "batch_count",   "m", "n", "k", "input_type",
@@ -61,7 +61,7 @@ Error damaged(const OverrideRow& row, std::string_view column) {
           fmt::format("column {} is \"{}\"", column, shown_line(row.at(column), 60))};
 }
 
-/// A whole number; nullopt if the column is absent, an error if it is damaged.
+/// The whole number in a column; nullopt if the column is absent. Error: usage if it is damaged.
 Result<std::optional<std::int64_t>> number_at(const OverrideRow& row, std::string_view column) {
   const std::string_view text = row.at(column);
   if (text.empty()) return std::optional<std::int64_t>();
@@ -129,7 +129,8 @@ Status read_epilogue(const OverrideRow& row, BlasCall& call) {
   return {};
 }
 
-/// Letters of a row, which PyTorch's and hipBLASLt's readers would take as its end.
+/// Whether `text` has characters that the readers of PyTorch and hipBLASLt take for the end of a
+/// value or row.
 bool breaks_rows(std::string_view text) {
   return text.find_first_of(",\r\n") != std::string_view::npos;
 }
@@ -245,7 +246,7 @@ std::string text_of(const OverrideFile& file) {
   std::string text;
   if (!file.git_version.empty()) text += fmt::format("{} {}\n", git_line, file.git_version);
   for (const OverrideRow& row : file.rows) {
-    // Indented, as hipblaslt-bench writes them.
+    // Rows are indented, as hipblaslt-bench writes them.
     if (row.has_header) text += fmt::format("    {}\n", joined(row, true));
     text += fmt::format("{}{}\n", row.has_header ? "    " : "", joined(row, false));
   }
@@ -262,7 +263,7 @@ Result<OverrideRow> override_row(const OverrideWinner& winner, OverrideFormat fo
                  fmt::format("hipBLASLt's override file has no place for the epilogue {}",
                              name_of(c.epilogue))};
   }
-  // Readers of the first two generations take 0 for damage.
+  // Readers of the first two generations reject an index of 0 as damaged.
   const std::int64_t least = format == OverrideFormat::named ? 0 : 1;
   if (winner.index < least) {
     return Error{ErrorKind::unsupported,
@@ -342,7 +343,7 @@ Result<OverrideRow> override_row(const OverrideWinner& winner, OverrideFormat fo
   add("solution_index", text(winner.index));
   const auto safe = [](const std::string& name) { return breaks_rows(name) ? "" : name; };
   add("solution_name", safe(winner.solution_name));
-  // Readers of 37 columns lose an empty last one.
+  // Readers of the 37 columns lose an empty last column.
   const std::string kernel = safe(winner.kernel_name);
   add("kernel_name", kernel.empty() && format == OverrideFormat::bench ? "-" : kernel);
   if (format == OverrideFormat::named) {
@@ -363,7 +364,8 @@ std::string misfit(const OverrideFile& file, const OverrideRow& row, const Overr
   }
   const auto index = row.solution_index();
   if (!index || *index < 0) return "it names no solution";
-  // A name is checked by the library itself, and the ten columns hold nothing to check by.
+  // Names are checked by the library itself, and the ten columns have nothing that could be
+  // checked.
   const bool named = !row.at("kernel_name").empty() || !row.at("solution_name").empty();
   if ((row.has_header && named) || row.columns.size() == ten_columns.size()) return {};
   if (file.git_version.empty()) return "the file has no line \"Git Version:\"";

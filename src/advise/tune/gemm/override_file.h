@@ -1,5 +1,5 @@
-// The files with which hipBLASLt's own choice is overridden (HIPBLASLT_TUNING_OVERRIDE_FILE). Each
-// row says for one product which solution to take. There are three generations of readers:
+// The files that override hipBLASLt's choice of solutions (HIPBLASLT_TUNING_OVERRIDE_FILE). Each
+// row names the solution for one GEMM. There are three generations of readers:
 //   ten    ten columns without a header, of the first releases
 //   bench  37 columns at fixed places, as hipblaslt-bench of ROCm 6.4 and 7 writes its winner; they
 //          count only if the line "Git Version: " is the library's
@@ -22,35 +22,36 @@
 namespace assay {
 
 enum class OverrideFormat { ten, bench, named };
-/// "ten", "bench", "named".
+/// Parses "ten", "bench" or "named".
 std::optional<OverrideFormat> parse_override_format(std::string_view name);
 
 struct OverrideRow {
   /// All columns with their values, in the file's order.
   std::vector<std::pair<std::string, std::string>> columns;
-  /// Whether the file gave the columns' names; else the number of values did.
+  /// Whether the column names come from a header in the file; otherwise they follow from the number
+  /// of values.
   bool has_header = true;
 
   bool operator==(const OverrideRow&) const = default;
-  /// Empty if there is no such column.
+  /// The value of a column; empty if there is no such column.
   std::string_view at(std::string_view column) const;
-  /// Error: usage, naming the column, if it is missing or damaged.
+  /// The GEMM that the row is for. Error: usage, naming the column that is missing or damaged.
   Result<BlasCall> call() const;
   std::optional<std::int64_t> solution_index() const;
 };
 
 struct OverrideFile {
-  std::string git_version;  ///< empty: there is no such line
+  std::string git_version;  ///< empty if there is no such line
   std::vector<OverrideRow> rows;
   std::vector<IgnoredLine> ignored;
 };
 
-/// Reads all three.
+/// Parses a file of any of the three formats.
 OverrideFile parse_override(std::string_view text);
-/// As the file was: rows with a header have it before them.
+/// The text of a file; each row that had a header gets its header again.
 std::string text_of(const OverrideFile& file);
 
-/// What is known about a winner.
+/// The solution to write into a row, and what is known about it.
 struct OverrideWinner {
   BlasCall call;
   std::int64_t index = 0;
@@ -60,16 +61,17 @@ struct OverrideWinner {
   std::string arch;  ///< "gfx942:sramecc+:xnack-"
   int multiprocessors = 0;
 };
-/// Error: unsupported, if the format cannot tell this product from another, or has no place for it.
+/// The row for a winner. Error: unsupported if the format cannot express this GEMM or its solution.
 Result<OverrideRow> override_row(const OverrideWinner& winner, OverrideFormat format);
 
-/// What the library of a machine compares rows with.
+/// The facts with which hipBLASLt on a machine compares rows.
 struct OverrideMachine {
   std::string git_version;
   std::string arch;
   int multiprocessors = 0;
 };
-/// Why the library would pass over the row; empty: it takes it, if it still has the solution.
+/// Why the library would ignore the row; empty if it uses the row, provided that it still has the
+/// solution.
 std::string misfit(const OverrideFile& file, const OverrideRow& row, const OverrideMachine& here);
 
 }  // namespace assay

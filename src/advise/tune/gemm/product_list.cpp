@@ -15,8 +15,9 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t most_file_bytes = std::size_t{256} << 20;  // of a tuning file
-constexpr std::size_t longest_line = std::size_t{1} << 20;  // of a log, which may be of any size
+constexpr std::size_t most_file_bytes = std::size_t{256} << 20;  // the largest tuning file
+constexpr std::size_t longest_line = std::size_t{1} << 20;  // the longest line of a log, which may
+                                                            // have any size
 
 void add_call(ProductList& list, const Result<BlasCall>& call, const std::string& what) {
   const auto problem = call.ok() ? problem_of(*call) : Result<GemmProblem>(Error(call.error()));
@@ -36,13 +37,13 @@ double roofline_seconds(const DeviceFacts& facts, const GemmProblem& problem) {
 
 ProductList products_of_cells(const std::vector<Cell>& cells) {
   ProductList list;
-  std::set<GemmProblem> known;  // axes that do not change the product, such as algorithm=
+  std::set<GemmProblem> known;  // cells may differ only in axes such as algorithm=
   for (const Cell& cell : cells) {
     if (cell.benchmark() != "gemm") continue;
     const GemmCell parsed = parse_gemm_cell(cell);
     for (const std::string& layout : parsed.layouts) {
       GemmProblem problem = problem_of(parsed, layout);
-      problem.constant_b = false;  // models change their weights
+      problem.constant_b = false;  // weights change in training, so no library may prepare B
       if (known.insert(problem).second) list.add(problem, 1);
     }
   }
@@ -58,7 +59,7 @@ Result<ProductList> products_of_file(const std::filesystem::path& path) {
   const bool override = start.starts_with("Git Version") || start.find("transA,transB,") == 0 ||
                         start.starts_with("N,") || start.starts_with("T,");
   if (tunable) {
-    // A row of results begins like one of an untuned file.
+    // Rows of results begin like rows of an untuned file, so one parser reads both.
     for (const UntunedRow& row : parse_untuned(TRY(read_operand(path, most_file_bytes))).rows) {
       add_call(list, call_of(row.key), fmt::format("{}", path.string()));
     }

@@ -1,4 +1,4 @@
-// Which matrix products to tune, and in which order.
+// Lists of GEMMs to tune, in order of importance.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,17 @@ namespace assay {
 
 using ProductList = CountedList<GemmProblem>;
 
-/// Of cells of the benchmark gemm, for all layouts they name; other cells are passed over.
+/// The GEMMs of cells of the benchmark gemm, in all layouts that they name. Cells of other
+/// benchmarks are ignored.
 ProductList products_of_cells(const std::vector<Cell>& cells);
 
-/// Of a file: TunableOp's untuned calls or results, hipBLASLt's overrides, or a log of hipBLASLt,
-/// rocBLAS or PyTorch; what it is, its content says. Error: usage, naming the path, if it cannot be
-/// read, or holds no matrix product.
+/// The GEMMs in a file: TunableOp's untuned calls or results, hipBLASLt's overrides, or a log of
+/// hipBLASLt, rocBLAS or PyTorch. The format is recognised by the content. Error: usage, naming the
+/// path, if it cannot be read or has no GEMM.
 Result<ProductList> products_of_file(const std::filesystem::path& path);
 
-/// Each product once, with its calls added up, those first that take the most time in total if all
-/// ran at the device's rooflines; without known roofs, by FLOPs.
+/// Merges equal GEMMs, summing their calls, and sorts them by total time at the device's rooflines,
+/// longest first; by FLOPs if no roofline is known.
 ProductList ordered(const ProductList& list, const DeviceFacts& facts);
 
 }  // namespace assay

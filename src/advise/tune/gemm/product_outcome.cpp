@@ -94,7 +94,8 @@ Result<ProductOutcome> outcome_from_json(const Json& json) {
   outcome.failed = TRY(count_at(json, "failed"));
   outcome.slow = TRY(count_at(json, "slow"));
   outcome.untried = TRY(count_at(json, "untried"));
-  const Json first_times = json.value("first_times", Json::array());  // older journals lack them
+  // missing in older journals
+  const Json first_times = json.value("first_times", Json::array());
   if (!first_times.is_array() || first_times.size() > most_first_times) return not_one();
   for (const Json& one : first_times) {
     const double time = one.is_number() ? one.get<double>() : -1;

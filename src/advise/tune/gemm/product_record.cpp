@@ -8,8 +8,8 @@
 namespace assay {
 namespace {
 
-/// describe(), and whatever else differs from the same product with packed matrices: two products
-/// that differ in anything are two cells.
+/// The name from describe(), extended by every property that differs from the same GEMM with packed
+/// matrices, so that different GEMMs are different cells.
 std::string unique_name(const GemmProblem& p) {
   static_assert(sizeof(GemmProblem) == 168, "a new field belongs into the name");
   GemmProblem usual = make_gemm(p.m, p.n, p.k, p.a, p.d, p.transpose_a, p.transpose_b, p.batch);

@@ -1,4 +1,4 @@
-// A tuned matrix product as a record, so that its tuning can be stored, shown and compared.
+// A tuned GEMM as a record that can be stored, shown and compared.
 #pragma once
 
 #include "advise/tune/gemm/gemm_files.h"
@@ -6,8 +6,8 @@
 
 namespace assay {
 
-/// The time of the product after tuning, what it was before, and the first times of all solutions
-/// as a curve. Without run, time, device and fingerprint.
+/// The record of a tuned GEMM: its time after and before tuning, and the screening times of all
+/// solutions as a curve. The caller fills in run, time, device and fingerprint.
 Record record_of(const TunedProduct& tuned);
 
 }  // namespace assay

@@ -10,10 +10,12 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t factors_apart = 64;  // floats: each aligned like an operand
-constexpr std::size_t most_sets = 64;      // small products fit any cache anyway
-constexpr double most_products = 20'000;   // in one run
-// The host queues a product in some 3 us; below this, it would be the host that is timed.
+constexpr std::size_t factors_apart = 64;  // floats between scale factors, so that each is aligned
+                                           // like an operand
+constexpr std::size_t most_sets = 64;      // operands of small GEMMs fit into any cache anyway
+constexpr double most_products = 20'000;   // most GEMMs in one run
+// Shorter GEMMs are launched as a graph: the host takes about 3 us to queue one, so it would
+// otherwise limit the time.
 constexpr double short_product = 30e-6;
 constexpr std::size_t least_graph_products = 32;
 
@@ -94,7 +96,8 @@ Result<ProductTrials::Screened> ProductTrials::screen(std::size_t i) {
 
 Result<ProductTrials::Checked> ProductTrials::check(std::size_t i) {
   Candidate& candidate = candidates_[i];
-  // What is added to must not be the NaNs that show what was left unwritten.
+  // The check uses beta = 0: the output holds NaNs that show unwritten elements, and must not be
+  // added to.
   GemmProblem checked = problem_;
   checked.beta = 0;
   const OperandSet& set = matrices_.sets().front();
@@ -131,7 +134,7 @@ Status ProductTrials::capture(Candidate& candidate) {
     }
     return {};
   });
-  // A library that cannot be captured is queued one by one.
+  // If the library cannot be captured, its GEMMs are queued one by one.
   if (graph.ok()) candidate.graph = std::move(graph).value();
   return device_works();
 }

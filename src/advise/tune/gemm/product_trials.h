@@ -1,4 +1,4 @@
-// The solutions of one product, ready to run: checked, and timed on rotating operands.
+// The solutions of one GEMM, which can be checked and timed on rotating operands.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace assay {
 
 class ProductTrials {
  public:
-  /// Error: exhausted if its operands do not fit.
+  /// Allocates and fills the operands. Error: exhausted if they do not fit.
   static Result<ProductTrials> create(Device& device, Stream& stream, const GemmProblem& problem,
                                       const TuneGemmSettings& settings);
 
@@ -25,16 +25,15 @@ class ProductTrials {
   std::size_t size() const { return candidates_.size(); }
   const ProductSolution& solution(std::size_t i) const { return candidates_[i].solution; }
 
-  /// Memory for the solutions that were added. Error: exhausted.
+  /// Allocates the largest workspace that an added solution needs. Error: exhausted.
   Status allocate_workspace();
 
-  /// Prepares a solution and runs it twice; seconds of the second time, when its kernels are
-  /// loaded.
+  /// The time of the second of two runs, when the kernels of the solution are loaded.
   struct Screened {
     std::optional<double> seconds;
-    std::string reason;  ///< why there are none
+    std::string reason;  ///< why there is no time
   };
-  /// Error: failed, if the device does not work any more.
+  /// Prepares a solution and runs it twice. Error: failed if the device no longer works.
   Result<Screened> screen(std::size_t i);
 
   enum class Check { right, wrong, failed };
@@ -42,11 +41,11 @@ class ProductTrials {
     Check check = Check::right;
     std::string reason;
   };
-  /// Computes the product and checks thousands of elements. Error: as screen().
+  /// Computes the GEMM with a solution and checks thousands of elements. Error: as screen().
   Result<Checked> check(std::size_t i);
 
-  /// Seconds of one product, of as many queued as last `seconds`, after others that last `settling`
-  /// seconds. Only after screen(). Empty: it failed. Error: as screen().
+  /// Mean seconds of one GEMM, over as many queued ones as last `seconds`, after untimed ones that
+  /// last `settling` seconds. Call it only after screen(). Empty: it failed. Error: as screen().
   Result<std::optional<double>> time(std::size_t i, double seconds, double settling);
 
  private:
@@ -55,9 +54,9 @@ class ProductTrials {
     GemmAlgorithm algorithm;
     ProductSolution solution;
     std::unique_ptr<GemmPlan> plan;
-    std::unique_ptr<Graph> graph;  ///< of short products: the host could not queue them in time
+    std::unique_ptr<Graph> graph;  ///< for short GEMMs, which the host cannot queue fast enough
     bool tried_graph = false;
-    double usual_seconds = 0;  ///< of one product, from its last run
+    double usual_seconds = 0;  ///< time of one GEMM in the last run
   };
 
   ProductTrials(Device& device, Stream& stream, const GemmProblem& problem,
@@ -69,10 +68,10 @@ class ProductTrials {
         matrices_(std::move(matrices)) {}
 
   GemmOperands operands(std::size_t set) const;
-  /// Queues at least `products` and returns how many.
+  /// Queues at least `products` GEMMs and returns their number.
   Result<std::size_t> queue(Candidate& candidate, std::size_t products);
   Status capture(Candidate& candidate);
-  /// Whether the device still computes after something failed.
+  /// Error: the device no longer works after a failure.
   Status device_works();
 
   Device& device_;
@@ -83,7 +82,7 @@ class ProductTrials {
   Buffer workspace_, factors_;
   std::unique_ptr<Event> start_, stop_;
   std::vector<Candidate> candidates_;
-  std::size_t next_ = 0;  ///< set of operands
+  std::size_t next_ = 0;  ///< the next set of operands
   std::size_t graph_products_ = 0;
 };
 

@@ -24,9 +24,10 @@ namespace {
 
 constexpr std::size_t most_refused = 8;
 constexpr std::size_t race_fraction = 4;
-// A single run may take this much longer than it would beside others.
+// Solutions slower than this times the fastest correct one are not considered further: a single
+// short run may be off by this factor.
 constexpr double hopeless = 1.4;
-// Screening runs are shorter than a clock takes to settle, and differ by about this much.
+// Screening runs are too short for the clock to settle; their times scatter by about this share.
 constexpr double indistinct = 0.015;
 
 using TuningClock = std::chrono::steady_clock;
@@ -46,7 +47,7 @@ struct ScreenedSolution {
   double seconds = 0;
 };
 
-/// Two runs of each, within the time for it.
+/// Screens all solutions with two runs each, until `box_seconds` have passed.
 Result<std::vector<ScreenedSolution>> screen_all(ProductTrials& trials, double box_seconds,
                                                  const ProductTuner::Report& report,
                                                  ProductOutcome& outcome) {
@@ -68,9 +69,9 @@ Result<std::vector<ScreenedSolution>> screen_all(ProductTrials& trials, double b
   return screened;
 }
 
-/// Those that are right, from the fastest on; not those that are so much slower than the fastest
-/// right one that no second look can matter, but always the first that is right. Takes those that
-/// are wrong out of `screened` and puts the fastest first.
+/// Checks the results of solutions and returns the correct ones. It checks in order of increasing
+/// time, up to `hopeless` times the fastest correct one, and always includes the first correct
+/// solution in the libraries' order. Removes wrong solutions from `screened` and sorts it by time.
 Result<std::vector<std::size_t>> check_fast(ProductTrials& trials,
                                             std::vector<ScreenedSolution>& screened,
                                             const ProductTuner::Report& report,
@@ -124,8 +125,8 @@ std::vector<double> first_times(const std::vector<ScreenedSolution>& screened, s
   return times;
 }
 
-/// The fastest solution against the usual one, in turns, each after a run that settles its clock.
-/// False: one of them failed.
+/// Proves by alternating runs whether the fastest solution beats the default one; an untimed run
+/// before each lets the clock settle. False: one of them failed.
 Result<bool> hold_proof(ProductTrials& trials, std::size_t usual, std::size_t fastest,
                         const TuneGemmSettings& settings, const ProductTuner::Report& report,
                         ProductOutcome& outcome) {
@@ -155,7 +156,8 @@ Result<bool> hold_proof(ProductTrials& trials, std::size_t usual, std::size_t fa
   return true;
 }
 
-/// The usual solution alone, as long as in a proof. Empty: it failed.
+/// The time of the default solution alone, in runs of half the length of a proof's. Empty: it
+/// failed.
 Result<std::optional<double>> settled_seconds(ProductTrials& trials, std::size_t usual,
                                               const TuneGemmSettings& settings) {
   std::vector<double> seconds;
@@ -187,7 +189,7 @@ RaceRules race_rules(const TuneGemmSettings& settings) {
 ProductTuner::ProductTuner(Device& device, Stream& stream, TuneGemmSettings settings)
     : device_(device), stream_(stream), settings_(std::move(settings)) {
   if (settings_.rotate_bytes == 0) settings_.rotate_bytes = flushing_bytes(device.facts());
-  if (device.facts().emulated) {  // its clock does not settle, and is never off
+  if (device.facts().emulated) {  // an emulator's clock needs no time to settle
     settings_.screening_seconds = 10e-6;
     settings_.proof_seconds = 100e-6;
   }
@@ -236,7 +238,8 @@ Result<ProductTuner::Added> ProductTuner::add_solutions(const GemmProblem& probl
   const auto prepare = [&]() -> Status {
     added.trials = std::make_unique<ProductTrials>(
         TRY(ProductTrials::create(device_, stream_, problem, settings_)));
-    // Taken in turns: libraries list the likely ones first, and time may end before the last.
+    // Solutions of all libraries are added alternately: each library lists the likely ones first,
+    // and time may run out before the last.
     for (std::size_t rank = 0, left = 1; left > 0; ++rank) {
       left = 0;
       for (Offer& offer : offers) {
@@ -282,7 +285,8 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
         "none of {} solutions computes it: {}", trials.size(),
         outcome.refused.empty() ? "no time was left to try them" : outcome.refused.front().reason));
   }
-  // Of the preferred library, its own first choice: the first of those that are right.
+  // The default is the first correct solution in the order in which they were added: the preferred
+  // library's first choice, if it is correct.
   const std::size_t usual = *std::min_element(right.begin(), right.end());
   outcome.first_times = first_times(screened, usual);
   std::size_t runs = 0;

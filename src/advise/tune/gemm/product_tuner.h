@@ -1,5 +1,5 @@
-// Finds the fastest solution of one matrix product among all that the libraries have, and proves
-// that it is faster than what they choose themselves.
+// Finds the fastest solution of one GEMM among all that the libraries offer, and proves that it is
+// faster than the libraries' default.
 #pragma once
 
 #include <cstddef>
@@ -19,26 +19,28 @@
 namespace assay {
 
 struct TuneGemmSettings {
-  std::string library = "auto";  ///< as BlasProvider::allowed_by() takes it
+  std::string library = "auto";  ///< a value that BlasProvider::allowed_by() accepts
   std::size_t workspace_bytes = std::size_t{32} << 20;
-  int most_solutions = 4096;  ///< of each library
-  std::uint64_t rotate_bytes =
-      0;  ///< operands rotate through so many; 0: twice the device's caches
+  int most_solutions = 4096;       ///< most solutions of each library
+  std::uint64_t rotate_bytes = 0;  ///< bytes of operands in rotation; 0: twice the device's caches
   Inputs inputs = Inputs::normal;
-  /// To screen the solutions of one product; those for which there is no time left stay untried.
+  /// Time limit for screening the solutions of one GEMM; solutions for which no time is left are
+  /// not tried.
   double screening_box_seconds = 60;
-  /// The shortest timed run of the race, and the longest, which ends
-  /// the search and makes the proof. A device takes tens of milliseconds to reach the clock that a
-  /// solution's own power draw leaves it: ContestLimits in compute/autotune/contest.h.
+  /// The durations of the shortest run of the race and of the longest one, which is also used for
+  /// the proof. A device takes tens of milliseconds to reach the clock that a solution's own power
+  /// draw leaves it: ContestLimits in compute/autotune/contest.h.
   double screening_seconds = 0.0015, proof_seconds = 0.1;
-  std::size_t pairs = 12;  ///< of the proof: even, so that each solution comes first equally often
-  /// To check the search: no limit of time, and every solution in the race runs once for
+  std::size_t pairs = 12;  ///< pairs of the proof; an even number, so that each solution comes
+                           ///< first equally often
+  /// For validating the search: no time limit, and every correct solution runs once for
   /// `proof_seconds`, so that no short run decides.
   bool brute_force = false;
   std::uint64_t seed = 1;
 };
 
-/// How solutions that are right race. A run of effort 1 lasts `shortest_run_seconds(settings)`.
+/// The rules of the race between correct solutions. A run of effort 1 lasts
+/// `shortest_run_seconds(settings)`.
 RaceRules race_rules(const TuneGemmSettings& settings);
 double shortest_run_seconds(const TuneGemmSettings& settings);
 
@@ -46,28 +48,31 @@ class ProductTrials;
 
 class ProductTuner {
  public:
-  /// `device` and `stream` must outlive it.
+  /// `device` and `stream` must outlive the tuner.
   ProductTuner(Device& device, Stream& stream, TuneGemmSettings settings);
   ~ProductTuner();
 
-  /// Called with what is done now ("checking 120 of 840"); true asks to stop.
+  /// Progress callback with the current activity ("checking 120 of 840"); it returns true to stop
+  /// the tuning.
   using Report = std::function<bool(std::string_view doing)>;
 
-  /// Whatever this product makes libraries do, the outcome says; its `reason` if none computes it.
-  /// Error: interrupted; failed, if the device itself does not work any more.
+  /// Tunes one GEMM. Failures of libraries become part of the outcome, and its `reason` if no
+  /// solution works. Error: interrupted; failed if the device itself no longer works.
   Result<ProductOutcome> tune(const GemmProblem& problem, const Report& report);
 
   const TuneGemmSettings& settings() const { return settings_; }
-  /// The library, opened once. Error: as BlasProvider::open.
+  /// The library of `provider`, which is opened on first use and kept. Error: as
+  /// BlasProvider::open().
   Result<Blas*> library(const BlasProvider& provider);
 
  private:
-  /// Everything that can compute a product, or why there is nothing.
+  /// All solutions of a GEMM, or the reason why there is none.
   struct Added {
     std::unique_ptr<ProductTrials> trials;
     std::string reason;
   };
-  /// Error: failed, if the device does not work.
+  /// Collects all solutions that the libraries offer for a GEMM. Error: failed if the device does
+  /// not work.
   Result<Added> add_solutions(const GemmProblem& problem);
 
   Device& device_;

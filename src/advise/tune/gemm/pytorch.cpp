@@ -11,10 +11,11 @@
 namespace assay {
 namespace {
 
-constexpr double time_limit = 300;  // importing PyTorch and tuning a product it did not find
+constexpr double time_limit = 300;  // seconds, for importing PyTorch and tuning a GEMM
 constexpr std::size_t most_answer = std::size_t{1} << 20;
 
-// Arguments: the device, and a results file or nothing; the rows to try on standard input.
+// The arguments of the script are the device and, optionally, a results file. It reads the rows to
+// try from standard input.
 constexpr const char* script = R"(
 import json, os, sys
 def leave(reason):

@@ -13,14 +13,15 @@ namespace {
 
 constexpr std::size_t shown = 60;
 
-/// As PyTorch keeps them: of two with the same key, the later one.
+/// The validators as a map. If a key occurs twice, the later value counts, as in PyTorch.
 std::map<std::string, std::string> as_map(const Validators& validators) {
   std::map<std::string, std::string> map;
   for (const auto& [key, value] : validators) map[key] = value;
   return map;
 }
 
-/// "2.10.0" is above "2.9": major * 1000 + minor; 0 if it is no version.
+/// A version as a number, major * 1000 + minor, so that "2.10.0" is above "2.9"; 0 if `text` is not
+/// a version.
 int number_of_version(std::string_view text) {
   int major = 0, minor = 0;
   const char* const end = text.data() + text.size();
@@ -33,7 +34,8 @@ int number_of_version(std::string_view text) {
 }  // namespace
 
 Result<Validators> validators_of(const TunableMachine& machine) {
-  // https://github.com/pytorch/pytorch/pull/162067 replaced ROCM_VERSION.
+  // PyTorch 2.9 replaced the validator ROCM_VERSION
+  // (https://github.com/pytorch/pytorch/pull/162067).
   if (number_of_version(machine.pytorch) < 2009) {
     return Error{ErrorKind::unavailable,
                  fmt::format("PyTorch {} also compares the name of ROCm's build, which only that "
@@ -79,7 +81,7 @@ std::vector<std::string> misfits(const TunableResults& results, const Validators
 
 Result<TunableResults> merged(std::span<const NamedResults> files) {
   TunableResults all;
-  std::unordered_map<std::string, std::size_t> places;  // of keys in all.rows
+  std::unordered_map<std::string, std::size_t> places;  // index of each key in all.rows
   for (const NamedResults& file : files) {
     if (&file == &files.front()) {
       all.validators = file.results.validators;

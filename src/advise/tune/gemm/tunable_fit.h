@@ -1,4 +1,5 @@
-// Whether results of TunableOp fit a machine's PyTorch, and results of several GPUs as one file.
+// Checks whether TunableOp's results fit a machine's PyTorch, and merges the results of several
+// GPUs.
 #pragma once
 
 #include <span>
@@ -12,30 +13,31 @@
 
 namespace assay {
 
-/// By key; PyTorch calls them validators.
+/// Facts that PyTorch compares, as keys with values; PyTorch calls them validators.
 using Validators = std::vector<std::pair<std::string, std::string>>;
 
-/// What PyTorch on a machine compares a file with. Empty: unknown.
+/// The facts with which PyTorch on a machine compares a file. An empty value is unknown.
 struct TunableMachine {
   std::string pytorch;             ///< "2.9.1"
   std::string hip;                 ///< "702": 100 times the major version plus the minor one
   std::string arch;                ///< "gfx942:sramecc+:xnack-"
   std::string rocblas, hipblaslt;  ///< "5.2.0.5b515cf1bc", "100201-5b515cf1bc"
 };
-/// The validators that this PyTorch would write. Error: unavailable, if it is older than 2.9, which
-/// also compares the name of ROCm's build, or if something is unknown.
+/// The validators that this PyTorch would write. Error: unavailable if a value is unknown, or if
+/// PyTorch is older than 2.9, because older ones also compare the name of ROCm's build.
 Result<Validators> validators_of(const TunableMachine& machine);
 
-/// Why PyTorch, whose validators are `here`, would pass over the whole file: one line for each that
-/// is missing, unknown to it, or different. Empty: it takes the file.
+/// Why PyTorch with the validators `here` would ignore the whole file: one line for each validator
+/// that is missing, unknown to it, or different. Empty: it uses the file.
 std::vector<std::string> misfits(const TunableResults& results, const Validators& here);
 
 struct NamedResults {
-  std::string name;  ///< for messages
+  std::string name;  ///< name of the file for messages
   TunableResults results;
 };
-/// All rows, each key once: where files disagree, the faster solution, or the earlier file's if a
-/// time is missing. Error: usage, if the files' validators differ, naming the first that does.
+/// The rows of all files, each key once. If files disagree, the faster solution is kept, or that of
+/// the earlier file if a time is missing. Error: usage if the files' validators differ, naming the
+/// first that does.
 Result<TunableResults> merged(std::span<const NamedResults> files);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// The keys and solutions of TunableOp's rows as calls, and back.
+// Converts the keys and solutions of TunableOp's rows to calls and back.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,9 +41,9 @@ Error beyond(const TunableKey& key, std::string_view what) {
   return {ErrorKind::unsupported, unknown(key, what).message};
 }
 
-/// Cuts off the type at the front and the "_" after it.
+/// Removes the type at the front of `text`, with the "_" after it, and returns it.
 std::optional<DataType> take_type(std::string_view& text) {
-  const TorchType* longest = nullptr;  // "Float8_e4m3fn" begins "Float8_e4m3fnuz"
+  const TorchType* longest = nullptr;  // "Float8_e4m3fn" is a prefix of "Float8_e4m3fnuz"
   for (const TorchType& known : torch_types) {
     if (!text.starts_with(known.name)) continue;
     if (longest == nullptr || known.name.size() > longest->name.size()) longest = &known;
@@ -62,7 +62,7 @@ std::optional<std::string_view> torch_name(DataType type) {
   return std::nullopt;
 }
 
-/// The words between "_" of a row's parameters, one after the other.
+/// Reads a row's parameters word by word; "_" separates them.
 class Words {
  public:
   explicit Words(std::string_view text) : rest_(text) {}
@@ -80,7 +80,7 @@ class Words {
     next();
     return true;
   }
-  /// A size; false, and wild() if it is "*", unless it is a number.
+  /// Reads a size. Returns false if the word is not a number; wild() is then true for "*".
   bool number(std::int64_t& value) {
     const std::string_view word = next();
     wild_ = wild_ || word == "*";
@@ -101,7 +101,7 @@ DataType sums_of(DataType type) {
   return DataType::f32;
 }
 
-/// Reads op's letters and the parameters' sizes into `call`. `text`: what follows the types.
+/// Reads the operator's letters and the sizes in the parameters into `call`.
 Status read_parameters(const TunableKey& key, std::string_view letters, BlasCall& call) {
   Words words(key.parameters);
   const std::string_view layout = words.next();
@@ -166,7 +166,7 @@ Result<BlasCall> call_of(const TunableKey& key) {
   call.a = call.b = call.c = call.d = call.bias = *first;
   if (scaled) {
     call.scale_a = call.scale_b = BlasCall::Scale::tensor;
-    // Some releases name only one type; they then multiply that type into bf16.
+    // Some releases name only one type; the output is then bf16.
     const auto second = take_type(op);
     const auto third = second ? take_type(op) : std::nullopt;
     if (second) call.b = *second;
@@ -185,7 +185,7 @@ Result<TunableDialect> tunable_dialect(std::string_view version) {
   auto at = std::from_chars(version.data(), end, major);
   if (at.ec == std::errc() && at.ptr != end && *at.ptr == '.') {
     at = std::from_chars(at.ptr + 1, end, minor);
-    // https://github.com/pytorch/pytorch/pull/146358 and 147900
+    // PyTorch 2.7 changed the format: https://github.com/pytorch/pytorch/pull/146358 and 147900.
     if (at.ec == std::errc() && major >= 2) {
       return major > 2 || minor >= 7 ? TunableDialect::leading : TunableDialect::plain;
     }
@@ -277,7 +277,7 @@ std::optional<TunableSolution> parse_solution(std::string_view name) {
   } else {
     return std::nullopt;
   }
-  std::int32_t index = 0;  // both libraries' are ints
+  std::int32_t index = 0;  // indices of both libraries are ints
   const auto parsed = std::from_chars(name.data(), name.data() + name.size(), index);
   if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) return std::nullopt;
   solution.index = index;

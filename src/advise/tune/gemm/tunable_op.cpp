@@ -29,7 +29,7 @@ void each_line(std::string_view text, const Use& use) {
   }
 }
 
-/// Cuts off what stands before the next comma. False if there is nothing left.
+/// Moves the text before the next comma from `rest` into `field`. False if nothing is left.
 bool next_field(std::optional<std::string_view>& rest, std::string_view& field) {
   if (!rest) return false;
   const std::size_t comma = rest->find(',');

@@ -1,5 +1,5 @@
-// The files of PyTorch's TunableOp: tunableop_results.csv, what was found fastest, and
-// tunableop_untuned.csv, what was called. PyTorch splits lines at commas, without quotes.
+// The files of PyTorch's TunableOp: tunableop_results.csv has the fastest solutions,
+// tunableop_untuned.csv the calls. PyTorch splits lines at every comma; there is no quoting.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,16 @@
 
 namespace assay {
 
-/// What a row is about: "GemmTunableOp_BFloat16_TN" and "tn_8192_1_4096_ld_4096_4096_8192".
+/// The operator and its parameters in a row: "GemmTunableOp_BFloat16_TN" and
+/// "tn_8192_1_4096_ld_4096_4096_8192".
 struct TunableKey {
   std::string op, parameters;
 
   auto operator<=>(const TunableKey&) const = default;
 };
 
-/// A line of results: the key, the solution, and, unparsed, what follows it: milliseconds and, with
-/// PYTORCH_TUNABLEOP_BLAS_LOG=1, the call.
+/// A line of results: the key, the solution, and the unparsed rest of the line, which is
+/// milliseconds and, with PYTORCH_TUNABLEOP_BLAS_LOG=1, the call.
 struct TunableRow {
   TunableKey key;
   std::string solution;             ///< "Default", "Gemm_Hipblaslt_1219", "Gemm_Rocblas_-72"
@@ -33,7 +34,7 @@ struct TunableRow {
   std::optional<double> milliseconds() const;
 };
 
-/// A line that PyTorch passes over, or would not survive, and why.
+/// A line that PyTorch ignores or would crash on, and why.
 struct IgnoredLine {
   std::size_t number = 0;
   std::string why;
@@ -43,15 +44,16 @@ struct TunableResults {
   std::vector<std::pair<std::string, std::string>> validators;  ///< in the file's order
   std::vector<TunableRow> rows;
   std::vector<IgnoredLine> ignored;
-  /// PyTorch compares them as part of a validator's value, which then never fits.
+  /// Whether lines end in carriage returns. PyTorch takes them as part of a validator's value,
+  /// which then never matches.
   bool carriage_returns = false;
 };
 
 TunableResults parse_tunable_results(std::string_view text);
-/// The file with these validators and rows; parse_tunable_results()'s inverse.
+/// The text of a results file; the inverse of parse_tunable_results().
 std::string text_of(const TunableResults& results);
 
-/// A line of an untuned file; `rest` as in TunableRow, without the time.
+/// A line of an untuned file. `rest` is as in TunableRow, but without the time.
 struct UntunedRow {
   TunableKey key;
   std::optional<std::string> rest;
@@ -65,36 +67,37 @@ struct UntunedFile {
 UntunedFile parse_untuned(std::string_view text);
 std::string text_of(const UntunedFile& file);
 
-/// The call of a key. Error: usage if it is none of PyTorch's; unsupported, with the reason, if it
-/// is one that a BlasCall does not express (complex numbers, "*" in place of a size).
+/// The call that a key describes. Error: usage if it is not a key of PyTorch; unsupported, with the
+/// reason, if a BlasCall cannot express it (complex numbers, "*" in place of a size).
 Result<BlasCall> call_of(const TunableKey& key);
 
-/// How PyTorch writes keys and solutions, by its version.
+/// The forms in which versions of PyTorch write keys and solutions.
 enum class TunableDialect {
   plain,    ///< up to 2.6: "tn_8192_2_3584", Gemm_Hipblaslt_TN_572
   leading,  ///< from 2.7: "tn_8192_2_3584_ld_3584_3584_8192", Gemm_Hipblaslt_572
 };
-/// Of "2.9.1", "2.9.1+rocm6.4", "2.10.0a0+git1234". Error: usage, quoting it.
+/// The dialect of a PyTorch version such as "2.9.1", "2.9.1+rocm6.4" or "2.10.0a0+git1234". Error:
+/// usage, quoting the text.
 Result<TunableDialect> tunable_dialect(std::string_view pytorch_version);
 
-/// The key under which PyTorch looks for this call. Error: unsupported if no TunableOp makes it (an
-/// epilogue other than a bias, f32 sums into another type, beta).
+/// The key under which PyTorch looks up this call. Error: unsupported if TunableOp never makes such
+/// a call (an epilogue other than a bias, f32 sums into another type, beta).
 Result<TunableKey> key_of(const BlasCall& call, TunableDialect dialect);
 
 enum class BlasLibrary { hipblaslt, rocblas };
-/// "Gemm_Hipblaslt_572" or as the dialect has it.
+/// The name of a solution in the dialect, for example "Gemm_Hipblaslt_572".
 std::string solution_name(BlasLibrary library, std::int64_t index, const BlasCall& call,
                           TunableDialect dialect);
 struct TunableSolution {
   BlasLibrary library = BlasLibrary::hipblaslt;
   std::int64_t index = 0;
 };
-/// Of either dialect; nullopt for "Default", the bare numbers of the first release, and what is no
-/// solution.
+/// Parses a solution's name in either dialect; nullopt for "Default", for the bare numbers of the
+/// first release, and for anything that is not a solution.
 std::optional<TunableSolution> parse_solution(std::string_view name);
 
-/// "tunableop_results0.csv": where PyTorch on that device looks, in place of "%d" or before the
-/// last dot.
+/// The file that PyTorch reads for a device: the device's number replaces "%d" or is inserted
+/// before the last dot, as in "tunableop_results0.csv".
 std::string name_for_ordinal(std::string_view filename, int ordinal);
 
 }  // namespace assay

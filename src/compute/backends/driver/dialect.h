@@ -47,6 +47,8 @@ class Dialect {
   virtual Code open_shared(void** address, const IpcHandle& handle) {
     return api_.ipc_open(address, handle, ipc_enable_peer_access);
   }
+  /// What makes the sharing of memory between processes fail here, as far as the environment shows.
+  virtual std::string sharing_hint() const { return {}; }
   /// Copies between any two addresses of device and host memory, including pageable memory.
   virtual Code copy(void* to, const void* from, std::size_t bytes, StreamObject* stream) = 0;
   virtual Code copy_peer(void* to, int to_ordinal, const void* from, int from_ordinal,
@@ -54,6 +56,8 @@ class Dialect {
   /// Lets the current device access the memory of `peer_ordinal`.
   virtual Code enable_peer(int peer_ordinal) = 0;
   virtual Code instantiate(GraphExecObject** exec, GraphObject* graph) = 0;
+  /// Whether a stream keeps what a failed capture left behind, so that it must not capture again.
+  virtual bool failed_captures_spoil_streams() const { return false; }
   /// Exports whole pages of the current device's memory as a file: its descriptor, and their offset
   /// in it. not_supported if the driver is too old.
   virtual Code export_dmabuf(int* file, std::uint64_t* offset, void* address,

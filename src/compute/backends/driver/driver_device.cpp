@@ -206,7 +206,14 @@ Status DriverDevice::enable_peer_access(int peer_ordinal) {
 
 Result<std::string> DriverDevice::share(const Buffer& buffer) {
   IpcHandle handle{};
-  PLACE_TRY(place_, place_.api().ipc_handle(&handle, buffer.data()), "sharing memory with ranks");
+  Code shared = place_.activate();
+  if (shared == code::success) shared = place_.api().ipc_handle(&handle, buffer.data());
+  if (shared != code::success) {
+    Error error = place_.error(shared, "sharing memory with ranks");
+    const std::string hint = place_.dialect().sharing_hint();
+    if (!hint.empty()) error.message += "; " + hint;
+    return error;
+  }
   std::string bytes(handle.bytes, handle.bytes + sizeof(handle.bytes));
   return SharedName::own(buffer, facts_.ordinal, std::move(bytes)).text();
 }

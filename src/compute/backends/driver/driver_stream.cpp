@@ -87,11 +87,13 @@ Result<std::unique_ptr<Stream>> DriverStream::create(const Place& place, StreamP
   StreamObject* stream = nullptr;
   PLACE_TRY(place, place.api().stream_create(&stream, stream_non_blocking, number),
             "creating a stream");
-  return std::unique_ptr<Stream>(new DriverStream(place, stream));
+  return std::unique_ptr<Stream>(new DriverStream(place, stream, number));
 }
 
 DriverStream::~DriverStream() {
-  if (place_.activate() == code::success) place_.api().stream_destroy(stream_);
+  if (place_.activate() != code::success) return;
+  place_.api().stream_destroy(stream_);
+  for (StreamObject* const stream : spoiled_) place_.api().stream_destroy(stream);
 }
 
 Status DriverStream::launch(const Kernel& kernel, const LaunchShape& shape,
@@ -100,7 +102,7 @@ Status DriverStream::launch(const Kernel& kernel, const LaunchShape& shape,
   const Dim3 &grid = shape.grid, &block = shape.block;
   PLACE_TRY(place_,
             place_.api().launch(function.object(), grid.x, grid.y, grid.z, block.x, block.y,
-                                block.z, shape.dynamic_shared_bytes, stream_,
+                                block.z, shape.dynamic_shared_bytes, native(),
                                 const_cast<void**>(arguments.data()), nullptr),
             fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, {} bytes of dynamic "
                         "shared memory",
@@ -125,7 +127,7 @@ Status DriverStream::launch(const Kernel& kernel, const LaunchShape& shape,
   const LaunchAttributes possible = {cluster, attributes.programmatic && able.programmatic_launch};
   if (!clusters && !possible.programmatic) return launch(kernel, shape, arguments);
   PLACE_TRY(place_,
-            place_.dialect().launch(function.object(), shape, possible, stream_,
+            place_.dialect().launch(function.object(), shape, possible, native(),
                                     const_cast<void**>(arguments.data())),
             fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, cluster {}x{}x{}, {} "
                         "bytes of dynamic shared memory{}",
@@ -145,20 +147,20 @@ Status DriverStream::launch_packed(const Kernel& kernel, const LaunchShape& shap
                    word(launch_buffer_size), &bytes, word(place_.dialect().end_of_launch())};
   PLACE_TRY(place_,
             place_.api().launch(function.object(), grid.x, grid.y, grid.z, block.x, block.y,
-                                block.z, shape.dynamic_shared_bytes, stream_, nullptr, extra),
+                                block.z, shape.dynamic_shared_bytes, native(), nullptr, extra),
             fmt::format("launching {} with grid {}x{}x{}, block {}x{}x{}, {} bytes of arguments",
                         function.name(), grid.x, grid.y, grid.z, block.x, block.y, block.z, bytes));
   return {};
 }
 
 Status DriverStream::launch(Graph& graph) {
-  PLACE_TRY(place_, place_.api().graph_launch(static_cast<DriverGraph&>(graph).object(), stream_),
+  PLACE_TRY(place_, place_.api().graph_launch(static_cast<DriverGraph&>(graph).object(), native()),
             "launching a graph");
   return {};
 }
 
 Status DriverStream::copy(void* destination, const void* source, std::size_t bytes) {
-  PLACE_TRY(place_, place_.dialect().copy(destination, source, bytes, stream_),
+  PLACE_TRY(place_, place_.dialect().copy(destination, source, bytes, native()),
             fmt::format("copying {} bytes", bytes));
   return {};
 }
@@ -167,7 +169,7 @@ Status DriverStream::copy_from_peer(void* destination, int source_ordinal, const
                                     std::size_t bytes) {
   PLACE_TRY(place_,
             place_.dialect().copy_peer(destination, place_.ordinal(), source, source_ordinal, bytes,
-                                       stream_),
+                                       native()),
             fmt::format("copying {} bytes from {}:{}", bytes, place_.dialect().backend(),
                         source_ordinal));
   return {};
@@ -177,64 +179,93 @@ Status DriverStream::copy_to_peer(int destination_ordinal, void* destination, co
                                   std::size_t bytes) {
   PLACE_TRY(place_,
             place_.dialect().copy_peer(destination, destination_ordinal, source, place_.ordinal(),
-                                       bytes, stream_),
+                                       bytes, native()),
             fmt::format("copying {} bytes to {}:{}", bytes, place_.dialect().backend(),
                         destination_ordinal));
   return {};
 }
 
 Status DriverStream::fill(void* destination, std::uint8_t value, std::size_t bytes) {
-  PLACE_TRY(place_, place_.api().fill(destination, value, bytes, stream_),
+  PLACE_TRY(place_, place_.api().fill(destination, value, bytes, native()),
             fmt::format("filling {} bytes", bytes));
   return {};
 }
 
 Status DriverStream::record(Event& event) {
-  PLACE_TRY(place_, place_.api().event_record(static_cast<DriverEvent&>(event).object(), stream_),
-            "recording an event");
+  auto& recorded = static_cast<DriverEvent&>(event);
+  PLACE_TRY(place_, place_.api().event_record(recorded.object(), native()), "recording an event");
+  recorded.set_capture(capture_);
   return {};
 }
 
 Status DriverStream::wait(const Event& event) {
-  PLACE_TRY(place_,
-            place_.api().stream_wait(stream_, static_cast<const DriverEvent&>(event).object(), 0),
+  const auto& awaited = static_cast<const DriverEvent&>(event);
+  PLACE_TRY(place_, place_.api().stream_wait(native(), awaited.object(), 0),
             "making a stream wait for an event");
+  if (awaited.capture() && !awaited.capture()->ended) capture_ = awaited.capture();
   return {};
 }
 
 Status DriverStream::synchronize() {
-  PLACE_TRY(place_, place_.api().stream_synchronize(stream_), "waiting for a stream");
+  PLACE_TRY(place_, place_.api().stream_synchronize(native()), "waiting for a stream");
   return {};
 }
 
 Status DriverStream::begin_capture() {
-  PLACE_TRY(place_, place_.api().capture_begin(stream_, capture_relaxed), "beginning a capture");
+  PLACE_TRY(place_, place_.api().capture_begin(native(), capture_relaxed), "beginning a capture");
+  capture_ = std::make_shared<DriverCapture>();
+  begun_ = capture_;
   return {};
 }
 
 Result<std::unique_ptr<Graph>> DriverStream::end_capture() {
-  GraphObject* graph = nullptr;
-  PLACE_TRY(place_, place_.api().capture_end(stream_, &graph), "ending a capture");
-  return DriverGraph::create(place_, graph);
+  return DriverGraph::create(place_, TRY(end()));
 }
 
 Result<GraphUpdate> DriverStream::end_capture_into(Graph& graph) {
-  GraphObject* captured = nullptr;
-  PLACE_TRY(place_, place_.api().capture_end(stream_, &captured), "ending a capture");
-  return static_cast<DriverGraph&>(graph).update(captured);
+  return static_cast<DriverGraph&>(graph).update(TRY(end()));
+}
+
+Result<GraphObject*> DriverStream::end() {
+  const std::shared_ptr<DriverCapture> begun = std::exchange(begun_, nullptr);
+  GraphObject* graph = nullptr;
+  Code result = place_.activate();
+  if (result == code::success) result = place_.api().capture_end(stream_, &graph);
+  if (begun) *begun = {true, result != code::success};
+  if (result == code::success) return graph;
+  const Error error = place_.error(result, "ending a capture");
+  native();  // at once, because libraries ask for native_handle()
+  return error;
+}
+
+StreamObject* DriverStream::native() {
+  if (capture_ && capture_->ended) {
+    const bool failed = std::exchange(capture_, nullptr)->failed;
+    if (failed && place_.dialect().failed_captures_spoil_streams()) renew();
+  }
+  return stream_;
+}
+
+/// Without a new stream the old one says what is wrong.
+void DriverStream::renew() {
+  // What was queued before the capture comes before what follows; fails where the capture lives on.
+  (void)place_.api().stream_synchronize(stream_);
+  StreamObject* fresh = nullptr;
+  const Code made = place_.api().stream_create(&fresh, stream_non_blocking, priority_);
+  if (made == code::success) spoiled_.push_back(std::exchange(stream_, fresh));
 }
 
 Status DriverStream::record_each_replay(Event& event) {
   const char* const doing = "recording an event at each replay";
   int status = 0;
-  PLACE_TRY(place_, place_.api().capture_status(stream_, &status), doing);
+  PLACE_TRY(place_, place_.api().capture_status(native(), &status), doing);
   if (status != capture_active) {
     return Error{ErrorKind::failed,
                  fmt::format("{}:{}: record_each_replay() on a stream that is not captured",
                              place_.dialect().backend(), place_.ordinal())};
   }
   EventObject* const object = static_cast<DriverEvent&>(event).object();
-  PLACE_TRY(place_, place_.dialect().record_each_replay(object, stream_), doing);
+  PLACE_TRY(place_, place_.dialect().record_each_replay(object, native()), doing);
   return {};
 }
 
@@ -242,7 +273,7 @@ Status DriverStream::upload(Graph& graph) {
   const auto upload = place_.api().graph_upload;
   PLACE_TRY(place_,
             upload == nullptr ? code::not_supported
-                              : upload(static_cast<DriverGraph&>(graph).object(), stream_),
+                              : upload(static_cast<DriverGraph&>(graph).object(), native()),
             "uploading a graph");
   return {};
 }

@@ -8,6 +8,11 @@
 
 namespace assay::driver {
 
+/// A capture, for the streams that are in it and the events that they record.
+struct DriverCapture {
+  bool ended = false, failed = false;
+};
+
 class DriverEvent : public Event {
  public:
   static Result<std::unique_ptr<Event>> create(const Place& place, EventKind kind);
@@ -17,6 +22,9 @@ class DriverEvent : public Event {
   Result<bool> done() const override;
   Result<double> seconds_since(const Event& start) const override;
   EventObject* object() const { return event_; }
+  /// In which it was recorded last; null: in none.
+  const std::shared_ptr<DriverCapture>& capture() const { return capture_; }
+  void set_capture(std::shared_ptr<DriverCapture> capture) { capture_ = std::move(capture); }
 
  private:
   DriverEvent(const Place& place, EventObject* event, EventKind kind)
@@ -25,6 +33,7 @@ class DriverEvent : public Event {
   const Place& place_;
   EventObject* event_;
   EventKind kind_;
+  std::shared_ptr<DriverCapture> capture_;
 };
 
 class DriverGraph : public Graph {
@@ -74,10 +83,18 @@ class DriverStream : public Stream {
   void* native_handle() const override { return stream_; }
 
  private:
-  DriverStream(const Place& place, StreamObject* stream) : place_(place), stream_(stream) {}
+  DriverStream(const Place& place, StreamObject* stream, int priority)
+      : place_(place), stream_(stream), priority_(priority) {}
+  Result<GraphObject*> end();
+  /// The driver's stream; another one after a failed capture, where that has spoiled it.
+  StreamObject* native();
+  void renew();
 
   const Place& place_;
   StreamObject* stream_;
+  const int priority_;                              // as the driver numbers them
+  std::shared_ptr<DriverCapture> capture_, begun_;  // in which it is; which began here
+  std::vector<StreamObject*> spoiled_;
 };
 
 }  // namespace assay::driver

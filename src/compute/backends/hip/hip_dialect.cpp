@@ -64,6 +64,16 @@ driver::Code HipDialect::export_dmabuf(int* file, std::uint64_t* offset, void* a
                                                           : driver::code::unknown;
 }
 
+std::string HipDialect::sharing_hint() const {
+  constexpr const char* name = "HSA_ENABLE_IPC_MODE_LEGACY";
+  const char* const legacy = std::getenv(name);
+  if (legacy == nullptr || std::string_view(legacy) == "0") return {};
+  return fmt::format(
+      "{}={} makes this fail in several releases of ROCm, and images such as vLLM's set it: unset "
+      "it, or set it to 0",
+      name, legacy);
+}
+
 driver::Code HipDialect::record_each_replay(driver::EventObject* event,
                                             driver::StreamObject* stream) {
   if (api_.event_record_with_flags != nullptr) {

@@ -31,6 +31,7 @@ class HipDialect : public driver::Dialect {
     const driver::Code code = Dialect::open_shared(address, handle);
     return code == driver::code::invalid_value ? api_.ipc_open(address, handle, 0) : code;
   }
+  std::string sharing_hint() const override;
   driver::Code copy(void* to, const void* from, std::size_t bytes,
                     driver::StreamObject* stream) override {
     return hip_.copy(to, from, bytes, copy_default, stream);
@@ -43,6 +44,8 @@ class HipDialect : public driver::Dialect {
   driver::Code instantiate(driver::GraphExecObject** exec, driver::GraphObject* graph) override {
     return hip_.instantiate(exec, graph, nullptr, nullptr, 0);
   }
+  /// The next capture's end crashes in releases up to 7.2 at least, where streams were not joined.
+  bool failed_captures_spoil_streams() const override { return true; }
   /// Uses the HSA runtime below HIP; since ROCm 5.6.
   driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,
                              std::size_t bytes) override;

@@ -1,4 +1,4 @@
-// attention: causal self-attention of a transformer, forward and backward, each way there is.
+// attention: causal self-attention of a transformer, forward and backward, in all implementations.
 #include "model/operations/attention.h"
 
 #include <fmt/format.h>
@@ -23,14 +23,14 @@ namespace {
 constexpr std::string_view by_device = "auto";
 
 struct AttentionCell {
-  GptPlan plan;  ///< of a model of one block, of which only attention is computed
+  GptPlan plan;  ///< plan of a model with one block, of which only attention is computed
   DataType precision = DataType::bf16;
   bool backward = false;
 
   AttentionShape shape() const {
     return {plan.batch, plan.sequence, plan.shape.heads, plan.shape.head_width()};
   }
-  std::size_t elements() const {  // of the result
+  std::size_t elements() const {  // number of elements of the result
     return static_cast<std::size_t>(plan.tokens() * plan.shape.width);
   }
   std::size_t rows() const { return static_cast<std::size_t>(plan.tokens() * plan.shape.heads); }
@@ -38,7 +38,8 @@ struct AttentionCell {
     if (plan.attention != AttentionWay::plain) return 0;
     return rows() * static_cast<std::size_t>(plan.sequence);
   }
-  /// Queries, keys and values, the result, the gradients of all of them, and what forward keeps.
+  /// Bytes of queries, keys and values, of the result, of all their gradients, and of the data that
+  /// forward keeps for backward.
   std::uint64_t bytes() const {
     const std::uint64_t fused =
         is_by_library(plan.attention) ? fused_attention_bytes(fused_attention_of(plan)) : 0;
@@ -97,13 +98,13 @@ class AttentionCase final : public Case {
                     {tokens, 3 * width, 3 * width}, Inputs::normal, seed_));
     TRY(fill_matrix(stream, device_.facts(), *program, dy_.data(), cell_.plan.type,
                     {tokens, width, width}, Inputs::normal, seed_ + 1));
-    TRY(forward(stream));  // chooses how to compute products; backward needs its result
+    TRY(forward(stream));  // selects GEMM implementations; backward needs its result
     return stream.synchronize();
   }
 
   Work work() const override {
     const double n = static_cast<double>(cell_.elements()), element = size_of(cell_.plan.type);
-    // Two products forward and five backward, of which the causal half counts (Dao 2023).
+    // Two GEMMs forward and five backward, of which only the causal half counts (Dao 2023).
     const double products = cell_.backward ? 5 : 2;
     return {.bytes = (cell_.backward ? 8 : 4) * n * element,
             .flops = products * n * static_cast<double>(cell_.plan.sequence),
@@ -119,9 +120,9 @@ class AttentionCase final : public Case {
     return cell_.backward ? backward(stream) : forward(stream);
   }
 
-  /// Rows of one head of one sequence, drawn by the seed, against the definition.
+  /// Compares rows of one head of one sequence, drawn by the seed, with the reference.
   Result<Verification> verify(Stream& stream) override {
-    constexpr int poison = 0xFF;  // no number in any of the types
+    constexpr int poison = 0xFF;  // NaN in all of the types
     TRY(stream.fill(y_.data(), poison, y_.bytes()));
     TRY(forward(stream));
     if (cell_.backward) {
@@ -152,7 +153,8 @@ class AttentionCase final : public Case {
         compare(TRY(read_row(stream, d_qkv_, sequence, query, 3, 0, head)),
                 reference.query_gradient(query));
       }
-      // Every query behind a key costs a row of the reference: in long sequences a late key.
+      // Every query from a key on costs a row of the reference, so keys near the end are chosen in
+      // long sequences.
       const std::int64_t most =
           std::clamp<std::int64_t>((1 << 20) / shape.sequence, 1, shape.sequence);
       const std::size_t key = last - below(most);
@@ -185,7 +187,7 @@ class AttentionCase final : public Case {
     return {probabilities_.data(), log_sum_.data(), scratch_.data()};
   }
 
-  /// A head's part of one token in an array [tokens, parts, heads, width].
+  /// Reads one head of one part of a token from an array [tokens, parts, heads, width].
   Result<std::vector<float>> read_row(Stream& stream, const Buffer& array, std::size_t sequence,
                                       std::size_t token, std::size_t parts, std::size_t part,
                                       std::size_t head) const {

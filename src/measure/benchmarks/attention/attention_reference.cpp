@@ -41,7 +41,7 @@ std::vector<double> AttentionReference::query_gradient(std::size_t query) const 
   return weighted(row(query).score_gradients, head_.keys);
 }
 
-/// The sum of the first rows, each times its factor.
+/// The sum of the first factors.size() rows, each times its factor.
 std::vector<double> AttentionReference::weighted(const std::vector<double>& factors,
                                                  const std::vector<float>& rows) const {
   std::vector<double> sum(head_.width);

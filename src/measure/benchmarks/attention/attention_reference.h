@@ -1,5 +1,5 @@
-// Causal attention of one head from its definition, in double precision: single rows of its result
-// and of its gradients, to hold a device's against.
+// Reference for causal attention of one head, computed from the definition in double precision:
+// single rows of the result and of its gradients, with which a device's results are compared.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ class AttentionReference {
   struct KeyValue {
     std::vector<double> key, value;
   };
-  /// The gradients of a key and its value. Costs as much as a result for each query from it on.
+  /// The gradients of a key and its value. It costs as much as one result for each query from this
+  /// key on.
   KeyValue key_value_gradients(std::size_t key) const;
 
  private:

@@ -1,4 +1,4 @@
-// The axis `attention` of benchmarks: the ways to compute it, by name.
+// The axis `attention` of benchmarks: the names of the implementations of attention.
 #pragma once
 
 #include <string>
@@ -28,13 +28,14 @@ inline Axis attention_axis() {
       .choices = ways};
 }
 
-/// How the vendor's library for such a device computes: with always the same bits, if it can.
+/// The best variant of the vendor's library on such a device: the deterministic one if the library
+/// has it.
 inline AttentionWay best_library_way(const DeviceFacts& facts) {
   return fused_attention_gives_same_bits(facts) ? AttentionWay::library
                                                 : AttentionWay::library_unordered;
 }
 
-/// `name`: a value of that axis but "auto".
+/// Parses a value of the axis `attention` other than "auto".
 inline AttentionWay parse_attention_way(std::string_view name) {
   for (const AttentionWay way :
        {AttentionWay::own, AttentionWay::library, AttentionWay::library_unordered}) {

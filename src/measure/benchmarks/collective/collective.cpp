@@ -1,4 +1,4 @@
-// collective: operations of all ranks of a team, as nccl-tests defines their sizes and bandwidths.
+// collective: collectives between all ranks of a team, with the sizes and bandwidths of nccl-tests.
 // The value is bus bandwidth.
 #include <fmt/format.h>
 
@@ -123,14 +123,14 @@ class CollectiveCase final : public Case {
     return {sent_kind(cell_.operation), team_.rank(), 0, send_elements(shape_)};
   }
 
-  /// The steps at which a single rank can fail.
+  /// The part of the preparation in which a single rank can fail.
   Status allocate(Stream& stream) {
     const auto elements = [&](const ColdRegions& regions) {
       return regions.whole().bytes() / size_of(cell_.type);
     };
     const std::size_t size = size_of(cell_.type);
-    // A graph has one region per operation. Otherwise, enough regions are used between two uses of
-    // the same one to flush it.
+    // A graph has one region per operation. Otherwise there are enough regions that using the
+    // others flushes a region from the caches.
     const std::uint64_t least = cell_.graph ? 0 : cold_bytes(device_.facts(), ranks_here(team_));
     const auto count = static_cast<std::size_t>(std::max(2, nodes_));
     data_ = TRY(CollectiveData::create(device_, cell_.type, reduction(), shape_.ranks, seed_));

@@ -1,4 +1,4 @@
-// The cells of the collective benchmark: its axes, and what one cell asks for.
+// The cells of the collective benchmark: its axes, and the parsed form of a cell.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,25 @@ struct CollectiveCell {
   std::optional<Reduction> reduction;  ///< none for redop=none
   bool in_place = false;
   int ranks = 0;        ///< 0: all ranks, before expansion
-  std::string library;  ///< "auto" before expansion, or if no kind fits
+  std::string library;  ///< "auto" before expansion, or if no library fits
   bool graph = false;
   std::uint64_t size = 0;  ///< requested bytes of the larger buffer
 };
 
 const std::vector<Axis>& collective_axes();
-/// The choices of every axis that picks a library: "auto" and the known kinds, built in or not.
+/// The values of every axis that selects a communication library: "auto" and all known kinds,
+/// including those not built in.
 std::vector<std::string> library_choices();
 CollectiveCell parse_collective_cell(const Cell& cell);
 CollectiveShape shape_of(const CollectiveCell& cell);
 
-/// The cell on this device and team: `ranks` becomes a number, `library` a kind if one fits, fp8
-/// types take the device's encoding, and `redop` is none where nothing is reduced.
+/// The concrete cell for this device and team: `ranks` becomes a number, `library` a kind if one
+/// fits, fp8 types get the device's encoding, and `redop` becomes none for operations that do not
+/// reduce.
 Cell expand_collective_cell(const Cell& cell, const Device& device, const Team& team);
 
-/// Why the cell cannot be measured, as far as the cell and the device show.
+/// Why the cell cannot be measured, as far as this can be decided from the cell and the device;
+/// empty if nothing prevents it.
 std::optional<std::string> collective_unsupported(const CollectiveCell& cell, const Device& device);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Closed-form data for messages and collective operations, filled and checked on the device by
-// src/compute/kernels/collective_data.cu.
+// Data for messages and collectives that are given by a closed formula, so that the device can
+// write and check them (src/compute/kernels/collective_data.cu).
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct WrongElements {
   std::uint64_t count = 0;
   std::uint64_t index = 0;  ///< index of the first wrong element in the range
   std::string got,
-      expected;  ///< its number, or bits for types below f32
+      expected;  ///< values as text: numbers, or bits for types narrower than f32
 };
 
 /// The data of `ranks` ranks in one type, for one reduction, under one seed.
@@ -41,9 +41,10 @@ class CollectiveData {
   static Result<CollectiveData> create(Device& device, DataType type, Reduction reduction,
                                        int ranks, std::uint64_t seed);
 
-  /// Queues writing the range to `to`, which must be accessible to the device's kernels.
+  /// Queues kernels that write the range to `to`, which must be accessible to the device.
   Status fill(Stream& stream, const DataRange& range, void* to);
-  /// Compares bit for bit, and waits. Empty if everything matches.
+  /// Compares `data` with the range bit for bit and waits for the result. Empty if everything
+  /// matches.
   Result<std::optional<WrongElements>> check(Stream& stream, const DataRange& range,
                                              const void* data);
 

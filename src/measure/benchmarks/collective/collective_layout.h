@@ -1,4 +1,4 @@
-// Where the data of a collective operation are in a rank's buffers, before and after the operation.
+// The positions of a collective's data in a rank's buffers, before and after the operation.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,12 @@ struct CollectiveShape {
   DataType type = DataType::f32;
   bool in_place = false;
   int ranks = 1;
-  std::size_t count = 0;  ///< of one block, as in CollectiveCall
+  std::size_t count = 0;  ///< elements of one block, as in CollectiveCall
 };
 
-/// The count for `size` bytes of the larger buffer, as nccl-tests computes it: for operations on
-/// blocks, a rank's part rounded down to 16 bytes. 0: too few bytes for one element per rank.
+/// The element count for `size` bytes of the larger buffer, computed as in nccl-tests: for
+/// operations on blocks it is a rank's part, rounded down to 16 bytes. 0: too few bytes for one
+/// element per rank.
 std::size_t block_count(CollectiveOperation operation, DataType type, std::uint64_t size,
                         int ranks);
 /// Whether the operation has an in-place form: all_reduce, all_gather, reduce_scatter, broadcast,
@@ -34,20 +35,21 @@ std::size_t send_elements(const CollectiveShape& shape);
 std::size_t receive_elements(const CollectiveShape& shape);
 /// Bytes of the larger buffer: the size that nccl-tests prints.
 std::uint64_t larger_bytes(const CollectiveShape& shape);
-/// In place, both buffers are in one of larger_bytes(); these are their offsets.
+/// Offsets, in elements, of a rank's send and receive buffer within the buffer of larger_bytes()
+/// that both share when the operation is in place.
 std::size_t send_offset(const CollectiveShape& shape, int rank);
 std::size_t receive_offset(const CollectiveShape& shape, int rank);
 
-/// A range of elements from `at` in the receive buffer.
+/// Expected elements in the receive buffer, from offset `at` (in elements) on.
 struct ExpectedRange {
   std::size_t at = 0;
   DataRange data;
 };
-/// What a rank's receive buffer must hold afterwards, in order, if every rank's send buffer starts
-/// with its element 0. Empty where the operation writes nothing: on ranks other than the root of
-/// reduce and gather.
+/// The expected content of a rank's receive buffer after the operation, in order, if every rank's
+/// send buffer starts with element 0 of its data. Empty if the operation writes nothing there: on
+/// all ranks but the root for reduce and gather.
 std::vector<ExpectedRange> expected_received(const CollectiveShape& shape, int rank);
-/// The kind of data that is sent.
+/// The kind of data that ranks send in an operation.
 DataKind sent_kind(CollectiveOperation operation);
 
 }  // namespace assay

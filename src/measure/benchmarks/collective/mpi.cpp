@@ -1,5 +1,5 @@
-// mpi: messages between two ranks through a library's send and receive, as osu_bw, osu_bibw and
-// osu_latency define their numbers.
+// mpi: messages between two ranks with a library's send and receive, measured as by osu_bw,
+// osu_bibw and osu_latency.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 namespace assay::mpi_benchmark {
 namespace {
 
-constexpr std::uint64_t most_outstanding = 64;  // messages, as in osu_bw
-constexpr std::uint64_t window_bytes = std::uint64_t{64}
-                                       << 20;  // bytes; for large messages fewer are outstanding
+constexpr std::uint64_t most_outstanding = 64;  // most messages in flight, as in osu_bw
+constexpr std::uint64_t window_bytes = std::uint64_t{64} << 20;  // bytes in flight; with large
+                                                                 // messages fewer are in flight
 constexpr double sample_seconds = 2e-3;
 
 struct MessageCell {
@@ -127,16 +127,16 @@ class MessageCase final : public Case {
   }
 
  private:
-  /// Whether this rank receives messages: in a ping-pong both do.
+  /// Whether this rank receives messages; in a ping-pong both ranks do.
   bool expects() const { return receives_ || (cell_.latency && sends_); }
-  /// All messages differ, so that a misplaced one is detected.
+  /// The data of a message. All messages differ, so that a misplaced one is detected.
   DataRange message_data(int source, std::uint64_t turn) const {
     return {DataKind::bits, source, turn * cell_.size, cell_.size};
   }
   Message outgoing(std::uint64_t turn) const { return {peer_, send_->region(turn), cell_.size}; }
   Message incoming(std::uint64_t turn) const { return {peer_, receive_->region(turn), cell_.size}; }
 
-  /// The steps at which a single rank can fail.
+  /// The part of the preparation in which a single rank can fail.
   Status allocate(Stream& stream) {
     const std::uint64_t least = cold_bytes(device_.facts(), ranks_here(team_));
     idle_ = TRY(device_.create_event());
@@ -166,7 +166,8 @@ class MessageCase final : public Case {
     return communicator_.transfer({&out, 1}, {}, stream);
   }
 
-  /// All messages at once; then the receiver acknowledges that all have arrived, as in osu_bw.
+  /// Sends a window of messages at once; then the receiver acknowledges that all have arrived, as
+  /// in osu_bw.
   Status window(Stream& stream, std::uint64_t first) {
     std::vector<Message> out, in;
     for (std::uint64_t turn = first; turn < first + window_; ++turn) {
@@ -315,7 +316,7 @@ class MessageBenchmark final : public Benchmark {
     return ranks;
   }
 
-  /// The slow links and ends among all pairs of a sweep.
+  /// Outliers among the links and ends of all pairs of a sweep.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     return odd_link_conclusions(values);
   }

@@ -1,5 +1,5 @@
-// conv: convolutions of neural networks in two and three dimensions, forward and both backward
-// passes, through the vendors' libraries.
+// conv: two- and three-dimensional convolutions of neural networks, forward and both backward
+// passes, with the vendors' libraries.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -21,10 +21,11 @@
 namespace assay::conv_benchmark {
 namespace {
 
-/// Products that the reference computes to verify a result: less than a second on any host.
+/// The number of multiplications that the reference may take to verify a result; less than a second
+/// on any host.
 constexpr std::int64_t verified_products = std::int64_t{1} << 27;
 
-/// Convolutions of a graph.
+/// The number of convolutions in a graph.
 constexpr int graph_calls = 20;
 
 using Plans = std::vector<std::unique_ptr<ConvolutionPlan>>;
@@ -46,7 +47,7 @@ class ConvCase final : public Case {
       choice_ = "found by the library";
     }
     plan_ = std::move(plans[rank_]);
-    // What others needed is not kept, so that the memory of a long sweep is that of its cells.
+    // The workspace of rejected plans is freed, so that memory does not grow during a long sweep.
     workspace_ = Buffer();
     TRY(allocate_workspace(plan_->workspace_bytes()));
     TRY(plan_->prepare(stream, operands()));
@@ -67,8 +68,9 @@ class ConvCase final : public Case {
   Quantity quantity() const override { return Quantity::flop_rate; }
   Limit limit() const override { return Limit::compute; }
   bool fits_behind_gate() const override { return !cell_.graph; }
-  /// Starting a graph takes some 20 us, which 20 short convolutions would have in their time; on a
-  /// CPU, threads that have slept since the last sample begin late.
+  /// Several launches per sample hide late starts: starting a graph takes about 20 us, which is
+  /// much for 20 short convolutions, and on a CPU, threads that slept since the last sample begin
+  /// late.
   int launches_per_sample(double seconds) const override {
     constexpr double sample_seconds = 0.02;
     const bool starts_late = cell_.graph || device_.facts().runs_on_host;
@@ -98,10 +100,10 @@ class ConvCase final : public Case {
   }
 
  private:
-  /// What `queue` leaves, which queues the plan.
+  /// Verifies the result of `queue`, which queues the plan.
   Result<Verification> verify(Stream& stream, const ConvolutionPlan& plan,
                               const std::function<Status()>& queue) const {
-    constexpr int poison = 0xFF;  // no number in any of the types
+    constexpr int poison = 0xFF;  // NaN in all of the types
     const Buffer& result = result_buffer();
     TRY(stream.fill(result.data(), poison, result.bytes()));
     TRY(queue());
@@ -136,7 +138,7 @@ class ConvCase final : public Case {
     }
   }
 
-  /// Normal numbers everywhere; a result is written over.
+  /// Fills all tensors with normally distributed numbers; the result is overwritten later.
   Status fill(Stream& stream) {
     const auto program = TRY(device_.build({"matrix", {}}));
     const std::pair<Buffer*, std::int64_t> tensors[] = {{&x_, cell_.problem.x_elements()},
@@ -156,8 +158,8 @@ class ConvCase final : public Case {
     return read_weights(stream, tensor.data(), stored(), tensor.bytes() / size_of(stored()));
   }
 
-  /// Plans whose workspace would take more than half of what is free: another program would not
-  /// give it to them either. Error: exhausted, if none is left.
+  /// Removes plans whose workspace would take more than half of the free memory, which other
+  /// programs would not give them either. Error: exhausted if none is left.
   Status leave_out_hungry(Plans& plans) const {
     const std::uint64_t most = TRY(device_.memory_free_and_total()).first / 2;
     std::size_t least = SIZE_MAX;
@@ -178,8 +180,9 @@ class ConvCase final : public Case {
     return {};
   }
 
-  /// Whether the plan's result is right; if not, twice, `wrong_` has it. Error: verification, if it
-  /// is right the second time, for which the algorithm is not to blame.
+  /// Whether the plan's result is right. If it is wrong twice, the algorithm is added to `wrong_`.
+  /// Error: verification if it is wrong only the first time, because then the algorithm is not to
+  /// blame.
   Result<bool> is_right(Stream& stream, ConvolutionPlan& plan) {
     const auto result = [&] {
       return verify(stream, plan,
@@ -195,8 +198,8 @@ class ConvCase final : public Case {
     return false;
   }
 
-  /// The plan that was once the fastest, or is now, of those that are right. If too many are wrong,
-  /// it is the last of these, and the cell says what is wrong with it.
+  /// Selects the fastest correct plan, from the cache or by measuring. If too many plans are wrong,
+  /// the last wrong one stays selected, and its verification fails with the details.
   Status choose(Stream& stream, const Plans& plans, const std::function<bool()>& stop_requested) {
     constexpr std::size_t most_wrong = 4;
     if (plans.size() == 1) return {};
@@ -204,7 +207,7 @@ class ConvCase final : public Case {
     std::iota(left.begin(), left.end(), std::size_t{0});
     const ChoiceCache cache = ChoiceCache::of_user(device_.facts());
     ChoiceKey key = conv_choice_key(library_->library(), cell_.problem);
-    if (cell_.graph) key.problem += " in a graph";  // elsewhere the host may be what takes long
+    if (cell_.graph) key.problem += " in a graph";  // without a graph the host may be the limit
     if (const auto known = cache.find(device_.facts(), key)) {
       const auto found = std::find_if(plans.begin(), plans.end(), [&](const auto& plan) {
         return plan->algorithm() == *known;
@@ -222,7 +225,7 @@ class ConvCase final : public Case {
       TRY(allocate_workspace(plan->workspace_bytes()));
       TRY(plan->prepare(stream, operands()));
     }
-    std::vector<std::unique_ptr<Graph>> graphs(plans.size());  // made when they run first
+    std::vector<std::unique_ptr<Graph>> graphs(plans.size());  // each is made at its first run
     std::vector<Contender> contenders;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       contenders.emplace_back([this, &plan = *plans[i], &graph = graphs[i]](Stream& on) -> Status {
@@ -264,7 +267,7 @@ class ConvCase final : public Case {
   std::unique_ptr<Graph> graph_;
   std::size_t rank_ = 0, measured_ = 0;
   std::string choice_ = "the library's first";
-  std::vector<std::string> wrong_;  // algorithms that were the fastest, and what their results are
+  std::vector<std::string> wrong_;  // fast algorithms with wrong results, and what was wrong
 };
 
 class ConvBenchmark final : public Benchmark {

@@ -27,7 +27,7 @@ constexpr std::array<std::pair<std::string_view, ConvolutionSearch>, 8> conv_sea
     {"exhaustive", ConvolutionSearch::find_exhaustive},
 }};
 
-/// "3" or "3x1x1"; empty if it is neither.
+/// Parses "3" or "3x1x1"; empty if `text` has another form or a number is out of range.
 std::vector<std::int64_t> parse_extents(std::string_view text, std::uint64_t least) {
   std::vector<std::int64_t> extents;
   while (true) {
@@ -63,7 +63,7 @@ std::string shortest(const ConvolutionProblem& problem,
   return shortest(std::vector(extents.begin(), extents.begin() + problem.dimensions));
 }
 
-/// What pads so that an odd filter with stride 1 keeps the extent.
+/// The padding with which a convolution with an odd filter and stride 1 keeps the extents.
 std::string same_padding(const Cell& cell) {
   auto filter = parse_extents(cell.text("filter"), 1);
   auto dilation = parse_extents(cell.text("dilation"), 1);
@@ -74,7 +74,7 @@ std::string same_padding(const Cell& cell) {
   return shortest(filter);
 }
 
-/// One number stands for all dimensions.
+/// Reads the extents of an axis; a single number applies to all dimensions.
 Status read_extents(const Cell& cell, const char* axis, int dimensions,
                     ConvolutionProblem::Extents& extents) {
   const auto numbers = parse_extents(cell.text(axis), 0);
@@ -192,7 +192,7 @@ Cell decide_conv_cell(const Cell& cell, const DeviceFacts& facts) {
   const std::size_t dimensions = decided.text("d") == flat_depth ? 2 : 3;
   for (const char* axis : {"filter", "stride", "pad", "dilation"}) {
     const auto extents = parse_extents(decided.text(axis), 0);
-    // Another count is a mistake, which parse_conv_cell() names.
+    // Any other count is a mistake that parse_conv_cell() reports.
     if (extents.size() == dimensions) decided = with_value(decided, axis, shortest(extents));
   }
   return decided;

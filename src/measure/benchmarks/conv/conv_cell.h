@@ -1,4 +1,4 @@
-// The axes of the benchmark `conv`, and what a cell of them means.
+// The axes of the benchmark `conv`, and the parsed form of a cell.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,23 @@ namespace assay {
 
 const std::vector<Axis>& conv_axes();
 
-/// The cell with what the device decides (`auto`), and every text as the shortest that says it
-/// ("1" for "1x1").
+/// The cell with `auto` values decided for the device, and every value in its shortest form ("1"
+/// for "1x1").
 Cell decide_conv_cell(const Cell& cell, const DeviceFacts& facts);
 
 struct ConvCell {
   ConvolutionProblem problem;
-  std::string library;  ///< or "auto"
+  std::string library;  ///< name of the library, or "auto"
   ConvolutionSearch search = ConvolutionSearch::every;
-  bool graph = false;  ///< several are replayed from a graph
+  bool graph = false;  ///< several convolutions are replayed from a graph
 };
-/// Of a decided cell. Error: usage, if its axes contradict each other.
+/// Parses a decided cell. Error: usage if its axes contradict each other.
 Result<ConvCell> parse_conv_cell(const Cell& cell);
 
-/// Under which the fastest plan of a library ("cuDNN 9.19.0") is remembered.
+/// The key under which the fastest plan of a library ("cuDNN 9.19.0") is cached.
 ChoiceKey conv_choice_key(const std::string& library, const ConvolutionProblem& problem);
 
-/// The settings of all axes that say what `problem` is, for suites made from other programs' files.
+/// The settings of all axes that describe `problem`, for suites made from other programs' files.
 std::vector<AxisSetting> conv_settings(const ConvolutionProblem& problem);
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 namespace assay {
 namespace {
 
-/// In three dimensions: two are three of which the first is 1 wide.
+/// Extents in three dimensions; a two-dimensional convolution gets `first` as its first one.
 std::array<std::int64_t, 3> deepened(const ConvolutionProblem& problem,
                                      const ConvolutionProblem::Extents& extents,
                                      std::int64_t first) {
@@ -13,7 +13,8 @@ std::array<std::int64_t, 3> deepened(const ConvolutionProblem& problem,
   return {first, extents[0], extents[1]};
 }
 
-/// Calls `body(place)` with numbers 2 to 4 of `place` running over those of `shape`.
+/// Calls `body(place)` for every position within `shape`; positions are the numbers 2 to 4 of
+/// `place`.
 template <typename Body>
 void for_each_position(const ConvolutionPlace& shape, ConvolutionPlace place, const Body& body) {
   for (place[2] = 0; place[2] < shape[2]; ++place[2]) {

@@ -1,5 +1,5 @@
-// Convolutions from their definition, in double precision: single elements of a result, to hold a
-// device's against.
+// Reference for convolutions, computed from the definition in double precision: single elements of
+// a result, with which a device's results are compared.
 #pragma once
 
 #include <array>
@@ -10,31 +10,32 @@
 
 namespace assay {
 
-/// x, w and y in the memory order of the problem's layout; the one that is computed may be empty.
+/// The tensors x, w and y in the memory order of the problem's layout. The one that is computed may
+/// be empty.
 struct ConvolutionTensors {
   std::vector<float> x, w, y;
 };
 
-/// An element of x or y (n, channel, position) or of w (k, channel within the group, position);
-/// positions in two dimensions are the last two numbers.
+/// The indices of an element: (n, channel, position) in x or y, (k, channel within the group,
+/// position) in w. A position has three numbers; in two dimensions the first is 0.
 using ConvolutionPlace = std::array<std::int64_t, 5>;
 
-/// The sum that an element is, and what bounds its error.
+/// The value of an element as a sum, and the figures that bound its error.
 struct ConvolutionSum {
   double sum = 0;
-  double squares = 0;      ///< of its products
-  std::int64_t terms = 0;  ///< products without padding
+  double squares = 0;      ///< sum of the squared products
+  std::int64_t terms = 0;  ///< number of products, without those of padding
 };
 
 class ConvolutionReference {
  public:
   explicit ConvolutionReference(const ConvolutionProblem& problem);
 
-  /// The extents of the result, as a place has them.
+  /// The extents of the result, in the order of a ConvolutionPlace.
   const ConvolutionPlace& shape() const { return result().shape; }
-  /// Where an element of the result lies in memory, in elements.
+  /// The offset in memory of an element of the result, in elements.
   std::int64_t offset(const ConvolutionPlace& place) const { return result().offset(place); }
-  /// At most how many products an element of the result has.
+  /// The largest number of products in any element of the result.
   std::int64_t most_terms() const;
   ConvolutionSum at(const ConvolutionTensors& tensors, const ConvolutionPlace& place) const;
 
@@ -49,7 +50,8 @@ class ConvolutionReference {
   };
   Tensor tensor_of(const std::vector<std::int64_t>& shape) const;
   const Tensor& result() const;
-  /// The input's position under position `f` of the filter at output `o`; false in the padding.
+  /// Sets `in` to the input position under filter position `f` for output `o`; false if it is in
+  /// the padding.
   bool input_of(const ConvolutionPlace& o, const ConvolutionPlace& f, ConvolutionPlace& in) const;
 
   ConvolutionSum forward(const ConvolutionTensors& tensors, const ConvolutionPlace& place) const;

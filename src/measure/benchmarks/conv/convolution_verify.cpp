@@ -20,17 +20,17 @@ std::int64_t count_of(const ConvolutionPlace& shape) {
   return count;
 }
 
-/// Draws places of a result in turn from its groups of channels.
+/// Draws elements of a result, cycling through its groups of channels.
 class Drawing {
  public:
   Drawing(const ConvolutionProblem& problem, const ConvolutionPlace& shape, std::uint64_t seed)
       : shape_(shape),
         random_(seed),
         groups_(problem.groups),
-        // Which of the first two numbers counts the channels of all groups.
+        // The index, 0 or 1, of the number in a place that counts the channels of all groups.
         channels_at_(problem.direction == ConvolutionDirection::weights ? 0 : 1) {}
 
-  /// In group number `i` modulo the groups.
+  /// Draws an element in group `i` modulo the number of groups.
   ConvolutionPlace any(std::int64_t i) {
     ConvolutionPlace place;
     for (std::size_t at = 0; at < place.size(); ++at) place[at] = below(shape_[at]);
@@ -38,7 +38,7 @@ class Drawing {
     place[channels_at_] = i % groups_ * channels + below(channels);
     return place;
   }
-  /// The same in a corner: which one, says `corner` by its bits.
+  /// Draws an element of that group in a corner; the bits of `corner` select the corner.
   ConvolutionPlace corner(std::int64_t i, unsigned corner) {
     ConvolutionPlace place = any(i);
     for (unsigned at = 0; at < 3; ++at) {
@@ -46,7 +46,7 @@ class Drawing {
     }
     return place;
   }
-  /// The same with one position at a border.
+  /// Draws an element of that group with one coordinate at a border.
   ConvolutionPlace border(std::int64_t i) {
     ConvolutionPlace place = any(i);
     const auto at = static_cast<std::size_t>(2 + below(3));
@@ -98,7 +98,7 @@ Expectation expected(const ConvolutionProblem& problem, const ConvolutionSum& su
   const GemmProblem product =
       make_gemm(1, 1, std::max<std::int64_t>(sum.terms, 1), problem.type, stored);
   Expectation expectation = expected_d(product, {.sum = sum.sum, .squares = sum.squares}, false);
-  constexpr double roundings = 8;  // of a tile of 4 x 4 and back, with its factors up to 8
+  constexpr double roundings = 8;  // transforms of 4 x 4 tiles, with factors up to 8
   if (transforms) {
     expectation.tolerance +=
         roundings * unit_roundoff(problem.type) * (std::abs(sum.sum) + 2 * std::sqrt(sum.squares));
@@ -142,7 +142,7 @@ Verification verify_convolution(const ConvolutionProblem& problem,
                 "all written; {} elements of all groups and borders against their "
                 "definition in double",
                 places.size());
-  verification.tolerance = 1;  // shares of what each element may be off
+  verification.tolerance = 1;  // the error is relative to each element's tolerance
   const auto unwritten =
       std::find_if(result.begin(), result.end(), [](float value) { return !std::isfinite(value); });
   if (unwritten != result.end()) {
@@ -155,7 +155,7 @@ Verification verify_convolution(const ConvolutionProblem& problem,
     const Expectation right = expected(problem, reference.at(tensors, place), transforms);
     const double got = result[static_cast<std::size_t>(reference.offset(place))];
     const double off = std::abs(got - right.value);
-    // Where nothing but padding is under the filter, the result is exactly 0.
+    // If the filter covers only padding, result and tolerance are exactly 0.
     const double share = off == 0 ? 0 : off / right.tolerance;
     if (!(share <= verification.error)) verification.error = share;
     if (!(share <= 1) && verification.detail.empty()) {

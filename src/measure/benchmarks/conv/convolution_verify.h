@@ -1,4 +1,4 @@
-// Whether the result of a convolution is right.
+// Verification of the result of a convolution.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace assay {
 
-/// Elements of the result to compare: all, if their sums together have at most `budget` products.
-/// Otherwise corners and borders of every group of channels, and elements drawn by the seed; as
-/// many as the budget allows, but always two of each group and 64 in all.
+/// The elements of the result to compare: all if the sums of all have at most `budget` products.
+/// Otherwise corners and random elements of every group of channels, and random elements on borders
+/// and elsewhere, as many as the budget allows, but at least 64 in all.
 std::vector<ConvolutionPlace> convolution_places(const ConvolutionProblem& problem,
                                                  std::int64_t budget, std::uint64_t seed);
 
-/// Holds a result, as `tensors` has it with the operands, against the definition: every element
-/// must be a number, so none was left as it was poisoned, and convolution_places() must be right
-/// within the error that gemm_tolerance.h derives for a sum of products. `transforms`: as of the
-/// plan; each transform rounds the operands' type a few times more.
+/// Compares the result in `tensors` with the definition. Every element must be finite, which shows
+/// that no poison is left, and those of convolution_places() must be right within the tolerance
+/// that gemm_tolerance.h derives for a sum of products. `transforms`: whether the plan transforms
+/// its operands, as Winograd does, which rounds a few times more.
 Verification verify_convolution(const ConvolutionProblem& problem,
                                 const ConvolutionTensors& tensors, bool transforms,
                                 std::int64_t budget, std::uint64_t seed);

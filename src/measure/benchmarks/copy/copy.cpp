@@ -1,5 +1,5 @@
-// copy: the device's copy path between host and device, and within the device. `size` is what one
-// copy moves; `both` is one copy each way at once.
+// copy: the device's copy path between host and device, and within the device. `size` is the bytes
+// of one copy; `both` makes one copy in each direction at once.
 #include <cstring>
 #include <map>
 #include <optional>
@@ -183,7 +183,7 @@ class CopyBenchmark final : public Benchmark {
     return std::unique_ptr<Case>(std::move(prepared));
   }
 
-  /// Where each direction and memory kind reaches half and nine tenths of its plateau.
+  /// The sizes at which each direction and memory kind reaches half and nine tenths of its plateau.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     std::map<std::string, SizeCurve> curves;
     for (const CellValue& value : values) {

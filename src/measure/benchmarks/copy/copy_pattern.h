@@ -1,5 +1,4 @@
-// The pattern that proves that a copy arrived completely: every 8-byte word differs from all
-// others.
+// A pattern that proves that a copy arrived completely: every 8-byte word differs from all others.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +9,14 @@
 
 namespace assay {
 
-/// Word `i` of the pattern; the same formula as in src/compute/kernels/copy_check_pattern.cu.
+/// Word `i` of the pattern, by the same formula as in src/compute/kernels/copy_check_pattern.cu.
 std::uint64_t pattern_word(std::uint64_t i, std::uint64_t seed);
-/// Fills `n` words of host memory.
+/// Fills `n` words of host memory with the pattern.
 void fill_pattern(std::uint64_t* words, std::uint64_t n, std::uint64_t seed);
 /// Number of words that differ from the pattern.
 std::uint64_t count_wrong(const std::uint64_t* words, std::uint64_t n, std::uint64_t seed);
 
-/// The same in a device's memory, using kernels.
+/// Fills and checks the pattern in a device's memory, using kernels.
 class DevicePattern {
  public:
   /// `device` must outlive it. Error: as from Device::build().
@@ -25,7 +24,8 @@ class DevicePattern {
 
   /// Queues filling `n` words. Error: as from Stream::launch().
   Status fill(Stream& stream, std::uint64_t* words, std::uint64_t n, std::uint64_t seed) const;
-  /// Waits for `stream`. Error: as from the device's calls.
+  /// Waits for `stream` and returns the number of words that differ from the pattern. Error: as
+  /// from the device's calls.
   Result<std::uint64_t> count_wrong(Stream& stream, const std::uint64_t* words, std::uint64_t n,
                                     std::uint64_t seed) const;
 

@@ -1,4 +1,4 @@
-// Curves of bandwidth over size: where they saturate.
+// Curves of bandwidth over size, and the sizes at which they saturate.
 #pragma once
 
 #include <map>
@@ -14,8 +14,8 @@ namespace assay {
 /// Points of (bytes, bytes/s), in any order.
 using SizeCurve = std::vector<std::pair<double, double>>;
 
-/// Where each named curve reaches half and nine tenths of its plateau. Curves with fewer than three
-/// points have none.
+/// The sizes at which each named curve reaches half and nine tenths of its plateau. Curves with
+/// fewer than three points are left out.
 std::vector<Conclusion> saturation_conclusions(std::string_view benchmark,
                                                const std::map<std::string, SizeCurve>& curves);
 

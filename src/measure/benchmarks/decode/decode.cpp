@@ -1,4 +1,4 @@
-// decode: the time of one more token of each sequence, of a decoder in this process.
+// decode: the time of one more token of each sequence, with a decoder in this process.
 #include "measure/benchmarks/decode/decoder_benchmark.h"
 
 namespace assay::decode_benchmark {

@@ -16,7 +16,7 @@ constexpr std::string_view prompt_attention_axis = "attention";
 constexpr std::size_t most_tokens_of_sequence = 1 << 20;
 
 Status check_path(std::string_view) {
-  return {};  // a path; whether it can be read is seen when it is
+  return {};  // any path is accepted here; reading it reports errors
 }
 
 /// Why the vendor's library cannot compute attention of the cell's prompts; empty: it can.
@@ -143,7 +143,7 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
     decided = with_value(decided, axis, large ? on_gpu : otherwise);
   };
   if (decided.text("model") == chosen_by_device && !path_in(cell, "weights").empty()) {
-    // Without a shape it stays undecided, and prepare() says why.
+    // Without a readable shape the axis stays undecided, and prepare() reports why.
     if (const auto shape = read_decoder_config(path_in(cell, "weights")); shape.ok()) {
       decided = with_value(decided, "model", decoder_shape_text(*shape));
     }
@@ -163,7 +163,7 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
 }
 
 Result<DecoderCell> DecoderBenchmark::decided(const Cell& cell, const Device& device) const {
-  // What a file decides: without it, say what is wrong with the file.
+  // An axis that a file should have decided is undecided: return the file's own error.
   if (cell.text("model") == chosen_by_device && !path_in(cell, "weights").empty()) {
     TRY(read_decoder_config(path_in(cell, "weights")));
   }
@@ -171,7 +171,8 @@ Result<DecoderCell> DecoderBenchmark::decided(const Cell& cell, const Device& de
     TRY(read_token_ids(path_in(cell, "tokens"), most_tokens_of_sequence));
   }
   for (const Axis& axis : axes_) {
-    // Only its plans show whether the library computes the prompts, and the note says what did.
+    // Only its plans show whether the library can compute the prompts; a note of the record names
+    // the implementation used.
     if (axis.name == prompt_attention_axis) continue;
     if (cell.text(axis.name) == chosen_by_device) {
       return Error{ErrorKind::usage, fmt::format("{} is not decided yet", axis.name)};
@@ -233,7 +234,8 @@ bool DecoderBenchmark::names_files(const Cell& cell) const {
 std::optional<std::string> DecoderBenchmark::unsupported(const Cell& cell,
                                                          const Device& device) const {
   const auto parsed = decided(cell, device);
-  // A wrong file is an error, which prepare() reports, and no lack of the device.
+  // A wrong file is an error that prepare() reports. It does not mean that the device lacks
+  // something.
   if (!parsed.ok() && names_files(cell)) return std::nullopt;
   if (!parsed.ok()) return parsed.error().message;
   // Every token of a pass is a row of a grid.

@@ -1,4 +1,5 @@
-// What the benchmarks prefill and decode share: their axes, and which cells a device can measure.
+// The common part of the benchmarks prefill and decode: their axes, and which cells a device can
+// measure.
 #pragma once
 
 #include <string>
@@ -11,7 +12,7 @@ namespace assay {
 
 class DecoderBenchmark final : public Benchmark {
  public:
-  /// `tokens_axis`: of DecoderCell::tokens.
+  /// `tokens_axis`: the axis that sets DecoderCell::tokens.
   DecoderBenchmark(DecoderPhase phase, std::string name, std::string summary, Axis tokens_axis);
 
   std::string_view name() const override { return name_; }
@@ -24,12 +25,12 @@ class DecoderBenchmark final : public Benchmark {
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override;
 
  private:
-  /// Of a cell whose axes are all decided. Error: usage, if they are not; as parse().
+  /// Parses a cell whose axes are all decided. Error: usage if one is not; as parse().
   Result<DecoderCell> decided(const Cell& cell, const Device& device) const;
-  /// Whether config.json or a file of tokens says what is measured.
+  /// Whether the cell takes its shape from config.json or its tokens from a file.
   bool names_files(const Cell& cell) const;
-  /// Reads config.json and the tokens, if the cell names such files. Error: usage, if the model is
-  /// none, a file is none, or they do not fit together.
+  /// Parses a cell, and reads config.json and the tokens if it names such files. Error: usage if
+  /// the model or a file is invalid, or if they do not fit together.
   Result<DecoderCell> parse(const Cell& cell, const Device& device) const;
 
   DecoderPhase phase_;

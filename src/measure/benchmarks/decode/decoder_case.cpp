@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-/// Tokens of a pass that fills the cache for decode's verification.
+/// The most tokens in one of the passes that fill the cache for verification.
 constexpr std::int64_t most_in_part = 512;
 
 double number(std::int64_t x) {
@@ -29,7 +29,8 @@ double number(std::int64_t x) {
 
 class DecoderCase final : public Case {
  public:
-  /// `ranks`: the whole team, with a communicator of those that share the model, if several do.
+  /// `ranks`: the whole team; its communicator is that of the ranks that share the model, null if
+  /// only one computes.
   DecoderCase(const DecoderCell& cell, PrepareContext context, ModelRanks ranks)
       : cell_(cell), device_(context.device), ranks_(ranks), settings_([&] {
           DecoderSettings settings = cell.settings(context.seed);
@@ -38,7 +39,7 @@ class DecoderCase final : public Case {
           return settings;
         }()) {}
 
-  /// Where one rank can fail, all agree before they go on to what they do together.
+  /// Wherever a single rank can fail, all ranks agree on the outcome before they continue together.
   Status prepare(Stream& stream) {
     TRY(on_all_ranks("checking the decoder", stream, &DecoderCase::check));
     TRY(on_all_ranks("making the decoder", stream, &DecoderCase::make));
@@ -63,7 +64,7 @@ class DecoderCase final : public Case {
 
   Status begin(Stream& stream) {
     TRY(decoder_->set_tokens(stream, measured_tokens()));
-    TRY(decoder_->enqueue(stream, measured_pass()));  // chooses how products are computed
+    TRY(decoder_->enqueue(stream, measured_pass()));  // selects GEMM implementations by measuring
     return decoder_->wait(stream);
   }
 
@@ -80,7 +81,7 @@ class DecoderCase final : public Case {
   Quantity quantity() const override { return Quantity::latency; }
   bool takes_part() const override { return ranks_.team == nullptr || in_model(); }
   bool waits_for_all() const override { return several(); }
-  /// A small model's weights stay in the caches, which may be faster than memory.
+  /// The weights of a small model stay in the caches, so memory bandwidth is no limit for it.
   Limit limit() const override {
     if (cell_.phase == DecoderPhase::prefill) return Limit::compute;
     const double cached = 2 * static_cast<double>(device_.facts().last_level_cache_bytes);
@@ -156,7 +157,7 @@ class DecoderCase final : public Case {
     return v;
   }
 
-  /// All ranks have the same logits, bit for bit: of what was measured, and of all sequences.
+  /// Checks that all ranks have bitwise equal logits of all sequences in the measured pass.
   Status compare_ranks(Stream& stream, Verification& v) {
     std::string mine;
     if (takes_part()) {
@@ -230,10 +231,11 @@ class DecoderCase final : public Case {
   bool several() const { return cell_.part.ranks > 1; }
   bool in_model() const { return ranks_.team->rank() < cell_.part.ranks; }
 
-  /// What ranks that share the model do, and whether it went well on all of them.
+  /// Runs `what` on the ranks that share the model and agrees with the whole team on its outcome.
   Status on_all_ranks(std::string_view step, Stream& stream, Status (DecoderCase::*what)(Stream&)) {
     const Status mine = takes_part() ? (this->*what)(stream) : Status();
-    // What is queued of a pass that failed may wait for a lost rank, and its memory is freed next.
+    // Queued parts of a failed pass may wait for a lost rank. They must end before their memory is
+    // freed.
     if (!mine.ok() && decoder_) (void)decoder_->wait(stream);
     return ranks_.team == nullptr ? mine : agree(*ranks_.team, step, mine);
   }
@@ -259,7 +261,7 @@ class DecoderCase final : public Case {
                           .exchanged = [exchange] { return exchange->exchanged(); }};
   }
 
-  /// The tokens of a sequence, given or random, from `begin` to `end`, appended.
+  /// Appends the tokens `begin` to `end` of a sequence, from the given text or random.
   void append(DecoderTokens& to, std::int64_t sequence, std::int64_t begin,
               std::int64_t end) const {
     Random random(settings_.seed + static_cast<std::uint64_t>(sequence));
@@ -285,7 +287,8 @@ class DecoderCase final : public Case {
     }
     return tokens;
   }
-  /// The first pass that is timed: whole prompts, or decode's tokens at `position`.
+  /// The tokens of the first timed pass: whole prompts, or for decode one token per sequence at
+  /// `position`.
   DecoderTokens tokens_at(std::int64_t position) const {
     if (cell_.phase == DecoderPhase::prefill) return measured_tokens();
     DecoderTokens tokens;
@@ -310,7 +313,8 @@ class DecoderCase final : public Case {
     return logits;
   }
 
-  /// The first `end` tokens of the last sequence in passes other than those measured.
+  /// Computes the first `end` tokens of the last sequence, cut into other passes than the measured
+  /// one.
   Status fill_in_parts(Stream& stream, std::int64_t end) {
     const std::int64_t part = std::clamp<std::int64_t>(end / 2, 1, most_in_part);
     for (std::int64_t begin = 0; begin < end; begin += part) {
@@ -326,12 +330,12 @@ class DecoderCase final : public Case {
 
   const DecoderCell cell_;
   Device& device_;
-  const ModelRanks ranks_;  // null: this rank alone
+  const ModelRanks ranks_;  // null team: this rank alone
   const DecoderSettings settings_;
   DecoderGate gate_;
   std::unique_ptr<Decoder> decoder_;
   std::unique_ptr<Graph> graph_;  // null: single launches
-  TensorExchange exchange_;       // of several ranks
+  TensorExchange exchange_;       // only with several ranks
 };
 
 }  // namespace
@@ -358,7 +362,7 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
 Work DecoderCell::work() const {
   const double element = static_cast<double>(size_of(precision)), factor = sizeof(float);
   const DecoderShape own = own_shape(shape, part);
-  // Of the head a rank has a part of the rows.
+  // Each rank computes only its part of the rows of the head.
   const double elsewhere = 1 - 1.0 / part.ranks;
   const double products = own.products() - elsewhere * own.head_products();
   const double outputs = own.outputs() - elsewhere * number(shape.vocabulary);
@@ -366,7 +370,7 @@ Work DecoderCell::work() const {
   const bool is_prefill = phase == DecoderPhase::prefill;
   const double passes = is_prefill ? 1 : number(generated);
   const double new_tokens = is_prefill ? number(tokens) : 1;
-  // Of the passes that generate tokens, the mean context.
+  // The mean context over the passes that generate tokens.
   const double context = number(tokens) - (passes - 1) / 2;
   const double cached = context * own.cache_elements();
   const double flops =

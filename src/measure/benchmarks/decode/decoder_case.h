@@ -1,4 +1,5 @@
-// A pass of a decoder as a case: a prompt of each sequence, or one more token of each.
+// A decoder's pass as a case: prefill computes the prompt of every sequence, decode one more token
+// of each.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 namespace assay {
 
 enum class DecoderPhase {
-  prefill,  ///< whole prompts, until the first token after them
-  decode,   ///< one token of each sequence, with those before it in the cache
+  prefill,  ///< whole prompts, up to the first generated token
+  decode,   ///< one token of each sequence; the tokens before it are in the cache
 };
 
 struct DecoderCell {
@@ -23,32 +24,32 @@ struct DecoderCell {
   DecoderShape shape;
   DataType precision = DataType::bf16;
   std::int64_t batch = 0;   ///< sequences
-  std::int64_t tokens = 0;  ///< of each: its prompt, or its context, the new token included
+  std::int64_t tokens = 0;  ///< tokens per sequence: the prompt, or the context with the new token
   std::int64_t generated =
-      1;  ///< of decode: tokens of each, one after another, the last at `tokens`
-  std::optional<DataType> codes = {};    ///< of quantized matrices; empty: they are not
-  std::filesystem::path folder = {};     ///< whose files hold the weights; empty: they are random
-  std::vector<std::int32_t> text = {};   ///< the prompt of every sequence; empty: random tokens
-  std::filesystem::path logits = {};     ///< of prefill: the file for those of all tokens, or empty
-  DecoderPart part = {};                 ///< of several ranks, this one's
-  PromptWay attention = PromptWay::own;  ///< of whole prompts
-  bool graph = true;                     ///< whether a pass is replayed as one
+      1;  ///< decode: tokens to generate per sequence; the last is number `tokens`
+  std::optional<DataType> codes = {};   ///< type of quantized weights; empty: not quantized
+  std::filesystem::path folder = {};    ///< folder with the weights; empty: random weights
+  std::vector<std::int32_t> text = {};  ///< the prompt of every sequence; empty: random tokens
+  std::filesystem::path logits = {};  ///< prefill: file to write all tokens' logits to; empty: none
+  DecoderPart part = {};              ///< this rank's shard of the model
+  PromptWay attention = PromptWay::own;  ///< implementation of attention over whole prompts
+  bool graph = true;                     ///< replay a pass as a graph
 
-  /// With the room that measuring and verifying need.
+  /// The decoder's settings, with limits large enough for measuring and verifying.
   DecoderSettings settings(std::uint64_t seed) const;
-  /// Of a pass, or of as many passes as tokens are generated. Bytes are those of the weights that
-  /// are read and of the cache; both they and operations are those of one rank.
+  /// The work of one pass, or of `generated` passes. Bytes count the weights and the cache that are
+  /// read. Bytes and FLOPs are those of one rank.
   Work work() const;
 };
 
-/// What matrices are stored as: "fp8", "int8", or "none", as everything else.
+/// The type in which weights are stored for "fp8" or "int8"; empty for "none", where they have the
+/// precision of everything else.
 std::optional<DataType> codes_of(std::string_view quantization, const DeviceFacts& facts);
 
-/// On this rank alone. Error: of the device; failed, if a small version of the model differs from
-/// the reference.
+/// Prepares a case on this rank alone. Error: from the device.
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell, PrepareContext context);
-/// On the first `cell.part.ranks` of the team, which calls it together. Error: the same, here or on
-/// another rank.
+/// Prepares a case on the first `cell.part.ranks` ranks of the team; the whole team calls it
+/// together. Error: from the device, here or on another rank.
 Result<std::unique_ptr<Case>> prepare_decoder_case(DecoderCell cell, PrepareContext context,
                                                    ModelRanks ranks);
 

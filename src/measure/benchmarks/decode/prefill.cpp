@@ -1,4 +1,5 @@
-// prefill: the time from prompts to the first token after each, of a decoder in this process.
+// prefill: the time from prompts to the first generated token of each, with a decoder in this
+// process.
 #include "measure/benchmarks/decode/decoder_benchmark.h"
 
 namespace assay::prefill_benchmark {

@@ -14,7 +14,7 @@ namespace assay {
 
 Result<std::vector<std::int32_t>> read_token_ids(const std::filesystem::path& path,
                                                  std::size_t most) {
-  constexpr std::size_t longest_id = 16;  // bytes, with what is around it
+  constexpr std::size_t longest_id = 16;  // bytes, including separators
   constexpr std::string_view between = " \t\r\n,[]";
   const std::string text = TRY(read_operand(path, most * longest_id));
   const auto wrong = [&](const std::string& what) {

@@ -10,9 +10,9 @@
 
 namespace assay {
 
-/// The ids in a file: whole numbers with spaces, line ends or commas between them; brackets around
-/// them, as in a list of JSON, are allowed. Error: usage, naming the file and what is none, or if
-/// there are fewer than one or more than `most`.
+/// Reads token ids from a file: whole numbers separated by spaces, line ends or commas; brackets as
+/// in a JSON list are allowed. Error: usage, naming the file and the text that is not an id, or if
+/// there are none or more than `most`.
 Result<std::vector<std::int32_t>> read_token_ids(const std::filesystem::path& path,
                                                  std::size_t most);
 

@@ -1,4 +1,4 @@
-// gemm: matrix products through the vendor's libraries, out[M,N] = A[M,K] @ B[K,N].
+// gemm: matrix products with the vendor's libraries, out[M,N] = A[M,K] @ B[K,N].
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,13 +19,13 @@ namespace {
 // ---- Which library, layout and algorithm ----
 
 constexpr int most_candidates = 64;  // per library and layout
-// The workspace PyTorch gives cuBLASLt on Hopper, and the one hipblaslt-bench gives hipBLASLt.
+// The workspaces that PyTorch gives cuBLASLt on Hopper and that hipblaslt-bench gives hipBLASLt.
 // algorithm=best may use more.
 constexpr std::size_t workspace_cuda = std::size_t{32} << 20;
 constexpr std::size_t workspace_hip = std::size_t{128} << 20;
 constexpr std::size_t workspace_best = std::size_t{256} << 20;
 
-/// The algorithms in the library's order for the usual workspace, then those that need a larger
+/// The algorithms for the default workspace, in the library's order, then those that need a larger
 /// one.
 Result<std::vector<GemmAlgorithm>> list_algorithms(Blas& library, const GemmProblem& problem,
                                                    const DeviceFacts& facts, bool best) {
@@ -47,7 +47,7 @@ void add_reason(std::vector<std::string>& reasons, const std::string& reason) {
   if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) reasons.push_back(reason);
 }
 
-/// One way to compute the cell, ready to be enqueued.
+/// An implementation of the cell that is ready to be enqueued.
 struct GemmCandidate {
   Blas* library = nullptr;
   GemmProblem problem;
@@ -113,7 +113,7 @@ Result<GemmCandidates> find_candidates(Device& device, const GemmCell& cell) {
 }
 
 /// Measures the candidates on the device with the first set of operands and returns the index of
-/// the fastest. Error: of find_fastest().
+/// the fastest. Error: from find_fastest().
 Result<std::size_t> fastest_candidate(GemmMatrices& matrices, Stream& stream,
                                       GemmCandidates& candidates, Workspace workspace,
                                       const std::function<bool()>& stop_requested) {

@@ -31,11 +31,12 @@ constexpr std::array<NamedEpilogue, 11> epilogues = {{
     {"gelu_aux_bias", Epilogue::gelu_aux_bias},
     {"dgelu", Epilogue::dgelu},
     {"dgelu_bgrad", Epilogue::dgelu_bgrad},
-    // As for a weight gradient: A is the transposed gradient of the outputs.
+    // This is the epilogue of a weight gradient, where A is the transposed gradient of the outputs.
     {"bgrad", Epilogue::bgrad_a},
 }};
 
-/// The output type of a product of `in`. fp8 results are stored in a wider type, as in training.
+/// The output type of a GEMM with operands of type `in`. fp8 results are stored in a wider type, as
+/// in training.
 DataType output_of(DataType in) {
   switch (in) {
     case DataType::f64:
@@ -152,7 +153,7 @@ GemmCell parse_gemm_cell(const Cell& cell) {
   const char* const end = at + shape.size();
   for (std::int64_t* extent : {&parsed.m, &parsed.n, &parsed.k}) {
     at = std::from_chars(at, end, *extent).ptr;
-    if (at != end) ++at;  // the "x"
+    if (at != end) ++at;  // skip the "x"
   }
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   parsed.dtype = parse_data_type(cell.text("dtype")).value_or(DataType::bf16);

@@ -1,4 +1,4 @@
-// The cells of the gemm benchmark: its axes, and what one cell asks for.
+// The cells of the gemm benchmark: its axes, and the parsed form of a cell.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct GemmCell {
   Inputs inputs = Inputs::normal;
   std::int64_t pad = 0;
   std::uint64_t rotate_bytes = 0;
-  int chain = 1;  ///< products queued back to back per sample
+  int chain = 1;  ///< GEMMs queued back to back per sample
   bool best = false;
   bool fast_accumulate = false;
 };
@@ -31,7 +31,7 @@ struct GemmCell {
 const std::vector<Axis>& gemm_axes();
 GemmCell parse_gemm_cell(const Cell& cell);
 
-/// The product this cell asks for in one of its layouts.
+/// The GEMM of this cell in one of its layouts.
 GemmProblem problem_of(const GemmCell& cell, std::string_view layout);
 /// The largest magnitude of an element of A, B and bias; infinity if they are not integers.
 double largest_input(const GemmCell& cell);
@@ -40,7 +40,8 @@ std::uint64_t operand_bytes(const GemmProblem& problem);
 /// Number of operand sets in rotation; 1: no rotation.
 std::size_t operand_sets(const GemmCell& cell, const GemmProblem& problem);
 
-/// Why no library of this device's backend can compute the cell, without loading one.
+/// Why no library of this device's backend can compute the cell; empty if one can. Decided without
+/// loading a library.
 std::optional<std::string> gemm_unsupported(const GemmCell& cell, const DeviceFacts& facts);
 
 }  // namespace assay

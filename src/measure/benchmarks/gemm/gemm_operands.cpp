@@ -6,7 +6,7 @@
 namespace assay {
 namespace {
 
-// The matrices of a set; each has random numbers of its own.
+// The matrices of a set, each with its own random numbers.
 enum Which : std::uint64_t { which_a, which_b, which_aux, which_bias, which_count };
 
 std::size_t bytes_of(std::int64_t elements, DataType type) {

@@ -17,16 +17,16 @@ struct OperandSet {
   GemmOperands pointers() const;
 };
 
-/// All sets of a case, and the kernels of src/compute/kernels/matrix.cu.
+/// All operand sets of a case, and the kernels of src/compute/kernels/matrix.cu.
 class GemmMatrices {
  public:
-  /// Allocates room for all of `problems` (the same product in several layouts) and fills it with
-  /// the cell's pattern as if each matrix were one long row; that suits all layouts without
-  /// padding. Error: exhausted.
+  /// Allocates matrices large enough for each of `problems` (one GEMM in several layouts) and fills
+  /// them with the cell's pattern as if each matrix were one long row, which suits all layouts
+  /// without padding. Error: exhausted.
   static Result<GemmMatrices> create(Device& device, Stream& stream, const GemmCell& cell,
                                      const std::vector<GemmProblem>& problems, std::uint64_t seed);
 
-  /// Refills row by row with NaN (i8: -1) between the rows, for problems with padding.
+  /// Refills matrices row by row, with NaN (i8: -1) between the rows, for problems with padding.
   Status fill_rows(Stream& stream, const GemmProblem& problem);
   /// Fills every output with bytes that no result can have: see poison_of().
   Status poison(Stream& stream, const GemmProblem& problem, const OperandSet& set);
@@ -47,8 +47,9 @@ class GemmMatrices {
   Inputs inputs_ = Inputs::normal;
 };
 
-/// The byte an output of `type` is filled with before it is checked: all ones are a NaN in every
-/// floating type, and -2139062144 as an i32 is beyond what 2^17 products of i8 can reach.
+/// The byte with which an output of `type` is filled before it is checked. 0xFF bytes are a NaN in
+/// every floating type. The i32 of 0x80 bytes, -2139062144, is beyond the sum of 2^17 products of
+/// i8.
 constexpr std::uint8_t poison_of(DataType type) {
   return type == DataType::i32 ? 0x80 : 0xFF;
 }

@@ -51,7 +51,7 @@ double least_step(DataType type) {
   }
 }
 
-/// How many bits an integer may have for the accumulator to add it exactly.
+/// The number of bits up to which the accumulator sums integers exactly.
 int accumulator_bits(const GemmProblem& problem) {
   if (is_fp8(problem)) return 13;
   if (problem.compute == DataType::i32) return 31;
@@ -74,7 +74,7 @@ double storing_error(DataType type, double value) {
   return unit_roundoff(type) * std::abs(value) * 1.01 + least_step(type);
 }
 
-/// alpha x + bias and its error before the activation.
+/// The value before the activation, alpha x + bias, and its error.
 Expectation before_activation(const GemmProblem& problem, const GemmSample& sample) {
   const double bias = reads_bias(problem.epilogue) ? sample.bias : 0;
   const double product = problem.alpha * sample.sum;
@@ -142,13 +142,13 @@ Expectation expected_d(const GemmProblem& problem, const GemmSample& sample, boo
     case Epilogue::gelu_aux:
     case Epilogue::gelu_aux_bias:
       value = gelu(x.value);
-      // The slope stays below 1.13; half of x times the error of tanh.
+      // The slope of GELU stays below 1.13, and the error of tanh is multiplied by x / 2.
       error = 1.13 * x.tolerance + std::ldexp(std::abs(x.value), -12);
       break;
     case Epilogue::dgelu:
     case Epilogue::dgelu_bgrad:
       value = x.value * gelu_derivative(sample.aux);
-      // The derivative stays below 1.13 and magnifies the error of tanh at most tenfold.
+      // The derivative of GELU stays below 1.13 and magnifies the error of tanh at most tenfold.
       error = 1.13 * x.tolerance + std::ldexp(std::abs(x.value), -7);
       break;
     default:

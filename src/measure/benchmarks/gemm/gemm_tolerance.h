@@ -4,14 +4,14 @@
 // Notation: x = sum of products a b over k, Q^2 = sum of their squares, P = |x| + 2 Q, u the unit
 // roundoff of a type (2^-significand bits).
 //  - Accumulating: P estimates how large partial sums are (|x| where terms have one sign, Q times a
-//    small number where signs are random). Roundings of k steps add up like a random walk, matrix
-//    units truncate once per instruction of depth 16: max(8 sqrt(k), k/16) * 2 u * P. With fp8
-//    operands Hopper keeps about 14 bits (DeepSeek-V3 report, section 3.3.2) and one instruction
-//    covers 32 products: k/32 * 2^-13 * P.
+//    small number where signs are random). The rounding errors of k steps grow like a random walk,
+//    and matrix units truncate once per instruction of depth 16: max(8 sqrt(k), k/16) * 2 u * P.
+//    With fp8 operands Hopper keeps about 14 bits (DeepSeek-V3 report, section 3.3.2) and one
+//    instruction covers 32 products: k/32 * 2^-13 * P.
 //  - tf32 cuts each operand to 11 significant bits: 2^-9 P.
 //  - Epilogue: relu is exact; gelu and its derivative go through a tanh with an error below 2^-11.
-//  - Storing: u |D| of the output type, plus its smallest step near zero.
-// Where all products and sums are integers that the accumulator holds exactly, D must be the exact
+//  - Storing: u |D| of the output type, plus half of its smallest step near zero.
+// If all products and sums are integers that the accumulator holds exactly, D must be the exact
 // result rounded once to nearest even, and the tolerance is 0.
 #pragma once
 
@@ -23,9 +23,9 @@ namespace assay {
 
 /// One element of D and its inputs.
 struct GemmSample {
-  double sum = 0;      ///< of products, in double
-  double squares = 0;  ///< of the squares of these products
-  double bias = 0;     ///< of its column, if the epilogue reads one
+  double sum = 0;      ///< sum of products, in double
+  double squares = 0;  ///< sum of the squares of these products
+  double bias = 0;     ///< bias of its column, if the epilogue reads one
   double aux = 0;      ///< the aux element at the same position, if the epilogue reads it
 };
 
@@ -35,7 +35,7 @@ struct Expectation {
   double tolerance = 0;
 };
 
-/// tanh approximation of gelu, and its derivative.
+/// The tanh approximation of GELU, and its derivative.
 double gelu(double x);
 double gelu_derivative(double x);
 
@@ -48,12 +48,12 @@ double unit_roundoff(DataType type);
 /// `largest`, and every partial sum fits the accumulator.
 bool is_exact(const GemmProblem& problem, double largest);
 
-/// Expected element of D. `exact` is the result of is_exact().
+/// The expected element of D. `exact` is the result of is_exact().
 Expectation expected_d(const GemmProblem& problem, const GemmSample& sample, bool exact);
-/// Expected aux element that an epilogue writes: the value before gelu.
+/// The expected aux element that an epilogue writes: the value before GELU.
 Expectation expected_aux(const GemmProblem& problem, const GemmSample& sample);
-/// Expected bias gradient of `terms` terms with this sum and sum of squares. `term_roundoff` is the
-/// roundoff of the summed terms themselves (dgelu_bgrad sums D before rounding).
+/// The expected bias gradient of `terms` terms with this sum and sum of squares. `term_roundoff` is
+/// the roundoff of the summed terms themselves (dgelu_bgrad sums D before rounding).
 Expectation expected_bias_gradient(const GemmProblem& problem, double sum, double squares,
                                    std::int64_t terms, double term_roundoff);
 

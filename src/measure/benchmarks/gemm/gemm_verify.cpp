@@ -74,7 +74,8 @@ class Verifier {
     return stream_.synchronize();
   }
 
-  /// Checks that every element of rows x columns was written and the rest of each row was not.
+  /// Checks that every element of the rows x columns was written and that the padding of each row
+  /// was not.
   Status check_written(Comparison& comparison, std::string_view name, const Buffer& buffer,
                        DataType type, std::uint64_t rows, std::uint64_t columns, std::uint64_t ld) {
     Kernel* count =
@@ -186,7 +187,7 @@ class Verifier {
     return read_back<double>(stream_, out.data(), places_.size());
   }
 
-  /// Sums and sums of squares of `count` lines of `terms` elements.
+  /// The sums and sums of squares of `count` rows or columns of `terms` elements each.
   Result<std::vector<double>> lines(const Buffer& buffer, DataType type, std::int64_t count,
                                     std::int64_t line_stride, std::int64_t terms,
                                     std::int64_t stride) {

@@ -1,5 +1,5 @@
-// Verifies a product on the device: every element was written, nothing else was, and thousands of
-// elements, including corners and edges, agree with sums in double.
+// Verifies a GEMM on the device: every element of the output was written and nothing else, and
+// thousands of elements, including corners and edges, agree with sums in double.
 #pragma once
 
 #include <array>
@@ -13,12 +13,11 @@
 namespace assay {
 
 /// Batch, row and column of the elements to recompute: the corners of the first and last matrix,
-/// 128 elements of the last row and column, and 4096 random ones (in a small product, all
-/// elements).
+/// 128 elements of the last row and column, and 4096 random ones (all elements of a small GEMM).
 std::vector<std::array<std::uint64_t, 3>> gemm_sample_places(const GemmProblem& problem,
                                                              std::uint64_t seed);
 
-/// Checks what the product wrote into `set`, which was poisoned before it ran. `largest` is
+/// Checks what the GEMM wrote into `set`, which was poisoned before it ran. `largest` is
 /// largest_input() of the cell. The error is the worst deviation relative to its tolerance
 /// (gemm_tolerance.h), or to the value itself where the result must be exact.
 Result<Verification> verify_gemm(Stream& stream, GemmMatrices& matrices, const GemmProblem& problem,

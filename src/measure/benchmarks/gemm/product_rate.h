@@ -1,4 +1,4 @@
-// What this device can do today: the rate that a model's products are held against.
+// The GEMM rate that this device reaches at present, with which the GEMMs of a model are compared.
 #pragma once
 
 #include "compute/device/device.h"
@@ -7,8 +7,8 @@
 
 namespace assay {
 
-/// FLOP/s of one large matrix product in `precision`, the best of those that the libraries offer;
-/// takes a second or two. Error: of allocating, compiling and computing.
+/// The rate, in FLOP/s, of one large GEMM in `precision` with the fastest algorithm that the
+/// libraries offer. It takes a second or two. Error: from allocating, compiling and computing.
 Result<double> measured_product_rate(Device& device, Stream& stream, DataType precision);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// memory: bandwidth of device memory and caches, by the operations of BabelStream plus pure reads
+// memory: bandwidth of device memory and caches, with the operations of BabelStream and pure reads
 // and writes. `size` is the size of one array.
 #include <fmt/format.h>
 
@@ -24,8 +24,8 @@ namespace {
 struct Operation {
   std::string_view name;
   int code;     // enum Operation in src/compute/kernels/memory.cu
-  int inputs;   // arrays read
-  bool writes;  // an array written; otherwise one partial sum per block
+  int inputs;   // number of arrays read
+  bool writes;  // whether an array is written; otherwise one partial sum per block
 };
 constexpr std::array<Operation, 7> operations = {{
     {"copy", 0, 1, true},
@@ -100,7 +100,7 @@ class MemoryCase final : public Case {
   }
 
   Result<Verification> verify(Stream& stream) override {
-    TRY(stream.fill(output_.data(), 0xFF, output_.bytes()));  // NaN in every element
+    TRY(stream.fill(output_.data(), 0xFF, output_.bytes()));  // the poison is NaN in every element
     TRY(enqueue(stream));
     return operation_.writes ? verify_elements(stream) : verify_sum(stream);
   }
@@ -112,7 +112,7 @@ class MemoryCase final : public Case {
     return buffer.data() != nullptr ? buffer.data() : output_.data();
   }
 
-  /// The largest number of blocks any candidate launches for this size.
+  /// The largest number of blocks that any candidate launches for this size.
   std::uint64_t partial_limit() const {
     std::uint64_t most = 1;
     for (const MemoryGeometry& candidate : candidate_geometries(device_.facts())) {
@@ -136,7 +136,7 @@ class MemoryCase final : public Case {
     const DeviceFacts& facts = device_.facts();
     const std::vector<MemoryGeometry> candidates = candidate_geometries(facts);
     if (facts.emulated)
-      return use(candidates.front());  // times of an emulator are no basis for a choice
+      return use(candidates.front());  // an emulator's times are no basis for a choice
     const ChoiceCache cache = ChoiceCache::of_user(facts);
     const ChoiceKey key = {"memory geometry", sha256_hex(TRY(complete_source("memory"))),
                            fmt::format("{} {} {}", operation_.name, suffix(), bytes_)};
@@ -151,8 +151,8 @@ class MemoryCase final : public Case {
         return enqueue(on);
       });
     }
-    // The finals can be short because memory-bound work stays below the power cap, and should be
-    // because a whole sweep is searched.
+    // The final rounds can be short because memory-bound work stays below the power cap, and they
+    // should be short because a whole sweep is searched.
     const ContestLimits limits{.most_finalists = 6,
                                .final_rounds = 7,
                                .final_seconds = 0.005,
@@ -229,7 +229,7 @@ class MemoryCase final : public Case {
   std::uint64_t elements_ = 0;
   Buffer output_, a_, b_;
   MemoryGeometry geometry_;
-  // Kept, because the search alternates between them.
+  // Programs are kept because the search alternates between them.
   std::map<decltype(ProgramSource::defines), std::unique_ptr<Program>> programs_;
   Program* program_ = nullptr;
   Kernel* kernel_ = nullptr;

@@ -13,6 +13,11 @@ bool is_gpu(const DeviceFacts& facts) {
   return facts.max_threads_per_block > 1;
 }
 
+/// CUDA counts blocks, HIP the work items of all blocks.
+std::uint64_t most_blocks(const DeviceFacts& facts, unsigned block) {
+  return facts.is_amd() ? 0xffffffff / block : 0x7fffffff;
+}
+
 }  // namespace
 
 std::string describe(const MemoryGeometry& geometry) {
@@ -40,7 +45,8 @@ LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& fact
   if (geometry.blocks_per_multiprocessor > 0) {
     blocks = std::min(blocks, multiprocessors * geometry.blocks_per_multiprocessor);
   }
-  return {{static_cast<unsigned>(std::min<std::uint64_t>(blocks, 0x7fffffff))}, {geometry.block}};
+  blocks = std::min(blocks, most_blocks(facts, geometry.block));
+  return {{static_cast<unsigned>(blocks)}, {geometry.block}};
 }
 
 std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts) {

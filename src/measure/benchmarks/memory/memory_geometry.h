@@ -1,5 +1,6 @@
 // The launch geometry of the memory kernels: block size, loads in flight, grid, cache hints. The
-// fastest geometry depends on device, operation and size, so it is searched for once and cached.
+// fastest geometry depends on device, operation and size, so a search finds it once, and it is
+// cached.
 #pragma once
 
 #include <string>
@@ -11,22 +12,22 @@
 namespace assay {
 
 struct MemoryGeometry {
-  unsigned block = 256;                    ///< threads
+  unsigned block = 256;                    ///< threads per block
   unsigned unroll = 4;                     ///< packs in flight per thread
-  unsigned pack_bytes = 16;                ///< one load of one thread
+  unsigned pack_bytes = 16;                ///< bytes of one load of one thread
   unsigned blocks_per_multiprocessor = 0;  ///< 0: as many blocks as there are tiles
-  unsigned hints = 0;                      ///< 1: stores bypass the caches, 2: loads do
+  unsigned hints = 0;                      ///< bits: 1: stores bypass the caches, 2: loads do
 
   bool operator==(const MemoryGeometry&) const = default;
 };
 
-/// "block=256 unroll=4 pack=16 grid=all hints=stores"
+/// The geometry as text: "block=256 unroll=4 pack=16 grid=all hints=stores".
 std::string describe(const MemoryGeometry& geometry);
 
 /// The macros that compile src/compute/kernels/memory.cu for this geometry.
 ProgramSource program_source(const MemoryGeometry& geometry);
 
-/// The launch over `array_bytes` bytes per array.
+/// The launch shape for arrays of `array_bytes` bytes.
 LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& facts,
                          std::uint64_t array_bytes);
 

@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t few_cores = 16;
-constexpr int round_trips = 1000;  // of the cache line, per sample
+constexpr int round_trips = 1000;  // round trips of the cache line per sample
 
 /// Waits until `value` is `wanted`. Yields now and then, in case the other thread needs this core.
 void spin_until(const std::atomic<unsigned>& value, unsigned wanted) {
@@ -51,15 +51,15 @@ class CorePairCase : public Case {
   Result<std::optional<double>> own_seconds() override { return std::optional(seconds_); }
 
  protected:
-  /// Runs on the thread of the first core.
+  /// Does the timed work. It is called on the thread of the first core.
   virtual void run() = 0;
 
   std::array<int, 2> cpus_;
   ThreadPool threads_;
-  double seconds_ = 0;  // of the last run()
+  double seconds_ = 0;  // duration of the last run()
 };
 
-/// One core copies what the other one wrote, or both do.
+/// One core copies what the other one wrote, or both do so at once.
 class CoreCopyCase final : public CorePairCase {
  public:
   CoreCopyCase(const Cell& cell, PrepareContext context, const std::vector<int>& cpus)
@@ -103,7 +103,7 @@ class CoreCopyCase final : public CorePairCase {
   struct Lane {
     Buffer source, destination;
     std::uint64_t seed = 0;
-    Clock::time_point begin, end;  // of the last copy
+    Clock::time_point begin, end;  // times of the last copy
   };
 
   std::uint64_t words() const { return bytes_ / sizeof(std::uint64_t); }
@@ -137,7 +137,7 @@ class CoreCopyCase final : public CorePairCase {
     std::atomic<unsigned> ready{0};
     threads_.run([this, &ready](std::size_t core) {
       ++ready;
-      spin_until(ready, 2);  // both threads are running: neither copy waits for a thread to start
+      spin_until(ready, 2);  // both threads run now, so no copy waits for a thread to start
       for (std::size_t i = 0; i < lanes_.size(); ++i) {
         if ((core == i) == by_source_) copy(lanes_[i]);
       }
@@ -199,7 +199,8 @@ class CacheLineCase final : public CorePairCase {
     });
   }
 
-  // Alone on its cache line and on adjacent ones that are prefetched with it.
+  // Aligned so that it is alone on its cache line and on adjacent lines that are prefetched with
+  // it.
   alignas(256) std::atomic<unsigned> turn_{0};
 };
 

@@ -8,8 +8,9 @@
 
 namespace assay {
 
-/// The CPUs that represent the machine, as indices into `cpus` (kernel numbers): all if there are
-/// few; otherwise the first of each NUMA node and each last-level cache, and the second CPU.
+/// The CPUs that represent the machine, as indices into `cpus`, which holds the kernel's numbers of
+/// CPUs: all if there are few; otherwise the first of each NUMA node and each last-level cache, and
+/// the second CPU.
 std::vector<int> representative_cores(const Machine& machine, const std::vector<int>& cpus);
 
 /// `cpus`: the CPUs this process may run on, ascending; `from` and `to` are indices into it. Error:

@@ -1,4 +1,5 @@
-// Conclusions over all pairs of a pair benchmark: which links and which ends are slow.
+// Conclusions about all pairs of a benchmark with the axes `from` and `to`: which links and which
+// ends are slow.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
-// peer: copies from one device's memory to another's, for every pair and direction and for many at
-// once; on the CPU, from core to core. `size` is what one copy moves. How it is timed:
-// docs/method.md, "Peer copies".
+// peer: copies from one device's memory to another's, for single pairs and directions and for many
+// at once; on the CPU, from core to core. `size` is the bytes of one copy. docs/method.md, "Peer
+// copies", explains the timing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace assay::peer_benchmark {
 namespace {
 
 constexpr std::uint64_t cache_line = 64;
-constexpr double small_message = 64 * 1024;  // bytes; for larger copies the time is not a latency
+constexpr double small_message = 64 * 1024;  // bytes; the time of a larger copy is not a latency
 
 bool is_cpu(const Device& device) {
   return device.facts().is_host_cpu();
 }
 
-/// The numbers that `from` and `to` may take.
+/// The number of endpoints: `from` and `to` are below it.
 std::size_t endpoint_count(const Device& device) {
   return is_cpu(device) ? affinity_cpus().size() : static_cast<std::size_t>(device.siblings());
 }
@@ -72,7 +72,7 @@ std::optional<std::string> bad_end(const Cell& cell, std::size_t count) {
   return std::nullopt;
 }
 
-/// "pattern=pair engine=copy by=destination from=0 to=1": the cell without its size.
+/// The cell without its size, as text: "pattern=pair engine=copy by=destination from=0 to=1".
 std::string line_of(const Cell& cell) {
   std::string line;
   for (const auto& [axis, value] : cell.values()) {
@@ -81,7 +81,7 @@ std::string line_of(const Cell& cell) {
   return line;
 }
 
-/// The time at the smallest size of every pair's curve, if that is a small message.
+/// Conclusions with the time at the smallest size of each pair's curve, if that is a small message.
 std::vector<Conclusion> latency_conclusions(const std::map<std::string, SizeCurve>& pairs) {
   std::vector<Conclusion> conclusions;
   for (const auto& [name, curve] : pairs) {
@@ -166,14 +166,14 @@ class PeerBenchmark final : public Benchmark {
     return PeerCase::prepare(cell, context);
   }
 
-  /// Where each curve over size saturates, how long a small message takes, and the odd links of
-  /// each matrix.
+  /// Conclusions: the sizes at which each curve saturates, the time of a small message, and the
+  /// outliers among the links.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     std::map<std::string, SizeCurve> lines, pairs;
     std::vector<CellValue> links;
     for (const CellValue& one : values) {
       const Cell& cell = one.cell;
-      if (cell.text("engine") == "cacheline") continue;  // seconds
+      if (cell.text("engine") == "cacheline") continue;  // its values are seconds, not rates
       const std::pair point{static_cast<double>(cell.integer("size")), one.value};
       lines[line_of(cell)].push_back(point);
       if (cell.text("pattern") != "pair") continue;

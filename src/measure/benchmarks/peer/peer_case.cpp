@@ -12,12 +12,12 @@
 namespace assay {
 namespace {
 
-// Below this, the events and waits between streams take a visible part of the time and distort the
+// In shorter times, the events and waits between streams are a visible part and distort the
 // concurrency.
 constexpr double least_judged_seconds = 100e-6;
 
-// Full occupancy, and more loads in flight than any link needs; tuning for local memory is
-// pointless for a link ten times slower.
+// This geometry has full occupancy and more loads in flight than any link needs. Tuning is
+// pointless, because a link is ten times slower than local memory.
 constexpr MemoryGeometry geometry{.block = 512, .unroll = 4, .blocks_per_multiprocessor = 4};
 
 }  // namespace
@@ -83,7 +83,8 @@ Result<PeerCase::Endpoint*> PeerCase::endpoint(int ordinal) {
   return &end;
 }
 
-/// Without a direct path, driver copies go through the host; kernels cannot.
+/// Enables peer access. Without a direct path, driver copies go through the host, but kernels
+/// cannot reach the peer.
 Status PeerCase::connect(const Route& route) {
   const Status reached = endpoints_.at(route.from).device->enable_peer_access(route.to);
   if (reached.ok()) return {};
@@ -168,15 +169,15 @@ Status PeerCase::copy(PeerCopy& copy) {
 Status PeerCase::launch_copy(PeerCopy& copy) {
   Kernel* kernel = TRY(copy.runner->program->kernel("copy_f32"));
   LaunchShape shape = launch_shape(geometry, copy.runner->device->facts(), bytes_);
-  // Kernels that copy at once share the device; with a full grid each, they would run one after the
+  // Simultaneous copy kernels share the device: with a full grid each, they would run one after the
   // other.
   shape.grid.x = std::max(1u, shape.grid.x / static_cast<unsigned>(copy.runner->copies));
   return launch(*copy.stream, *kernel, shape, copy.destination.data(), copy.source.data(),
                 copy.source.data(), std::uint64_t{bytes_ / sizeof(float)}, 0);
 }
 
-/// A single copy is timed by its own events, so that a pair without the run's device does not
-/// include the synchronisation with that device.
+/// Times a single copy by its own events, so that a pair without the run's device does not include
+/// the synchronisation with that device.
 Result<std::optional<double>> PeerCase::own_seconds() {
   std::vector<double> windows;
   for (const PeerCopy& one : copies_) windows.push_back(TRY(one.stop->seconds_since(*one.start)));
@@ -187,7 +188,7 @@ Result<std::optional<double>> PeerCase::own_seconds() {
   return std::optional(together);
 }
 
-/// Queues on the destination's own stream.
+/// Queues the clearing of the destination on the destination's stream.
 Status PeerCase::clear(PeerCopy& copy) {
   return copy.to->stream->fill(copy.destination.data(), 0, bytes_);
 }

@@ -1,4 +1,4 @@
-// A cell of the benchmark `peer` on devices: copies between their memories, all at once.
+// A cell of the benchmark `peer` on devices: simultaneous copies between their memories.
 #pragma once
 
 #include <map>
@@ -38,17 +38,17 @@ class PeerCase final : public Case {
   struct Endpoint {
     std::unique_ptr<Device> opened;  // null for the run's own device
     Device* device = nullptr;
-    std::unique_ptr<Stream> stream;  // for filling and checking
+    std::unique_ptr<Stream> stream;  // the stream for filling and checking
     std::optional<DevicePattern> pattern;
-    std::unique_ptr<Program> program;  // of the copy kernel, if kernels copy
-    int copies = 0;                    // copies that it runs
+    std::unique_ptr<Program> program;  // the copy kernel, if kernels copy
+    int copies = 0;                    // number of copies that it runs
   };
   struct PeerCopy {
     Route route;
     Endpoint *from = nullptr, *to = nullptr, *runner = nullptr;
     std::uint64_t seed = 0;
     Buffer source, destination;
-    std::unique_ptr<Stream> stream;  // on the device that runs it
+    std::unique_ptr<Stream> stream;  // a stream of the device that runs the copy
     std::unique_ptr<Event> start, stop;
   };
 
@@ -70,12 +70,12 @@ class PeerCase final : public Case {
   std::uint64_t seed_;
   double links_ = 0;     // 0: not known
   bool staged_ = false;  // a copy goes through the host's memory
-  // What was made on a device is destroyed before the device is closed.
+  // The order of members matters: objects made on a device are destroyed before it is closed.
   std::map<int, Endpoint> endpoints_;
   std::unique_ptr<Event> fork_, join_;
   std::vector<PeerCopy> copies_;
-  std::vector<double> concurrency_;  // by sample
-  double longest_together_ = 0;      // seconds
+  std::vector<double> concurrency_;  // one value per sample
+  double longest_together_ = 0;      // longest total time of the copies, in seconds
 };
 
 }  // namespace assay

@@ -20,7 +20,7 @@ const Gpu* gpu_at(std::span<const Gpu> gpus, std::string_view pci) {
   return found == gpus.end() || pci.empty() ? nullptr : &*found;
 }
 
-/// The number of active links to `peer`, and of all active links.
+/// The number of active links to `peer`, and the number of all active links.
 std::pair<double, double> links_to(const Gpu& gpu, std::string_view peer) {
   double there = 0, all = 0;
   for (const PeerLink& link : gpu.links) {

@@ -11,14 +11,14 @@
 
 namespace assay {
 
-/// One copy, between the numbers of two endpoints: devices, or the CPUs of a list.
+/// One copy between two endpoints, which are numbers of devices or indices into a list of CPUs.
 struct Route {
   int from = 0, to = 0;
   bool operator==(const Route&) const = default;
 };
 
-/// The copies of a pattern between `endpoints`, all at once. `from` and `to` matter only where the
-/// pattern uses them: one_to_all has no `to`, all_to_one no `from`, all_to_all neither.
+/// The simultaneous copies of a pattern between `endpoints`. `from` and `to` are used only if the
+/// pattern has such an end: one_to_all has no `to`, all_to_one no `from`, all_to_all neither.
 std::vector<Route> routes_of(std::string_view pattern, int from, int to,
                              std::span<const int> endpoints);
 
@@ -32,8 +32,8 @@ struct PciRoute {
 };
 
 /// Upper bound on the total rate of equal copies on these routes, as a multiple of
-/// Limit::peer_link. Over a switch, the busiest device limits it; in a mesh, every pair has a link
-/// of its own; direct NVLinks of one GPU to several others are divided among them. 0 unless all
+/// Limit::peer_link. Over a switch, the busiest device limits the rate. In a mesh, every pair has
+/// its own link. Direct NVLinks of one GPU to several others are divided among them. 0 unless all
 /// routes are known to use such links.
 double links_at_once(std::span<const Gpu> gpus, std::span<const PciRoute> routes);
 

@@ -1,5 +1,5 @@
-// rdma: messages between two ranks of a team over the network, through RDMA adapters or, where
-// there are none, TCP. What is measured and how it compares with perftest: docs/rdma.md.
+// rdma: messages between two ranks of a team over the network, with RDMA adapters or, if there are
+// none, TCP. docs/rdma.md explains what is measured and how it compares with perftest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,7 +97,7 @@ class RdmaCase final : public Case {
   Status enqueue(Stream&) override { return traffic_ ? traffic_->run() : Status(); }
 
   Result<Verification> verify(Stream& stream) override {
-    // Poison that the first message of a ping-pong cannot match.
+    // The poison differs from the value of the first message of a ping-pong.
     const auto poison =
         static_cast<std::uint8_t>(0xa5 ^ (traffic_ ? traffic_->last_value() + 1 : 0));
     Status written;
@@ -136,7 +136,7 @@ class RdmaCase final : public Case {
     return enqueue(stream);
   }
 
-  /// Seconds that `from` took for the messages of one run; the same on all ranks.
+  /// Runs all messages once; returns the seconds that `from` took, which are the same on all ranks.
   Result<double> timed_run(Stream& stream) {
     Status ran = lead_in(stream);
     const auto begin = Clock::now();
@@ -150,7 +150,7 @@ class RdmaCase final : public Case {
     return static_cast<double>(nanoseconds) * 1e-9;
   }
 
-  /// The verdict shared by all ranks, from the reports "CHECKED WRONG DETAIL" of those that
+  /// The common verification of all ranks, from the reports "CHECKED WRONG DETAIL" of those that
   /// checked.
   Verification summed(const std::vector<std::string>& reports) const {
     std::uint64_t checked = 0, wrong = 0;
@@ -200,12 +200,12 @@ Result<std::unique_ptr<Case>> prepare_rdma(const RdmaSettings& settings, Prepare
 
 constexpr std::string_view from_axis = "from", to_axis = "to";
 
-/// Whether the device has memory of its own that an adapter could access.
+/// Whether the device has its own memory, which an adapter could access.
 bool has_own_memory(const Device& device) {
   return !device.facts().pci.empty();
 }
 
-/// The ranks that represent all: one per host, or two of a single host.
+/// The ranks that represent the team: one per host, or two if there is a single host.
 std::vector<int> representatives(const Team& team) {
   std::vector<int> firsts, ranks;
   for (const TeamMember& member : team.members()) {
@@ -234,7 +234,7 @@ std::vector<std::pair<int, int>> pairs_of(const Cell& cell, const Team& team) {
   return pairs;
 }
 
-/// Whether the cell says which adapter or address to use, as only verbs can.
+/// Whether the cell names an adapter or address, which requires verbs.
 bool needs_verbs(const Cell& cell) {
   return names_adapter(cell) || cell.text("gid") != "auto";
 }
@@ -410,7 +410,7 @@ class RdmaBenchmark final : public Benchmark {
     return prepare_rdma(TRY(rdma_settings(settled(cell))), context);
   }
 
-  /// The slow links and ends among all pairs of a sweep.
+  /// Outliers among the links and ends of all pairs of a sweep.
   std::vector<Conclusion> conclusions(std::span<const CellValue> values) const override {
     return odd_link_conclusions(values);
   }

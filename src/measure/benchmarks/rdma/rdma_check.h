@@ -19,8 +19,8 @@ struct WindowCheck {
   std::string first_wrong;               ///< empty: none
 };
 /// Compares every byte of this rank's receive area with rank `peer`'s pattern, and the gaps between
-/// messages with `poison`. A ping-pong of writes uses the first slot of the first queue, and its
-/// last byte is `last_value`.
+/// messages with `poison`. A ping-pong of writes uses the first slot of the first queue, where the
+/// last byte must be `last_value`.
 Result<WindowCheck> check_window(const RdmaSettings& settings, const RdmaLink& link,
                                  std::uint64_t seed, int peer, std::uint8_t poison,
                                  std::uint8_t last_value, Stream& stream);

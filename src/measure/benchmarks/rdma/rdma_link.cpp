@@ -16,7 +16,7 @@ namespace assay {
 namespace {
 
 constexpr std::uint64_t page = 4096;
-/// Device memory comes in blocks of this size, so that nothing else shares its pages.
+/// Device memory is allocated in blocks of this size, so that nothing else shares its pages.
 constexpr std::uint64_t device_block = 2 << 20;
 
 /// The adapters a rank uses, the nearest first.
@@ -97,7 +97,7 @@ void add_facts(RdmaLink& link, const std::string& prefix, const std::string& tex
 
 Result<std::vector<std::string>> give_all(Team& team, std::string_view step,
                                           const Result<std::string>& mine) {
-  // '+' followed by the data, or the error.
+  // Each rank sends '+' followed by its data, or its error.
   auto exchanged = team.exchange(step, mine ? "+" + *mine : to_text(mine.error()));
   if (!exchanged)
     return mine ? exchanged.error() : mine.error();  // this rank's own error is the cause

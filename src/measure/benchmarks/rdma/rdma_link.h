@@ -14,8 +14,8 @@
 
 namespace assay {
 
-/// Exchanges data between all ranks. If a rank has an error instead, all ranks fail with the error
-/// of the first such rank. Error: that, or as from Team::exchange().
+/// Exchanges data between all ranks and returns that of all ranks. If a rank has an error instead,
+/// all ranks return the error of the first such rank. Error: also as from Team::exchange().
 Result<std::vector<std::string>> give_all(Team& team, std::string_view step,
                                           const Result<std::string>& mine);
 
@@ -30,7 +30,8 @@ struct RdmaLink {
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
-/// Called by all ranks. Error, the same on all: unavailable, unsupported, failed, exhausted.
+/// Connects the ranks `from` and `to`. All ranks call it together. Error, the same on all ranks:
+/// unavailable, unsupported, failed or exhausted.
 Result<RdmaLink> link_ranks(const RdmaSettings& settings, Device& device, Team& team);
 
 }  // namespace assay

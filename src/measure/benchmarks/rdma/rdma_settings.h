@@ -17,7 +17,7 @@ struct RdmaSettings {
   int from = 0, to = 1;  ///< ranks
   FabricOperation operation = FabricOperation::write;
   bool latency = false;
-  bool both = false;  ///< directions
+  bool both = false;  ///< messages flow in both directions
   std::uint64_t size = 2;
   int pairs = 1;  ///< queue pairs per adapter
   int depth = 128;
@@ -32,11 +32,12 @@ struct RdmaSettings {
 /// Error: usage if `from` or `to` is not a rank.
 Result<RdmaSettings> rdma_settings(const Cell& cell);
 
-/// Whether the axis `nic` has an adapter's name instead of a word.
+/// Whether the axis `nic` names an adapter, as opposed to a keyword.
 bool names_adapter(const Cell& cell);
 
 /// How many messages one completion covers, as in ib_write_bw for a single size: 1 above 8 KiB, the
-/// batch if there is one, otherwise 100; never more than may be outstanding.
+/// batch if there is one, otherwise 100. It never exceeds the number of messages that may be in
+/// flight.
 int messages_per_completion(const RdmaSettings& settings);
 
 /// One queue's part of the window: `slots` slots for outgoing messages at its beginning, and as
@@ -61,7 +62,7 @@ struct RdmaLayout {
   }
 };
 
-/// Sizes for the transport: handshakes, receives, inline messages.
+/// The numbers and sizes that the transport needs to set up its queues.
 FabricShape fabric_shape(const RdmaSettings& settings, int queues);
 
 }  // namespace assay

@@ -8,14 +8,15 @@
 namespace assay {
 namespace {
 
-/// Every wait checks the team this often.
+/// The interval at which every wait checks the team.
 constexpr std::chrono::milliseconds look(20);
 constexpr std::uint64_t control_id = 0xffffffff;
 
-// After an error a rank goes on to tell the team; the other rank, still waiting for messages, must
-// get there too. Adapters give up within about two seconds.
+// How long a rank waits for its silent peer. A rank with an error reports it to the team, so a peer
+// that waits for messages must stop waiting to receive that report. Adapters give up within about
+// two seconds.
 constexpr double patience_seconds = 5;
-constexpr double slowest_network = 10e6;  // bytes/s: a run may take as long as this needs
+constexpr double slowest_network = 10e6;  // bytes/s; a run may take the time that this needs
 
 }  // namespace
 
@@ -74,7 +75,7 @@ Status RdmaTraffic::run() {
   if (ping_pong()) return ping();
   TRY(settings_.latency && first_ ? read_one_by_one() : stream());
   if (!one_sided()) return {};
-  // The peer cannot see one-sided messages, so each rank tells the other when its own are complete.
+  // The peer cannot see one-sided messages, so each rank sends a notice when its own are complete.
   if (posts_) TRY(send_control());
   while (told_at_end() && !peer_done_) TRY(turn());
   return {};
@@ -139,7 +140,7 @@ Status RdmaTraffic::ping() {
 }
 
 Status RdmaTraffic::pong(std::uint64_t message) {
-  // Always the same slot, because the peer polls a fixed byte.
+  // A ping-pong always uses the same slot, because the peer polls a fixed byte.
   FabricRequest next = request(0, 0, true);
   next.id = message + 1;
   if (settings_.operation == FabricOperation::write) {

@@ -13,11 +13,11 @@ namespace assay {
 
 class RdmaTraffic {
  public:
-  /// `first`: this rank is `from`. `queues`: those of the transport.
+  /// `first`: whether this rank is `from`. `queues`: the number of queues of the transport.
   RdmaTraffic(const RdmaSettings& settings, int queues, bool first, char* host_window,
               Transport& transport, Team& team);
 
-  /// Messages of one run, per queue and direction.
+  /// Sets the number of messages in one run, per queue and direction.
   void set_messages(std::uint64_t messages) { messages_ = messages; }
   std::uint64_t messages() const { return messages_; }
   /// The last byte written by a ping-pong of writes.
@@ -58,7 +58,7 @@ class RdmaTraffic {
   FabricRequest request(int queue, std::uint64_t message, bool signalled) const;
   /// Waits briefly for completions and processes them; checks the team if there are none.
   Status turn();
-  /// The team's state; an error if the peer has been silent for too long.
+  /// The state of the team. Error: silence if the peer has been silent for too long.
   Status no_news();
   Status take_in(const FabricCompletion& completion);
 
@@ -67,7 +67,7 @@ class RdmaTraffic {
   int per_completion_;
   int receives_ahead_;
   bool first_;
-  bool posts_, serves_;  // this rank posts messages; it serves the peer's
+  bool posts_, serves_;  // whether this rank posts messages, and whether it serves the peer's
   char* host_window_;    // null: the window is in device memory
   Transport& transport_;
   Team& team_;
@@ -78,7 +78,7 @@ class RdmaTraffic {
   bool peer_done_ = false;  // the peer's final handshake has arrived
   int controls_ = 0;        // this rank's handshakes in flight
   std::uint8_t value_ = 0;
-  Clock::time_point last_news_;  // from the peer
+  Clock::time_point last_news_;  // time of the last sign of life from the peer
 };
 
 }  // namespace assay

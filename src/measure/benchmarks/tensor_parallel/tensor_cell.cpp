@@ -119,7 +119,7 @@ Result<ToyCell> parse_toy(const Cell& cell, int ranks) {
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   parsed.hidden = static_cast<std::int64_t>(cell.integer("hidden"));
   parsed.precision = cell.text("precision") == "bf16" ? DataType::bf16 : DataType::f32;
-  constexpr std::int64_t unit = 8;  // elements, of which every kernel reads as many at a time
+  constexpr std::int64_t unit = 8;  // elements that a kernel reads at once
   if (parsed.hidden % (unit * ranks) == 0) return parsed;
   return Error{ErrorKind::usage,
                fmt::format("hidden={} on {} ranks, allowed are multiples of {} for each",

@@ -1,4 +1,4 @@
-// A cell of the benchmark `tensor_parallel`: its axes, and what they say.
+// A cell of the benchmark `tensor_parallel`: its axes and their values.
 #pragma once
 
 #include <optional>
@@ -11,34 +11,34 @@
 
 namespace assay {
 
-/// Two matrices [hidden, hidden], one after the other: of the first each rank has some outputs,
-/// which all ranks gather; the second one is whole on each. The toy of
-/// https://github.com/dstackai/benchmarks, amd/baremetal_container_partition.
+/// Two layers with matrices [hidden, hidden]. The first is column-parallel: each rank computes some
+/// of its outputs, and all ranks gather them. The second is replicated on every rank. The model is
+/// the toy of https://github.com/dstackai/benchmarks, amd/baremetal_container_partition.
 struct ToyCell {
   std::int64_t batch = 0, hidden = 0;
   DataType precision = DataType::f32;
 
-  std::uint64_t bytes(int ranks) const;  ///< of memory on a rank, with what verifying takes
+  std::uint64_t bytes(int ranks) const;  ///< device memory of one rank, including verification
 };
 
 struct TensorCell {
   std::variant<ToyCell, DecoderCell> model;
   int ranks = 1;
-  std::string library;  ///< "none" of one rank
+  std::string library;  ///< the communication library; "none" with one rank
   bool graph = true;
 
-  /// Of memory on each rank.
+  /// Device memory in bytes that each rank needs.
   std::uint64_t bytes() const;
 };
 
 const std::vector<Axis>& tensor_axes();
 
-/// Whether the cell only repeats one without a setting that its model does not have.
+/// Whether the cell equals another one because its model ignores one of its axes.
 bool is_redundant_tensor_cell(const Cell& cell);
-/// The cells that are meant: of the team's ranks, with what the device decides decided.
+/// The concrete cells for this team and device: `ranks` and all "auto" values are decided.
 std::vector<Cell> expand_tensor_cell(const Cell& cell, const Device& device, const Team& team);
 
-/// Of an expanded cell. Error: usage, naming what does not fit together.
+/// Parses an expanded cell. Error: usage, naming the values that do not fit together.
 Result<TensorCell> parse_tensor_cell(const Cell& cell, const Device& device);
 
 }  // namespace assay

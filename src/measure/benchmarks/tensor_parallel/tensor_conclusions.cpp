@@ -15,7 +15,7 @@ bool has_several_ranks(const Cell& cell) {
   return cell.text("ranks") != "1";
 }
 
-/// The axes of a cell but for these.
+/// The axes of a cell, without those in `left_out`, as text.
 std::string axes_without(const Cell& cell, std::initializer_list<std::string_view> left_out) {
   std::vector<std::string> axes;
   for (const auto& [axis, text] : cell.values()) {
@@ -38,7 +38,8 @@ Conclusion speed_of_ranks(const CellValue& value, const CellValue& one) {
   const auto with = value.metric("time_with_exchange"),
              without = value.metric("time_without_exchange");
   if (with && without && *with > 0) {
-    // Both are medians of a few: what is less than nothing is none that shows.
+    // Both are medians of a few samples, so a negative difference means that no waiting can be
+    // detected.
     text += *with > *without ? fmt::format("; ranks wait for each other {:.1f}% of a pass",
                                            100 * (*with - *without) / *with)
                              : "; that ranks wait for each other does not show";
@@ -46,7 +47,7 @@ Conclusion speed_of_ranks(const CellValue& value, const CellValue& one) {
   return {"speedup " + name, times, "1", text};
 }
 
-/// Times of the same message by the library that it went through.
+/// Times of one message, by communication library.
 using LibraryTimes = std::map<std::string, double>;
 
 std::optional<Conclusion> compared_libraries(const std::string& message,

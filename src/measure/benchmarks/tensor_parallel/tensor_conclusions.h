@@ -1,4 +1,4 @@
-// What several cells of `tensor_parallel` say together.
+// Conclusions from several cells of `tensor_parallel`.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace assay {
 
-/// For each cell of several ranks beside which one rank computed the same: how many times as fast
-/// they are, and how much of a pass they wait for each other. For each message that ranks exchanged
-/// through several libraries: its time through each.
+/// For each cell of several ranks whose model was also measured on one rank: the speed-up, and the
+/// share of a pass that is exposed communication. For each message that was measured with several
+/// libraries: its time with each.
 std::vector<Conclusion> tensor_conclusions(std::span<const CellValue> values);
 
 }  // namespace assay

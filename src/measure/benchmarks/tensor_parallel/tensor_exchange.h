@@ -1,5 +1,4 @@
-// What it costs the ranks that share a model to tell each other what each has computed, as results
-// of a cell.
+// The cost of communication in tensor parallelism, as metrics of a cell.
 #pragma once
 
 #include <optional>
@@ -10,16 +9,16 @@
 
 namespace assay {
 
-/// The same on all ranks.
+/// The cost of communication in one pass; the values are equal on all ranks.
 struct TensorExchange {
   ExchangeTimes times;
-  std::uint64_t calls = 0;         ///< of a pass
-  std::uint64_t bytes = 0;         ///< of all of them, the larger of a rank's two buffers
-  std::uint64_t bytes_of_one = 0;  ///< of the first one, whose time by itself is `times.one`
+  std::uint64_t calls = 0;  ///< collectives in one pass
+  std::uint64_t bytes = 0;  ///< sum over these collectives, each counted by a rank's larger buffer
+  std::uint64_t bytes_of_one = 0;  ///< bytes of the first collective; its time alone is `times.one`
 };
 
-/// The whole team calls it together, a rank that takes no part without work. Error: of queueing,
-/// here or on another rank; failed, if a rank is lost.
+/// Measures the cost. The whole team calls it together; ranks that do not take part pass no `work`.
+/// Error: from queueing, here or on another rank; failed if a rank is lost.
 Result<TensorExchange> measure_tensor_exchange(const std::optional<ExchangingWork>& work,
                                                Device& device, Stream& stream, ModelRanks ranks,
                                                bool replayed);

@@ -1,5 +1,5 @@
-// tensor_parallel: a model whose every layer several ranks share: what a pass takes, and how much
-// of it they wait for each other.
+// tensor_parallel: tensor parallelism, where several ranks divide every layer of a model: the time
+// of a pass, and how much of it is exposed communication.
 #include <fmt/format.h>
 
 #include "core/units.h"

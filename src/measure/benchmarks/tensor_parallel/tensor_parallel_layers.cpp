@@ -97,8 +97,8 @@ class ToyCase final : public Case {
  private:
   bool several() const { return cell_.ranks > 1; }
 
-  /// Layouts of weights and inputs, of one rank and of all: where an element lies in the latter
-  /// chooses its number.
+  /// Layouts of weights and inputs, for one rank's shard or for the whole model. Initial values
+  /// depend on an element's offset in the whole layout.
   struct Places {
     Tensor first, first_bias, second, second_bias, x;
     std::size_t elements;
@@ -119,10 +119,11 @@ class ToyCase final : public Case {
     return address_of(arena, t, size_of(toy_.precision));
   }
 
-  /// Outputs of the first layer from `begin` on, as many as `places` has.
+  /// Writes the weights and inputs; those of the first layer for the outputs from `begin` on, as
+  /// many as `places` has.
   Status write(Stream& stream, const Buffer& arena, const Places& places, std::int64_t begin) {
     InitialWeights initial = TRY(InitialWeights::create(device_, stream, toy_.precision, seed_));
-    // So that sums have a variance of 1, and biases are as large.
+    // Gives sums a variance of 1, like the biases.
     const double deviation = 1 / std::sqrt(as_double(toy_.hidden));
     TRY(initial.normal(at(arena, places.second), places.second, deviation));
     TRY(initial.normal(at(arena, places.second_bias), places.second_bias, 1));
@@ -133,7 +134,7 @@ class ToyCase final : public Case {
                             1));
     TRY(initial.normal_part(at(arena, places.first), places.first, all.first,
                             first * static_cast<std::size_t>(toy_.hidden), deviation));
-    return stream.synchronize();  // the kernels of `initial` are unloaded now
+    return stream.synchronize();  // wait before the kernels of `initial` are unloaded
   }
 
   Status make(Stream& stream) {
@@ -158,7 +159,7 @@ class ToyCase final : public Case {
     return stream.synchronize();
   }
 
-  /// The first pass chooses how to compute, which no graph may do.
+  /// The first pass selects implementations by measuring, which cannot be captured in a graph.
   Status begin(Stream& stream) {
     TRY(forward(stream));
     TRY(wait(stream));
@@ -199,8 +200,8 @@ class ToyCase final : public Case {
 
   // ---- Verification ----
 
-  /// All rows if they are few, else the first, the last and some between, with all of their
-  /// columns: each has a part from every rank.
+  /// All rows if they are few, otherwise the first, the last and some between. All columns are
+  /// compared, because each has a part from every rank.
   std::vector<std::int64_t> rows_to_compare() const {
     constexpr double most_products = 2.5e8;  // about half a second
     constexpr std::int64_t least = 4;
@@ -227,7 +228,7 @@ class ToyCase final : public Case {
     return read_weights(stream, from, toy_.precision, static_cast<std::size_t>(elements));
   }
 
-  /// x W^T + bias
+  /// Returns x W^T + bias.
   static std::vector<double> product(const std::vector<double>& x, const std::vector<float>& w,
                                      const std::vector<float>& bias) {
     std::vector<double> y(bias.begin(), bias.end());
@@ -248,7 +249,7 @@ class ToyCase final : public Case {
     TRY(wait(stream));
     const std::vector<std::int64_t> rows = rows_to_compare();
     const bool complete = std::ssize(rows) == toy_.batch;
-    // Unsharded: this rank makes the weights of all.
+    // The reference is not sharded: this rank makes all weights.
     const Places all(toy_, toy_.hidden);
     const Buffer whole =
         TRY(device_.allocate(all.elements * size_of(toy_.precision), MemoryKind::device));
@@ -299,8 +300,8 @@ class ToyCase final : public Case {
   const ToyCell toy_;
   Device& device_;
   const std::uint64_t seed_;
-  const ModelRanks ranks_;  // the whole team; no communicator of one rank, and where idle
-  const std::int64_t own_;  // outputs of the first layer that a rank has
+  const ModelRanks ranks_;  // the whole team; null communicator if alone or idle
+  const std::int64_t own_;  // outputs of the first layer on one rank
   const Places places_{toy_, own_};
   GemmPlans plans_;
   std::optional<Activations> functions_;
@@ -308,9 +309,9 @@ class ToyCase final : public Case {
   std::optional<JoinedColumns> joined_;
   std::unique_ptr<TensorParallel> exchange_;
   Buffer inputs_, middle_, y_;     // middle_: the outputs of the first layer
-  Buffer own_outputs_, gathered_;  // of several ranks
+  Buffer own_outputs_, gathered_;  // only with several ranks
   std::unique_ptr<Graph> graph_;   // null: single launches
-  TensorExchange exchange_times_;  // of several ranks
+  TensorExchange exchange_times_;  // only with several ranks
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The toy of the benchmark `tensor_parallel` as a case (ToyCell says what it computes).
+// The case of `tensor_parallel` that measures the toy model (described at ToyCell).
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// The whole team calls it together; ranks behind those of the cell take no part. Error: of the
-/// device, here or on another rank.
+/// The whole team calls it together; ranks beyond those of the cell do not take part. Error: from
+/// the device, here or on another rank.
 Result<std::unique_ptr<Case>> prepare_tensor_parallel_layers(const TensorCell& cell,
                                                              PrepareContext context,
                                                              ModelRanks ranks);

@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-/// Times each operation of the exchange alone, once per size, and a small one of its kind.
+/// Times each collective of a step alone, once per size, and a small one of the same kind.
 Result<ExchangeModel> measure_operations(const std::vector<CollectiveCall>& calls, Stream& stream,
                                          RankStopwatch& stopwatch, Communicator& communicator) {
   constexpr int rounds = 5;
@@ -90,7 +90,8 @@ Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream
   const std::vector<CollectiveCall> calls = training.exchanged();
   auto model = TRY(measure_operations(calls, stream, stopwatch, *ranks.communicator));
   model.spread_over(calls, times.alone);
-  // Sums of sums are soon infinite in f16, and an update from such rows would be left out.
+  // Repeated sums of gradients soon become infinite in f16, and an update with infinite gradients
+  // would be skipped. A normal step restores them.
   TRY(training.step(stream));
   TrainOverlap overlap =
       TRY(measure_overlap(training, device, stream, ranks, replayed, times, calls));
@@ -127,7 +128,7 @@ std::string to_text(const SimulatedSteps& steps) {
 
 Result<SimulatedSteps> of_slowest_rank(const std::vector<std::string>& texts, int ranks) {
   SimulatedSteps slowest;
-  std::string why_not;  // a rank's reason is one for all, which measure together
+  std::string why_not;  // one rank's reason applies to all, because they measure together
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {
     if (texts[rank].empty()) continue;
     PayloadReader reader(texts[rank]);

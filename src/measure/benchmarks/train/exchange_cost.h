@@ -1,6 +1,6 @@
-// What ranks that train one model tell each other: whether it leaves all of them the same weights,
-// and what it costs: the time of steps with that exchange and without it, of the exchange alone,
-// and by simulation on more ranks.
+// Communication between the ranks that train one model: checks that all ranks keep the same
+// weights, and measures its cost. The cost is given by the times of a step with communication, of a
+// step without it, and of the communication alone, and by simulated steps on more ranks.
 #pragma once
 
 #include <array>
@@ -18,62 +18,64 @@
 
 namespace assay {
 
-/// The numbers of ranks for which steps are simulated, beside the one that ran.
+/// Numbers of ranks for which steps are simulated, in addition to the number that ran.
 inline constexpr std::array predicted_ranks = {4, 8, 64, 1024};
 
-/// Whether all ranks that train, the first `training_ranks` of the team, have the same weights, by
-/// a checksum. The whole team calls it together, a rank that does not train without a training.
-/// Error, on those that do: verification, naming the first rank whose weights are not those of rank
-/// 0, and the step; failed, if a rank is lost.
+/// Checks by a checksum that all ranks that train (the first `training_ranks` of the team) have the
+/// same weights. The whole team calls it together; ranks that do not train pass null. Error:
+/// verification, on the ranks that train, naming the step and the first rank whose weights differ
+/// from rank 0's; failed if a rank is lost.
 Status compare_weights(Training* training, Stream& stream, Team& team, int training_ranks);
 
-/// Whether ranks that train read the same, which `hash` is of, where the axis `axis` has `file`.
-/// The whole team calls it together. Error, on all of it: usage, naming the first rank that read
-/// something else than rank 0.
+/// Checks that all ranks that train read the same data; `hash` is the hash of the data that this
+/// rank read. `axis` and `file` are the axis and its value, for the message. The whole team calls
+/// it together. Error, on every rank: usage, naming the first rank that read something different
+/// from rank 0.
 Status compare_files(std::string hash, Team& team, int training_ranks, std::string_view axis,
                      std::string_view file);
 
-/// Steps as measure_exchange() measures them, on a GPU for seconds; the weights of the training are
-/// of no use afterwards.
+/// Times steps of a training with measure_exchange() of exchange_timing.h, in rows that last two
+/// seconds on a GPU. The weights are useless afterwards.
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed);
 
-/// What a step takes on numbers of ranks, and by how much passes and exchange slow each other down.
+/// Simulated step times by number of ranks, and the mutual slowdown of compute and communication.
 struct SimulatedSteps {
   std::map<int, double> seconds;
-  /// As SlowedBeside's, of the kind of operation that moves most.
+  /// Factors of SlowedBeside for the kind of collective that moves the most bytes.
   double slower_passes = 1, slower_exchange = 1;
   bool calibrated = true;
   std::string why_not = "";
 };
 
-/// Steps on so many ranks, each with the passes of this one, put together by simulated_step(). It
-/// is calibrated by these passes, alone and beside operations that repeat, which then together
-/// take those of `mine`, and by the operations of the exchange one by one, which together take that
-/// of `times`: of_all_ranks(). Called and fails as measure_exchange().
+/// Simulates steps on each of `numbers_of_ranks` ranks by simulated_step(). The compute times are
+/// those of this rank's forward and backward passes, measured alone and next to repeated
+/// collectives, then scaled to the total in `mine`. The communication times are those of the step's
+/// collectives one by one, scaled to the total in `times`, which is from of_all_ranks(). Ranks and
+/// errors as for measure_exchange().
 Result<SimulatedSteps> simulate_steps(Training& training, Device& device, Stream& stream,
                                       TrainingRanks ranks, bool replayed, const ExchangeTimes& mine,
                                       const ExchangeTimes& times,
                                       const std::vector<int>& numbers_of_ranks);
 
-/// One rank's simulation as text for the others, and that of the rank with the longest steps on
-/// `ranks` ranks, for whom the others wait. Empty texts are those of ranks without one. Error:
-/// failed if a text is not of this form.
+/// Serialises one rank's simulation to send it to the others; of_slowest_rank() picks the rank
+/// whose step on `ranks` ranks takes longest, since the others wait for it. Ranks without a
+/// simulation have empty texts. Error: failed if a text is malformed.
 std::string to_text(const SimulatedSteps& steps);
 Result<SimulatedSteps> of_slowest_rank(const std::vector<std::string>& texts, int ranks);
 
-/// What their exchange costs the ranks of a training.
+/// What communication costs the ranks of a training.
 struct ExchangeCosts {
   ExchangeTimes times;
   SimulatedSteps simulated;
 
   std::vector<Metric> metrics() const;
-  /// Of the record: why the simulation knows no factors; empty: it does.
+  /// A note for the record: why the simulation has no slowdown factors; empty if it has them.
   std::optional<std::string> note() const;
 };
 
-/// Measures and simulates all of that. The whole team calls it together, as compare_weights(), and
-/// gets the same. Fails as measure_exchange().
+/// Measures and simulates all of the above. The whole team calls it together, as compare_weights(),
+/// and every rank gets the same result. Errors as for measure_exchange() above.
 Result<ExchangeCosts> measure_exchange(Training* training, Device& device, Stream& stream,
                                        TrainingRanks ranks, int training_ranks, bool replayed);
 

@@ -13,12 +13,13 @@
 namespace assay {
 namespace {
 
-/// The less of two, of which `known` may be 0: none yet.
+/// The smaller of two values; a `known` of 0 means that there is none yet.
 double least(double known, double one) {
   return known > 0 ? std::min(known, one) : one;
 }
 
-/// How many in a row go on for so many seconds, the same on all ranks; `once`: what one takes here.
+/// How many back-to-back runs last `seconds`, averaged over all ranks; `once` is the time of one
+/// run on this rank.
 Result<int> number_in_a_row(double seconds, double once, RankStopwatch& stopwatch, int ranks) {
   constexpr double fewest = 2, most = 256;
   const double here =
@@ -26,9 +27,10 @@ Result<int> number_in_a_row(double seconds, double once, RankStopwatch& stopwatc
   return static_cast<int>(TRY(stopwatch.sum(static_cast<float>(here)))) / ranks;
 }
 
-/// Seconds of one, of so many in a row. `goes_on`: a quarter as many more come first, which do not
-/// count. A graph of thousands of kernels keeps the host for tens of ms before the device begins,
-/// and at a power limit the first quarter of a second after other work takes up to 1% more or less.
+/// Mean seconds of one of `in_a_row` back-to-back runs. With `goes_on`, a quarter as many untimed
+/// runs come first, for two reasons. Launching a graph of thousands of kernels takes the host tens
+/// of milliseconds. At a power limit the first quarter of a second after other work takes up to 1%
+/// more or less.
 Result<double> time_row(RepeatedWork& work, int in_a_row, bool goes_on, RankStopwatch& stopwatch) {
   const auto row = [&work](int length) -> Status {
     for (int i = 0; i < length; ++i) TRY(work());
@@ -39,7 +41,7 @@ Result<double> time_row(RepeatedWork& work, int in_a_row, bool goes_on, RankStop
   return seconds / in_a_row;
 }
 
-/// All kinds of it.
+/// The three kinds of work of ExchangingWork, ready to be repeated.
 struct RepeatedKinds {
   RepeatedWork step, passes, alone;
 
@@ -111,7 +113,7 @@ Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& devic
   for (const CollectiveCall& call : work.exchanged()) {
     times.bus_bytes += static_cast<double>(bytes_of(call, size)) * bus_factor(call.operation, size);
   }
-  // The first of each warms up.
+  // The first run of each kind is the warm-up.
   for (RepeatedWork* const one : {&passes, &alone, &step}) TRY(stopwatch.time(std::ref(*one)));
   const double once = TRY(stopwatch.time(std::ref(step)));
   const int in_a_row = TRY(number_in_a_row(work.goes_on, once, stopwatch, size));
@@ -119,7 +121,8 @@ Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& devic
   const auto time = [&](RepeatedWork& one, int times_in_a_row) {
     return time_row(one, times_in_a_row, goes_on, stopwatch);
   };
-  // In turn, so that a drift touches all. The first long rows meet a device that is not warm.
+  // The kinds alternate, so that drift affects all of them alike. The first long rows are not
+  // counted, because the device is not warm yet.
   const int uncounted = in_a_row > 1 ? 1 : 0, rounds = in_a_row > 1 ? 3 : most_rounds;
   std::vector<double> of_step, of_passes, of_alone, clocks;
   for (int i = 0; i < rounds; ++i) {
@@ -147,7 +150,7 @@ Result<double> measure_call(const CollectiveCall& call, Device& device, Stream& 
     return {};
   }));
   std::vector<double> seconds;
-  for (int i = -1; i < rounds; ++i) {  // the first one warms up
+  for (int i = -1; i < rounds; ++i) {  // the first run is the warm-up
     const double taken = TRY(stopwatch.time(std::ref(calls)));
     if (i >= 0) seconds.push_back(taken / in_a_row);
   }
@@ -173,7 +176,8 @@ Result<ExchangeTimes> of_all_ranks(const std::vector<std::string>& texts) {
     const double step = next(), passes = next(), alone = next(), one = next();
     const double bus_bytes = next(), clock = next();
     if (!reader.ok()) return Error{ErrorKind::failed, "a rank sent incomplete times of its steps"};
-    // What waits for all ranks ends on all at once: the shortest time began last.
+    // Work that waits for all ranks ends on all of them at once, so the shortest time is that of
+    // the rank that started last, without waiting.
     all.step = least(all.step, step);
     all.alone = least(all.alone, alone);
     all.one = least(all.one, one);

@@ -1,5 +1,6 @@
-// What it costs ranks that compute together to tell each other things: the time of what they do
-// over and over, a step or a pass, with that exchange and without it, and of the exchange alone.
+// The cost of communication between ranks that compute together: the time of repeated work (a
+// training step or an inference pass) with communication and without it, and the time of the
+// communication alone.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +15,32 @@
 
 namespace assay {
 
-/// Seconds, medians of several.
+/// Times in seconds; each is a median of several.
 struct ExchangeTimes {
-  double step = 0;       ///< of a step
-  double passes = 0;     ///< of a step without the exchange, on the slowest rank
-  double alone = 0;      ///< of the exchange with nothing beside it
-  double one = 0;        ///< of one operation, where measure_call() measured it
-  double bus_bytes = 0;  ///< that the exchange moves, as bus_factor() counts them
-  double skew = 0;       ///< how much longer a step without it takes on the slowest rank than on
-                         ///< the fastest, as a share
-  /// Of the devices after steps without the exchange, hertz; 0: unknown.
+  double step = 0;       ///< one step with communication
+  double passes = 0;     ///< one step without communication, on the slowest rank
+  double alone = 0;      ///< the communication alone, with nothing running next to it
+  double one = 0;        ///< one collective, if measure_call() measured it
+  double bus_bytes = 0;  ///< bytes that the communication moves, counted as by bus_factor()
+  double skew = 0;       ///< slowest over fastest rank's step without communication, minus 1
+  /// Lowest and highest clock of the ranks' devices after steps without communication, in Hz; 0 if
+  /// unknown.
   double lowest_clock = 0, highest_clock = 0;
 
-  /// What of a step is spent waiting for the exchange. It may be below 0 by chance.
+  /// Seconds of a step that are spent waiting for communication. May be slightly negative by
+  /// chance.
   double exposed() const { return step - passes; }
 };
 
-/// What ranks do over and over, by the work that it queues.
+/// Repeated work of ranks, such as a training step, as functions that queue it on a stream.
 struct ExchangingWork {
-  std::function<Status()> step;    ///< all of it
-  std::function<Status()> passes;  ///< without what ranks tell each other
-  std::function<Status()> alone;   ///< nothing but that
-  /// What they told each other in the last step.
+  std::function<Status()> step;    ///< the whole work, with communication
+  std::function<Status()> passes;  ///< the same work without communication
+  std::function<Status()> alone;   ///< the communication alone
+  /// The collectives of the last step.
   std::function<std::vector<CollectiveCall>()> exchanged;
-  /// How long a row of steps, or of passes, goes on, s: a power limit lets single ones have a
-  /// higher clock. 0: each is timed by itself.
+  /// Seconds that a row of back-to-back steps or passes lasts; 0 times each one by itself. Rows are
+  /// needed where a power limit exists, because single steps would run at a higher clock.
   double goes_on = 0;
 };
 
@@ -47,11 +49,12 @@ class RankStopwatch {
  public:
   static Result<RankStopwatch> create(Device& device, Stream& stream, ModelRanks ranks);
 
-  /// Seconds on this rank's clock. `before`, unless null, is queued first and not timed: while the
-  /// device works on it, the host gets ahead. Error: of queueing; failed, if a rank is lost.
+  /// Starts all ranks together and returns the seconds that the work queued by `queue` takes on
+  /// this rank's device. `before`, unless null, is queued first and not timed, so that the host can
+  /// queue ahead while the device is busy. Error: from queueing; failed if a rank is lost.
   Result<double> time(const std::function<Status()>& queue,
                       const std::function<Status()>& before = nullptr);
-  /// Of all ranks' numbers, which all of them call together. Fails as time().
+  /// The sum of all ranks' numbers. All ranks call it together. Errors as for time().
   Result<float> sum(float mine);
 
  private:
@@ -64,7 +67,7 @@ class RankStopwatch {
   Buffer barrier_;
 };
 
-/// Work to be queued again and again, as a graph if `replayed`.
+/// Work that is queued repeatedly; captured once and replayed as a graph if `replayed`.
 class RepeatedWork {
  public:
   static Result<RepeatedWork> create(Stream& stream, bool replayed, std::function<Status()> queue);
@@ -80,18 +83,19 @@ class RepeatedWork {
   std::unique_ptr<Graph> graph_;
 };
 
-/// Measures on this rank, whose clock is both of the two. `replayed`: the work is captured once and
-/// replayed. All ranks of the communicator call it together. Error: of queueing; failed, if a rank
-/// is lost.
+/// Measures the times on this rank; lowest_clock and highest_clock are both this device's clock.
+/// `replayed`: the work is captured once as a graph and replayed. All ranks of the communicator
+/// call it together. Error: from queueing; failed if a rank is lost.
 Result<ExchangeTimes> measure_exchange(const ExchangingWork& work, Device& device, Stream& stream,
                                        ModelRanks ranks, bool replayed);
 
-/// Seconds of one call among many in a row, on this rank. Called and fails as measure_exchange().
+/// Mean seconds of one call among many back to back, on this rank. Ranks and errors as for
+/// measure_exchange().
 Result<double> measure_call(const CollectiveCall& call, Device& device, Stream& stream,
                             ModelRanks ranks, bool replayed);
 
-/// One rank's times as text for the others, and what they come to for all ranks together. Empty
-/// texts are those of ranks without times. Error: failed if a text is not of this form.
+/// to_text() serialises one rank's times to send them to the others; of_all_ranks() combines the
+/// texts of all ranks. Ranks without times have empty texts. Error: failed if a text is malformed.
 std::string to_text(const ExchangeTimes& times);
 Result<ExchangeTimes> of_all_ranks(const std::vector<std::string>& texts);
 

@@ -15,7 +15,7 @@
 namespace assay {
 namespace {
 
-/// Seconds of all calls up to the update.
+/// The total seconds of all calls up to the update.
 double seconds_of_passes(const std::vector<StepCall>& calls) {
   double seconds = 0;
   for (const StepCall& call : calls) {
@@ -25,22 +25,23 @@ double seconds_of_passes(const std::vector<StepCall>& calls) {
   return seconds;
 }
 
-/// Where the larger of a rank's two buffers is.
+/// The larger of a rank's two buffers.
 const void* larger_buffer(const CollectiveCall& call) {
   return call.operation == CollectiveOperation::all_gather ? call.receive : call.send;
 }
 
-/// One operation, over and over on a stream of its own.
+/// One collective that repeats on its own stream.
 class RepeatedCall {
  public:
-  /// Out of place, from the values that the call's larger buffer has after what is queued on
-  /// `stream`: moving zeros, or sums of sums, which would soon be infinite, would take less power.
-  /// `replayed`: as graphs.
+  /// Runs out of place on a copy of the call's larger buffer, taken after the work queued on
+  /// `stream`. Zeros, or sums of sums that soon become infinite, would take less power than real
+  /// values. `replayed`: launches are replayed as graphs.
   static Result<RepeatedCall> create(Device& device, Stream& stream, Communicator& communicator,
                                      const CollectiveCall& call, bool replayed) {
     RepeatedCall made(communicator, call, replayed);
     const std::size_t bytes = bytes_of(call, communicator.size());
-    made.stream_ = TRY(device.create_stream(StreamPriority::high));  // as that of an exchange
+    // as training does
+    made.stream_ = TRY(device.create_stream(StreamPriority::high));
     made.ready_ = TRY(device.create_event(EventKind::untimed));
     TRY(stream.record(*made.ready_));
     TRY(made.stream_->wait(*made.ready_));
@@ -54,7 +55,7 @@ class RepeatedCall {
     return made;
   }
 
-  /// How often from now on: in so many launches, each of so many operations.
+  /// Sets how often the collective repeats: `launches` launches of `together` operations each.
   Status set_launches(Device& device, std::size_t launches, std::size_t together) {
     while (ends_.size() > launches + 1) ends_.pop_back();
     while (ends_.size() < launches + 1) ends_.push_back(TRY(device.create_event()));
@@ -69,9 +70,10 @@ class RepeatedCall {
     return {};
   }
 
-  /// Queues all of them after what is queued on `stream`, then what shall go on beside them there;
-  /// its later work waits for both. All of them come first, because the host may be busy for as
-  /// long as that goes on, be it with single launches or with one of a graph of thousands.
+  /// Queues all repetitions after the work already on `stream`, then queues `beside` on `stream`,
+  /// to run at the same time; later work on `stream` waits for both. The repetitions are queued
+  /// first because the host may be busy for as long as `beside` runs, whether it launches single
+  /// kernels or a graph of thousands.
   Status queue(Stream& stream, const std::function<Status()>& beside) {
     TRY(stream.record(*ready_));
     TRY(stream_->wait(*ready_));
@@ -85,11 +87,12 @@ class RepeatedCall {
   }
 
   std::size_t times() const { return (ends_.size() - 1) * together_; }
-  /// When the first one begins.
+  /// The event at which the first operation begins.
   const Event& begin() const { return *ends_.front(); }
-  /// Operations in a launch.
+  /// The number of operations in one launch.
   std::size_t together() const { return together_; }
-  /// When the first launch of the last run began, and when each ended, in s since begin().
+  /// Seconds since begin() at which the first launch of the last run began and at which each launch
+  /// ended.
   Result<std::vector<double>> ends() const {
     std::vector<double> seconds;
     for (const auto& end : ends_) seconds.push_back(TRY(end->seconds_since(begin())));
@@ -103,22 +106,22 @@ class RepeatedCall {
   Communicator& communicator_;
   CollectiveCall call_;
   bool replayed_;
-  std::size_t together_ = 1;  // in a launch
+  std::size_t together_ = 1;  // operations in one launch
   Buffer send_, receive_;
   std::unique_ptr<Stream> stream_;
   std::optional<RepeatedWork> launch_;
   std::unique_ptr<Event> ready_;
-  std::vector<std::unique_ptr<Event>> ends_;  // of launches; the first when they begin
+  std::vector<std::unique_ptr<Event>> ends_;  // begin of the first, end of each launch
 };
 
-/// Of the operation alone, so many of them in a launch, the mean over all ranks, so that all have
-/// the same.
+/// Seconds of one operation running alone, with `together` operations in a launch; averaged over
+/// all ranks, so that all ranks get the same value.
 Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& stream,
                               RankStopwatch& stopwatch, int ranks, std::size_t together) {
   constexpr int rounds = 3, in_a_row = 8;
   TRY(repeated.set_launches(device, in_a_row, together));
   std::vector<double> seconds;
-  for (int i = -1; i < rounds; ++i) {  // the first one warms up
+  for (int i = -1; i < rounds; ++i) {  // the first run is the warm-up
     TRY(stopwatch.time([&] { return repeated.queue(stream, [] { return Status(); }); }));
     if (i < 0) continue;
     seconds.push_back(TRY(repeated.ends()).back() / static_cast<double>(repeated.times()));
@@ -127,14 +130,15 @@ Result<double> seconds_of_one(RepeatedCall& repeated, Device& device, Stream& st
   return static_cast<double>(all) / ranks;
 }
 
-/// In how many launches of `together` operations they repeat, beside passes of so many seconds.
+/// The number of launches, of `together` operations each, to run next to passes that take `passes`
+/// seconds; `operation` is the time of one.
 std::size_t launches_for(double operation, double passes, std::size_t together) {
   return (repetitions(operation, passes) + together - 1) / together;
 }
 
-/// Has it go on for as long as repetitions() says, in few launches if they are replayed: the host
-/// waits once a stream has about a thousand commands, and a launch of a graph is several. Returns
-/// the seconds of one operation, alone, in such launches.
+/// Makes the collective repeat as often as repetitions() says. Graphs are launched few times,
+/// because the host blocks once a stream has about a thousand commands, and launching a graph
+/// counts as several. Returns the seconds of one operation alone, in such launches.
 Result<double> make_long(RepeatedCall& repeated, Device& device, Stream& stream,
                          RankStopwatch& stopwatch, int ranks, bool replayed, double passes) {
   constexpr std::size_t most_launches = 32;
@@ -148,17 +152,17 @@ Result<double> make_long(RepeatedCall& repeated, Device& device, Stream& stream,
   return operation;
 }
 
-/// What passes and an operation that repeats took beside each other.
+/// Times of passes and of a repeated collective that ran at the same time.
 struct RunsBeside {
   CollectiveOperation operation = CollectiveOperation::all_reduce;
   std::vector<std::vector<StepCall>> alone;   // by run
-  std::vector<std::vector<StepCall>> passes;  // by run; none: it was not beside all of each
-  std::vector<double> seconds;                // of an operation, by run
-  double seconds_alone = 0;                   // of an operation
+  std::vector<std::vector<StepCall>> passes;  // by run; empty if not covered
+  std::vector<double> seconds;                // seconds of one operation, by run
+  double seconds_alone = 0;                   // seconds of one operation
   std::string why_not;
 };
 
-/// Passes of a step without its exchange, alone and beside one operation that repeats.
+/// Runs the passes of a step without communication, alone and next to one repeated collective.
 class PassesBeside {
  public:
   static Result<std::unique_ptr<PassesBeside>> create(Training& training, Device& device,
@@ -174,7 +178,8 @@ class PassesBeside {
     return made;
   }
 
-  /// Runs them alone and beside the operation in turn, so that both meet the same clocks.
+  /// Alternates between passes alone and passes next to `call`, so that both run at the same
+  /// clocks.
   Result<RunsBeside> beside(const CollectiveCall& call, double seconds_of_passes);
 
  private:
@@ -187,10 +192,10 @@ class PassesBeside {
         replayed_(replayed),
         stopwatch_(std::move(stopwatch)) {}
 
-  /// Notes how both were beside each other in the last run.
+  /// Adds the times of the last run to `runs`, and why it does not count if the collective ended
+  /// too early.
   Status note_beside(const RepeatedCall& repeated, RunsBeside& runs);
-  /// Passes that do not count, before each run, so that it meets the clocks and the power of a
-  /// step.
+  /// Untimed passes before each run, so that it runs at the clocks and the power of a step.
   Status warm_up() { return replayed_ ? (*passes_)() : training_.step_without_exchange(stream_); }
 
   Training& training_;
@@ -199,16 +204,17 @@ class PassesBeside {
   const TrainingRanks ranks_;
   const bool replayed_;
   RankStopwatch stopwatch_;
-  std::optional<StepRecorder> recorder_;  // of the last run; of a graph, the only one
+  std::optional<StepRecorder> recorder_;  // a graph has only one recorder
   std::optional<RepeatedWork> passes_;
 };
 
 Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double seconds_of_passes) {
-  constexpr int rounds = 5;  // of each
+  constexpr int rounds = 5;  // of each kind of run
   const int size = ranks_.communicator->size();
   RunsBeside runs;
   runs.operation = call.operation;
-  // A rank that has no memory for the operation says so, before the others wait for it in one.
+  // A rank without memory for the collective reports it here, before the others would wait for it
+  // in the collective.
   auto made = RepeatedCall::create(device_, stream_, *ranks_.communicator, call, replayed_);
   const bool repeats = TRY(stopwatch_.sum(made.ok() ? 0.0f : 1.0f)) == 0;
   if (!made.ok()) runs.why_not = made.error().message;
@@ -216,7 +222,7 @@ Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double secon
     runs.seconds_alone =
         TRY(make_long(*made, device_, stream_, stopwatch_, size, replayed_, seconds_of_passes));
   }
-  for (int i = -1; i < rounds; ++i) {  // the first round warms up
+  for (int i = -1; i < rounds; ++i) {  // the first round is the warm-up
     TRY(stopwatch_.time(std::ref(*passes_), [&] { return warm_up(); }));
     if (i >= 0) runs.alone.push_back(TRY(recorder_->calls()));
     if (!repeats) continue;
@@ -226,7 +232,8 @@ Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double secon
       TRY(note_beside(*made, runs));
       continue;
     }
-    // The operations begin before the passes by what the host needs to launch both.
+    // The collectives begin earlier than the passes, by the time that the host takes to launch
+    // both.
     const auto begun = static_cast<float>(TRY(recorder_->begun_after(made->begin())));
     const double late = std::max(0.0f, TRY(stopwatch_.sum(begun))) / static_cast<double>(size);
     TRY(made->set_launches(

@@ -27,7 +27,7 @@
 namespace assay::train_benchmark {
 namespace {
 
-/// Seconds on the host between laps.
+/// A host clock that returns the seconds since the last lap.
 class StartClock {
  public:
   double lap() {
@@ -44,7 +44,7 @@ class TrainCase final : public Case {
   TrainCase(TrainCell cell, ExchangeChoice exchange, Device& device, TrainingRanks ranks)
       : cell_(std::move(cell)), chosen_(std::move(exchange)), device_(device), ranks_(ranks) {}
 
-  /// Where one rank can fail, all agree before they go on to what they do together.
+  /// Wherever a single rank can fail, all ranks agree on the outcome before they continue together.
   Status prepare(Stream& stream, std::uint64_t seed, const std::function<bool()>& stop_requested) {
     cell_.model->set_seed(seed);
     if (!exchanges()) cell_.model->set_stop_requested(stop_requested);
@@ -52,7 +52,7 @@ class TrainCase final : public Case {
     TRY(on_all_ranks("checking the gradients", &TrainCase::check));
     TRY(on_all_ranks("making the model", &TrainCase::make));
     if (cell_.ranks > 1) {
-      // Each knows the others' batches.
+      // Every rank must have the same data, because it computes which batches the others take.
       TRY(compare_files(training_ ? training_->data_hash() : std::string(), *ranks_.team,
                         cell_.ranks, "data", cell_.data));
       if (!cell_.from.empty()) {
@@ -69,7 +69,7 @@ class TrainCase final : public Case {
     gate_ = TRY(cell_.model->check(device_, stream));
     if (!gate_.passed) return gate_error();
     start_.gate = clock_.lap();
-    if (!device_.facts().emulated) {  // whose rate says nothing about a chip
+    if (!device_.facts().emulated) {  // an emulator's rate says nothing about a chip
       product_rate_ = TRY(measured_product_rate(device_, stream, settings().precision));
     }
     start_.product = clock_.lap();
@@ -89,7 +89,7 @@ class TrainCase final : public Case {
   }
 
   Status begin(Stream& stream) {
-    // The first step chooses how to compute, which no graph may do.
+    // The first step selects implementations by measuring, which cannot be captured in a graph.
     TRY(training_->step(stream));
     first_loss_ = TRY(training_->losses(stream, begun_, 1)).front();
     start_.first_step = clock_.lap();
@@ -109,8 +109,8 @@ class TrainCase final : public Case {
   Quantity quantity() const override { return cell_.model->quantity(); }
   Limit limit() const override { return Limit::compute; }
   bool waits_for_all() const override { return exchanges(); }
-  /// Not if the lead-in is a step, during which the host gets ahead; nor if it is a barrier of a
-  /// library that works on the host, which waits for the device.
+  /// False if the lead-in is a whole step, because the host queues ahead during it, or if its
+  /// barrier is that of a host-side library, which waits for the device.
   bool fits_behind_gate() const override {
     const Communicator* const communicator = ranks_.communicator;
     return cell_.graph && !has_untimed_step() &&
@@ -127,12 +127,13 @@ class TrainCase final : public Case {
                                  "{:.2g} allowed",
                                  gate_.gradient_error, gate_.tolerance));
     if (exchanges()) all.emplace_back("exchange", described(chosen_));
+    if (!no_times_.empty()) all.emplace_back("operation_times", "not known: " + no_times_);
     if (const auto uncalibrated = exchange_.note()) all.emplace_back("simulation", *uncalibrated);
     return all;
   }
 
-  /// All ranks at once, and after a step that does not count: the first one after a pause of a
-  /// millisecond is not like those that follow (docs/method.md).
+  /// Starts all ranks at once with a barrier, followed by an untimed step if has_untimed_step():
+  /// the first step after a pause of a millisecond differs from those that follow (docs/method.md).
   Status lead_in(Stream& stream) override {
     if (!exchanges() || !takes_part()) return {};
     TRY(start_together(*ranks_.communicator, barrier_, stream));
@@ -146,7 +147,7 @@ class TrainCase final : public Case {
     return training_->step(stream);
   }
 
-  /// Ends a run whose loss is no number any more, and one whose ranks have different weights.
+  /// Returns an error if the loss is not finite or if the ranks' weights differ.
   Status after_sample() override {
     if (exchanges() && takes_part()) TRY(ranks_.communicator->status());
     if (exchanges() && checks_++ % steps_between_checks == 0) {
@@ -171,7 +172,8 @@ class TrainCase final : public Case {
     return check_losses(stream);
   }
 
-  /// What the exchange between ranks costs, after as many steps as the samples had on average.
+  /// Measures the cost of communication, after training as many steps anew as the samples had on
+  /// average.
   Status measure_costs(Stream& stream) override {
     if (!exchanges()) return {};
     if (has_untimed_step() && cell_.from.empty()) {
@@ -183,7 +185,7 @@ class TrainCase final : public Case {
     return {};
   }
 
-  /// The loss of every step is finite, and the last ones are below the first.
+  /// Checks that the loss of every step is finite and that the last losses are below the first.
   Result<Verification> check_losses(Stream& stream) {
     const StepState state = TRY(training_->state(stream));
     const std::uint64_t known = std::min<std::uint64_t>(
@@ -201,9 +203,9 @@ class TrainCase final : public Case {
     loss_scale_ = state.loss_scale;
     skipped_updates_ = state.skipped;
     held_back_loss_ = TRY(training_->held_back_loss(stream));
-    times_ = TRY(operation_times(stream));
-    // One batch's luck decides whether a model that has learnt already gets better still; it must
-    // know more than an untrained one.
+    TRY(take_operation_times(stream));
+    // For a model loaded from a checkpoint, chance decides whether its loss falls further. Its loss
+    // only has to be below that of an untrained model.
     const double before = begun_ == 0 ? first_loss_ : cell_.model->untrained_loss();
     verification.error = last_loss_ - before;
     verification.passed = verification.error < 0;
@@ -223,10 +225,11 @@ class TrainCase final : public Case {
     return training_->restart(stream);
   }
 
-  /// Trains half of the steps anew. What a model has learnt changes the power that its passes take,
-  /// and at a power limit their time; so what is measured next meets what the samples met.
+  /// Trains half of the steps anew. What a model has learnt changes the power of its passes and, at
+  /// a power limit, their time, so the costs are measured in the state that the samples had on
+  /// average.
   Status return_to_middle(Stream& stream) {
-    constexpr std::uint64_t in_a_row = 32;  // a wait of their own: each has a deadline
+    constexpr std::uint64_t in_a_row = 32;  // a wait has a deadline, so few steps precede it
     for (std::uint64_t i = 0; i < steps_ / 2; ++i) {
       TRY(enqueue(stream));
       if (i % in_a_row == 0) TRY(training_->settle(stream));
@@ -264,7 +267,7 @@ class TrainCase final : public Case {
       add("share_of_peak", rate / peak->rate, "1");
     }
     add("sample_rate", cell_.model->samples() / seconds.median, "samples/s");
-    // Unlike the last loss, those do not depend on how many steps a run made.
+    // Unlike the last loss, these do not depend on how many steps a run made.
     for (const std::uint64_t step : {10, 100, 1000}) {
       if (step < first_step_ || step - first_step_ >= losses_.size()) continue;
       add(fmt::format("loss_at_step_{}", step), losses_[step - first_step_], "1");
@@ -278,9 +281,11 @@ class TrainCase final : public Case {
     add_bytes("memory_activations", memory.activations);
     if (memory.exchange > 0) add_bytes("memory_exchange", memory.exchange);
     if (memory.logits > 0) add_bytes("memory_logits", memory.logits);
-    // A host hands out memory when it is touched, and other programs use it too.
+    // On a host the difference means nothing: memory is allocated when it is touched, and other
+    // programs use it too.
     if (!device_.facts().runs_on_host) add_bytes("memory_by_driver", driver_bytes_);
     for (const Phase phase : {Phase::forward, Phase::backward, Phase::update}) {
+      if (times_.empty()) break;
       double total = 0;
       for (const OperationClock::Time& time : times_)
         total += time.phase == phase ? time.seconds : 0;
@@ -296,7 +301,8 @@ class TrainCase final : public Case {
   std::vector<Curve> curves() const override {
     if (!takes_part()) return {};
     Curve curve{"loss", "step", {}, {}};
-    // A few hundred points show all that can be seen; the beginning and the end are among them.
+    // A few hundred points are enough for a chart. The first steps and the last one are always
+    // included.
     constexpr std::size_t most_points = 500, all_at_first = 16;
     const std::size_t apart = losses_.size() / most_points + 1;
     for (std::size_t i = 0; i < losses_.size(); ++i) {
@@ -308,18 +314,20 @@ class TrainCase final : public Case {
   }
 
  private:
-  /// Whether a step that does not count precedes each sample: where its graph has an exchange, and
-  /// the number of steps is free.
+  /// Whether an untimed step precedes each sample: if ranks communicate, the step is a graph, and
+  /// the number of steps is not fixed.
   bool has_untimed_step() const {
     return exchanges() && cell_.graph && !cell_.steps && suits_large_work(device_.facts());
   }
-  /// Whether ranks train one model together.
+  /// Whether several ranks train one model together, and so communicate.
   bool exchanges() const { return cell_.model->parallel().ranks > 1; }
 
-  /// What ranks that train do, and whether it went well on all of them. The others only ask.
+  /// Runs `what` on the ranks that train and agrees with the whole team on its outcome; other ranks
+  /// only take part in the agreement.
   Status on_all_ranks(std::string_view step, Status (TrainCase::*what)(Stream&)) {
     const Status mine = takes_part() ? (this->*what)(*stream_) : Status();
-    // What is queued of a step that failed may wait for a lost rank, and its memory is freed next.
+    // Queued parts of a failed step may wait for a lost rank. They must end before their memory is
+    // freed.
     if (!mine.ok() && training_) (void)training_->settle(*stream_);
     return agree(*ranks_.team, step, mine);
   }
@@ -333,25 +341,33 @@ class TrainCase final : public Case {
                         gate_.worst, gate_.gradient_error, gate_.tolerance, gate_.loss_error)};
   }
 
-  /// The time of each operation in one step more, and its share of what the device could do.
-  Result<std::vector<OperationClock::Time>> operation_times(Stream& stream) {
+  /// Times each operation in one additional step. If the driver has no events in graphs, or they
+  /// fail, the times stay unknown.
+  Status take_operation_times(Stream& stream) {
     OperationClock clock(device_, cell_.graph);
-    if (!cell_.graph) {
+    std::unique_ptr<Graph> timed;
+    if (cell_.graph) {
+      auto graph = captured(stream, [&] { return training_->step(stream, &clock); });
+      if (!graph.ok() && graph.error().kind == ErrorKind::unsupported) {
+        no_times_ = graph.error().message;
+        return {};
+      }
+      timed = TRY(std::move(graph));
+      for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second one counts
+    } else {
       TRY(training_->step(stream, &clock));
-      TRY(training_->settle(stream));
-      return clock.times();
     }
-    auto graph = captured(stream, [&] { return training_->step(stream, &clock); });
-    if (!graph.ok() && graph.error().kind == ErrorKind::unsupported) {
-      return std::vector<OperationClock::Time>();  // a driver without events in graphs
-    }
-    const std::unique_ptr<Graph> timed = TRY(std::move(graph));
-    for (int i = 0; i < 2; ++i) TRY(stream.launch(*timed));  // the second one counts
     TRY(training_->settle(stream));
-    return clock.times();
+    auto times = clock.times();
+    if (times.ok()) {
+      times_ = std::move(*times);
+    } else {
+      no_times_ = times.error().message;
+    }
+    return {};
   }
 
-  /// Each operation's time, the costliest first, and how near it is to its roofline.
+  /// Adds each operation's time, longest first, and its share of the roofline.
   void add_operations(std::vector<Metric>& all) const {
     std::vector<OperationClock::Time> times = times_;
     std::stable_sort(times.begin(), times.end(),
@@ -383,8 +399,8 @@ class TrainCase final : public Case {
                        TRY(first_infinite_tensor(stream)));
   }
 
-  /// Of what this rank keeps. Reads one section after the other: together they may not fit the
-  /// host's memory.
+  /// Name of the first tensor of this rank that has a value that is not finite. Reads one section
+  /// at a time, because all together may not fit into the host's memory.
   Result<std::string> first_infinite_tensor(Stream& stream) {
     const ParameterArenas& arenas = training_->arenas();
     for (const auto& [kind, part] :
@@ -404,7 +420,7 @@ class TrainCase final : public Case {
     return std::string("none; only the loss is");
   }
 
-  /// The name of the tensor that has this element of the layout.
+  /// The name of the tensor that contains element number `element` of the layout.
   std::string tensor_at(std::size_t element) const {
     std::string name;
     for (const NamedTensor& named : training_->tensors()) {
@@ -413,40 +429,41 @@ class TrainCase final : public Case {
     return name;
   }
 
-  // Also of the first sample. Slices of weights are gathered for it.
+  // The first sample is checked too. A check is expensive, because sharded weights are gathered for
+  // it.
   static constexpr std::uint64_t steps_between_checks = 50;
 
   TrainCell cell_;
   const ExchangeChoice chosen_;
   Device& device_;
-  const TrainingRanks ranks_;  // the whole team; no communicator for ranks that
-                               // train alone, and where idle
+  const TrainingRanks ranks_;  // the whole team; null communicator if alone or idle
   std::uint64_t checks_ = 0;
   StartClock clock_;
   std::uint64_t free_before_ = 0;  // bytes
   GateResult gate_;
-  /// Seconds until the first step is done: of the gate, of measuring what a large product reaches,
-  /// and of making the model and choosing how to compute its operations.
+  /// Start-up times in seconds: checking the gradients, measuring the rate of a large GEMM, and
+  /// creating the model up to the end of its first step.
   struct {
     double gate = 0, product = 0, first_step = 0;
   } start_;
   double product_rate_ = 0;
-  Stream* stream_ = nullptr;  // on which the case was prepared
+  Stream* stream_ = nullptr;  // the stream on which the case was prepared
   Buffer barrier_;            // two floats for start_together()
-  std::uint64_t steps_ = 0;   // up to the end of the samples, where they begin anew
+  std::uint64_t steps_ = 0;   // number of steps before restart()
   std::unique_ptr<Training> training_;
   std::unique_ptr<Graph> graph_;  // null: single launches
   std::uint64_t driver_bytes_ = 0;
-  std::string from_checksum_;     // of what it went on from
-  std::uint64_t begun_ = 0;       // steps before this run
-  std::uint64_t first_step_ = 0;  // that the device still remembers
+  std::string from_checksum_;     // checksum of the checkpoint that was loaded
+  std::uint64_t begun_ = 0;       // number of steps trained before this run
+  std::uint64_t first_step_ = 0;  // number of the first step in losses_
   std::vector<float> losses_;
   double first_loss_ = 0, last_loss_ = 0;
   std::optional<double> held_back_loss_;
   float loss_scale_ = 1;                     // after the last step
-  std::uint64_t skipped_updates_ = 0;        // since the model began, also before a checkpoint
-  ExchangeCosts exchange_;                   // of several ranks
-  std::vector<OperationClock::Time> times_;  // empty: the driver cannot tell
+  std::uint64_t skipped_updates_ = 0;        // since the model's first step
+  ExchangeCosts exchange_;                   // only with several ranks
+  std::vector<OperationClock::Time> times_;  // of operations; empty: `no_times_` says why
+  std::string no_times_;
 };
 
 class TrainBenchmark final : public Benchmark {

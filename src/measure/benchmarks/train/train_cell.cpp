@@ -44,7 +44,7 @@ Status check_rate(std::string_view text) {
 }
 
 Status check_path(std::string_view) {
-  return {};  // a path; whether it can be read is seen when it is
+  return {};  // any path is accepted here; reading it reports errors
 }
 
 std::vector<std::string> libraries_of_training() {
@@ -201,7 +201,8 @@ std::vector<Axis> make_train_axes() {
   };
 }
 
-/// The batches of the table in docs/training.md, by model; else 8.
+/// The default batch: that of the table in docs/training.md for the models listed there, otherwise
+/// 8.
 std::int64_t usual_batch(std::string_view model) {
   constexpr std::pair<std::string_view, std::int64_t> known[] = {
       {"30M", 32}, {"124M", 16}, {"354M", 8}, {"773M", 4},
@@ -212,7 +213,8 @@ std::int64_t usual_batch(std::string_view model) {
   return is_mlp(model) ? 256 : 8;
 }
 
-/// Of GPTs the learning rates of GPT-3's sizes (Brown et al. 2020, table 2.1).
+/// The default learning rate; for GPTs that of the GPT-3 model of similar size (Brown et al. 2020,
+/// table 2.1).
 const char* usual_rate(const Cell& cell) {
   if (cell.text("optimizer") == "sgd") return "0.1";
   if (is_mlp(cell.text("model"))) return "3e-4";
@@ -232,7 +234,8 @@ std::int64_t usual_sequence(std::string_view model, bool on_cpu) {
   return model == "7B" || model == "13B" ? 1024 : 512;
 }
 
-/// The first way that the device can compute, and has the memory for.
+/// The cell with the first attention implementation that the device supports and has the memory
+/// for.
 Cell with_best_attention(const Cell& cell, const DeviceFacts& facts) {
   for (const AttentionWay way : {best_library_way(facts), AttentionWay::own}) {
     const Cell candidate = with_value(cell, "attention", std::string(name_of(way)));
@@ -290,12 +293,12 @@ Result<ParameterPlan> parse_parameter_plan(const Cell& cell, DataType precision)
   return plan;
 }
 
-/// Among how many ranks a batch is cut.
+/// The number of ranks that divide one batch: all of them for strong scaling, otherwise 1.
 std::int64_t batch_cuts(const Cell& cell) {
   return cell.text("scaling") == "strong" ? static_cast<std::int64_t>(cell.integer("ranks")) : 1;
 }
 
-/// Of one pass on one rank.
+/// The batch of one pass on one rank.
 Result<std::int64_t> parse_batch(const Cell& cell) {
   const auto batch = static_cast<std::int64_t>(cell.integer("batch"));
   const std::int64_t cuts = batch_cuts(cell);
@@ -354,7 +357,7 @@ Result<std::unique_ptr<TrainModel>> parse_gpt(const Cell& cell) {
   TokenSource source;
   source.data = cell.text("data");
   source.bytes_per_token = cell.text("tokens") == "u16" ? 2 : cell.text("tokens") == "u32" ? 4 : 1;
-  // Text as bytes needs no more, unless the model names its vocabulary.
+  // Text read as bytes needs a vocabulary of 256 only, unless the model names another one.
   const bool bytes = source.data != "synthetic" && source.bytes_per_token == 1;
   if (bytes && cell.text("model").find_first_of("Vv") == std::string_view::npos) {
     plan.shape.vocabulary = bytes_vocabulary;
@@ -426,7 +429,8 @@ Result<TrainCell> parse_train_cell(const Cell& cell) {
   parsed.library = cell.text("library");
   const ParallelPlan& parallel = parsed.model->parallel();
   parsed.chooses_library = parallel.ranks > 1 && parsed.library == fastest_library;
-  // With slices of parameters no buckets are sent, and a model smaller than any is sent at once.
+  // Ranks with sharded parameters use no buckets, and a model smaller than every bucket is sent at
+  // once.
   if (cell.text("bucket") == by_device && parallel.ranks > 1 && !parallel.slices_parameters() &&
       parsed.model->memory().gradients > std::ranges::min(bucket_candidates())) {
     parsed.buckets = bucket_candidates();

@@ -20,14 +20,15 @@
 namespace assay {
 namespace {
 
-/// So many that take a second, which a device needs for its clocks and power to settle.
+/// The number of steps that take one second, which a device needs for its clocks and power to
+/// settle; at most 1000.
 std::uint64_t steps_to_warm_up(double seconds_of_step) {
   constexpr double seconds = 1, most = 1000;
   return seconds_of_step > 0 ? static_cast<std::uint64_t>(std::min(seconds / seconds_of_step, most))
                              : 0;
 }
 
-/// What variables tell the library that moves bytes between GPUs, as a hash: values may be secret.
+/// A hash of the NCCL and RCCL environment variables; hashed because values may be secret.
 std::string library_variables() {
   std::string text;
   for (const auto& [name, value] : performance_variables()) {
@@ -38,7 +39,7 @@ std::string library_variables() {
   return sha256_hex(text).substr(0, digits);
 }
 
-/// Together with those of steps by the same way.
+/// Adds times to the entry with the same library and bucket, or as a new entry.
 void keep_times(std::vector<TimedExchange>& timed, TimedExchange one) {
   const auto known = std::ranges::find_if(timed, [&](const TimedExchange& other) {
     return other.library == one.library && other.bucket == one.bucket;
@@ -82,7 +83,7 @@ Result<std::vector<TimedExchange>> time_buckets(Training& training, Stream& stre
                                                 RankStopwatch& stopwatch, bool replayed,
                                                 const std::vector<std::uint64_t>& buckets,
                                                 std::uint64_t warm_up) {
-  constexpr int rounds = 5;  // in turn, so that a drift touches all of them
+  constexpr int rounds = 5;  // buckets alternate, so that drift affects all of them alike
   std::vector<TimedExchange> timed;
   std::vector<RepeatedWork> steps;
   const auto make = [&]() -> Status {
@@ -95,7 +96,7 @@ Result<std::vector<TimedExchange>> time_buckets(Training& training, Stream& stre
     }
     return {};
   };
-  // A rank that cannot says so, before the others wait for it in a step.
+  // A rank that failed reports it here, before the others would wait for it in a step.
   const Status made = make();
   if (TRY(stopwatch.sum(made.ok() ? 0.0f : 1.0f)) > 0) {
     TRY(made);
@@ -107,7 +108,7 @@ Result<std::vector<TimedExchange>> time_buckets(Training& training, Stream& stre
   for (int round = -1; round < rounds; ++round) {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const double taken = TRY(stopwatch.time(std::ref(steps[i])));
-      if (round >= 0) timed[i].seconds.push_back(taken);  // the first of each warms up
+      if (round >= 0) timed[i].seconds.push_back(taken);  // round -1 is the warm-up
     }
   }
   return timed;
@@ -192,11 +193,11 @@ Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCach
     std::unique_ptr<Training> training;
     std::optional<RankStopwatch> stopwatch;
     double step = 0;
-    // Where one rank can fail, all agree before they go on.
+    // Wherever a single rank can fail, all ranks agree on the outcome before they continue.
     const auto together = [&](std::string_view what, const std::function<Status()>& does) {
       const Status mine = takes_part ? does() : Status();
-      // What is queued of a step that failed may wait for a lost rank, and its memory is freed
-      // next.
+      // Queued parts of a failed step may wait for a lost rank. They must end before their memory
+      // is freed.
       if (!mine.ok() && training) (void)training->settle(stream);
       return agree(team, what, mine);
     };
@@ -207,7 +208,7 @@ Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCach
     }));
     TRY(together("a step to choose an exchange", [&]() -> Status {
       const auto one = [&] { return training->step(stream); };
-      TRY(stopwatch->time(one));  // chooses how to compute
+      TRY(stopwatch->time(one));  // selects implementations by measuring
       step = TRY(stopwatch->time(one));
       return {};
     }));

@@ -1,7 +1,7 @@
-// By which library, and how many bytes at once, ranks send their gradients. With few bytes, the
-// time until an operation moves any counts often; with many, the last ones come late; one library
-// is faster alone, another takes less from the passes beside it. What is best depends on the
-// machine and on the model, so that it is measured, and remembered.
+// Chooses the communication library and the bucket size for the gradients. Small buckets pay the
+// latency of a collective often; large ones delay the last gradients. One library may be faster
+// alone, while another slows overlapping compute less. The best choice depends on the machine and
+// the model, so it is measured and remembered.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@
 
 namespace assay {
 
-/// Bytes of a bucket that are tried, 8 to 128 MiB, first the usual ones.
+/// Bucket sizes to try, 8 to 128 MiB in bytes; the default comes first.
 std::vector<std::uint64_t> bucket_candidates();
-/// Those that differ in which sections are sent together, the first ones of their kind; `element`:
-/// bytes of one.
+/// The candidates that group the sections differently; of those that group them alike only the
+/// first. `element`: bytes of one gradient.
 std::vector<std::uint64_t> different_buckets(const std::vector<std::uint64_t>& candidates,
                                              const std::vector<Section>& sections,
                                              std::size_t element);
@@ -33,15 +33,15 @@ std::vector<std::uint64_t> different_buckets(const std::vector<std::uint64_t>& c
 struct TimedExchange {
   std::string library;
   std::uint64_t bucket = 0;     ///< bytes
-  std::vector<double> seconds;  ///< of steps on this rank
+  std::vector<double> seconds;  ///< seconds of each step on this rank
 
   double typical() const;  ///< their median
-  double spread() const;   ///< between their quartiles
+  double spread() const;   ///< interquartile range
 };
 
-/// Takes steps with each bucket in turn, after `warm_up` others. The training has gone on
-/// afterwards, and keeps the last one. All ranks that train call it together. Error: of queueing,
-/// on the ranks that cannot; silence, if another one cannot; failed, if a rank is lost.
+/// Times steps with each bucket size in turn, after `warm_up` untimed steps. These steps train the
+/// model further, and the last bucket size stays set. All ranks that train call it together. Error:
+/// from queueing, on the ranks where that fails; silence on the others; failed if a rank is lost.
 Result<std::vector<TimedExchange>> time_buckets(Training& training, Stream& stream,
                                                 RankStopwatch& stopwatch, bool replayed,
                                                 const std::vector<std::uint64_t>& buckets,
@@ -54,45 +54,48 @@ struct ExchangeChoice {
   bool remembered = false;
 };
 
-/// The first of `timed`, of at least one, unless another is faster: by more than 1%, and by more
-/// than the steps of either spread.
+/// The fastest entry of `timed` (at least one) if it beats the first by more than 1% and by more
+/// than the interquartile range of either; otherwise the first.
 ExchangeChoice fastest_exchange(const std::vector<TimedExchange>& timed);
 
-/// "tcp 64MiB: tcp 8MiB 15.20 ms, tcp 64MiB 14.90 ms" and back; empty, if the text is of another
-/// form.
+/// Converts to and from "tcp 64MiB: tcp 8MiB 15.20 ms, tcp 64MiB 14.90 ms". Reading returns empty
+/// if the text has another form.
 std::string to_text(const ExchangeChoice& choice);
 std::optional<ExchangeChoice> read_exchange_choice(std::string_view text);
 
-/// "nccl 64MiB, remembered: nccl 8MiB 15.20 ms, nccl 64MiB 14.90 ms"
+/// The choice as a note: "nccl 64MiB, remembered: nccl 8MiB 15.20 ms, nccl 64MiB 14.90 ms".
 std::string described(const ExchangeChoice& choice);
 
-/// What the best library and size of a bucket depend on: this version of assay, the cell, but for
-/// what comes before and after its steps, and of each of its ranks, in their order, the host, the
-/// device and what the variables of NCCL and RCCL say. The whole team calls it together; rank 0's
-/// counts. Error: as Team::exchange.
+/// Text of everything that the best library and bucket size depend on: the version of assay, the
+/// cell's axes that affect a step, and the ranks that train. For each of these, in order, it has
+/// the host, the device, and a hash of the NCCL and RCCL variables. The whole team calls it
+/// together; rank 0's text is used. Error: as Team::exchange().
 Result<std::string> exchange_problem(const Cell& cell, const DeviceFacts& facts, Team& team);
 
-/// What there is to choose from, first what is kept unless something else is faster.
+/// The candidates to choose from. The first of each list is kept unless another one is faster.
 struct ExchangeCandidates {
   std::vector<std::string> libraries;
   std::vector<std::uint64_t> buckets;
-  /// The communicator of a library, null on ranks that do not train; the whole team calls it.
+  /// Returns the communicator of a library, or null on ranks that do not train. The whole team
+  /// calls it together.
   std::function<Result<Communicator*>(const std::string&)> communicator;
 };
 
-/// What rank 0 remembers for `problem`, or has measured with trainings of its own, which are thrown
-/// away before this returns, and keeps. Of several libraries the first one's comes once more at the
-/// end, so that a drift is not taken for a library. Libraries that this machine has not are left
-/// out, but for the first one; where one way is left, it is that, and nothing is measured. The
-/// whole team calls it together, of which the first `training_ranks` train, and gets the same.
-/// Error: the first rank's.
+/// Returns what rank 0 remembers for `problem`. If it remembers nothing, the ranks time temporary
+/// trainings, which are destroyed before this returns, and rank 0 stores the result. If there are
+/// several libraries, the first is timed again at the end, so that drift is not mistaken for a
+/// difference. Libraries that this machine lacks are skipped, but an error from the first is
+/// returned. If only one candidate remains, it is returned without measuring. The whole team calls
+/// it together, of which the first `training_ranks` train, and every rank gets the same choice.
+/// Error: that of the first rank with one.
 Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCache& cache,
                                        const std::string& problem,
                                        const ExchangeCandidates& candidates, int training_ranks,
                                        bool replayed, Device& device, Stream& stream, Team& team);
 
-/// By what the ranks of a cell exchange gradients: chosen where the cell leaves something open. An
-/// emulator's times say nothing about a chip, and choose nothing. The whole team calls it together.
+/// The library and bucket size for a cell, chosen by measuring where the cell leaves them open. On
+/// an emulated device nothing is measured, because its times say nothing about a chip. The whole
+/// team calls it together.
 Result<ExchangeChoice> exchange_of(const Cell& cell, const TrainCell& parsed,
                                    PrepareContext& context);
 

@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t token_batches = 64;  // taken in turn
+constexpr std::int64_t token_batches = 64;  // the batches repeat in this cycle
 constexpr std::int64_t token_batches_held_back = 4;
 
 double number(std::int64_t x) {
@@ -59,7 +59,7 @@ class TrainGpt final : public TrainModel {
     if (!reason) return std::nullopt;
     return fmt::format("attention={}: {}", name_of(plan().attention), *reason);
   }
-  /// Of all tokens alike.
+  /// The loss when all tokens are equally likely.
   double untrained_loss() const override { return std::log(number(plan().shape.vocabulary)); }
 
   Result<GateResult> check(Device& device, Stream& stream) const override {
@@ -86,7 +86,7 @@ class TrainGpt final : public TrainModel {
  private:
   const GptPlan& plan() const { return settings_.plan; }
   double ranks() const { return plan().parallel.all_ranks(); }
-  /// Of all passes of a step, on one rank.
+  /// The tokens of all passes of one step, on one rank.
   double tokens() const { return number(plan().tokens() * settings_.accumulate); }
 
   Result<SplitTokens> tokens_of_source() const {

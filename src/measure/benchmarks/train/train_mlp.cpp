@@ -4,7 +4,7 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t regression_batches = 8;  // taken in turn
+constexpr std::int64_t regression_batches = 8;  // the batches repeat in this cycle
 constexpr std::int64_t regression_batches_held_back = 1;
 
 class TrainMlp final : public TrainModel {
@@ -41,7 +41,8 @@ class TrainMlp final : public TrainModel {
     return assay::what_would_fit(plan(), bytes);
   }
   std::optional<std::string> unsupported(const DeviceFacts&) const override { return std::nullopt; }
-  /// The targets' variance, 1, and that of results by initial weights, 2 (He et al. 2015).
+  /// The sum of the variance of the targets, 1, and that of the outputs with initial weights, 2 (He
+  /// et al. 2015).
   double untrained_loss() const override { return 3; }
 
   Result<GateResult> check(Device& device, Stream& stream) const override {
@@ -62,7 +63,7 @@ class TrainMlp final : public TrainModel {
   }
 
  private:
-  /// Of a step, on one rank.
+  /// The samples of one step on one rank.
   double own_samples() const { return static_cast<double>(plan().batch * settings_.accumulate); }
   const MlpPlan& plan() const { return settings_.plan; }
 

@@ -1,5 +1,5 @@
-// A model as the train benchmark sees it: what it counts, what memory it needs, and how its
-// training is made and checked.
+// The interface between the train benchmark and a model: the work of a step, the memory it needs,
+// and how its training is created and checked.
 #pragma once
 
 #include <cstdint>
@@ -26,54 +26,56 @@ class TrainModel {
   virtual ~TrainModel() = default;
 
   virtual const TrainingSettings& settings() const = 0;
-  /// Of initial weights, stochastic rounding and synthetic data.
+  /// The seed of initial weights, stochastic rounding and synthetic data.
   virtual void set_seed(std::uint64_t seed) = 0;
-  /// Of what create() makes.
+  /// Passes the stop request to the trainings that create() makes.
   virtual void set_stop_requested(std::function<bool()> stop_requested) = 0;
   virtual const ParameterPlan& plan_of_parameters() const = 0;
   const ParallelPlan& parallel() const { return plan_of_parameters().parallel; }
-  /// As ParameterArenas lays them out for the plan's ranks.
+  /// The sections of the parameters, as ParameterArenas lays them out for the plan's ranks.
   virtual std::vector<Section> sections() const = 0;
-  /// Least bytes of gradients that ranks send at once.
+  /// Sets the bucket size: the least bytes of gradients that ranks send at once.
   virtual void set_bucket(std::uint64_t bytes) = 0;
   virtual double parameters() const = 0;
-  /// The work of a step, its operations those of one rank, and the part of its operations that
-  /// parameters are said to cost: 6 for each and each token or sample.
+  /// The work of one step; its FLOPs are those of one rank. flops_by_parameters() is the usual
+  /// estimate of 6 FLOPs for each parameter and each token or sample.
   virtual Work work() const = 0;
   virtual double flops_by_parameters() const = 0;
   virtual Quantity quantity() const = 0;
-  /// Sequences or samples of a step, on all ranks.
+  /// Sequences or samples in one step, summed over all ranks.
   virtual double samples() const = 0;
   virtual std::vector<OperationCost> costs() const = 0;
   virtual TrainingMemory memory() const = 0;
   virtual std::int64_t largest_batch(std::uint64_t bytes) const = 0;
   virtual std::string what_would_fit(std::uint64_t bytes) const = 0;
-  /// Why the device cannot train it, for other reasons than its memory; empty: it can.
+  /// Why the device cannot train the model, apart from lack of memory; empty: it can.
   virtual std::optional<std::string> unsupported(const DeviceFacts& facts) const = 0;
-  /// What the loss is expected to be before the first step.
+  /// The expected loss before the first step.
   virtual double untrained_loss() const = 0;
 
   virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
-  /// With data of its own, `batches` of them in turn. Error: usage if a file cannot be read.
+  /// Creates a training with its data. Error: usage if a file cannot be read; as from the device's
+  /// calls.
   virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
                                                    TrainingRanks ranks) const = 0;
 };
 
-/// The loss at the end of a run, of its steps' `losses`, at least one: the median of the last
-/// quarter, or of three steps. Large models have single steps with twice the loss soon after their
-/// start, which say nothing about the end.
+/// The loss at the end of a run: the median of the last quarter of `losses`, or of the last three
+/// if that is more; `losses` has at least one. A median is used because large models have single
+/// steps with twice the loss soon after their start.
 double loss_at_end(std::span<const float> losses);
 
-/// Where a GPT's tokens come from.
+/// The source of a GPT's training tokens.
 struct TokenSource {
   std::string data;         ///< "synthetic" or a file
-  int bytes_per_token = 1;  ///< of the file
-  /// Batches are parts of such that are so many times as large, and train on the same tokens.
+  int bytes_per_token = 1;  ///< bytes of a token in the file
+  /// Each batch is one of `batch_cuts` parts of a larger batch, so that together the parts train on
+  /// the same tokens (strong scaling).
   std::int64_t batch_cuts = 1;
 };
 
 std::unique_ptr<TrainModel> train_gpt(GptSettings settings, TokenSource source);
-/// `batch_cuts`: as TokenSource's.
+/// `batch_cuts` has the meaning of TokenSource::batch_cuts.
 std::unique_ptr<TrainModel> train_mlp(MlpSettings settings, std::int64_t batch_cuts);
 
 }  // namespace assay

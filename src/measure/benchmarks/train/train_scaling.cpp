@@ -22,7 +22,7 @@ std::string percent(double share) {
   return fmt::format("{:.1f}%", share * 100);
 }
 
-/// What of a step, as a share, is missing to a perfect one, and why.
+/// Text about the shares of a step that are lost to perfect scaling, with the reasons.
 std::string losses_text(const CellValue& value, double efficiency) {
   const auto step = value.metric("step_time"), exposed = value.metric("exchange_exposed");
   const auto alone = value.metric("exchange_alone"),
@@ -43,7 +43,7 @@ std::string losses_text(const CellValue& value, double efficiency) {
   return text;
 }
 
-/// By what passes and exchange slow each other down in a simulation.
+/// Text about the slowdown factors of compute and communication in the simulation.
 std::string overlap_text(const CellValue& value) {
   const auto passes = value.metric("passes_slowed_by_exchange"),
              exchange = value.metric("exchange_slowed_by_passes");
@@ -54,7 +54,7 @@ std::string overlap_text(const CellValue& value) {
       *passes, *exchange);
 }
 
-/// What a simulation makes of the same passes on more ranks. Empty where nothing was simulated.
+/// The simulated efficiency of the same passes on more ranks; empty if nothing was simulated.
 std::optional<Conclusion> simulated_conclusion(const CellValue& value, const CellValue& one,
                                                const std::string& way) {
   const std::uint64_t ranks = value.cell.integer("ranks");
@@ -85,7 +85,7 @@ Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
                               const std::string& way) {
   const double ranks = static_cast<double>(value.cell.integer("ranks"));
   const double efficiency = value.value / (ranks * one.value);
-  // The worst and the best that both intervals allow.
+  // The lowest and highest efficiency that the two intervals allow.
   const double low = value.interval95.low / (ranks * one.interval95.high);
   const double high = value.interval95.high / (ranks * one.interval95.low);
   return {"efficiency " + way, efficiency, "1",
@@ -94,8 +94,9 @@ Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
                       losses_text(value, efficiency))};
 }
 
-/// How much longer a step is than one of as many ranks that train alone at the same time. Only of
-/// ddp, where each rank updates all that those do.
+/// How much longer a step is than that of the same number of ranks that train alone at the same
+/// time. Only for ddp, because only there each rank updates all parameters, as ranks that train
+/// alone do.
 std::optional<Conclusion> exchange_conclusion(const CellValue& value, const CellValue& without,
                                               const std::string& way) {
   if (value.cell.text("parallel") != "ddp") return std::nullopt;

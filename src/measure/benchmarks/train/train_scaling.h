@@ -1,4 +1,4 @@
-// How the rate of a training grows with its ranks, and what is lost on the way.
+// Scaling of a training with the number of ranks, and the reasons for lost efficiency.
 #pragma once
 
 #include <span>
@@ -10,15 +10,16 @@
 
 namespace assay {
 
-/// Whether two cells' axes say the same training but for the ranks and how those share the work.
+/// Whether two cells are the same training, apart from the number of ranks and how they divide the
+/// work.
 bool trains_the_same(std::span<const std::pair<std::string, std::string>> a,
                      std::span<const std::pair<std::string, std::string>> b);
 
-/// For each cell of several ranks beside which the same was trained on one: its rate as a share of
-/// so many times the rate of one rank, and of what is missing how much is exchange that no pass
-/// hides, and how much is passes that are slower; and what a simulation says of more ranks. For
-/// each cell of ddp beside which as many ranks trained alone at the same time: how much longer its
-/// step is.
+/// Conclusions for each cell of several ranks whose training was also measured on one rank. The
+/// efficiency is the rate divided by the number of ranks times the rate of one. Further figures are
+/// how much of the loss is exposed communication, how much is slower compute, and the simulated
+/// efficiency on more ranks. For each ddp cell for which the same number of ranks also trained
+/// alone at the same time: how much longer its step is.
 std::vector<Conclusion> scaling_conclusions(std::span<const CellValue> values);
 
 }  // namespace assay
