@@ -37,14 +37,11 @@ std::string joined(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, " "));
 }
 
-/// The words that all cells of a benchmark share, its name first. Empty if they share only the name
-/// and there are other benchmarks, or if the benchmark has a single cell with a short name.
-std::vector<std::string> common_parts(const std::vector<std::vector<std::string>>& all,
-                                      const std::string& benchmark) {
-  std::vector<const std::vector<std::string>*> own;
-  for (const auto& parts : all) {
-    if (parts.front() == benchmark) own.push_back(&parts);
-  }
+/// The words that all cells of a benchmark, `own`, share, its name first. Empty if they share only
+/// the name and there are other benchmarks among `all` cells, or if the benchmark has a single cell
+/// with a short name.
+std::vector<std::string> common_parts(const std::vector<const std::vector<std::string>*>& own,
+                                      std::size_t all) {
   if (own.size() == 1 && joined(*own.front()).size() <= longest_single_name) return {};
   std::vector<std::string> common = *own.front();
   std::erase_if(common, [&](const std::string& part) {
@@ -52,7 +49,7 @@ std::vector<std::string> common_parts(const std::vector<std::vector<std::string>
       return std::find(parts->begin(), parts->end(), part) == parts->end();
     });
   });
-  return own.size() < all.size() && common.size() == 1 ? std::vector<std::string>() : common;
+  return own.size() < all && common.size() == 1 ? std::vector<std::string>() : common;
 }
 
 }  // namespace
@@ -74,15 +71,17 @@ std::string CellNames::heading(std::size_t width, std::size_t indent) const {
 CellNames cell_names(const std::vector<std::string>& cells) {
   std::vector<std::vector<std::string>> all;
   std::vector<std::string> benchmarks;  // in the order in which they appear
-  for (const std::string& cell : cells) {
-    all.push_back(parts_of(cell));
-    if (std::count(benchmarks.begin(), benchmarks.end(), all.back().front()) > 0) continue;
-    benchmarks.push_back(all.back().front());
+  std::map<std::string, std::vector<const std::vector<std::string>*>> of_benchmark;
+  for (const std::string& cell : cells) all.push_back(parts_of(cell));
+  for (const std::vector<std::string>& parts : all) {
+    auto& own = of_benchmark[parts.front()];
+    if (own.empty()) benchmarks.push_back(parts.front());
+    own.push_back(&parts);
   }
   CellNames result;
   std::map<std::string, std::vector<std::string>> common;
   for (const std::string& benchmark : benchmarks) {
-    common[benchmark] = common_parts(all, benchmark);
+    common[benchmark] = common_parts(of_benchmark[benchmark], all.size());
     if (!common[benchmark].empty()) result.common.push_back(joined(common[benchmark]));
   }
   for (std::vector<std::string>& parts : all) {

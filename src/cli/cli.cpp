@@ -12,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/manual.h"
 #include "cli/parse.h"
+#include "core/file_lock.h"
 #include "core/version.h"
 #include "machine/system/machine.h"
 
@@ -28,6 +29,7 @@ ExitCode exit_code_of(ErrorKind kind) {
     case ErrorKind::failed:
       return exit_nothing_ran;
     case ErrorKind::exhausted:
+    case ErrorKind::file:
       return exit_io;
     case ErrorKind::verification:
       return exit_verification;
@@ -124,6 +126,7 @@ int main(int argc, char** argv) {
   const auto color = parse_color(parsed->arguments.get("--color", "auto"));
   if (!color.ok()) return report(plain, color.error());
   Terminal terminal(*color);
+  lock_notice() = [&terminal](const std::string& text) { terminal.complain(text); };
   const int status = run_or_say_what_lacks(*parsed, terminal);
   terminal.flush();
   if (terminal.output_failed() && !terminal.broken_pipe()) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "cli/results_view.h"
 #include "core/units.h"
@@ -13,11 +14,10 @@ namespace {
 
 std::vector<std::string> all_metrics(std::span<const Record* const> records) {
   std::vector<std::string> names;
+  std::set<std::string_view> known;
   for (const Record* record : records) {
     for (const Metric& metric : record->metrics) {
-      if (std::find(names.begin(), names.end(), metric.name) == names.end()) {
-        names.push_back(metric.name);
-      }
+      if (known.insert(metric.name).second) names.push_back(metric.name);
     }
   }
   return names;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <map>
+#include <type_traits>
 
 #include "cli/metrics_view.h"
 #include "cli/table.h"
@@ -57,20 +58,23 @@ std::string styled_status(RecordStatus status, const Style& style) {
   }
 }
 
-/// Records of each benchmark in the order of their first appearance.
-std::vector<Pointers> by_benchmark(std::span<const Record> records) {
+/// Records with the same key together, in the order in which the keys appear first.
+template <typename KeyOf>
+std::vector<Pointers> in_groups(std::span<const Record> records, const KeyOf& key_of) {
   std::vector<Pointers> groups;
+  std::map<std::invoke_result_t<KeyOf, const Record&>, std::size_t> places;
   for (const Record& record : records) {
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Pointers& pointers) {
-      return pointers.front()->cell.benchmark() == record.cell.benchmark();
-    });
-    if (group == groups.end()) {
-      groups.push_back({&record});
-    } else {
-      group->push_back(&record);
-    }
+    const auto [place, fresh] = places.emplace(key_of(record), groups.size());
+    if (fresh) groups.emplace_back();
+    groups[place->second].push_back(&record);
   }
   return groups;
+}
+
+/// Records of each benchmark in the order of their first appearance.
+std::vector<Pointers> by_benchmark(std::span<const Record> records) {
+  return in_groups(
+      records, [](const Record& record) -> std::string_view { return record.cell.benchmark(); });
 }
 
 bool varies(const Pointers& group, std::string_view axis) {
@@ -84,16 +88,15 @@ void put_in_order(Pointers& group, const std::vector<std::string>& axes) {
   using Place = std::pair<bool, double>;  // words after numbers
   std::map<const Record*, std::vector<Place>> places;
   for (const std::string& axis : axes) {
-    std::vector<std::string_view> words;
+    std::map<std::string_view, std::size_t> words;  // and their places
     for (const Record* record : group) {
       const std::string_view value = record->cell.text(axis);
       if (const auto number = place_on_axis(axis, value)) {
         places[record].emplace_back(false, *number);
         continue;
       }
-      const auto word = std::find(words.begin(), words.end(), value);
-      places[record].emplace_back(true, static_cast<double>(word - words.begin()));
-      if (word == words.end()) words.push_back(value);
+      const std::size_t place = words.emplace(value, words.size()).first->second;
+      places[record].emplace_back(true, static_cast<double>(place));
     }
   }
   std::stable_sort(group.begin(), group.end(),
@@ -327,21 +330,13 @@ std::string shared_text(std::span<const Record> records, std::size_t width, cons
 
 /// "unsupported: 3 cells, e.g. memory op=copy size=1TiB: the device has 24.0 GiB"
 std::string reasons_text(std::span<const Record> records, std::size_t width, const Style& style) {
-  std::vector<Pointers> groups;
-  for (const Record& record : records) {
-    if (record.reason.empty()) continue;
-    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Pointers& pointers) {
-      return pointers.front()->status == record.status && pointers.front()->reason == record.reason;
-    });
-    if (group == groups.end()) {
-      groups.push_back({&record});
-    } else {
-      group->push_back(&record);
-    }
-  }
+  const auto groups = in_groups(records, [](const Record& record) {
+    return std::pair<RecordStatus, std::string_view>(record.status, record.reason);
+  });
   std::string text;
   for (const Pointers& group : groups) {
     const Record& first = *group.front();
+    if (first.reason.empty()) continue;
     const std::string cells = group.size() == 1
                                   ? first.cell.id()
                                   : fmt::format("{} cells, e.g. {}", group.size(), first.cell.id());

@@ -8,6 +8,10 @@
 #include <cstring>
 #include <system_error>
 
+#include "core/file_error.h"
+#include "core/file_lock.h"
+#include "core/write_file.h"
+
 namespace assay {
 
 Result<std::unique_ptr<Descriptor>> lock_folder(const std::filesystem::path& folder,
@@ -15,18 +19,20 @@ Result<std::unique_ptr<Descriptor>> lock_folder(const std::filesystem::path& fol
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
-    return Error{error == std::errc::no_space_on_device ? ErrorKind::exhausted : ErrorKind::usage,
+    return Error{kind_of_file_error(error.value()),
                  fmt::format("cannot create the folder {}: {}", folder.string(), error.message())};
   }
   const std::filesystem::path file = folder / folder_lock_name;
-  auto lock =
-      std::make_unique<Descriptor>(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
+  auto lock = std::make_unique<Descriptor>(::open(file.c_str(), flags, 0666));
   if (lock->number() >= 0 && ::flock(lock->number(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno == EWOULDBLOCK) {
-    return Error{ErrorKind::usage, fmt::format("{} is in use by another {}; wait for it or stop it",
-                                               folder.string(), user)};
+    return Error{ErrorKind::usage,
+                 fmt::format("{} is in use by another {}, {}; wait for it or stop it",
+                             folder.string(), user, lock_holder(lock->number()))};
   }
-  return Error{errno == ENOSPC ? ErrorKind::exhausted : ErrorKind::usage,
+  if (errno == ELOOP && is_link(file)) return refused_link(file);
+  return Error{kind_of_file_error(errno),
                fmt::format("cannot write {}: {}", file.string(), std::strerror(errno))};
 }
 

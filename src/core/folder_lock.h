@@ -15,7 +15,7 @@ inline constexpr const char* folder_lock_name = "lock";
 
 /// Creates the folder if necessary, and holds it until the result is destroyed or the process ends.
 /// `user` names the program that may hold it: "assay campaign". Error: usage, if another process
-/// holds it or it cannot be written; exhausted on a full disk.
+/// holds it; file, if it may not be written; exhausted on a full disk.
 Result<std::unique_ptr<Descriptor>> lock_folder(const std::filesystem::path& folder,
                                                 std::string_view user);
 

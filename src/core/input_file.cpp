@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/file_error.h"
+
 namespace assay {
 namespace {
 
@@ -70,7 +72,18 @@ Status InputFile::read_all_at(std::span<std::byte> room, std::size_t offset) con
 Error unreadable(const std::filesystem::path& path, int error) {
   const char* const cause =
       error == ENOTSUP ? "it is neither a file nor a pipe" : std::strerror(error);
-  return {ErrorKind::usage, fmt::format("cannot read {}: {}", path.string(), cause)};
+  return {kind_of_file_error(error), fmt::format("cannot read {}: {}", path.string(), cause)};
+}
+
+Status check_access(const std::filesystem::path& path) {
+  struct stat status = {};
+  int error = ::stat(path.c_str(), &status) == 0 ? 0 : errno;
+  if (error == 0 && S_ISDIR(status.st_mode)) {
+    const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    error = folder.is_open() ? 0 : errno;
+  }
+  if (error == 0 || kind_of_file_error(error) != ErrorKind::file) return {};
+  return unreadable(path, error);
 }
 
 Result<InputLines> InputLines::open(const std::filesystem::path& path, std::size_t longest) {

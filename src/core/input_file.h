@@ -37,8 +37,13 @@ class InputFile {
   std::size_t size_ = 0;
 };
 
-/// Returns the error "cannot read PATH: cause", of kind usage. `error` is a result of InputFile.
+/// Returns the error "cannot read PATH: cause", of the kind that kind_of_file_error() gives.
+/// `error` is a result of InputFile.
 Error unreadable(const std::filesystem::path& path, int error);
+
+/// Error: file, if it may not be seen whether `path` is there, or what a folder holds. What is not
+/// there passes: whoever asks says what should be.
+Status check_access(const std::filesystem::path& path);
 
 struct InputLine {
   std::size_t number = 0;  ///< from 1

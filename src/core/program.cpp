@@ -19,6 +19,7 @@
 #include <cstring>
 
 #include "core/descriptor.h"
+#include "core/secrets.h"
 
 namespace assay {
 namespace {
@@ -210,22 +211,23 @@ class Watch {
     lines_.finish();
     error_lines_.finish();
     ::kill(-child_, SIGKILL);
+    result_.errors_tail = hide_secrets_in(result_.errors_tail);
     result_.status = WIFEXITED(status_) ? WEXITSTATUS(status_) : 128 + WTERMSIG(status_);
     return std::move(result_);
   }
 
  private:
   bool read_output() {
-    const ssize_t got = ::read(output_, part_, sizeof(part_));
+    const ssize_t got = ::read(output_, part_.data(), part_.size());
     if (got < 0) return errno == EINTR || errno == EAGAIN;
-    lines_.add({part_, static_cast<std::size_t>(got)});
+    lines_.add({part_.data(), static_cast<std::size_t>(got)});
     return got > 0;
   }
   bool read_errors() {
-    const ssize_t got = ::read(errors_, part_, sizeof(part_));
+    const ssize_t got = ::read(errors_, part_.data(), part_.size());
     if (got < 0) return errno == EINTR || errno == EAGAIN;
-    error_lines_.add({part_, static_cast<std::size_t>(got)});
-    result_.errors_tail.append(part_, static_cast<std::size_t>(got));
+    error_lines_.add({part_.data(), static_cast<std::size_t>(got)});
+    result_.errors_tail.append(part_.data(), static_cast<std::size_t>(got));
     keep_tail(result_.errors_tail);
     return got > 0;
   }
@@ -271,7 +273,7 @@ class Watch {
   bool exited_ = false, abandoned_ = false;
   int status_ = 0;
   ProgramEnd result_;
-  char part_[1 << 16];
+  std::vector<char> part_ = std::vector<char>(1 << 16);  // too large for a small stack
 };
 
 Error cannot_start(const ProgramStart& program, std::string_view why) {

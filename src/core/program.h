@@ -35,10 +35,12 @@ struct ProgramStart {
 };
 
 struct ProgramEnd {
-  int status = 0;           ///< exit status, or 128 + the signal that ended it
-  bool timed_out = false;   ///< it was ended because it exceeded timeout_seconds
-  bool stopped = false;     ///< it was ended because stop_requested() returned true
-  std::string errors_tail;  ///< the last 4 KiB of its standard error, whole lines
+  int status = 0;          ///< exit status, or 128 + the signal that ended it
+  bool timed_out = false;  ///< it was ended because it exceeded timeout_seconds
+  bool stopped = false;    ///< it was ended because stop_requested() returned true
+  /// The last 4 KiB of its standard error, whole lines, without secrets: it goes into messages,
+  /// records and pages.
+  std::string errors_tail;
 };
 
 /// Returns when the program and every process that holds its output have ended. The program leads a

@@ -15,6 +15,7 @@ enum class ErrorKind {
   unavailable,   ///< a library, device or permission is missing on this machine
   unsupported,   ///< the device or library exists but cannot do this
   exhausted,     ///< out of memory, disk or another finite resource
+  file,          ///< a file may not be read or written, or its file system fails
   verification,  ///< a result was computed and is wrong
   interrupted,   ///< the user or the system asked to stop
   silence,       ///< another rank did not answer; its own error, if it reported one, says why

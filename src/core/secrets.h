@@ -15,8 +15,9 @@ namespace assay {
 bool is_secret_name(std::string_view name);
 
 /// Returns command-line arguments with secrets replaced by "(set)": what follows "--token",
-/// "API_KEY=", "Bearer", "sshpass -p" and "\"password\":", "user:password@" in front of a host, and
-/// the query of a URL. A number of tokens that an option asks for is no secret.
+/// "API_KEY=", "Bearer", "Authorization:", "Cookie:", "sshpass -p", "curl -u name:" and
+/// "\"password\":", "user:password@" in front of a host, the query of a URL, and tokens of known
+/// forms (token_shapes.h). A number of tokens that an option asks for is no secret.
 std::vector<std::string> hide_secrets(std::span<const std::string> words);
 
 /// Hides secrets in one text: a URL, a header, a line that a program printed.

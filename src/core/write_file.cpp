@@ -103,4 +103,16 @@ bool is_unfinished(std::string_view name, std::string_view of) {
   return name.starts_with(of) && name.substr(of.size()).starts_with('.') && name.ends_with(ending);
 }
 
+bool is_link(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_symlink(fs::symlink_status(path, ignored));
+}
+
+Error refused_link(const fs::path& path) {
+  return {ErrorKind::file,
+          fmt::format("cannot write {}: it is a link, and assay would write into the file it leads "
+                      "to; remove it, or give another folder",
+                      path.string())};
+}
+
 }  // namespace assay

@@ -23,4 +23,9 @@ Status check_writable(const std::filesystem::path& path,
 /// Whether `name` is a temporary file left by a process that died while writing the file `of`.
 bool is_unfinished(std::string_view name, std::string_view of);
 
+/// Whether `path` is a symbolic link.
+bool is_link(const std::filesystem::path& path);
+/// Error: file: a link stands where a file of assay's own would be written.
+Error refused_link(const std::filesystem::path& path);
+
 }  // namespace assay

@@ -64,6 +64,19 @@ TEST_F(OverTime, ABaselineIsMadeShownAndComparedWith) {
                               HasSubstr("nothing can be EQUAL")));
 }
 
+/// As a first add leaves it that was killed, or had nothing to add.
+TEST_F(OverTime, AnEmptyHistorySaysThatItIsEmpty) {
+  folder_.write("junk/records.jsonl", "{}\n");
+  history({"add", path("junk")});
+  const Outcome empty = history({});
+  EXPECT_EQ(empty.status, 2);
+  EXPECT_THAT(empty.err, HasSubstr("history.sqlite holds no results; fill it: assay history add"));
+  EXPECT_THAT(history({"memory"}).err, HasSubstr("holds no results"));
+  store("good", 0, 8, 1);
+  history({"add", path("good")});
+  EXPECT_THAT(history({"gemm"}).err, HasSubstr("has no series of that kind"));
+}
+
 TEST_F(OverTime, WhatABaselineCannotBe) {
   store("few", 0, 5, 1);
   store("good", 0, 8, 1);

@@ -89,6 +89,57 @@ TEST(Folder, Unwritable) {
   EXPECT_THAT(outcome.err, HasSubstr("Permission denied"));
 }
 
+/// Whoever lacks a permission is told so, and neither that there is nothing nor that it is no
+/// store.
+TEST(Folder, WithoutPermissionIsOneReasonAndOneStatusEverywhere) {
+  const TemporaryFolder folder;
+  const Unprivileged user(folder.path());
+  if (!user.problem().empty()) GTEST_SKIP() << user.problem();
+  const auto closed = folder.path() / "closed";
+  const std::string store = closed / "store", plan = folder.write("plan.yaml", R"(name: p
+suite: memory
+axes: {op: [copy], size: 4KiB}
+device: fake
+environments:
+  - {name: a, kind: host}
+  - {name: b, kind: host}
+)");
+  folder.write("closed/store/records.jsonl", "{}\n");
+  folder.write("other/records.jsonl", "{}\n");
+  std::filesystem::permissions(closed, std::filesystem::perms::none);
+  const std::string other = folder.path() / "other";
+  const std::vector<std::string> commands[] = {
+      {"show", store},
+      {"compare", store, other},
+      {"compare", other, store},
+      {"report", store},
+      {"baseline", store, "-o", folder.path() / "b"},
+      {"history", "add", store, "--database", folder.path() / "h"},
+      {"history", "--database", closed / "h"},
+      {"fleet", closed},
+      {"fleet", store},
+      {"diff", store, store},
+      {"campaign", plan, "--out", store},
+      {"import", closed},
+  };
+  for (const std::vector<std::string>& words : commands) {
+    const Outcome outcome = assay_run(words);
+    EXPECT_EQ(outcome.status, 5) << words[0] << ": " << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("Permission denied")) << words[0];
+  }
+  std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
+}
+
+/// Words that name an axis's value may also name a store.
+TEST(Folder, NamedLikeAnAxisIsAStore) {
+  const TemporaryFolder folder;
+  folder.write("tp=8/records.jsonl", "no record\n");
+  const std::string there = "cd " + folder.path().string() + " && exec " ASSAY_BINARY " show tp=8";
+  const Outcome outcome = Process({"-c", there}, {}, "", "/bin/sh").wait();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("records.jsonl:1: not JSON, ignored"));
+}
+
 TEST(Output, FullDeviceIsAnError) {
   const Outcome outcome = assay_run({"list"}, {}, "/dev/full");
   EXPECT_EQ(outcome.status, 5);

@@ -222,6 +222,13 @@ await test('hostile names do no harm', async () => {
   check(await page.evaluate(() => window.broken) === undefined, 'a script from a name ran');
   check(await page.locator('th', {hasText: 'hostile name=</script><script>window.broken=1</script>'}).count() > 0, 'the name is not shown');
   check(await page.evaluate(() => document.querySelectorAll('main script').length) === 0, 'a script in the text');
+  for (const title of ['constructor', 'toString']) {  // Vega takes them for names of its own
+    await page.evaluate((name) => {
+      const chart = structuredClone(report.charts.find((one) => one.kind === 'curve'));
+      Object.assign(columnOf(chart.table, 'x'), {title: name, shown: ''});
+      viewOf(makers.curve(chart, 600, themes.light)).run();
+    }, title);
+  }
 });
 
 await test('is reached by keyboard', async () => {

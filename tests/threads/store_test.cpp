@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "core/json.h"
+#include "results/store/record_json.h"
 #include "results/store/stored_fingerprint.h"
 #include "temporary_folder.h"
 #include "test_record.h"
@@ -55,6 +56,47 @@ TEST(Store, WhatIsAppendedIsReadBackInOrder) {
   EXPECT_THAT(sizes(*stored), ElementsAre("1MiB", "1TiB"));
   EXPECT_THAT(stored->problems, IsEmpty());
   EXPECT_EQ(read_records(path / "records.jsonl")->records.size(), 2u);
+}
+
+TEST(Store, ALinkIsNotFollowed) {
+  const TemporaryFolder folder;
+  const auto victim = folder.write("victim.txt", "first\nlast without newline");
+  for (const char* name : {"records.jsonl", "fingerprints.jsonl"}) {
+    const auto path = folder.path() / name;
+    std::filesystem::create_directory(path);
+    std::filesystem::create_symlink(victim, path / name);
+    auto store = Store::open(path);
+    Status written = store.ok() ? Status() : Status(store.error());
+    if (store.ok()) {
+      const auto id = store->append_fingerprint(Json({{"a", 1}}));
+      if (!id.ok()) written = id.error();
+    }
+    ASSERT_FALSE(written.ok());
+    EXPECT_EQ(written.error().kind, ErrorKind::file);
+    EXPECT_THAT(written.error().message, HasSubstr(std::string(name) + ": it is a link"));
+    std::filesystem::remove_all(path);
+  }
+  EXPECT_EQ(contents(victim), "first\nlast without newline");
+}
+
+TEST(Store, ARecordHasAFewAxes) {
+  const TemporaryFolder folder;
+  for (const int axes : {128, 129, 3000}) {
+    std::vector<std::pair<std::string, std::string>> values;
+    for (int i = 0; i < axes; ++i) values.emplace_back("a" + std::to_string(i), "1");
+    Record record = passed_record();
+    record.cell = Cell("memory", std::move(values));
+    append_raw(folder.path() / "records.jsonl", to_json(record).dump() + "\n");
+  }
+  for (const Detail detail : {Detail::whole, Detail::summary}) {
+    const auto stored = read_records(folder.path(), detail);
+    ASSERT_TRUE(stored.ok());
+    EXPECT_EQ(stored->records.size(), 1u);
+    EXPECT_THAT(stored->problems,
+                ElementsAre("records.jsonl:2: field axes has 129; at most 128 are allowed, ignored",
+                            "records.jsonl:3: one of its JSON's objects has more than 2000 "
+                            "members, ignored"));
+  }
 }
 
 TEST(Store, SeveralRecordsAreAppendedAtOnce) {

@@ -106,6 +106,15 @@ TEST_F(BaselineTest, OneRunFromTwoStoresCountsOnce) {
   EXPECT_THAT(baseline->left_out, left_out("run003", "has a run with this id"));
 }
 
+TEST_F(BaselineTest, EnvironmentsThatAreMissingAreSaid) {
+  add_sound(0, 2);
+  EXPECT_THAT(load_result_set(path("store"))->problems, testing::IsEmpty());
+  std::filesystem::remove(path("store") + "/fingerprints.jsonl");
+  const auto set = load_result_set(path("store"));
+  ASSERT_TRUE(set.ok());
+  EXPECT_THAT(set->problems, testing::Contains(HasSubstr("fingerprints.jsonl lacks 1 of the 1")));
+}
+
 TEST_F(BaselineTest, CompareReadsItAndNeverSaysEqual) {
   add_sound(0, 20);
   const std::string file = folder_.write("file", text());

@@ -23,6 +23,9 @@ TEST(CampaignFolder, UnitsComeBackAndDamageIsLeftOut) {
   std::string text = to_line(line("a", 0, false)) + "\n" + to_line(line("a", 0, true)) + "\n";
   text += "not JSON\n{}\n[]\n\n{\"environment\":1}\n" + std::string(1000, '[') + "\n";
   text += to_line(line("a", 0, true)) + "\n" + to_line(line("b", 1, true)) + "\n";
+  UnitLine too_long = line("b", 3, true);  // costs seconds and is not assay's own
+  too_long.reason = std::string(2 << 20, 'x');
+  text += to_line(too_long) + "\n";
   folder.write("units.jsonl", text + to_line(line("b", 2, true)));
   const auto units = read_units(folder.path());
   ASSERT_TRUE(units.ok()) << units.error().message;

@@ -2,12 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <signal.h>
 
 #include <chrono>
 #include <thread>
 
 #include "machine/system/affinity.h"
+#include "sanitized.h"
 #include "temporary_folder.h"
 
 namespace assay {
@@ -45,6 +47,14 @@ TEST(Program, LinesStatusAndTheEndOfStandardError) {
   EXPECT_THAT(much->errors_tail, testing::EndsWith("line 1999\n"));
 }
 
+/// They would go into records, pages and logs.
+TEST(Program, ItsErrorsAreKeptWithoutSecrets) {
+  const auto end = run_program(shell("echo 'GET https://me:x1@hub failed: token=x2' >&2; exit 3"));
+  ASSERT_TRUE(end.ok());
+  EXPECT_EQ(end->status, 3);
+  EXPECT_EQ(end->errors_tail, "GET https://(set)@hub failed: token=(set)\n");
+}
+
 TEST(Program, VariablesFolderInputAndSignals) {
   const TemporaryFolder folder;
   std::vector<std::string> lines;
@@ -56,6 +66,24 @@ TEST(Program, VariablesFolderInputAndSignals) {
   ASSERT_TRUE(end.ok());
   EXPECT_THAT(lines, ElementsAre("a b", folder.path().string(), "given"));
   EXPECT_EQ(end->status, 128 + 9);
+}
+
+/// Limits of stacks (ulimit -s) hold for threads, too.
+TEST(Program, ARunNeedsLittleStack) {
+  if (is_sanitized) GTEST_SKIP() << "sanitizers take stack of their own";
+  pthread_attr_t small;
+  ASSERT_EQ(::pthread_attr_init(&small), 0);
+  ASSERT_EQ(::pthread_attr_setstacksize(&small, 64 << 10), 0);
+  bool ran = false;
+  const auto run = [](void* result) -> void* {
+    *static_cast<bool*>(result) = run_program(shell("echo a")).ok();
+    return nullptr;
+  };
+  pthread_t thread = {};
+  ASSERT_EQ(::pthread_create(&thread, &small, run, &ran), 0);
+  ::pthread_join(thread, nullptr);
+  ::pthread_attr_destroy(&small);
+  EXPECT_TRUE(ran);
 }
 
 TEST(Program, ATextIsItsInputWithoutAFile) {

@@ -12,6 +12,7 @@
 
 #include "core/descriptor.h"
 #include "core/program.h"
+#include "core/secrets.h"
 
 namespace assay::occupancy {
 namespace {
@@ -95,7 +96,7 @@ Result<ToolOutput> run_tool(const std::string& path, const std::vector<std::stri
   };
   const ProgramEnd end = TRY(run_program(program));
   if (end.status == 0 && !end.stopped && !end.timed_out) return output;
-  const std::string message = last_line(output.messages);
+  const std::string message = hide_secrets_in(last_line(output.messages));
   const std::string ending =
       end.timed_out      ? fmt::format("did not finish within {} s", timeout_seconds)
       : end.stopped      ? fmt::format("wrote more than {} bytes", most_output)

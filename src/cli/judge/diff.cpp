@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/judge/differences_view.h"
 #include "compute/device/backend.h"
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
@@ -40,6 +41,7 @@ void drop_unknown(Json& a, Json& b) {
 Result<Json> fingerprint_of(const std::string& name) {
   std::error_code ignored;
   if (name == "here") return take_fingerprint(facts_of(make_backends()));
+  TRY(check_access(name));
   if (fs::is_directory(name, ignored)) return read_stored_fingerprint(name, "");
   const std::size_t colon = name.rfind(':');
   if (colon != std::string::npos && fs::is_directory(name.substr(0, colon), ignored)) {

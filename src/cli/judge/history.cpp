@@ -112,11 +112,17 @@ Result<int> show(const Arguments& arguments, Terminal& terminal) {
   const CellFilter filter = TRY(filter_of(arguments.positionals));
   const std::string file = TRY(database_of(arguments));
   const History history = TRY(History::open(file));
-  auto series = TRY(history.read(
-      [&](const HistoryKey& key) { return matches(filter, Cell(key.benchmark, key.axes)); }));
+  bool is_empty = true;
+  auto series = TRY(history.read([&](const HistoryKey& key) {
+    is_empty = false;
+    return matches(filter, Cell(key.benchmark, key.axes));
+  }));
   if (series.empty()) {
+    const std::string file_name = history.path().string();
     return Error{ErrorKind::usage,
-                 fmt::format("{} has no series of that kind", history.path().string())};
+                 is_empty ? fmt::format("{} holds no results; fill it: assay history add STORE...",
+                                        file_name)
+                          : fmt::format("{} has no series of that kind", file_name)};
   }
   const std::vector<Trend> trends = TRY(trends_of(history, std::move(series), rule, since));
   terminal.print(

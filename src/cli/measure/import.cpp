@@ -11,6 +11,7 @@
 #include "cli/metrics_view.h"
 #include "cli/results_view.h"
 #include "cli/table.h"
+#include "core/input_file.h"
 #include "core/json.h"
 #include "results/import/importer.h"
 #include "results/store/record_json.h"
@@ -39,7 +40,7 @@ Result<std::vector<File>> files_in(const std::string& folder) {
     if (at->is_regular_file(ignored)) files.push_back({.path = at->path().string()});
   }
   if (error) {
-    return Error{ErrorKind::usage, fmt::format("cannot read {}: {}", folder, error.message())};
+    return unreadable(folder, error.value());
   }
   if (files.empty()) return Error{ErrorKind::usage, fmt::format("{} holds no files", folder)};
   std::sort(files.begin(), files.end(),

@@ -282,8 +282,10 @@ int measure(Request& request, Terminal& terminal) {
   print_results(request, view, outcome.ok() ? *outcome : RunOutcome{}, outcome.ok(), terminal);
   if (!outcome.ok()) {
     terminal.complain(with_failures(outcome.error().message, session->started));
-    const ErrorKind kind = outcome.error().kind;  // only the store reports these two kinds
-    return kind == ErrorKind::exhausted || kind == ErrorKind::usage ? exit_io : exit_nothing_ran;
+    const ErrorKind kind = outcome.error().kind;  // only the store reports these three kinds
+    const bool of_store =
+        kind == ErrorKind::exhausted || kind == ErrorKind::file || kind == ErrorKind::usage;
+    return of_store ? exit_io : exit_nothing_ran;
   }
   return status_of(view.records(), outcome->interrupted);
 }

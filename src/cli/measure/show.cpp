@@ -1,8 +1,9 @@
 // assay show: results of a store as tables or JSON lines.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
+#include <filesystem>
+#include <system_error>
+#include <unordered_map>
 
 #include "cli/cell_filter.h"
 #include "cli/cli.h"
@@ -45,22 +46,23 @@ std::string heading_of(const Record& record, const Style& style) {
 }
 
 /// A heading and tables for each run, in the order in which the runs began to write.
-std::string text_of(const std::vector<Record>& records, const Terminal& terminal) {
+std::string text_of(std::vector<Record> records, const Terminal& terminal) {
   const Style style = terminal.out_style();
-  std::vector<std::string> runs;
-  for (const Record& record : records) {
-    if (std::find(runs.begin(), runs.end(), record.run) == runs.end()) runs.push_back(record.run);
+  const auto width = static_cast<std::size_t>(terminal.width());
+  const std::string counts = counts_text(records);
+  std::vector<std::vector<Record>> runs;
+  std::unordered_map<std::string, std::size_t> places;
+  for (Record& record : records) {
+    const auto [place, fresh] = places.emplace(record.run, runs.size());
+    if (fresh) runs.emplace_back();
+    runs[place->second].push_back(std::move(record));
   }
   std::string text;
-  for (const std::string& run : runs) {
-    std::vector<Record> of_run;
-    std::copy_if(records.begin(), records.end(), std::back_inserter(of_run),
-                 [&](const Record& record) { return record.run == run; });
-    const auto width = static_cast<std::size_t>(terminal.width());
+  for (const std::vector<Record>& of_run : runs) {
     text += wrapped(heading_of(of_run.front(), style), 0, width) + "\n\n";
     text += results_text(of_run, width, style);
   }
-  return text + counts_text(records) + "\n";
+  return text + counts + "\n";
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
@@ -69,7 +71,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   bool path_given = false;
   for (const std::string& word : arguments.positionals) {
     const auto setting = parse_axis_setting(word);
-    if (setting.ok() && word.find('/') == std::string::npos) {
+    std::error_code ignored;
+    const bool is_store = !path_given && std::filesystem::exists(word, ignored);  // "tp=8"
+    if (setting.ok() && !is_store && word.find('/') == std::string::npos) {
       filter.cells.settings.push_back(*setting);
     } else if (path_given) {
       return report(terminal,
@@ -85,10 +89,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
     return exit_io;
   }
   for (const std::string& problem : stored->problems) terminal.complain(problem);
-  const auto records = select(std::move(stored->records), filter);
+  auto records = select(std::move(stored->records), filter);
   if (!records.ok()) return report(terminal, records.error());
   if (!arguments.has("--json")) {
-    terminal.print(text_of(*records, terminal));
+    terminal.print(text_of(std::move(*records), terminal));
     return exit_ok;
   }
   for (const Record& record : *records) {

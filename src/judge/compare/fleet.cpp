@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "core/input_file.h"
 #include "core/json.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/fleet_nodes.h"
@@ -268,6 +269,7 @@ Result<bool> all_emulated(const std::vector<FleetNode>& nodes) {
 Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& rule,
                           const std::function<void(std::size_t, std::size_t)>& progress) {
   std::error_code ignored;
+  TRY(check_access(folder));
   if (!std::filesystem::is_directory(folder, ignored)) {
     return Error{ErrorKind::usage,
                  fmt::format("{} is not a folder; give one that holds a folder of "

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "core/input_file.h"
 #include "core/mutex.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/operands.h"
@@ -47,6 +48,7 @@ double median_of(const std::vector<Point>& points) {
 
 Result<ResultSet> read_node(const fs::path& folder) {
   std::error_code ignored;
+  TRY(check_access(folder / "records.jsonl"));
   if (!fs::exists(folder / "records.jsonl", ignored)) return load_result_set(folder.string());
   const StoredRecords stored = TRY(read_records(folder, Detail::summary));
   ResultSet set = result_set_of(stored.records, folder.filename().string());

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/read_file.h"
 #include "judge/compare/baseline.h"
@@ -47,11 +50,17 @@ Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::
   ResultSet set = result_set_of(stored.records, std::move(name));
   set.problems.insert(set.problems.end(), stored.problems.begin(), stored.problems.end());
   const fs::path folder = fs::is_directory(path) ? path : path.parent_path();
+  std::set<std::string> used;
+  for (const Unit& unit : set.units) used.insert(unit.fingerprint);
+  used.erase("");
   for (const auto& [id, fingerprint] : read_stored_fingerprints(folder)) {
-    const bool used =
-        std::any_of(set.units.begin(), set.units.end(),
-                    [&wanted = id](const Unit& unit) { return unit.fingerprint == wanted; });
-    if (used) set.fingerprints.push_back(fingerprint);
+    if (used.contains(id)) set.fingerprints.push_back(fingerprint);
+  }
+  if (const std::size_t missing = used.size() - set.fingerprints.size(); missing > 0) {
+    set.problems.push_back(fmt::format(
+        "fingerprints.jsonl lacks {} of the {} environments of its runs, so that not all is known "
+        "of what differs",
+        missing, used.size()));
   }
   if (records != nullptr) *records = std::move(stored.records);
   return set;
@@ -63,13 +72,13 @@ Result<ResultSet> load_environment(const fs::path& campaign, const std::string& 
   ResultSet set = TRY(load_store(campaign / environment, "", std::move(name), records));
   const std::vector<CampaignUnit> units = TRY(read_units(campaign));
   std::vector<bool> counts(set.units.size(), false);
+  std::map<std::string_view, std::size_t> places;  // each run is one unit
+  for (std::size_t i = 0; i < set.units.size(); ++i) places.emplace(set.units[i].run, i);
   for (const CampaignUnit& unit : units) {
-    if (unit.environment != environment || !unit.complete) continue;
-    for (std::size_t i = 0; i < set.units.size(); ++i) {
-      if (set.units[i].run != unit.run) continue;
-      set.units[i].pair = unit.pair;
-      counts[i] = true;
-    }
+    const auto place = places.find(unit.run);
+    if (unit.environment != environment || !unit.complete || place == places.end()) continue;
+    set.units[place->second].pair = unit.pair;
+    counts[place->second] = true;
   }
   for (Series& series : set.series) {
     std::erase_if(series.points, [&](const Point& point) { return !counts[point.unit]; });
@@ -118,6 +127,8 @@ Result<ResultSet> load_result_set(const std::string& operand, std::vector<Record
   std::error_code ignored;
   const fs::path path = fs::path(operand).lexically_normal();
   const fs::path folder = folder_of(operand);
+  TRY(check_access(path));
+  TRY(check_access(folder / records_name));
   if (fs::is_directory(folder, ignored)) {
     if (is_campaign(folder.parent_path())) {
       return load_environment(folder.parent_path(), folder.filename().string(), operand, records);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "judge/compare/result_set.h"
@@ -174,6 +175,7 @@ Result<History> History::open_or_create(const fs::path& path) {
 
 Result<History> History::open(const fs::path& path) {
   std::error_code error;
+  TRY(check_access(path));
   if (!fs::exists(path, error)) {
     return Error{ErrorKind::usage,
                  fmt::format("there is no history at {}; make one: assay history add STORE...",

@@ -27,21 +27,26 @@ bool follows(std::string_view axis, std::string_view from, const std::vector<con
 }
 
 std::vector<std::string> telling_axes(const std::vector<const Axes*>& cells) {
-  std::vector<std::string> telling;
+  struct Values {
+    std::string_view first;
+    bool vary = false;
+  };
+  std::map<std::string_view, Values> values;
+  std::vector<std::string> names;  // in the order in which they appear
   for (const Axes* cell : cells) {
-    for (const auto& one : *cell) {
-      const std::string &axis = one.first, &value = one.second;
-      const bool constant = std::all_of(cells.begin(), cells.end(), [&](const Axes* other) {
-        const std::string_view there = value_of(*other, axis);
-        return there.empty() || there == value;
-      });
-      const bool known = std::find(telling.begin(), telling.end(), axis) != telling.end();
-      if (constant || known) continue;
-      const bool said = std::any_of(telling.begin(), telling.end(), [&](const std::string& before) {
-        return follows(axis, before, cells);
-      });
-      if (!said) telling.push_back(axis);
+    for (const auto& [axis, value] : *cell) {
+      if (value.empty()) continue;
+      const auto [known, fresh] = values.emplace(axis, Values{value});
+      if (fresh) names.push_back(axis);
+      known->second.vary |= known->second.first != value;
     }
+  }
+  std::vector<std::string> telling;
+  for (const std::string& axis : names) {
+    const bool said = std::any_of(telling.begin(), telling.end(), [&](const std::string& before) {
+      return follows(axis, before, cells);
+    });
+    if (values[axis].vary && !said) telling.push_back(axis);
   }
   return telling;
 }

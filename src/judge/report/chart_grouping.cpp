@@ -37,15 +37,13 @@ struct AxisValues {
 
 std::vector<AxisValues> axis_values(const std::vector<Entry>& entries) {
   std::vector<AxisValues> axes;
+  std::map<std::string_view, std::size_t> places;
+  std::map<std::string_view, std::set<std::string_view>> known;
   for (const Entry& entry : entries) {
     for (const auto& [name, value] : entry.series->axes) {
-      auto at = std::find_if(axes.begin(), axes.end(), [&wanted = name](const AxisValues& axis) {
-        return axis.name == wanted;
-      });
-      if (at == axes.end()) at = axes.insert(axes.end(), {name, {}});
-      if (std::find(at->values.begin(), at->values.end(), value) == at->values.end()) {
-        at->values.push_back(value);
-      }
+      const auto [place, fresh] = places.emplace(name, axes.size());
+      if (fresh) axes.push_back({name, {}});
+      if (known[name].insert(value).second) axes[place->second].values.push_back(value);
     }
   }
   return axes;
@@ -246,13 +244,13 @@ std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool sever
   const std::vector<AxisValues> axes = axis_values(entries);
   const Layout layout = layout_of(axes, entries, several_environments);
   std::vector<Panel> panels;
+  std::map<std::string, std::size_t> places;  // by facet
   for (const Entry& entry : entries) {
     auto mark = mark_of(entry, layout);
     if (!mark) continue;
     const std::string facet = joined(entry.series->axes, layout.facet_axes, false);
-    auto at = std::find_if(panels.begin(), panels.end(),
-                           [&](const Panel& panel) { return panel.facet == facet; });
-    if (at == panels.end()) {
+    const auto [place, fresh] = places.emplace(facet, panels.size());
+    if (fresh) {
       Panel panel;
       panel.benchmark = entry.series->benchmark;
       panel.metric = entry.series->key.metric;
@@ -264,9 +262,9 @@ std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool sever
         panel.x_axis = layout.x->name;
         panel.x_is_size = panel.x_axis == "size" || panel.x_axis == "bytes";
       }
-      at = panels.insert(panels.end(), std::move(panel));
+      panels.push_back(std::move(panel));
     }
-    at->marks.push_back(std::move(*mark));
+    panels[place->second].marks.push_back(std::move(*mark));
   }
   for (Panel& panel : panels) {
     if (panel.x_axis.empty()) {

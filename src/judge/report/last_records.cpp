@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <unordered_map>
 
 #include "judge/report/cell_values.h"
 
@@ -12,17 +12,13 @@ std::map<std::string, std::vector<LastRecord>> last_records(
     const std::vector<Environment>& environments) {
   std::map<std::string, std::vector<LastRecord>> last;
   for (std::size_t i = 0; i < environments.size(); ++i) {
+    std::unordered_map<std::string, std::size_t> places;  // of its cells in their groups
     for (const Record& record : environments[i].records) {
       if (record.status != RecordStatus::passed || is_trial(record)) continue;
       std::vector<LastRecord>& group = last[std::string(record.cell.benchmark())];
-      const auto known = std::find_if(group.begin(), group.end(), [&](const LastRecord& one) {
-        return one.environment == i && one.record->cell == record.cell;
-      });
-      if (known != group.end()) {
-        known->record = &record;
-      } else {
-        group.push_back({i, &record});
-      }
+      const auto [place, fresh] = places.emplace(record.cell.id(), group.size());
+      if (fresh) group.emplace_back();
+      group[place->second] = {i, &record};
     }
   }
   return last;

@@ -32,7 +32,10 @@ bool is_headline(std::string_view metric) {
 }  // namespace
 
 bool is_shown(std::string_view metric, const std::set<std::string>& all) {
-  const bool choice = all.size() > most_metrics && std::any_of(all.begin(), all.end(), is_headline);
+  const bool choice = all.size() > most_metrics &&
+                      std::ranges::any_of(headline_metrics, [&](std::string_view headline) {
+                        return all.contains(std::string(headline));
+                      });
   return !choice || is_headline(metric);
 }
 

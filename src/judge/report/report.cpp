@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/units.h"
@@ -33,11 +34,11 @@ std::vector<std::string> names_of(const std::vector<Environment>& environments) 
 /// below 2% do not matter".
 std::string about_of(const ReportInput& input) {
   std::vector<std::string> devices;
-  std::set<std::string> days;
+  std::set<std::string> known, days;
   for (const Environment& environment : input.environments) {
     for (const Unit& unit : environment.results.units) {
-      const bool known = std::find(devices.begin(), devices.end(), unit.device) != devices.end();
-      if (!unit.device.empty() && !known) devices.push_back(unit.device);
+      const bool fresh = !unit.device.empty() && known.insert(unit.device).second;
+      if (fresh) devices.push_back(unit.device);
       constexpr std::size_t date = 10;  // 2026-11-21
       if (unit.time.size() >= date) days.insert(unit.time.substr(0, date));
     }
@@ -151,16 +152,17 @@ std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
   };
   const std::vector<Panel> panels = panels_of(environments);
   std::vector<Best> best;  // one for each benchmark and metric
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> places;
   for (const Panel& panel : panels) {
-    auto known = std::find_if(best.begin(), best.end(), [&](const Best& one) {
-      return one.panel->benchmark == panel.benchmark && one.panel->metric == panel.metric;
-    });
     for (const Mark& mark : panel.marks) {
       if (!mark.fault.empty()) continue;
-      if (known == best.end()) known = best.insert(best.end(), {&panel, &mark});
-      const double value = mark.centre.median, least = known->mark->centre.median;
+      const auto [place, fresh] =
+          places.emplace(std::pair(panel.benchmark, panel.metric), best.size());
+      if (fresh) best.push_back({&panel, &mark});
+      Best& known = best[place->second];
+      const double value = mark.centre.median, least = known.mark->centre.median;
       const bool better = panel.better == Better::higher ? value > least : value < least;
-      if (better) *known = {&panel, &mark};
+      if (better) known = {&panel, &mark};
     }
   }
   constexpr std::size_t most = 6;

@@ -152,10 +152,9 @@ Table results_table(const std::vector<Environment>& environments) {
                             "void: " + figures.reason});
     }
     for (const auto& [cell, fault] : set.faults) {
-      const bool shown =
-          std::any_of(set.series.begin(), set.series.end(),
-                      [&wanted = cell](const auto& s) { return s.key.cell == wanted; });
-      if (shown) continue;
+      const auto first =
+          std::ranges::lower_bound(set.series, SeriesKey{cell, ""}, {}, &Series::key);
+      if (first != set.series.end() && first->key.cell == cell) continue;  // shown above
       table.rows.push_back({set.name, cell, std::string(), std::string(), Field(), Field(), Field(),
                             0.0, Field(), Field(), fault});
     }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/boxed.h"
 #include "machine/telemetry/summary.h"
 #include "results/record/cell.h"
 #include "results/record/device_facts.h"
@@ -52,17 +53,17 @@ struct Record {
   DeviceFacts device;
   RecordStatus status = RecordStatus::error;
   std::string reason;  ///< empty when passed; else one line
-  std::optional<Value> value;
+  Boxed<Value> value;
   /// Another program's metrics, the headline first; or what a benchmark reports besides its value.
   std::vector<Metric> metrics;
   std::vector<Curve> curves;
-  std::optional<Source> source;  ///< only for results of another program
-  std::optional<Work> work;      ///< empty if the cell was never prepared
-  std::optional<SampleSet> samples;
-  std::optional<Summary> seconds;  ///< summary of the samples
-  std::vector<RankResult> ranks;   ///< empty: a single process
-  std::optional<Verification> verification;
-  std::optional<Telemetry> telemetry;  ///< during the samples
+  Boxed<Source> source;  ///< only for results of another program
+  Boxed<Work> work;      ///< empty if the cell was never prepared
+  Boxed<SampleSet> samples;
+  Boxed<Summary> seconds;         ///< summary of the samples
+  std::vector<RankResult> ranks;  ///< empty: a single process
+  Boxed<Verification> verification;
+  Boxed<Telemetry> telemetry;  ///< during the samples
   std::vector<std::pair<std::string, std::string>> notes;
   std::string fingerprint;  ///< hash of the environment it was measured in
 };

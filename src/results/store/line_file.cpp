@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,14 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/file_error.h"
+#include "core/file_lock.h"
 #include "core/input_file.h"
+#include "core/write_file.h"
 
 namespace assay {
 namespace {
-
-bool is_full(int error) {
-  return error == ENOSPC || error == EDQUOT || error == EFBIG;
-}
 
 /// Makes the directory entry of a new file durable. A file system that cannot sync folders loses
 /// nothing that is relied on here.
@@ -34,13 +32,16 @@ void sync_folder(const std::filesystem::path& folder) {
 
 Error LineFile::failure(const char* action) const {
   const int error = errno;
-  return {is_full(error) ? ErrorKind::exhausted : ErrorKind::usage,
+  return {kind_of_file_error(error),
           fmt::format("cannot {} {}: {}", action, path_.string(), std::strerror(error))};
 }
 
 Result<LineFile> LineFile::open(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  // Through a link, lines would be cut from and appended to somebody's file.
+  constexpr int flags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+  const int descriptor = ::open(path.c_str(), flags, 0666);
   LineFile file(path, descriptor);
+  if (descriptor < 0 && errno == ELOOP && is_link(path)) return refused_link(path);
   if (descriptor < 0) return file.failure("write");
   TRY(file.lock());
   Status probe = file.cut_torn_line();
@@ -77,14 +78,11 @@ LineFile::~LineFile() {
 }
 
 Status LineFile::lock() {
-  while (::flock(descriptor_, LOCK_EX) != 0) {
-    if (errno != EINTR) return failure("lock");
-  }
-  return {};
+  return lock_file(descriptor_, path_);
 }
 
 void LineFile::unlock() {
-  ::flock(descriptor_, LOCK_UN);
+  unlock_file(descriptor_);
 }
 
 Status LineFile::cut_torn_line() {

@@ -14,15 +14,16 @@ namespace assay {
 /// then writes whole lines and syncs; a failed write is undone.
 class LineFile {
  public:
-  /// Opens or creates `path` and checks that it is writable. Error: usage (no permission, not a
-  /// file) or exhausted (disk full, quota, file size limit), naming the path and the cause.
+  /// Opens or creates `path` and checks that it is writable. Error: usage (not a file), file (no
+  /// permission, a link, or another process has locked it for a minute) or exhausted (disk full,
+  /// quota, file size limit), naming the path and the cause.
   static Result<LineFile> open(const std::filesystem::path& path);
   LineFile(LineFile&& other) noexcept;
   LineFile& operator=(LineFile&& other) noexcept;
   ~LineFile();
 
   /// Appends `line` (without its newline). The line is durable when the call returns. Error: usage,
-  /// if the file was deleted or replaced since it was opened; exhausted.
+  /// if the file was deleted or replaced since it was opened; file; exhausted.
   Status append(std::string_view line);
   /// Appends `line` unless `already_there` returns true for a line of the file. No other writer can
   /// change the file in between.

@@ -11,6 +11,8 @@
 namespace assay {
 namespace {
 
+constexpr std::size_t most_axes = 128;  // tables and charts compare each axis with the others
+
 Result<Interval> read_interval(const JsonReader& json, const char* key) {
   const Json* array = json.find(key);
   if (array == nullptr || !array->is_array() || array->size() != 2 || !(*array)[0].is_number() ||
@@ -298,7 +300,12 @@ Result<Record> record_from_json(const Json& json, const DeviceFacts* device) {
   record.run = TRY(reader.text("run"));
   record.time = TRY(reader.text("time"));
   std::string benchmark = TRY(reader.text("benchmark"));
-  record.cell = Cell(std::move(benchmark), TRY(reader.texts("axes")));
+  auto axes = TRY(reader.texts("axes"));
+  if (axes.size() > most_axes) {
+    return reader.wrong("axes",
+                        fmt::format("has {}; at most {} are allowed", axes.size(), most_axes));
+  }
+  record.cell = Cell(std::move(benchmark), std::move(axes));
   record.device = device != nullptr ? *device : TRY(member(reader, "device", read_device));
   record.status = TRY(reader.one_of("status", RecordStatus::passed, RecordStatus::interrupted));
   TRY(reader.optional("reason", record.reason));

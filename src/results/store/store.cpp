@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "core/file_error.h"
 #include "core/hash.h"
 #include "core/input_file.h"
 #include "core/json.h"
@@ -18,7 +19,8 @@ namespace {
 
 constexpr const char* records_name = "records.jsonl";
 constexpr const char* fingerprints_name = "fingerprints.jsonl";
-constexpr std::size_t longest_plain = 256 << 10;  // quick to parse, however many members it has
+constexpr std::size_t longest_plain = 256 << 10, longest_record = std::size_t{64} << 20;
+constexpr std::size_t most_members = 2000;  // of an object: each is compared with all before it
 constexpr int deepest_plain = 64;
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 
@@ -29,13 +31,16 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Returns true if the text may be nested deeply; brackets within strings count, too.
-bool may_be_deep(std::string_view text) {
+/// Returns whether a text is quick to parse as it is: not nested deeply, and without an object of
+/// many members. Brackets and colons within strings count, too.
+bool is_plain(std::string_view text) {
   int depth = 0;
-  return std::ranges::any_of(text, [&depth](char c) {
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    return depth > deepest_plain;
-  });
+  std::size_t colons = 0;
+  return text.size() <= longest_plain && std::ranges::none_of(text, [&](char c) {
+           depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+           colons += c == ':' ? 1 : 0;
+           return depth > deepest_plain || colons > most_members;
+         });
 }
 
 /// Reads one line after another.
@@ -57,12 +62,18 @@ class RecordParser {
 
  private:
   static Result<Record> parse(std::string_view text, const DeviceFacts* device) {
-    if (text.size() > longest_plain || may_be_deep(text)) {
-      return record_from_json(TRY(parse_json(text)), device);
-    }
+    if (!is_plain(text)) return parse_any(text, device);
     const Json json = Json::parse(text, nullptr, false);
     if (json.is_discarded()) return Error{ErrorKind::usage, "not JSON"};
     return record_from_json(json, device);
+  }
+
+  static Result<Record> parse_any(std::string_view text, const DeviceFacts* device) {
+    if (text.size() > longest_record) return Error{ErrorKind::usage, "longer than 64 MiB"};
+    if (text.find("\"schema\"") == std::string_view::npos) {  // such as a baseline of 100 MiB
+      return Error{ErrorKind::usage, "field schema is missing"};
+    }
+    return record_from_json(TRY(parse_json(text, most_members)), device);
   }
 
   Detail detail_;
@@ -151,8 +162,7 @@ Result<Store> Store::open(const std::filesystem::path& folder) {
     return Error{ErrorKind::usage, fmt::format("{} is not a folder", folder.string())};
   }
   if (error) {
-    const bool full = error == std::errc::no_space_on_device;
-    return Error{full ? ErrorKind::exhausted : ErrorKind::usage,
+    return Error{kind_of_file_error(error.value()),
                  fmt::format("cannot create the folder {}: {}", folder.string(),
                              std::strerror(error.value()))};
   }

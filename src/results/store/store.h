@@ -17,8 +17,8 @@ namespace assay {
 
 class Store {
  public:
-  /// Creates the folder if necessary and checks that it is writable. Error: usage (not a folder, no
-  /// permission) or exhausted (disk full), naming the path.
+  /// Creates the folder if necessary and checks that it is writable. Error: usage (not a folder),
+  /// file (no permission) or exhausted (disk full), naming the path.
   static Result<Store> open(const std::filesystem::path& folder);
 
   /// Stores a record, which is durable when the call returns. Error: exhausted on a full disk;

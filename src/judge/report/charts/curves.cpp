@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/json.h"
 #include "judge/report/charts/charts.h"
@@ -86,13 +87,11 @@ std::string line_summary(const Line& line, const Panel& panel,
 /// Returns the roofs without duplicates.
 Json roofs_of(const std::vector<Line>& lines) {
   Json roofs = Json::array();
+  std::set<double> known;
   for (const Line& line : lines) {
     for (const Mark& mark : line.marks) {
-      if (!mark.roof || !(mark.roof->rate > 0)) continue;
-      const bool known = std::any_of(roofs.begin(), roofs.end(), [&](const Json& roof) {
-        return roof["value"] == mark.roof->rate;
-      });
-      if (!known) roofs.push_back({{"value", mark.roof->rate}, {"source", mark.roof->source}});
+      if (!mark.roof || !(mark.roof->rate > 0) || !known.insert(mark.roof->rate).second) continue;
+      roofs.push_back({{"value", mark.roof->rate}, {"source", mark.roof->source}});
     }
   }
   return roofs;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "judge/report/charts/charts.h"
 #include "judge/report/number_text.h"
@@ -131,11 +132,11 @@ Chart chart_of(const std::vector<const LoadPoint*>& points, const std::string& t
 
 std::vector<Chart> latency_charts(const std::vector<Environment>& environments) {
   std::vector<std::string> benchmarks;
+  std::set<std::string> known;
   for (const Environment& environment : environments) {
     for (const Series& series : environment.results.series) {
-      if (std::find(benchmarks.begin(), benchmarks.end(), series.benchmark) == benchmarks.end()) {
-        benchmarks.push_back(series.benchmark);
-      }
+      const bool load = std::ranges::find(throughputs, series.key.metric) != throughputs.end();
+      if (load && known.insert(series.benchmark).second) benchmarks.push_back(series.benchmark);
     }
   }
   std::vector<Chart> charts;

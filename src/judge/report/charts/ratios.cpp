@@ -16,15 +16,27 @@ constexpr std::size_t most_rows = 40;  // maximum that one chart can show legibl
 
 using Cells = std::vector<const CellComparison*>;
 
-/// Names a cell by the axes in which these cells differ; by all axes if it is the only cell.
-std::string label_of(const CellComparison& cell, const Cells& all) {
+using Axis = std::pair<std::string, std::string>;
+
+/// What all of several cells have in common; nothing of a single one.
+std::set<Axis> shared_axes(const Cells& cells) {
+  std::map<Axis, std::size_t> counts;
+  for (const CellComparison* cell : cells) {
+    for (const Axis& axis : std::set<Axis>(cell->axes.begin(), cell->axes.end())) ++counts[axis];
+  }
+  std::set<Axis> shared;
+  for (const auto& [axis, count] : counts) {
+    if (cells.size() > 1 && count == cells.size()) shared.insert(axis);
+  }
+  return shared;
+}
+
+/// Names a cell by the axes in which it differs from others.
+std::string label_of(const CellComparison& cell, const std::set<Axis>& shared) {
   std::string text;
-  for (const auto& axis : cell.axes) {
-    const bool shared =
-        all.size() > 1 && std::all_of(all.begin(), all.end(), [&](const auto* other) {
-          return std::find(other->axes.begin(), other->axes.end(), axis) != other->axes.end();
-        });
-    if (!shared) text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis.first, axis.second);
+  for (const Axis& axis : cell.axes) {
+    if (shared.contains(axis)) continue;
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis.first, axis.second);
   }
   return text.empty() ? cell.key.cell : text;
 }
@@ -32,6 +44,7 @@ std::string label_of(const CellComparison& cell, const Cells& all) {
 std::string summary_of(const Cells& cells, const Comparison& comparison) {
   const auto [least, most] = std::minmax_element(
       cells.begin(), cells.end(), [](const auto* a, const auto* b) { return a->ratio < b->ratio; });
+  const std::set<Axis> shared = shared_axes(cells);
   std::size_t within = 0;
   for (const CellComparison* cell : cells) {
     const double bound = 1 + comparison.rule.margin;
@@ -41,11 +54,13 @@ std::string summary_of(const Cells& cells, const Comparison& comparison) {
       "{} over {}: the estimates of {} of {} lie within the margin of {:.2g}%; from {:.4g} ({}) to "
       "{:.4g} ({}).",
       comparison.name_b, comparison.name_a, within, counted(cells.size(), "cell"),
-      100 * comparison.rule.margin, (*least)->ratio, label_of(**least, cells), (*most)->ratio,
-      label_of(**most, cells));
+      100 * comparison.rule.margin, (*least)->ratio, label_of(**least, shared), (*most)->ratio,
+      label_of(**most, shared));
 }
 
-Chart chart_of(const Cells& all, std::size_t first, const Comparison& comparison) {
+/// The cells from `first` on, named by what not all cells share.
+Chart chart_of(const Cells& all, const std::set<Axis>& shared, std::size_t first,
+               const Comparison& comparison) {
   const std::size_t count = std::min(most_rows, all.size() - first);
   const Cells cells(all.begin() + static_cast<std::ptrdiff_t>(first),
                     all.begin() + static_cast<std::ptrdiff_t>(first + count));
@@ -72,8 +87,9 @@ Chart chart_of(const Cells& all, std::size_t first, const Comparison& comparison
                          {"high", "95% high", ColumnKind::number, "1"}};
   for (const CellComparison* cell : cells) {
     const bool bounded = cell->has_interval();
-    chart.table.rows.push_back({label_of(*cell, all), std::string(name_of(cell->judgement.verdict)),
-                                cell->ratio, bounded ? Field(cell->ratio95.low) : Field(),
+    chart.table.rows.push_back({label_of(*cell, shared),
+                                std::string(name_of(cell->judgement.verdict)), cell->ratio,
+                                bounded ? Field(cell->ratio95.low) : Field(),
                                 bounded ? Field(cell->ratio95.high) : Field()});
   }
   return chart;
@@ -94,8 +110,9 @@ std::vector<Chart> ratio_charts(const Comparison& comparison) {
     if (!is_shown(name.second, metrics[name.first])) continue;
     std::stable_sort(cells.begin(), cells.end(),
                      [](const auto* a, const auto* b) { return comes_before(a->axes, b->axes); });
+    const std::set<Axis> shared = shared_axes(cells);
     for (std::size_t first = 0; first < cells.size(); first += most_rows) {
-      charts.push_back(chart_of(cells, first, comparison));
+      charts.push_back(chart_of(cells, shared, first, comparison));
     }
   }
   return charts;

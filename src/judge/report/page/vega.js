@@ -31,9 +31,17 @@ function silence(marks) {
   }
 }
 
+/** Vega takes a title that is nothing but "constructor" or "toString" for the name of a variable. */
+function shieldTitles(guides) {
+  for (const guide of guides) {
+    if (guide.title in {}) guide.title += ' ';
+  }
+}
+
 /** A view of `spec`, drawn as SVG into `container`; without one, for an image. */
 function viewOf(spec, container) {
   silence(spec.marks);
+  shieldTitles([...(spec.axes || []), ...(spec.legends || [])]);
   return new vega.View(vega.parse(spec, null, {ast: true}), {
     renderer: container ? 'svg' : 'none',
     container,

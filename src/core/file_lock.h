@@ -1,0 +1,29 @@
+// The lock of a file that several processes write, and who holds it.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "core/result.h"
+
+namespace assay {
+
+/// Whoever may read a file may hold its lock for ever.
+inline constexpr std::chrono::milliseconds lock_patience{60'000};
+
+/// Waits for the lock (flock) of an open file until it has it or `patience` is over. After a second
+/// it tells lock_notice() whom it waits for. Error: file, naming who holds it.
+Status lock_file(int descriptor, const std::filesystem::path& path,
+                 std::chrono::milliseconds patience = lock_patience);
+void unlock_file(int descriptor);
+
+/// Gets "waiting for st/records.jsonl, which process 1234 (assay) has locked"; set once, by the
+/// program, before there are threads. Without one nothing is said.
+std::function<void(const std::string&)>& lock_notice();
+
+/// "process 1234 (sleep)"; "another process" where /proc/locks does not tell.
+std::string lock_holder(int descriptor);
+
+}  // namespace assay

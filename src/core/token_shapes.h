@@ -1,0 +1,14 @@
+// Keys and tokens that are recognized by their own form, whatever stands before them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+/// `text` with `instead` for each token in a form that a known service gives its own: "hf_",
+/// "ghp_", "AKIA", "xoxb-", "sk-" with as many letters and digits as theirs have at least, and the
+/// path of a web hook. A name that only begins alike, "hf_transfer" or "sk-learn", stays.
+std::string without_known_tokens(std::string_view text, std::string_view instead);
+
+}  // namespace assay
