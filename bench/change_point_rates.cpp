@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "simulated_series.h"
+#include "support/simulated_series.h"
 
 namespace assay {
 namespace {

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "simulated_family.h"
+#include "support/simulated_family.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "advise/tune/proof.h"
 #include "advise/tune/tuning.h"
-#include "simulated_tuning.h"
+#include "support/simulated_tuning.h"
 
 using namespace assay;
 

@@ -11,8 +11,8 @@
 
 #include "compute/device/backend.h"
 #include "measure/sampling/sampler.h"
-#include "simulated_campaign.h"
 #include "statistics/summary.h"
+#include "support/simulated_campaign.h"
 
 namespace assay {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "compute/device/rtc_worker.h"
-#include "sanitized.h"
+#include "support/sanitized.h"
 
 #if ASSAY_THREAD_SANITIZED
 // oneDNN makes what its threads share once, behind a check that is not built with the thread

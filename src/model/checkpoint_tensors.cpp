@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-using Kind = DecoderPiece::Kind;
+using Kind = ShardTensor::Kind;
 
 /// `count` rows of a matrix, or elements of a vector, from `first` on.
 struct Range {
@@ -42,20 +42,20 @@ class Pieces {
          .first = static_cast<std::size_t>(of_file.first + elements.first)});
   }
 
-  std::vector<DecoderPiece> take() { return std::move(all_); }
+  std::vector<ShardTensor> take() { return std::move(all_); }
 
  private:
-  void add(DecoderPiece piece) {
+  void add(ShardTensor piece) {
     if (piece.place.elements() > 0) all_.push_back(std::move(piece));
   }
 
-  std::vector<DecoderPiece> all_;
+  std::vector<ShardTensor> all_;
 };
 
 }  // namespace
 
-std::vector<DecoderPiece> decoder_pieces(const DecoderShape& shape, const DecoderWeights& own,
-                                         DecoderPart part) {
+std::vector<ShardTensor> tensors_of_shard(const DecoderShape& shape, const DecoderWeights& own,
+                                          TensorParallelShard part) {
   const DecoderWeights usual = DecoderWeights::of(shape);
   const DecoderShape mine = own_shape(shape, part);
   const std::int64_t c = shape.width, d = shape.head_width, v = shape.vocabulary, f = shape.hidden;

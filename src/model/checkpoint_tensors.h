@@ -10,7 +10,7 @@
 
 namespace assay {
 
-struct DecoderPiece {
+struct ShardTensor {
   enum class Kind { matrix, bias, norm };
 
   Kind kind = Kind::matrix;
@@ -29,7 +29,7 @@ struct DecoderPiece {
 /// Every tensor that the files of a decoder hold, each once, but for those of which this rank has
 /// nothing. Queries, keys and values, and gate and up, are rows of one matrix here. `own`: the
 /// rank's layout.
-std::vector<DecoderPiece> decoder_pieces(const DecoderShape& shape, const DecoderWeights& own,
-                                         DecoderPart part = {});
+std::vector<ShardTensor> tensors_of_shard(const DecoderShape& shape, const DecoderWeights& own,
+                                          TensorParallelShard part = {});
 
 }  // namespace assay

@@ -63,7 +63,7 @@ struct DecoderSettings {
   std::uint64_t seed = 1;                ///< of random weights
   std::optional<DataType> codes = {};    ///< of quantized matrices: e4m3, e4m3_fnuz or i8
   std::filesystem::path folder = {};     ///< whose files hold the weights; empty: they are random
-  DecoderPart part = {};                 ///< of several ranks, this one's
+  TensorParallelShard part = {};         ///< of several ranks, this one's
   ModelRanks ranks = {};                 ///< the others, if there are several
   PromptAttentionSettings prompts = {};  ///< how attention of whole prompts is computed
   /// Whether products of few rows and attention to the cache are chosen by measuring; else the

@@ -133,7 +133,7 @@ void keep_columns(std::byte* data, std::size_t rows, std::size_t row_bytes, std:
 }  // namespace
 
 Result<DecoderFiles> DecoderFiles::open(const std::filesystem::path& folder,
-                                        std::vector<DecoderPiece> tensors) {
+                                        std::vector<ShardTensor> tensors) {
   constexpr std::size_t most_index = 64 << 20;
   DecoderFiles made;
   made.tensors_ = std::move(tensors);

@@ -22,7 +22,7 @@ class DecoderFiles {
   /// `rotary_emb.inv_freq` and the head of a tied model, may be there and is not read. Error:
   /// usage, naming the file and the tensor.
   static Result<DecoderFiles> open(const std::filesystem::path& folder,
-                                   std::vector<DecoderPiece> tensors);
+                                   std::vector<ShardTensor> tensors);
 
   /// That are read: of matrices of which only columns are wanted, whole rows.
   std::uint64_t bytes() const;
@@ -47,7 +47,7 @@ class DecoderFiles {
   /// Of a row of a tensor in its file.
   std::size_t row_bytes(std::size_t tensor) const;
 
-  std::vector<DecoderPiece> tensors_;
+  std::vector<ShardTensor> tensors_;
   std::vector<std::filesystem::path> paths_;
   std::vector<InputFile> files_;
   std::vector<TensorIndex> indices_;

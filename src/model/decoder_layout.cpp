@@ -10,7 +10,8 @@ WeightMatrix WeightMatrix::rows_from(std::int64_t first, std::int64_t count) con
   return part;
 }
 
-DecoderWeights DecoderWeights::of(const DecoderShape& whole, bool quantized, DecoderPart part) {
+DecoderWeights DecoderWeights::of(const DecoderShape& whole, bool quantized,
+                                  TensorParallelShard part) {
   const DecoderShape shape = own_shape(whole, part);
   TensorPlaces place, codes, factors;
   DecoderWeights w;
@@ -52,7 +53,7 @@ std::vector<WeightMatrix> DecoderWeights::matrices() const {
 }
 
 DecoderActivations DecoderActivations::of(const DecoderShape& whole, std::int64_t tokens,
-                                          std::int64_t results, DecoderPart part) {
+                                          std::int64_t results, TensorParallelShard part) {
   const DecoderShape shape = own_shape(whole, part);
   const std::int64_t rows = head_rows(whole, part);
   TensorPlaces place;

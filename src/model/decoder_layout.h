@@ -46,7 +46,7 @@ struct DecoderWeights {
 
   /// `quantized`: the matrices of layers and the head are. Norms, biases and the embedding are not.
   static DecoderWeights of(const DecoderShape& shape, bool quantized = false,
-                           DecoderPart part = {});
+                           TensorParallelShard part = {});
   /// The matrices of the layers in their order, without the head.
   std::vector<WeightMatrix> matrices() const;
 };
@@ -65,7 +65,7 @@ struct DecoderActivations {
 
   /// Of passes of up to `tokens` tokens, of which `results` get logits.
   static DecoderActivations of(const DecoderShape& shape, std::int64_t tokens, std::int64_t results,
-                               DecoderPart part = {});
+                               TensorParallelShard part = {});
 };
 
 }  // namespace assay

@@ -42,7 +42,7 @@ Result<DecoderParameters> DecoderParameters::create(Device& device, Stream& stre
       return made.write_random(stream);
     }
     const DecoderFiles files = TRY(
-        DecoderFiles::open(settings.folder, decoder_pieces(shape, made.layout_, settings.part)));
+        DecoderFiles::open(settings.folder, tensors_of_shard(shape, made.layout_, settings.part)));
     TRY(made.allocate(stream));
     return made.read(stream, files);
   };
@@ -77,9 +77,9 @@ Status DecoderParameters::write_random(Stream& stream) {
       TRY(InitialWeights::create(*device_, stream, settings_.precision, settings_.seed));
   // Where an element lies in a decoder of one rank without quantization chooses its number, so that
   // it is the same in all of them.
-  for (const DecoderPiece& piece : decoder_pieces(shape_, layout_, settings_.part)) {
+  for (const ShardTensor& piece : tensors_of_shard(shape_, layout_, settings_.part)) {
     const WeightMatrix& place = piece.place;
-    if (piece.kind == DecoderPiece::Kind::norm) {
+    if (piece.kind == ShardTensor::Kind::norm) {
       TRY(initial.ones(at(place), place));
       continue;
     }
@@ -143,7 +143,7 @@ Result<void*> DecoderParameters::numbers_of(Stream& stream, const WeightMatrix& 
 Status DecoderParameters::copy_to_host(Stream& stream, std::vector<float>& all) {
   const DecoderShape computed = computed_shape(shape_, settings_);
   all.resize(DecoderWeights::of(computed).elements);
-  for (const DecoderPiece& piece : decoder_pieces(computed, layout_, settings_.part)) {
+  for (const ShardTensor& piece : tensors_of_shard(computed, layout_, settings_.part)) {
     const void* const numbers = TRY(numbers_of(stream, piece.place));
     const auto columns = static_cast<std::size_t>(piece.place.columns);
     const std::vector<float> values = TRY(read_weights(

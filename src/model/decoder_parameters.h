@@ -21,7 +21,7 @@ struct DecoderWeightSettings {
   std::optional<DataType> codes;        ///< of quantized matrices: e4m3, e4m3_fnuz or i8
   std::uint64_t seed = 1;               ///< of random ones
   std::filesystem::path folder;         ///< whose files hold them (decoder_files.h); empty: random
-  DecoderPart part = {};                ///< what of them this rank has
+  TensorParallelShard part = {};        ///< what of them this rank has
 };
 
 /// What is computed: the head of a tied model is a matrix of its own once it is quantized.

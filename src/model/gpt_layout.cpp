@@ -173,7 +173,7 @@ std::uint64_t scratch_bytes(const GptPlan& plan) {
         2 * sizeof(float) * static_cast<std::uint64_t>(shape.heads * plan.sequence * plan.sequence);
   } else if (plan.attention == AttentionWay::own) {
     attention =
-        own_attention_scratch_bytes(plan.batch * shape.heads, plan.sequence, shape.head_width());
+        flash_attention_scratch_bytes(plan.batch * shape.heads, plan.sequence, shape.head_width());
   }
   return std::max(sizeof(float) * sums, attention);
 }

@@ -11,11 +11,11 @@ constexpr std::int64_t rows_unit = 128;  // as padded_vocabulary() rounds up
 
 }  // namespace
 
-std::int64_t DecoderPart::first_kv_head(const DecoderShape& whole) const {
+std::int64_t TensorParallelShard::first_kv_head(const DecoderShape& whole) const {
   return rank * whole.kv_heads / ranks;
 }
 
-DecoderShape own_shape(const DecoderShape& whole, DecoderPart part) {
+DecoderShape own_shape(const DecoderShape& whole, TensorParallelShard part) {
   DecoderShape own = whole;
   own.heads /= part.ranks;
   own.kv_heads = std::max<std::int64_t>(1, own.kv_heads / part.ranks);
@@ -23,12 +23,12 @@ DecoderShape own_shape(const DecoderShape& whole, DecoderPart part) {
   return own;
 }
 
-std::int64_t head_rows(const DecoderShape& whole, DecoderPart part) {
+std::int64_t head_rows(const DecoderShape& whole, TensorParallelShard part) {
   const std::int64_t unit = rows_unit * part.ranks;
   return (whole.vocabulary + unit - 1) / unit * rows_unit;
 }
 
-Status validate(const DecoderShape& whole, DecoderPart part, bool quantized) {
+Status validate(const DecoderShape& whole, TensorParallelShard part, bool quantized) {
   TRY(validate(whole));
   if (quantized) TRY(validate_quantized(whole));
   if (part.is_whole()) return {};

@@ -12,7 +12,7 @@
 
 namespace assay {
 
-struct DecoderPart {
+struct TensorParallelShard {
   int rank = 0, ranks = 1;
 
   bool is_whole() const { return ranks == 1; }
@@ -23,12 +23,12 @@ struct DecoderPart {
 
 /// The layers that a rank has, as those of a smaller decoder: the same width and vocabulary, fewer
 /// heads, a smaller hidden width.
-DecoderShape own_shape(const DecoderShape& whole, DecoderPart part);
+DecoderShape own_shape(const DecoderShape& whole, TensorParallelShard part);
 
 /// Rows of the head that each rank has. The added rows are 0, as in padded_vocabulary().
-std::int64_t head_rows(const DecoderShape& whole, DecoderPart part);
+std::int64_t head_rows(const DecoderShape& whole, TensorParallelShard part);
 
 /// Error: usage, naming what cannot be dealt out to so many ranks, or what each would have of it.
-Status validate(const DecoderShape& whole, DecoderPart part, bool quantized);
+Status validate(const DecoderShape& whole, TensorParallelShard part, bool quantized);
 
 }  // namespace assay

@@ -18,6 +18,7 @@
 #include "core/mutex.h"
 #include "core/own_binary.h"
 #include "core/program.h"
+#include "core/secrets.h"
 #include "core/shown_text.h"
 #include "core/text.h"
 #include "serving/client/endpoint.h"
@@ -280,7 +281,7 @@ class SpawnedServers::Server {
   /// Called on the thread that reads the program's output.
   void take(std::string_view line) {
     (log_ << line << '\n').flush();
-    std::string shown = shown_line(last_line(line), most_shown);
+    std::string shown = shown_line(hide_secrets_in(last_line(line)), most_shown);
     const auto port = announced_port(line);
     const MutexLock guard(mutex_);
     // No other port than the next one: a program may listen on more than is to be loaded.

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "run_cell.h"
+#include "support/run_cell.h"
 
 namespace assay {
 

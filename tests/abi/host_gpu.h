@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "test_device.h"
+#include "support/test_device.h"
 
 namespace assay {
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "campaign_study.h"
 #include "core/json.h"
-#include "sanitized.h"
+#include "e2e/campaign_study.h"
+#include "support/sanitized.h"
 
 namespace assay {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "json_lines.h"
-#include "process.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
 
 namespace assay {
 

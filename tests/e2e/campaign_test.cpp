@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "campaign_study.h"
-#include "json_lines.h"
+#include "e2e/campaign_study.h"
+#include "e2e/json_lines.h"
 
 namespace assay {
 namespace {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "process.h"
-#include "temporary_folder.h"
+#include "e2e/process.h"
+#include "support/temporary_folder.h"
 
 namespace assay {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/json.h"
-#include "process.h"
-#include "sanitized.h"
+#include "e2e/process.h"
+#include "support/sanitized.h"
 
 namespace assay {
 namespace {

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "core/json.h"
+#include "e2e/process.h"
 #include "machine/system/capture.h"
 #include "machines/machines.h"
-#include "process.h"
-#include "sanitized.h"
+#include "support/sanitized.h"
 
 namespace assay {
 namespace {

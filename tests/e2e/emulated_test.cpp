@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "campaign_study.h"
+#include "e2e/campaign_study.h"
 
 namespace assay {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "core/json.h"
+#include "e2e/process.h"
 #include "machine/system/machine.h"
-#include "process.h"
-#include "sanitized.h"
+#include "support/sanitized.h"
 
 namespace assay {
 namespace {

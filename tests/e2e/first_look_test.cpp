@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "campaign_study.h"
+#include "e2e/campaign_study.h"
 
 namespace assay {
 namespace {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "accepted_runs.h"
 #include "core/json.h"
-#include "process.h"
+#include "e2e/process.h"
+#include "support/accepted_runs.h"
 
 namespace assay {
 namespace {

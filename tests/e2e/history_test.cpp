@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "accepted_runs.h"
 #include "core/json.h"
-#include "process.h"
-#include "unprivileged.h"
+#include "e2e/process.h"
+#include "support/accepted_runs.h"
+#include "support/unprivileged.h"
 
 namespace assay {
 namespace {

@@ -8,14 +8,14 @@
 
 #include "core/random.h"
 #include "core/read_file.h"
-#include "decoder_reference.h"
-#include "json_lines.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
+#include "e2e/served.h"
 #include "model/decoder_oracle.h"
 #include "model/decoder_self_check.h"
-#include "model_folder.h"
-#include "one_cpu.h"
-#include "process.h"
-#include "served.h"
+#include "support/decoder_reference.h"
+#include "support/model_folder.h"
+#include "support/one_cpu.h"
 
 namespace assay {
 namespace {

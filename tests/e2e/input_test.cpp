@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "process.h"
-#include "unprivileged.h"
+#include "e2e/process.h"
+#include "support/unprivileged.h"
 
 namespace assay {
 namespace {

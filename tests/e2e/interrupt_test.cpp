@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "process.h"
+#include "e2e/process.h"
 
 namespace assay {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/json.h"
-#include "process.h"
+#include "e2e/process.h"
 
 namespace assay {
 namespace {

@@ -5,12 +5,12 @@
 
 #include <fstream>
 
-#include "campaign_study.h"
 #include "core/json.h"
-#include "energy.h"
-#include "json_lines.h"
-#include "process.h"
-#include "served.h"
+#include "e2e/campaign_study.h"
+#include "e2e/energy.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
+#include "e2e/served.h"
 #include "serving/client/endpoint.h"
 
 namespace assay {

@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "core/json.h"
+#include "e2e/process.h"
 #include "machine/system/affinity.h"
-#include "process.h"
 
 namespace assay {
 namespace {

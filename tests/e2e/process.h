@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace assay {
 

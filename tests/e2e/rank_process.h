@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "process.h"
+#include "e2e/process.h"
 
 namespace assay {
 

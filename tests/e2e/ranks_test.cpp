@@ -5,10 +5,10 @@
 
 #include <sstream>
 
-#include "held_port.h"
-#include "json_lines.h"
-#include "process.h"
-#include "rank_process.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
+#include "e2e/rank_process.h"
+#include "support/held_port.h"
 
 namespace assay {
 namespace {

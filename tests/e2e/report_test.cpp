@@ -6,9 +6,9 @@
 #include <map>
 
 #include "core/json.h"
-#include "process.h"
+#include "e2e/process.h"
 #include "results/store/store.h"
-#include "test_record.h"
+#include "support/test_record.h"
 
 namespace assay {
 namespace {

@@ -4,9 +4,9 @@
 #include <sys/mount.h>
 
 #include "compute/backends/cpu/host_facts.h"
-#include "json_lines.h"
-#include "process.h"
-#include "sanitized.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
+#include "support/sanitized.h"
 
 namespace assay {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "core/json.h"
 #include "core/random.h"
-#include "decoder_reference.h"
-#include "model_folder.h"
-#include "rank_process.h"
-#include "served.h"
-#include "test_device.h"
+#include "e2e/rank_process.h"
+#include "e2e/served.h"
+#include "support/decoder_reference.h"
+#include "support/model_folder.h"
+#include "support/test_device.h"
 
 namespace assay {
 namespace {

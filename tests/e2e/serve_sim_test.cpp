@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 
 #include "core/tcp.h"
-#include "held_port.h"
-#include "process.h"
-#include "sanitized.h"
+#include "e2e/process.h"
+#include "support/held_port.h"
+#include "support/sanitized.h"
 
 namespace assay {
 namespace {

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "core/json.h"
-#include "json_lines.h"
+#include "e2e/json_lines.h"
+#include "e2e/served.h"
 #include "machine/system/affinity.h"
-#include "one_cpu.h"
-#include "served.h"
+#include "support/one_cpu.h"
 
 namespace assay {
 namespace {

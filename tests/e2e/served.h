@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "http_client.h"
-#include "process.h"
+#include "e2e/process.h"
+#include "support/http_client.h"
 
 namespace assay {
 

@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 #include "core/program.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace assay {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "core/program.h"
 #include "core/tcp.h"
-#include "held_port.h"
-#include "hostile_callers.h"
-#include "json_lines.h"
-#include "process.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
 #include "ranks/team/wire.h"
+#include "support/held_port.h"
+#include "support/hostile_callers.h"
 
 namespace assay {
 namespace {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "json_lines.h"
-#include "process.h"
-#include "temporary_folder.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
+#include "support/temporary_folder.h"
 
 namespace assay {
 namespace {

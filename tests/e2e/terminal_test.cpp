@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "cli/screen_text.h"
-#include "temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace assay {
 namespace {

@@ -9,9 +9,9 @@
 #include <map>
 
 #include "core/read_file.h"
-#include "json_lines.h"
-#include "process.h"
-#include "temporary_folder.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
+#include "support/temporary_folder.h"
 
 namespace assay {
 namespace {

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "core/read_file.h"
-#include "json_lines.h"
-#include "virtual_mi300x.h"
+#include "e2e/json_lines.h"
+#include "e2e/virtual_mi300x.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/json.h"
-#include "process.h"
+#include "e2e/process.h"
 
 namespace assay {
 namespace {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "json_lines.h"
-#include "process.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
 
 namespace assay {
 namespace {

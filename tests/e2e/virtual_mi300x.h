@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "process.h"
+#include "e2e/process.h"
 
 namespace assay {
 

@@ -1,15 +1,15 @@
 // What the unchanged binary does on the virtual MI300X.
-#include "virtual_mi300x.h"
+#include "e2e/virtual_mi300x.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "campaign_study.h"
-#include "json_lines.h"
-#include "one_cpu.h"
-#include "served.h"
+#include "e2e/campaign_study.h"
+#include "e2e/json_lines.h"
+#include "e2e/served.h"
+#include "support/one_cpu.h"
 
 namespace assay {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <sstream>
 
-#include "energy.h"
-#include "json_lines.h"
-#include "process.h"
+#include "e2e/energy.h"
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
 
 namespace assay {
 namespace {

@@ -60,7 +60,7 @@ TEST(DoctorValue, AGpuThatIsNotOnTheBus) {
   const Ids ids = {"gpu-driver", "mesh-collectives"};
   EXPECT_THAT(lines(machine, {}, ids), IsSupersetOf({"FAIL gpu-driver [PCI bus]: 7 of 8 GPUs",
                                                      "WARN mesh-collectives: 7 of 7 GPUs"}));
-  EXPECT_THAT(first_finding(machine, "mesh-collectives").mend,
+  EXPECT_THAT(first_finding(machine, "mesh-collectives").fix,
               HasSubstr("1 of the mesh's 8 GPUs are missing here: see gpu-driver"));
   machine.answer("hypervisor", "KVMKVMKVM");  // a guest has what it was given
   EXPECT_THAT(lines(machine, {}, {"gpu-driver"}), ElementsAre(HasSubstr("PASS gpu-driver")));
@@ -105,7 +105,7 @@ TEST(DoctorValue, IndicesWithoutAGpu) {
   EXPECT_EQ(line(h200_node(), "CUDA_VISIBLE_DEVICES", ""),
             "FAIL visible-devices: CUDA_VISIBLE_DEVICES=: 0 of the 8 GPUs");
   EXPECT_EQ(line(h200_node(), "HIP_VISIBLE_DEVICES", "9"), "n/a visible-devices");
-  EXPECT_EQ(first_finding(mi355x().set("HIP_VISIBLE_DEVICES", "8"), ids[0]).mend,
+  EXPECT_EQ(first_finding(mi355x().set("HIP_VISIBLE_DEVICES", "8"), ids[0]).fix,
             "unset HIP_VISIBLE_DEVICES, or use 0 to 7");
 }
 
@@ -162,7 +162,7 @@ TEST(DoctorValue, SwitchesThatTurnPathsOffOrStayOn) {
   machine.set("PYTORCH_TUNABLEOP_ENABLED", "1");  // tunes, too, unless told otherwise
   EXPECT_THAT(lines(machine, {}, ids),
               ElementsAre("WARN debug-variables: PYTORCH_TUNABLEOP_ENABLED=1"));
-  EXPECT_THAT(first_finding(machine, ids[0]).mend, HasSubstr("PYTORCH_TUNABLEOP_TUNING=0"));
+  EXPECT_THAT(first_finding(machine, ids[0]).fix, HasSubstr("PYTORCH_TUNABLEOP_TUNING=0"));
   machine.set("PYTORCH_TUNABLEOP_TUNING", "0");
   EXPECT_THAT(lines(machine, {}, ids), ElementsAre("PASS debug-variables: none"));
 }

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "import_test.h"
+#include "unit/import_test.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "import_table_samples.h"
+#include "unit/import_table_samples.h"
 
 namespace assay {
 

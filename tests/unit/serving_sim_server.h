@@ -7,8 +7,8 @@
 #include <string>
 #include <thread>
 
-#include "http_client.h"
 #include "serving/simulator/simulated_server.h"
+#include "support/http_client.h"
 
 namespace assay::simulator {
 

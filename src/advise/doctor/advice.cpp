@@ -21,7 +21,7 @@ Finding finding(Judgement judgement, const Advice& advice, const std::string& fo
           .wanted = std::string(advice.wanted),
           .why = std::string(advice.why),
           .source = std::string(advice.source),
-          .mend = judgement == Judgement::pass ? std::string() : std::string(advice.mend)};
+          .fix = judgement == Judgement::pass ? std::string() : std::string(advice.fix)};
 }
 
 std::string reason_of(FileState state) {

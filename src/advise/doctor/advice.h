@@ -14,7 +14,7 @@ namespace assay {
 /// The constant part of a check's findings: what is wanted, why, the source of the advice, and the
 /// fix. A finding adds what was found.
 struct Advice {
-  std::string_view wanted, why, source, mend;
+  std::string_view wanted, why, source, fix;
 };
 
 Finding passed(const Advice& advice, const std::string& found, const std::string& subject = {});

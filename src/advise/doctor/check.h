@@ -32,7 +32,7 @@ struct Finding {
   std::string wanted;   ///< "0"
   std::string why;      ///< one sentence about what it costs
   std::string source;   ///< title and section of the document with the advice
-  std::string mend;     ///< the fix: the exact command, or where to set it; empty if passed or if
+  std::string fix;      ///< the exact command, or where to set it; empty if passed or if
                         ///< nothing helps
 };
 

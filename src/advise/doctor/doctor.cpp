@@ -39,14 +39,14 @@ Json to_json(const FoldedFinding& folded) {
                {"wanted", finding.wanted},
                {"why", finding.why},
                {"source", finding.source}};
-  if (!finding.mend.empty()) json["mend"] = finding.mend;
+  if (!finding.fix.empty()) json["fix"] = finding.fix;
   return json;
 }
 
 /// All fields of a finding except the subject.
 auto essence(const Finding& finding) {
   return std::tie(finding.judgement, finding.found, finding.wanted, finding.why, finding.source,
-                  finding.mend);
+                  finding.fix);
 }
 
 /// Whether environment variables are known: a running machine and a capture answer probes, a copied

@@ -26,7 +26,7 @@ Finding judge_variable(const CheckContext& context, std::string_view name, std::
   Finding finding = variable(context, name) == value ? passed(advice, variable_text(context, name))
                                                      : warned(advice, variable_text(context, name));
   finding.wanted = fmt::format("{}={}", name, value);
-  if (finding.judgement != Judgement::pass) finding.mend = fmt::format("export {}={}", name, value);
+  if (finding.judgement != Judgement::pass) finding.fix = fmt::format("export {}={}", name, value);
   return finding;
 }
 

@@ -75,7 +75,7 @@ std::string long_text(const FoldedFinding& folded, std::size_t width, const Styl
   line("found:", finding.found, false);
   line("wanted:", finding.wanted, false);
   line("why:", finding.why + " (" + finding.source + ")", false);
-  if (!finding.mend.empty()) line("fix:", finding.mend, true);
+  if (!finding.fix.empty()) line("fix:", finding.fix, true);
   return text + "\n";
 }
 

@@ -42,7 +42,7 @@ int fail_io(Terminal& terminal, const std::string& message) {
 }
 
 /// Everything on which an outcome depends, so that a journal of another tuning is not continued.
-Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
+Json identity_of(const TuneGemmRequest& request, TuningDevice& seat) {
   const DeviceFacts& facts = seat.device->facts();
   const TuneGemmSettings& settings = request.settings;
   Json libraries = Json::object();
@@ -73,7 +73,7 @@ Json identity_of(const TuneGemmRequest& request, TuneSeat& seat) {
 }
 
 /// Stores the winner in the cache from which assay's models read it.
-void keep_choice(TuneSeat& seat, const TuneGemmRequest& request, const GemmProblem& problem,
+void keep_choice(TuningDevice& seat, const TuneGemmRequest& request, const GemmProblem& problem,
                  const ProductOutcome& outcome) {
   if (!outcome.reason.empty() || outcome.best.library != outcome.usual.library) return;
   const DeviceFacts& facts = seat.device->facts();
@@ -89,7 +89,7 @@ void keep_choice(TuneSeat& seat, const TuneGemmRequest& request, const GemmProbl
 }
 
 /// Tunes this process's part. Error: as from the journal and the tuner.
-Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, TuneSeat& seat,
+Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, TuningDevice& seat,
                                             const std::vector<CountedProblem>& products,
                                             Terminal& terminal) {
   GemmJournal journal = TRY(GemmJournal::open(request.place.folder, identity_of(request, seat)));
@@ -151,7 +151,8 @@ Result<DeviceFacts> facts_of_device(const std::vector<std::unique_ptr<Backend>>&
 
 /// One process for each device, each with its part; their journals are the result.
 Result<std::vector<TunedProduct>> tune_on_all(const Arguments& arguments,
-                                              const TuneGemmRequest& request, const TuneSeat& seat,
+                                              const TuneGemmRequest& request,
+                                              const TuningDevice& seat,
                                               const std::vector<std::string>& devices,
                                               const std::vector<CountedProblem>& products,
                                               Terminal& terminal, MeasuringDevices& measured_on) {
@@ -184,7 +185,7 @@ void add_left_out(Written& written, const std::vector<std::string>& left_out) {
   for (const std::string& one : left_out) written.text += fmt::format("  without {}\n", one);
 }
 
-Status write_results(const TuneGemmRequest& request, TuneSeat& seat,
+Status write_results(const TuneGemmRequest& request, TuningDevice& seat,
                      const std::vector<TunedProduct>& tuned, const std::vector<int>& ordinals,
                      Written& written) {
   const DeviceFacts& facts = seat.device->facts();
@@ -213,7 +214,7 @@ Status write_results(const TuneGemmRequest& request, TuneSeat& seat,
   return {};
 }
 
-Status write_override(const TuneGemmRequest& request, TuneSeat& seat,
+Status write_override(const TuneGemmRequest& request, TuningDevice& seat,
                       const std::vector<TunedProduct>& tuned, Written& written) {
   if (!seat.device->facts().is_amd()) return {};
   const OverrideMachine here = override_machine(*seat.device, *seat.tuner);
@@ -230,7 +231,7 @@ Status write_override(const TuneGemmRequest& request, TuneSeat& seat,
 
 /// Writes a record of every product to the folder's store, unless an earlier call stored it.
 /// Products that `measured_on` lacks were measured on the device of `seat`.
-Status store_records(const TuneGemmRequest& request, const TuneSeat& seat,
+Status store_records(const TuneGemmRequest& request, const TuningDevice& seat,
                      const std::vector<TunedProduct>& tuned, const MeasuringDevices& measured_on) {
   Store store = TRY(Store::open(request.place.folder));
   std::set<std::string> stored;
@@ -254,7 +255,7 @@ Status store_records(const TuneGemmRequest& request, const TuneSeat& seat,
   return store.append(records);
 }
 
-Status check_results(const TuneGemmRequest& request, TuneSeat& seat, Terminal& terminal,
+Status check_results(const TuneGemmRequest& request, TuningDevice& seat, Terminal& terminal,
                      Written& written) {
   if (!request.check) return {};
   if (written.results_file.empty()) {
@@ -287,7 +288,7 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
   if (!request->read_files.empty()) {
     return read_tuning_files(*request, arguments.has("--out"), terminal);
   }
-  auto seat = open_seat(*request, request->place.own_device());
+  auto seat = open_tuning_device(*request, request->place.own_device());
   if (!seat.ok()) return report(terminal, seat.error());
   const DeviceFacts& facts = seat->device->facts();
   const ProductList list = ordered(request->products, facts);

@@ -40,7 +40,7 @@ struct FileFit {
 
 class Reader {
  public:
-  Reader(const TuneGemmRequest& request, TuneSeat& seat) : request_(request), seat_(seat) {}
+  Reader(const TuneGemmRequest& request, TuningDevice& seat) : request_(request), seat_(seat) {}
 
   Result<FileFit> read(const std::string& name) {
     FileFit fit;
@@ -121,7 +121,7 @@ class Reader {
   }
 
   const TuneGemmRequest& request_;
-  TuneSeat& seat_;
+  TuningDevice& seat_;
   std::optional<Result<Validators>> validators_;
   std::vector<NamedResults> tunable_;
 };
@@ -155,7 +155,7 @@ Json fit_json(const FileFit& fit) {
 }  // namespace
 
 int read_tuning_files(const TuneGemmRequest& request, bool write, Terminal& terminal) {
-  auto seat = open_seat(request, request.place.device);
+  auto seat = open_tuning_device(request, request.place.device);
   if (!seat.ok()) return report(terminal, seat.error());
   Reader reader(request, *seat);
   Json json = {{"files", Json::array()}};

@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-std::string TuneSeat::runtime() const {
+std::string TuningDevice::runtime() const {
   for (const auto& backend : backends) {
     if (backend->name() != device->facts().backend) continue;
     for (const LibraryFact& library : backend->libraries()) {
@@ -19,8 +19,8 @@ std::string TuneSeat::runtime() const {
   return {};
 }
 
-Result<TuneSeat> open_seat(const TuneGemmRequest& request, std::string_view choice) {
-  TuneSeat seat;
+Result<TuningDevice> open_tuning_device(const TuneGemmRequest& request, std::string_view choice) {
+  TuningDevice seat;
   seat.backends = make_backends();
   seat.device = TRY(open_device(seat.backends, choice));
   seat.stream = TRY(seat.device->create_stream());
@@ -28,7 +28,7 @@ Result<TuneSeat> open_seat(const TuneGemmRequest& request, std::string_view choi
   return seat;
 }
 
-Result<Validators> find_validators(const TuneGemmRequest& request, TuneSeat& seat) {
+Result<Validators> find_validators(const TuneGemmRequest& request, TuningDevice& seat) {
   if (!request.validators_file.empty()) {
     constexpr std::size_t most = std::size_t{64} << 20;
     const std::string text = TRY(read_operand(request.validators_file, most));

@@ -12,7 +12,7 @@
 
 namespace assay::cli {
 
-struct TuneSeat {
+struct TuningDevice {
   std::vector<std::unique_ptr<Backend>> backends;  // must outlive what follows, in this order
   std::unique_ptr<Device> device;
   std::unique_ptr<Stream> stream;
@@ -23,11 +23,11 @@ struct TuneSeat {
 };
 
 /// Error: as open_device().
-Result<TuneSeat> open_seat(const TuneGemmRequest& request, std::string_view choice);
+Result<TuningDevice> open_tuning_device(const TuneGemmRequest& request, std::string_view choice);
 
 /// The Validator lines that PyTorch checks a TunableOp file against. They come from --validators,
 /// from the version given with --pytorch and this machine, or from PyTorch itself. Error:
 /// unavailable, with the reason.
-Result<Validators> find_validators(const TuneGemmRequest& request, TuneSeat& seat);
+Result<Validators> find_validators(const TuneGemmRequest& request, TuningDevice& seat);
 
 }  // namespace assay::cli

@@ -3,7 +3,7 @@
 // and value heads: [tokens, heads + 2 kv_heads, D]. flash_backward.cu computes the gradients.
 
 // Waves of a block, rows per wave and keys per step. On GPUs the host defines them
-// (own_attention.cpp).
+// (flash_attention.cpp).
 #if defined(FLASH_WAVES)
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__) || defined(__HIP__)
 #define FLASH_WAVES 4

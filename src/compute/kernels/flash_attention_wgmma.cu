@@ -3,7 +3,7 @@
 // turns the previous scores into weights.
 
 // Groups of a block, keys per step, and blocks that share a multiprocessor. On GPUs the host
-// defines them (own_attention.cpp).
+// defines them (flash_attention.cpp).
 #if defined(FLASH_GROUPS)
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define FLASH_GROUPS 2

@@ -8,7 +8,7 @@
 
 // Waves of a block, rows of a wave's part of a product, keys and queries of a tile, and how many
 // tiles of queries fit: with two, one is loaded while the other is used. On GPUs the host defines
-// them (own_attention.cpp).
+// them (flash_attention.cpp).
 #if defined(FLASH_WAVES)
 #elif defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIPCC_RTC__) || defined(__HIP__)
 #define FLASH_WAVES 4

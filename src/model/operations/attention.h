@@ -17,7 +17,7 @@ namespace assay {
 struct AttentionShape {
   std::int64_t batch = 0, sequence = 0, heads = 0, head_width = 0;
   /// Of keys and values, each shared by as many of the heads of queries, which is computed by
-  /// own_attention(), forward, alone; 0: as many as heads.
+  /// flash_attention(), forward, alone; 0: as many as heads.
   std::int64_t kv_heads = 0;
 
   std::int64_t width() const { return heads * head_width; }
@@ -27,7 +27,7 @@ struct AttentionShape {
 struct AttentionMemory {
   void* probabilities = nullptr;  ///< of the element type, [batch, heads, sequence, sequence]
   void* log_sum = nullptr;        ///< f32 [batch, heads, sequence]; null: no backward() follows
-  void* scratch = nullptr;        ///< own_attention_scratch_bytes(); a library needs none
+  void* scratch = nullptr;        ///< flash_attention_scratch_bytes(); a library needs none
 };
 
 class Attention {
@@ -55,12 +55,12 @@ Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& pl
 /// Which kernels compute own attention: each wave of a block its part by itself, or groups of four
 /// waves theirs (kernels/warpgroup_tile.h: on Hopper by wgmma), as far as there are such kernels
 /// for the device and the width; best: the fastest on the device.
-enum class OwnKind { best, waves, groups };
+enum class FlashKind { best, waves, groups };
 
-struct OwnAttentionSettings {
+struct FlashAttentionSettings {
   /// best: what the environment variable ASSAY_OWN_ATTENTION names, "waves" or "groups", if it is
   /// set.
-  OwnKind kind = OwnKind::best;
+  FlashKind kind = FlashKind::best;
   bool backward = true;  ///< whether backward() will be called
 };
 
@@ -68,15 +68,15 @@ struct OwnAttentionSettings {
 /// bits; which one is the fastest was measured and is kept in the user's cache, and another kernel
 /// rounds otherwise. `type`: bf16 or f16. Error: usage, for another word in ASSAY_OWN_ATTENTION;
 /// unsupported, for a kind that is not written for this width; as of Device::build().
-Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
-                                                 std::int64_t head_width,
-                                                 const OwnAttentionSettings& settings = {});
-/// Why own_attention() cannot compute this; empty: it can.
-std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
-                                                     std::int64_t head_width);
-/// Bytes of scratch that backward() of own_attention() needs. `heads`: of all sequences.
-std::uint64_t own_attention_scratch_bytes(std::int64_t heads, std::int64_t sequence,
-                                          std::int64_t head_width);
+Result<std::unique_ptr<Attention>> flash_attention(Device& device, DataType type,
+                                                   std::int64_t head_width,
+                                                   const FlashAttentionSettings& settings = {});
+/// Why flash_attention() cannot compute this; empty: it can.
+std::optional<std::string> flash_attention_unsupported(const DeviceFacts& facts, DataType precision,
+                                                       std::int64_t head_width);
+/// Bytes of scratch that backward() of flash_attention() needs. `heads`: of all sequences.
+std::uint64_t flash_attention_scratch_bytes(std::int64_t heads, std::int64_t sequence,
+                                            std::int64_t head_width);
 
 /// By the vendor's library (compute/vendor/attention), for one shape; it brings its own scratch.
 Result<std::unique_ptr<Attention>> library_attention(Device& device,

@@ -16,7 +16,7 @@ namespace {
 class OwnAttention final : public Attention {
  public:
   /// `backward`: null, if only forward() is called.
-  OwnAttention(OwnForward forward, std::unique_ptr<OwnBackward> backward)
+  OwnAttention(FlashForward forward, std::unique_ptr<FlashBackward> backward)
       : forward_(std::move(forward)), backward_(std::move(backward)) {}
 
   Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
@@ -47,17 +47,17 @@ class OwnAttention final : public Attention {
   }
 
  private:
-  OwnForward forward_;
-  std::unique_ptr<OwnBackward> backward_;
+  FlashForward forward_;
+  std::unique_ptr<FlashBackward> backward_;
 };
 
 /// What the user wants, for instance because a kernel faults, which ends a CUDA process's work.
-Result<OwnKind> kind_of_environment() {
+Result<FlashKind> kind_of_environment() {
   const char* const text = std::getenv("ASSAY_OWN_ATTENTION");
-  if (text == nullptr) return OwnKind::best;
+  if (text == nullptr) return FlashKind::best;
   const std::string_view word = text;
-  if (word == "waves") return OwnKind::waves;
-  if (word == "groups") return OwnKind::groups;
+  if (word == "waves") return FlashKind::waves;
+  if (word == "groups") return FlashKind::groups;
   return Error{
       ErrorKind::usage,
       fmt::format("ASSAY_OWN_ATTENTION is \"{}\"; allowed: waves, groups, or do not set it "
@@ -67,8 +67,8 @@ Result<OwnKind> kind_of_environment() {
 
 }  // namespace
 
-std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, DataType precision,
-                                                     std::int64_t head_width) {
+std::optional<std::string> flash_attention_unsupported(const DeviceFacts& facts, DataType precision,
+                                                       std::int64_t head_width) {
   if (precision != DataType::bf16 && precision != DataType::f16) {
     return fmt::format("computes in bf16 or f16, not in {}", name_of(precision));
   }
@@ -82,16 +82,16 @@ std::optional<std::string> own_attention_unsupported(const DeviceFacts& facts, D
   return std::nullopt;
 }
 
-Result<std::unique_ptr<Attention>> own_attention(Device& device, DataType type,
-                                                 std::int64_t head_width,
-                                                 const OwnAttentionSettings& settings) {
-  OwnKind kind = settings.kind;
-  if (kind == OwnKind::best) kind = TRY(kind_of_environment());
-  OwnForward forward = TRY(choose_own_forward(device, type, head_width, kind));
-  std::unique_ptr<OwnBackward> backward;
+Result<std::unique_ptr<Attention>> flash_attention(Device& device, DataType type,
+                                                   std::int64_t head_width,
+                                                   const FlashAttentionSettings& settings) {
+  FlashKind kind = settings.kind;
+  if (kind == FlashKind::best) kind = TRY(kind_of_environment());
+  FlashForward forward = TRY(choose_flash_forward(device, type, head_width, kind));
+  std::unique_ptr<FlashBackward> backward;
   if (settings.backward) {
     backward =
-        std::make_unique<OwnBackward>(TRY(choose_own_backward(device, type, head_width, kind)));
+        std::make_unique<FlashBackward>(TRY(choose_flash_backward(device, type, head_width, kind)));
   }
   return std::unique_ptr<Attention>(
       std::make_unique<OwnAttention>(std::move(forward), std::move(backward)));

@@ -48,13 +48,13 @@ OwnBackwardGeometry OwnBackwardGeometry::of(const DeviceFacts& facts, std::int64
   return {4, 32, 64, 64, 1};
 }
 
-bool OwnBackward::has_groups(const DeviceFacts& facts, std::int64_t head_width) {
+bool FlashBackward::has_groups(const DeviceFacts& facts, std::int64_t head_width) {
   // Tiles of heads 128 wide are too large for CDNA's shared memory.
   return head_width == 64 || (head_width == 128 && (facts.is_nvidia() || facts.runs_on_host));
 }
 
-ProgramSource OwnBackward::source(const DeviceFacts& facts, DataType type, std::int64_t head_width,
-                                  bool groups) {
+ProgramSource FlashBackward::source(const DeviceFacts& facts, DataType type,
+                                    std::int64_t head_width, bool groups) {
   const OwnBackwardGeometry g = OwnBackwardGeometry::of(facts, head_width);
   return {groups ? "flash_backward_wgmma" : "flash_backward",
           {{"FLASH_WAVES", std::to_string(g.waves)},
@@ -67,9 +67,9 @@ ProgramSource OwnBackward::source(const DeviceFacts& facts, DataType type, std::
            {"FLASH_TYPE", type == DataType::bf16 ? "Bf16" : "F16"}}};
 }
 
-Result<OwnBackward> OwnBackward::build(Device& device, DataType type, std::int64_t head_width,
-                                       bool groups) {
-  OwnBackward made(device.facts(), head_width, groups);
+Result<FlashBackward> FlashBackward::build(Device& device, DataType type, std::int64_t head_width,
+                                           bool groups) {
+  FlashBackward made(device.facts(), head_width, groups);
   const auto build = [&](bool of_groups) {
     return device.build(source(device.facts(), type, head_width, of_groups));
   };
@@ -91,14 +91,14 @@ Result<OwnBackward> OwnBackward::build(Device& device, DataType type, std::int64
   return made;
 }
 
-Status OwnBackward::enqueue(Stream& stream, void* d_qkv, const void* dy, const void* y,
-                            const void* qkv, const AttentionMemory& memory,
-                            const AttentionShape& shape) const {
+Status FlashBackward::enqueue(Stream& stream, void* d_qkv, const void* dy, const void* y,
+                              const void* qkv, const AttentionMemory& memory,
+                              const AttentionShape& shape) const {
   const auto sequence = std::uint64_t(shape.sequence), heads = std::uint64_t(shape.heads);
   const std::int64_t all_heads = shape.batch * shape.heads;
   const OwnBackwardGeometry& g = geometry_;
   const float scale = 1 / std::sqrt(static_cast<float>(head_width_));
-  // In the order of own_attention_scratch_bytes().
+  // In the order of flash_attention_scratch_bytes().
   auto* const rows = static_cast<std::byte*>(memory.scratch);
   const std::int64_t all_rows = all_heads * whole_tiles(shape.sequence, most_queries_of_tile);
   std::byte* const sums = rows + all_rows * bytes_of_row;
@@ -114,47 +114,47 @@ Status OwnBackward::enqueue(Stream& stream, void* d_qkv, const void* dy, const v
                 d_qkv, sums, rows, tops, sequence, heads, scale);
 }
 
-std::string OwnBackward::describe() const {
+std::string FlashBackward::describe() const {
   if (!groups_) return "";
   return fmt::format("groups of 4 waves, {} keys, {} queries a step", geometry_.keys,
                      geometry_.queries);
 }
 
 /// All tiles of `rows` queries or keys of all heads.
-LaunchShape OwnBackward::grid(const AttentionShape& shape, std::int64_t rows, std::int64_t waves,
-                              unsigned shared_bytes) const {
+LaunchShape FlashBackward::grid(const AttentionShape& shape, std::int64_t rows, std::int64_t waves,
+                                unsigned shared_bytes) const {
   const std::int64_t tiles = (shape.sequence + rows - 1) / rows;
   return {{static_cast<unsigned>(shape.batch * shape.heads * tiles)},
           {static_cast<unsigned>(waves * facts_->wave_size)},
           shared_bytes};
 }
 
-unsigned OwnBackward::shared_bytes() const {
+unsigned FlashBackward::shared_bytes() const {
   return static_cast<unsigned>(tile_bytes(geometry_, head_width_) +
                                (groups_ ? panel_alignment : 0));
 }
 
-unsigned OwnBackward::query_tile_bytes() const {
+unsigned FlashBackward::query_tile_bytes() const {
   return static_cast<unsigned>(gradient_bytes * geometry_.queries * head_width_);
 }
 
-std::uint64_t own_attention_scratch_bytes(std::int64_t heads, std::int64_t sequence,
-                                          std::int64_t head_width) {
+std::uint64_t flash_attention_scratch_bytes(std::int64_t heads, std::int64_t sequence,
+                                            std::int64_t head_width) {
   const std::int64_t rows = heads * whole_tiles(sequence, most_queries_of_tile);
   return static_cast<std::uint64_t>(rows * (bytes_of_row + head_width * bytes_of_sum) +
                                     heads * 2 * head_width * bytes_of_sum);
 }
 
-Result<OwnBackward> choose_own_backward(Device& device, DataType type, std::int64_t head_width,
-                                        OwnKind kind) {
+Result<FlashBackward> choose_flash_backward(Device& device, DataType type, std::int64_t head_width,
+                                            FlashKind kind) {
   const DeviceFacts& facts = device.facts();
-  const bool has = OwnBackward::has_groups(facts, head_width);
-  if (kind == OwnKind::groups && has) return OwnBackward::build(device, type, head_width, true);
-  OwnBackward waves = TRY(OwnBackward::build(device, type, head_width, false));
-  if (kind != OwnKind::best || !has || !gains_by_groups(facts)) return waves;
-  std::vector<OwnBackward> candidates;
+  const bool has = FlashBackward::has_groups(facts, head_width);
+  if (kind == FlashKind::groups && has) return FlashBackward::build(device, type, head_width, true);
+  FlashBackward waves = TRY(FlashBackward::build(device, type, head_width, false));
+  if (kind != FlashKind::best || !has || !gains_by_groups(facts)) return waves;
+  std::vector<FlashBackward> candidates;
   candidates.push_back(std::move(waves));
-  auto groups = OwnBackward::build(device, type, head_width, true);
+  auto groups = FlashBackward::build(device, type, head_width, true);
   std::string left_out;
   if (groups.ok()) {
     candidates.push_back(std::move(*groups));

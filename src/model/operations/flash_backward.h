@@ -18,27 +18,27 @@ struct OwnBackwardGeometry {
   static OwnBackwardGeometry of(const DeviceFacts& facts, std::int64_t head_width);
 };
 
-class OwnBackward {
+class FlashBackward {
  public:
   /// The kernel file, of waves or of groups, and the macros that select `type` and the geometry.
   static ProgramSource source(const DeviceFacts& facts, DataType type, std::int64_t head_width,
                               bool groups);
   /// `groups`: whether groups of four waves compute together. Error: as of Device::build().
-  static Result<OwnBackward> build(Device& device, DataType type, std::int64_t head_width,
-                                   bool groups);
+  static Result<FlashBackward> build(Device& device, DataType type, std::int64_t head_width,
+                                     bool groups);
   /// Whether there are kernels of groups.
   static bool has_groups(const DeviceFacts& facts, std::int64_t head_width);
 
-  /// As Attention::backward(); `scratch` has own_attention_scratch_bytes().
+  /// As Attention::backward(); `scratch` has flash_attention_scratch_bytes().
   Status enqueue(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
                  const AttentionMemory& memory, const AttentionShape& shape) const;
   /// Empty for kernels of waves.
   std::string describe() const;
-  /// As OwnForward's.
+  /// As FlashForward's.
   std::string left_out;
 
  private:
-  OwnBackward(const DeviceFacts& facts, std::int64_t head_width, bool groups)
+  FlashBackward(const DeviceFacts& facts, std::int64_t head_width, bool groups)
       : facts_(&facts),
         head_width_(head_width),
         groups_(groups),
@@ -56,8 +56,8 @@ class OwnBackward {
   Kernel *tops_ = nullptr, *rows_ = nullptr, *gradients_ = nullptr, *query_gradients_ = nullptr;
 };
 
-/// As choose_own_forward().
-Result<OwnBackward> choose_own_backward(Device& device, DataType type, std::int64_t head_width,
-                                        OwnKind kind);
+/// As choose_flash_forward().
+Result<FlashBackward> choose_flash_backward(Device& device, DataType type, std::int64_t head_width,
+                                            FlashKind kind);
 
 }  // namespace assay

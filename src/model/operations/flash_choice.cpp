@@ -38,10 +38,10 @@ Result<AttentionTrial> make_trial(Device& device, Stream& stream, DataType type,
       TRY(allocate(bytes)),
       TRY(allocate(3 * bytes)),
       TRY(allocate(sizeof(float) * static_cast<std::uint64_t>(heads * shape.sequence))),
-      TRY(allocate(own_attention_scratch_bytes(heads, shape.sequence, shape.head_width)))};
+      TRY(allocate(flash_attention_scratch_bytes(heads, shape.sequence, shape.head_width)))};
   const auto program = TRY(device.build({"matrix", {}}));
-  const OwnForward forward =
-      TRY(choose_own_forward(device, type, shape.head_width, OwnKind::waves));
+  const FlashForward forward =
+      TRY(choose_flash_forward(device, type, shape.head_width, FlashKind::waves));
   TRY(fill_matrix(stream, device.facts(), *program, trial.qkv.data(), type,
                   {tokens, 3 * width, 3 * width}, Inputs::normal, 1));
   TRY(fill_matrix(stream, device.facts(), *program, trial.dy.data(), type, {tokens, width, width},

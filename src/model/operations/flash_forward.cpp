@@ -15,7 +15,7 @@ constexpr std::int64_t element_bytes = 2;   // bytes
 constexpr std::int64_t rows_of_group = 64;  // group_rows of warpgroup_tile.h
 
 OwnForwardGeometry of_waves(const DeviceFacts& facts) {
-  constexpr auto kind = OwnKind::waves;
+  constexpr auto kind = FlashKind::waves;
   if (facts.runs_on_host) return {kind, 1, 64, 64};  // what is compiled in
   // On an H200 the fastest of six for heads 64 and 128 wide.
   if (facts.is_nvidia()) return {kind, 4, 32, 64};
@@ -25,7 +25,7 @@ OwnForwardGeometry of_waves(const DeviceFacts& facts) {
 
 /// Those of groups that may be the fastest; none for other widths.
 std::vector<OwnForwardGeometry> of_groups(const DeviceFacts& facts, std::int64_t head_width) {
-  constexpr auto kind = OwnKind::groups;
+  constexpr auto kind = FlashKind::groups;
   if (head_width != 64 && head_width != 128) return {};
   if (facts.runs_on_host) return {{kind, 1, rows_of_group, 64}};  // what is compiled in
   if (!facts.is_nvidia()) return {{kind, 1, rows_of_group, 32}};
@@ -35,7 +35,7 @@ std::vector<OwnForwardGeometry> of_groups(const DeviceFacts& facts, std::int64_t
 }
 
 std::string description(const OwnForwardGeometry& geometry) {
-  if (geometry.kind == OwnKind::waves) return "";
+  if (geometry.kind == FlashKind::waves) return "";
   return fmt::format("groups of 4 waves, {} x {} queries, {} keys a step", geometry.units,
                      geometry.rows, geometry.step);
 }
@@ -49,14 +49,14 @@ std::vector<OwnForwardGeometry> OwnForwardGeometry::all_of(const DeviceFacts& fa
   return all;
 }
 
-std::int64_t OwnForward::unit_waves() const {
-  return geometry_.kind == OwnKind::groups && !facts_->runs_on_host ? 4 : 1;
+std::int64_t FlashForward::unit_waves() const {
+  return geometry_.kind == FlashKind::groups && !facts_->runs_on_host ? 4 : 1;
 }
 
-unsigned OwnForward::shared_bytes() const {
+unsigned FlashForward::shared_bytes() const {
   const OwnForwardGeometry& g = geometry_;
   const std::int64_t queries = g.units * g.rows;
-  const bool groups = g.kind == OwnKind::groups;
+  const bool groups = g.kind == FlashKind::groups;
   // Beside tiles of queries, keys and values: scores on their way to the next product, where
   // registers do not hold them as it wants them; of groups so in code for sm_90 without wgmma too.
   const std::int64_t scores = facts_->is_nvidia() && !groups ? 0 : queries * g.step;
@@ -66,9 +66,9 @@ unsigned OwnForward::shared_bytes() const {
                                (groups ? alignment : 0));
 }
 
-ProgramSource OwnForward::source(DataType type, std::int64_t head_width,
-                                 const OwnForwardGeometry& geometry) {
-  const bool groups = geometry.kind == OwnKind::groups;
+ProgramSource FlashForward::source(DataType type, std::int64_t head_width,
+                                   const OwnForwardGeometry& geometry) {
+  const bool groups = geometry.kind == FlashKind::groups;
   ProgramSource source = {groups ? "flash_attention_wgmma" : "flash_attention",
                           {{"FLASH_STEP", std::to_string(geometry.step)},
                            {"FLASH_WIDTH", std::to_string(head_width)},
@@ -84,19 +84,19 @@ ProgramSource OwnForward::source(DataType type, std::int64_t head_width,
   return source;
 }
 
-Result<OwnForward> OwnForward::build(Device& device, DataType type, std::int64_t head_width,
-                                     const OwnForwardGeometry& geometry) {
-  const bool groups = geometry.kind == OwnKind::groups;
-  OwnForward made(device.facts(), head_width, geometry,
-                  TRY(device.build(source(type, head_width, geometry))));
+Result<FlashForward> FlashForward::build(Device& device, DataType type, std::int64_t head_width,
+                                         const OwnForwardGeometry& geometry) {
+  const bool groups = geometry.kind == FlashKind::groups;
+  FlashForward made(device.facts(), head_width, geometry,
+                    TRY(device.build(source(type, head_width, geometry))));
   made.kernel_ = TRY(made.program_->kernel(
       fmt::format("flash_{}_{}_{}", groups ? "groups" : "forward", head_width, name_of(type))));
   TRY(made.kernel_->allow_dynamic_shared(made.shared_bytes()));
   return made;
 }
 
-Status OwnForward::enqueue(Stream& stream, void* y, const void* qkv, void* log_sum,
-                           const AttentionShape& shape) const {
+Status FlashForward::enqueue(Stream& stream, void* y, const void* qkv, void* log_sum,
+                             const AttentionShape& shape) const {
   const std::int64_t kv_heads = shape.kv_heads > 0 ? shape.kv_heads : shape.heads;
   const std::int64_t rows = geometry_.units * geometry_.rows;
   const std::int64_t tiles = (shape.sequence + rows - 1) / rows;
@@ -109,30 +109,30 @@ Status OwnForward::enqueue(Stream& stream, void* y, const void* qkv, void* log_s
                 1 / std::sqrt(static_cast<float>(head_width_)));
 }
 
-std::string OwnForward::describe() const {
+std::string FlashForward::describe() const {
   return description(geometry_);
 }
 
-Result<OwnForward> choose_own_forward(Device& device, DataType type, std::int64_t head_width,
-                                      OwnKind kind) {
+Result<FlashForward> choose_flash_forward(Device& device, DataType type, std::int64_t head_width,
+                                          FlashKind kind) {
   const DeviceFacts& facts = device.facts();
   const std::vector<OwnForwardGeometry> groups = of_groups(facts, head_width);
-  if (kind == OwnKind::groups) {
+  if (kind == FlashKind::groups) {
     if (groups.empty()) {
       return Error{ErrorKind::unsupported,
                    fmt::format("attention by groups of waves is written for heads 64 or 128 wide, "
                                "not {}",
                                head_width)};
     }
-    return OwnForward::build(device, type, head_width, groups.front());
+    return FlashForward::build(device, type, head_width, groups.front());
   }
-  OwnForward waves = TRY(OwnForward::build(device, type, head_width, of_waves(facts)));
-  if (kind == OwnKind::waves || groups.empty() || !gains_by_groups(facts)) return waves;
-  std::vector<OwnForward> candidates;
+  FlashForward waves = TRY(FlashForward::build(device, type, head_width, of_waves(facts)));
+  if (kind == FlashKind::waves || groups.empty() || !gains_by_groups(facts)) return waves;
+  std::vector<FlashForward> candidates;
   candidates.push_back(std::move(waves));
   std::string left_out;
   for (const OwnForwardGeometry& geometry : groups) {
-    auto made = OwnForward::build(device, type, head_width, geometry);
+    auto made = FlashForward::build(device, type, head_width, geometry);
     if (made.ok()) {
       candidates.push_back(std::move(*made));
     } else {  // an old compiler, or one that this code is new to

@@ -15,7 +15,7 @@ namespace assay {
 
 /// How blocks share the forward pass.
 struct OwnForwardGeometry {
-  OwnKind kind = OwnKind::waves;
+  FlashKind kind = FlashKind::waves;
   std::int64_t units = 1;   ///< of a block: waves, or groups of four waves
   std::int64_t rows = 16;   ///< queries of a unit
   std::int64_t step = 64;   ///< keys of a step
@@ -26,13 +26,13 @@ struct OwnForwardGeometry {
   static std::vector<OwnForwardGeometry> all_of(const DeviceFacts& facts, std::int64_t head_width);
 };
 
-class OwnForward {
+class FlashForward {
  public:
   /// The kernel file, and the macros that select `type` and the geometry.
   static ProgramSource source(DataType type, std::int64_t head_width,
                               const OwnForwardGeometry& geometry);
-  static Result<OwnForward> build(Device& device, DataType type, std::int64_t head_width,
-                                  const OwnForwardGeometry& geometry);
+  static Result<FlashForward> build(Device& device, DataType type, std::int64_t head_width,
+                                    const OwnForwardGeometry& geometry);
 
   /// As Attention::forward(); log_sum may be null.
   Status enqueue(Stream& stream, void* y, const void* qkv, void* log_sum,
@@ -43,8 +43,8 @@ class OwnForward {
   std::string left_out;
 
  private:
-  OwnForward(const DeviceFacts& facts, std::int64_t head_width, OwnForwardGeometry geometry,
-             std::unique_ptr<Program> program)
+  FlashForward(const DeviceFacts& facts, std::int64_t head_width, OwnForwardGeometry geometry,
+               std::unique_ptr<Program> program)
       : facts_(&facts),
         head_width_(head_width),
         geometry_(geometry),
@@ -63,7 +63,7 @@ class OwnForward {
 /// measuring and kept in the user's cache, or the kernel of waves, where nothing can be measured;
 /// `kind`, if it is not best, is taken as it is. Error: unsupported, if there is no such kernel for
 /// heads of this width.
-Result<OwnForward> choose_own_forward(Device& device, DataType type, std::int64_t head_width,
-                                      OwnKind kind);
+Result<FlashForward> choose_flash_forward(Device& device, DataType type, std::int64_t head_width,
+                                          FlashKind kind);
 
 }  // namespace assay

@@ -250,8 +250,8 @@ Result<std::unique_ptr<PromptAttention>> open_prompt_attention(
     way = PromptWay::own;
   }
   std::unique_ptr<Attention> own;
-  if (!own_attention_unsupported(facts, heads.type, heads.head_width)) {
-    own = TRY(own_attention(device, heads.type, heads.head_width, {.backward = false}));
+  if (!flash_attention_unsupported(facts, heads.type, heads.head_width)) {
+    own = TRY(flash_attention(device, heads.type, heads.head_width, {.backward = false}));
   }
   if (own == nullptr && way == PromptWay::own && refusal.empty()) {
     return std::unique_ptr<PromptAttention>();

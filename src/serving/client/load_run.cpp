@@ -22,7 +22,7 @@ namespace asio = boost::asio;
 
 /// Period of the timer that measures how late the loop is.
 constexpr auto pulse = std::chrono::milliseconds(5);
-constexpr int pulses_per_look = 20;
+constexpr int pulses_per_check = 20;
 
 double cpu_seconds(int whose) {
   rusage usage = {};
@@ -97,14 +97,14 @@ class LoadRun {
     const double step = plan_.ramp_seconds / static_cast<double>(begin);
     std::size_t conversation = 0;
     Random jitter(plan_.seed);  // with equal steps the streams would emit tokens in lock-step
-    for (; fresh_ < prompts_.size() && conversation < begin; skip_conversation()) {
+    for (; next_conversation_ < prompts_.size() && conversation < begin; skip_conversation()) {
       const double ramp = step * (static_cast<double>(conversation) + jitter.uniform());
       const double due = open ? plan_.arrivals[conversation] : ramp;
-      due_.push({due, fresh_});
+      due_.push({due, next_conversation_});
       if (due < together) ++burst_;
       ++conversation;
     }
-    if (open) fresh_ = prompts_.size();
+    if (open) next_conversation_ = prompts_.size();
   }
 
   /// Connects for the requests of the first burst before the clock starts, so that they are not
@@ -121,7 +121,7 @@ class LoadRun {
     }
     const auto end = LoadClock::now() + patience_to_open;
     while (waiting > 0 && !is_stop_requested() && LoadClock::now() < end) {
-      loop_.run_for(pulses_per_look * pulse);
+      loop_.run_for(pulses_per_check * pulse);
       loop_.restart();
     }
     // The last of them is taken first, so that requests get them in the order of opening.
@@ -136,8 +136,8 @@ class LoadRun {
 
   void skip_conversation() {
     do {
-      ++fresh_;
-    } while (fresh_ < prompts_.size() && prompts_.follows(fresh_));
+      ++next_conversation_;
+    } while (next_conversation_ < prompts_.size() && prompts_.follows(next_conversation_));
   }
 
   void wait_for_due() {
@@ -157,7 +157,7 @@ class LoadRun {
       ready_.push_back({due_.top().time, due_.top().index, !has_place() || !ready_.empty()});
       due_.pop();
     }
-    pump();
+    send_ready();
   }
 
   bool has_place() const {
@@ -169,14 +169,14 @@ class LoadRun {
   }
 
   /// Sends ready requests while there is room.
-  void pump() {
+  void send_ready() {
     while (has_place() && may_send()) {
       if (!ready_.empty()) {
         const Ready next = ready_.front();
         ready_.pop_front();
         send(next.index, next.scheduled, next.waited ? take_room(next.scheduled) : next.scheduled);
-      } else if (fresh_ < prompts_.size() && !rooms_.empty()) {
-        const std::size_t index = fresh_;
+      } else if (next_conversation_ < prompts_.size() && !free_since_.empty()) {
+        const std::size_t index = next_conversation_;
         skip_conversation();
         const double due = take_room(0);
         send(index, due, due);
@@ -187,7 +187,7 @@ class LoadRun {
     if (!may_send()) {
       ready_.clear();
       due_ = {};
-      fresh_ = prompts_.size();
+      next_conversation_ = prompts_.size();
     }
     if (is_over()) loop_.stop();
   }
@@ -195,14 +195,15 @@ class LoadRun {
   /// Returns since when there has been room for the next request: since the earliest end of a reply
   /// whose place is still free.
   double take_room(double scheduled) {
-    if (rooms_.empty()) return scheduled;
-    const double since = std::max(rooms_.front(), scheduled);
-    rooms_.pop_front();
+    if (free_since_.empty()) return scheduled;
+    const double since = std::max(free_since_.front(), scheduled);
+    free_since_.pop_front();
     return since;
   }
 
   bool is_over() const {
-    return flights_.empty() && ready_.empty() && due_.empty() && fresh_ >= prompts_.size();
+    return flights_.empty() && ready_.empty() && due_.empty() &&
+           next_conversation_ >= prompts_.size();
   }
 
   // ---- Sending ----
@@ -210,9 +211,9 @@ class LoadRun {
   /// The next turn of a conversation, with what was said in it before.
   PreparedRequest next_turn(std::size_t index) const {
     PreparedRequest request = {prompts_.at(index), ""};
-    const auto before = said_.find(request.prompt.conversation);
+    const auto before = transcripts_.find(request.prompt.conversation);
     request.body = body_of(plan_.request, request.prompt,
-                           before == said_.end() ? std::vector<Exchange>() : before->second);
+                           before == transcripts_.end() ? std::vector<Exchange>() : before->second);
     return request;
   }
 
@@ -232,7 +233,7 @@ class LoadRun {
     auto flight = std::make_unique<Flight>(
         std::move(log), plan_.request, begin_, is_followed(index),
         [this, target] { return HttpConnection::make(loop_, watch_, targets_[target]); }, on_heard_,
-        [this](Flight& f) { land(f); });
+        [this](Flight& f) { finish(f); });
     Flight& sent = *flight;
     count_time_in_flight();
     flights_.emplace(index, std::move(flight));
@@ -241,14 +242,14 @@ class LoadRun {
               http_request("POST", targets_[target].url, path_of(plan_.request), plan_.fields,
                            request.body));
     // One more for each that is sent: as many as may become due together are always there.
-    if (owed_++ == 0) make_owed_later();
+    if (bodies_to_prepare_++ == 0) prepare_bodies_later();
   }
 
   /// One at a time, so that replies get their turn in between.
-  void make_owed_later() {
+  void prepare_bodies_later() {
     asio::post(loop_, [this] {
-      owed_ = prepared_.make_one() ? owed_ - 1 : 0;
-      if (owed_ > 0) make_owed_later();
+      bodies_to_prepare_ = prepared_.make_one() ? bodies_to_prepare_ - 1 : 0;
+      if (bodies_to_prepare_ > 0) prepare_bodies_later();
     });
   }
 
@@ -275,10 +276,11 @@ class LoadRun {
 
   // ---- Replies ----
 
-  void land(Flight& flight) {
+  void finish(Flight& flight) {
     RequestLog& log = flight.log();
     const std::size_t index = log.index;
-    if (fresh_ < prompts_.size() || rooms_.size() < ready_.size()) rooms_.push_back(log.end);
+    if (next_conversation_ < prompts_.size() || free_since_.size() < ready_.size())
+      free_since_.push_back(log.end);
     balancer_.done(static_cast<std::size_t>(log.target));
     if (flight.connection()->is_open()) {
       idle_[static_cast<std::size_t>(log.target)].push_back(flight.connection());
@@ -294,7 +296,7 @@ class LoadRun {
     landed_.push_back(std::move(flights_.extract(index).mapped()));
     asio::post(loop_, [this] {
       landed_.clear();
-      pump();
+      send_ready();
     });
   }
 
@@ -303,7 +305,7 @@ class LoadRun {
     const std::size_t next = flight.log().index + 1;
     if (!flight.log().succeeded()) return;
     const Prompt prompt = prompts_.at(next);
-    said_[prompt.conversation].push_back({prompts_.at(next - 1).text, flight.text()});
+    transcripts_[prompt.conversation].push_back({prompts_.at(next - 1).text, flight.text()});
     due_.push({flight.log().end + prompt.think_seconds, next});
     wait_for_due();
   }
@@ -316,17 +318,17 @@ class LoadRun {
     pulse_timer_.async_wait([this, time](const boost::system::error_code& error) {
       if (error) return;
       lags_.push_back(std::chrono::duration<double>(LoadClock::now() - time).count());
-      if (lags_.size() % pulses_per_look == 0) look();
+      if (lags_.size() % pulses_per_check == 0) check_deadlines();
       wait_for_pulse();
     });
   }
 
   bool is_stop_requested() const { return stop_requested_ && stop_requested_(); }
 
-  void look() {
+  void check_deadlines() {
     if (is_stop_requested()) stop();
     give_up_overdue();
-    if (!may_send()) pump();
+    if (!may_send()) send_ready();
     if (!progress_) return;
     state_.seconds = now();
     state_.total = prompts_.size();
@@ -358,7 +360,7 @@ class LoadRun {
     std::vector<Flight*> all;
     for (const auto& [index, flight] : flights_) all.push_back(flight.get());
     for (Flight* flight : all) flight->give_up(ReplyEnd::unfinished, "interrupted");
-    pump();
+    send_ready();
   }
 
   void judge_lags() {
@@ -384,9 +386,10 @@ class LoadRun {
   LoadClock::time_point begin_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::deque<Ready> ready_;
-  std::size_t burst_ = 0;     ///< how many requests become due together when the clock starts
-  std::size_t fresh_ = 0;     ///< in a closed loop: the first request of the next conversation
-  std::deque<double> rooms_;  ///< when the replies ended whose places are still free
+  std::size_t burst_ = 0;  ///< how many requests become due together when the clock starts
+  std::size_t next_conversation_ =
+      0;                           ///< in a closed loop: the first request of the next conversation
+  std::deque<double> free_since_;  ///< when the replies ended whose places are still free
   /// Received data can wait, as it carries its arrival time, but due requests must be sent now: the
   /// timer would get its turn only after all readable sockets.
   const std::function<void()> on_heard_ = [this] {
@@ -398,9 +401,9 @@ class LoadRun {
   std::vector<std::unique_ptr<Flight>> landed_;
   std::vector<std::vector<std::shared_ptr<HttpConnection>>> idle_;
   PreparedRequests prepared_;
-  std::size_t owed_ = 0;  ///< requests sent for which no other was prepared yet
+  std::size_t bodies_to_prepare_ = 0;  ///< requests sent for which no other was prepared yet
   Balancer balancer_;
-  std::map<std::size_t, std::vector<Exchange>> said_;  ///< by conversation
+  std::map<std::size_t, std::vector<Exchange>> transcripts_;  ///< by conversation
   std::vector<double> lags_;
   LoadState state_;
   LoadOutcome outcome_;

@@ -43,8 +43,8 @@ struct ExecutorSettings {
   bool deterministic = false;
   /// Of whole prompts; a deterministic executor computes them like all other tokens.
   PromptWay attention = PromptWay::best;
-  DecoderPart part = {};  ///< of several ranks, this one's
-  ModelRanks ranks = {};  ///< the whole team, if there are several
+  TensorParallelShard part = {};  ///< of several ranks, this one's
+  ModelRanks ranks = {};          ///< the whole team, if there are several
 
   /// Sequences of one block each, which have a place for each row that pads a pass.
   std::int64_t padding_sequences() const;

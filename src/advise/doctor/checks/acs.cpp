@@ -17,7 +17,7 @@ constexpr Advice advice = {
     .source =
         "ROCm docs, workload optimization: Disable ACS for multi-node RCCL; NCCL docs, "
         "Troubleshooting: PCI Access Control Services",
-    .mend =
+    .fix =
         "sudo setpci -s BRIDGE ECAP_ACS+0x6.w=0000 for each bridge; off for good: ACS Enable = "
         "Disable in the BIOS"};
 
@@ -71,7 +71,7 @@ Bridges read_bridges(const Machine& machine, const std::set<std::string>& addres
   return bridges;
 }
 
-std::string mend_for(const std::set<std::string>& bridges) {
+std::string fix_for(const std::set<std::string>& bridges) {
   return fmt::format(
       "for b in {}; do sudo setpci -s $b ECAP_ACS+0x6.w=0000; done (until the next "
       "boot; for good: ACS Enable = Disable in the BIOS)",
@@ -93,7 +93,7 @@ std::vector<Finding> run(const CheckContext& context) {
     Finding finding = bad(context.intent.multi_node, advice,
                           fmt::format("{} of {} bridges redirect peer-to-peer traffic",
                                       bridges.redirecting.size(), addresses.size()));
-    finding.mend = mend_for(bridges.redirecting);
+    finding.fix = fix_for(bridges.redirecting);
     return {finding};
   }
   if (bridges.unreadable > 0) {
@@ -111,7 +111,7 @@ std::vector<Finding> run(const CheckContext& context) {
   if (!bridges.validating.empty()) {
     Finding finding = warned(advice, fmt::format("SrcValid+ on {} of {} bridges, no redirection",
                                                  bridges.validating.size(), addresses.size()));
-    finding.mend = mend_for(bridges.validating);
+    finding.fix = fix_for(bridges.validating);
     return {finding};
   }
   return {passed(advice, fmt::format("off on {} bridges", bridges.off))};

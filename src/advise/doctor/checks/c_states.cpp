@@ -11,7 +11,7 @@ constexpr Advice advice = {
         "a core in such a deep idle state delays every completion that wakes it: small messages, "
         "network and launches",
     .source = "ROCm docs, MI300X system optimization: CPU core states (C-states)",
-    .mend = {}};
+    .fix = {}};
 
 constexpr long long slow_exit_us = 100;
 constexpr const char* idle_folder = "sys/devices/system/cpu/cpu0/cpuidle";
@@ -50,7 +50,7 @@ std::vector<Finding> run(const CheckContext& context) {
     if (!state.enabled || state.exit_us < slow_exit_us) continue;
     deepest = bad(context.intent.multi_node, advice,
                   fmt::format("{} enabled, exit latency {} us", state.name, state.exit_us));
-    deepest->mend = "sudo cpupower idle-set -d " + name.substr(std::string_view("state").size());
+    deepest->fix = "sudo cpupower idle-set -d " + name.substr(std::string_view("state").size());
   }
   if (!any) {
     return {unknown(advice, fmt::format("/{}: no idle states are listed; the firmware may still "

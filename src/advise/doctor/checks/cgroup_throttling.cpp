@@ -15,7 +15,7 @@ constexpr Advice advice = {
     .source =
         "Linux kernel documentation, CFS Bandwidth Control: statistics; Control Group v2: "
         "cpu.stat",
-    .mend =
+    .fix =
         "raise or remove the CPU quota: docker update --cpus N CONTAINER; Kubernetes: "
         "resources.limits.cpu; systemd: systemctl set-property UNIT CPUQuota="};
 

@@ -16,7 +16,7 @@ constexpr Advice advice = {
     .source =
         "Linux kernel documentation, Timekeeping: clock sources; RHEL for Real Time, Using "
         "hardware clocks",
-    .mend =
+    .fix =
         "echo tsc | sudo tee /sys/devices/system/clocksource/clocksource0/current_clocksource, "
         "if available_clocksource has it"};
 

@@ -13,13 +13,13 @@ constexpr Advice advice = {
         "launches and collectives wait on the host, and a core that first has to raise its clock "
         "answers late and unevenly",
     .source = "Linux kernel documentation, CPU Performance Scaling; AMD EPYC 9004 tuning guides",
-    .mend = "sudo cpupower frequency-set -g performance"};
+    .fix = "sudo cpupower frequency-set -g performance"};
 
 constexpr Advice boost_advice = {
     .wanted = "boost on",
     .why = "without boost the cores stay at their base clock",
     .source = "Linux kernel documentation, CPU Performance Scaling: frequency boost",
-    .mend = "echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost"};
+    .fix = "echo 1 | sudo tee /sys/devices/system/cpu/cpufreq/boost"};
 
 constexpr const char* frequency_folder = "sys/devices/system/cpu/cpufreq";
 
@@ -84,7 +84,7 @@ std::vector<Finding> run(const CheckContext& context) {
   if (boost == "0" || no_turbo == "1") {
     findings.push_back(warned(boost_advice, "boost off"));
     if (no_turbo == "1") {
-      findings.back().mend = "echo 0 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo";
+      findings.back().fix = "echo 0 | sudo tee /sys/devices/system/cpu/intel_pstate/no_turbo";
     }
   }
   return findings;

@@ -14,7 +14,7 @@ constexpr Advice advice = {
         "host buffers then come from a part of the socket's memory channels, and the guide's other "
         "settings were not validated with more nodes",
     .source = "ROCm docs, MI300X system optimization: System BIOS settings, NUMA nodes per socket",
-    .mend = "NUMA Nodes Per Socket = Auto or NPS1 in the BIOS"};
+    .fix = "NUMA Nodes Per Socket = Auto or NPS1 in the BIOS"};
 
 /// The socket of a node's first CPU.
 std::optional<long long> socket_of(const Machine& machine, const std::string& node) {

@@ -13,7 +13,7 @@ constexpr Advice advice = {
         "programs start a thread per CPU they see, use the quota up early in each period and "
         "are stopped for the rest of it",
     .source = "Linux kernel documentation, CFS Bandwidth Control; Control Group v2: cpu.max",
-    .mend =
+    .fix =
         "give whole CPUs instead: docker run --cpuset-cpus LIST without --cpus; Kubernetes: "
         "requests equal to limits in whole CPUs and the static CPU manager policy"};
 

@@ -16,7 +16,7 @@ constexpr Advice advice = {
         "ROCm docs, environment variables, and workload optimization: Debugging memory access "
         "faults; NCCL docs, Environment Variables; PyTorch docs, TunableOp; MIOpen docs, Find "
         "modes",
-    .mend = {}};
+    .fix = {}};
 
 constexpr const char* why_in_general =
     "they make launches wait, write logs, measure alternatives in the job or take slower paths";
@@ -68,7 +68,7 @@ struct Switch {
   bool certain;  ///< whether it always costs performance
   std::string_view why;
   bool (*set_badly)(const CheckContext& context, const std::string& value) = is_on;
-  std::string_view mend = {};  ///< else it is unset
+  std::string_view fix = {};  ///< else it is unset
 };
 
 constexpr std::array<Switch, 26> switches = {
@@ -117,8 +117,7 @@ std::vector<Finding> run(const CheckContext& context) {
     if (!set || !entry.set_badly(context, *set)) continue;
     Finding finding = bad(entry.certain, advice, variable_text(context, entry.name));
     finding.why = entry.why;
-    finding.mend =
-        entry.mend.empty() ? fmt::format("unset {}", entry.name) : std::string(entry.mend);
+    finding.fix = entry.fix.empty() ? fmt::format("unset {}", entry.name) : std::string(entry.fix);
     findings.push_back(std::move(finding));
   }
   if (findings.empty()) {

@@ -12,7 +12,7 @@ constexpr Advice advice = {
     .source =
         "ROCm docs, Installation prerequisites: Setting permissions for groups; NVIDIA "
         "Container Toolkit docs",
-    .mend = "sudo usermod -a -G render,video $USER and log in again"};
+    .fix = "sudo usermod -a -G render,video $USER and log in again"};
 
 constexpr const char* amd_container =
     "docker run --device=/dev/kfd --device=/dev/dri --group-add "
@@ -30,7 +30,7 @@ Finding look(const CheckContext& context, const std::string& vendor, const std::
       return unknown(advice, "the kernel refuses to say", subject);
     case FileState::denied: {
       Finding finding = failed(advice, "permission denied", subject);
-      if (vendor == "nvidia") finding.mend = "sudo chmod a+rw /dev/nvidia*";
+      if (vendor == "nvidia") finding.fix = "sudo chmod a+rw /dev/nvidia*";
       return finding;
     }
     case FileState::missing:
@@ -38,9 +38,9 @@ Finding look(const CheckContext& context, const std::string& vendor, const std::
   }
   Finding finding = failed(advice, "does not exist", subject);
   if (!context.virtualization.container.empty()) {
-    finding.mend = vendor == "amd" ? amd_container : nvidia_container;
+    finding.fix = vendor == "amd" ? amd_container : nvidia_container;
   } else {
-    finding.mend = vendor == "amd" ? "sudo modprobe amdgpu" : "sudo nvidia-modprobe -u -c 0";
+    finding.fix = vendor == "amd" ? "sudo modprobe amdgpu" : "sudo nvidia-modprobe -u -c 0";
   }
   return finding;
 }

@@ -8,7 +8,7 @@ constexpr Advice advice = {
     .wanted = "on",
     .why = "without it a flipped bit in memory reaches results and checkpoints unnoticed",
     .source = "NVML docs, nvmlDeviceGetEccMode; Linux kernel documentation, AMDGPU RAS Support",
-    .mend =
+    .fix =
         "sudo nvidia-smi --ecc-config=1 and reboot (AMD: amdgpu.ras_enable=1 in the kernel's "
         "command line)"};
 

@@ -15,7 +15,7 @@ constexpr Advice advice = {
     .wanted = "equal GPUs at equal clocks",
     .why = "every collective waits for the slowest GPU",
     .source = "ROCm docs, workload optimization: RCCL; MLCommons and vendors' acceptance guides",
-    .mend =
+    .fix =
         "compare power limits, performance levels and temperatures: amd-smi metric, or "
         "nvidia-smi -q -d CLOCK,POWER,TEMPERATURE"};
 
@@ -27,7 +27,7 @@ constexpr Advice not_slow = {
     .source =
         "AMD SMI docs, amd-smi metric: clock, power, throttle; nvidia-smi man page, Clocks Event "
         "Reasons",
-    .mend =
+    .fix =
         "follow what throttling, power-cap and performance-level say; where they pass: sudo "
         "amd-smi reset --gpureset --gpu all, or nvidia-smi --gpu-reset, then a cold start of the "
         "node"};

@@ -16,7 +16,7 @@ constexpr Advice advice = {
         "a GPU without its driver is missing from every job, and what is left of the mesh has "
         "less bandwidth",
     .source = "ROCm docs, MI300X system optimization: Hardware verification with ROCm",
-    .mend = "sudo modprobe amdgpu (or nvidia), then sudo dmesg | grep -i -e amdgpu -e nvidia"};
+    .fix = "sudo modprobe amdgpu (or nvidia), then sudo dmesg | grep -i -e amdgpu -e nvidia"};
 
 constexpr Advice all_there = {
     .wanted = "8 GPUs on the PCI bus: boards of this model carry a mesh of 8",
@@ -24,7 +24,7 @@ constexpr Advice all_there = {
         "a GPU that is not even on the bus has failed or has no power; every job that needs the "
         "whole mesh does without it",
     .source = "ROCm docs, MI300X system optimization: Hardware verification with ROCm",
-    .mend =
+    .fix =
         "sudo dmesg | grep -i -e amdgpu -e pcie, the log of the BMC, a cold start; then the "
         "vendor"};
 

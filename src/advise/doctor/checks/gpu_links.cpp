@@ -15,9 +15,9 @@ constexpr Advice advice = {
     .source =
         "ROCm docs, MI300X system optimization: Hardware verification (every pair one hop of "
         "XGMI); RCCL, Use all eight GPUs; nvidia-smi man page, nvlink",
-    .mend = {}};
+    .fix = {}};
 
-const char* mend_for(const Gpu& gpu) {
+const char* fix_for(const Gpu& gpu) {
   return gpu.vendor == "nvidia" ? "nvidia-smi nvlink --status; systemctl status "
                                   "nvidia-fabricmanager; reset the GPUs, then ask for service"
                                 : "amd-smi xgmi; sudo dmesg | grep -i xgmi; power-cycle the node, "
@@ -63,7 +63,7 @@ Finding look(const CheckContext& context, const Gpu& gpu, const Links& most) {
   const std::string type = gpu.vendor == "amd" ? "xGMI" : "NVLink";
   const auto broken = [&](const std::string& found) {
     Finding finding = failed(advice, found, label(gpu));
-    finding.mend = mend_for(gpu);
+    finding.fix = fix_for(gpu);
     return finding;
   };
   if (links.down > 0) {

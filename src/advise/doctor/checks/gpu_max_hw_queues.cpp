@@ -9,7 +9,7 @@ constexpr Advice advice = {
         "the hardware works best with 4 streams or fewer: 2 queues for kernels and 2 for RCCL at "
         "high priority",
     .source = "ROCm docs, workload optimization: Multi-node FSDP and RCCL settings",
-    .mend = {}};
+    .fix = {}};
 
 std::vector<Finding> run(const CheckContext& context) {
   if (!context.has("amd") || !context.intent.multi_node) return {};

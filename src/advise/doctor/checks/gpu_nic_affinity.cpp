@@ -16,7 +16,7 @@ constexpr Advice advice = {
     .source =
         "NCCL docs, NCCL_NET_GDR_LEVEL; ROCm docs, GPU-NIC topology; dstack ib_write_bw runs "
         "bound to one socket",
-    .mend =
+    .fix =
         "move the NIC to a slot of that socket; until then name the near ones: export "
         "NCCL_IB_HCA=LIST, NCCL_NET_GDR_LEVEL=PXB"};
 

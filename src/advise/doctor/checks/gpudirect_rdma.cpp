@@ -13,7 +13,7 @@ constexpr Advice amd_advice = {
         "CONFIG_PCI_P2PDMA)",
     .why = "without it every message between GPUs of two nodes is copied through host memory",
     .source = "RCCL, net_ib.cc and rocmwrap.cc; linux-rdma/perftest README: GPUDirect with ROCm",
-    .mend =
+    .fix =
         "install the NIC vendor's driver with PeerDirect (ib_peer_mem) before amdgpu-dkms, or "
         "boot a kernel with both options and export NCCL_DMABUF_ENABLE=1"};
 
@@ -21,7 +21,7 @@ constexpr Advice nvidia_advice = {
     .wanted = "nvidia_peermem, or dma-buf (open kernel modules on Linux 5.12)",
     .why = "without it every message between GPUs of two nodes is copied through host memory",
     .source = "NVIDIA GPUDirect RDMA docs: Supported systems; NCCL docs, NCCL_DMABUF_ENABLE",
-    .mend = "sudo modprobe nvidia-peermem"};
+    .fix = "sudo modprobe nvidia-peermem"};
 
 constexpr Version dmabuf_since = {5, 12, 0};
 

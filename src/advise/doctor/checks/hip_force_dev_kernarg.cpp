@@ -11,7 +11,7 @@ constexpr Advice advice = {
     .source =
         "ROCm docs, MI300X system optimization: Environment variables; workload "
         "optimization: Performance environment variables",
-    .mend = "export HIP_FORCE_DEV_KERNARG=1"};
+    .fix = "export HIP_FORCE_DEV_KERNARG=1"};
 
 constexpr Version default_since = {6, 2, 0};
 

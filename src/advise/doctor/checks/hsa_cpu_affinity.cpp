@@ -10,7 +10,7 @@ constexpr Advice advice = {
         "ROCm's helper threads otherwise run on any CPU, even far from the GPU the process is "
         "bound to",
     .source = "ROCm docs, MI300X system optimization: Change affinity of ROCm helper threads",
-    .mend = {}};
+    .fix = {}};
 
 /// The variable matters if processes are bound to CPUs, as they should be on machines with several
 /// NUMA nodes.

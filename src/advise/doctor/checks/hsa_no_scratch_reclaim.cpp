@@ -16,7 +16,7 @@ constexpr Advice advice = {
         "RCCL kernels lose time, or crash, when the runtime takes their scratch memory back and "
         "the firmware cannot do that asynchronously",
     .source = "ROCm 6.4.3 release notes: AMDGPU driver updates; RCCL usage tips",
-    .mend = "export HSA_NO_SCRATCH_RECLAIM=1"};
+    .fix = "export HSA_NO_SCRATCH_RECLAIM=1"};
 
 constexpr unsigned long reclaims_well_since = 177;
 

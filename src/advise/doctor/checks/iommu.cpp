@@ -17,7 +17,7 @@ constexpr Advice advice = {
     .source =
         "ROCm docs, MI300X system optimization: GRUB settings; RCCL's warning \"Missing "
         "iommu=pt\"; NCCL docs, Troubleshooting: PCI Access Control Services",
-    .mend =
+    .fix =
         "append iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub (Intel: intel_iommu=on "
         "iommu=pt), then sudo update-grub (or grub2-mkconfig -o /boot/grub2/grub.cfg) and "
         "reboot"};

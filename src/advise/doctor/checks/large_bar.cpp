@@ -15,7 +15,7 @@ constexpr Advice advice = {
         "the host, NICs and other GPUs reach only what the BAR covers; with less, peer access "
         "and GPUDirect RDMA fail or go through bounce buffers",
     .source = "ROCm docs, MI300X system optimization: System BIOS settings, Above 4G decoding",
-    .mend = "Above 4G Decoding = Enabled and Resizable BAR = Enabled in the BIOS"};
+    .fix = "Above 4G Decoding = Enabled and Resizable BAR = Enabled in the BIOS"};
 
 /// Whether the GPU is an Instinct or an SXM module of NVIDIA, on which jobs depend on peer access
 /// and GPUDirect.

@@ -14,7 +14,7 @@ constexpr Advice advice = {
         "memory registered with a NIC or pinned for DMA counts against this limit, and "
         "registration fails once it is used up",
     .source = "NCCL docs, Troubleshooting: Networking issues, locked memory; RCCL usage tips",
-    .mend =
+    .fix =
         "ulimit -l unlimited; for good: \"* soft memlock unlimited\" and \"* hard memlock "
         "unlimited\" in /etc/security/limits.d/memlock.conf; container: docker run --ulimit "
         "memlock=-1"};

@@ -12,9 +12,9 @@ constexpr Advice advice = {
         "an uncorrectable error kills the process that meets it or corrupts its data; "
         "correctable ones warn of it",
     .source = "Linux kernel documentation, AMDGPU RAS Support; NVIDIA GPU Memory Error Management",
-    .mend = {}};
+    .fix = {}};
 
-std::string mend_for(const Gpu& gpu) {
+std::string fix_for(const Gpu& gpu) {
   return gpu.vendor == "nvidia"
              ? "nvidia-smi -q -d ECC,ROW_REMAPPER; reset the GPU, and replace it if errors return"
              : "amd-smi metric --ecc-blocks; amd-smi bad-pages; reset the GPU, and replace it if "
@@ -47,7 +47,7 @@ std::optional<Finding> look(const Gpu& gpu) {
   const std::string found = counts_text(state);
   if (found.empty()) return passed(advice, "none", label(gpu));
   Finding finding = bad(state.uncorrectable_errors.value_or(0) > 0, advice, found, label(gpu));
-  finding.mend = mend_for(gpu);
+  finding.fix = fix_for(gpu);
   return finding;
 }
 

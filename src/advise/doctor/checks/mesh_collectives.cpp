@@ -12,7 +12,7 @@ constexpr Advice advice = {
         "each pair of GPUs has a link of its own: 2 GPUs use 1 of 7 links and 4 GPUs use 3, so "
         "they get only that share of the bandwidth",
     .source = "ROCm docs, workload optimization: Use all eight GPUs; Multi-GPU communications",
-    .mend =
+    .fix =
         "use all 8 GPUs in one job (tensor parallel size 8), or run one process per GPU without "
         "collectives"};
 
@@ -35,7 +35,7 @@ std::vector<Finding> run(const CheckContext& context) {
   if (used == 1 || used % whole_mesh == 0) return {passed(advice, found)};
   Finding finding = bad(context.intent.gpus > 0, advice, found);
   if (present < whole_mesh) {
-    finding.mend = fmt::format(
+    finding.fix = fmt::format(
         "{} of the mesh's 8 GPUs {}; with these, run one process per GPU without collectives",
         whole_mesh - present,
         context.virtual_machine() ? "are not in this guest" : "are missing here: see gpu-driver");

@@ -15,12 +15,12 @@ constexpr Advice sockets = {
     .source =
         "NCCL docs, NCCL_SOCKET_IFNAME; PyTorch docs, torch.distributed: Common environment "
         "variables",
-    .mend = {}};
+    .fix = {}};
 constexpr Advice adapters = {
     .wanted = "names of RDMA devices of this machine, as ibv_devices shows them",
     .why = "NCCL and RCCL find no RDMA device, and nodes talk over TCP",
     .source = "NCCL docs, NCCL_IB_HCA",
-    .mend = {}};
+    .fix = {}};
 
 /// A list as NCCL reads it: "^a,b" is all but these, "=a" this name alone, else names begin so;
 /// "a:1" is a port.
@@ -80,7 +80,7 @@ std::optional<Finding> judge(const CheckContext& context, const char* name, bool
   Finding finding = bad(certain, advice,
                         all.empty() ? text + ": there is none"
                                     : fmt::format("{}: none of {}", text, fmt::join(all, ", ")));
-  finding.mend = fmt::format("unset {}, or name one that is there; it takes no addresses", name);
+  finding.fix = fmt::format("unset {}, or name one that is there; it takes no addresses", name);
   return finding;
 }
 

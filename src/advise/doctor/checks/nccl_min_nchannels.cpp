@@ -12,7 +12,7 @@ constexpr Advice advice = {
     .source =
         "ROCm docs, workload optimization: RCCL in E2E workloads; Performance environment "
         "variables",
-    .mend = {}};
+    .fix = {}};
 
 /// The advice is for the mesh of 8 MI300X; with fewer GPUs, RCCL's default is good.
 std::vector<Finding> run(const CheckContext& context) {

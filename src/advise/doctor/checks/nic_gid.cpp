@@ -12,7 +12,7 @@ constexpr Advice advice = {
         "RoCE v1 and link-local addresses do not cross routers, and without a RoCE v2 GID there is "
         "no connection between nodes",
     .source = "NCCL docs, NCCL_IB_GID_INDEX; Linux kernel, sysfs-class-infiniband: gid_attrs",
-    .mend =
+    .fix =
         "give the interface an IP address (ip addr add ADDRESS dev INTERFACE), then "
         "show_gids or rdma link; NCCL before 2.21: export NCCL_IB_GID_INDEX=INDEX"};
 

@@ -17,7 +17,7 @@ constexpr Advice advice = {
     .source =
         "Linux kernel, Documentation/ABI/stable/sysfs-class-infiniband; RVS and CVS preflight "
         "checks",
-    .mend =
+    .fix =
         "check cable, transceiver and switch port; rdma link show; sudo ip link set INTERFACE up"};
 
 bool is_known(std::string_view state) {
@@ -31,7 +31,7 @@ std::vector<Finding> run(const CheckContext& context) {
   if (nics.empty()) {
     if (!context.intent.multi_node) return {};
     Finding none = failed(advice, "no RDMA device in /sys/class/infiniband");
-    none.mend =
+    none.fix =
         "load the NIC's RDMA driver (mlx5_ib, bnxt_re, ionic_rdma); container: --network=host "
         "--device=/dev/infiniband";
     return {none};
@@ -57,9 +57,9 @@ std::vector<Finding> run(const CheckContext& context) {
     if (!nic.active()) {
       finding = bad(context.intent.multi_node, advice, found, label(nic));
       if (!nic.interface.empty())
-        finding.mend = "sudo ip link set " + nic.interface +
-                       " up; check "
-                       "cable, transceiver and switch port";
+        finding.fix = "sudo ip link set " + nic.interface +
+                      " up; check "
+                      "cable, transceiver and switch port";
     } else if (nic.gigabits_per_second.value_or(fastest) < fastest) {
       // A slower port may be there for storage or management.
       finding =

@@ -13,7 +13,7 @@ constexpr Advice advice = {
         "about 4200: smaller packets cost bandwidth",
     .source =
         "NVIDIA networking docs, RoCE: MTU considerations; Broadcom and AMD AI NIC setup guides",
-    .mend = {}};
+    .fix = {}};
 
 /// The MTU for 4096 bytes of payload with RoCE v2's headers.
 constexpr long long whole_packets = 4200;
@@ -42,7 +42,7 @@ std::vector<Finding> run(const CheckContext& context) {
   }
   for (Finding& finding : findings) {
     if (finding.judgement != Judgement::warn) continue;
-    finding.mend =
+    finding.fix =
         fmt::format("for i in {}; do sudo ip link set $i mtu 9000; done", fmt::join(small, " "));
   }
   return findings;

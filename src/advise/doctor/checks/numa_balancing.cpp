@@ -13,7 +13,7 @@ constexpr Advice advice = {
     .source =
         "ROCm docs, MI300X system optimization: Disable NUMA auto-balancing; workload "
         "optimization: RCCL",
-    .mend = "sudo sysctl kernel.numa_balancing=0"};
+    .fix = "sudo sysctl kernel.numa_balancing=0"};
 
 std::ptrdiff_t memory_nodes(const Machine& machine) {
   const std::vector<std::string> names = machine.list("sys/devices/system/node");

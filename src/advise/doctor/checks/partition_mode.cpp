@@ -15,12 +15,12 @@ constexpr Advice advice = {
         "in another mode a job finds more and smaller GPUs, or the same GPU with another memory "
         "bandwidth, than it was tuned for",
     .source = "AMD Instinct docs, GPU partitioning; amdgpu sysfs current_compute_partition",
-    .mend = {}};
+    .fix = {}};
 
 constexpr Advice mig_advice = {.wanted = "MIG off, or what --partition names",
                                .why = "a MIG slice has a share of the SMs and memory and no NVLink",
                                .source = "NVIDIA Multi-Instance GPU User Guide",
-                               .mend = "sudo nvidia-smi --multi-instance-gpu 0"};
+                               .fix = "sudo nvidia-smi --multi-instance-gpu 0"};
 
 std::string mode_of(const Gpu& gpu) {
   return gpu.memory_partition.empty() ? gpu.compute_partition
@@ -49,7 +49,7 @@ bool agrees(const Gpu& gpu, const Mode& wanted) {
 }
 
 /// The memory mode comes first: changing it reloads the driver and may reset the compute mode.
-std::string mend_for(const Mode& mode) {
+std::string fix_for(const Mode& mode) {
   std::vector<std::string> commands;
   if (!mode.memory.empty()) {
     commands.push_back("sudo amd-smi set --memory-partition " + mode.memory);
@@ -77,9 +77,9 @@ std::optional<Finding> look(const CheckContext& context, const Gpu& gpu) {
   Finding finding = bad(!intent.empty(), spoken, mode, label(gpu));
   if (!intent.empty()) finding.wanted = intent;
   if (!nvidia) {
-    finding.mend = mend_for(parse(intent.empty() ? usual : intent));
+    finding.fix = fix_for(parse(intent.empty() ? usual : intent));
     if (intent.empty())
-      finding.mend += fmt::format("; if this mode is intended: --partition {}", mode);
+      finding.fix += fmt::format("; if this mode is intended: --partition {}", mode);
   }
   return finding;
 }

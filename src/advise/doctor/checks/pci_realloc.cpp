@@ -12,7 +12,7 @@ constexpr Advice advice = {
         "when the kernel reassigns PCI resources, GPUs can lose their BARs and be missing after "
         "boot",
     .source = "ROCm docs, MI300X system optimization: GRUB settings",
-    .mend =
+    .fix =
         "append pci=realloc=off to GRUB_CMDLINE_LINUX in /etc/default/grub, then sudo "
         "update-grub (or grub2-mkconfig -o /boot/grub2/grub.cfg) and reboot"};
 

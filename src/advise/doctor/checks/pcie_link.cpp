@@ -12,7 +12,7 @@ constexpr Advice advice = {
         "copies to and from the host and GPUDirect RDMA get only that share of the bandwidth; a "
         "link that trained down often has a bad contact",
     .source = "ROCm Validation Suite, PEQT module; PCI Express Base Specification: Link Status",
-    .mend =
+    .fix =
         "reseat the GPU or riser and set the slot to Auto/Gen5 in the BIOS; then sudo lspci -vv "
         "| grep -e LnkCap: -e LnkSta:"};
 

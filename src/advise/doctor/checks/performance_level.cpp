@@ -13,7 +13,7 @@ constexpr Advice advice = {
     .source =
         "Linux kernel documentation, amdgpu power_dpm_force_performance_level; ROCm docs, "
         "MI300X system optimization: Deterministic clock",
-    .mend = "sudo amd-smi set --gpu all --perf-level AUTO"};
+    .fix = "sudo amd-smi set --gpu all --perf-level AUTO"};
 
 std::optional<Finding> look(const Gpu& gpu) {
   constexpr std::array<std::string_view, 3> free = {"auto", "perf_determinism", "high"};

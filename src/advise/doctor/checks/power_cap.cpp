@@ -10,9 +10,9 @@ constexpr Advice advice = {
     .wanted = "the default limit",
     .why = "matrix products run against the power limit, so a lower one lowers their clock",
     .source = "AMD SMI docs, set --power-cap; nvidia-smi man page, --power-limit",
-    .mend = {}};
+    .fix = {}};
 
-std::string mend_for(const Gpu& gpu, double watts) {
+std::string fix_for(const Gpu& gpu, double watts) {
   if (gpu.vendor == "nvidia") {
     return fmt::format("sudo nvidia-smi --power-limit {:.0f}", watts);
   }
@@ -40,7 +40,7 @@ std::optional<Finding> look(const Gpu& gpu) {
   if (*gpu.power_cap_watts >= *usual - rounding_watts) return passed(advice, found, label(gpu));
   Finding finding = gpu.power_cap_default_watts ? failed(advice, found, label(gpu))
                                                 : warned(advice, found, label(gpu));
-  finding.mend = mend_for(gpu, *usual);
+  finding.fix = fix_for(gpu, *usual);
   return finding;
 }
 

@@ -10,7 +10,7 @@ constexpr Advice advice = {
     .wanted = "this user may read and write it",
     .why = "without the verbs device, collectives fall back to TCP, if they run at all",
     .source = "rdma-core docs, udev rules for /dev/infiniband; NCCL docs, Troubleshooting",
-    .mend =
+    .fix =
         "docker run --device=/dev/infiniband --ulimit memlock=-1; on the host: install "
         "rdma-core, whose udev rules open the devices"};
 

@@ -18,7 +18,7 @@ constexpr Advice advice = {
     .source =
         "ROCm/TheRock, environment_setup guide: one runtime per process; NVIDIA CUDA "
         "Compatibility guide",
-    .mend =
+    .fix =
         "keep one: leave only its folder in LD_LIBRARY_PATH and /etc/ld.so.conf.d (sudo "
         "ldconfig), or run inside one virtual environment"};
 

@@ -12,7 +12,7 @@ constexpr Advice advice = {
         "collectives and data loaders exchange buffers in /dev/shm and fail with a bus error or "
         "\"no space left\" once it is full; Docker gives 64 MiB",
     .source = "NCCL docs, Troubleshooting: Shared memory; PyTorch README: Using pre-built images",
-    .mend = "docker run --ipc=host, or --shm-size=16g"};
+    .fix = "docker run --ipc=host, or --shm-size=16g"};
 
 constexpr long long least_kib = 1 << 20;
 

@@ -10,7 +10,7 @@ constexpr Advice advice = {
         "two threads of one core share its execution units, which slows compute-bound host "
         "work and makes its times vary",
     .source = "ROCm docs, MI300X system optimization: System BIOS settings, SMT control",
-    .mend =
+    .fix =
         "SMT Control = Disable in the BIOS; until the next boot: echo off | sudo tee "
         "/sys/devices/system/cpu/smt/control"};
 

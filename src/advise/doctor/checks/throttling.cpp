@@ -21,7 +21,7 @@ constexpr Advice advice = {
     .source =
         "Linux kernel, kgd_pp_interface.h: gpu_metrics residency counters; NVML docs, "
         "nvmlClocksEventReasons",
-    .mend =
+    .fix =
         "check fans, inlet temperature, heat sinks and power supplies of this node; then read "
         "again under load: assay doctor --check throttling"};
 
@@ -113,7 +113,7 @@ Finding look_nvidia(const Gpu& gpu) {
   }
   if (reasons.find("applications_clocks_setting") != std::string::npos) {
     Finding finding = warned(advice, reasons, label(gpu));
-    finding.mend =
+    finding.fix =
         "sudo nvidia-smi --reset-applications-clocks && sudo nvidia-smi --reset-gpu-clocks";
     return finding;
   }

@@ -9,7 +9,7 @@ constexpr Advice advice = {
         "in multi-node FSDP the streams of collectives overlap poorly with those of kernels "
         "unless they have priority",
     .source = "ROCm docs, workload optimization: Multi-node FSDP and RCCL settings",
-    .mend = {}};
+    .fix = {}};
 
 std::vector<Finding> run(const CheckContext& context) {
   if (!context.has("amd") || !context.intent.multi_node) return {};

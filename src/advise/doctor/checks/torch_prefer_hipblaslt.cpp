@@ -14,7 +14,7 @@ constexpr Advice advice = {
     .source =
         "ROCm docs, workload optimization: Performance environment variables; PyTorch, "
         "CUDAHooks.cpp: getHipblasltPreferredArchs",
-    .mend = "export TORCH_BLAS_PREFER_HIPBLASLT=1"};
+    .fix = "export TORCH_BLAS_PREFER_HIPBLASLT=1"};
 
 /// Since these ROCm versions, PyTorch releases built for ROCm prefer hipBLASLt on the GPU by
 /// default.

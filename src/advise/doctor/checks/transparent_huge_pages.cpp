@@ -9,7 +9,7 @@ constexpr Advice advice = {
         "with 4 KiB pages alone, host buffers take far more TLB entries, page faults and entries "
         "to pin for DMA",
     .source = "Linux kernel documentation, Transparent Hugepage Support",
-    .mend = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"};
+    .fix = "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled"};
 
 /// The selected value: "madvise" in "always [madvise] never".
 std::string_view chosen(std::string_view text) {

@@ -14,7 +14,7 @@ constexpr Advice advice = {
     .source =
         "ROCm docs, GPU isolation techniques; CUDA C++ Programming Guide, CUDA Environment "
         "Variables",
-    .mend = {}};
+    .fix = {}};
 
 std::vector<Finding> run(const CheckContext& context) {
   if (context.gpus.empty()) return {};
@@ -34,7 +34,7 @@ std::vector<Finding> run(const CheckContext& context) {
                              set.unknown.empty()
                                  ? left
                                  : fmt::format("{}; {} names none of them", left, set.unknown)));
-      findings.back().mend =
+      findings.back().fix =
           earlier ? fmt::format("unset {}, or count from 0 within {}", set.name, earlier->name)
                   : fmt::format("unset {}, or use 0 to {}", set.name, set.before - 1);
     }

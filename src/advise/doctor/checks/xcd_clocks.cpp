@@ -15,7 +15,7 @@ constexpr Advice advice = {
     .wanted = "XCDs within 5% of each other under load",
     .why = "a kernel spread over all dies ends when the slowest one does",
     .source = "ROCm docs, workload optimization: efficiency uses the mean clock of the slowest XCD",
-    .mend =
+    .fix =
         "reduce the chance of power excursions: sudo amd-smi set --gpu all --perf-determinism "
         "1900; update the firmware if the spread persists"};
 

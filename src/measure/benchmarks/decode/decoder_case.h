@@ -31,7 +31,7 @@ struct DecoderCell {
   std::filesystem::path folder = {};    ///< folder with the weights; empty: random weights
   std::vector<std::int32_t> text = {};  ///< the prompt of every sequence; empty: random tokens
   std::filesystem::path logits = {};  ///< prefill: file to write all tokens' logits to; empty: none
-  DecoderPart part = {};              ///< this rank's shard of the model
+  TensorParallelShard part = {};      ///< this rank's shard of the model
   PromptWay attention = PromptWay::own;  ///< implementation of attention over whole prompts
   bool graph = true;                     ///< replay a pass as a graph
 

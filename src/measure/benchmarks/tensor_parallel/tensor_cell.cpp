@@ -114,8 +114,8 @@ std::vector<Cell> with_batches(const Cell& cell, bool large) {
   return cells;
 }
 
-Result<ToyCell> parse_toy(const Cell& cell, int ranks) {
-  ToyCell parsed;
+Result<LayersCell> parse_toy(const Cell& cell, int ranks) {
+  LayersCell parsed;
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   parsed.hidden = static_cast<std::int64_t>(cell.integer("hidden"));
   parsed.precision = cell.text("precision") == "bf16" ? DataType::bf16 : DataType::f32;
@@ -145,7 +145,7 @@ Result<DecoderCell> parse_decoder(const Cell& cell, int ranks, const Device& dev
 
 }  // namespace
 
-std::uint64_t ToyCell::bytes(int ranks) const {
+std::uint64_t LayersCell::bytes(int ranks) const {
   const std::int64_t rows = batch * hidden, own = hidden / ranks;
   const std::int64_t weights = own * (hidden + 1) + hidden * (hidden + 1);
   const std::int64_t gathered = ranks > 1 ? rows + batch * own : 0;
@@ -154,7 +154,7 @@ std::uint64_t ToyCell::bytes(int ranks) const {
 }
 
 std::uint64_t TensorCell::bytes() const {
-  if (const auto* const of_toy = std::get_if<ToyCell>(&model)) return of_toy->bytes(ranks);
+  if (const auto* const of_toy = std::get_if<LayersCell>(&model)) return of_toy->bytes(ranks);
   return memory_of(std::get<DecoderCell>(model).settings(0)).all();
 }
 

@@ -14,7 +14,7 @@ namespace assay {
 /// Two layers with matrices [hidden, hidden]. The first is column-parallel: each rank computes some
 /// of its outputs, and all ranks gather them. The second is replicated on every rank. The model is
 /// the toy of https://github.com/dstackai/benchmarks, amd/baremetal_container_partition.
-struct ToyCell {
+struct LayersCell {
   std::int64_t batch = 0, hidden = 0;
   DataType precision = DataType::f32;
 
@@ -22,7 +22,7 @@ struct ToyCell {
 };
 
 struct TensorCell {
-  std::variant<ToyCell, DecoderCell> model;
+  std::variant<LayersCell, DecoderCell> model;
   int ranks = 1;
   std::string library;  ///< the communication library; "none" with one rank
   bool graph = true;

@@ -26,7 +26,7 @@ class ToyCase final : public Case {
  public:
   ToyCase(const TensorCell& cell, const PrepareContext& context, ModelRanks ranks)
       : cell_(cell),
-        toy_(std::get<ToyCell>(cell.model)),
+        toy_(std::get<LayersCell>(cell.model)),
         device_(context.device),
         seed_(context.seed),
         ranks_(ranks),
@@ -103,7 +103,7 @@ class ToyCase final : public Case {
     Tensor first, first_bias, second, second_bias, x;
     std::size_t elements;
 
-    Places(const ToyCell& toy, std::int64_t outputs) : elements(0) {
+    Places(const LayersCell& toy, std::int64_t outputs) : elements(0) {
       TensorPlaces place;
       second = place.next(toy.hidden, toy.hidden);
       second_bias = place.next(1, toy.hidden);
@@ -297,7 +297,7 @@ class ToyCase final : public Case {
   }
 
   const TensorCell cell_;
-  const ToyCell toy_;
+  const LayersCell toy_;
   Device& device_;
   const std::uint64_t seed_;
   const ModelRanks ranks_;  // the whole team; null communicator if alone or idle

@@ -1,4 +1,4 @@
-// The case of `tensor_parallel` that measures the toy model (described at ToyCell).
+// The case of `tensor_parallel` that measures the toy model (described at LayersCell).
 #pragma once
 
 #include <memory>

@@ -1,0 +1,280 @@
+#include "measure/sampling/sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "ranks/team/thread_team.h"
+#include "statistics/summary.h"
+#include "support/test_device.h"
+
+namespace assay {
+namespace {
+
+/// Launches the empty kernel `launches` times.
+class LaunchingCase final : public Case {
+ public:
+  LaunchingCase(Device& device, unsigned launches) : launches_(launches) {
+    program_ = std::move(device.build({"empty", {}})).value();
+    kernel_ = program_->kernel("empty").value();
+  }
+  Work work() const override { return {.repetitions = static_cast<double>(launches_)}; }
+  Quantity quantity() const override { return Quantity::latency; }
+  Limit limit() const override { return bound; }
+  CacheState cache_state() const override { return cache; }
+  std::optional<std::size_t> fixed_samples() const override { return fixed; }
+  int launches_per_sample(double) const override { return in_a_sample; }
+  bool takes_part() const override { return part; }
+  Status enqueue(Stream& stream) override {
+    ++enqueued;
+    for (unsigned i = 0; i < launches_; ++i) TRY(launch(stream, *kernel_, {}, 0));
+    return {};
+  }
+  Result<Verification> verify(Stream&) override { return Verification{true, "", 0, 0, ""}; }
+
+  CacheState cache = CacheState::hot;
+  Limit bound = Limit::none;
+  std::optional<std::size_t> fixed;
+  int in_a_sample = 1;
+  bool part = true;
+  std::size_t enqueued = 0;
+
+ private:
+  std::unique_ptr<Program> program_;
+  Kernel* kernel_;
+  unsigned launches_;
+};
+
+const auto never = [] { return false; };
+
+std::vector<double> seconds_of(const SampleSet& set) {
+  std::vector<double> seconds;
+  for (const Sample& sample : set.samples) seconds.push_back(sample.seconds);
+  return seconds;
+}
+
+/// Virtual time needs no settling.
+SamplingLimits quick_limits() {
+  SamplingLimits limits;
+  limits.settling_seconds = 0;
+  return limits;
+}
+
+SampleSet take_on(Device& device, Case& work, const SamplingLimits& limits = quick_limits()) {
+  auto sampler = std::move(Sampler::create(device)).value();
+  auto set = sampler->take(work, limits, never);
+  EXPECT_TRUE(set) << set.error().message;
+  return std::move(set).value();
+}
+
+TEST(Sampler, SecondsAreOfOneRepetition) {
+  auto device = open_fake_device("noise=0,launch=0.001");
+  LaunchingCase work(*device, 10);
+  const SampleSet set = take_on(*device, work);
+  ASSERT_EQ(set.samples.size(), 30u);
+  EXPECT_NEAR(set.samples[0].seconds, 0.001, 1e-12);
+  EXPECT_EQ(set.stop, StopReason::precision);
+  EXPECT_EQ(set.warmup_stop, StopReason::warm);
+  EXPECT_EQ(set.warmup_launches, 20u);
+  EXPECT_TRUE(set.gated);
+  EXPECT_EQ(work.enqueued, 50u);
+}
+
+TEST(Sampler, ThrottledComputeBoundWorkIsLaunchedUntilASampleIsLongEnough) {
+  auto device = open_fake_device("noise=0,launch=0.001,throttle=1");
+  LaunchingCase work(*device, 1);
+  work.bound = Limit::compute;
+  SamplingLimits limits = quick_limits();
+  limits.sustained_time_box_seconds = 0.15;  // asks for samples of 10 ms
+  const SampleSet set = take_on(*device, work, limits);
+  ASSERT_FALSE(set.samples.empty());
+  const double alone = set.samples[0].seconds * set.launches;
+  EXPECT_GT(set.launches, 1);
+  EXPECT_NEAR(alone, 0.01, 0.002);
+  EXPECT_FALSE(set.gated);
+  EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
+}
+
+/// One that launched less often than the others would leave them waiting for it. A rank that takes
+/// no part has no say, however its clock is.
+TEST(Sampler, RanksLaunchEquallyOftenWhenOneAloneIsThrottled) {
+  for (const auto& [throttled, idle] : {std::pair(0, -1), {1, -1}, {1, 1}, {-1, -1}}) {
+    ThreadTeam team(2);
+    std::array<int, 2> launches = {};
+    std::array<std::size_t, 2> samples = {};
+    std::vector<std::unique_ptr<Device>> devices;
+    for (const int rank : {0, 1}) {
+      devices.push_back(open_fake_device(rank == throttled ? "noise=0,launch=0.001,throttle=1"
+                                                           : "noise=0,launch=0.001"));
+    }
+    team.run([&, idle = idle](ThreadTeam::End& end) {
+      Device& device = *devices[static_cast<std::size_t>(end.rank())];
+      LaunchingCase work(device, 1);
+      work.bound = Limit::compute;
+      work.part = end.rank() != idle;
+      SamplingLimits limits = quick_limits();
+      // Asks for samples of 10 ms, on the other rank, which has less of a budget left, of 4.
+      limits.sustained_time_box_seconds = end.rank() == 0 ? 0.15 : 0.06;
+      auto sampler = std::move(Sampler::create(device, end)).value();
+      const auto set = sampler->take(work, limits, never);
+      ASSERT_TRUE(set) << set.error().message;
+      launches[static_cast<std::size_t>(end.rank())] = set->launches;
+      samples[static_cast<std::size_t>(end.rank())] = set->samples.size();
+    });
+    const bool long_samples = throttled >= 0 && throttled != idle;
+    EXPECT_EQ(launches[0], long_samples ? 6 : 1) << throttled << ", " << idle;  // of 1.67 ms each
+    EXPECT_EQ(launches[0], launches[1]);
+    EXPECT_EQ(samples[0], samples[1]);
+  }
+}
+
+TEST(Sampler, ComputeBoundWorkMayAskForSeveralLaunches) {
+  auto device = open_fake_device("noise=0,launch=0.001");
+  LaunchingCase work(*device, 1);
+  work.bound = Limit::compute;
+  work.in_a_sample = 7;
+  const SampleSet set = take_on(*device, work);
+  EXPECT_EQ(set.launches, 7);
+  EXPECT_FALSE(set.gated);
+  EXPECT_EQ(work.enqueued, set.warmup_launches + 7 * set.samples.size());
+}
+
+TEST(Sampler, AFixedNumberOfSamplesIsLaunchedThatOftenAfterThreeLaunches) {
+  // Throttled and without noise: otherwise 15 samples of several launches, or 30 of one.
+  for (const char* script : {"noise=0,launch=0.001", "noise=0,launch=0.001,throttle=1"}) {
+    auto device = open_fake_device(script);
+    LaunchingCase work(*device, 1);
+    work.bound = Limit::compute;
+    work.fixed = 50;
+    const SampleSet set = take_on(*device, work);
+    EXPECT_EQ(set.samples.size(), 50u);
+    EXPECT_EQ(set.stop, StopReason::sample_limit);
+    EXPECT_EQ(set.warmup_launches, 3u);
+    EXPECT_EQ(set.launches, 1);
+    EXPECT_EQ(work.enqueued, 53u);
+  }
+}
+
+/// A launch takes 5 us alone and 1 us behind others; the last one of a short warm-up is delayed by
+/// 2 ms.
+class DisturbedCase final : public Case {
+ public:
+  Work work() const override { return {}; }
+  Quantity quantity() const override { return Quantity::latency; }
+  Limit limit() const override { return Limit::none; }
+  TimeSource time_source() const override { return TimeSource::host_clock; }
+  int launches_per_sample(double seconds) const override {
+    return static_cast<int>(std::lround(1e-3 / seconds));
+  }
+  Status enqueue(Stream&) override {
+    ++enqueued_;
+    return {};
+  }
+  Result<std::optional<double>> own_seconds() override {
+    const int launches = std::exchange(enqueued_, 0);
+    return std::optional(++samples_ == 3 ? 2e-3 : 4e-6 + 1e-6 * launches);
+  }
+  Result<Verification> verify(Stream&) override { return Verification{true, "", 0, 0, ""}; }
+
+ private:
+  int enqueued_ = 0, samples_ = 0;
+};
+
+TEST(Sampler, SamplesAreAsLongAsLaunchesInARowSay) {
+  auto device = open_fake_device("");
+  DisturbedCase work;
+  SamplingLimits limits = quick_limits();
+  limits.warmup_seconds = 0;
+  const SampleSet set = take_on(*device, work, limits);
+  EXPECT_EQ(set.warmup_launches, 3u + 200u);  // the delayed launch does not shorten the samples
+  EXPECT_NEAR(set.launches, 980, 1);          // 200 in a row took 204 us
+}
+
+TEST(Sampler, StopsOnPrecisionUnderNoise) {
+  auto device = open_fake_device("noise=0.02");
+  LaunchingCase work(*device, 1);
+  const SampleSet set = take_on(*device, work);
+  EXPECT_EQ(set.stop, StopReason::precision);
+  const Summary summary = summarize(seconds_of(set));
+  EXPECT_LE((summary.interval95.high - summary.interval95.low) / 2, 0.005 * summary.median);
+  EXPECT_GT(summary.n, 30u);
+  EXPECT_NEAR(summary.median, 1e-4, 1e-6);
+}
+
+TEST(Sampler, KeepsAndCountsThrottledSamples) {
+  auto device = open_fake_device("noise=0.0001,throttle=0.25,seed=3");
+  LaunchingCase work(*device, 1);
+  SamplingLimits limits = quick_limits();
+  limits.precision = 0;
+  limits.most_samples = 400;
+  const SampleSet set = take_on(*device, work, limits);
+  ASSERT_EQ(set.samples.size(), 400u);
+  std::size_t throttled = 0;
+  for (const Sample& sample : set.samples) {
+    ASSERT_TRUE(sample.clock_hz);
+    throttled += sample.throttled;
+    EXPECT_EQ(sample.throttled, sample.seconds > 1.5e-4);
+    EXPECT_NEAR(*sample.clock_hz, sample.throttled ? 0.6e9 : 1e9, 1e6);
+  }
+  EXPECT_NEAR(static_cast<double>(throttled) / 400, 0.25, 0.08);
+}
+
+TEST(Sampler, DriftShowsInTheSamplesAndIsNotDropped) {
+  auto device = open_fake_device("noise=0,drift=5,launch=0.001");
+  LaunchingCase work(*device, 1);
+  SamplingLimits limits = quick_limits();
+  limits.warmup_seconds = 0;  // a warm-up would wait for the drift to end
+  limits.most_samples = 100;
+  limits.precision = 0;
+  const auto seconds = seconds_of(take_on(*device, work, limits));
+  EXPECT_GT(seconds.back(), 1.3 * seconds.front());
+  EXPECT_GT(autocorrelation(seconds), 0.9);
+}
+
+TEST(Sampler, AFailingLaunchIsAnErrorAndNamesItself) {
+  auto device = open_fake_device("fail_at=25");
+  LaunchingCase work(*device, 1);
+  auto sampler = std::move(Sampler::create(*device)).value();
+  const auto set = sampler->take(work, quick_limits(), never);
+  ASSERT_FALSE(set);
+  EXPECT_THAT(set.error().message, testing::HasSubstr("launch 25"));
+}
+
+TEST(Sampler, InterruptionKeepsWhatWasTaken) {
+  auto device = open_fake_device("noise=0.0001");
+  LaunchingCase work(*device, 1);
+  auto sampler = std::move(Sampler::create(*device)).value();
+  SamplingLimits limits = quick_limits();
+  limits.precision = 0;
+  const auto set = sampler->take(work, limits, [&] { return work.enqueued >= 100; });
+  ASSERT_TRUE(set);
+  EXPECT_EQ(set->stop, StopReason::interrupted);
+  EXPECT_EQ(set->samples.size() + set->warmup_launches, 100u);
+  EXPECT_GT(set->samples.size(), 0u);
+}
+
+TEST(Sampler, WorksOnTheCpuBackendColdAndHot) {
+  auto device = open_test_device("cpu");
+  for (const CacheState cache : {CacheState::hot, CacheState::cold}) {
+    LaunchingCase work(*device, 1);
+    work.cache = cache;
+    SamplingLimits limits = quick_limits();
+    limits.least_samples = 6;
+    limits.most_samples = 8;
+    limits.time_box_seconds = 60;  // a cold sample takes a while under sanitizers
+    const SampleSet set = take_on(*device, work, limits);
+    EXPECT_EQ(set.cache_state, cache);
+    EXPECT_TRUE(set.gated) << "the gate gave up: the host could not open it within a second";
+    EXPECT_GE(set.samples.size(), 6u);
+    for (const Sample& sample : set.samples) {
+      EXPECT_GT(sample.seconds, 0);
+      EXPECT_LT(sample.seconds, 0.5);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay

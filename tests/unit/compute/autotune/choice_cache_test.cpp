@@ -1,0 +1,77 @@
+#include "compute/autotune/choice_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "support/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+DeviceFacts a_gpu() {
+  DeviceFacts facts;
+  facts.backend = "hip";
+  facts.name = "AMD Instinct MI300X";
+  facts.arch = "gfx942";
+  facts.uuid = "1f2e";
+  facts.multiprocessors = 304;
+  return facts;
+}
+
+const ChoiceKey memory_triad = {"memory geometry", "sha of the source", "triad f32 1024"};
+
+TEST(ChoiceCache, KeepsTheLatest) {
+  const TemporaryFolder folder;
+  const ChoiceCache cache(folder.path() / "made when needed");
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), std::nullopt);
+  cache.keep(a_gpu(), memory_triad, "block=256");
+  cache.keep(a_gpu(), memory_triad, "block=512 unroll=4");
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), "block=512 unroll=4");
+  EXPECT_EQ(ChoiceCache(folder.path() / "made when needed").find(a_gpu(), memory_triad),
+            "block=512 unroll=4");
+}
+
+TEST(ChoiceCache, EverythingThatMayChangeTheBestIsPartOfTheKey) {
+  const TemporaryFolder folder;
+  const ChoiceCache cache(folder.path());
+  cache.keep(a_gpu(), memory_triad, "best");
+  const auto differs = [&](auto change) {
+    DeviceFacts facts = a_gpu();
+    ChoiceKey key = memory_triad;
+    change(facts, key);
+    return cache.find(facts, key) == std::nullopt;
+  };
+  EXPECT_FALSE(differs([](DeviceFacts&, ChoiceKey&) {}));
+  EXPECT_TRUE(differs([](DeviceFacts& f, ChoiceKey&) { f.arch = "gfx90a"; }));
+  EXPECT_TRUE(differs([](DeviceFacts& f, ChoiceKey&) { f.uuid = "other"; }));
+  EXPECT_TRUE(differs([](DeviceFacts& f, ChoiceKey&) { f.partition = "CPX/NPS4"; }));
+  EXPECT_TRUE(differs([](DeviceFacts& f, ChoiceKey&) { f.multiprocessors = 38; }));
+  EXPECT_TRUE(differs([](DeviceFacts&, ChoiceKey& k) { k.what = "gemm"; }));
+  EXPECT_TRUE(differs([](DeviceFacts&, ChoiceKey& k) { k.implementation = "rewritten"; }));
+  EXPECT_TRUE(differs([](DeviceFacts&, ChoiceKey& k) { k.problem = "triad f32 2048"; }));
+}
+
+TEST(ChoiceCache, ADamagedFileCountsAsEmpty) {
+  const TemporaryFolder folder;
+  const ChoiceCache cache(folder.path());
+  folder.write("choices", std::string("\0\xff garbage\n\n \n", 13));
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), std::nullopt);
+  cache.keep(a_gpu(), memory_triad, "best");
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), "best");
+}
+
+TEST(ChoiceCache, StoresNothingIfItCannotOrMustNot) {
+  const TemporaryFolder folder;
+  const ChoiceCache cache(folder.path());
+  cache.keep(a_gpu(), memory_triad, "two\nlines");
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), std::nullopt);
+  const ChoiceCache nowhere("");
+  nowhere.keep(a_gpu(), memory_triad, "best");
+  EXPECT_EQ(nowhere.find(a_gpu(), memory_triad), std::nullopt);
+  DeviceFacts emulated = a_gpu();
+  emulated.emulated = true;
+  ChoiceCache::of_user(emulated).keep(emulated, memory_triad, "best");
+  EXPECT_EQ(ChoiceCache::of_user(emulated).find(emulated, memory_triad), std::nullopt);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,79 @@
+#include "core/write_file.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "core/read_file.h"
+#include "support/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+TEST(WriteFile, ReplacesWhatIsThereAndLeavesNothingBeside) {
+  TemporaryFolder folder;
+  const auto path = folder.write("file", "a longer text than the new one");
+  ASSERT_TRUE(write_file(path, "new").ok());
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(WriteFile, AFailureLeavesTheOldFileAlone) {
+  TemporaryFolder folder;
+  const auto path = folder.write("folder/file", "old");
+  // A folder cannot be replaced by a file.
+  const Status failed = write_file(folder.path() / "folder", "new");
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().kind, ErrorKind::exhausted);
+  EXPECT_THAT(failed.error().message, testing::HasSubstr("cannot be replaced"));
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  EXPECT_THAT(write_file(folder.path() / "none/file", "x").error().message,
+              testing::HasSubstr("cannot be written: No such file or directory"));
+}
+
+TEST(WriteFile, NoLinkPreparedBesideItLeadsElsewhere) {
+  TemporaryFolder folder;
+  const auto other = folder.write("other", "not to be touched");
+  const auto path = folder.path() / "file";
+  // The name that an earlier version wrote to, which anybody could foresee.
+  std::filesystem::create_symlink(other, path.string() + fmt::format(".{}.part", ::getpid()));
+  ASSERT_TRUE(write_file(path, "new").ok());
+  EXPECT_EQ(read_file(other), "not to be touched");
+  EXPECT_EQ(read_file(path), "new");
+  EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(path)));
+}
+
+TEST(CheckWritable, SaysBeforeTheWorkWhatWritingWouldSayAfterIt) {
+  TemporaryFolder folder;
+  const auto path = folder.write("file", "old");
+  EXPECT_TRUE(check_writable(path).ok());
+  EXPECT_TRUE(check_writable(folder.path() / "new").ok());
+  EXPECT_TRUE(check_writable("/dev/null").ok());
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+  const Status missing = check_writable(folder.path() / "none/file");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().message, write_file(folder.path() / "none/file", "x").error().message);
+  EXPECT_THAT(check_writable(folder.path()).error().message,
+              testing::HasSubstr("cannot be written: Is a directory"));
+  std::filesystem::create_symlink(path, folder.path() / "link");
+  const Status replaces = check_writable(path, {"/nowhere", folder.path() / "link"});
+  ASSERT_FALSE(replaces.ok());
+  EXPECT_THAT(replaces.error().message, testing::HasSubstr("is read and would be replaced"));
+}
+
+TEST(WriteFile, DevicesStayDevices) {
+  TemporaryFolder folder;
+  // Through a link: if this fails, the link is lost and not the device.
+  const auto device = folder.path() / "device";
+  std::filesystem::create_symlink("/dev/full", device);
+  const Status full = write_file(device, "text");
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().message, device.string() + " cannot be written: No space left on device");
+  EXPECT_TRUE(std::filesystem::is_symlink(device));
+}
+
+}  // namespace
+}  // namespace assay

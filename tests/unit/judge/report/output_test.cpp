@@ -1,0 +1,256 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "core/json.h"
+#include "judge/report/escape.h"
+#include "judge/report/report.h"
+#include "support/test_record.h"
+#include "unit/report_input.h"
+
+namespace assay::report {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+/// What the page's script reads.
+Json data_of(const std::string& html) {
+  const std::string begin = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t from = html.find(begin) + begin.size();
+  return Json::parse(html.substr(from, html.find("</script>", from) - from));
+}
+
+const std::string hostile =
+    "</script><script>alert(1)</script>\"'&<b>\xE2\x80\xA8\xE2\x80\xAE\x01\xFF";
+
+TEST(ReportEscape, CleanTextIsValidAndHarmless) {
+  EXPECT_EQ(clean_text("a\nb\x1B[31m\x7F"), "a b [31m ");
+  EXPECT_EQ(clean_text("\xFF\xC0\xAF"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+  EXPECT_EQ(clean_text("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");  // a surrogate
+  EXPECT_EQ(clean_text("\xE2\x80\xAE"
+                       "abc"),
+            " abc");  // right to left
+  EXPECT_EQ(clean_text("\u00B5s \u2192 \U0001F600"), "\u00B5s \u2192 \U0001F600");
+  EXPECT_EQ(clean_text("a\xE2\x80\xA8"
+                       "b"),
+            "a b");                                               // a line separator
+  EXPECT_EQ(clean_text("\xE2\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");  // truncated
+}
+
+TEST(ReportEscape, EveryFormatEscapesWhatHarmsIt) {
+  EXPECT_EQ(escape_html("<a href=\"x\">&'"), "&lt;a href=&quot;x&quot;&gt;&amp;&#39;");
+  EXPECT_EQ(escape_markdown("a|b *c* <d> all_reduce"), "a\\|b \\*c\\* \\<d\\> all_reduce");
+  EXPECT_EQ(escape_csv("plain"), "plain");
+  EXPECT_EQ(escape_csv("a,\"b\""), "\"a,\"\"b\"\"\"");
+  EXPECT_EQ(escape_csv("=cmd()"), "'=cmd()");
+  EXPECT_EQ(escape_csv("-1,2"), "\"'-1,2\"");
+  EXPECT_EQ(escape_script("\"</script>&\xE2\x80\xA8\xE2\x80\xA9\""),
+            "\"\\u003c/script\\u003e\\u0026\\u2028\\u2029\"");
+}
+
+TEST(ReportHtml, LoadsNothingFromOutside) {
+  const std::string html = to_html(make_document(comparison_input(0.9)));
+  const std::string body = html.substr(0, html.find("const vegaParts"));
+  EXPECT_FALSE(std::regex_search(body, std::regex("(src|href)=\"[^#]")));
+  EXPECT_THAT(html, Not(HasSubstr("sourceMappingURL")));
+  EXPECT_THAT(html, Not(HasSubstr("@import")));
+  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(html, Not(HasSubstr("unsafe-eval")));
+  EXPECT_THAT(html, HasSubstr("Redistribution and use in source and binary forms"));
+  EXPECT_EQ(count_of(html, "<script"), 3U);
+  EXPECT_EQ(count_of(html, "</script>"), 3U);
+}
+
+TEST(ReportHtml, HostileNamesStayText) {
+  ReportInput input = comparison_input(0.9);
+  for (Environment& environment : input.environments) environment.results.name += hostile;
+  input.environments[0].results.series[0].axes[0].second = hostile;
+  input.environments[1].results.series[0].axes[0].second = hostile;
+  input.environments[0].results.problems = {hostile};
+  input.environments[0].results.faults[hostile] = hostile;
+  input.environments[0].results.fingerprints = {{{hostile, hostile}}};
+  input.environments[1].results.fingerprints = {{{hostile, "other"}}};
+  input.title = hostile;
+  input.comparisons = {compare(input.environments[0].results, input.environments[1].results,
+                               nullptr, VerdictRule{})};
+  const std::string html = to_html(make_document(input));
+  EXPECT_EQ(count_of(html, "<script"), 3U);
+  EXPECT_EQ(count_of(html, "</script>"), 3U);
+  // The page has bold text of its own, but none after an ampersand.
+  EXPECT_THAT(html, Not(HasSubstr("&<b>")));
+  EXPECT_THAT(html, Not(HasSubstr("&amp;<b>")));
+  EXPECT_THAT(html, Not(HasSubstr("\xE2\x80\xA8")));
+  EXPECT_EQ(data_of(html)["environments"].size(), 2U);
+  const std::string markdown = to_markdown(make_document(input));
+  EXPECT_THAT(markdown, Not(HasSubstr("<script>")));
+  EXPECT_THAT(markdown, Not(HasSubstr("\x01")));
+}
+
+TEST(ReportHtml, TheDataAreExact) {
+  const ReportInput input = comparison_input(0.9);
+  const Json data = data_of(to_html(make_document(input)));
+  const Json& runs = data["tables"].back();
+  EXPECT_EQ(runs["id"], "runs");
+  for (const Json& column : runs["columns"]) {
+    if (column["key"] != "value") continue;
+    ASSERT_EQ(column["values"].size(), 2 * 5 * 12U);
+    // Rows are in the order of sizes: the first is 64KiB's first run.
+    EXPECT_EQ(column["values"][0].get<double>(), around(100e9, 12)[0]);
+    EXPECT_EQ(column["values"][119].get<double>(), around(800e9 * 0.9, 12)[11]);
+  }
+}
+
+TEST(ReportHtml, TheVerdictComesFirstAndEveryCellHasARow) {
+  const std::string slower = to_html(make_document(comparison_input(0.9)));
+  EXPECT_THAT(slower, HasSubstr("<span class=\"badge slower\">SLOWER</span> container is slower"));
+  EXPECT_THAT(slower, HasSubstr("5 of 5"));
+  EXPECT_EQ(count_of(slower, "<tr><td><span class=\"badge slower\">"), 5U);
+  EXPECT_LT(slower.find("id=\"summary\""), slower.find("id=\"cells\""));
+  EXPECT_LT(slower.find("id=\"cells\""), slower.find("id=\"curves\""));
+  EXPECT_THAT(slower, ContainsRegex("<data value=\"-0\\.0999999[0-9]*\">-10\\.00%</data>"));
+  const std::string equal = to_html(make_document(comparison_input(1.001)));
+  EXPECT_THAT(equal, HasSubstr("container is as fast as host"));
+}
+
+/// Whoever gets only the page learns why it is open.
+TEST(ReportHtml, AnOpenVerdictSaysThatOtherProgramsDisturbed) {
+  const auto reason = [](Verdict verdict, double taken) {
+    ReportInput input = comparison_input(0.9);
+    input.comparisons[0].all.judgement.verdict = verdict;
+    input.comparisons[0].most_taken = taken;
+    return make_document(input).reason;
+  };
+  EXPECT_THAT(reason(Verdict::inconclusive, 0.81),
+              HasSubstr("Other programs and the hypervisor used up to 81% of the CPUs' time"));
+  EXPECT_THAT(reason(Verdict::inconclusive, 0.01), Not(HasSubstr("Other programs")));
+  EXPECT_THAT(reason(Verdict::slower, 0.81), Not(HasSubstr("Other programs")));
+}
+
+/// A large number that is not proven would be read as a result.
+TEST(ReportHtml, AMeanThatProvesNothingIsNoTile) {
+  const auto label = [](std::optional<Verdict> verdict) {
+    ReportInput input = comparison_input(0.9);
+    input.comparisons[0].all.mean_verdict = verdict;
+    for (const Tile& tile : make_document(input).tiles) {
+      if (tile.label.starts_with("time of B")) return tile.label;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(label(Verdict::slower), "time of B against A, geometric mean");
+  EXPECT_EQ(label(Verdict::inconclusive), "");
+  EXPECT_EQ(label(std::nullopt), "");
+}
+
+/// Whoever decides sees on the first screen what was measured, when, with which margin, and what
+/// the verdict asks for.
+TEST(ReportHtml, TheHeadSaysWhatWasMeasuredAndTheSummaryWhatItMeans) {
+  const std::string slower = to_html(make_document(comparison_input(0.9)));
+  const std::string head = slower.substr(0, slower.find("id=\"cells\""));
+  EXPECT_THAT(head, HasSubstr("<p class=\"about\">fake:0 scripted device; measured 2026-01-31; "
+                              "differences below 2% do not matter</p>"));
+  EXPECT_THAT(head,
+              HasSubstr("<dt><span class=\"badge slower\">SLOWER</span></dt><dd>B is proven to "
+                        "be slower by more than the margin. Begin with the likeliest cause"));
+  EXPECT_THAT(head, Not(HasSubstr("badge equal")));
+  const std::string markdown = to_markdown(make_document(comparison_input(1.001)));
+  EXPECT_THAT(markdown, HasSubstr("- **EQUAL**: The difference is proven"));
+}
+
+TEST(ReportHtml, AStoreShowsItsBestValuesAndTheirShares) {
+  ReportInput input;
+  input.environments = {curve_environment("host", 1)};
+  const Document document = make_document(input);
+  ASSERT_EQ(document.tiles.size(), 2U);
+  EXPECT_EQ(document.tiles[0].figure, "800.1 GB/s");
+  EXPECT_THAT(document.tiles[0].label, HasSubstr("memory bandwidth, best of all: "));
+  EXPECT_THAT(document.tiles[0].label, HasSubstr("80.0% of the roofline"));
+  EXPECT_EQ(document.tiles[1].figure, "12");
+  // Categories and links name themselves once.
+  input.environments = {
+      environment_of("a", {series_of("gemm", {{"shape", "8x8x8"}, {"dtype", "bf16"}}, {1, 2}),
+                           series_of("gemm", {{"shape", "9x9x9"}, {"dtype", "bf16"}}, {5, 6}),
+                           series_of("launch", {}, {1, 2})})};
+  const std::vector<Tile> tiles = make_document(input).tiles;
+  ASSERT_EQ(tiles.size(), 3U);
+  EXPECT_EQ(tiles[0].label, "gemm bandwidth, best of all: shape=9x9x9");
+  EXPECT_EQ(tiles[1].label, "launch bandwidth, best of all");
+}
+
+TEST(ReportHtml, TheHeadlineSaysThatOthersUsedTheCpus) {
+  Record record = passed_record();
+  record.device.backend = "cpu";
+  record.device.emulated = false;
+  record.telemetry.emplace();
+  record.telemetry->summary.host.others_share = 0.61;
+  ReportInput input;
+  const auto headline = [&] {
+    input.environments = {{.results = result_set_of({record}, "host"), .records = {}}};
+    return make_document(input).headline;
+  };
+  EXPECT_THAT(headline(),
+              HasSubstr("other programs used up to 61% of the CPUs during some of them"));
+  record.telemetry->summary.host.others_share = 0.05;
+  EXPECT_THAT(headline(), HasSubstr("none of them doubtful"));
+}
+
+TEST(ReportHtml, AnEnvironmentAloneHasResultsAndNoVerdict) {
+  ReportInput input;
+  input.environments = {curve_environment("host", 1)};
+  input.environments[0].results.faults["memory op=triad size=1GiB"] = "above its roofline";
+  const std::string html = to_html(make_document(input));
+  EXPECT_THAT(html, Not(HasSubstr("class=\"badge")));
+  EXPECT_THAT(html, HasSubstr("1 cell that cannot be trusted"));
+  EXPECT_THAT(html, HasSubstr("above its roofline"));
+  const std::vector<Tile> tiles = make_document(input).tiles;
+  EXPECT_EQ(tiles.at(0).figure, "760.1 GB/s") << "the best that can be trusted";
+  EXPECT_THAT(html, HasSubstr("80.0%"));
+}
+
+TEST(ReportHtml, NothingAtAllIsStillAPage) {
+  ReportInput input;
+  input.environments.emplace_back();
+  EXPECT_THAT(to_html(make_document(input)), HasSubstr("0 results"));
+  EXPECT_THAT(to_markdown(make_document(input)), HasSubstr("0 results"));
+}
+
+TEST(ReportHtml, ValuesThatAreNoNumbersAreLeftOut) {
+  ReportInput input;
+  input.environments = {environment_of(
+      "a", {series_of("m", {{"n", "1"}}, {std::nan(""), INFINITY}),
+            series_of("m", {{"n", "2"}}, {1, 2}), series_of("m", {{"n", "3"}}, {-5, 0})})};
+  const Json data = data_of(to_html(make_document(input)));
+  EXPECT_TRUE(data["tables"].back()["columns"][6]["values"][0].is_null());
+}
+
+TEST(ReportMarkdown, HoldsTheTables) {
+  const std::string text = to_markdown(make_document(comparison_input(0.9)));
+  EXPECT_THAT(text, StartsWith("# host and container\n\n**SLOWER** container is slower than host"));
+  EXPECT_THAT(text, HasSubstr("| SLOWER | memory op=triad size=64KiB | bandwidth | -10.00% |"));
+  EXPECT_THAT(text, HasSubstr("## How it was measured"));
+}
+
+TEST(ReportCsv, IsOneTableOfExactNumbers) {
+  const std::string text = to_csv(make_document(comparison_input(0.9)));
+  EXPECT_THAT(text, StartsWith("verdict,cell,metric,unit,change,change_low,change_high,median_a,"));
+  EXPECT_EQ(count_of(text, "\r\n"), 6U);
+  std::vector<double> values = around(100e9, 12);
+  std::sort(values.begin(), values.end());
+  EXPECT_THAT(text, HasSubstr(fmt::format(",{},", (values[5] + values[6]) / 2)));
+}
+
+}  // namespace
+}  // namespace assay::report
