@@ -14,6 +14,7 @@ class HostGpu final : public Device {
   HostGpu(const std::string& backend, const std::string& arch)
       : real_(open_test_device("cpu")), facts_(real_->facts()) {
     facts_.backend = backend;
+    facts_.runs_on_host = false;
     facts_.arch = arch;
     facts_.name = "a GPU of the tests";
   }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/json.h"
+#include "core/read_file.h"
 #include "e2e/process.h"
 #include "results/store/store.h"
 #include "support/test_record.h"
@@ -134,11 +135,15 @@ TEST(Report, DrawsRealResultsOfOtherPrograms) {
               Contains(StartsWith("heat peer bandwidth by link")));
   EXPECT_THAT(charts["babelstream_v3.3_cuda_titanxp.log"],
               Contains(StartsWith("bars memory bandwidth")));
+  // Loads of other lengths belong to no common curve, so the second point is a copy.
   const TemporaryFolder loads;
-  for (const auto& entry : fs::directory_iterator(data / "vllm")) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("h200")) fs::copy(entry.path(), loads.path() / name);
-  }
+  std::string load =
+      read_file((data / "vllm/h200x8_1p3d_conc128_in128_out2048_20250914_020816.json").string())
+          .value();
+  loads.write("128.json", load);
+  const std::string before = "\"max_concurrency\": 128", after = "\"max_concurrency\": 64";
+  ASSERT_NE(load.find(before), load.npos);
+  loads.write("64.json", load.replace(load.find(before), before.size(), after));
   const Outcome serving = assay_run({"report", loads.path(), "--format", "html"});
   ASSERT_EQ(serving.status, 0) << serving.err;
   EXPECT_THAT(charts_of(serving.out),

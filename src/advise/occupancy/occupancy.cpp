@@ -37,8 +37,8 @@ std::optional<std::uint64_t> saving_for(const Resource& resource, unsigned targe
 
 /// The resources that limit the groups. Fixed limits come first, because saving another resource
 /// does not help against them.
-std::string limiter_of(const std::vector<Resource>& resources, const std::vector<WorkgroupLimit>& limits,
-                       unsigned groups) {
+std::string limiter_of(const std::vector<Resource>& resources,
+                       const std::vector<WorkgroupLimit>& limits, unsigned groups) {
   std::string names;
   for (const bool can_save : {false, true}) {
     for (std::size_t i = 0; i < resources.size(); ++i) {

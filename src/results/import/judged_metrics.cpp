@@ -1,13 +1,9 @@
 #include "results/import/judged_metrics.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <span>
-#include <string>
 #include <string_view>
-#include <utility>
 
 namespace assay {
 namespace {
@@ -38,29 +34,6 @@ Names judged_of(std::string_view benchmark) {
 }
 
 }  // namespace
-
-void void_unseen_times(Record& record) {
-  if (record.cell.benchmark() != "serving") return;
-  std::string unseen;
-  for (const auto& [ending, shown] :
-       {std::pair<std::string_view, std::string_view>{"_ttft", "TTFT"},
-        {"_tpot", "TPOT"},
-        {"_itl", "ITL"}}) {
-    const auto is_mean = [end = ending](const Metric& metric) {
-      return metric.name == fmt::format("mean{}", end);
-    };
-    const auto mean = std::ranges::find_if(record.metrics, is_mean);
-    if (mean == record.metrics.end() || mean->value != 0) continue;
-    for (Metric& metric : record.metrics) {
-      if (!metric.name.ends_with(ending)) continue;
-      metric.is_void = true;
-      metric.better = Better::neither;
-    }
-    unseen += fmt::format("{}{}", unseen.empty() ? "" : ", ", shown);
-  }
-  if (unseen.empty()) return;
-  record.notes.emplace_back(void_note, fmt::format("{} of 0: the client saw no stream", unseen));
-}
 
 void keep_judged(Record& record) {
   const Names judged = judged_of(record.cell.benchmark());

@@ -11,8 +11,4 @@ namespace assay {
 /// of the judged metrics is left unchanged.
 void keep_judged(Record& record);
 
-/// Makes times between the tokens of a load void that are 0, which no server achieves: its client
-/// saw no stream, and its program wrote 0 for what it did not know.
-void void_unseen_times(Record& record);
-
 }  // namespace assay

@@ -98,7 +98,6 @@ void Draft::close_run() {
       note(record, void_note, impossible);
     }
     keep_judged(record);
-    void_unseen_times(record);
     record.time = iso_time(record.time.empty() ? run_.time : record.time);
     if (record.device.name.empty()) record.device.name = one_line(run_.device);
     record.source->tool = run_.tool;

@@ -20,7 +20,8 @@ TelemetryTrace trace_of(double window, std::vector<double> seconds) {
   return trace;
 }
 void add(TelemetryTrace& trace, const std::string& device, const std::string& quantity,
-         const std::string& unit, std::vector<double> values, const std::string& hardware = summary_pci) {
+         const std::string& unit, std::vector<double> values,
+         const std::string& hardware = summary_pci) {
   const bool counter = unit == "J" || quantity.rfind("throttle.", 0) == 0;
   trace.channels.push_back(
       {device, quantity, unit, counter ? ChannelKind::counter : ChannelKind::gauge, hardware});

@@ -45,27 +45,6 @@ TEST(ImportVllm, StatedAndRecomputedOfSeveralRuns) {
   EXPECT_EQ(second.source->line, 2u);
 }
 
-/// Its program wrote 0 for what its client did not see.
-TEST(ImportVllm, TimesOfZeroAreVoid) {
-  const Imported result = imported(
-      R"({"backend":"vllm","date":"20260301-101112","model_id":"m","num_prompts":300,)"
-      R"("request_rate":"inf","max_concurrency":16,"duration":91.8,"completed":300,)"
-      R"("total_input_tokens":75000,"total_output_tokens":300000,"request_throughput":3.27,)"
-      R"("output_throughput":3267.1,"total_token_throughput":4084.0,"mean_ttft_ms":0.0,)"
-      R"("median_ttft_ms":0.0,"std_ttft_ms":0.0,"p99_ttft_ms":0.0,"mean_tpot_ms":4.7,)"
-      R"("median_tpot_ms":4.8,"std_tpot_ms":0.7,"p99_tpot_ms":5.8,"mean_itl_ms":0.0,)"
-      R"("median_itl_ms":0.0,"std_itl_ms":0.0,"p99_itl_ms":0.0})");
-  const Record& record = result.records.at(0);
-  EXPECT_EQ(record.status, RecordStatus::passed);
-  for (const char* name : {"mean_ttft", "p99_ttft", "std_itl", "p99_itl"}) {
-    EXPECT_TRUE(metric_of(record, name).is_void) << name;
-    EXPECT_EQ(metric_of(record, name).better, Better::neither) << name;
-  }
-  EXPECT_FALSE(metric_of(record, "mean_tpot").is_void);
-  EXPECT_FALSE(metric_of(record, "output_throughput").is_void);
-  EXPECT_EQ(note_of(record, "void"), "TTFT, ITL of 0: the client saw no stream");
-}
-
 TEST(ImportVllm, AResultOfASimulatedServerStaysOne) {
   std::string text(vllm_sample.substr(0, vllm_sample.find('\n')));
   EXPECT_FALSE(imported(text).records.at(0).device.emulated);

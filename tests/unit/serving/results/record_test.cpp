@@ -280,7 +280,8 @@ TEST(VllmJson, IsImportedWithEqualValues) {
     EXPECT_THAT(read.warnings, IsEmpty());
     ASSERT_EQ(read.records.size(), 1u);
     const Record& record = read.records[0];
-    EXPECT_EQ(record.cell, own.cell);
+    // The file does not say how the lengths were chosen, so they tell imported loads apart.
+    EXPECT_EQ(without_axis(without_axis(record.cell, "input_about"), "output_about"), own.cell);
     EXPECT_EQ(record.status, RecordStatus::passed);
     EXPECT_EQ(record.time, "2026-01-31T12:00:00");
     EXPECT_EQ(note_of(record, "model_id"), "meta/model");
