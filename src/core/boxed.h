@@ -1,4 +1,4 @@
-// An optional value that lies elsewhere.
+// An optional value on the heap.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace assay {
 
-/// Like std::optional, but where there is no value it takes up a pointer: for large members of
-/// what a program holds many of, most of which lack them.
+/// Like std::optional, but an absent value costs only a pointer. It is meant for large members that
+/// most of many objects lack.
 template <typename T>
 class Boxed {
  public:

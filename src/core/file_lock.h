@@ -1,4 +1,4 @@
-// The lock of a file that several processes write, and who holds it.
+// The lock of a file that several processes write, and the process that holds it.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// Whoever may read a file may hold its lock for ever.
+/// Waiting is limited, because every process that may read a file may hold its lock for ever.
 inline constexpr std::chrono::milliseconds lock_patience{60'000};
 
 /// Waits for the lock (flock) of an open file until it has it or `patience` is over. After a second
@@ -19,11 +19,11 @@ Status lock_file(int descriptor, const std::filesystem::path& path,
                  std::chrono::milliseconds patience = lock_patience);
 void unlock_file(int descriptor);
 
-/// Gets "waiting for st/records.jsonl, which process 1234 (assay) has locked"; set once, by the
-/// program, before there are threads. Without one nothing is said.
+/// The function that gets "waiting for st/records.jsonl, which process 1234 (assay) has locked".
+/// The program sets it once, before it has threads; without one nothing is reported.
 std::function<void(const std::string&)>& lock_notice();
 
-/// "process 1234 (sleep)"; "another process" where /proc/locks does not tell.
+/// Returns "process 1234 (sleep)", or "another process" if /proc/locks does not tell.
 std::string lock_holder(int descriptor);
 
 }  // namespace assay

@@ -101,7 +101,7 @@ class NodeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, NodeB
 
 const JsonNode* JsonNode::find(std::string_view key) const {
   if (!is_object()) return nullptr;
-  // As in other readers, the last of several equal keys wins.
+  // The last of several equal keys wins, as in other readers.
   for (std::size_t i = std::min(keys.size(), items.size()); i-- > 0;) {
     if (keys[i] == key) return &items[i];
   }

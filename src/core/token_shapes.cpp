@@ -13,8 +13,8 @@ struct Shape {
   std::size_t least = 16;  ///< length of the rest
 };
 
-/// Of Hugging Face, GitHub, GitLab, AWS, Google, Slack, OpenAI and those that copied it, NVIDIA,
-/// npm, PyPI and Docker.
+/// The tokens of Hugging Face, GitHub, GitLab, AWS, Google, Slack, OpenAI and those that copied it,
+/// NVIDIA, npm, PyPI and Docker.
 constexpr std::array<Shape, 22> shapes = {
     {{"hf_", ""},        {"ghp_", ""},         {"gho_", ""},     {"ghu_", ""},     {"ghs_", ""},
      {"ghr_", ""},       {"github_pat_", "_"}, {"glpat-", "-_"}, {"AKIA", ""},     {"ASIA", ""},

@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// `text` with `instead` for each token in a form that a known service gives its own: "hf_",
+/// Returns `text` with `instead` for each token in the form of a known service: "hf_",
 /// "ghp_", "AKIA", "xoxb-", "sk-" with as many letters and digits as theirs have at least, and the
 /// path of a web hook. A name that only begins alike, "hf_transfer" or "sk-learn", stays.
 std::string without_known_tokens(std::string_view text, std::string_view instead);

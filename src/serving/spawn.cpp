@@ -227,7 +227,7 @@ class SpawnedServers::Server {
     return announced_;
   }
 
-  /// Of all servers that the program is: of each that it said it listens on.
+  /// The addresses of all servers that the program runs: those that it said it listens on.
   std::vector<Url> urls() const {
     std::vector<Url> urls;
     do {

@@ -15,9 +15,9 @@ struct HidingVariable {
   std::string unknown;  ///< its first entry that names none of them; runtimes ignore what follows
 };
 
-/// Those that are set. HIP_VISIBLE_DEVICES, or CUDA_VISIBLE_DEVICES without it, counts what
-/// ROCR_VISIBLE_DEVICES leaves; NVIDIA's runtime knows only CUDA_VISIBLE_DEVICES. None on a machine
-/// with MIG slices, whose number is unknown.
+/// Returns the variables that are set. HIP_VISIBLE_DEVICES, or CUDA_VISIBLE_DEVICES without it,
+/// counts what ROCR_VISIBLE_DEVICES leaves; NVIDIA's runtime knows only CUDA_VISIBLE_DEVICES. None
+/// on a machine with MIG slices, whose number is unknown.
 std::vector<HidingVariable> hiding_variables(const CheckContext& context);
 
 }  // namespace assay

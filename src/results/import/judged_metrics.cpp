@@ -13,7 +13,8 @@ using Names = std::span<const std::string_view>;
 /// Time and algorithm bandwidth equal the bus bandwidth times a number that the cell determines.
 constexpr std::array<std::string_view, 1> of_collectives = {"busbw"};
 
-/// As serving/results/serving_record.cpp has it; aiperf names the first and the second otherwise.
+/// The list of serving/results/serving_record.cpp; aiperf has other names for the first and the
+/// second.
 constexpr std::array<std::string_view, 12> of_loads = {"output_throughput",
                                                        "output_token_throughput",
                                                        "output_throughput_per_gpu",

@@ -36,7 +36,7 @@ std::optional<double> input_tokens(const Record& record) {
                      {"prompt_tokens", "mean_input_sequence_length", "input_sequence_length"});
 }
 
-/// Of the replies that have any.
+/// The mean number of output tokens of the replies that have any.
 std::optional<double> output_tokens(const Record& record) {
   const double replies = load_metric(record, "completed").value_or(0) -
                          load_metric(record, "empty_replies").value_or(0);

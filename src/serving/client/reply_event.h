@@ -21,9 +21,9 @@ struct ReplyEvent {
   std::string finish_reason;
   std::string error;
   std::optional<std::uint64_t> prompt_tokens, output_tokens;
-  /// Of output_tokens, those of reasoning.
+  /// How many of output_tokens are reasoning.
   std::optional<std::uint64_t> reasoning_tokens;
-  /// Of all output: the text, reasoning, calls of tools.
+  /// Bytes of all output: the text, reasoning and calls of tools.
   std::uint64_t output_bytes = 0;
   bool has_reasoning = false;  ///< a part of output_bytes is reasoning
   /// Sent by the simulated server on request: nanoseconds of this machine's monotonic clock.

@@ -59,7 +59,7 @@ double duration_of(const Logs& logs) {
   return std::max(0.0, end - begin);
 }
 
-/// As vLLM judges it: a reply of one token has a TPOT of 0.
+/// Judges like vLLM: a reply of one token has a TPOT of 0.
 bool is_good(const RequestLog& log, const GoodputLimits& limits) {
   const auto keeps = [](const std::optional<double>& limit, double value) {
     return !limit || value <= *limit;

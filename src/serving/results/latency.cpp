@@ -63,7 +63,7 @@ class ReplyCounts {
     for (std::size_t r = 0; r < replies_; ++r) add(r, sums);
     return shares(sums);
   }
-  /// The same for as many replies drawn with replacement.
+  /// all() of as many replies, drawn with replacement.
   std::vector<double> drawn(Random& random) const {
     std::vector<double> sums(width_);
     for (std::size_t i = 0; i < replies_; ++i) {

@@ -45,7 +45,7 @@ class Scrape {
   /// The sum over all samples of that name and any labels (engines, ranks, models). Empty if none
   /// of them is a number.
   std::optional<double> sum(std::string_view name) const;
-  /// The same for NAME_sum, NAME_count and, per bound, NAME_bucket. Empty if there is no
+  /// The sums of NAME_sum, NAME_count and, per bound, NAME_bucket. Empty if there is no
   /// NAME_count.
   std::optional<Histogram> histogram(std::string_view name) const;
 

@@ -37,9 +37,9 @@ struct RequestLog {
   std::vector<float> delays;
   std::uint64_t prompt_asked = 0, output_asked = 0;  ///< tokens; 0: not known
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
-  /// Of output_tokens, those of reasoning that the server counts and does not send.
+  /// How many of output_tokens are reasoning that the server counts but does not send.
   std::uint64_t hidden_tokens = 0;
-  /// Of the text, reasoning and calls of tools that came; empty: not known.
+  /// Bytes of the text, reasoning and calls of tools that arrived; empty: not known.
   std::optional<std::uint64_t> output_bytes;
   bool streamed = true;  ///< not asked for in one piece
   bool resent = false;   ///< its kept-alive connection was closed before this reply

@@ -26,7 +26,7 @@ class Metrics {
            std::optional<Interval> interval = std::nullopt) {
     metrics_.push_back({std::move(name), value, std::string(unit), better, "", interval});
   }
-  /// Those from number `first` on do not hold.
+  /// Marks the metrics from number `first` on as void.
   void make_void_from(std::size_t first) {
     for (std::size_t i = first; i < metrics_.size(); ++i) {
       metrics_[i].better = Better::neither;
@@ -203,7 +203,7 @@ void add_server_metrics(Record& record, const ServerMetrics& server) {
       metrics.told("server_p99_ttft", *p99, in_seconds);
     }
   }
-  // Of what is 0 where all is well, as above.
+  // These are 0 where all is well, like those above.
   if (server.queue_time) {
     metrics.told("server_mean_queue_time", server.queue_time->mean(), in_seconds);
   }

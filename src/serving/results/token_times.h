@@ -10,7 +10,7 @@
 namespace assay {
 
 enum class TokenTimes {
-  hold,
+  hold,        ///< they are the server's
   miscounted,  ///< more tokens counted than the text and the events can hold
   hidden,      ///< tokens of reasoning are counted and not sent
   held_back,   ///< most tokens came together, as from a proxy that collects a stream
@@ -18,13 +18,14 @@ enum class TokenTimes {
 
 TokenTimes token_times_of(const RequestLog& log);
 
-/// Why values do not hold, each in one line; empty: they do.
+/// The reasons why values are void, one line each; empty if they are valid.
 struct TokenDoubts {
-  std::string counts;  ///< of throughput in tokens, TPOT and ITL
-  std::string gaps;    ///< of TPOT and ITL
+  std::string counts;  ///< why throughput in tokens, TPOT and ITL are void
+  std::string gaps;    ///< why TPOT and ITL are void
 };
 
-/// A tenth of the replies may be doubtful: a client that had to wait finds events together, too.
+/// Up to a tenth of the replies may be doubtful, because a client that was delayed also finds
+/// events together.
 TokenDoubts token_doubts(const std::vector<const RequestLog*>& replies);
 
 }  // namespace assay

@@ -13,7 +13,7 @@
 
 namespace assay::server {
 
-/// Of the loop's thread.
+/// Its functions are called on the loop's thread.
 class Aside {
  public:
   explicit Aside(asio::io_context& context);
@@ -22,8 +22,8 @@ class Aside {
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
-  /// Calls `work` on the other thread, one after another, and then `done` in the loop. What both
-  /// hold is given up in the loop.
+  /// Calls `work` on the other thread, one task after another, and then `done` in the loop. Both
+  /// functions are destroyed in the loop.
   void run(std::function<void()> work, std::function<void()> done);
 
  private:

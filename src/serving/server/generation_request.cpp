@@ -279,8 +279,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     return fail(fmt::format("field \"{}\" allows {}", field, allowed));
   }
 
-  /// Of a list in which texts, token ids and lists of them follow each other, it is not known which
-  /// begin a prompt. llama.cpp joins texts and token ids.
+  /// Refuses a list that mixes texts, token ids and lists of them, because nothing tells which of
+  /// them begin a prompt. llama.cpp joins texts and token ids.
   bool mixed() {
     return fail(fmt::format("field \"{}\" allows, in one list, only what its first element is",
                             prompt_key()));

@@ -30,7 +30,7 @@ class Loop {
   std::vector<char>& scratch() { return scratch_; }
   /// Seconds since the loop was made.
   double now() const { return at(std::chrono::steady_clock::now()); }
-  /// The same at another time.
+  /// Seconds from when the loop was made to `time`.
   double at(std::chrono::steady_clock::time_point time) const {
     return std::chrono::duration<double>(time - begin_).count();
   }

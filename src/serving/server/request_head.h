@@ -15,16 +15,17 @@ struct HeadFault {
   std::string message;
 };
 
-/// Why the request is refused whatever it asks for; empty: it is not. Its length must be beyond
-/// doubt, or its body would be taken for the next request, and no web page may have sent it: one of
-/// another site says so in `Origin`, and one whose name leads to this machine in `Host`, which
-/// matters if the connection came from this machine, `here`.
+/// Returns why the request is refused regardless of its content; empty if it is not. The length of
+/// the body must be unambiguous, or the body could be taken for the next request. No web page may
+/// have sent it: a page of another site names that site in `Origin`, and a page whose host name
+/// resolves to this machine names it in `Host`. The latter matters if the connection came from this
+/// machine (`here`).
 std::optional<HeadFault> fault_of(const RequestHead& head, bool here);
 
 /// "/v1/models" of "/v1/models?x" and of "http://host/v1/models".
 std::string path_of(const RequestHead& head);
 
-/// Its Content-Type says that the body is JSON.
+/// Returns whether its Content-Type says that the body is JSON.
 bool is_json(const RequestHead& head);
 
 }  // namespace assay::server

@@ -11,7 +11,7 @@ struct UndoneField {
   std::array<std::string_view, 2> harmless = {};  ///< values that ask for what is done anyway
 };
 
-/// Of OpenAI's, vLLM's, llama.cpp's and TGI's interfaces.
+/// Fields of the interfaces of OpenAI, vLLM, llama.cpp and TGI.
 constexpr std::array undone_fields = {
     UndoneField{"add_generation_prompt", {"true"}},
     UndoneField{"add_special_tokens", {"true"}},

@@ -23,7 +23,7 @@ StepWork work_of(const ScheduledStep& step) {
 
 double Engine::seconds_of(StepWork work) const {
   if (!settings_.measured) return step_seconds(settings_.model, settings_.hardware, work);
-  // As a server on a device pads its passes.
+  // A server on a device pads its passes like this.
   work.new_tokens =
       static_cast<double>(engine::pass_size(static_cast<std::int64_t>(work.new_tokens)));
   return settings_.measured->seconds(work) + settings_.hardware.launch_seconds;

@@ -38,7 +38,7 @@ class JsonObjects {
 Result<std::string> text_at(const JsonNode& object, std::string_view key);
 /// The member as a number between 0 and `most`. Error: the message alone.
 Result<double> number_at(const JsonNode& object, std::string_view key, double most);
-/// The same as a whole number.
+/// The member as a whole number between 0 and `most`. Error: the message alone.
 Result<std::uint64_t> count_at(const JsonNode& object, std::string_view key, std::uint64_t most);
 
 }  // namespace assay

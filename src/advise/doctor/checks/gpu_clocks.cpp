@@ -33,7 +33,8 @@ constexpr Advice not_slow = {
         "node"};
 
 constexpr int busy_percent = 50;
-/// Of the highest clock, and of the power limit: below both something else holds a busy GPU back.
+/// A busy GPU below this share of its highest clock, and also below this share of its power limit,
+/// is held back by something other than the power limit.
 constexpr double low_clock = 0.5, low_power = 0.9;
 constexpr double tolerated_spread = 0.05;
 

@@ -122,7 +122,7 @@ class GoogleBenchmark final : public Importer {
   }
 };
 
-/// The same as CSV, which has no context but what is printed above it.
+/// Reads the CSV form, whose only context is what is printed above it.
 class GoogleBenchmarkCsv final : public Importer {
  public:
   std::string_view name() const override { return "google-benchmark-csv"; }

@@ -292,7 +292,7 @@ class Reader {
   }
 
   void facts(std::string_view line) {
-    // Of --report-both, below the table with the sum.
+    // --report-both prints the two sides below the table with their sum.
     if (trim(line) == "Local results:") side_ = "local";
     if (trim(line) == "Remote results:") side_ = "remote";
     // " local address: LID 0x01 QPN 0x0215 PSN 0x79fcd6 ...", one line per queue pair
