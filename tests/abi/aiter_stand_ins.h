@@ -39,7 +39,7 @@ DEVICE float power_of_e(float x) { return __builtin_amdgcn_exp2f(x * 1.44269504f
 // The head and the sequence of this block.
 DEVICE u32 head() { return __builtin_amdgcn_workgroup_id_y(); }
 DEVICE u32 batch() { return __builtin_amdgcn_workgroup_id_z(); }
-// Of `tiles` tiles a block takes one from the beginning and one from the end: rows of both.
+// A block takes one of `tiles` tiles from the beginning and one from the end: rows of both.
 template <typename Body>
 DEVICE void for_rows_of_two_tiles(u32 rows, u32 tile, u32 threads, Body body) {
   const u32 tiles = (rows + tile - 1) / tile, first = __builtin_amdgcn_workgroup_id_x();

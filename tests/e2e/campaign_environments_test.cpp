@@ -38,7 +38,7 @@ class FakePrograms {
     add("mpirun", note + find_assay + "exec \"$@\"\n");
     add("srun",
         note + "echo \"token <$ASSAY_TOKEN>\" >> " + log() + "\n" + find_assay + "exec \"$@\"\n");
-    // As sshd does: a shell in the user's home folder gets the words as one text.
+    // It does what sshd does: a shell in the user's home folder gets the words as one text.
     add("ssh", note + "while [ $1 != -- ]; do shift; done\nshift 2\ncd $HOME\nexec sh -c \"$*\"\n");
     add("dstack", note +
                       "[ $1 = apply ] || exit 1\n"
@@ -162,7 +162,7 @@ TEST(Versus, ComparesEnvironmentsFromOneLineAndKeepsItsPlan) {
   for (const char* store : {"host", "host-control", "docker", "docker-2", "vm"}) {
     EXPECT_TRUE(std::filesystem::exists(folder.path() / "out" / store)) << store;
   }
-  // The same line continues, and so does the plan that it left.
+  // The same command continues the campaign, and so does the plan that it left.
   const Outcome again = assay_run(words, programs.environment());
   EXPECT_THAT(again.err, HasSubstr("continuing " + out + " after 10 units"));
   const Outcome by_plan = assay_run({"campaign", out + "/plan.yaml", "--out", out, "--pairs", "2"},

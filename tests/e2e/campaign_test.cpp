@@ -317,7 +317,7 @@ TEST(CampaignCommand, AKillLosesOneUnitAndTheNextCallContinues) {
   const auto before = study.units();
   EXPECT_GE(before.size(), 4u);
   EXPECT_LT(before.size(), 12u);
-  // As if the process had been killed in the middle of a write.
+  // The file looks as if the process had been killed in the middle of a write.
   std::ofstream(study.out() / "units.jsonl", std::ios::app) << "{\"environment\":\"a\",\"pa";
   const Outcome next = study.run({"--pairs", "4"});
   EXPECT_EQ(next.status, 0) << next.err;

@@ -64,7 +64,7 @@ TEST_F(OverTime, ABaselineIsMadeShownAndComparedWith) {
                               HasSubstr("nothing can be EQUAL")));
 }
 
-/// As a first add leaves it that was killed, or had nothing to add.
+/// A first add that was killed, or had nothing to add, leaves it like this.
 TEST_F(OverTime, AnEmptyHistorySaysThatItIsEmpty) {
   folder_.write("junk/records.jsonl", "{}\n");
   history({"add", path("junk")});

@@ -78,7 +78,7 @@ TEST_F(Import, OfAFolderEveryFileIsTriedAndWhatIsUnknownToldInOneLine) {
                              "assay: " +
                              folder + "/b.json:2: it is not JSON\n");
   EXPECT_EQ(assay_run({"import", "/nonexistent"}).status, 2);
-  // Of a file that was named, the reason is told.
+  // The reason is printed for a file that was named.
   const Outcome named = assay_run({"import", folder + "/notes.txt"});
   EXPECT_EQ(named.status, 2);
   EXPECT_THAT(named.err, HasSubstr("notes.txt: not recognised"));

@@ -65,7 +65,7 @@ TEST(Kill, LosesAtMostTheCellInProgressAndTheNextRunAppends) {
     whole = lines(Process::read(folder.path() / "records.jsonl"));
     EXPECT_GE(whole, 2u);
   }
-  // As if the process had been killed in the middle of a write.
+  // The file looks as if the process had been killed in the middle of a write.
   std::ofstream(folder.path() / "records.jsonl", std::ios::app) << "{\"schema\":1,\"run\":\"2026";
   const Outcome next = assay_run({"run", "memory", "op=copy", "dtype=f64", "size=1MiB", "cache=hot",
                                   "--device", "fake", "--out", folder.path()});

@@ -82,7 +82,7 @@ TEST(LoadSpawn, StartsItsServersLoadsThemAndEndsThem) {
   }
 }
 
-/// As `assay serve --partitions` and `assay serve-sim --servers` are several servers.
+/// `assay serve --partitions` and `assay serve-sim --servers` are several servers, too.
 TEST(LoadSpawn, EveryServerOfOneProgramIsLoaded) {
   const Outcome outcome = assay_run(
       {"load", "--spawn", simulated("--gpu MI300X --partitions --servers 3"), "--max-concurrency",
@@ -176,7 +176,7 @@ TEST(LoadSpawn, AssayMeansThisBinary) {
   }
 }
 
-/// Of two, programs differ in which one they take.
+/// Programs differ in which of two they take.
 TEST(LoadSpawn, AServerHasOnePathWhicheverTheUserSets) {
   for (const char* path : {"PATH=/usr/bin:/given", "OTHER=/given"}) {
     const Outcome outcome = assay_run(

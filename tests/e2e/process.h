@@ -62,7 +62,7 @@ class Process {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, out_.c_str(), O_WRONLY | O_CREAT, 0600);
     posix_spawn_file_actions_addopen(&actions, 2, err_.c_str(), O_WRONLY | O_CREAT, 0600);
-    // Of whoever runs the tests: nohup ignores SIGHUP, and assay then leaves it so.
+    // Whoever runs the tests may ignore signals: nohup ignores SIGHUP, and assay then leaves it so.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t ends;

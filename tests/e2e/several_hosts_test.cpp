@@ -84,7 +84,7 @@ TEST(SeveralHosts, TheSlowOneIsFound) {
       << output.err;  // rank 2 is on host 3
 }
 
-/// Of two hosts that are 5 ms from each other and lose every hundredth frame: losses of one rank on
+/// The two hosts are 5 ms from each other and lose every hundredth frame: losses of one rank on
 /// the batches of both.
 void expect_training_of_one_rank(const std::string& check, const std::string& library) {
   const Output output = on_hosts(check);

@@ -87,7 +87,7 @@ TEST_F(TuneConv, MiopensSearchIsProvenAndItsDatabasesAreTold) {
   EXPECT_THAT(run(user, {{"MIOPEN_USER_DB_PATH", out("miopen")}}).out,
               HasSubstr("solver=114 implicit GEMM"));
   EXPECT_THAT(run(user).out, HasSubstr("solver=91 GEMM"));
-  // The same folder is not for something else.
+  // Nothing else may use the same folder.
   const Outcome other = tune({"direction=forward", "--out", out(), "--before", out("miopen")});
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("settings.before is \"\", here it is "));
@@ -98,7 +98,7 @@ TEST_F(TuneConv, MiopensSearchIsProvenAndItsDatabasesAreTold) {
 }
 
 TEST_F(TuneConv, AGivenDatabaseIsImprovedAndComparedWithWhatItWas) {
-  // As a search of before left it: another solver, and another convolution.
+  // An earlier search left it like this: another solver, and another convolution.
   const std::string key = "8-6-6-3x3-8-6-6-1-1x1-1x1-1x1-0-NHWC-NHWC-NHWC-FP32-F=";
   const auto file = folder_.write(
       "db/" + find_file, key + "ConvBinWinogradRxSf2x3g1:0.1,0,miopenConvolutionFwdAlgoWinograd\n" +

@@ -7,7 +7,8 @@
 
 namespace assay {
 
-/// As delivered, with the defaults of distribution and BIOS; several GPUs have one fault each.
+/// The machines are as delivered, with the defaults of distribution and BIOS; several GPUs have one
+/// fault each.
 inline MemoryMachine mi300x_spx() {
   MemoryMachine machine;
   Host host;

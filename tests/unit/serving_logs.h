@@ -1,4 +1,4 @@
-// Logs of requests for tests of what is made of them.
+// Logs of requests, for tests of the results that are computed from them.
 #pragma once
 
 #include <vector>

@@ -116,7 +116,7 @@ class Run {
       return o.has(name) ? lengths_of(*o.part(name)) : std::vector<std::int64_t>(batch, most);
     };
     const auto batch = static_cast<std::size_t>(numbers(*c, attribute::tensor_dimensions)[0]);
-    // As in the frontend's graphs, by which the library knows attention.
+    // The names are those in the frontend's graphs, by which the library knows attention.
     ok_ = ok_ && differ(o, o, attribute::matmul_rows, attribute::matmul_columns) &&
           differ(*o.part(attribute::matmul_a), *o.part(attribute::matmul_b),
                  attribute::tensor_ragged, attribute::tensor_ragged);

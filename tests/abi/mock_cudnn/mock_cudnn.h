@@ -11,7 +11,7 @@ void mock_cudnn_reset();
 void mock_cudnn_set_version(std::size_t version);
 /// The `after`th call of `function` from now on returns `status`; 0: the next.
 void mock_cudnn_fail(const char* function, int after, int status);
-/// As many of a graph's first configurations do not become plans.
+/// The number of a graph's first configurations do not become plans.
 void mock_cudnn_refuse_plans(int count);
 /// Graphs of this many operations get no plan.
 void mock_cudnn_refuse_graphs(int operations);

@@ -135,7 +135,8 @@ void MpiRank::does_every_operation() {
   EXPECT_GT(again.run, 100);
 }
 
-/// As if an int held at most 100: every larger operation is split or described by a derived type.
+/// The test pretends that an int holds at most 100: every larger operation is split or described by
+/// a derived type.
 void MpiRank::counts_beyond_int() {
   auto communicator = std::move(mpi::open_communicator(*device_, *team_, {}, 100)).value();
   expect_collectives(*communicator, *stream_, rank_, ranks_, {100, 101, 1009});

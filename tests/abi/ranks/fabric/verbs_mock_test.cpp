@@ -353,7 +353,8 @@ TEST_F(VerbsMock, CompletionsAreAskedForAsPerftestDoes) {
     EXPECT_EQ(run_pair(over_verbs(std::move(settings)), 2, 1).error, "");
     return static_cast<double>(count("signalled") - signalled) / (count("requests") - requests);
   };
-  // Of every hundred messages one, and the last of each batch, which is short on a busy machine.
+  // One of every hundred messages is lost, and the last of each batch, which is short on a busy
+  // machine.
   const double of_many = share({{"size", "4096"}, {"depth", "128"}});
   EXPECT_GE(of_many, 0.01);
   EXPECT_LE(of_many, 0.03);

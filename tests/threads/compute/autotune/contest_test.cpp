@@ -124,7 +124,7 @@ TEST_F(Fastest, NoneRuns) {
   EXPECT_EQ(result.error().message, "cannot");
 }
 
-/// Of few contenders only the hopeless are left out.
+/// If there are few contenders, only the hopeless ones are left out.
 TEST_F(Fastest, FewAllMeetInTheFinal) {
   for (const bool few : {true, false}) {
     int runs = 0;

@@ -190,7 +190,7 @@ TEST(LoadRun, ConnectionsOfABurstAreThereBeforeItsRequests) {
 }
 
 TEST(LoadRun, AConnectionThatIsClosedBeforeItsRequestCostsNone) {
-  // As a server does in which requests must come soon: those opened ahead are over.
+  // The server expects requests soon: those opened ahead are over.
   const auto end = LoadClock::now() + std::chrono::seconds(20);
   ScriptedServer* self = nullptr;
   ScriptedServer server([&](Client& client, int number, const std::string&) {
@@ -281,7 +281,7 @@ TEST(LoadRun, TheTimeInFlightIsCountedApartFromTheLogs) {
 }
 
 TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
-  // As llama.cpp's server does: it closes without announcing it.
+  // This is what llama.cpp's server does: it closes without announcing it.
   ScriptedServer server([](Client& client, int, const std::string&) {
     answer_well(client);
     client.close();

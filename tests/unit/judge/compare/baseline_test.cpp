@@ -136,7 +136,7 @@ TEST_F(BaselineTest, CompareReadsItAndNeverSaysEqual) {
     EXPECT_EQ(a->units[i].time, b->units[i].time);
   }
   EXPECT_EQ(a->fingerprints, b->fingerprints);
-  // The same numbers on both sides, far closer than the margin.
+  // Both sides have the same numbers, far closer than the margin.
   const Comparison comparison = compare(*a, *b, nullptr, {});
   EXPECT_FALSE(comparison.paired);
   EXPECT_EQ(comparison.cells[0].judgement.verdict, Verdict::inconclusive);

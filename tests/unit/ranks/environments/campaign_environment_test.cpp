@@ -275,7 +275,7 @@ TEST(Environments, SshsVariablesComeOutOfEveryShellAsTheyWentIn) {
     ASSERT_TRUE(run_program(start).ok());
     EXPECT_EQ(out, expected + "<run><quick>the rest\n") << shell;
   }
-  // Of a script that was cut off nothing is started, wherever that was.
+  // A script that was cut off starts nothing, wherever that was.
   for (std::size_t bytes = 1; bytes + 1 < launch->input.size(); bytes += bytes < 300 ? 60 : 1) {
     ProgramStart start;
     start.words = {"sh", "-c", launch->words.back()};

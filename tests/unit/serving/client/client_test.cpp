@@ -29,7 +29,7 @@ TEST(LoadUrl, NamesHostPortAndPath) {
   EXPECT_EQ(text_of(*parse_url("node1:8000")), "http://node1:8000");
   EXPECT_EQ(text_of(*parse_url("http://[::1]:8000")), "http://[::1]:8000");
   EXPECT_EQ(parse_url("http://host")->port, 80);
-  // As OpenAI's clients are given it.
+  // OpenAI's clients are given addresses in this form.
   EXPECT_EQ(text_of(*parse_url("http://host:8000/v1/")), "http://host:8000");
   EXPECT_EQ(text_of(*parse_url("http://host:8000/base/v1")), "http://host:8000/base");
   EXPECT_EQ(text_of(*parse_url("http://host:8000/v12")), "http://host:8000/v12");

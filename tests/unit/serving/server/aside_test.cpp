@@ -1,4 +1,4 @@
-// Work beside an event loop, which goes on meanwhile.
+// Work beside an event loop, which continues meanwhile.
 #include "serving/server/aside.h"
 
 #include <gtest/gtest.h>

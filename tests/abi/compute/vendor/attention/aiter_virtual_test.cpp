@@ -119,7 +119,7 @@ class AiterVirtual : public testing::Test {
     return buffer;
   }
 
-  /// Forward, and then so many times backward.
+  /// Runs forward once, and then backward the given number of times.
   void expect_right(const FusedAttentionProblem& problem, int times_backward = 2) {
     auto attention = open_fused_attention(*device_, problem);
     ASSERT_TRUE(attention) << attention.error().message;
@@ -201,7 +201,7 @@ TEST_F(AiterVirtual, ForwardAndBackwardAreRight) {
   expect_right(problem_of(1, 256, 8), 0);
 }
 
-/// Of inference: the forward kernel alone, with heads of keys that queries share.
+/// Inference needs the forward kernel alone, with heads of keys that queries share.
 TEST_F(AiterVirtual, ForwardAloneSharesHeadsOfKeys) {
   if (!StandIns::can_compile()) GTEST_SKIP() << no_clang;
   const StandIns code;

@@ -110,7 +110,7 @@ TEST_F(CudnnConvolution, EveryDirectionLayoutAndType) {
   EXPECT_EQ(live(), 0);
 }
 
-/// Of all that the modes of the heuristics propose, each once.
+/// Everything that the modes of the heuristics propose comes once.
 TEST_F(CudnnConvolution, EveryEngineIsFoundOnce) {
   const auto all = algorithms(problem(), ConvolutionSearch::every);
   ASSERT_TRUE(all) << all.error().message;
@@ -147,8 +147,8 @@ TEST_F(CudnnConvolution, TheFastestIsTakenAndRemembered) {
   EXPECT_EQ(alone.at("algorithm"), "engine=31 k12=3");
 }
 
-/// As an engine of cuDNN 9.14 for the gradient of weights is, by far more than its sums in f32
-/// would.
+/// An engine of cuDNN 9.14 for the gradient of weights is off like this, by far more than its sums
+/// in f32 would.
 TEST_F(CudnnConvolution, AWrongOneIsNotTaken) {
   constexpr int always = 1 << 30;
   const std::vector<AxisSetting> settings = {

@@ -50,7 +50,7 @@ class MiopenConvolution : public testing::Test {
     unsetenv("MIOPEN_FIND_ENFORCE");
   }
 
-  /// As a new process would find MIOpen, with these databases or without any.
+  /// Loads MIOpen as a new process would find it, with these databases or without any.
   void reset(const std::filesystem::path& databases) {
     setenv("MIOPEN_USER_DB_PATH", databases.c_str(), 1);
     forget();

@@ -55,7 +55,7 @@ TEST_F(CpuBackend, TensorMapsAreRefused) {
   tensor_maps_are_refused();
 }
 
-/// As on GPUs, whose free waits: whoever gives up half-way frees what queued work still uses.
+/// Freeing waits, as it does on GPUs: whoever gives up half-way frees what queued work still uses.
 TEST_F(CpuBackend, FreedMemoryStaysUntilWorkQueuedBeforeHasRun) {
   for (const MemoryKind kind : {MemoryKind::device, MemoryKind::peer}) {
     constexpr std::size_t bytes = 4096;

@@ -156,7 +156,7 @@ TEST_F(GemmPlansTest, WhatWasFastestIsRememberedForThatVersionOfTheLibrary) {
   EXPECT_GT(asked.products, 0);
 }
 
-/// Products of few rows were measured on one matrix, before they were on several.
+/// Skinny GEMMs were measured on one matrix, before they were on several.
 TEST_F(GemmPlansTest, WhatWasChosenOnOneMatrixIsNotTakenForSeveral) {
   const ChoiceCache choices(folder_.path());
   const auto remember_slow = [&](const GemmProblem& problem) {

@@ -1,4 +1,4 @@
-// What it costs ranks to tell each other gradients, measured where a slow communicator makes the
+// The cost of exchanging gradients between ranks, measured where a slow communicator makes the
 // answer known.
 #include "measure/benchmarks/train/exchange_cost.h"
 

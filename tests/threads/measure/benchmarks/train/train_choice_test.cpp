@@ -124,7 +124,8 @@ TEST(TrainChoice, IsMeasuredOnceAndTheSameOnAllRanks) {
   }
 }
 
-/// Of one library and buckets that all hold the whole model: no model is made for it.
+/// There is one library, and every bucket holds the whole model, so no model is made for the
+/// choice.
 TEST(TrainChoice, NothingIsMeasuredWhereThereIsOneWay) {
   const Cell cell = cell_of_two_ranks("tcp");
   const TemporaryFolder folder;

@@ -64,7 +64,7 @@ TEST(MiopenDatabases, KeysAreMiopens) {
   p.type = DataType::bf16;
   EXPECT_EQ(find_database_key(p), "256-608-416-3x3-256-608-416-1-1x1-1x1-1x1-0-NCHW-BF16-F");
 
-  // As a log of MIOpen has it: [NCHW,FP32,F,2,24,340,340,1,3,3,1,24,1,1,1,0,1,1,0,1,1,0,0,1].
+  // A line of a log of MIOpen: [NCHW,FP32,F,2,24,340,340,1,3,3,1,24,1,1,1,0,1,1,0,1,1,0,0,1].
   ConvolutionProblem logged = layer(1, 24, 24, 340, 3);
   logged.type = DataType::f32;
   EXPECT_EQ(performance_database_key(logged),
@@ -226,7 +226,7 @@ TEST(ConvolutionsKept, OnlyWhatIsProvenToBeFasterStays) {
   EXPECT_EQ(read_file(performance_file), performance_database_key(faster) + "=A:2\n");
   for (const ConvolutionOutcome& outcome : outcomes) EXPECT_FALSE(outcome.stays);
 
-  // A database that is no text cannot be mended.
+  // A database that is no text cannot be repaired.
   folder.write("a_1.1.0.udb", "SQLite");
   EXPECT_THAT(take_back_unproven(folder.path(), {}, outcomes)->unmended,
               ElementsAre("a_1.1.0.udb"));
@@ -388,7 +388,7 @@ TEST_F(ConvolutionTuning, WhatCannotBeTunedSaysWhyAndStopsNothing) {
 TEST_F(ConvolutionTuning, WhatARunHadNoTimeForHasAPairLess) {
   ScriptedRuns runs;
   runs.gains[ScriptedRuns::name(1)] = runs.gains[ScriptedRuns::name(2)] = 1.5;
-  // Of 3 searches and 12 runs.
+  // The log has 3 searches and 12 runs.
   runs.has_time_from = {{ScriptedRuns::name(1), 5}, {ScriptedRuns::name(2), 15}};
   const auto steps = tune(runs);
   ASSERT_TRUE(steps.ok()) << steps.error().message;

@@ -74,7 +74,7 @@ TEST(GemmJournal, ATunerGoesOnWhereItWas) {
     EXPECT_THAT(GemmJournal::open(folder.path(), identity("1.0")).error().message,
                 HasSubstr("in use by another assay tune"));
   }
-  // As a process leaves it that is killed while it writes.
+  // A process that is killed while it writes leaves it like this.
   std::ofstream(path, std::ios::app) << R"({"problem": "half a li)";
   {
     auto journal = GemmJournal::open(folder.path(), identity("1.0"));
@@ -124,7 +124,7 @@ TEST(GemmJournal, OutcomesWithAnythingMissingAreRefused) {
     if (name == "floor_seconds") continue;
     Json damaged = whole;
     damaged.erase(name);
-    // Journals that were written before there were first times go on.
+    // Journals that were written before there were first times can be continued.
     EXPECT_EQ(outcome_from_json(damaged).ok(), name == "first_times") << name;
     damaged = whole;
     damaged[name] = Json::array({Json::object()});

@@ -1,4 +1,4 @@
-// What the scripted device promises of what all devices do.
+// The scripted device keeps the promises of all devices.
 #include "support/device_contract.h"
 
 namespace assay {

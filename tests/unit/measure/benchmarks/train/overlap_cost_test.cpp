@@ -1,4 +1,4 @@
-// Passes and what ranks tell each other beside them, as a model has them: answers known by hand.
+// A model of passes and the communication beside them, whose answers are known by hand.
 #include "measure/benchmarks/train/overlap_cost.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@ namespace {
 
 using Kind = StepCall::Kind;
 
-/// Passes, and what ranks tell each other: how many times as long beside the other.
+/// The slowdown of passes and of communication while the other runs.
 SimulatedWork passes(double seconds, double slowed = 1) {
   return {.seconds = seconds, .kind = 0, .slowed = {{1, slowed}}};
 }
@@ -127,7 +127,7 @@ TEST(StepSimulation, PassesAndExchangeSlowEachOtherDown) {
   };
   // Sums at 10 to 13 and 14 to 17; the last one shows: 18 to 21. The update follows.
   EXPECT_DOUBLE_EQ(seconds(1, 1), 23);
-  // Of each 4 s, 2 are done in 3 beside a sum: passes end at 10 + 5 + 5, the last sum at 23.
+  // Two of each 4 s take 3 s beside a sum: passes end at 10 + 5 + 5, the last sum at 23.
   EXPECT_DOUBLE_EQ(seconds(1.5, 1), 25);
   // A sum takes 2 x 3 s beside passes: 4 of them beside the first ones (2 s of it), 2 s and 1 s of
   // the first sum are left at 14; beside the second 4 s it ends at 16, and of the second sum 1 s is
@@ -212,7 +212,7 @@ TEST(StepSimulation, EachRankUpdatesItsSlice) {
   EXPECT_DOUBLE_EQ(seconds(8), 17);
 }
 
-/// Of n ranks each sends (n - 1) times its rows, or 2 (n - 1)/n times all of it, by zero1 half.
+/// Each of n ranks sends (n - 1) times its rows, or 2 (n - 1)/n times all of it, by zero1 half.
 TEST(ParallelPlan, GathersRowsWhereTheyAreFewer) {
   ParallelPlan plan;
   EXPECT_FALSE(plan.gathers_rows(1, 100));  // alone
