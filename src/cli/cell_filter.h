@@ -1,4 +1,4 @@
-// Which cells the user wants to see.
+// Selects the cells that the user wants to see, by their benchmark and by values of their axes.
 #pragma once
 
 #include <string>
@@ -14,9 +14,10 @@ struct CellFilter {
   std::vector<AxisSetting> settings;
 };
 
-/// Whether the cell belongs to the benchmark and has one of each setting's values. Values are
-/// converted to the benchmark's spelling, so that size=1024KiB finds 1MiB; for benchmarks unknown
-/// to this assay they are compared as text. Error: usage, for a value that the axis cannot have.
+/// Returns whether the cell belongs to the benchmark and has, on the axis of each setting, one of
+/// the setting's values. Values are converted to the benchmark's spelling, so that size=1024KiB
+/// finds 1MiB. If this version of assay lacks the benchmark or the axis, values are compared as
+/// text. Error: usage, for a value that the axis cannot have.
 Result<bool> matches(const CellFilter& filter, const Cell& cell);
 
 }  // namespace assay::cli

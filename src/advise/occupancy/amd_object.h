@@ -1,4 +1,4 @@
-// AMD code objects: ELF files with a note that describes their kernels.
+// Reads AMD code objects: ELF files in which a note, a map in MessagePack, describes the kernels.
 #pragma once
 
 #include "advise/occupancy/image.h"
@@ -8,14 +8,16 @@
 
 namespace assay::occupancy {
 
-/// Reads an AMD code object; `file` is the whole object. Error: usage.
+/// Reads an AMD code object; `file` is the whole object, and `elf` what read_elf() made of it.
+/// Error: usage if the metadata of its kernels is missing or malformed.
 Result<CodeImage> read_amd_object(Bytes file, const Elf& elf);
 
-/// Reads one kernel's metadata, from a note or from assembly text. Error: usage, naming the field
-/// that is missing or not a number.
+/// Converts one kernel's metadata, an element of "amdhsa.kernels" in a note or in assembly. Error:
+/// usage, naming the field that is missing or not a number.
 Result<KernelUse> kernel_of_metadata(const SortedJson& kernel);
 
-/// The architecture in a target: "gfx942" in "amdgcn-amd-amdhsa--gfx942:xnack-".
+/// Returns the architecture in a target (CodeImage::target): "gfx942" in
+/// "amdgcn-amd-amdhsa--gfx942:xnack-".
 std::string arch_of_target(std::string_view target);
 
 }  // namespace assay::occupancy

@@ -7,7 +7,7 @@
 namespace assay::occupancy {
 
 bool is_amd_assembly(std::string_view text);
-/// Reads AMD assembly. Error: usage.
+/// Reads AMD assembly. Error: usage if its metadata is missing or malformed.
 Result<CodeImage> read_amd_assembly(std::string_view text);
 
 }  // namespace assay::occupancy

@@ -19,7 +19,8 @@ struct Bundle {
 };
 
 bool is_bundle(Bytes file);
-/// Reads the bundle at the start of `file`. Error: usage.
+/// Reads the bundle at the start of `file`. Error: usage if it is damaged, or if its version or
+/// compression is not supported.
 Result<Bundle> read_bundle(Bytes file);
 
 }  // namespace assay::occupancy

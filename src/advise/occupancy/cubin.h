@@ -7,7 +7,8 @@
 
 namespace assay::occupancy {
 
-/// Reads a cubin. Error: usage.
+/// Reads a cubin; `file` is the whole cubin, and `elf` what read_elf() made of it. Error: usage if
+/// it is damaged.
 Result<CodeImage> read_cubin(Bytes file, const Elf& elf);
 
 }  // namespace assay::occupancy

@@ -22,7 +22,8 @@ class DecompressionBudget {
   DecompressionBudget& operator=(const DecompressionBudget&) = delete;
 };
 
-/// Decompresses `data` to exactly `size` bytes. Error: usage.
+/// Decompresses `data` to exactly `size` bytes. Error: usage if `data` is damaged or `size` exceeds
+/// the budget; exhausted without memory.
 Result<std::string> decompress_zlib(Bytes data, std::uint64_t size);
 Result<std::string> decompress_zstd(Bytes data, std::uint64_t size);
 /// Decompresses one LZ4 block without a frame header.

@@ -20,7 +20,7 @@ struct Fatbin {
 };
 
 bool is_nvidia_fatbin(Bytes file);
-/// Reads the fat binary at the start of `file`. Error: usage.
+/// Reads the fat binary at the start of `file`. Error: usage if it is damaged.
 Result<Fatbin> read_nvidia_fatbin(Bytes file);
 
 }  // namespace assay::occupancy

@@ -8,7 +8,7 @@
 namespace assay::occupancy {
 
 bool is_ptx(std::string_view text);
-/// Reads PTX. Error: usage.
+/// Reads PTX. Error: usage if it has no kernel.
 Result<CodeImage> read_ptx(std::string_view text);
 
 /// Fills in what `ptxas -v` reports for the kernels; `image` must be PTX. An empty `arch` means the

@@ -229,7 +229,7 @@ Status write_override(const TuneGemmRequest& request, TuningDevice& seat,
   return {};
 }
 
-/// Writes a record of every product to the folder's store, unless an earlier call stored it.
+/// Writes a record of every product to the folder's store, unless an earlier process stored it.
 /// Products that `measured_on` lacks were measured on the device of `seat`.
 Status store_records(const TuneGemmRequest& request, const TuningDevice& seat,
                      const std::vector<TunedProduct>& tuned, const MeasuringDevices& measured_on) {

@@ -83,7 +83,7 @@ void CampaignView::say(const std::string& text) {
 void CampaignView::starting(const std::vector<UnitRequest>& requests) {
   const UnitRequest& first = requests.front();
   const std::size_t arms = design_.schedule.arms.size();
-  // Counts this call only, so that the time left follows from the time it took.
+  // Counts the units of this process only, so that the time left follows from the time it took.
   if (!started_) first_position_ = first.position;
   started_ = true;
   const std::size_t whole_block =
@@ -136,7 +136,7 @@ bool CampaignView::stop_requested() {
   if (budget_is_spent_) return true;
   const bool stop = interrupt_requested() || terminal_.output_failed();
   // A pair that is expected to exceed the budget is not begun; this ends one that takes longer than
-  // the pairs before it. Units that earlier calls measured cost nothing.
+  // the pairs before it. Units that earlier processes measured cost nothing.
   const bool spent = started_ && design_.budget_seconds &&
                      spent_seconds_ + elapsed_seconds() > *design_.budget_seconds * most_overrun;
   if (!stop && !spent) return false;

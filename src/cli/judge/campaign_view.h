@@ -21,7 +21,7 @@ namespace assay::cli {
 /// standard error, and with --json the unit's line on standard output.
 class CampaignView final : public CampaignObserver {
  public:
-  /// `spent_seconds`: the part of the budget that earlier calls spent.
+  /// `spent_seconds`: the part of the budget that earlier processes spent.
   CampaignView(Terminal& terminal, CampaignFolder& folder, const CampaignDesign& design,
                double spent_seconds, bool json);
 

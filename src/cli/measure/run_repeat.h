@@ -1,5 +1,5 @@
-// `assay run --repeat N`: the same run N times, each in its own process, and the spread over the
-// runs.
+// `assay run --repeat N`: starts the same `assay run` N times, one process after the other, and
+// shows the mean, deviation, least and largest value of each cell over these runs.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,9 @@
 
 namespace assay::cli {
 
-/// Returns the exit status: the first nonzero status of a run, after all have run.
+/// Runs all `times` processes even if one fails, and returns the first nonzero exit status; 0 if
+/// there is none. An interrupt ends the repetition, and so does a process that cannot be started;
+/// each has its own exit status.
 int repeat_run(const Arguments& arguments, std::uint64_t times, Terminal& terminal);
 
 }  // namespace assay::cli

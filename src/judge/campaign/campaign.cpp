@@ -73,7 +73,7 @@ class Campaign {
     return std::nullopt;
   }
 
-  /// Returns whether an earlier call began the block; it is then finished even if the budget is
+  /// Returns whether an earlier process began the block; it is then finished even if the budget is
   /// spent.
   bool is_begun(std::size_t block) const {
     const std::size_t first = block * design_.pairs_per_draw * design_.schedule.arms.size();
@@ -236,7 +236,7 @@ class Campaign {
   std::vector<std::size_t> failures_;  // consecutive failures of each arm
   std::optional<std::size_t> last_position_;
   std::map<std::pair<std::size_t, int>, double> spent_;  // seconds by position and attempt
-  bool ran_ = false;                                     // whether a unit ran in this call
+  bool ran_ = false;                                     // whether this process ran a unit
   CampaignOutcome outcome_;
 };
 

@@ -45,7 +45,8 @@ class UnitRunner {
   virtual std::vector<UnitResult> run(const std::vector<UnitRequest>& requests) = 0;
 };
 
-/// The results of earlier calls: lines of units.jsonl and the values of complete units.
+/// The results of earlier processes of this campaign: lines of units.jsonl and the values of
+/// complete units.
 struct CampaignHistory {
   std::vector<UnitLine> lines;
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;  ///< by environment and pair
@@ -61,7 +62,7 @@ class CampaignObserver {
   /// Called after each whole block with the number of pairs, of contrasts of cells that are precise
   /// enough, and of all contrasts.
   virtual void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) = 0;
-  /// Called if an arm failed three times in a row; this call does not try it again.
+  /// Called if an arm failed three times in a row; this process does not try it again.
   virtual void gave_up(const Arm& arm) = 0;
   virtual bool stop_requested() = 0;
 };
@@ -89,7 +90,7 @@ struct CampaignOutcome {
   std::size_t pairs = 0;                   ///< in whole blocks
   std::size_t precise = 0, contrasts = 0;  ///< at the last look
   std::vector<std::string> given_up;       ///< environments
-  /// from the history and from this call
+  /// The values of all complete units, those of the history included.
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };
 

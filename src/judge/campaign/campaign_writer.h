@@ -1,5 +1,5 @@
-// Writes a campaign's folder (campaign/folder.h reads it). The first call creates the folder, later
-// calls continue it; one process uses it at a time.
+// Writes a campaign's folder (results/store/campaign_reader.h reads it). The first process of a
+// campaign creates the folder and later ones continue it; one process uses it at a time.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ class CampaignFolder {
 
   /// Returns the absolute path.
   const std::filesystem::path& path() const { return path_; }
-  /// Returns the results of earlier calls. Error: usage if a file cannot be read.
+  /// Returns the results of earlier processes. Error: usage if a file cannot be read.
   Result<CampaignHistory> history() const;
   /// Appends a line; the line is durable when the call returns.
   Status append(const UnitLine& line) { return units_.append(to_line(line)); }

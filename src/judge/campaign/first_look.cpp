@@ -51,7 +51,7 @@ Result<EnvironmentLook> look_at(const CampaignPlan& plan, std::size_t index,
   const LaunchContext context = launch_context(plan, {environment.name, index}, folder);
   const Launch launch = TRY(environment.where->launch(look_arguments(plan, environment), context));
   TRY(environment.where->prepare(context));
-  clean_up(launch);  // removes leftovers of an earlier call that was killed
+  clean_up(launch);  // removes leftovers of an earlier process that was killed
   TRY(write_files(launch));
   EnvironmentLook look;
   look.environment = environment.name;

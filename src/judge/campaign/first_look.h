@@ -24,8 +24,8 @@ struct EnvironmentLook {
 };
 
 /// Prepares every environment of the plan and starts it once, one after the other. `folder` is the
-/// campaign's, absolute. Error: unavailable, "environment NAME: why", for the first that cannot
-/// start; usage, if assay refuses the plan's arguments there; interrupted.
+/// absolute path of the campaign's folder. Error: unavailable, "environment NAME: why", for the
+/// first that cannot start; usage, if assay refuses the plan's arguments there; interrupted.
 Result<std::vector<EnvironmentLook>> look_at_environments(
     const CampaignPlan& plan, const std::filesystem::path& folder,
     const std::function<bool()>& stop_requested);

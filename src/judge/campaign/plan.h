@@ -25,9 +25,9 @@ struct PlannedEnvironment {
   std::string name;
   std::string kind;
   std::shared_ptr<const Environment> where;
-  std::vector<std::pair<std::string, std::string>> variables;  ///< that the environment sets
-  /// The servers of the plan's load there, as arguments of `assay load`: {"--url",
-  /// "http://a:8000"}.
+  std::vector<std::pair<std::string, std::string>> variables;  ///< names and values to set there
+  /// The servers that the plan's load uses in this environment, as arguments of `assay load`:
+  /// {"--url", "http://a:8000"}.
   std::vector<std::string> servers;
 };
 

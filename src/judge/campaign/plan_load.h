@@ -1,4 +1,5 @@
-// A campaign plan's `load`: a load on LLM servers as a cell; each environment has its own servers.
+// Reads `load` in a campaign's plan: a load on LLM servers, which a unit creates with `assay load`.
+// Each of its points, such as a request rate, is a cell. Each environment has its own servers.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +14,27 @@
 
 namespace assay {
 
-/// Returns the keys of a plan's `load`: the options of `assay load`, without "--", that define the
-/// load.
+/// Returns the keys that a plan's `load` may have: the options of `assay load`, without "--", that
+/// define the load, as opposed to its servers and its output.
 const std::vector<std::string>& load_keys();
 
-/// Returns the command for the load in the map `value`, without its servers. `seed` is used if the
-/// map has none. Error: usage, "FILE:LINE: ...".
+/// Returns the `assay load` command for the load in the map `value`. commands_of_unit() adds the
+/// servers to its arguments. `seed` is used if the map has none. Error: usage, "FILE:LINE: ...".
 Result<ExternalCommand> read_load(const YamlValue& value, std::string_view file,
                                   std::uint64_t seed);
 
-/// Reads PlannedEnvironment::servers from an environment's `url`, or `spawn` and `servers`. Error:
-/// usage, "FILE:LINE: ...".
+/// Returns PlannedEnvironment::servers, the arguments of `assay load` that name or start an
+/// environment's servers. `environment` has `url`, or `spawn` and perhaps `servers`, their number.
+/// Error: usage, "FILE:LINE: ...".
 Result<std::vector<std::string>> read_load_servers(const YamlReader& environment);
 
-/// Returns the plan's suite `commands` as one unit of `environment` measures it. Variables of the
-/// environment, "$NAME" and "${NAME}", are replaced by their values, the load gets its servers, and
-/// ASSAY_PAIR is the number of the pair, from 1. `again` means that the environment is measured a
-/// second time within the pair, as the control or together with others. ASSAY_PROMPTS then requests
-/// other prompts, which no prefix cache of a running server holds.
+/// Returns the plan's suite `commands`, which must be set, as one unit of `environment` measures
+/// it. Variables of the environment, "$NAME" and "${NAME}", are replaced by their values, and the
+/// load gets its servers. `pair` counts from 0; the commands' variable ASSAY_PAIR counts from 1.
+/// `again` means that the environment is measured a second time within the pair, as the control or
+/// together with others. ASSAY_PROMPTS is then 2, which requests other prompts, because servers
+/// that keep running may have cached those of the pair. It is not set if each unit starts its
+/// servers.
 Suite commands_of_unit(const CampaignPlan& plan, const PlannedEnvironment& environment,
                        std::size_t pair, bool again = false);
 

@@ -114,7 +114,7 @@ Status ProcessRunner::first_look() {
   return looked_(looks);
 }
 
-/// Removes what an earlier, killed call may have left behind.
+/// Removes what an earlier process that was killed may have left behind.
 void ProcessRunner::clean_up_once(const Member& member, const Launch& launch) {
   const MutexLock guard(mutex_);
   if (cleaned_.insert(member.environment).second) clean_up(launch);

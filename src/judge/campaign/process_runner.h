@@ -1,5 +1,5 @@
-// Runs units as processes: starts assay in the environment, reads its lines and stores its records.
-// Before the first unit it checks all environments.
+// Runs each unit as a process: starts assay in the unit's environment, reads the lines that it
+// prints, and stores their records in the environment's store.
 #pragma once
 
 #include <filesystem>
@@ -22,19 +22,24 @@ namespace assay {
 
 class ProcessRunner final : public UnitRunner {
  public:
-  /// `folder` is the campaign's, absolute. `stop_requested` is called from several threads.
-  /// `looked` judges the first look at the environments.
+  /// `folder` is the absolute path of the campaign's folder. `stop_requested` returns whether the
+  /// campaign must stop; several threads call it. `looked` receives what the environments reported
+  /// at the first look (first_look.h); if it returns an error, the campaign ends before its first
+  /// unit.
   ProcessRunner(const CampaignPlan& plan, std::filesystem::path folder,
                 std::function<bool()> stop_requested,
                 std::function<Status(const std::vector<EnvironmentLook>&)> looked);
 
-  /// The first call checks the environments before it starts a unit.
+  /// The first call takes the first look at the environments before it starts a unit. If the look
+  /// fails, no unit starts, and each result says so: `end_of_campaign`, or `interrupted`.
   std::vector<UnitResult> run(const std::vector<UnitRequest>& requests) override;
 
-  /// Returns why the first look ended the campaign; empty if it did not.
+  /// Returns the error with which the first look ended the campaign; empty if there was none, or if
+  /// the user interrupted the look.
   const std::optional<Error>& refusal() const { return refusal_; }
 
  private:
+  /// `barrier` is as in unit_arguments().
   UnitResult run_one(const UnitRequest& request, const std::string& barrier);
   Status run_process(const UnitRequest& request, const std::string& barrier, UnitResult& result);
   Status first_look();
@@ -47,9 +52,10 @@ class ProcessRunner final : public UnitRunner {
   const std::function<Status(const std::vector<EnvironmentLook>&)> looked_;
   bool has_looked_ = false;
   std::optional<Error> refusal_;
-  Mutex mutex_;  // units may run together
+  Mutex mutex_;  // run() runs several units at the same time, each in its own thread
   CellTurns turns_ GUARDED_BY(mutex_);
-  /// Stores for which an earlier call's leftovers were removed.
+  /// The names of the stores whose environments were cleaned up: an earlier process that was killed
+  /// may have left something behind.
   std::set<std::string> cleaned_ GUARDED_BY(mutex_);
 };
 

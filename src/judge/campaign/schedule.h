@@ -43,10 +43,10 @@ struct Turn {
 };
 
 /// Returns the turns of block `block`: pairs whose order is drawn together from the seed
-/// (campaign/folder.h). In every pair each arm has one turn, so that its units are as close in time
-/// as possible. Each pair has a separate random order, on which the test of differences depends. In
-/// a campaign of an older version one draw decided two pairs, and the second has the reverse order
-/// of the first.
+/// (read_pairs_per_draw()). In every pair each arm has one turn, so that its units are as close in
+/// time as possible. Each pair has a separate random order, on which the test of differences
+/// depends. In a campaign of an older version one draw decided two pairs, and the second has the
+/// reverse order of the first.
 std::vector<Turn> turns_of_block(std::uint64_t seed, std::size_t block, std::size_t arms,
                                  std::size_t pairs_per_draw);
 

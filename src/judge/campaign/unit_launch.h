@@ -24,7 +24,8 @@ std::vector<std::string> unit_arguments(const CampaignPlan& plan,
 std::vector<std::string> look_arguments(const CampaignPlan& plan,
                                         const PlannedEnvironment& environment);
 
-/// `member` names the store and the plan's environment. `folder` is the campaign's.
+/// `member` names the plan's environment and its store. `folder` is the absolute path of the
+/// campaign's folder.
 LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
                              const std::filesystem::path& folder);
 

@@ -37,8 +37,8 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Returns whether the file is a history that this assay can read; false for a new file. Call it in
-/// a transaction, because another process may be creating the tables.
+/// Returns whether the file is a history that this version of assay can read; false for a new file.
+/// Call it in a transaction, because another process may be creating the tables.
 Result<bool> check_history(const Database& database) {
   const std::int64_t found = TRY(database.integer("PRAGMA user_version"));
   const std::int64_t owner = TRY(database.integer("PRAGMA application_id"));

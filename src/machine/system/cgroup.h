@@ -1,4 +1,5 @@
-// Limits that control groups set for this process, in version 2 and version 1 hierarchies.
+// Reads the limits that control groups set for this process, in version 2 and version 1
+// hierarchies. Paths have no leading slash, as in machine.h.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +12,22 @@
 namespace assay {
 
 struct CgroupLimits {
-  int version = 0;                     ///< 2 or 1; 0: no control groups visible
-  std::optional<double> cpus;          ///< the tightest quota of the group and its ancestors
-  std::optional<double> memory_bytes;  ///< the tightest memory limit of the group and its ancestors
-  std::string cpu_set;                 ///< CPUs the group may use, "0-7"; empty: unknown
+  int version = 0;  ///< 2 or 1; 0: no control groups are visible, and the rest is empty
+  /// The smallest CPU quota of the group and its ancestors, in CPUs (CPU seconds per second);
+  /// empty: no quota was found.
+  std::optional<double> cpus;
+  /// The smallest memory limit of the group and its ancestors; empty: no limit was found.
+  std::optional<double> memory_bytes;
+  std::string cpu_set;  ///< CPUs the group may use, "0-7"; empty: unknown
   /// The path of the group's cpu.stat; empty: unknown.
   std::filesystem::path cpu_statistics;
 };
 
 CgroupLimits read_cgroup_limits(const Machine& machine);
 
-/// Returns this process's group in the version 1 hierarchy of `controller`, or the root of the
-/// hierarchy if the group is not visible: "sys/fs/cgroup/cpu/user.slice".
+/// Returns the folder of this process's group in the version 1 hierarchy of `controller`:
+/// "sys/fs/cgroup/cpu/user.slice". If a container hides the group, it returns the root of that
+/// hierarchy: "sys/fs/cgroup/cpu".
 std::filesystem::path control_group_folder(const Machine& machine, std::string_view controller);
 
 }  // namespace assay

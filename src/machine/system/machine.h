@@ -5,7 +5,6 @@
 //
 // Paths are written without the leading slash, "sys/class/drm". Nothing here returns an error,
 // because a machine may always withhold a file; the state tells why.
-// is normal for a machine to withhold a file, and the state says why.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,6 @@
 // Imports the output of other programs. An importer recognises its format by content and returns
-// records with a source and metrics (store/record.h). A new format is one new file in formats/ that
-// ends in
+// records with a source and metrics (results/record/record.h). A new format is one new file in
+// formats/ that ends in
 //   const ImporterRegistry::Add registered{&importer};
 #pragma once
 

@@ -39,7 +39,8 @@ class Draft {
   std::size_t run_size() const { return records_.size() - run_begin_; }
   /// Whether there are more than `most_imported` records, so that nothing more need be read.
   bool is_full() const { return too_many_; }
-  /// The following records belong to another run of the same program.
+  /// Must be called when the output of another run of the same program begins; the records that
+  /// are added from then on belong to it.
   void next_run();
 
   /// Adds a record with status `passed`, which the caller may change; the reference is valid until

@@ -26,10 +26,12 @@ class TransferBenchGroups {
  public:
   explicit TransferBenchGroups(Draft& draft) : draft_(draft) {}
 
-  /// Whether the line belongs to such a table. `columns`: as in TransferBenchPresets::read().
+  /// Reads a line of such a table; returns false if it is none. The arguments are as in
+  /// TransferBenchPresets::read().
   bool read(std::string_view text, const std::vector<std::string>& columns,
             const TransferSetup& setup, std::size_t line);
-  /// Another run of the program begins, or another table.
+  /// Forgets the current table. Must be called when the output of another run of the program
+  /// begins.
   void reset() { table_ = Table::none; }
 
  private:
@@ -45,7 +47,7 @@ class TransferBenchGroups {
   std::vector<std::string> rings_;  ///< numbers of the table's rings
   std::vector<std::string> ways_;   ///< columns of each ring: "gfx", "nic"
   std::string plane_, group_;
-  std::vector<std::string> nics_, ranks_;  ///< of the columns of the matrix
+  std::vector<std::string> nics_, ranks_;  ///< NIC and rank of each column of the matrix
 };
 
 }  // namespace assay

@@ -57,13 +57,16 @@ struct ConvolutionSpeed {
 };
 struct ConvolutionOutcome {
   CountedConvolution convolution;
-  std::string reason;  ///< why nothing was proven; if set, all below is empty
+  /// Why the tuning has no result; empty: it has one. If set, only `floor_seconds` and `stays` are
+  /// meaningful below.
+  std::string reason;
   ConvolutionSpeed before, after;
   std::size_t pairs = 0;  ///< pairs of the proof; 0: the library's default is the fastest
-  double gain = 1, gain_low = 1, gain_high = 1;  ///< gain of speed, with its 95% interval
-  bool faster = false, slower = false;           ///< proven
-  bool equal = false;                            ///< proven equal within the margin
-  std::optional<double> floor_seconds;           ///< the least time that the device's roofs allow
+  /// The speed after tuning divided by that before, with its 95% interval; 1 without a proof.
+  double gain = 1, gain_low = 1, gain_high = 1;
+  bool faster = false, slower = false;  ///< proven
+  bool equal = false;                   ///< proven equal within the margin
+  std::optional<double> floor_seconds;  ///< least seconds of one convolution by the roofline
   /// The tuned record is not proven faster, but may remain in a database, because
   /// take_back_unproven() could not revert it.
   bool stays = false;

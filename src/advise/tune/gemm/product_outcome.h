@@ -1,4 +1,4 @@
-// The outcome of tuning one GEMM, and its form in the journal.
+// The outcome of tuning one GEMM, and its JSON in the journal of the tuning (gemm_journal.h).
 #pragma once
 
 #include <cstddef>
@@ -13,12 +13,13 @@
 
 namespace assay {
 
-/// A solution for a GEMM: an algorithm of a library, possibly with its parameters.
+/// A solution for a GEMM: one algorithm of one library, with certain parameters if the algorithm
+/// has any.
 struct ProductSolution {
-  std::string library;                ///< "hipblaslt"
-  std::string algorithm;              ///< assay's name of the library's algorithm
+  std::string library;    ///< "hipblaslt"
+  std::string algorithm;  ///< GemmAlgorithm::name, "algo=66 tile=20"; it includes parameters
   std::optional<std::int64_t> index;  ///< the library's index of the solution
-  std::string solution, kernel;       ///< the library's names, if it has any
+  std::string solution, kernel;  ///< the library's names of the solution and its kernel, or empty
 
   bool operator==(const ProductSolution&) const = default;
 };
@@ -33,27 +34,32 @@ struct RefusedSolution {
 constexpr std::size_t most_first_times = 1000;
 
 struct ProductOutcome {
-  std::string problem;          ///< problem_text()
-  std::string reason;           ///< why nothing could be measured; if set, all below is empty
-  ProductSolution usual, best;  ///< `best` is `usual` unless `proven`
-  /// The fastest solution of the search. If it differs from `best`, it was not proven faster.
-  ProductSolution fastest;
-  std::size_t solutions = 0;  ///< number of solutions that libraries offered
-  std::size_t wrong = 0, failed = 0;
-  std::size_t slow = 0;     ///< other solutions, too slow in their first run to be checked
-  std::size_t untried = 0;  ///< other solutions, not run for lack of time
-  /// The screening times of the solutions, relative to that of the default one, ascending and
-  /// without wrong ones; at most most_first_times.
+  std::string problem;  ///< the GEMM as problem_text() writes it
+  /// Why the tuning has no result; empty: it has one. If set, only `problem` and `spent_seconds`
+  /// are meaningful, and nothing else is stored with it.
+  std::string reason;
+  /// `usual` is the default: the first correct solution in the libraries' order. `best` is
+  /// `fastest` if `proven`, otherwise `usual`.
+  ProductSolution usual, best;
+  ProductSolution fastest;            ///< the fastest correct solution of the search
+  std::size_t solutions = 0;          ///< number of solutions that libraries offered
+  std::size_t wrong = 0, failed = 0;  ///< numbers of solutions that were rejected for this reason
+  std::size_t slow = 0;     ///< number of solutions that screening found too slow to check
+  std::size_t untried = 0;  ///< number of solutions that were not run for lack of time
+  /// The screening times of the solutions divided by that of `usual`, ascending and without
+  /// rejected solutions; at most most_first_times.
   std::vector<double> first_times;
-  std::vector<RefusedSolution> refused;  ///< the first few
-  bool proven = false;
-  std::size_t pairs = 0;     ///< pairs of the proof; 0: nothing seemed faster
-  double usual_seconds = 0;  ///< time of one GEMM: median over the proof, or over the search if
-                             ///< there is no proof
-  double fastest_seconds = 0;
-  double gain = 1, gain_low = 1, gain_high = 1;  ///< gain of speed, with its 95% interval
-  std::optional<double> floor_seconds;           ///< the least time that the device's roofs allow
-  double spent_seconds = 0;
+  std::vector<RefusedSolution> refused;  ///< the first eight wrong and the first eight failed ones
+  bool proven = false;                   ///< `fastest` is proven faster than `usual`
+  std::size_t pairs = 0;  ///< pairs of runs in the proof; 0: no proof, because `fastest` is `usual`
+  /// Seconds of one GEMM with `usual`: the median over its runs in the proof, or, without a proof,
+  /// over three runs after the search.
+  double usual_seconds = 0;
+  double fastest_seconds = 0;  ///< the same with `fastest`
+  /// The speed of `fastest` divided by that of `usual`, with its 95% interval; 1 without a proof.
+  double gain = 1, gain_low = 1, gain_high = 1;
+  std::optional<double> floor_seconds;  ///< least seconds of one GEMM by the device's roofline
+  double spent_seconds = 0;             ///< seconds that the tuning of this GEMM took
 
   double best_seconds() const { return proven ? fastest_seconds : usual_seconds; }
 };

@@ -1,4 +1,4 @@
-// Conclusions from several cells of `tensor_parallel`.
+// Draws conclusions from several cells of the benchmark `tensor_parallel`.
 #pragma once
 
 #include <span>
@@ -8,9 +8,10 @@
 
 namespace assay {
 
-/// For each cell of several ranks whose model was also measured on one rank: the speed-up, and the
-/// share of a pass that is exposed communication. For each message that was measured with several
-/// libraries: its time with each.
+/// Draws two kinds of conclusions. The first compares each cell of several ranks with one rank, if
+/// the same model was measured on it: the speed-up, and the share of a pass in which ranks wait for
+/// each other (exposed communication). The second compares libraries: the time of a message, which
+/// is the first collective of a pass, with each library that was measured.
 std::vector<Conclusion> tensor_conclusions(std::span<const CellValue> values);
 
 }  // namespace assay
