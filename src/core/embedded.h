@@ -14,10 +14,11 @@ struct EmbeddedFile {
 const std::vector<EmbeddedFile>& embedded_kernels();
 const std::vector<EmbeddedFile>& embedded_suites();
 const std::vector<EmbeddedFile>& embedded_schemas();
-const std::vector<EmbeddedFile>& embedded_plans();    ///< of campaigns, one of each kind
+/// Example plans of campaigns, one of each kind.
+const std::vector<EmbeddedFile>& embedded_plans();
 const std::vector<EmbeddedFile>& embedded_tunings();  ///< plans of `assay tune command`
 const std::vector<EmbeddedFile>& embedded_docs();
-const std::vector<EmbeddedFile>& embedded_page();  ///< of the HTML report
+const std::vector<EmbeddedFile>& embedded_page();  ///< parts of the HTML report
 const std::vector<EmbeddedFile>& embedded_vega();  ///< parts of the charting library
 
 }  // namespace assay

@@ -18,8 +18,8 @@ struct JsonNode {
   enum class Kind { null, boolean, number, text, array, object };
   Kind kind = Kind::null;
   std::string text;  ///< text of a number as written ("NaN" too), of a string, or "true", "false"
-  std::vector<JsonNode> items;    ///< of an array or an object
-  std::vector<std::string> keys;  ///< of an object, one per item
+  std::vector<JsonNode> items;    ///< items of an array or an object
+  std::vector<std::string> keys;  ///< keys of an object, one per item
 
   bool is_object() const { return kind == Kind::object; }
   bool is_array() const { return kind == Kind::array; }
@@ -35,7 +35,7 @@ struct JsonNode {
 
 struct JsonLimits {
   std::size_t values;            ///< including nested ones; each takes about 100 bytes
-  std::size_t bytes = SIZE_MAX;  ///< of the text of one value
+  std::size_t bytes = SIZE_MAX;  ///< the most bytes in the text of one value
 };
 
 /// Reads value after value from a text or a file, holding only a buffer of it.

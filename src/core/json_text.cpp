@@ -16,7 +16,7 @@ constexpr int deepest = 64;
 
 Result<Json> parse_json(std::string_view text, std::size_t most_members) {
   bool too_deep = false, too_many = false;
-  std::array<std::size_t, deepest + 2> members = {};  // of the open object at each depth
+  std::array<std::size_t, deepest + 2> members = {};  // members of the open object at each depth
   const auto count = [&](int depth, Json::parse_event_t event, Json&) {
     too_deep = too_deep || depth > deepest;
     if (too_deep) return false;

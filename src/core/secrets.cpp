@@ -203,7 +203,7 @@ std::string without_credentials(std::string_view text) {
 std::string without_login(std::string_view text) {
   constexpr std::string_view ends = " \t\r\n/\"'=,";
   std::string kept;
-  std::size_t begin = 0;  // of the word, in `kept`
+  std::size_t begin = 0;  // begin of the word in `kept`
   bool has_colon = false;
   for (std::size_t at = 0; at < text.size(); ++at) {
     if (ends.find(text[at]) != std::string_view::npos) {
@@ -312,7 +312,7 @@ std::string hide_secret_value(std::string_view name, std::string_view value) {
 std::vector<std::string> hide_secrets(std::span<const std::string> words) {
   std::vector<std::string> kept;
   std::string_view option_before;    // the option whose value comes next
-  std::string_view password_option;  // of the program before, as long as options follow it
+  std::string_view password_option;  // that of the program before, as long as options follow it
   for (const std::string& word : words) {
     const bool option = is_option(word);
     const bool after_login = std::ranges::find(login_options, option_before) != login_options.end();

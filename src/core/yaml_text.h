@@ -22,8 +22,8 @@ struct YamlValue {
   Kind kind = Kind::nothing;
   int line = 1;
   std::string text;
-  std::vector<Key> keys;         ///< of a map, in order, without duplicates
-  std::vector<YamlValue> items;  ///< of a list, or the values of a map's keys
+  std::vector<Key> keys;         ///< keys of a map, in order, without duplicates
+  std::vector<YamlValue> items;  ///< items of a list, or the values of a map's keys
 };
 
 /// Error: usage, "FILE:LINE: ..."; also for a key that is not text or is given twice, and for

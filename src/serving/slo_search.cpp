@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-constexpr double start_share = 0.7;    // of the closed loop's throughput
+constexpr double start_share = 0.7;    // share of the closed loop's throughput
 constexpr std::size_t most_voids = 3;  // runs of one probe
 constexpr double rounding = 1e-3;      // rounding to four digits changes a rate by less than this
 /// Shares of a target used outside these bounds carry no information: for an overloaded server the

@@ -52,8 +52,8 @@ struct ProbeOutcome {
 /// The outcome at one rate; over several runs, their mean.
 struct RateOutcome {
   double rate = 0;
-  std::vector<double> used;  ///< by target
-  std::string fault;  ///< that of the last run with one; the rate may have passed nevertheless
+  std::vector<double> used;  ///< value over limit for each target
+  std::string fault;  ///< fault of the last run that has one; the rate may have passed nevertheless
 };
 
 struct SearchResult {
@@ -117,7 +117,7 @@ class RateSearch {
   RateSearchSettings settings_;
   std::vector<ProbeOutcome> singles_;
   std::optional<ProbeOutcome> full_;
-  std::vector<Tried> tried_;  // by rate
+  std::vector<Tried> tried_;  // sorted by rate
   std::size_t probes_ = 0;
   std::size_t leaps_ = 0;           // number of rates tried outside the range tried before
   std::vector<double> log_widths_;  // log widths of the bracket before each rate tried inside it

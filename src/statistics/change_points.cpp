@@ -50,7 +50,8 @@ std::size_t best_split(Values values) {
     for (std::size_t j = i + 1; j < count; ++j) right += std::abs(values[i] - values[j]);
   }
   for (std::size_t k = 1; k + least_side <= count; ++k) {
-    double to_left = 0, to_right = 0;  // of the value that changes sides
+    // Sums of distances from the value that changes sides to both sides.
+    double to_left = 0, to_right = 0;
     for (std::size_t i = 0; i < count; ++i) {
       (i < k ? to_left : to_right) += std::abs(values[i] - values[k - 1]);
     }

@@ -28,7 +28,7 @@ struct ProcessScales {
 
 struct Prediction {
   double mean = 0;
-  double deviation = 0;  ///< of the function at this point, without the noise of a measurement
+  double deviation = 0;  ///< deviation of the function here, without the noise of a measurement
 };
 
 class GaussianProcess {

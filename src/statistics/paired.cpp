@@ -27,7 +27,7 @@ constexpr double uncorrected_strictness = 0.25;
 
 struct Moments {
   double mean = 0;
-  double variance = 0;  ///< of the sample
+  double variance = 0;  ///< variance of the sample
 };
 
 Moments moments(std::span<const double> values) {

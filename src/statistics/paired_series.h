@@ -10,7 +10,8 @@ namespace assay {
 /// ascending. Cells of one campaign share pairs; a cell may lack some.
 struct PairedSeries {
   std::vector<std::size_t> pairs;
-  std::vector<double> differences;  ///< of logarithms of times: positive means that B is slower
+  /// Differences of logarithms of times: positive means that B is slower.
+  std::vector<double> differences;
 };
 
 /// The alternative hypothesis about a mean.

@@ -7,7 +7,7 @@
 namespace assay {
 
 struct Slope {
-  double value = 0;     ///< of y per x
+  double value = 0;     ///< change of y per x
   double margin95 = 0;  ///< half the width of its 95% interval, from Student's t
 };
 

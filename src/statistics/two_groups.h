@@ -23,8 +23,8 @@ struct TwoGroups {
 /// values.
 ///
 /// The statistic c is the gap divided by the larger of A and B, the ranges of the two groups
-/// (largest minus smallest value). The gaps between n uniform values are exponential, up to scale,
-/// so that P(gap > c A and gap > c B) <= E exp(-c (A + B) / 2) = (1 + c / 2)^-(n - 2). This bound
+/// (largest minus smallest value). The gaps between n uniform values are exponential, up to scale.
+/// Therefore P(gap > c A and gap > c B) <= E exp(-c (A + B) / 2) = (1 + c / 2)^-(n - 2). This bound
 /// times the number of possible splits is `p`. Among densities with one peak the uniform one has
 /// the widest gaps: normal and heavy-tailed values split less often
 /// (tests/bounds/statistics/outlier_rates_test.cpp).

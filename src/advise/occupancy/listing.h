@@ -12,7 +12,7 @@ struct Instruction {
   std::string_view name;      ///< "global_load_dwordx4"
   std::string_view operands;  ///< "v[0:3], v4, s[2:3]"
   std::string_view comment;   ///< the text after ";" or "//"
-  bool in_loop = false;       ///< between a backward branch and its target
+  bool in_loop = false;       ///< it lies between a backward branch and its target
 };
 
 struct Function {

@@ -20,8 +20,9 @@ struct ScorePair {
 
 struct Proof {
   std::size_t pairs = 0;
-  double ratio = 1;     ///< speed of best over usual: geometric mean over the pairs
-  Interval interval95;  ///< of `ratio`, Student's t on logarithms; infinite for a single pair
+  double ratio = 1;  ///< speed of best over usual: geometric mean over the pairs
+  /// Interval of `ratio`, Student's t on logarithms; infinite for a single pair.
+  Interval interval95;
   Verdict verdict = Verdict::inconclusive;
   /// The best setting is proven faster: `interval95` excludes 1. The gain may be below the margin
   /// within which `assay compare` calls speeds equal, because a small gain is still a gain.

@@ -51,7 +51,7 @@ class TrialLog {
   std::unique_ptr<Descriptor> lock_;  // held for this object's lifetime
   Store store_;
   std::string fingerprint_;
-  std::vector<std::vector<Record>> kept_;  // by run
+  std::vector<std::vector<Record>> kept_;  // records of each run
   std::size_t runs_ = 0;
   double seconds_ = 0, last_seconds_ = 0;
 };

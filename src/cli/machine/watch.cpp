@@ -72,7 +72,7 @@ int watch(const Request& request, Terminal& terminal) {
   const auto interval =
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(request.interval));
   std::optional<Snapshot> before;
-  std::ptrdiff_t lines = 0;  // of the table on screen
+  std::ptrdiff_t lines = 0;  // lines of the table on screen
   Clock::time_point next = Clock::now();
   for (std::uint64_t i = 0; i < request.count && !interrupt_requested(); ++i) {
     Snapshot now = read(sources);

@@ -13,7 +13,7 @@ namespace assay::cli {
 /// One reading of every channel.
 struct Snapshot {
   std::string time;   ///< "2026-01-31T12:00:00.123Z"
-  double second = 0;  ///< on a monotonic clock
+  double second = 0;  ///< time on a monotonic clock
   std::vector<double> values;
 };
 

@@ -18,8 +18,8 @@ struct LoadRequest {
   LoadSettings settings;         ///< without targets
   PromptSettings asked_prompts;  ///< before adapting them to the servers
   std::vector<LoadPoint> points;
-  std::size_t passes = 1;  ///< over each point
-  std::uint64_t pair = 0;  ///< of the campaign that this load belongs to, from 1; 0: none
+  std::size_t passes = 1;  ///< passes over each point
+  std::uint64_t pair = 0;  ///< the pair of the campaign that this load belongs to, from 1; 0: none
   /// The number of this load among the pair's loads on these servers, from 1: each has other
   /// prompts.
   std::uint64_t prompt_set = 1;

@@ -191,7 +191,8 @@ Status find_servers(LoadRequest& request) {
   TRY(refuse_mixed_servers(request, model.ok() && model->owner == simulated_owner));
   if (model) {
     if (options.model.empty()) options.model = model->id;
-    constexpr std::uint64_t fewest_tokens = 100;  // of which prompts can be drawn
+    // The fewest tokens from which prompts can be drawn.
+    constexpr std::uint64_t fewest_tokens = 100;
     if (model->vocabulary > 0 && model->vocabulary < fewest_tokens) {
       return Error{ErrorKind::failed,
                    fmt::format("{} says in /v1/models that its vocabulary has {} tokens (n_vocab); "

@@ -20,7 +20,7 @@ struct ContestLimits {
   /// others, and on a busy machine a few single runs prove little.
   double wide_margin = 3;
   std::size_t most_finalists = 5;
-  int final_rounds = 5;          ///< on a CPU up to five times as many, each that much shorter
+  int final_rounds = 5;          ///< up to five times as many on a CPU, each that much shorter
   double final_seconds = 0.1;    ///< work queued for one final measurement; at least one run
   double time_box_seconds = 20;  ///< after this time no round starts, except the first screening
                                  ///< round and the first 3 final ones

@@ -27,7 +27,7 @@ struct TensorDimension {
 };
 
 struct TensorLayout {
-  const void* address = nullptr;  ///< of element 0, aligned to 16 bytes
+  const void* address = nullptr;  ///< address of element 0, aligned to 16 bytes
   DataType type = DataType::bf16;
   /// 1 to 5 dimensions, the contiguous one first: for a row-major matrix columns, then rows.
   /// Kernels give coordinates in the same order; the first must be a multiple of 16 bytes, because

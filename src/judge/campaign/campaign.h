@@ -27,7 +27,7 @@ struct UnitResult {
   double seconds = 0;
   int exit_status = 0;
   bool complete = false;
-  bool interrupted = false;  ///< by the user; the unit did not fail and does not count
+  bool interrupted = false;  ///< the user interrupted the unit; it did not fail and does not count
   /// If set, the campaign ends and the unit counts as not begun. Either its results cannot be
   /// stored on this machine, which no environment is to blame for, or the first look found an
   /// environment that cannot be measured.
@@ -49,7 +49,8 @@ class UnitRunner {
 /// complete units.
 struct CampaignHistory {
   std::vector<UnitLine> lines;
-  std::map<std::pair<std::string, std::size_t>, UnitValues> values;  ///< by environment and pair
+  /// Keyed by environment and pair.
+  std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };
 
 /// Receives the campaign's events and answers its questions.
@@ -73,14 +74,14 @@ struct CampaignDesign {
   double margin = 0.02;
   std::size_t least_pairs = 10, most_pairs = 40;
   std::size_t pairs_per_draw = 1;        ///< 2 in a campaign begun by an older version
-  std::optional<double> budget_seconds;  ///< of all units, including those of the history
+  std::optional<double> budget_seconds;  ///< budget of all units, including those of the history
 };
 
 enum class CampaignStop {
   precise,      ///< every contrast of every cell is precise
   most_pairs,   ///< the plan's limit
   budget,       ///< the next block would exceed it
-  interrupted,  ///< by the user
+  interrupted,  ///< the user interrupted the campaign
   failed,       ///< nothing is left to compare
 };
 std::string_view name_of(CampaignStop stop);

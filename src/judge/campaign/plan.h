@@ -46,7 +46,7 @@ struct CampaignPlan {
   double margin = 0.02;  ///< a ratio within (1 / (1 + margin), 1 + margin) is equal
   std::size_t least_pairs = 10, most_pairs = 40;
   bool control = true;
-  std::optional<double> budget_seconds;  ///< of the whole campaign
+  std::optional<double> budget_seconds;  ///< budget of the whole campaign
   /// assay's measuring arguments: {"run", "memory", "op=copy,triad"} or {"run", "{...}"} with a
   /// suite on one line.
   std::vector<std::string> measure;

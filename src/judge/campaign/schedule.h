@@ -13,7 +13,7 @@ namespace assay {
 /// One process that measures a unit of an environment; `environment` is the name of its store.
 struct Member {
   std::string environment;
-  std::size_t index = 0;  ///< of the environment in the plan
+  std::size_t index = 0;  ///< number of the environment in the plan
   bool operator==(const Member&) const = default;
 };
 

@@ -20,7 +20,7 @@ struct LeftOut {
 
 struct Evidence {
   std::vector<Record> records;               ///< passed, verified and without a fault
-  std::map<std::string, Json> fingerprints;  ///< of these records, by id
+  std::map<std::string, Json> fingerprints;  ///< fingerprints of these records, keyed by id
   std::vector<LeftOut> left_out;             ///< the other records
   std::vector<std::string> problems;         ///< lines that could not be read
 };

@@ -27,7 +27,7 @@ constexpr std::size_t least_baseline_units = 6;
 struct Baseline {
   BaselineRule rule;
   ResultSet results;                         ///< the accepted runs
-  std::map<std::string, Json> fingerprints;  ///< of its units, by id
+  std::map<std::string, Json> fingerprints;  ///< fingerprints of its units, keyed by id
   std::vector<LeftOut> left_out;
   std::vector<std::string> problems;
 };

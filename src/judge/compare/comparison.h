@@ -22,8 +22,8 @@ struct CellComparison {
   std::vector<double> a, b;  ///< the units' values; if paired, a[i] and b[i] form a pair
   double median_a = 0, median_b = 0;
   double ratio = 1;                     ///< geometric mean of B over A, in the metric itself
-  Interval ratio95;                     ///< of `ratio`, from the t interval
-  PairedEffect effect;                  ///< of logarithms of times: positive means slower
+  Interval ratio95;                     ///< interval of `ratio`, from the t interval
+  PairedEffect effect;                  ///< effect on logarithms of times: positive means slower
   std::optional<PairedEffect> control;  ///< A' against A
   Control control_state = Control::off;
   FamilyTest test;  ///< judged among all cells

@@ -27,8 +27,8 @@ struct FleetRule {
 struct NodeCell {
   SeriesKey key;
   std::string unit;
-  double value = 0;   ///< of the node; the median of its runs
-  double median = 0;  ///< of the fleet
+  double value = 0;   ///< the node's value, the median of its runs
+  double median = 0;  ///< the median of the fleet
   double slower = 1;  ///< the node's time over the median's: above 1 means slower
   double p = 1;       ///< p of this test alone; Holm's correction over all nodes and cells decides
   /// From this ratio of times on, or its inverse, the node is an outlier. It is beyond the margin

@@ -242,7 +242,7 @@ class Collector {
   std::map<std::pair<std::size_t, std::string>, std::pair<std::string, std::size_t>> repeated_;
   std::size_t samples_ = 0, throttled_ = 0;           ///< over all records
   std::map<std::string, std::size_t> failed_trials_;  ///< keyed by reason
-  std::map<std::string, double> prompt_hits_;         ///< by cell; the largest share over all runs
+  std::map<std::string, double> prompt_hits_;  ///< keyed by cell; the largest share over all runs
 };
 
 }  // namespace

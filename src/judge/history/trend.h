@@ -12,13 +12,14 @@
 namespace assay {
 
 struct TrendChange {
-  std::string time, run;     ///< of the first run after the change
+  std::string time, run;     ///< time and id of the first run after the change
   std::string previous_run;  ///< the last run before it
   double time_ratio = 1;     ///< geometric means of times, after over before: above 1 means slower
   double p = 1;              ///< p of this test alone
   bool sure = false;         ///< significant after Holm's correction over all series shown
-  bool environment_known = false;       ///< both runs' fingerprints are known
-  std::vector<Difference> differences;  ///< between the two runs' environments, likeliest first
+  bool environment_known = false;  ///< both runs' fingerprints are known
+  /// Differences between the two runs' environments, likeliest first.
+  std::vector<Difference> differences;
 
   bool worse() const { return time_ratio > 1; }
 };

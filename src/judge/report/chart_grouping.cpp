@@ -244,7 +244,7 @@ std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool sever
   const std::vector<AxisValues> axes = axis_values(entries);
   const Layout layout = layout_of(axes, entries, several_environments);
   std::vector<Panel> panels;
-  std::map<std::string, std::size_t> places;  // by facet
+  std::map<std::string, std::size_t> places;  // keyed by facet
   for (const Entry& entry : entries) {
     auto mark = mark_of(entry, layout);
     if (!mark) continue;

@@ -94,7 +94,7 @@ struct Document {
   std::string about;                      ///< devices, dates and margin in one line
   std::string purpose;                    ///< purpose of the measurement; empty: not known
   std::string headline;                   ///< the result in one sentence
-  std::optional<Verdict> verdict;         ///< of the headline; empty: nothing was compared
+  std::optional<Verdict> verdict;         ///< verdict of the headline; empty: nothing was compared
   std::string reason;                     ///< reason of the verdict
   std::vector<std::string> environments;  ///< names, in the order of their colours
   std::vector<Tile> tiles;

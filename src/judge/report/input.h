@@ -22,7 +22,7 @@ struct ReportInput {
   std::string title;                      ///< empty: made from the environments' names
   std::string description;                ///< purpose of the campaign; empty: not known
   std::vector<Environment> environments;  ///< one or more
-  std::vector<Comparison> comparisons;    ///< of pairs of them
+  std::vector<Comparison> comparisons;    ///< comparisons of pairs of environments
   Json study;                             ///< a partition study's conclusions; null: none
   std::string time;                       ///< when the report is made, UTC
 };

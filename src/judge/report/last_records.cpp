@@ -12,7 +12,8 @@ std::map<std::string, std::vector<LastRecord>> last_records(
     const std::vector<Environment>& environments) {
   std::map<std::string, std::vector<LastRecord>> last;
   for (std::size_t i = 0; i < environments.size(); ++i) {
-    std::unordered_map<std::string, std::size_t> places;  // of its cells in their groups
+    // Places of the environment's cells in their groups.
+    std::unordered_map<std::string, std::size_t> places;
     for (const Record& record : environments[i].records) {
       if (record.status != RecordStatus::passed || is_trial(record)) continue;
       std::vector<LastRecord>& group = last[std::string(record.cell.benchmark())];

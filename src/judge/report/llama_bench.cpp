@@ -40,7 +40,7 @@ struct Tokens {
 Json row_of(const Record& record, Tokens tokens) {
   const Cell& cell = record.cell;
   const bool on_cpu = record.device.is_host_cpu();
-  std::vector<double> nanoseconds, rates;  // of whole tests
+  std::vector<double> nanoseconds, rates;  // times and rates of whole tests
   for (const Sample& sample : record.samples->samples) {
     const double seconds = sample.seconds * record.work->repetitions;
     nanoseconds.push_back(std::round(seconds * 1e9));

@@ -23,14 +23,14 @@ struct ThrottleResidency {
 struct GpuMetrics {
   int format = 0, content = 0;  ///< the version: 1, 4
   std::string problem;          ///< why everything else is empty; empty if the table was read
-  std::vector<double> engine_clocks_hz;  ///< of each XCD that reports one
+  std::vector<double> engine_clocks_hz;  ///< clock of each XCD that reports one
   /// The same clocks indexed by XCD: NaN for an XCD that sleeps or reports nothing. Ends after the
   /// last XCD that has an entry, zero included.
   std::vector<double> xcd_clocks_hz;
   std::optional<double> memory_clock_hz;
   std::optional<double> temperature_celsius;  ///< the hottest spot of the chip
   std::optional<double> memory_temperature_celsius;
-  std::optional<double> power_watts;  ///< of the whole socket
+  std::optional<double> power_watts;  ///< power of the whole socket
   /// Energy since the driver was loaded. Empty before 1.4, where the unit depends on the chip.
   std::optional<double> energy_joules;
   std::optional<double> engine_activity, memory_activity;  ///< share of time busy, 0 to 1

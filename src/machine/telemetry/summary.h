@@ -35,8 +35,8 @@ struct GpuTelemetry {
 };
 
 struct HostTelemetry {
-  std::optional<double> clock_mean_hz;  ///< of the CPUs used
-  std::optional<double> energy_joules;  ///< of all CPU packages
+  std::optional<double> clock_mean_hz;  ///< mean clock of the CPUs used
+  std::optional<double> energy_joules;  ///< energy of all CPU packages
   std::optional<double> steal_share;    ///< share of all CPUs' time, taken by the hypervisor
   std::optional<double> others_share;   ///< share of all CPUs' time, used by other processes
   std::optional<double> cgroup_throttled_seconds;
@@ -50,13 +50,13 @@ constexpr double much_taken = 0.1;
 
 /// The work done during the telemetry.
 struct WorkDone {
-  double bytes = 0, flops = 0;  ///< of all samples
+  double bytes = 0, flops = 0;  ///< sums over all samples
   double seconds = 0;           ///< sum of the samples
   bool on_cpu = false;          ///< done by the CPUs, not by an accelerator
 };
 
 struct TelemetrySummary {
-  std::vector<std::pair<std::string, GpuTelemetry>> gpus;  ///< by device, "gpu0"
+  std::vector<std::pair<std::string, GpuTelemetry>> gpus;  ///< one for each device, "gpu0"
   HostTelemetry host;
   /// Energy of the whole measurement, including pauses between samples, over the work of the
   /// samples.

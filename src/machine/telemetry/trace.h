@@ -12,7 +12,7 @@ namespace assay {
 struct RecorderCost {
   std::uint64_t ticks = 0;
   std::uint64_t missed = 0;  ///< ticks skipped because the one before took too long
-  double cpu_seconds = 0;    ///< of its thread
+  double cpu_seconds = 0;    ///< CPU time of the recorder's thread
   double longest_read_seconds = 0;
 };
 

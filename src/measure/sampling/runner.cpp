@@ -362,10 +362,10 @@ class Runner {
   Sampler& sampler_;
   Team& team_;
   Communicators communicators_{device_, team_};
-  const std::vector<std::string> rank_devices_;         // by rank; empty without a team
+  const std::vector<std::string> rank_devices_;         // indexed by rank; empty without a team
   const std::unique_ptr<TelemetryRecorder> telemetry_;  // null: off
   const Clock::time_point begin_ = Clock::now();
-  std::map<std::string, std::vector<CellValue>> values_;  // by benchmark
+  std::map<std::string, std::vector<CellValue>> values_;  // keyed by benchmark
   bool met_ = false;  // whether this process has reached the barrier for the current cell
   std::optional<Watchdog> watchdog_;  // watches the current cell
 };

@@ -16,7 +16,7 @@
 namespace assay::tcp {
 namespace {
 
-constexpr int look_milliseconds = 100;          // between checks of whether to stop
+constexpr int look_milliseconds = 100;          // time between checks of whether to stop
 constexpr std::size_t most_at_once = 32;        // messages per system call
 constexpr std::size_t most_received = 1 << 20;  // bytes per system call
 

@@ -204,7 +204,7 @@ class VerbsTransport final : public Transport {
   FabricWindow window_;
   FabricShape shape_;
   std::vector<verbs::QueueAddress> peers_;
-  std::vector<verbs::ScatterGather> scatter_;  // of the requests being posted
+  std::vector<verbs::ScatterGather> scatter_;  // elements of the requests being posted
   std::vector<verbs::SendRequest> wire_;
 };
 

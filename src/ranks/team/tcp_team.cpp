@@ -413,7 +413,8 @@ class TcpTeam final : public Team {
 
   Mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Peer> peers_ GUARDED_BY(mutex_);  // on rank 0 by rank, on other ranks only rank 0
+  // Indexed by rank on rank 0; other ranks have only rank 0.
+  std::vector<Peer> peers_ GUARDED_BY(mutex_);
   /// Number of steps; written only by the measuring thread.
   std::uint64_t count_ GUARDED_BY(mutex_) = 0;
   std::string step_ GUARDED_BY(mutex_);      // the current step

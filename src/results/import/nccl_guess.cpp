@@ -35,7 +35,7 @@ bool NcclTableGuess::rules_out(std::string_view operation) const {
   struct Kind {
     std::string_view operation;
     bool reduces, rooted;
-    double least, most;  // of the ratio of the two bandwidths, for two ranks or more
+    double least, most;  // bounds of the ratio of the two bandwidths, for two ranks or more
   };
   constexpr Kind kinds[] = {
       {"all_reduce", true, false, 1, 2},       {"all_reduce_bias", true, false, 1, 2},

@@ -28,7 +28,8 @@ class NcclTableGuess {
   std::uint64_t ranks(std::string_view operation) const;
 
  private:
-  double largest_ = 0, ratio_ = 0;  // of the row with the largest bandwidth, which is rounded least
+  // Values of the row with the largest bandwidth, which is rounded least.
+  double largest_ = 0, ratio_ = 0;
   // These are bounds of the ratio from all rows.
   double least_ = 0, most_ = std::numeric_limits<double>::infinity();
   bool reduces_ = false, chunks_ = false, rooted_ = false;

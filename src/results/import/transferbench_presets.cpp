@@ -317,7 +317,7 @@ bool TransferBenchPresets::pairs_row(const Words& words, std::size_t line) {
   if (words[0] != "Rank") return false;
   std::vector<std::string> ends;
   std::string rank, direction;
-  std::size_t end = 0;  // of the devices: the rate follows
+  std::size_t end = 0;  // end of the devices: the rate follows
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == "Rank") rank = count_text(words[i + 1]);
     if (words[i] == "GPU" || words[i] == "CPU") {

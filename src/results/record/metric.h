@@ -31,7 +31,7 @@ struct Metric {
 struct Curve {
   std::string name;          ///< "loss"
   std::string along;         ///< "step"
-  std::vector<double> x, y;  ///< of equal length
+  std::vector<double> x, y;  ///< both have the same length
 };
 
 }  // namespace assay

@@ -43,7 +43,7 @@ struct RankResult {
   TeamMember member;
   std::string device;                    ///< "cuda:0", with its PCI address if it has one
   std::optional<double> seconds;         ///< median of its samples
-  std::optional<double> inside_seconds;  ///< of single operations: Arrivals::inside
+  std::optional<double> inside_seconds;  ///< seconds of single operations: Arrivals::inside
 };
 
 struct Record {

@@ -33,7 +33,8 @@ struct SampleSet {
   StopReason stop = StopReason::not_run;
   double wall_seconds = 0;  ///< warm-up and sampling together
   SensorReading before, after;
-  std::chrono::steady_clock::time_point begin, end;  ///< of the samples, warm-up excluded
+  /// Begin and end of the samples, warm-up excluded.
+  std::chrono::steady_clock::time_point begin, end;
   /// If ranks measured together: the seconds of all samples of each rank, and `samples` are those
   /// of the slowest rank. Empty for a single process.
   std::vector<std::vector<double>> by_rank;

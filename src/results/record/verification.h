@@ -13,7 +13,7 @@ struct Verification {
   std::string method;  ///< "every element against its closed form", ...
   double error = 0;
   double tolerance = 0;
-  std::string detail;  ///< on failure: the first wrong element, its value and the expected one
+  std::string detail;  ///< what is wrong, such as an element with its value and the expected one
 };
 
 /// Makes the result of a check that passes if and only if `wrong` is 0.

@@ -10,7 +10,7 @@ namespace assay {
 
 /// How a sample is timed.
 enum class TimeSource {
-  device_events,  ///< between two events around the work, queued before the device starts
+  device_events,  ///< time between two events around the work, queued before the device starts
   host_clock,     ///< host monotonic clock from before enqueue() until the stream is idle
   enqueue_only,   ///< host monotonic clock around enqueue() alone: the cost of submitting
 };

@@ -20,7 +20,8 @@ namespace {
 constexpr const char* records_name = "records.jsonl";
 constexpr const char* fingerprints_name = "fingerprints.jsonl";
 constexpr std::size_t longest_plain = 256 << 10, longest_record = std::size_t{64} << 20;
-constexpr std::size_t most_members = 2000;  // of an object: each is compared with all before it
+// The most members of an object: each is compared with all before it.
+constexpr std::size_t most_members = 2000;
 constexpr int deepest_plain = 64;
 constexpr std::size_t longest_line = std::size_t{1} << 30;
 

@@ -27,7 +27,7 @@ using boost::system::error_code;
 
 constexpr std::uint32_t most_header_bytes = 64 << 10;
 constexpr std::size_t tls_read_bytes = 16 << 10;
-constexpr int most_reads = 8;  // of one socket before others get their turn
+constexpr int most_reads = 8;  // the most reads of one socket before others get their turn
 
 std::string_view view_of(string_view text) {
   return {text.data(), text.size()};

@@ -403,7 +403,7 @@ class LoadRun {
   PreparedRequests prepared_;
   std::size_t bodies_to_prepare_ = 0;  ///< requests sent for which no other was prepared yet
   Balancer balancer_;
-  std::map<std::size_t, std::vector<Exchange>> transcripts_;  ///< by conversation
+  std::map<std::size_t, std::vector<Exchange>> transcripts_;  ///< keyed by conversation
   std::vector<double> lags_;
   LoadState state_;
   LoadOutcome outcome_;

@@ -27,8 +27,9 @@ struct LoadPlan {
   double request_seconds = 3600;    ///< how long a request may take in all
   double send_seconds = 0;          ///< no request is sent after this time; 0: no limit
   Balance balance = Balance::least;
-  std::uint64_t seed = 0;             ///< for Balance::random
-  std::uint64_t template_tokens = 0;  ///< that servers add to every prompt, by a chat's template
+  std::uint64_t seed = 0;  ///< for Balance::random
+  /// Tokens that servers add to every prompt by a chat's template.
+  std::uint64_t template_tokens = 0;
   RequestOptions request;
   std::string fields;  ///< extra HTTP header lines, "Name: value\r\n"
 };
@@ -42,7 +43,7 @@ struct LoadState {
 };
 
 struct LoadOutcome {
-  std::vector<RequestLog> logs;  ///< of the requests sent, in the order of the prompts
+  std::vector<RequestLog> logs;  ///< one for each request sent, in the order of the prompts
   ClientHealth health;
   LoadClock::time_point begin;  ///< the logs' times count from here
   bool interrupted = false;

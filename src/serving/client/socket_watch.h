@@ -41,10 +41,10 @@ class SocketWatch {
   void turn();
 
   boost::asio::io_context& loop_;
-  boost::asio::posix::stream_descriptor set_;  ///< of epoll
+  boost::asio::posix::stream_descriptor set_;  ///< set of sockets that epoll watches
   boost::asio::steady_timer rest_;
   std::chrono::steady_clock::time_point rested_;  ///< earliest time of the next turn
-  std::vector<Watcher*> watchers_;                ///< by file; null: none
+  std::vector<Watcher*> watchers_;                ///< indexed by file; null: none
   std::vector<char> scratch_ = std::vector<char>(16 << 10);
   bool waiting_ = false;
 };

@@ -110,7 +110,7 @@ std::vector<Interval> deviations_of(const ReplyCounts& counts, std::uint64_t see
 bool has_trend(const std::vector<double>& values) {
   constexpr std::size_t enough = 20;
   constexpr double clear = 0.5;        // four standard errors
-  constexpr double negligible = 0.02;  // of the mean, from the first to the last
+  constexpr double negligible = 0.02;  // share of the mean, from the first to the last
   if (values.size() < enough) return false;
   std::vector<double> order(values.size());
   std::iota(order.begin(), order.end(), 0.0);

@@ -22,7 +22,7 @@ enum class ReplyEnd {
 };
 
 struct RequestLog {
-  std::size_t index = 0;  ///< of the prompt
+  std::size_t index = 0;  ///< number of the prompt
   int target = 0;         ///< which server, from 0
   double scheduled = 0;   ///< time in the arrival plan; in a closed loop, `due`
   double due = 0;     ///< when it could be sent: `scheduled`, or later under a cap on concurrency

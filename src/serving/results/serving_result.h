@@ -42,8 +42,8 @@ struct AnalysisSettings {
   ClientHealth client;
   std::vector<double> percents = {50, 90, 95, 99};  ///< 99 is always added
   GoodputLimits goodput;
-  std::uint64_t seed = 0;        ///< of the bootstrap
-  std::size_t resamples = 1000;  ///< of the bootstrap, at most
+  std::uint64_t seed = 0;        ///< seed of the bootstrap
+  std::size_t resamples = 1000;  ///< the most resamples of the bootstrap
   double most_spoilt = 0.01;     ///< share of replies that may be empty or short
 };
 
@@ -52,12 +52,13 @@ struct RequestCounts {
   std::size_t completed = 0;               ///< complete and with at least one token
   std::size_t empty = 0;                   ///< complete but without any token
   std::size_t failed = 0;                  ///< all others
-  std::array<std::size_t, 7> by_end = {};  ///< by ReplyEnd
-  std::array<std::string, 7> first_error;  ///< of the requests that ended so; secrets are hidden
-  std::size_t short_replies = 0;           ///< completed with fewer tokens than asked for
-  std::size_t wrong_prompts = 0;           ///< the server counted a different prompt length
-  std::size_t uncounted = 0;  ///< completed, but the server did not say how many tokens
-  std::uint64_t input_tokens = 0, output_tokens = 0;  ///< of the completed ones
+  std::array<std::size_t, 7> by_end = {};  ///< number of requests for each ReplyEnd
+  /// First error of the requests with each ReplyEnd; secrets are hidden.
+  std::array<std::string, 7> first_error;
+  std::size_t short_replies = 0;  ///< completed with fewer tokens than asked for
+  std::size_t wrong_prompts = 0;  ///< the server counted a different prompt length
+  std::size_t uncounted = 0;      ///< completed, but the server did not say how many tokens
+  std::uint64_t input_tokens = 0, output_tokens = 0;  ///< tokens of the completed requests
 
   std::size_t ended(ReplyEnd end) const { return by_end[static_cast<std::size_t>(end)]; }
 };
@@ -155,7 +156,7 @@ struct ServingResult {
   std::optional<LittlesLaw> little;  ///< empty: the client did not count
   double identity_error = 0;         ///< seconds, largest |E2EL - TTFT - TPOT (n - 1)|
   Saturation saturation;
-  std::vector<TargetResult> targets;  ///< by number
+  std::vector<TargetResult> targets;  ///< indexed by the target's number
   double imbalance = 1;               ///< requests of the busiest target over the mean
   ClientHealth client;
   RunVerdict verdict;

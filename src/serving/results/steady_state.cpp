@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr double full_share = 0.95;  // of the concurrency, as in vllm-bench's steady_state
+constexpr double full_share = 0.95;  // share of the concurrency, as in vllm-bench's steady_state
 constexpr std::size_t fewest = 10;
 
 std::optional<Presence> window_of(const std::vector<RequestLog>& logs, const InFlight& in_flight,

@@ -18,7 +18,7 @@ class Connection;
 
 struct HttpRequest {
   std::string method, path, body;
-  bool is_json = false;  ///< by its Content-Type
+  bool is_json = false;  ///< what its Content-Type says
   bool keep_alive = true;
   bool chunks = true;   ///< the client understands chunks: HTTP/1.1
   double received = 0;  ///< when its last byte was read, by the loop's clock
@@ -96,7 +96,7 @@ class Connection final : public Due, public std::enable_shared_from_this<Connect
   std::deque<std::string> pieces_;
   std::optional<std::size_t> place_;  // in the table
   bool replying_ = false, reading_ = false, closing_ = false;
-  bool has_head_ = false;   // of a request that is not complete yet
+  bool has_head_ = false;  // the head of a request has arrived, and the request is not complete yet
   bool head_only_ = false;  // the present request asks for no body
   bool ending_ = false;     // all is written; only the client's end is waited for
 };

@@ -321,7 +321,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   int level_ = 0;
   std::string top_, key_;
   std::string field_;           // of what is generated: a top one, for TGI a parameter
-  std::string role_, message_;  // of the message that is read
+  std::string role_, message_;  // role and text of the message that is read
   std::string narrows_;
   bool in_stops_ = false;  // in the list of them
   bool has_prompt_ = false;

@@ -18,8 +18,9 @@ enum class Dialect { completions, chat, llama_cpp, tgi };
 /// How the next token is drawn. Temperature 0: it is the most likely one.
 struct Sampling {
   double temperature = 0;
-  double top_p = 1;  ///< of the most likely tokens that together have this probability
-  std::optional<std::uint64_t> seed;  ///< of the random numbers; empty: another for each request
+  double top_p = 1;  ///< only the likeliest tokens that together have this probability are drawn
+  /// Seed of the random numbers; empty: another for each request.
+  std::optional<std::uint64_t> seed;
 
   bool is_greedy() const { return temperature == 0; }
 };

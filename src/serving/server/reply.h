@@ -16,7 +16,7 @@ struct ReplyPlan {
   std::size_t choices = 1;
   bool stream = false;
   bool keep_alive = true;
-  Finish finish = Finish::length;  ///< of a choice without tokens
+  Finish finish = Finish::length;  ///< how a choice without tokens ends
   double received = 0;
 };
 
@@ -69,7 +69,7 @@ class Reply : public TokenSink, public Abandonable, public std::enable_shared_fr
   std::vector<ChoiceText> choices_;  // texts only where the reply or an event needs them
   double started_ = -1;
   std::size_t finished_ = 0;  // choices
-  std::uint64_t tokens_ = 0;  // of all choices
+  std::uint64_t tokens_ = 0;  // tokens of all choices
   bool over_ = false;
 };
 

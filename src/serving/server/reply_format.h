@@ -38,8 +38,8 @@ struct TokenEvent {
   std::string_view text;     ///< as between the quotes in JSON
   bool last = false;         ///< the last token of its choice
   std::uint32_t id = 0;
-  Finish finish = Finish::length;     ///< of the last one
-  const ChoiceText* whole = nullptr;  ///< of the last one, where needs_whole()
+  Finish finish = Finish::length;     ///< how the choice ends, if `last`
+  const ChoiceText* whole = nullptr;  ///< the text of the choice, if `last` and needs_whole()
 };
 
 class ReplyFormat {

@@ -43,7 +43,7 @@ struct StepPart {
   std::uint64_t begin = 0, tokens = 0;  ///< which of its tokens: the prompt's and those generated
   bool decodes = false;                 ///< it is one token after those generated before
   bool yields = false;                  ///< the next token comes out of it
-  std::span<const BlockPool::Block> blocks;  ///< of the sequence from its first token on
+  std::span<const BlockPool::Block> blocks;  ///< blocks of the sequence from its first token on
 };
 
 struct ScheduledStep {

@@ -87,7 +87,7 @@ class Instance : public RequestHandler {
   Tcp::acceptor acceptor_;
   asio::steady_timer retry_;
   Aside aside_;
-  std::size_t bytes_aside_ = 0;  // of the bodies that it reads
+  std::size_t bytes_aside_ = 0;  // bytes of the bodies that it reads
 };
 
 /// Error: usage, if `host` is no numeric address.

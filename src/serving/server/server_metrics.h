@@ -13,7 +13,7 @@ struct ServerMetrics {
   ServerMetrics();
 
   std::size_t running = 0, waiting = 0;
-  std::size_t blocks = 0, free_blocks = 0;  ///< of the cache; 0: there is none
+  std::size_t blocks = 0, free_blocks = 0;  ///< blocks of the cache; 0: there is none
   SchedulerCounters scheduler;
   std::uint64_t finished_length = 0, finished_stop = 0;
   Histogram ttft, itl, e2e, queue, prefill;

@@ -16,7 +16,7 @@ struct SourceToken {
   double due = 0;            ///< when it should be written, by the loop's clock
   std::uint32_t id = 0;
   std::string_view text = {};      ///< as between the quotes in JSON; may be empty
-  Finish finish = Finish::length;  ///< of the last one
+  Finish finish = Finish::length;  ///< how the choice ends, if this is its last token
 };
 
 class TokenSink {

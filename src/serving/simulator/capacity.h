@@ -20,7 +20,7 @@ double weight_bytes_read(const Model& model);
 /// The memory of a GPU for weights and cache, used as a whole or as `parts` equal partitions, each
 /// with its own weights and workspace.
 struct Memory {
-  double bytes = 0;          ///< of the whole GPU
+  double bytes = 0;          ///< memory of the whole GPU
   double utilization = 0.9;  ///< the share that a server uses
   double reserved = 2e9;     ///< bytes of workspace, graphs and context, in each partition
   double weights = 0;        ///< weight_bytes() of the model

@@ -20,7 +20,7 @@ struct Deployment {
 };
 
 struct DeployedEngine {
-  EngineSettings engine;         ///< of each part
+  EngineSettings engine;         ///< settings of each part
   std::uint64_t max_length = 0;  ///< tokens of prompt and reply
 };
 

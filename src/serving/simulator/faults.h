@@ -42,7 +42,8 @@ class FaultPlan {
   Fault of(std::uint64_t number, std::uint64_t seed) const;
 
  private:
-  std::array<double, fault_count> shares_{};  ///< that of `none` is what the others leave
+  /// One for each fault; `none` has what the others leave.
+  std::array<double, fault_count> shares_{};
 };
 
 }  // namespace assay::simulator

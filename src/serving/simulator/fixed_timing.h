@@ -22,8 +22,8 @@ struct Spread {
 
 /// Means in seconds.
 struct FixedTiming {
-  double ttft = 0.05;  ///< from the request's last byte to its first token
-  double itl = 0.02;   ///< between tokens
+  double ttft = 0.05;  ///< time from the request's last byte to its first token
+  double itl = 0.02;   ///< time between tokens
   Spread spread;       ///< applied to each of these times
 };
 

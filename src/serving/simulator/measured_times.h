@@ -16,7 +16,7 @@ namespace assay::simulator {
 struct MeasuredPass {
   bool decodes = false;  ///< one token of each sequence; otherwise whole prompts
   double sequences = 0;
-  double tokens = 0;  ///< of each sequence: its prompt, or its context, the new token included
+  double tokens = 0;  ///< tokens of each sequence: its prompt, or its context with the new token
   double seconds = 0;
 };
 

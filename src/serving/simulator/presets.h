@@ -13,7 +13,7 @@ namespace assay::simulator {
 struct Model {
   std::string name;
   double parameters = 0;        ///< all of them
-  double table_parameters = 0;  ///< of the embedding table; the output table has as many
+  double table_parameters = 0;  ///< parameters of the embedding table; the output table has as many
   std::uint32_t vocabulary = 0;
   int layers = 0, query_heads = 0, kv_heads = 0, head_size = 0;
   std::uint64_t context = 0;      ///< tokens, prompt and reply together

@@ -19,10 +19,10 @@ namespace assay::simulator {
 struct ServerSettings {
   std::string host = "127.0.0.1";  ///< a numeric address
   std::uint16_t port = 8000;       ///< port of the first server; 0: any free port for each
-  int servers = 1;                 ///< on consecutive ports, each with an engine of its own
+  int servers = 1;  ///< number of servers; they have consecutive ports and an engine each
   ServedModelFacts model{.name = "assay-sim", .owner = std::string(simulated_owner)};
   std::optional<FixedTiming> fixed;  ///< if set, there is no engine
-  EngineSettings engine;             ///< of each server; its blocks must fit model.max_length
+  EngineSettings engine;  ///< settings of each server; its blocks must fit model.max_length
   FaultPlan faults;
   std::optional<server::ConnectionLimits> limits;  ///< empty: those of the process
   std::uint64_t seed = 0;

@@ -15,7 +15,7 @@ namespace assay {
 /// The rate rises or falls from the first request to the last, as a function of the request's
 /// index.
 struct RateRamp {
-  bool exponential = false;    ///< by equal factors, otherwise by equal steps
+  bool exponential = false;    ///< it changes by equal factors, otherwise by equal steps
   double first = 0, last = 0;  ///< requests per second
 };
 

@@ -41,7 +41,7 @@ struct PromptSettings {
   std::size_t prefixes =
       10;  ///< for prefix_repetition, each of `prefix_tokens`, or 256 if that is 0
 
-  std::size_t turns = 4;     ///< of multi_turn
+  std::size_t turns = 4;     ///< turns of each conversation of multi_turn
   double think_seconds = 1;  ///< for multi_turn, before every turn but the first
 
   std::uint64_t block_tokens = 512;  ///< for trace: tokens that one hash stands for

@@ -103,7 +103,7 @@ Finding compare(const std::vector<const Gpu*>& gpus, const std::string& model) {
 }
 
 std::vector<Finding> run(const CheckContext& context) {
-  std::map<std::string, std::vector<const Gpu*>> slow, others;  // by model
+  std::map<std::string, std::vector<const Gpu*>> slow, others;  // keyed by model
   for (const Gpu& gpu : context.gpus) {
     if (is_visible(gpu)) (is_held_back(gpu) ? slow : others)[gpu.name].push_back(&gpu);
   }

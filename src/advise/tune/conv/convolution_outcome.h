@@ -41,7 +41,7 @@ struct ConvolutionRunStep {
   double spent_seconds = 0;
 };
 struct ConvolutionSteps {
-  std::map<std::string, ConvolutionSearchStep> searches;  ///< by problem
+  std::map<std::string, ConvolutionSearchStep> searches;  ///< keyed by problem
   std::vector<ConvolutionRunStep> runs;                   ///< in time order
 };
 

@@ -24,7 +24,7 @@ constexpr double throttled_clock = 0.6;
 /// The duration of one piece of work.
 struct Duration {
   double seconds = 0;
-  double cycles = 0;  // of the engine clock
+  double cycles = 0;  // cycles of the engine clock
 };
 
 /// Computes durations with the noise, drift and throttling of the script.

@@ -90,7 +90,7 @@ class Session {
   Session(std::unique_ptr<const Library> library, Handle handle)
       : library_(std::move(library)), handle_(std::move(handle)) {}
 
-  std::unique_ptr<const Library> library_;  // on the heap: others refer to its address
+  std::unique_ptr<const Library> library_;  // it is on the heap: others refer to its address
   Handle handle_;
   Buffer workspace_;
 };

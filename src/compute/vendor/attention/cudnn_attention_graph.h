@@ -35,7 +35,7 @@ enum Id : std::int64_t {
 };
 
 struct AttentionSizes {
-  int type = data::bf16;  ///< of operands and results: bf16 or f16
+  int type = data::bf16;  ///< type of operands and results: bf16 or f16
   std::int64_t batch = 0, sequence = 0, heads = 0, kv_heads = 0, head_width = 0;
   bool forward_only = false;  ///< log_sum stays within the graph
   bool own_lengths = false;   ///< sequences lie where SequencePlaces describes

@@ -29,7 +29,7 @@ struct ConvolutionProblem {
   using Extents = std::array<std::int64_t, most_dimensions>;
 
   ConvolutionDirection direction = ConvolutionDirection::forward;
-  DataType type = DataType::f32;  ///< of x, w and y: f32, tf32, f16 or bf16; sums are f32
+  DataType type = DataType::f32;  ///< type of x, w and y: f32, tf32, f16 or bf16; sums are f32
   bool channels_last = false;     ///< n h w c for x, w and y instead of n c h w
   int dimensions = 2;
   std::int64_t n = 1, c = 1, k = 1, groups = 1;

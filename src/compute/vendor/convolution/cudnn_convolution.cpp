@@ -79,7 +79,8 @@ Result<OperationGraph> convolution_graph(const Library& library, void* handle,
 /// The library on a device; shared by a problem and its plans.
 struct Opened {
   Device& device;
-  std::unique_ptr<const Library> library;  // on the heap, because the handle refers to its address
+  // It is on the heap, because the handle refers to its address.
+  std::unique_ptr<const Library> library;
   Handle handle;
 };
 

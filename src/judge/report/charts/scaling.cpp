@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 2> rates = {"token_rate", "sample_rate"};
 /// One cell of training.
 struct Trained {
   const Series* rate = nullptr;
-  Centre centre;  ///< of the rate
+  Centre centre;  ///< centre of the rate
   double ranks = 0;
 };
 

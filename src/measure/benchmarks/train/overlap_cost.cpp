@@ -155,8 +155,8 @@ Result<double> make_long(RepeatedCall& repeated, Device& device, Stream& stream,
 /// Times of passes and of a repeated collective that ran at the same time.
 struct RunsBeside {
   CollectiveOperation operation = CollectiveOperation::all_reduce;
-  std::vector<std::vector<StepCall>> alone;   // by run
-  std::vector<std::vector<StepCall>> passes;  // by run; empty if not covered
+  std::vector<std::vector<StepCall>> alone;   // calls of each run
+  std::vector<std::vector<StepCall>> passes;  // calls of each run; empty if not covered
   std::vector<double> seconds;                // seconds of one operation, by run
   double seconds_alone = 0;                   // seconds of one operation
   std::string why_not;
@@ -209,7 +209,7 @@ class PassesBeside {
 };
 
 Result<RunsBeside> PassesBeside::beside(const CollectiveCall& call, double seconds_of_passes) {
-  constexpr int rounds = 5;  // of each kind of run
+  constexpr int rounds = 5;  // runs of each kind
   const int size = ranks_.communicator->size();
   RunsBeside runs;
   runs.operation = call.operation;

@@ -467,7 +467,7 @@ class TrainCase final : public Case {
   float loss_scale_ = 1;                     // after the last step
   std::uint64_t skipped_updates_ = 0;        // since the model's first step
   ExchangeCosts exchange_;                   // only with several ranks
-  std::vector<OperationClock::Time> times_;  // of operations; empty: `no_times_` says why
+  std::vector<OperationClock::Time> times_;  // times of operations; empty: `no_times_` says why
   std::string no_times_;
 };
 

@@ -18,8 +18,9 @@ namespace {
 /// The settings that all rows of one run share.
 struct Setting {
   std::string dtype = "f64";
-  std::string size;  ///< of one array, canonical; empty: unknown
-  std::vector<std::pair<std::string, std::string>> added = {};  ///< by who ran the program
+  std::string size;  ///< size of one array, canonical; empty: unknown
+  /// Axes that the user of the program adds.
+  std::vector<std::pair<std::string, std::string>> added = {};
 };
 
 /// Excludes what a batch system prints below the table, whose columns can be numbers too.

@@ -265,7 +265,7 @@ class Reader {
   LineReader lines_;
   CsvTable table_;                           // until its row was read
   std::vector<std::string> unknown_;         // columns of the table
-  std::set<std::string, std::less<>> told_;  // of them all
+  std::set<std::string, std::less<>> told_;  // columns of all tables
   std::string_view library_;
   std::string candidate_;
   std::vector<std::pair<std::string, std::string>> options_;

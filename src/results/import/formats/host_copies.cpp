@@ -115,7 +115,7 @@ class CudaReader {
 
   Draft draft_;
   LineReader lines_;
-  std::string test_, memory_, devices_, unit_;  // of a table
+  std::string test_, memory_, devices_, unit_;  // what the titles of the table say
 };
 
 class CudaBandwidthTest final : public Importer {

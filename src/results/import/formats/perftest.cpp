@@ -115,7 +115,7 @@ constexpr std::array<Latency, 7> latencies = {
 /// bandwidths stand here without their unit.
 struct Table {
   std::vector<std::string> titles;
-  std::optional<MeasuredUnit> unit;  ///< of the bandwidths
+  std::optional<MeasuredUnit> unit;  ///< unit of the bandwidths
   bool latency = false;
 
   /// The place of a column; the number of all if there is none.

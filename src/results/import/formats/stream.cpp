@@ -98,7 +98,7 @@ class Reader {
 
   Draft draft_;
   LineReader lines_;
-  std::uint64_t bytes_ = 0, elements_ = 0;  // of an element; of an array
+  std::uint64_t bytes_ = 0, elements_ = 0;  // bytes of an element, and elements of an array
   std::string_view threads_;
   std::string failure_;
   bool in_table_ = false;
