@@ -1,5 +1,5 @@
 // A GPT's forward and backward pass in plain loops and double precision, as the reference of all
-// others: it is checked against finite differences (tests/unit/gpt_oracle_test.cpp), and every
+// others: it is checked against finite differences (tests/unit/model/gpt_oracle_test.cpp), and every
 // kernel and whole steps are checked against it.
 #pragma once
 
