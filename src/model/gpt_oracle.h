@@ -1,6 +1,6 @@
 // A GPT's forward and backward pass in plain loops and double precision, as the reference of all
-// others: it is checked against finite differences (tests/unit/model/gpt_oracle_test.cpp), and every
-// kernel and whole steps are checked against it.
+// others: it is checked against finite differences (tests/unit/model/gpt_oracle_test.cpp), and
+// every kernel and whole steps are checked against it.
 #pragma once
 
 #include <cstdint>

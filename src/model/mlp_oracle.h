@@ -1,5 +1,6 @@
 // A multi-layer perceptron's forward and backward pass in the plainest loops, in double: the
-// reference of MlpTraining, itself checked against finite differences (tests/unit/model/mlp_test.cpp).
+// reference of MlpTraining, itself checked against finite differences
+// (tests/unit/model/mlp_test.cpp).
 #pragma once
 
 #include <span>
