@@ -84,9 +84,9 @@ Result<FlashBackward> FlashBackward::build(Device& device, DataType type, std::i
     made.program_of_groups_ = TRY(build(true));
     makes_gradients = made.program_of_groups_.get();
   }
-  made.gradients_ = TRY(find(*makes_gradients, groups ? "backward_groups" : "backward"));
+  made.gradients_ = TRY(find(*makes_gradients, groups ? "backward_wgmma" : "backward"));
   made.query_gradients_ =
-      TRY(find(*makes_gradients, groups ? "backward_groups_queries" : "backward_queries"));
+      TRY(find(*makes_gradients, groups ? "backward_wgmma_queries" : "backward_queries"));
   TRY(made.gradients_->allow_dynamic_shared(made.shared_bytes()));
   return made;
 }

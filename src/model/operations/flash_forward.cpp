@@ -89,8 +89,8 @@ Result<FlashForward> FlashForward::build(Device& device, DataType type, std::int
   const bool groups = geometry.kind == FlashKind::groups;
   FlashForward made(device.facts(), head_width, geometry,
                     TRY(device.build(source(type, head_width, geometry))));
-  made.kernel_ = TRY(made.program_->kernel(
-      fmt::format("flash_{}_{}_{}", groups ? "groups" : "forward", head_width, name_of(type))));
+  made.kernel_ = TRY(made.program_->kernel(fmt::format(
+      "flash_{}_{}_{}", groups ? "attention_wgmma" : "forward", head_width, name_of(type))));
   TRY(made.kernel_->allow_dynamic_shared(made.shared_bytes()));
   return made;
 }

@@ -60,12 +60,12 @@ TEST_F(TrainCell, ALossThatIsNoNumberEndsTheRunAndIsNoResult) {
   std::memcpy(&bytes[8 + header + offsets[0].get<std::size_t>()], &nan, sizeof nan);
 
   const auto lost = trained("from", folder.write("nan.safetensors", bytes), 3);
-  const auto sample = lost->own_seconds();
-  ASSERT_FALSE(sample);
-  EXPECT_EQ(sample.error().kind, ErrorKind::verification);
+  const auto checked = lost->after_sample();
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().kind, ErrorKind::verification);
   // Two steps before, one to choose how to compute, three here; the first is step 0.
-  EXPECT_THAT(sample.error().message, HasSubstr("the loss of step 5 is not finite; the first "
-                                                "tensor that is not: weights of"));
+  EXPECT_THAT(checked.error().message, HasSubstr("the loss of step 5 is not finite; the first "
+                                                 "tensor that is not: weights of"));
   const auto verification = lost->verify(*stream_);
   ASSERT_TRUE(verification) << verification.error().message;
   EXPECT_FALSE(verification->passed);
