@@ -152,12 +152,12 @@ std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
   };
   const std::vector<Panel> panels = panels_of(environments);
   std::vector<Best> best;  // one for each benchmark and metric
-  std::map<std::pair<std::string_view, std::string_view>, std::size_t> places;
+  using Key = std::pair<std::string_view, std::string_view>;
+  std::map<Key, std::size_t> places;
   for (const Panel& panel : panels) {
     for (const Mark& mark : panel.marks) {
       if (!mark.fault.empty()) continue;
-      const auto [place, fresh] =
-          places.emplace(std::pair(panel.benchmark, panel.metric), best.size());
+      const auto [place, fresh] = places.emplace(Key(panel.benchmark, panel.metric), best.size());
       if (fresh) best.push_back({&panel, &mark});
       Best& known = best[place->second];
       const double value = mark.centre.median, least = known.mark->centre.median;
