@@ -112,9 +112,8 @@ class DecoderCase final : public Case {
     for (std::int64_t i = 0; i < cell_.generated; ++i) TRY(run_pass(stream));
     return {};
   }
-  Result<std::optional<double>> own_seconds() override {
-    if (several() && takes_part()) TRY(ranks_.communicator->status());
-    return std::optional<double>();
+  Status after_sample() override {
+    return several() && takes_part() ? ranks_.communicator->status() : Status();
   }
 
   Result<Verification> verify(Stream& stream) override {

@@ -65,9 +65,8 @@ class ToyCase final : public Case {
     if (!takes_part()) return {};
     return graph_ ? stream.launch(*graph_) : forward(stream);
   }
-  Result<std::optional<double>> own_seconds() override {
-    if (several() && takes_part()) TRY(ranks_.communicator->status());
-    return std::optional<double>();
+  Status after_sample() override {
+    return several() && takes_part() ? ranks_.communicator->status() : Status();
   }
 
   Result<Verification> verify(Stream& stream) override {
