@@ -69,7 +69,9 @@ bool ConnectionTable::drop_longest_waiting() {
 
 void ConnectionTable::drop_late(double now) {
   for (std::size_t i = entries_.size(); i-- > 0;) {
-    // What is dropped leaves its place to the last one, which was looked at already.
+    // What is dropped leaves its place to the last one, which was looked at already. Where that
+    // drops others, too, fewer than `i` may be left.
+    if (i >= entries_.size()) continue;
     const Entry& entry = entries_[i];
     if (now - entry.since < seconds_for(entry.waits)) continue;
     if (entry.waits == Waits::for_rest) {
