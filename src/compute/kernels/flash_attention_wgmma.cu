@@ -31,8 +31,8 @@ constexpr int step = FLASH_STEP, block_rows = FLASH_GROUPS * group_rows;
 /// Computes y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence]. Grid: the tiles
 /// of queries of all heads of all sequences.
 template <typename T, int D>
-DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads, u64 kv_heads,
-                         float scale) {
+DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads,
+                                  u64 kv_heads, float scale) {
   using Queries = PanelTile<T, block_rows, D>;
   using Keys = PanelTile<T, step, D>;
   using Scratch = SharedTile<T, block_rows, step>;
@@ -141,9 +141,9 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
 }  // namespace
 
 /// qkv and y must be aligned to 16 bytes.
-#define FLASH_KERNEL(T, suffix, D)                                                    \
+#define FLASH_KERNEL(T, suffix, D)                                                             \
   KERNEL_OF(threads, FLASH_BLOCKS, flash_attention_wgmma_##D##_##suffix, T* y, float* log_sum, \
-            const T* qkv, u64 sequence, u64 heads, u64 kv_heads, float scale) {       \
+            const T* qkv, u64 sequence, u64 heads, u64 kv_heads, float scale) {                \
     flash_attention_wgmma<T, D>(y, log_sum, qkv, sequence, heads, kv_heads, scale);            \
   }
 // On GPUs each kernel takes seconds to compile, so the macros below select one.

@@ -39,8 +39,8 @@ struct GroupPart {
 /// Computes what flash_backward() computes, with warpgroups that each have 64 of the tile's keys.
 template <typename T, int D>
 DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
-                                  const QueryRow* all_rows, const float* tops, u64 sequence,
-                                  u64 heads, float scale) {
+                                 const QueryRow* all_rows, const float* tops, u64 sequence,
+                                 u64 heads, float scale) {
   using Keys = PanelTile<T, tile_keys, D>;
   using Queries = PanelTile<T, tile_queries, D>;
   using Scores = PanelTile<T, tile_keys, tile_queries>;
