@@ -1,4 +1,4 @@
-# assay_vega(OUT): the parts of Vega that the report's charts need (src/judge/report/page/charts.js), from
+# assay_vega(OUT): the parts of Vega that the report's charts need (src/judge/report/page/*.js), from
 # Debian's libjs-vega. The package has them one by one; page/vega.js puts them together.
 function(assay_vega out)
   set(parts util time format loader dataflow scale statistics canvas scenegraph transforms

@@ -117,7 +117,8 @@ constexpr int compute_number(const Dialect& dialect, DataType compute) {
   }
 }
 
-/// The epilogue numbers also agree. Operands are swapped (see lt_blas.cpp), so our A is their B.
+/// The epilogue numbers also agree. Operands are swapped (see lt_descriptors.h), so our A is their
+/// B.
 constexpr std::uint32_t epilogue_number(Epilogue epilogue) {
   switch (epilogue) {
     case Epilogue::none:
