@@ -1,5 +1,7 @@
 #include "core/text.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -10,6 +12,12 @@ std::string_view trim(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(white_space);
   if (begin == std::string_view::npos) return {};
   return text.substr(begin, text.find_last_not_of(white_space) - begin + 1);
+}
+
+bool is_equal_without_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
 }
 
 std::optional<double> parse_number(std::string_view text) {

@@ -1,4 +1,4 @@
-// White space and numbers in other programs' text.
+// White space, case and numbers in other programs' text.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,9 @@ namespace assay {
 
 /// Returns `text` without white space at both ends.
 std::string_view trim(std::string_view text);
+
+/// Returns whether both are the same letters, capital or small. Only ASCII letters have both forms.
+bool is_equal_without_case(std::string_view a, std::string_view b);
 
 /// Parses "10887.4", "4e-07", "-1". The whole text must be a finite number; else returns nullopt.
 std::optional<double> parse_number(std::string_view text);

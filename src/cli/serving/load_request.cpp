@@ -10,6 +10,7 @@
 #include "cli/option_values.h"
 #include "core/json_text.h"
 #include "core/secrets.h"
+#include "core/text.h"
 #include "core/units.h"
 
 namespace assay::cli {
@@ -61,12 +62,6 @@ Status read_urls(const Arguments& arguments, LoadRequest& request) {
 bool breaks_header(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
                      [](unsigned char c) { return (c < ' ' && c != '\t') || c == 0x7f; });
-}
-
-bool is_equal_without_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
 }
 
 /// Adds the header lines to `fields`. Errors show no header's value: it may be a secret.

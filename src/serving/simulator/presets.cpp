@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "compute/device/peaks.h"
+#include "core/text.h"
 
 namespace assay::simulator {
 namespace {
@@ -36,12 +35,6 @@ constexpr std::array<GpuRow, 6> gpus = {{
     {"A100-80", "", 81920 * MiB, 2039 * G, 312 * T},  // NVIDIA's A100 SXM data sheet
 }};
 
-bool same_but_for_case(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
-}
-
 template <typename Rows>
 std::string names_of(const Rows& rows) {
   std::string names;
@@ -53,7 +46,7 @@ template <typename Rows>
 auto find_row(const Rows& rows, std::string_view name, std::string_view kind)
     -> Result<typename Rows::value_type> {
   for (const auto& row : rows) {
-    if (same_but_for_case(row.name, name)) return row;
+    if (is_equal_without_case(row.name, name)) return row;
   }
   return Error{ErrorKind::usage,
                fmt::format("unknown {} \"{}\"; allowed: {}", kind, name, names_of(rows))};
@@ -74,14 +67,6 @@ Result<Gpu> find_gpu(std::string_view name) {
   if (const auto peak = peak_memory_bandwidth(facts)) gpu.bandwidth = peak->rate;
   if (const auto peak = peak_compute_rate(facts, DataType::bf16)) gpu.flops = peak->rate;
   return gpu;
-}
-
-std::string model_names() {
-  return names_of(models);
-}
-
-std::string gpu_names() {
-  return names_of(gpus);
 }
 
 }  // namespace assay::simulator

@@ -33,8 +33,5 @@ struct Gpu {
 Result<Model> find_model(std::string_view name);
 /// "MI300X", case-insensitive. Error: usage, naming the known ones.
 Result<Gpu> find_gpu(std::string_view name);
-/// "llama-3.1-8b, llama-3.3-70b, ..."
-std::string model_names();
-std::string gpu_names();
 
 }  // namespace assay::simulator
