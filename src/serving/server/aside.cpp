@@ -8,9 +8,10 @@
 namespace assay::server {
 
 Aside::Aside(asio::io_context& context)
-    : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      done_there_(context, ::dup(event_.number())) {
-  wait_for_done();
+    : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), done_there_(context) {
+  SystemError error;
+  done_there_.assign(::dup(event_.number()), error);
+  if (!error) wait_for_done();
 }
 
 Aside::~Aside() {
@@ -23,6 +24,10 @@ Aside::~Aside() {
 }
 
 void Aside::run(std::function<void()> work, std::function<void()> done) {
+  if (!done_there_.is_open()) {
+    work();
+    return done();
+  }
   {
     const MutexLock lock(mutex_);
     tasks_.push_back({std::move(work), std::move(done)});

@@ -23,7 +23,8 @@ class Aside {
   Aside& operator=(const Aside&) = delete;
 
   /// Calls `work` on the other thread, one task after another, and then `done` in the loop. Both
-  /// functions are destroyed in the loop.
+  /// functions are destroyed in the loop. Calls both at once if the process had no files left when
+  /// this was made.
   void run(std::function<void()> work, std::function<void()> done);
 
  private:
