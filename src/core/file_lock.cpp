@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/file_error.h"
+#include "core/mutex.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"
 
@@ -70,6 +71,8 @@ Status lock_file(int descriptor, const std::filesystem::path& path,
     }
     if (!said && waited > std::min<std::chrono::steady_clock::duration>(silence, patience / 2)) {
       said = true;
+      static Mutex one_at_a_time;
+      const MutexLock turn(one_at_a_time);
       if (lock_notice()) {
         lock_notice()(fmt::format("waiting for {}, which {} has locked", path.string(),
                                   lock_holder(descriptor)));

@@ -20,7 +20,8 @@ Status lock_file(int descriptor, const std::filesystem::path& path,
 void unlock_file(int descriptor);
 
 /// The function that gets "waiting for st/records.jsonl, which process 1234 (assay) has locked".
-/// The program sets it once, before it has threads; without one nothing is reported.
+/// Any thread may call it, one after another. The program sets it once, before it has threads;
+/// without one nothing is reported.
 std::function<void(const std::string&)>& lock_notice();
 
 /// Returns "process 1234 (sleep)", or "another process" if /proc/locks does not tell.
