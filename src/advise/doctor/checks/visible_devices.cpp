@@ -36,7 +36,8 @@ std::vector<Finding> run(const CheckContext& context) {
                                  : fmt::format("{}; {} names none of them", left, set.unknown)));
       findings.back().fix =
           earlier ? fmt::format("unset {}, or count from 0 within {}", set.name, earlier->name)
-                  : fmt::format("unset {}, or use 0 to {}", set.name, set.before - 1);
+          : set.before > 0 ? fmt::format("unset {}, or use 0 to {}", set.name, set.before - 1)
+                           : "unset " + set.name;
     }
     if (set.left == 0) break;
     earlier = &set;
