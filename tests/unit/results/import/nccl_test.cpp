@@ -459,7 +459,7 @@ TEST(ImportNccl, RanksThatSeveralNumbersRoundToStayUnknown) {
 
 TEST(ImportNccl, ARootTellsReduceAndBroadcast) {
   const auto op = [](const std::string& header, const std::string& row, std::string_view name) {
-    return imported(header + row, name).records.at(0).cell.text("op");
+    return std::string(imported(header + row, name).records.at(0).cell.text("op"));
   };
   const std::string newer =
       "#       size         count      type   redop    root     time   algbw   busbw  #wrong\n";
