@@ -1,0 +1,54 @@
+// Expectations of a check: each is an Error of the kind `verification` unless it holds.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace assay::selftest {
+
+inline Error wrong(std::string message) {
+  return {ErrorKind::verification, std::move(message)};
+}
+
+/// `otherwise` says what is wrong if it does not hold: "capturing ran the kernel".
+inline Status expect(bool holds, std::string_view otherwise) {
+  if (holds) return {};
+  return wrong(std::string(otherwise));
+}
+
+/// `what` names the value: "runs of the kernel".
+template <typename Found, typename Expected>
+Status expect_equal(std::string_view what, const Found& found, const Expected& expected) {
+  if (found == expected) return {};
+  return wrong(fmt::format("{}: {}, expected {}", what, found, expected));
+}
+
+/// Expects `low` <= `found` <= `high`.
+inline Status expect_within(std::string_view what, double found, double low, double high) {
+  if (found >= low && found <= high) return {};
+  return wrong(fmt::format("{}: {:g}, expected {:g} to {:g}", what, found, low, high));
+}
+
+/// Expects that `call`, a Result, is an error whose message contains `part`.
+template <typename Call>
+Status expect_refused(std::string_view what, const Call& call, std::string_view part) {
+  if (call.ok()) return wrong(fmt::format("{} was not refused", what));
+  if (call.error().message.find(part) != std::string::npos) return {};
+  return wrong(fmt::format("{} was refused with \"{}\", expected a message with \"{}\"", what,
+                           call.error().message, part));
+}
+
+/// The same, and that the error has this kind.
+template <typename Call>
+Status expect_refused(std::string_view what, const Call& call, ErrorKind kind,
+                      std::string_view part) {
+  TRY(expect_refused(what, call, part));
+  return expect(call.error().kind == kind, fmt::format("{}: its error has another kind", what));
+}
+
+}  // namespace assay::selftest
