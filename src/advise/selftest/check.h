@@ -1,10 +1,11 @@
 // A check of the self-test: one question about assay on this machine, answered with the device at
 // hand. Checks are in src/advise/selftest/checks/ and register themselves with
-//   const CheckRegistry::Add registered{{.name = "graph-replay", ..., .run = &run}};
+//   const AddChecks registered{{.name = "graph-streams", ..., .run = &two_streams}};
 // `assay selftest` runs each in a process of its own; tests/gpu and the tests of backends run the
 // same functions.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -38,15 +39,27 @@ struct Stage {
 using Answer = Result<std::string>;
 
 struct Check {
-  std::string_view name;    ///< "graph-replay"
+  std::string_view name;  ///< "graph-replay"
   Topic topic;
-  std::string_view about;   ///< what holds if it passes: "a graph replays two streams in order"
-  bool accelerator = true;  ///< whether a host CPU cannot be asked
-  int devices = 1;          ///< how many devices of the machine it needs
+  std::string_view about;     ///< what holds if it passes: "a graph replays two streams in order"
+  bool accelerator = true;    ///< whether a host CPU cannot be asked
+  int devices = 1;            ///< how many devices of the machine it needs
   double limit_seconds = 60;  ///< it is ended after this time; ten times as long where not `large`
   Answer (*run)(Stage& stage);
 };
 using CheckRegistry = Registry<Check>;
+
+/// A namespace-scope object of this type registers several checks.
+struct AddChecks {
+  AddChecks(std::initializer_list<Check> checks) {
+    for (const Check& check : checks) CheckRegistry::Add{check};
+  }
+};
+
+/// The answer of a check that passed.
+inline Answer passed(std::string seen = {}) {
+  return seen;
+}
 
 std::string_view name_of(Topic topic);  ///< "device"
 

@@ -18,7 +18,7 @@ namespace assay::cli {
 namespace {
 
 constexpr std::size_t most_rows = 10;     // rows in the table of settings
-constexpr std::size_t most_problems = 3;  // reasons of failures listed above the table
+constexpr std::size_t most_failures = 3;  // reasons of failures listed above the table
 constexpr double slow_seconds = 5;        // runs that take longer are always shown
 
 /// Why settings have no score, the most frequent reason first; a setting that is the only one with
@@ -38,15 +38,15 @@ std::string problems_text(const ParameterSpace& space, const TuningResult& resul
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.count > b.second.count; });
   std::string text;
-  for (std::size_t i = 0; i < sorted.size() && i < most_problems; ++i) {
+  for (std::size_t i = 0; i < sorted.size() && i < most_failures; ++i) {
     const auto& [reason, problem] = sorted[i];
     text += problem.count == 1
                 ? fmt::format("  {}: {}\n", text_of(space.settings_of(problem.setting)), reason)
                 : fmt::format("  {} settings: {}\n", problem.count, reason);
   }
-  if (sorted.size() > most_problems) {
+  if (sorted.size() > most_failures) {
     text += fmt::format("  and {} other reasons; the records have them\n",
-                        sorted.size() - most_problems);
+                        sorted.size() - most_failures);
   }
   return text;
 }

@@ -1,0 +1,51 @@
+// The report of a self-test: a file that is sent to whoever wants to know what works on a machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "advise/selftest/check_outcome.h"
+#include "core/json_fwd.h"
+#include "core/result.h"
+
+namespace assay::selftest {
+
+/// What a report says about the machine; nothing in it identifies the machine.
+struct Machine {
+  std::string device;     ///< name as the driver reports it; empty: no device could be opened
+  std::string arch;       ///< "gfx942:sramecc+:xnack-"
+  std::string partition;  ///< "CPX/NPS1"; empty: whole device or unknown
+  std::uint64_t memory_bytes = 0;
+  int multiprocessors = 0;
+  bool emulated = false;
+  int devices = 0;                                             ///< devices of this backend
+  std::vector<std::pair<std::string, std::string>> libraries;  ///< role and version
+};
+
+struct Report {
+  std::string assay;   ///< "0.1.0 (9f3c2ab)"
+  std::string day;     ///< "2026-11-29"
+  std::string kernel;  ///< "6.8.0"
+  Machine machine;
+  std::vector<CheckOutcome> outcomes;
+};
+
+/// A report without outcomes about this program, today and this machine's kernel.
+Report begin_report();
+
+/// Describes the device that `device_choice` means. Error: as open_device().
+Result<Machine> describe_machine(std::string_view device_choice);
+
+Json to_json(const Report& report);
+/// Reads a report, which a stranger may have written. Error: usage, saying what is wrong.
+Result<Report> parse_report(std::string_view text);
+
+struct Tally {
+  int passed = 0, faults = 0, untested = 0, stopped = 0;
+};
+Tally count(const std::vector<CheckOutcome>& outcomes);
+
+}  // namespace assay::selftest

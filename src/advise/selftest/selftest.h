@@ -1,0 +1,35 @@
+// The self-test: runs checks, each in a process of its own, so that a crash or a hang costs one
+// line.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advise/selftest/report.h"
+
+namespace assay::selftest {
+
+/// Every check, by topic and name.
+std::vector<const Check*> checks();
+
+/// The checks that `names`, separated by commas, mean: names of checks or topics; all if empty.
+/// Error: usage, with the closest name.
+Result<std::vector<const Check*>> find_checks(std::string_view names);
+
+struct SelftestOptions {
+  std::string binary;  ///< path of this program
+  std::string device;  ///< as for open_device()
+  std::function<bool()> stop_requested;
+  /// Called before and after each check, in order.
+  std::function<void(const Check& check)> starting;
+  std::function<void(const Check& check, const CheckOutcome& outcome)> finished;
+};
+
+/// Asks a process for the machine, then runs each check in one. Checks that the user stopped are in
+/// the report as such. If the first process finds no device, all checks are untested, with the
+/// reason.
+Report run_selftest(const std::vector<const Check*>& checks, const SelftestOptions& options);
+
+}  // namespace assay::selftest
