@@ -31,6 +31,7 @@ struct Stage {
   /// Whether work sized for a real GPU ends in reasonable time; on CPUs and emulated GPUs a check
   /// uses small sizes.
   bool large = false;
+  std::string program = {};  ///< path of assay, for checks that start it; empty: they cannot
 };
 
 /// What a check saw that a reader may want to know, such as "event clock: 40 ns"; may be empty.

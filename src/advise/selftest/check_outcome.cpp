@@ -4,6 +4,7 @@
 
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
+#include "core/own_binary.h"
 
 namespace assay::selftest {
 namespace {
@@ -22,7 +23,7 @@ Answer ask(const Check& check, std::string_view device_choice) {
                                              std::to_string(device.siblings())};
   }
   const auto stream = TRY(device.create_stream());
-  Stage stage = {device, *stream, suits_large_work(device.facts())};
+  Stage stage = {device, *stream, suits_large_work(device.facts()), TRY(own_binary())};
   return check.run(stage);
 }
 

@@ -61,7 +61,8 @@ CheckOutcome without_answer(const Check& check, const ProgramEnd& end, double li
 }
 
 CheckOutcome run_in_child(const Check& check, const SelftestOptions& options, bool slow) {
-  const double limit = check.limit_seconds * (slow ? slow_factor : 1);
+  const double own_limit = check.limit_seconds * (slow ? slow_factor : 1);
+  const double limit = options.patience_seconds > 0 ? options.patience_seconds : own_limit;
   const auto begin = std::chrono::steady_clock::now();
   const auto child = run_child(options, {"--only", std::string(check.name)}, limit);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;

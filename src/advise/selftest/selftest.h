@@ -19,8 +19,9 @@ std::vector<const Check*> checks();
 Result<std::vector<const Check*>> find_checks(std::string_view names);
 
 struct SelftestOptions {
-  std::string binary;  ///< path of this program
-  std::string device;  ///< as for open_device()
+  std::string binary;           ///< path of this program
+  std::string device;           ///< as for open_device()
+  double patience_seconds = 0;  ///< the longest that a check may take; 0: its own limit
   std::function<bool()> stop_requested;
   /// Called before and after each check, in order.
   std::function<void(const Check& check)> starting;

@@ -84,6 +84,11 @@ Result<int> run_in_children(const Arguments& arguments, Terminal& terminal) {
   selftest::SelftestOptions options;
   options.binary = TRY(own_binary());
   options.device = arguments.get("--device");
+  if (arguments.has("--patience")) {
+    const auto patience = parse_duration(arguments.get("--patience"));
+    if (!patience.ok()) return about("--patience", patience.error());
+    options.patience_seconds = *patience;
+  }
   options.stop_requested = &interrupt_requested;
   options.starting = [&](const Check& check) {
     if (!terminal.interactive()) return;
@@ -153,6 +158,7 @@ checks. Exit status: 0 if nothing is wrong, 1 if something is, 4 if nothing coul
             {"--only", "NAME[,NAME...]", "only these checks or topics", ""},
             {"--list", "", "name the checks and what they need, and run none", ""},
             {"--output", "FILE", "where the report goes; default: assay-selftest.json", "file"},
+            {"--patience", "TIME", "the longest that a check may take; default: its own limit", ""},
             {"--explain", "FILE", "say what a report shows, and run nothing", "file"},
             {"--in-process", "", "run the checks in this process, for a debugger; writes no report",
              ""},

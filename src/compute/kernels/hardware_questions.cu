@@ -60,15 +60,16 @@ KERNEL(last_block_looks, u32* numbers, u32 part, u32 round, u32* arrived, u32* w
   if (bad > 0) atomic_add(wrong, bad);
 }
 
-/// Every thread adds 1 to each sum, and its number in the grid, counted from 1, to *largest if that
-/// is greater. Each thread increments *turns by compare-and-exchange.
+/// Every thread adds 1 to each sum, and sets *largest to its number in the grid, counted from 1, if
+/// that is greater. The first thread of each block increments *turns by compare-and-exchange.
 KERNEL(count_threads, u32* sum, u64* wide_sum, float* float_sum, u32* largest, u32* turns) {
   const u32 number = block_index() * block_threads() + thread_index() + 1;
   atomic_add(sum, 1u);
   atomic_add(wide_sum, u64{1});
   atomic_add(float_sum, 1.0f);
   atomic_max(largest, number);
-  for (u32 seen = 0, tries = 0; tries < 100000000; ++tries) {
+  if (thread_index() != 0) return;
+  for (u32 seen = 0, tries = 0; tries < 1000000; ++tries) {
     const u32 found = atomic_compare_exchange(turns, seen, seen + 1);
     if (found == seen) break;
     seen = found;

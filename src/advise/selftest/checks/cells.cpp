@@ -30,24 +30,24 @@ constexpr std::array cell_checks = {
               "size=8,4KiB,64MiB", "size=8,64KiB"},
     CellCheck{"launch-cells", Topic::device, "launches are counted and timed", "launch", ""},
     CellCheck{"train-f32", Topic::kernels, "a GPT trains in f32", "train",
-              "model=2L2H64C batch=2 sequence=64 steps=4 precision=f32,tf32 graph=on,off"},
-    CellCheck{"train-bf16", Topic::kernels, "a GPT trains in bf16, with each way to keep states",
-              "train",
-              "model=2L2H128C batch=2 sequence=64 steps=4 precision=bf16 states=master,stochastic "
-              "recompute=none,gelu,layer"},
+              "model=2L2H64C512V batch=2 sequence=64 steps=20 precision=f32,tf32 graph=on,off"},
+    CellCheck{
+        "train-bf16", Topic::kernels, "a GPT trains in bf16, with each way to keep states", "train",
+        "model=2L2H128C512V batch=2 sequence=64 steps=20 precision=bf16 states=master,stochastic "
+        "recompute=none,gelu,layer"},
     CellCheck{"train-f16", Topic::kernels, "a GPT trains in f16 with a loss scale", "train",
-              "model=2L2H128C batch=2 sequence=64 steps=4 precision=f16 bias=on,off"},
+              "model=2L2H128C512V batch=2 sequence=64 steps=20 precision=f16 bias=on,off"},
     CellCheck{"train-perceptron", Topic::kernels, "a perceptron trains", "train",
-              "model=64-128-16 batch=64 steps=4 precision=f32"},
+              "model=64-128-16 batch=64 steps=20 precision=f32"},
     CellCheck{"decode-cells", Topic::kernels, "a decoder generates tokens", "decode",
-              "model=2L4H2K64D256C batch=1,3,32 context=40 precision=f32,bf16 generate=4",
+              "model=2L4H2K64D256C1024V batch=1,3,32 context=40 precision=f32,bf16 generate=4",
               "batch=1,3"},
     CellCheck{"decode-quantized", Topic::kernels, "a decoder with quantized weights generates",
               "decode",
-              "model=2L4H2K64D256C batch=1,32 context=40 precision=bf16 quantization=fp8,int8",
+              "model=2L4H2K64D256C1024V batch=1,32 context=40 precision=bf16 quantization=fp8,int8",
               "batch=1"},
     CellCheck{"prefill-cells", Topic::kernels, "a decoder reads prompts", "prefill",
-              "model=2L4H2K64D256C batch=2 prompt=100 precision=f32,bf16"},
+              "model=2L4H2K64D256C1024V batch=2 prompt=100 precision=f32,bf16"},
     CellCheck{"tensor-parallel-cells", Topic::kernels, "shards of layers compute on one rank",
               "tensor_parallel", ""},
 };
@@ -79,9 +79,9 @@ Result<Verification> run_cell(const Benchmark& benchmark, const Cell& cell, Stag
 /// The axes in which cells differ, as "op=copy dtype=f32".
 std::string short_name(const Cell& cell, const std::vector<Cell>& cells) {
   std::string name;
-  for (const auto& [axis, value] : cell.axes()) {
-    const bool varies = std::ranges::any_of(
-        cells, [&](const Cell& other) { return other.text(axis) != value; });
+  for (const auto& [axis, value] : cell.values()) {
+    const bool varies =
+        std::ranges::any_of(cells, [&](const Cell& other) { return other.text(axis) != value; });
     if (varies) name += fmt::format("{}{}={}", name.empty() ? "" : " ", axis, value);
   }
   return name.empty() ? std::string(cell.benchmark()) : name;

@@ -158,7 +158,7 @@ Answer atomics(Stage& stage) {
   TRY(expect_equal("64-bit sum of ones", found[2] + (std::uint64_t{found[3]} << 32), all));
   TRY(expect_equal("sum of ones in f32", std::bit_cast<float>(found[4]), static_cast<float>(all)));
   TRY(expect_equal("largest number of a thread", found[5], all));
-  TRY(expect_equal("threads that took their turn by compare-and-exchange", found[6], all));
+  TRY(expect_equal("blocks that took their turn by compare-and-exchange", found[6], blocks));
   return fmt::format("{} threads", all);
 }
 

@@ -1,5 +1,5 @@
 // The pieces of the kernel dialect that no kernel of assay shows, in every build.
-#include "support/dialect_contract.h"
+#include "support/every_device.h"
 #include "support/kernel_test.h"
 
 namespace assay {
@@ -7,29 +7,45 @@ namespace {
 
 class DialectOfKernels : public KernelTest {
  protected:
-  DialectContract dialect() { return {*device_, *stream_}; }
+  void expect_check_passes(std::string_view name) {
+    const auto checks = selftest::find_checks(name);
+    ASSERT_TRUE(checks) << checks.error().message;
+    expect_passes(*checks->front(), *device_);
+  }
 };
 
 TEST_P(DialectOfKernels, CodesAreThoseOfBitOperations) {
-  dialect().codes_are_those_of_bit_operations(std::size_t{1} << 20);
+  expect_check_passes("conversions-to-codes");
 }
 
 TEST_P(DialectOfKernels, EveryCodeBecomesItsNumber) {
-  dialect().every_code_becomes_its_number();
+  expect_check_passes("conversions-to-numbers");
 }
 
 TEST_P(DialectOfKernels, TheComparisonOfTheDeviceItselfFindsNothing) {
-  for (const std::uint64_t first : {0x00000000u, 0x33000000u, 0x7F7FFE00u, 0xC77F0000u}) {
-    dialect().device_agrees_with_itself(first, 1 << 14);
-  }
+  expect_check_passes("conversions-of-all-numbers");
 }
 
 TEST_P(DialectOfKernels, PacksRoundStochasticallyLikeSingleNumbers) {
-  dialect().packs_round_stochastically_like_single_numbers();
+  expect_check_passes("stochastic-rounding");
 }
 
 TEST_P(DialectOfKernels, CopiesPassThroughSharedMemory) {
-  dialect().copies_pass_through_shared_memory();
+  expect_check_passes("copies-to-shared-memory");
+}
+
+TEST_P(DialectOfKernels, TheLastBlockSeesAllOthers) {
+  expect_check_passes("fences");
+}
+
+TEST_P(DialectOfKernels, AtomicsLoseNothing) {
+  expect_check_passes("atomics");
+}
+
+TEST_P(DialectOfKernels, WordsArriveWhole) {
+  const auto checks = selftest::find_checks("whole-words");
+  if (device_->facts().is_host_cpu()) GTEST_SKIP() << "two streams of a CPU are two threads";
+  expect_passes(*checks->front(), *device_);
 }
 
 ASSAY_KERNEL_BUILDS(DialectOfKernels);

@@ -10,50 +10,42 @@
 #include "compute/device/arena.h"
 #include "compute/device/helpers.h"
 #include "core/thread_pool.h"
-#include "support/device_contract.h"
+#include "support/every_device.h"
+#include "support/test_device.h"
 
 namespace assay {
 namespace {
 
-class CpuBackend : public DeviceContract {
+class CpuBackend : public testing::Test {
  protected:
-  void SetUp() override { open("cpu"); }
+  void SetUp() override {
+    device_ = open_test_device("cpu");
+    stream_ = std::move(device_->create_stream()).value();
+    program_ = std::move(device_->build({"empty", {}})).value();
+    increment_ = program_->kernel("increment").value();
+    counter_ = std::move(device_->allocate(sizeof(unsigned), MemoryKind::device)).value();
+    ASSERT_TRUE(stream_->fill(counter_.data(), 0, sizeof(unsigned)));
+    ASSERT_TRUE(stream_->synchronize());
+  }
+
+  /// Returns how often the kernel has run; waits for `stream_`.
+  unsigned count() { return read_back<unsigned>(*stream_, counter_.data(), 1).value().front(); }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Program> program_;
+  Kernel* increment_ = nullptr;
+  Buffer counter_;
 };
 
-TEST_F(CpuBackend, AWaitHoldsTheOtherStreamBack) {
-  a_wait_holds_the_other_stream_back();
-}
-TEST_F(CpuBackend, AGateThatNobodyOpensGivesUpAfterASecond) {
-  a_gate_that_nobody_opens_gives_up_after_a_second();
-}
-TEST_F(CpuBackend, EventsAgreeWithTheHostClock) {
-  events_agree_with_the_host_clock(30, 2);  // on a busy machine a thread may wait for its turn
-}
-TEST_F(CpuBackend, GraphReplaysTwoStreamsInOrder) {
-  a_graph_replays_two_streams_in_order();
-}
-TEST_F(CpuBackend, MoreMemoryThanThereIsIsRefusedAndTheDeviceLivesOn) {
-  more_memory_than_there_is_is_refused();
-}
+class CpuDevice : public testing::TestWithParam<const selftest::Check*> {};
 
-TEST_F(CpuBackend, AGraphTakesANewCapture) {
-  a_graph_takes_a_new_capture();
+TEST_P(CpuDevice, Keeps) {
+  const auto device = open_test_device("cpu");
+  expect_passes(*GetParam(), *device);
 }
-TEST_F(CpuBackend, EventsInAGraphHaveTheTimesOfEachReplay) {
-  events_in_a_graph_have_the_times_of_each_replay(0);
-}
-TEST_F(CpuBackend, AnUntimedEventOrdersAndHasNoTime) {
-  an_untimed_event_orders_and_has_no_time();
-}
-TEST_F(CpuBackend, ProgrammaticLaunchesKeepTheirOrder) {
-  programmatic_launches_keep_their_order(100'000);
-}
-TEST_F(CpuBackend, ClustersAreRefused) {
-  clusters_are_refused();
-}
-TEST_F(CpuBackend, TensorMapsAreRefused) {
-  tensor_maps_are_refused();
-}
+INSTANTIATE_TEST_SUITE_P(Promise, CpuDevice, testing::ValuesIn(checks_of_every_device(false)),
+                         [](const auto& check) { return test_name_of(*check.param); });
 
 /// Freeing waits, as it does on GPUs: whoever gives up half-way frees what queued work still uses.
 TEST_F(CpuBackend, FreedMemoryStaysUntilWorkQueuedBeforeHasRun) {

@@ -1,0 +1,13 @@
+// A library that never finishes loading.
+#include <unistd.h>
+
+namespace {
+
+struct Hang {
+  Hang() {
+    for (;;) ::pause();
+  }
+};
+const Hang hang;
+
+}  // namespace
