@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "model/decoder.h"
-#include "model/decoder_oracle.h"
+#include "model/decoder/decoder.h"
+#include "model/transformer/decoder_oracle.h"
 
 namespace assay {
 

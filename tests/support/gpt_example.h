@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/random.h"
-#include "model/gpt_layout.h"
-#include "model/gpt_oracle.h"
-#include "model/gpt_training.h"
+#include "model/training/gpt_training.h"
+#include "model/transformer/gpt_layout.h"
+#include "model/transformer/gpt_oracle.h"
 
 namespace assay {
 

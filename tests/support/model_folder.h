@@ -12,8 +12,8 @@
 
 #include "core/json.h"
 #include "core/write_file.h"
-#include "model/decoder_layout.h"
-#include "model/safetensors.h"
+#include "model/tensors/safetensors.h"
+#include "model/transformer/decoder_layout.h"
 #include "support/temporary_folder.h"
 
 namespace assay {

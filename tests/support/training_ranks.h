@@ -6,7 +6,7 @@
 #include <functional>
 #include <memory>
 
-#include "model/training.h"
+#include "model/training/training.h"
 #include "ranks/team/thread_team.h"
 #include "support/collective_contract.h"
 #include "support/test_device.h"

@@ -10,7 +10,7 @@
 #include "core/units.h"
 #include "measure/benchmarks/gemm/gemm_cell.h"
 #include "measure/suites/cells_of_target.h"
-#include "model/model_products.h"
+#include "model/transformer/model_products.h"
 
 namespace assay::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 #include "compute/device/device.h"
-#include "model/model_ranks.h"
+#include "model/parallel/model_ranks.h"
 
 namespace assay::cli {
 

@@ -4,7 +4,7 @@
 
 #include <boost/asio/ip/address.hpp>
 
-#include "model/decoder_self_check.h"
+#include "model/decoder/decoder_self_check.h"
 #include "serving/engine/engine_instance.h"
 
 namespace assay::engine {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/decoder.h"
+#include "model/decoder/decoder.h"
 #include "serving/engine/step_order.h"
 #include "serving/server/generation_request.h"
 #include "serving/server/scheduler.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/decoder.h"
+#include "model/decoder/decoder.h"
 
 namespace assay::engine {
 

@@ -1,7 +1,7 @@
 // Text as a model's tokenizer has it, and chats as its special tokens frame them.
 #pragma once
 
-#include "model/tokenizer.h"
+#include "model/tokenizer/tokenizer.h"
 #include "serving/server/text_tokens.h"
 
 namespace assay::engine {

@@ -9,11 +9,11 @@
 
 #include "core/random.h"
 #include "measure/benchmarks/attention/attention_reference.h"
-#include "model/gpt_self_check.h"
 #include "model/operations/attention.h"
 #include "model/operations/flash_backward.h"
 #include "model/operations/flash_forward.h"
 #include "model/tensors/weights.h"
+#include "model/training/gpt_self_check.h"
 #include "support/gpt_example.h"
 #include "support/test_device.h"
 

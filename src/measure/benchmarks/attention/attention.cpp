@@ -14,8 +14,8 @@
 #include "measure/benchmarks/attention/attention_reference.h"
 #include "measure/benchmarks/attention/attention_ways.h"
 #include "measure/grid/benchmark.h"
-#include "model/gpt_attention.h"
 #include "model/tensors/weights.h"
+#include "model/training/gpt_attention.h"
 
 namespace assay::attention_benchmark {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/reference_sums.h"
+#include "model/operations/reference_sums.h"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "measure/grid/axis.h"
-#include "model/gpt_layout.h"
+#include "model/transformer/gpt_layout.h"
 
 namespace assay {
 

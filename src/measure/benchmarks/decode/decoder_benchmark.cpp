@@ -5,7 +5,7 @@
 #include "compute/device/helpers.h"
 #include "core/units.h"
 #include "measure/benchmarks/decode/token_ids.h"
-#include "model/decoder_config.h"
+#include "model/transformer/decoder_config.h"
 
 namespace assay {
 namespace {

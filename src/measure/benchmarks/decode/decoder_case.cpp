@@ -13,8 +13,8 @@
 #include "core/write_file.h"
 #include "measure/benchmarks/tensor_parallel/tensor_exchange.h"
 #include "measure/sampling/team_results.h"
-#include "model/decoder_self_check.h"
-#include "model/safetensors.h"
+#include "model/decoder/decoder_self_check.h"
+#include "model/tensors/safetensors.h"
 #include "ranks/team/agreement.h"
 
 namespace assay {

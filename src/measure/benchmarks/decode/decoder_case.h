@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "measure/grid/benchmark.h"
-#include "model/decoder.h"
+#include "model/decoder/decoder.h"
 
 namespace assay {
 

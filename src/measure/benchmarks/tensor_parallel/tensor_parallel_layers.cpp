@@ -11,7 +11,7 @@
 #include "measure/sampling/team_results.h"
 #include "model/operations/joined_columns.h"
 #include "model/operations/linear.h"
-#include "model/tensor_parallel.h"
+#include "model/parallel/tensor_parallel.h"
 #include "model/tensors/weights.h"
 #include "ranks/team/agreement.h"
 

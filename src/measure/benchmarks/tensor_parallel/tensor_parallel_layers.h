@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "measure/benchmarks/tensor_parallel/tensor_cell.h"
-#include "model/model_ranks.h"
+#include "model/parallel/model_ranks.h"
 
 namespace assay {
 

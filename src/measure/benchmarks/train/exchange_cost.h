@@ -13,7 +13,7 @@
 #include "compute/device/device.h"
 #include "core/result.h"
 #include "measure/benchmarks/train/exchange_timing.h"
-#include "model/training.h"
+#include "model/training/training.h"
 #include "results/record/metric.h"
 
 namespace assay {

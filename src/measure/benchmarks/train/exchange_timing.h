@@ -11,7 +11,7 @@
 
 #include "compute/device/device.h"
 #include "core/result.h"
-#include "model/model_ranks.h"
+#include "model/parallel/model_ranks.h"
 
 namespace assay {
 

@@ -10,8 +10,8 @@
 #include "compute/device/device.h"
 #include "core/result.h"
 #include "measure/benchmarks/train/exchange_timing.h"
-#include "model/step_simulation.h"
-#include "model/training.h"
+#include "model/parallel/step_simulation.h"
+#include "model/training/training.h"
 
 namespace assay {
 

@@ -18,7 +18,7 @@
 #include "measure/benchmarks/train/train_cell.h"
 #include "measure/benchmarks/train/train_model.h"
 #include "measure/grid/benchmark.h"
-#include "model/training.h"
+#include "model/training/training.h"
 
 namespace assay {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "measure/benchmarks/train/train_model.h"
-#include "model/gpt_attention.h"
-#include "model/gpt_costs.h"
-#include "model/gpt_self_check.h"
+#include "model/training/gpt_attention.h"
+#include "model/training/gpt_self_check.h"
+#include "model/transformer/gpt_costs.h"
 
 namespace assay {
 namespace {

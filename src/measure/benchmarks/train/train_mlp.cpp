@@ -1,5 +1,5 @@
 #include "measure/benchmarks/train/train_model.h"
-#include "model/mlp_self_check.h"
+#include "model/perceptron/mlp_self_check.h"
 
 namespace assay {
 namespace {

@@ -13,11 +13,11 @@
 #include "compute/device/device.h"
 #include "core/result.h"
 #include "measure/grid/benchmark.h"
-#include "model/gpt_training.h"
-#include "model/gradient_self_check.h"
-#include "model/mlp_training.h"
-#include "model/operation_cost.h"
-#include "model/training.h"
+#include "model/operations/operation_cost.h"
+#include "model/perceptron/mlp_training.h"
+#include "model/training/gpt_training.h"
+#include "model/training/gradient_self_check.h"
+#include "model/training/training.h"
 
 namespace assay {
 

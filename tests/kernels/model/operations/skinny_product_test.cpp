@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/random.h"
-#include "model/decoder_self_check.h"
+#include "model/decoder/decoder_self_check.h"
 #include "model/operations/quantized_rows.h"
 #include "model/tensors/weights.h"
 #include "support/kernel_test.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "model/simulated_device.h"
+#include "model/parallel/simulated_device.h"
 
 namespace assay {
 namespace {

@@ -1,0 +1,438 @@
+#include "model/decoder/decoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "compute/device/helpers.h"
+#include "model/tensors/weights.h"
+#include "model/transformer/decoder_config.h"
+
+namespace assay {
+namespace {
+
+std::size_t cache_elements_of_layer(const DecoderSettings& settings) {
+  const std::int64_t tokens = settings.limits.blocks * page_tokens;
+  return static_cast<std::size_t>(2 * tokens * own_shape(settings.shape, settings.part).kv_width());
+}
+
+}  // namespace
+
+DecoderMemory memory_of(const DecoderSettings& settings) {
+  const DecoderLimits& limits = settings.limits;
+  const std::size_t element = size_of(settings.precision);
+  const auto activations =
+      DecoderActivations::of(settings.shape, limits.tokens, limits.results, settings.part).elements;
+  return {.weights = DecoderParameters::bytes(settings.shape, settings.weights()),
+          .cache = cache_elements_of_layer(settings) *
+                   static_cast<std::size_t>(settings.shape.layers) * element,
+          .activations = activations * element};
+}
+
+// ---- A pass, from top to bottom ----
+
+Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
+  multipliers_ = TRY(multipliers_for(stream, pass));
+  return enqueue_all(stream, pass);
+}
+
+Status Decoder::enqueue_all(Stream& stream, const DecoderPass& pass) {
+  const bool one = is_of_one(pass);
+  if (exchange_) exchange_->begin();
+  if (prompt_attention_) TRY(prompt_attention_->begin(stream, pass.prompts));
+  TRY(rows_->gather(stream, active(activations_.stream), weights_->at(weights_->layout().embedding),
+                    input(places_.tokens), pass.tokens, settings_.shape.width));
+  for (std::size_t i = 0; i < weights_->layout().layers.size(); ++i) {
+    TRY(one ? enqueue_layer_of_one(stream, i, pass) : enqueue_layer(stream, i, pass));
+  }
+  TRY(one ? enqueue_head_of_one(stream) : enqueue_head(stream, pass));
+  if (exchange_) TRY(gather_logits(stream, pass.results));
+  return rows_->most_likely(stream, input(places_.next), active(activations_.logits), pass.results,
+                            own_.vocabulary, activations_.logits.columns);
+}
+
+/// A layer leaves what it adds to the residual stream in `branch`; the next norm adds it.
+Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass) {
+  const DecoderLayerWeights& w = weights_->layout().layers[layer];
+  const std::int64_t n = pass.tokens, c = own_.width, f = own_.hidden;
+  void* const residual = active(activations_.stream);
+  void* const normed = active(activations_.normed);
+  void* const branch = active(activations_.branch);
+  void* const gates = active(activations_.gate_up);
+  void* const hidden = active(activations_.hidden);
+  TRY(norm_->forward(stream, normed, residual, layer > 0 ? branch : nullptr, weights_->at(w.norm1),
+                     {n, c}));
+  TRY(multiply(stream, qkv, active(activations_.qkv), normed, w.qkv, w.qkv_bias, n));
+  TRY(attend(stream, layer, pass));
+  TRY(multiply(stream, proj, branch, active(activations_.attended), w.proj, {}, n));
+  TRY(add_up(stream, branch, n * c));
+  TRY(norm_->forward(stream, normed, residual, branch, weights_->at(w.norm2), {n, c}));
+  if (SkinnyProduct* const skinny = multipliers_[gate_up].skinny.get()) {
+    TRY(skinny->forward_swiglu(stream, hidden, normed, matrix(w.gate_up), {n, f, c}));
+  } else {
+    TRY(multiply(stream, gate_up, gates, normed, w.gate_up, {}, n));
+    TRY(functions_->swiglu(stream, hidden, gates, n, f));
+  }
+  TRY(multiply(stream, down, branch, hidden, w.down, {}, n));
+  return add_up(stream, branch, n * c);
+}
+
+Status Decoder::add_up(Stream& stream, void* branch, std::int64_t elements) {
+  return exchange_ ? exchange_->add_up(stream, branch, elements) : Status();
+}
+
+Status Decoder::multiply(Stream& stream, Product product, void* y, const void* x,
+                         const WeightMatrix& weight, const Tensor& bias, std::int64_t rows) {
+  const LinearShape shape = {rows, weight.rows, weight.columns};
+  if (SkinnyProduct* const skinny = multipliers_[product].skinny.get()) {
+    return skinny->forward(stream, y, x, matrix(weight), weights_->at_or_null(bias), shape);
+  }
+  const void* const numbers = TRY(weights_->numbers_of(stream, weight));
+  return linear_->forward(stream, y, x, numbers, weights_->at_or_null(bias), shape);
+}
+
+Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
+  const std::int64_t c = own_.width;
+  void* last = active(activations_.normed);
+  TRY(norm_->forward(stream, last, active(activations_.stream), active(activations_.branch),
+                     weights_->at(weights_->layout().norm), {pass.tokens, c}));
+  if (pass.results < pass.tokens) {
+    TRY(rows_->gather(stream, active(activations_.last), last, input(places_.results), pass.results,
+                      c));
+    last = active(activations_.last);
+  }
+  return multiply(stream, head, own_logits(), last, weights_->layout().head, {}, pass.results);
+}
+
+Status Decoder::gather_logits(Stream& stream, std::int64_t rows) {
+  const std::int64_t columns = activations_.own_logits.columns;
+  void* const logits = active(activations_.logits);
+  void* const gathered = rows == 1 ? logits : active(activations_.gathered_logits);
+  TRY(exchange_->gather(stream, gathered, own_logits(), rows * columns));
+  if (rows == 1) return {};
+  return joined_->forward(stream, logits, gathered, exchange_->size(), rows, columns);
+}
+
+Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass) {
+  const DecoderLayerWeights& w = weights_->layout().layers[layer];
+  const std::int64_t c = own_.width, f = own_.hidden;
+  void* const residual = active(activations_.stream);
+  void* const hidden = active(activations_.hidden);
+  TRY(multipliers_[qkv].vector->forward(
+      stream, active(activations_.qkv), residual, matrix(w.qkv), {own_.qkv_width(), c},
+      {.norm = weights_->at(w.norm1), .bias = weights_->at_or_null(w.qkv_bias)}));
+  TRY(attend(stream, layer, pass));
+  TRY(project_one(stream, proj, active(activations_.attended), w.proj));
+  TRY(multipliers_[gate_up].vector->forward_swiglu(stream, hidden, residual, matrix(w.gate_up),
+                                                   {f, c}, weights_->at(w.norm2)));
+  return project_one(stream, down, hidden, w.down);
+}
+
+Status Decoder::project_one(Stream& stream, Product product, const void* y,
+                            const WeightMatrix& weight) {
+  VectorProduct& vector = *multipliers_[product].vector;
+  void* const residual = active(activations_.stream);
+  const VectorProduct::Shape shape = {weight.rows, weight.columns};
+  if (!exchange_) {
+    return vector.forward(stream, residual, y, matrix(weight), shape, {.add = true});
+  }
+  void* const branch = active(activations_.branch);
+  TRY(vector.forward(stream, branch, y, matrix(weight), shape, {}));
+  TRY(add_up(stream, branch, weight.rows));
+  return elementwise_->add(stream, residual, branch, static_cast<std::size_t>(weight.rows));
+}
+
+Status Decoder::enqueue_head_of_one(Stream& stream) {
+  const WeightMatrix& weight = weights_->layout().head;
+  return multipliers_[head].vector->forward(stream, own_logits(), active(activations_.stream),
+                                            matrix(weight), {weight.rows, weight.columns},
+                                            {.norm = weights_->at(weights_->layout().norm)});
+}
+
+StoredMatrix Decoder::matrix(const WeightMatrix& m) const {
+  if (!m.quantized) return {weights_->at(m)};
+  return {weights_->codes_of(m), weights_->factors_of(m)};
+}
+
+Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pass) {
+  const DecoderLayerWeights& w = weights_->layout().layers[layer];
+  const PagedCache cache = cache_of(layer);
+  const PagedRotation rotation = {weights_->at_or_null(w.query_norm),
+                                  weights_->at_or_null(w.key_norm), angles_.data()};
+  const PagedTokens all = paged_tokens(pass, 0, pass.tokens);
+  void* const all_qkv = active(activations_.qkv);
+  PagedAttention& attention = cache_attention(pass);
+  if (pass.apart && attention.prefers_one_launch(all)) {
+    return attention.store_and_forward(stream, active(activations_.attended), all_qkv, cache,
+                                       rotation, scratch_.data(), all);
+  }
+  TRY(attention.store(stream, all_qkv, cache, rotation, all));
+  const auto qkv_of = [&](std::int64_t row) {
+    return row_of(activations_.qkv, row, own_.qkv_width());
+  };
+  const auto attended = [&](std::int64_t row) {
+    return row_of(activations_.attended, row, own_.query_width());
+  };
+  std::int64_t row = 0;
+  const auto attend_to_cache = [&](std::int64_t end) -> Status {
+    if (row == end) return {};
+    return attention.forward(stream, attended(row), qkv_of(row), cache, scratch_.data(),
+                             paged_tokens(pass, row, end));
+  };
+  if (prompt_attention_) {
+    TRY(prompt_attention_->forward(stream, attended(0), qkv_of(0)));
+    for (const PromptRows& prompts : pass.prompts) {
+      if (!prompt_attention_->computes(prompts)) continue;
+      TRY(attend_to_cache(prompts.begin));
+      row = prompts.end();
+    }
+  }
+  return attend_to_cache(pass.tokens);
+}
+
+PagedTokens Decoder::paged_tokens(const DecoderPass& pass, std::int64_t begin,
+                                  std::int64_t end) const {
+  const auto from_begin = [&](const Tensor& t) {
+    return static_cast<const std::int32_t*>(input(t)) + begin;
+  };
+  return {.count = end - begin,
+          .longest = pass.longest,
+          .positions = from_begin(places_.positions),
+          .sequences = from_begin(places_.sequences),
+          .tables = input(places_.tables),
+          .table_width = settings_.limits.blocks_of_sequence()};
+}
+
+Status Decoder::advance(Stream& stream, const DecoderPass& pass) {
+  return rows_->advance(stream, input(places_.tokens), input(places_.positions),
+                        input(places_.next), pass.tokens);
+}
+
+// ---- What the host gives and gets ----
+
+Status Decoder::set_tokens(Stream& stream, const DecoderTokens& tokens) {
+  const DecoderShape& shape = settings_.shape;
+  const DecoderLimits& limits = settings_.limits;
+  const auto wrong = [](std::string what) -> Status {
+    return Error{ErrorKind::usage, "a decoder's pass: " + std::move(what)};
+  };
+  if (tokens.positions.size() != tokens.tokens.size() ||
+      tokens.sequences.size() != tokens.tokens.size()) {
+    return wrong(fmt::format("{} tokens, but {} positions and {} sequences", tokens.tokens.size(),
+                             tokens.positions.size(), tokens.sequences.size()));
+  }
+  const auto below = [&](const std::vector<std::int32_t>& values, std::int64_t end,
+                         const char* what) -> Status {
+    for (const std::int32_t value : values) {
+      if (value < 0 || value >= end) {
+        return wrong(fmt::format("{} {}, allowed are 0 to {}", what, value, end - 1));
+      }
+    }
+    return {};
+  };
+  TRY(below(tokens.tokens, shape.vocabulary, "token"));
+  TRY(below(tokens.positions, limits.positions, "position"));
+  TRY(below(tokens.sequences, limits.sequences, "sequence"));
+  TRY(below(tokens.results, static_cast<std::int64_t>(tokens.tokens.size()), "result of row"));
+  TRY(copy_input(stream, places_.tokens, tokens.tokens));
+  TRY(copy_input(stream, places_.positions, tokens.positions));
+  TRY(copy_input(stream, places_.sequences, tokens.sequences));
+  TRY(copy_input(stream, places_.results, tokens.results));
+  return wait(stream);
+}
+
+Status Decoder::keep_tokens(Stream& stream) {
+  if (start_.data() == nullptr) {
+    // What advance() changes comes first: tokens and their positions.
+    const std::size_t bytes = places_.sequences.offset * sizeof(std::int32_t);
+    start_ = TRY(device_.allocate(bytes, MemoryKind::device));
+  }
+  return stream.copy(start_.data(), inputs_.data(), start_.bytes());
+}
+
+Status Decoder::restart(Stream& stream) {
+  return stream.copy(inputs_.data(), start_.data(), start_.bytes());
+}
+
+Status Decoder::set_tables(Stream& stream, const std::vector<std::int32_t>& tables) {
+  for (const std::int32_t block : tables) {
+    if (block < 0 || block >= settings_.limits.blocks) {
+      return Error{ErrorKind::usage,
+                   fmt::format("block {} of a cache of {}", block, settings_.limits.blocks)};
+    }
+  }
+  TRY(copy_input(stream, places_.tables, tables));
+  return wait(stream);
+}
+
+Status Decoder::copy_input(Stream& stream, const Tensor& to,
+                           const std::vector<std::int32_t>& from) {
+  if (from.empty()) return {};
+  if (from.size() > static_cast<std::size_t>(to.elements())) {
+    return Error{ErrorKind::usage, fmt::format("{} numbers of a decoder's pass, allowed are {}",
+                                               from.size(), to.elements())};
+  }
+  return stream.copy(input(to), from.data(), from.size() * sizeof(std::int32_t));
+}
+
+Result<std::vector<float>> Decoder::logits(Stream& stream, std::int64_t rows) {
+  const auto vocabulary = static_cast<std::size_t>(settings_.shape.vocabulary),
+             columns = static_cast<std::size_t>(activations_.logits.columns);
+  TRY(wait(stream));
+  const std::vector<float> padded =
+      TRY(read_weights(stream, active(activations_.logits), settings_.precision,
+                       static_cast<std::size_t>(rows) * columns));
+  std::vector<float> result;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(rows); ++row) {
+    const auto begin = padded.begin() + static_cast<std::ptrdiff_t>(row * columns);
+    result.insert(result.end(), begin, begin + static_cast<std::ptrdiff_t>(vocabulary));
+  }
+  return result;
+}
+
+Result<std::vector<std::int32_t>> Decoder::next_tokens(Stream& stream, std::int64_t rows) {
+  std::vector<std::int32_t> next(static_cast<std::size_t>(rows));
+  TRY(next_tokens(stream, next));
+  return next;
+}
+
+Status Decoder::next_tokens(Stream& stream, std::span<std::int32_t> next) {
+  // The copy keeps the host until the pass has ended. A rank that is lost in it must be seen
+  // before.
+  if (exchange_) TRY(wait(stream));
+  TRY(stream.copy(next.data(), input(places_.next), next.size_bytes()));
+  return stream.synchronize();
+}
+
+Status Decoder::poison_results(Stream& stream) {
+  constexpr std::uint8_t poison = 0xFF;
+  const auto fill = [&](void* address, const Tensor& t, std::size_t element) {
+    return stream.fill(address, poison, static_cast<std::size_t>(t.elements()) * element);
+  };
+  TRY(fill(active(activations_.logits), activations_.logits, element_));
+  return fill(input(places_.next), places_.next, sizeof(std::int32_t));
+}
+
+Result<std::vector<float>> Decoder::weights(Stream& stream) {
+  std::vector<float> all;
+  TRY(weights_->copy_to_host(stream, all));
+  return all;
+}
+
+Status Decoder::wait(Stream& stream) {
+  return exchange_ ? exchange_->wait(stream) : stream.synchronize();
+}
+
+// ---- How it begins ----
+
+Decoder::Inputs Decoder::inputs_of(const DecoderLimits& limits) {
+  TensorPlaces place;
+  Inputs inputs;
+  inputs.tokens = place.next(1, limits.tokens);
+  inputs.positions = place.next(1, limits.tokens);
+  inputs.sequences = place.next(1, limits.tokens);
+  inputs.results = place.next(1, limits.results);
+  inputs.next = place.next(1, limits.results);
+  inputs.tables = place.next(limits.sequences, limits.blocks_of_sequence());
+  inputs.elements = place.used();
+  return inputs;
+}
+
+Decoder::Decoder(Device& device, Stream& stream, const DecoderSettings& settings)
+    : device_(device),
+      settings_(settings),
+      own_(own_shape(settings.shape, settings.part)),
+      element_(size_of(settings.precision)),
+      activations_(DecoderActivations::of(settings.shape, settings.limits.tokens,
+                                          settings.limits.results, settings.part)),
+      places_(inputs_of(settings.limits)),
+      plans_(device, stream, {.own_if_none = true, .stop_requested = settings.stop_requested},
+             ChoiceCache::of_user(device.facts())) {}
+
+Result<std::unique_ptr<Decoder>> Decoder::create(Device& device, Stream& stream,
+                                                 const DecoderSettings& settings) {
+  TRY(validate(settings.shape, settings.part, settings.codes.has_value()));
+  std::unique_ptr<Decoder> made(new Decoder(device, stream, settings));
+  const Status ready = made->prepare(stream);
+  const Status done = stream.synchronize();  // also after an error: memory is still written to
+  TRY(ready);
+  TRY(done);
+  return made;
+}
+
+Status Decoder::prepare(Stream& stream) {
+  TRY(load_operations());
+  TRY(allocate(stream));
+  TRY(upload_angles(stream));
+  return choose_cache_attention(stream);
+}
+
+Status Decoder::load_operations() {
+  const DecoderShape& shape = own_;
+  const DataType type = settings_.precision;
+  functions_ = TRY(Activations::create(device_, type));
+  linear_.emplace(plans_, *functions_, type);
+  norm_ = TRY(RmsNorm::create(device_, type, shape.norm_epsilon));
+  cache_attention_ =
+      TRY(open_cache_attention(cache_attention_units(device_.facts(), settings_).front()));
+  cache_attention_of_one_ = cache_attention_;
+  const DecoderLimits& limits = settings_.limits;
+  prompt_attention_ = TRY(open_prompt_attention(
+      device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
+      {limits.tokens, limits.sequences, limits.positions}));
+  rows_ = TRY(TokenRows::create(device_, type));
+  if (!measures_choices()) TRY(take_usual_multipliers());
+  if (settings_.part.is_whole()) return {};
+  exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));
+  elementwise_ = TRY(Elementwise::create(device_, type));
+  joined_ = TRY(JoinedColumns::create(device_, type));
+  return {};
+}
+
+Status Decoder::allocate(Stream& stream) {
+  const DecoderMemory memory = memory_of(settings_);
+  const auto allocate = [&](Buffer& buffer, std::size_t bytes) -> Status {
+    // A kernel may get the address of scratch that it does not use.
+    buffer = TRY(device_.allocate(std::max<std::size_t>(bytes, 256), MemoryKind::device));
+    // Gaps, the rows that pad the vocabulary, and the blocks of tables that nobody has set.
+    return stream.fill(buffer.data(), 0, buffer.bytes());
+  };
+  weights_ = TRY(DecoderParameters::create(device_, stream, settings_.shape, settings_.weights()));
+  TRY(allocate(cache_, memory.cache));
+  TRY(allocate(active_, memory.activations));
+  TRY(allocate(inputs_, places_.elements * sizeof(std::int32_t)));
+  return allocate(scratch_, cache_attention_->scratch_bytes(settings_.limits.tokens,
+                                                            settings_.limits.positions));
+}
+
+Status Decoder::upload_angles(Stream& stream) {
+  const std::vector<double> frequencies = rotary_frequencies(settings_.shape);
+  std::vector<float> angles;
+  for (std::int64_t position = 0; position < settings_.limits.positions; ++position) {
+    const auto angle = [&](double f) { return static_cast<double>(position) * f; };
+    for (const double f : frequencies) angles.push_back(static_cast<float>(std::cos(angle(f))));
+    for (const double f : frequencies) angles.push_back(static_cast<float>(std::sin(angle(f))));
+  }
+  const std::size_t bytes = angles.size() * sizeof(float);
+  angles_ = TRY(device_.allocate(bytes, MemoryKind::device));
+  TRY(stream.copy(angles_.data(), angles.data(), bytes));
+  return stream.synchronize();
+}
+
+Status Decoder::fill_cache(Stream& stream) {
+  InitialWeights random =
+      TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
+  const Tensor all = {static_cast<std::int64_t>(cache_.bytes() / element_) / 16, 16, 0};
+  TRY(random.normal(cache_.data(), all, 1));
+  return stream.synchronize();  // its kernels are unloaded now
+}
+
+PagedCache Decoder::cache_of(std::size_t layer) const {
+  const std::size_t bytes = cache_elements_of_layer(settings_) * element_;
+  auto* const of_layer = cache_.as<std::byte>() + layer * bytes;
+  return {of_layer, of_layer + bytes / 2};
+}
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+// The weights of a decoder as files in Hugging Face's format: model.safetensors, or the shards that
+// model.safetensors.index.json names.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/input_file.h"
+#include "model/tensors/safetensors.h"
+#include "model/transformer/checkpoint_tensors.h"
+
+namespace assay {
+
+class DecoderFiles {
+ public:
+  /// Opens the files and checks that they hold these tensors, or pieces of them, and no others, as
+  /// BF16, F16 or F32; nothing in them is trusted. What the engine computes itself,
+  /// `rotary_emb.inv_freq` and the head of a tied model, may be there and is not read. Error:
+  /// usage, naming the file and the tensor.
+  static Result<DecoderFiles> open(const std::filesystem::path& folder,
+                                   std::vector<ShardTensor> tensors);
+
+  /// That are read: of matrices of which only columns are wanted, whole rows.
+  std::uint64_t bytes() const;
+
+  /// Rows of type `type` in pinned memory, to be kept where `place` says by what is queued on the
+  /// stream.
+  using Keep = std::function<Status(const WeightMatrix& place, const void* rows, DataType type)>;
+  /// Reads every piece once, in pieces of whole rows: while the device takes one, the next is
+  /// read, so that little host memory is used beside the files' cache. Waits for the last one.
+  /// Error: usage, if a file cannot be read or holds a number that is not finite; of the device.
+  Status read(Device& device, Stream& stream, const Keep& keep) const;
+
+ private:
+  /// Where a tensor lies.
+  struct Source {
+    std::size_t file = 0;
+    StoredTensor stored;
+  };
+
+  Status add_file(const std::filesystem::path& path);
+  Status find_sources();
+  /// Of a row of a tensor in its file.
+  std::size_t row_bytes(std::size_t tensor) const;
+
+  std::vector<ShardTensor> tensors_;
+  std::vector<std::filesystem::path> paths_;
+  std::vector<InputFile> files_;
+  std::vector<TensorIndex> indices_;
+  std::vector<Source> sources_;  // of each tensor
+};
+
+}  // namespace assay

@@ -1,0 +1,154 @@
+#include "model/decoder/decoder_self_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "core/random.h"
+#include "model/transformer/decoder_oracle.h"
+
+namespace assay {
+namespace {
+
+// More tokens than attention reads without cutting the keys into parts. The first pass has more
+// rows than products of few rows take, the second as many as they take, and the others reach their
+// other kernels.
+constexpr std::int64_t prompt_tokens[] = {110, 21}, first_part = 46, generated_tokens = 5;
+static_assert(prompt_tokens[0] - first_part == SkinnyProduct::most_rows);
+
+/// Small, and awkward: but for heads, no size is a multiple of more than the 16 elements that some
+/// products read together. Of several ranks each has as much of it.
+DecoderSettings small_version_of(const DecoderSettings& settings) {
+  DecoderSettings small = settings;
+  DecoderShape& shape = small.shape;
+  const DecoderShape own = own_shape(settings.shape, settings.part);
+  const std::int64_t ranks = settings.part.ranks;
+  const bool shares_keys = settings.shape.kv_heads < ranks;
+  // Two heads of keys on each rank, or one that two ranks or more share.
+  shape.kv_heads = shares_keys ? settings.shape.kv_heads : 2 * ranks;
+  shape.heads = (shares_keys ? 1 : 2) * ranks * (own.heads / own.kv_heads);
+  shape.layers = 2;
+  shape.width = 80;
+  shape.hidden = ranks * 112;
+  shape.vocabulary = 101;
+  small.folder.clear();
+  small.measure_variants = false;  // variants of products give the same bits
+  // A library may not compute prompts as awkward as those here.
+  if (small.prompts.way == PromptWay::library) small.prompts.way = PromptWay::best;
+  small.limits = {.tokens = 72, .results = 72, .sequences = 2, .positions = 128, .blocks = 17};
+  return small;
+}
+
+/// The tokens of a sequence from `begin` to `end`, all with results.
+void append(DecoderTokens& to, const std::vector<std::int32_t>& text, std::int32_t sequence,
+            std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    to.results.push_back(static_cast<std::int32_t>(to.tokens.size()));
+    to.tokens.push_back(text[static_cast<std::size_t>(i)]);
+    to.positions.push_back(static_cast<std::int32_t>(i));
+    to.sequences.push_back(sequence);
+  }
+}
+
+/// The weights of all ranks.
+Result<std::vector<float>> all_weights(Device& device, Stream& stream,
+                                       const DecoderSettings& settings) {
+  DecoderWeightSettings weights = settings.weights();
+  std::vector<float> all;
+  for (weights.part.rank = 0; weights.part.rank < weights.part.ranks; ++weights.part.rank) {
+    auto part = TRY(DecoderParameters::create(device, stream, settings.shape, weights));
+    TRY(part.copy_to_host(stream, all));
+  }
+  return all;
+}
+
+/// What a decoder makes of passes, beside what it should.
+struct Logits {
+  std::vector<float> found;
+  std::vector<double> expected;
+};
+
+/// `reference[sequence]`: the logits of all its tokens.
+Result<Logits> logits_of(Device& device, Stream& stream, const DecoderSettings& small,
+                         const std::vector<DecoderTokens>& passes,
+                         const std::vector<double> (&reference)[2]) {
+  Logits all;
+  auto decoder = TRY(Decoder::create(device, stream, small));
+  // Blocks in no order, none of a sequence beside another of it.
+  TRY(decoder->set_tables(stream, {8, 1, 6, 3, 10, 12, 16, 14, 2, 7, 0, 5, 9, 11, 13, 15}));
+  for (const DecoderTokens& pass : passes) {
+    TRY(decoder->set_tokens(stream, pass));
+    const auto rows = static_cast<std::int64_t>(pass.tokens.size());
+    const std::int64_t longest = *std::max_element(pass.positions.begin(), pass.positions.end());
+    // The second text is a whole prompt at the end of the first pass, beside a part of the other,
+    // and of the last one.
+    std::vector<PromptRows> prompts;
+    if (&pass == &passes.front() || &pass == &passes.back()) {
+      constexpr auto length = static_cast<std::int32_t>(prompt_tokens[1]);
+      prompts.push_back({static_cast<std::int32_t>(rows) - length, length, 1});
+    }
+    const bool generates = rows <= 2;  // a token of each sequence, or of one
+    TRY(decoder->enqueue(stream, {rows, rows, longest, std::move(prompts), generates}));
+    const std::vector<float> logits = TRY(decoder->logits(stream, rows));
+    all.found.insert(all.found.end(), logits.begin(), logits.end());
+    for (std::size_t i = 0; i < pass.tokens.size(); ++i) {
+      const auto& of_sequence = reference[static_cast<std::size_t>(pass.sequences[i])];
+      const auto begin = of_sequence.begin() + pass.positions[i] * small.shape.vocabulary;
+      all.expected.insert(all.expected.end(), begin, begin + small.shape.vocabulary);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+double logits_tolerance(DataType precision, std::int64_t layers) {
+  const double of_two_layers = precision == DataType::bf16 ? 2e-2 : 1e-4;
+  return of_two_layers * std::sqrt(std::max(1.0, static_cast<double>(layers) / 2));
+}
+
+double relative_distance(std::span<const float> found, std::span<const double> expected) {
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    difference += (found[i] - expected[i]) * (found[i] - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  return std::sqrt(difference / size);
+}
+
+Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderSettings& settings) {
+  DecoderSettings small = small_version_of(settings);
+  Random random(settings.seed);
+  std::vector<std::int32_t> texts[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (std::int64_t t = 0; t < prompt_tokens[i] + generated_tokens + 1; ++t) {
+      texts[i].push_back(static_cast<std::int32_t>(
+          random.next() % static_cast<std::uint64_t>(small.shape.vocabulary)));
+    }
+  }
+  std::vector<DecoderTokens> passes(2);
+  append(passes[0], texts[0], 0, 0, first_part);
+  append(passes[0], texts[1], 1, 0, prompt_tokens[1]);
+  append(passes[1], texts[0], 0, first_part, prompt_tokens[0]);
+  for (std::int64_t t = 0; t < generated_tokens; ++t) {
+    DecoderTokens& pass = passes.emplace_back();
+    append(pass, texts[0], 0, prompt_tokens[0] + t, prompt_tokens[0] + t + 1);
+    append(pass, texts[1], 1, prompt_tokens[1] + t, prompt_tokens[1] + t + 1);
+  }
+  constexpr std::int64_t alone = prompt_tokens[0] + generated_tokens;
+  append(passes.emplace_back(), texts[0], 0, alone, alone + 1);     // by products of a vector
+  append(passes.emplace_back(), texts[1], 1, 0, prompt_tokens[1]);  // again, as a whole prompt
+  const std::vector<float> weights = TRY(all_weights(device, stream, small));
+  const DecoderOracle oracle(computed_shape(small.shape, small.weights()),
+                             std::vector<double>(weights.begin(), weights.end()));
+  const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};
+  double error = 0;
+  for (const PagedUnits units : cache_attention_units(device.facts(), small)) {
+    small.cache_attention = units;
+    const Logits logits = TRY(logits_of(device, stream, small, passes, reference));
+    error = std::max(error, relative_distance(logits.found, logits.expected));
+  }
+  return DecoderGate{error, logits_tolerance(small.precision, small.shape.layers)};
+}
+
+}  // namespace assay

@@ -1,0 +1,30 @@
+// The gate before a decoder is measured: a small version of it, on the same device, against the
+// reference in double precision.
+#pragma once
+
+#include "model/decoder/decoder.h"
+
+namespace assay {
+
+struct DecoderGate {
+  double error = 0;      ///< of logits: the relative distance in the Euclidean norm
+  double tolerance = 0;  ///< of the precision
+
+  bool passed() const { return error <= tolerance; }  // false for NaN
+};
+
+/// Two prompts of different lengths in one pass, of which one comes in two parts, then tokens of
+/// both, and a whole prompt, with blocks of the cache in a mixed order; the logits of every token
+/// are compared, with each kind of attention to the cache that may be chosen. Several ranks compute
+/// it together, as they will the model, and each compares. Of `settings`, the limits are not used.
+/// Error: of the device; failed, if another rank is lost.
+Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderSettings& settings);
+
+/// How far logits may be from those of the same tokens in another way, in the same unit: each layer
+/// rounds anew, and roundings add up like random numbers.
+double logits_tolerance(DataType precision, std::int64_t layers);
+
+/// ||found - expected|| / ||expected||
+double relative_distance(std::span<const float> found, std::span<const double> expected);
+
+}  // namespace assay

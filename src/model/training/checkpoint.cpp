@@ -1,0 +1,187 @@
+#include "model/training/checkpoint.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/write_file.h"
+#include "model/tensors/safetensors.h"
+
+namespace assay {
+namespace {
+
+/// A part of the parameters with the prefix of its tensors' names.
+struct Part {
+  const char* prefix;
+  ParameterPart part;
+};
+
+std::vector<Part> parts_of(const Training& training) {
+  std::vector<Part> parts = {{"weights", ParameterPart::weights}};
+  for (const auto& [prefix, part] : {Part{"first", ParameterPart::first},
+                                     {"second", ParameterPart::second},
+                                     {"master", ParameterPart::master}}) {
+    if (training.arenas().kept_of(part, 0).address != nullptr) parts.push_back({prefix, part});
+  }
+  return parts;
+}
+
+bool lies_in(const Section& section, const Tensor& tensor) {
+  return tensor.offset >= section.begin && tensor.offset < section.end;
+}
+
+/// Bits, so that nothing is rounded.
+std::string text_of(double x) {
+  return std::to_string(std::bit_cast<std::uint64_t>(x));
+}
+
+Result<std::uint64_t> number_in(const TensorFile& file, std::string_view key) {
+  for (const auto& [name, text] : file.metadata) {
+    if (name != key) continue;
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) return number;
+  }
+  return Error{ErrorKind::usage, fmt::format("lacks the number \"{}\"", key)};
+}
+
+/// The loss scale with which training goes on, and what is counted about it.
+Status read_scaling(const TensorFile& file, StepState& state) {
+  const double scale = std::bit_cast<double>(TRY(number_in(file, "loss_scale")));
+  const std::uint64_t good_steps = TRY(number_in(file, "good_steps"));
+  if (!(scale >= 1 && scale <= 0x1p31) || good_steps > 0xFFFFFFFF) {
+    return Error{ErrorKind::usage, "has a loss scale that no training has; allowed: 1 to 2^31"};
+  }
+  state.loss_scale = static_cast<float>(scale);
+  state.good_steps = static_cast<unsigned>(good_steps);
+  state.skipped = TRY(number_in(file, "skipped_updates"));
+  return {};
+}
+
+/// The tensor of the file, if it is what this place holds.
+Result<const StoredTensor*> matching(const TensorFile& file, const std::string& name,
+                                     const Tensor& tensor, DataType type) {
+  const StoredTensor* const stored = file.find(name);
+  if (stored == nullptr) {
+    return Error{ErrorKind::usage,
+                 fmt::format("has no tensor \"{}\"; is it of another model?", name)};
+  }
+  if (stored->type != type || stored->shape != std::vector{tensor.rows, tensor.columns}) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("tensor \"{}\" is not {} [{}, {}]; is it of another model or precision?", name,
+                    name_of(type), tensor.rows, tensor.columns)};
+  }
+  return stored;
+}
+
+}  // namespace
+
+Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path) {
+  const StepState state = TRY(training.state(stream));
+  const std::vector<Part> parts = parts_of(training);
+  std::vector<StoredTensor> tensors;
+  for (const Part& part : parts) {
+    for (const NamedTensor& one : training.tensors()) {
+      tensors.push_back({fmt::format("{}.{}", part.prefix, one.name),
+                         training.arenas().type_of(part.part),
+                         {one.tensor.rows, one.tensor.columns}});
+    }
+  }
+  std::vector<std::pair<std::string, std::string>> metadata = {
+      {"format", "assay training"},
+      {"step", std::to_string(state.step)},
+      {"beta1_power", text_of(state.beta1_power)},
+      {"beta2_power", text_of(state.beta2_power)}};
+  if (training.scales_loss()) {
+    metadata.insert(metadata.end(), {{"loss_scale", text_of(state.loss_scale)},
+                                     {"good_steps", std::to_string(state.good_steps)},
+                                     {"skipped_updates", std::to_string(state.skipped)}});
+  }
+  TensorFile file = lay_out_tensors(std::move(tensors), std::move(metadata));
+  std::size_t next = 0;  // of the file's tensors, which are in the order of sections
+  for (const Part& part : parts) {
+    const std::size_t element = size_of(training.arenas().type_of(part.part));
+    auto named = training.tensors().begin();
+    for (std::size_t i = 0; i < training.arenas().sections().size(); ++i) {
+      const Section& section = training.arenas().sections()[i];
+      const auto* const whole =
+          static_cast<const std::byte*>(TRY(training.section(stream, part.part, i)));
+      for (; named != training.tensors().end() && lies_in(section, named->tensor); ++named) {
+        const StoredTensor& tensor = file.tensors[next++];
+        TRY(stream.copy(file.data(tensor), whole + (named->tensor.offset - section.begin) * element,
+                        tensor.bytes));
+      }
+      TRY(stream.synchronize());
+    }
+  }
+  return training.rank() == 0 ? write_file(path, file.bytes) : Status();
+}
+
+Result<std::uint64_t> load_checkpoint(Training& training, Stream& stream,
+                                      const std::filesystem::path& path) {
+  const TensorFile file = TRY(read_tensors(path));
+  const auto of_file = [&](const Error& error) {
+    return Error{error.kind, fmt::format("{}: {}", path.string(), error.message)};
+  };
+  StepState state = TRY(training.state(stream));
+  const auto step = number_in(file, "step"), power1 = number_in(file, "beta1_power"),
+             power2 = number_in(file, "beta2_power");
+  for (const auto* number : {&step, &power1, &power2}) {
+    if (!number->ok()) return of_file(number->error());
+  }
+  const double beta1_power = std::bit_cast<double>(*power1);
+  const double beta2_power = std::bit_cast<double>(*power2);
+  constexpr std::uint64_t most_steps = std::uint64_t{1} << 40;
+  const auto is_power = [](double x) { return x >= 0 && x <= 1; };
+  if (*step > most_steps || !is_power(beta1_power) || !is_power(beta2_power)) {
+    return of_file({ErrorKind::usage, "has a step or a power of beta that no training has"});
+  }
+  if (training.scales_loss()) {
+    const Status read = read_scaling(file, state);
+    if (!read.ok()) return of_file(read.error());
+  }
+  const std::vector<Part> parts = parts_of(training);
+  std::vector<const StoredTensor*> tensors;  // part by part, all of the training's
+  for (const Part& part : parts) {
+    for (const NamedTensor& one : training.tensors()) {
+      const auto stored = matching(file, fmt::format("{}.{}", part.prefix, one.name), one.tensor,
+                                   training.arenas().type_of(part.part));
+      if (!stored.ok()) return of_file(stored.error());
+      tensors.push_back(*stored);
+    }
+  }
+  std::size_t next = 0;
+  for (const Part& part : parts) {
+    const std::size_t element = size_of(training.arenas().type_of(part.part));
+    auto named = training.tensors().begin();
+    for (std::size_t i = 0; i < training.arenas().sections().size(); ++i) {
+      const Section& section = training.arenas().sections()[i];
+      std::vector<std::byte> whole(section.elements() * element);
+      for (; named != training.tensors().end() && lies_in(section, named->tensor); ++named) {
+        const StoredTensor& tensor = *tensors[next++];
+        std::memcpy(whole.data() + (named->tensor.offset - section.begin) * element,
+                    file.data(tensor), tensor.bytes);
+      }
+      const auto own = training.arenas().kept_of(part.part, i);
+      TRY(stream.copy(own.address, whole.data() + (own.first - section.begin) * element,
+                      own.elements * element));
+      TRY(stream.synchronize());
+    }
+  }
+  state.step = *step;
+  state.beta1_power = beta1_power;
+  state.beta2_power = beta2_power;
+  TRY(training.set_state(stream, state));
+  // SHA-256 would take as long as reading the file.
+  return std::uint64_t{
+      crc32_z(0, reinterpret_cast<const Bytef*>(file.bytes.data()), file.bytes.size())};
+}
+
+}  // namespace assay

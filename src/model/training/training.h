@@ -1,0 +1,241 @@
+// Training a model, on one device or as one of several ranks: its parameters and what the optimizer
+// keeps of them, steps of passes and an update, and the losses. A step asks the host for nothing,
+// so one captured graph replays it. A model adds its forward and backward pass.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "compute/vendor/blas/gemm_plans.h"
+#include "core/result.h"
+#include "model/operations/loss_history.h"
+#include "model/operations/weight_update.h"
+#include "model/parallel/data_parallel.h"
+#include "model/parallel/parameter_arenas.h"
+#include "model/parallel/step_simulation.h"
+#include "model/tensors/parameter_plan.h"
+#include "model/tensors/tensor_layout.h"
+#include "model/training/operation_clock.h"
+
+namespace assay {
+
+/// By what the losses of f16 are multiplied, so that small gradients are not lost: halved, and the
+/// update left out, when a gradient is not finite; doubled after so many steps without that. The
+/// values are those of PyTorch's GradScaler; 2000 steps are also those of NVIDIA's guide, Train
+/// With Mixed Precision.
+struct LossScaling {
+  float initial = 65536;
+  unsigned growth_interval = 2000;
+};
+
+struct TrainingSettings {
+  DataType precision = DataType::bf16;  ///< f32, tf32, bf16, f16; f32 and tf32 share the type f32
+  std::int64_t accumulate = 1;          ///< passes whose gradients make one update
+  UpdateSettings update = {0.9f, 0.999f, 1e-8f, 0.01f, 1.0f};  ///< AdamW's, and clipping at 1
+  LossScaling loss_scaling;
+  std::vector<float> rates = {1e-3f};  ///< learning rate of each step, the last from then on
+  std::uint64_t seed = 1;              ///< of initial weights and stochastic rounding
+  bool measured_products = true;       ///< whether algorithms of matrix products are measured
+  /// With whom; null: alone. Batches are dealt to the ranks in turn, so that the same ones make an
+  /// update however many ranks there are, as long as ranks * accumulate is the same.
+  TrainingRanks ranks;
+  /// Asked while the first step chooses how to compute, which takes seconds, if there is one. Of
+  /// ranks that exchange anything, the others would wait for one that ends.
+  std::function<bool()> stop_requested;
+};
+
+/// Rising from 0 to `peak` over `warmup` steps, then falling along a cosine to a tenth of it at
+/// `steps` (Loshchilov & Hutter 2017, as nanoGPT does).
+std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64_t steps);
+
+class Training {
+ public:
+  virtual ~Training() = default;
+  Training(const Training&) = delete;
+  Training& operator=(const Training&) = delete;
+
+  /// Queues one step. The first one chooses and compiles what it needs, and so must not be
+  /// captured. `clock`, unless null, marks the end of each operation.
+  Status step(Stream& stream, OperationClock* clock = nullptr);
+  /// A step in which ranks tell each other nothing: what it takes less is what their exchange
+  /// costs. Afterwards their weights differ. `recorder`, unless null, notes its calls.
+  Status step_without_exchange(Stream& stream, StepRecorder* recorder = nullptr);
+  /// From now on updates leave the weights as they are: what a step takes then does not depend on
+  /// what those before it did to the model.
+  Status hold_weights(Stream& stream) { return update_->hold_weights(stream); }
+  /// What ranks tell each other in a step, without its passes and its update. Gradients are lost.
+  Status exchange_alone(Stream& stream);
+  /// The operations of the last step or exchange. Empty: alone.
+  std::vector<CollectiveCall> exchanged() const {
+    return parallel_ ? parallel_->exchanged() : std::vector<CollectiveCall>();
+  }
+  /// From now on ranks send so many bytes of gradients at once, instead of the plan's.
+  void set_bucket(std::uint64_t bytes) {
+    if (parallel_) parallel_->set_bucket(bytes);
+  }
+  /// Pass `number` of a step, forward and backward; from the second on it adds to the gradients.
+  virtual Status pass(Stream& stream, std::uint64_t number) = 0;
+
+  /// Waits until the stream is idle. Error: failed, if another rank is lost.
+  Status settle(Stream& stream);
+
+  /// Mean losses of steps first ... first + count of those the device still remembers. All ranks
+  /// call it together.
+  Result<std::vector<float>> losses(Stream& stream, std::uint64_t first, std::uint64_t count);
+  /// What this rank's batches add to them. The stream must be idle.
+  Result<std::vector<float>> own_losses(Stream& stream, std::uint64_t first,
+                                        std::uint64_t count) const {
+    return history_->read(stream, first, count);
+  }
+  Result<StepState> state(Stream& stream);
+  Status set_state(Stream& stream, const StepState& state);
+
+  /// Whether gradients are scaled, as those of f16 are: StepState::loss_scale and after it.
+  bool scales_loss() const { return parameter_plan_.type == DataType::f16; }
+
+  /// Among those that train together, from 0.
+  int rank() const { return parallel_ ? parallel_->rank() : 0; }
+  const ParameterArenas& arenas() const { return arenas_; }
+  const std::vector<NamedTensor>& tensors() const { return tensors_; }
+  std::int64_t accumulate() const { return training_.accumulate; }
+  const ParameterPlan& plan_of_parameters() const { return parameter_plan_; }
+  /// One section of a part in the device's memory, valid until the next call; null if the plan has
+  /// no such part. All ranks call it together.
+  Result<const void*> section(Stream& stream, ParameterPart part, std::size_t index);
+  /// All weights or gradients as f32, laid out as tensors() says; gradients without the loss scale,
+  /// if the update after them has not changed it. All ranks call it together.
+  Result<std::vector<float>> weights(Stream& stream) {
+    return read(stream, ParameterPart::weights);
+  }
+  Result<std::vector<float>> gradients(Stream& stream);
+  /// Of all weights and where they are. All ranks call it together, and have the same.
+  Result<std::uint64_t> checksum(Stream& stream);
+  /// Begins anew: initial weights from the seed, step 0, moments 0.
+  Status restart(Stream& stream);
+  /// The same with these weights. Error: usage if their number is not the model's.
+  Status restart(Stream& stream, const std::vector<float>& weights);
+
+  /// The mean loss over batches that no step trains on; empty if none were held back. It leaves
+  /// weights and the history of losses as they are. All ranks call it together.
+  Result<std::optional<double>> held_back_loss(Stream& stream);
+
+  /// Of what it trains on and holds back: the same on ranks that read the same. Empty: it is made
+  /// from the seed.
+  const std::string& data_hash() const { return data_hash_; }
+
+  /// What computes matrix products and whatever else there is a choice for, known after the first
+  /// step.
+  virtual std::vector<std::pair<std::string, std::string>> notes() const {
+    return {{"products", plans_.libraries()}};
+  }
+  /// Bytes allocated on the device.
+  virtual std::uint64_t allocated_bytes() const;
+
+ protected:
+  /// On the device: f32 [rows].
+  struct Losses {
+    const void* address;
+    std::int64_t rows;
+  };
+
+  /// `device` and `stream` must outlive it.
+  Training(Device& device, Stream& stream, TrainingSettings settings, const ParameterPlan& plan);
+
+  /// Error: exhausted if the device has fewer bytes free, naming them and what would fit by
+  /// what_would_fit(free bytes).
+  Status check_memory(const TrainingMemory& needed,
+                      const std::function<std::string(std::uint64_t)>& what_would_fit) const;
+  /// Allocates what is kept of the parameters, all of it 0. `sections`, `kept`: as
+  /// ParameterArenas::allocate().
+  Status allocate_parameters(Stream& stream, std::vector<NamedTensor> tensors,
+                             std::vector<Section> sections, std::size_t kept);
+  /// Writes the weights that begin with something else than 0 to where weight() is, section by
+  /// section, each followed by keep_initial().
+  virtual Status write_initial_weights(Stream& stream) = 0;
+  Status keep_initial(Stream& stream, std::size_t section);
+  Status allocate(Buffer& buffer, std::uint64_t bytes);
+
+  virtual std::int64_t held_back_batches() const = 0;
+  /// Queues a forward pass over one of them, and says where its losses will be.
+  virtual Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) = 0;
+
+  /// What pass `number` reads of so many batches on the device.
+  BatchChoice choose_batch(std::uint64_t number, std::int64_t batches) const {
+    return choose_batch(number, batches, rank());
+  }
+  /// What another rank does; all have all batches.
+  BatchChoice choose_batch(std::uint64_t number, std::int64_t batches, int rank) const;
+  /// Keeps the mean of the losses of pass `number`.
+  Status record_losses(Stream& stream, const Losses& losses, BatchChoice choice,
+                       std::uint64_t number) {
+    return history_->record(stream, losses.address, choice, losses.rows, number == 0);
+  }
+  /// Marks the end of an operation that has been queued.
+  Status timed(Stream& stream, Phase phase, std::string_view name, Status queued);
+
+  // What a pass says of the sections it uses, for DataParallel.
+  Status open_weights(Stream& stream, Phase phase, std::size_t section);
+  Status close_weights(Stream& stream, std::size_t section);
+  Status open_gradients(Stream& stream, std::size_t section);
+  Status close_gradients(Stream& stream, std::size_t section);
+  /// For gather_rows() of so many elements in the last pass of every step, which completes the
+  /// first section's gradients. Not for one rank alone.
+  Status allocate_rows(std::uint64_t elements);
+  /// Whether pass `number` gathers rows.
+  bool gathers_rows(std::uint64_t number) const {
+    return gathered_rows_ > 0 && number + 1 == std::uint64_t(training_.accumulate);
+  }
+  Status send_gradients(Stream& stream, std::size_t section);
+  Result<const void*> gather_rows(Stream& stream, const void* rows);
+  Status take_rows(Stream& stream);
+  /// Whether the rows of `rank` are among them: of all ranks, or in a step without an exchange of
+  /// this one alone.
+  bool has_rows_of(int rank) const {
+    return rank == this->rank() || !parallel_->leaves_out_exchange();
+  }
+  int ranks() const { return parallel_ ? parallel_->size() : 1; }
+  /// Whether pass `number` adds to the gradients of a section that are there.
+  bool adds_gradients(std::size_t section, std::uint64_t number) const {
+    return number > 0 && !arenas_.turn(section);
+  }
+
+  void* weight(const Tensor& t) const { return arenas_.weight(t); }
+  void* weight_or_null(const Tensor& t) const { return t.elements() > 0 ? weight(t) : nullptr; }
+  void* gradient(const Tensor& t) const { return arenas_.gradient(t); }
+  void* gradient_or_null(const Tensor& t) const { return t.elements() > 0 ? gradient(t) : nullptr; }
+
+  Device& device_;
+  const TrainingSettings training_;
+  const std::size_t element_;  // bytes of a parameter or activation
+  std::string data_hash_;
+  GemmPlans plans_;
+
+ private:
+  /// After the weights were written: step 0, moments 0.
+  Status begin(Stream& stream);
+  Result<std::vector<float>> read(Stream& stream, ParameterPart part);
+  Status begin_step(Stream& stream);
+  /// Adds gradients to their norm while the last of them are exchanged.
+  Status square_all_but_last(Stream& stream);
+  Status note(Stream& stream, const StepCall& call);
+  SumOverRanks sum_over_ranks() const;
+
+  const ParameterPlan parameter_plan_;
+  std::vector<NamedTensor> tensors_;
+  ParameterArenas arenas_;
+  std::unique_ptr<DataParallel> parallel_;  // null: alone
+  std::uint64_t gathered_rows_ = 0;         // elements of each rank
+  OperationClock* clock_ = nullptr;         // during a step that is timed
+  StepRecorder* recorder_ = nullptr;        // during a step whose calls are noted
+  std::optional<WeightUpdate> update_;
+  std::optional<LossHistory> history_;
+  std::optional<Elementwise> elementwise_;
+  Buffer state_;
+};
+
+}  // namespace assay

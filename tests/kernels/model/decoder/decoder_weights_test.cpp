@@ -1,0 +1,195 @@
+// Weights of decoders from files, and quantized ones.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "core/random.h"
+#include "model/decoder/decoder.h"
+#include "model/decoder/decoder_self_check.h"
+#include "model/tensors/weights.h"
+#include "model/transformer/decoder_oracle.h"
+#include "support/kernel_test.h"
+#include "support/model_folder.h"
+
+namespace assay {
+namespace {
+
+class DecodersOfFiles : public KernelTest {
+ protected:
+  static constexpr DecoderLimits limits_ = {
+      .tokens = 8, .results = 8, .sequences = 1, .positions = 16, .blocks = 1};
+
+  /// Random weights that are numbers of bf16 and of f16, so that no file rounds them.
+  std::vector<float> random_weights(const DecoderShape& shape) {
+    std::vector<float> weights(DecoderWeights::of(shape).elements);
+    Random random(7);
+    for (float& x : weights) {
+      x = static_cast<float>(static_cast<std::int64_t>(random.next() % 255) - 127) / 1024;
+    }
+    return weights;
+  }
+
+  /// Logits of a decoder with these weights against the reference with the same.
+  void expect_logits(const DecoderSettings& settings, const std::vector<float>& weights) {
+    auto decoder = Decoder::create(*device_, *stream_, settings);
+    ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+    ASSERT_TRUE((*decoder)->set_tables(*stream_, {0}));
+    const std::vector<std::int32_t> tokens = {3, 1, 4, 1, 5, 9, 2, 6};
+    ASSERT_TRUE((*decoder)->set_tokens(
+        *stream_, {tokens, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 0, 0, 0, 0}, {}}));
+    ASSERT_TRUE((*decoder)->enqueue(*stream_, {8, 8, 7, {{0, 8, 1}}}));
+    const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+    EXPECT_LE(relative_distance((*decoder)->logits(*stream_, 8).value(), oracle.logits(tokens)),
+              logits_tolerance(settings.precision, 2))
+        << name_of(settings.precision);
+  }
+};
+
+TEST_P(DecodersOfFiles, ComputeWhatTheReferenceDoes) {
+  DecoderShape llama = parse_decoder_shape("2L4H2K16D32C48F131V").value();
+  llama.rope_scaling = RopeScaling{.original_positions = 8};
+  DecoderShape qwen3 = parse_decoder_shape("2L2H1K32D40C48F131V").value();
+  qwen3.head_norms = qwen3.tied = true;
+  DecoderShape qwen2 = parse_decoder_shape("2L3H3K16D48C40F131V").value();
+  qwen2.qkv_bias = true;
+  const std::pair<DecoderShape, std::size_t> models[] = {{llama, 1}, {qwen3, 3}, {qwen2, 2}};
+  for (const auto& [shape, shards] : models) {
+    const std::vector<float> weights = random_weights(shape);
+    for (const DataType in_file : {DataType::f32, DataType::bf16, DataType::f16}) {
+      const TemporaryFolder folder;
+      write_model(folder, shape, model_tensors(shape, weights), in_file, shards);
+      for (const DataType precision : {DataType::f32, DataType::bf16}) {
+        SCOPED_TRACE(name_of(in_file));
+        expect_logits(
+            {.shape = shape, .limits = limits_, .precision = precision, .folder = folder.path()},
+            weights);
+      }
+    }
+  }
+}
+
+/// Quantized from files: the numbers are those of their codes, no further away than half a step.
+TEST_P(DecodersOfFiles, MayBeQuantized) {
+  DecoderShape shape = parse_decoder_shape("1L2H1K16D32C48F131V").value();
+  shape.tied = true;
+  const std::vector<float> weights = random_weights(shape);
+  const TemporaryFolder folder;
+  write_model(folder, shape, model_tensors(shape, weights), DataType::f16);
+  DecoderSettings settings = {.shape = shape,
+                              .limits = limits_,
+                              .precision = DataType::f32,
+                              .codes = DataType::i8,
+                              .folder = folder.path()};
+  auto decoder = Decoder::create(*device_, *stream_, settings);
+  ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+  const std::vector<float> quantized = (*decoder)->weights(*stream_).value();
+  const DecoderShape untied = computed_shape(shape, settings.weights());
+  const DecoderWeights before = DecoderWeights::of(shape), after = DecoderWeights::of(untied);
+  const auto expect_near = [&](const Tensor& from, const Tensor& to, double step) {
+    for (std::int64_t i = 0; i < shape.vocabulary && i < from.rows; ++i) {
+      for (std::int64_t k = 0; k < from.columns; ++k) {
+        const auto at = static_cast<std::size_t>(i * from.columns + k);
+        ASSERT_NEAR(quantized[to.offset + at], weights[from.offset + at], step) << i << " " << k;
+      }
+    }
+  };
+  const double half_step = 127 / 1024.0 / 127 / 2 * 1.0001;
+  expect_near(before.embedding, after.embedding, 0);
+  expect_near(before.head, after.head, half_step);
+  expect_near(before.layers[0].qkv, after.layers[0].qkv, half_step);
+  expect_near(before.layers[0].down, after.layers[0].down, half_step);
+  expect_near(before.layers[0].norm2, after.layers[0].norm2, 0);
+}
+
+TEST_P(DecodersOfFiles, OfEveryCodePassTheGate) {
+  DecoderShape llama = parse_decoder_shape("1L4H2K32D64C").value(),
+               qwen = parse_decoder_shape("1L2H1K64D64C").value();
+  qwen.head_norms = qwen.tied = qwen.qkv_bias = true;
+  for (const DecoderShape& shape : {llama, qwen}) {
+    for (const DataType type : {DataType::f32, DataType::bf16}) {
+      for (const DataType codes : {DataType::e4m3, DataType::e4m3_fnuz, DataType::i8}) {
+        const auto gate = check_decoder(
+            *device_, *stream_, {.shape = shape, .limits = {}, .precision = type, .codes = codes});
+        ASSERT_TRUE(gate.ok()) << gate.error().message;
+        EXPECT_TRUE(gate->passed()) << name_of(type) << " " << name_of(codes) << gate->error;
+      }
+    }
+  }
+}
+
+/// A file that shrinks after it was opened, and one that is missing: errors, and no memory is
+/// written to that is gone.
+TEST_P(DecodersOfFiles, SayWhatCannotBeRead) {
+  const DecoderShape shape = parse_decoder_shape("1L2H1K16D32C48F131V").value();
+  const TemporaryFolder folder;
+  write_model(folder, shape, model_tensors(shape, random_weights(shape)), DataType::f32);
+  const DecoderWeights layout = DecoderWeights::of(shape);
+  const auto files = DecoderFiles::open(folder.path(), tensors_of_shard(shape, layout));
+  ASSERT_TRUE(files.ok()) << files.error().message;
+  const std::filesystem::path file = folder.path() / "model.safetensors";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  const Status read =
+      files->read(*device_, *stream_, [](const auto&, const void*, DataType) { return Status(); });
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(
+      read.error().message.find("model.safetensors: tensor \"model.norm.weight\" ends before"),
+      std::string::npos)
+      << read.error().message;
+  for (int i = 0; i < 20; ++i) {
+    const auto decoder = Decoder::create(
+        *device_, *stream_, {.shape = shape, .limits = limits_, .folder = folder.path()});
+    ASSERT_FALSE(decoder.ok());
+    EXPECT_NE(decoder.error().message.find("cut off"), std::string::npos);
+  }
+}
+
+/// Each row's largest magnitude becomes the largest code; a row of zeros stays one.
+TEST_P(DecodersOfFiles, RowsAndTheirCodes) {
+  constexpr std::int64_t rows = 5, width = 2 * 256 * 8 + 24;
+  Random random(3);
+  std::vector<float> x;
+  for (std::int64_t i = 0; i < rows * width; ++i) {
+    const double scale = i / width == 2 ? 0 : std::pow(10, i / width);
+    x.push_back(static_cast<float>(random.normal() * scale));
+  }
+  for (const DataType type : {DataType::f32, DataType::bf16}) {
+    const Buffer from = allocate(x.size() * 4), to = allocate(x.size() * 4);
+    ASSERT_TRUE(write_weights(*stream_, from.data(), type, x));
+    const std::vector<float> given = read_weights(*stream_, from.data(), type, x.size()).value();
+    for (const auto& [codes, largest, relative] : {std::tuple{DataType::e4m3, 448.0, 1 / 16.0},
+                                                   {DataType::e4m3_fnuz, 240.0, 1 / 16.0},
+                                                   {DataType::i8, 127.0, 0.0}}) {
+      SCOPED_TRACE(std::string(name_of(type)) + " " + std::string(name_of(codes)));
+      QuantizedRows quantized = QuantizedRows::create(*device_, type, codes).value();
+      const Buffer there = allocate(x.size()), factors = allocate(rows * 4);
+      ASSERT_TRUE(
+          quantized.quantize(*stream_, there.data(), factors.data(), from.data(), rows, width));
+      ASSERT_TRUE(
+          quantized.dequantize(*stream_, to.data(), there.data(), factors.data(), rows, width));
+      const std::vector<float> found = read_weights(*stream_, to.data(), type, x.size()).value();
+      const std::vector<float> scales = download<float>(factors.data(), rows);
+      for (std::size_t row = 0; row < rows; ++row) {
+        double most = 0;
+        for (std::size_t i = 0; i < width; ++i) {
+          most = std::max(most, std::fabs(double(given[row * width + i])));
+        }
+        EXPECT_NEAR(scales[row], most / largest, most * 1e-6);
+        // Half a step of the code, and of bf16, to which the product is rounded.
+        const double rounding = type == DataType::bf16 ? 1 / 256.0 : 1e-6;
+        const double least = codes == DataType::i8 ? most / 254 : most / largest / 1024;
+        for (std::size_t i = 0; i < width; ++i) {
+          const double expected = given[row * width + i];
+          ASSERT_NEAR(found[row * width + i], expected,
+                      std::fabs(expected) * (relative + rounding) + least * 1.0001)
+              << row << " " << i;
+        }
+      }
+    }
+  }
+}
+
+ASSAY_KERNEL_BUILDS(DecodersOfFiles);
+
+}  // namespace
+}  // namespace assay

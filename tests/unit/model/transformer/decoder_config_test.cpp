@@ -1,0 +1,138 @@
+// config.json of models as decoders' shapes, and which are refused.
+#include "model/transformer/decoder_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/damaged_json.h"
+#include "support/model_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+DecoderShape small(const char* text = "2L4H2K32D64C96F131V") {
+  return parse_decoder_shape(text).value();
+}
+
+/// llama with one member replaced.
+Json with(const char* key, Json value) {
+  Json config = config_of(small());
+  config[key] = std::move(value);
+  return config;
+}
+
+std::string why(const Json& config) {
+  const auto shape = parse_decoder_config(config.dump());
+  return shape.ok() ? "accepted" : shape.error().message;
+}
+
+TEST(DecoderConfig, ReadsEachKindOfModel) {
+  DecoderShape llama = small(), qwen3 = small("2L4H2K64D64C96F131V"), qwen2 = small();
+  llama.rope_scaling = RopeScaling{.factor = 32, .original_positions = 4096};
+  qwen3.head_norms = qwen3.tied = true;
+  qwen3.norm_epsilon = 1e-6;
+  qwen2.qkv_bias = true;
+  qwen2.rope_theta = 1e6;
+  for (const DecoderShape& shape : {llama, qwen3, qwen2}) {
+    const auto read = parse_decoder_config(config_of(shape).dump());
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_EQ(*read, shape);
+  }
+}
+
+TEST(DecoderConfig, KnowsWhatIsLeftOut) {
+  Json config = config_of(small());
+  for (const char* key : {"num_key_value_heads", "head_dim", "rms_norm_eps", "rope_theta",
+                          "rope_scaling", "tie_word_embeddings", "hidden_act"}) {
+    config.erase(key);
+  }
+  DecoderShape expected = small();
+  expected.kv_heads = 4;
+  expected.head_width = 16;
+  expected.norm_epsilon = 1e-6;
+  expected.rope_theta = 10000;
+  const auto read = parse_decoder_config(config.dump());
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(*read, expected);
+  config["model_type"] = "qwen3";
+  EXPECT_EQ(parse_decoder_config(config.dump()).value().head_width, 128);
+}
+
+TEST(DecoderConfig, ReadsRotaryPositionsOfTransformers5) {
+  Json config = config_of(small());
+  config.erase("rope_theta");
+  config.erase("rope_scaling");
+  config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 123456.0}};
+  EXPECT_EQ(parse_decoder_config(config.dump()).value().rope_theta, 123456);
+  config["rope_parameters"] = {
+      {"rope_type", "llama3"},   {"rope_theta", 500000.0},
+      {"factor", 8.0},           {"low_freq_factor", 1.0},
+      {"high_freq_factor", 4.0}, {"original_max_position_embeddings", 8192}};
+  EXPECT_EQ(parse_decoder_config(config.dump()).value().rope_scaling, RopeScaling{});
+}
+
+TEST(DecoderConfig, RefusesWhatIsNotComputedByName) {
+  EXPECT_EQ(why(config_of(small())), "accepted");
+  EXPECT_THAT(why(with("model_type", "mixtral")), HasSubstr("\"model_type\": \"mixtral\""));
+  EXPECT_THAT(why(with("hidden_act", "gelu")), HasSubstr("\"hidden_act\": \"gelu\""));
+  EXPECT_THAT(why(with("attention_bias", true)), HasSubstr("attention_bias"));
+  EXPECT_THAT(why(with("mlp_bias", true)), HasSubstr("mlp_bias"));
+  EXPECT_THAT(why(with("use_sliding_window", true)), HasSubstr("use_sliding_window"));
+  EXPECT_THAT(why(with("sliding_window", 4096)), HasSubstr("sliding_window"));
+  EXPECT_THAT(why(with("num_local_experts", 8)), HasSubstr("num_local_experts"));
+  EXPECT_THAT(why(with("quantization_config", {{"bits", 4}})), HasSubstr("quantization_config"));
+  EXPECT_THAT(why(with("partial_rotary_factor", 0.5)), HasSubstr("partial_rotary_factor"));
+  EXPECT_THAT(why(with("layer_types", {"full_attention", "sliding_attention"})),
+              HasSubstr("sliding_attention"));
+  EXPECT_THAT(why(with("rope_scaling", {{"type", "linear"}, {"factor", 2}})), HasSubstr("linear"));
+  EXPECT_THAT(why(with("rope_scaling", {{"rope_type", "llama3"}, {"factor", 8}})),
+              HasSubstr("low_freq_factor"));
+}
+
+TEST(DecoderConfig, TrustsNoNumber) {
+  EXPECT_THAT(why(with("hidden_size", -64)), HasSubstr("hidden_size"));
+  EXPECT_THAT(why(with("hidden_size", 1e30)), HasSubstr("hidden_size"));
+  EXPECT_THAT(why(with("num_attention_heads", 0)), HasSubstr("num_attention_heads"));
+  EXPECT_THAT(why(with("num_attention_heads", "4")), HasSubstr("num_attention_heads"));
+  EXPECT_THAT(why(with("vocab_size", nullptr)), HasSubstr("lacks \"vocab_size\""));
+  EXPECT_THAT(why(with("vocab_size", std::uint64_t{1} << 63)), HasSubstr("vocab_size"));
+  EXPECT_THAT(why(with("rms_norm_eps", 0)), HasSubstr("rms_norm_eps"));
+  EXPECT_THAT(why(with("rope_theta", "big")), HasSubstr("rope_theta"));
+  EXPECT_THAT(why(with("num_key_value_heads", 3)), HasSubstr("4 heads share 3"));
+  EXPECT_THAT(why(with("num_hidden_layers", 5000)), HasSubstr("5000 layers"));
+  EXPECT_THAT(why(Json::array()), HasSubstr("not an object"));
+  EXPECT_THAT(why(with("tie_word_embeddings", "yes")), HasSubstr("tie_word_embeddings"));
+}
+
+TEST(DecoderConfig, SurvivesDamage) {
+  DecoderShape shape = small();
+  shape.rope_scaling = RopeScaling{};
+  Json config = config_of(shape);
+  config["layer_types"] = {"full_attention", "full_attention"};
+  Random random(29);
+  int refused = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const auto read = parse_decoder_config(damaged(config, random).dump());
+    refused += read.ok() ? 0 : 1;
+    if (read.ok()) EXPECT_TRUE(validate(*read));
+  }
+  EXPECT_GT(refused, 300);
+  EXPECT_LT(refused, 1000);
+}
+
+TEST(DecoderConfig, IsTheModelThatIsNamed) {
+  const DecoderShape llama = parse_decoder_shape("llama3-8b").value();
+  EXPECT_EQ(decoder_shape_text(llama), "llama3-8b");
+  EXPECT_EQ(decoder_shape_text(small()), "2L4H2K32D64C96F131V");
+  EXPECT_TRUE(check_decoder_shape(llama, "llama3-8b"));
+  EXPECT_THAT(check_decoder_shape(llama, "llama3.1-8b").error().message, HasSubstr("rotary"));
+  EXPECT_THAT(check_decoder_shape(llama, "llama3-70b").error().message, HasSubstr("layers: 32"));
+  DecoderShape biased = small();
+  biased.qkv_bias = true;  // letters say nothing about it
+  EXPECT_TRUE(check_decoder_shape(biased, "2L4H2K32D64C96F131V"));
+}
+
+}  // namespace
+}  // namespace assay
