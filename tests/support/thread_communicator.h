@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-#include "compute/kernels/element_types.h"
+#include "advise/selftest/contracts/reference_reduction.h"
 #include "ranks/collective/communicator.h"
 
 namespace assay {
@@ -33,84 +33,6 @@ struct Meeting {
   std::size_t fault_at = 0;
   bool fault_in_send = false;
 };
-
-template <typename T>
-T reference_of(double x) {
-  if constexpr (std::is_arithmetic_v<T>) {
-    return static_cast<T>(x);
-  } else {
-    return T::encode(static_cast<float>(x));
-  }
-}
-
-/// Computes in T with rounding after every step. Averages follow NCCL: floats are multiplied by 1/n
-/// first, whereas the sum of integers is divided.
-template <typename T>
-T reference_combine(T a, T b, Reduction reduction) {
-  if constexpr (std::is_arithmetic_v<T>) {
-    if (reduction == Reduction::prod) return static_cast<T>(a * b);
-    if (reduction == Reduction::min) return std::min(a, b);
-    if (reduction == Reduction::max) return std::max(a, b);
-    return static_cast<T>(a + b);
-  } else {
-    return T::encode(reference_combine<float>(a.decode(), b.decode(), reduction));
-  }
-}
-
-/// Returns element i of the reduction of `sends`, in ascending or descending order of ranks.
-template <typename T>
-T reference_reduced(const std::vector<const void*>& sends, std::size_t i, Reduction reduction,
-                    bool backwards = false) {
-  const auto n = static_cast<int>(sends.size());
-  const auto at = [&](int place) {
-    const T x = static_cast<const T*>(
-        sends[static_cast<std::size_t>(backwards ? n - 1 - place : place)])[i];
-    if (reduction != Reduction::avg || std::is_integral_v<T>) return x;
-    return reference_combine<T>(x, reference_of<T>(1.0 / n), Reduction::prod);
-  };
-  T result = at(0);
-  for (int place = 1; place < n; ++place)
-    result = reference_combine<T>(result, at(place), reduction);
-  if constexpr (std::is_integral_v<T>) {
-    if (reduction == Reduction::avg) result = static_cast<T>(result / static_cast<T>(n));
-  }
-  return result;
-}
-
-/// Calls body(T{}) with the C++ type T of `type`.
-template <typename Body>
-void with_type(DataType type, Body body) {
-  switch (type) {
-    case DataType::f64:
-      return body(double{});
-    case DataType::f16:
-      return body(F16{});
-    case DataType::bf16:
-      return body(Bf16{});
-    case DataType::e4m3:
-      return body(E4m3{});
-    case DataType::e5m2:
-      return body(E5m2{});
-    case DataType::e4m3_fnuz:
-      return body(E4m3Fnuz{});
-    case DataType::e5m2_fnuz:
-      return body(E5m2Fnuz{});
-    case DataType::i8:
-      return body(std::int8_t{});
-    case DataType::u8:
-      return body(std::uint8_t{});
-    case DataType::i32:
-      return body(std::int32_t{});
-    case DataType::u32:
-      return body(std::uint32_t{});
-    case DataType::i64:
-      return body(std::int64_t{});
-    case DataType::u64:
-      return body(std::uint64_t{});
-    default:
-      return body(float{});
-  }
-}
 
 class ThreadCommunicator final : public Communicator {
  public:
@@ -211,10 +133,9 @@ class ThreadCommunicator final : public Communicator {
     std::vector<const void*> sends;
     for (int rank = 0; rank < meeting_.ranks; ++rank) sends.push_back(sent_by(rank));
     Bytes result(call.count * size_of(call.type));
-    with_type(call.type, [&](auto zero) {
-      using T = decltype(zero);
+    with_element(call.type, [&]<typename T>(T) {
       for (std::size_t i = 0; i < call.count; ++i) {
-        const T value = reference_reduced<T>(sends, first + i, call.reduction);
+        const T value = selftest::reference_reduced<T>(sends, first + i, call.reduction);
         std::memcpy(result.data() + i * sizeof(T), &value, sizeof(T));
       }
     });

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "model/training/training.h"
+#include "ranks/collective/communicator.h"
 #include "ranks/team/thread_team.h"
-#include "support/collective_contract.h"
 #include "support/test_device.h"
 
 namespace assay {
@@ -22,7 +22,7 @@ inline void on_ranks(int ranks,
     const auto stream = std::move(device->create_stream()).value();
     std::unique_ptr<Communicator> communicator;
     if (ranks > 1) {
-      communicator = communicator_kind("tcp").create(*device, end, {}).value();
+      communicator = communicator_kind("tcp")->create(*device, end, {}).value();
     }
     const Status used = use(end.rank(), *device, *stream, {communicator.get(), &end});
     EXPECT_TRUE(used) << "rank " << end.rank() << ": " << used.error().message;

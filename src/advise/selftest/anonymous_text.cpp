@@ -1,5 +1,7 @@
 #include "advise/selftest/anonymous_text.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -27,7 +29,7 @@ constexpr std::array hidden_forms = {
     R"((?<![0-9A-Za-z])[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])",          // PCI
     R"((?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9.]))",                             // IPv4
     R"((?<![0-9A-Za-z_])(?:0x)?(?=[0-9A-Fa-f]*[0-9])[0-9A-Fa-f]{10,}(?![0-9A-Za-z_]))",  // serials
-    R"((?i)(?<=serial)[ :=#]+[^\s,;]+)",
+    R"((?i)(?<=serial[ :=#])[ :=#]*[^\s,;]+)",
 };
 
 /// An absolute path, or one from the home folder.
@@ -78,11 +80,24 @@ std::vector<std::string> own_names() {
   return names;
 }
 
+/// Hides secrets in words, as those of a command line, and within words.
+std::string without_secrets(const std::string& line) {
+  std::vector<std::string> words(1);
+  for (const char letter : line) {
+    if (letter == ' ') {
+      words.emplace_back();
+    } else {
+      words.back() += letter;
+    }
+  }
+  return hide_secrets_in(fmt::format("{}", fmt::join(hide_secrets(words), " ")));
+}
+
 }  // namespace
 
 std::string anonymous_text(std::string_view text) {
   const auto hide = [](const std::string&) { return std::string("(hidden)"); };
-  std::string result = hide_secrets_in(shown_line(text, 8 * most_bytes));
+  std::string result = without_secrets(shown_line(text, 8 * most_bytes));
   for (const std::string& name : own_names()) {
     for (std::size_t at = 0; (at = result.find(name, at)) != std::string::npos;) {
       result.replace(at, name.size(), "(hidden)");

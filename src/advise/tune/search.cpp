@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-constexpr RaceRules race_rules = {.fraction = 2, .most_effort = 8};
+constexpr RaceRules race_of_trials = {.fraction = 2, .most_effort = 8};
 constexpr double race_share = 0.35;         // share of the budget that is kept for the race
 constexpr std::size_t most_finalists = 64;  // with more, chance would decide
 constexpr std::size_t most_weighed = 500;   // most settings considered for one choice
@@ -21,7 +21,7 @@ constexpr double likely_to_run = 0.5;
 /// The largest number of finalists, a power of 2 and at least 2, whose race costs at most `runs`.
 std::size_t finalists_for(std::size_t runs) {
   std::size_t finalists = 2;
-  while (finalists < most_finalists && cost_of_race(2 * finalists, race_rules) <= runs) {
+  while (finalists < most_finalists && cost_of_race(2 * finalists, race_of_trials) <= runs) {
     finalists *= 2;
   }
   return finalists;
@@ -208,10 +208,10 @@ Result<SettingsFound> search_settings(const ParameterSpace& space, const SearchB
   std::iota(finalists.begin(), finalists.end(), std::size_t{0});
   // With a time budget a race of all settings is not an option, because its duration is not known
   // in advance.
-  if (budget.time_spent || cost_of_race(space.size(), race_rules) > budget.runs) {
+  if (budget.time_spent || cost_of_race(space.size(), race_of_trials) > budget.runs) {
     finalists = TRY(explore(space, budget, seed, run, result.explored));
   }
-  result.finalists = TRY(race(finalists, race_rules, run));
+  result.finalists = TRY(race(finalists, race_of_trials, run));
   return result;
 }
 

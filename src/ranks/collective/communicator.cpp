@@ -1,5 +1,8 @@
 #include "ranks/collective/communicator.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 
@@ -97,6 +100,17 @@ std::vector<CommunicatorKind> communicator_kinds() {
   std::sort(kinds.begin(), kinds.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   return kinds;
+}
+
+Result<CommunicatorKind> communicator_kind(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const CommunicatorKind& kind : communicator_kinds()) {
+    if (kind.name == name) return kind;
+    names.push_back(kind.name);
+  }
+  return Error{ErrorKind::unsupported,
+               fmt::format("this build has no collective library {}; it has: {}", name,
+                           fmt::join(names, ", "))};
 }
 
 }  // namespace assay

@@ -184,6 +184,8 @@ using CommunicatorRegistry = Registry<CommunicatorKind>;
 
 /// Sorted by name.
 std::vector<CommunicatorKind> communicator_kinds();
+/// Error: unsupported if this build has no kind of this name, with those that it has.
+Result<CommunicatorKind> communicator_kind(std::string_view name);
 
 std::string_view name_of(CollectiveOperation operation);
 std::string_view name_of(Reduction reduction);

@@ -8,19 +8,10 @@
 namespace assay {
 
 Result<std::unique_ptr<Communicator>> Communicators::create(std::string_view library) {
-  std::vector<std::string> names;
-  for (const CommunicatorKind& kind : communicator_kinds()) {
-    if (kind.name == library) {
-      auto made = kind.create(device_, team_, {});
-      TRY(agree(team_, fmt::format("making a communicator of {}", library),
-                made.ok() ? Status() : Status(made.error())));
-      return made;
-    }
-    names.emplace_back(kind.name);
-  }
-  return Error{ErrorKind::unsupported,
-               fmt::format("this build has no collective library {}; it has: {}", library,
-                           fmt::join(names, ", "))};
+  auto made = TRY(communicator_kind(library)).create(device_, team_, {});
+  TRY(agree(team_, fmt::format("making a communicator of {}", library),
+            made.ok() ? Status() : Status(made.error())));
+  return made;
 }
 
 Result<Communicator*> Communicators::get(std::string_view library) {

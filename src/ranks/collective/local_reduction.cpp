@@ -3,30 +3,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "compute/kernels/element_types.h"
+#include "compute/stored_elements.h"
 
 namespace assay {
 namespace {
-
-/// Narrow floats are computed in float, which holds the sum and the product of any two of them
-/// precisely enough that one more rounding gives the correctly rounded result.
-template <typename T>
-auto value_of(T stored) {
-  if constexpr (std::is_class_v<T>) {
-    return stored.decode();
-  } else {
-    return stored;
-  }
-}
-
-template <typename T, typename Value>
-T stored_as(Value value) {
-  if constexpr (std::is_class_v<T>) {
-    return T::encode(value);
-  } else {
-    return static_cast<T>(value);
-  }
-}
 
 /// Integers are added as unsigned, so that overflow wraps around instead of being undefined.
 template <typename T>
@@ -65,6 +45,8 @@ struct Greatest {
   }
 };
 
+/// Narrow floats are computed in float, which holds the sum and the product of any two of them
+/// precisely enough that one more rounding gives the correctly rounded result.
 template <typename T, typename Combine>
 void reduce_as(void* out, const void* a, const void* b, std::size_t count, Combine combine) {
   T* results = static_cast<T*>(out);
@@ -75,48 +57,11 @@ void reduce_as(void* out, const void* a, const void* b, std::size_t count, Combi
   }
 }
 
-/// Calls `use` with a null pointer to the in-memory type of the elements.
-template <typename Use>
-void with_element(DataType type, Use use) {
-  switch (type) {
-    case DataType::f64:
-      return use(static_cast<double*>(nullptr));
-    case DataType::f32:
-    case DataType::tf32:
-      return use(static_cast<float*>(nullptr));
-    case DataType::f16:
-      return use(static_cast<F16*>(nullptr));
-    case DataType::bf16:
-      return use(static_cast<Bf16*>(nullptr));
-    case DataType::e4m3:
-      return use(static_cast<E4m3*>(nullptr));
-    case DataType::e5m2:
-      return use(static_cast<E5m2*>(nullptr));
-    case DataType::e4m3_fnuz:
-      return use(static_cast<E4m3Fnuz*>(nullptr));
-    case DataType::e5m2_fnuz:
-      return use(static_cast<E5m2Fnuz*>(nullptr));
-    case DataType::i8:
-      return use(static_cast<std::int8_t*>(nullptr));
-    case DataType::i32:
-      return use(static_cast<std::int32_t*>(nullptr));
-    case DataType::u8:
-      return use(static_cast<std::uint8_t*>(nullptr));
-    case DataType::u32:
-      return use(static_cast<std::uint32_t*>(nullptr));
-    case DataType::i64:
-      return use(static_cast<std::int64_t*>(nullptr));
-    case DataType::u64:
-      return use(static_cast<std::uint64_t*>(nullptr));
-  }
-}
-
 }  // namespace
 
 void reduce_elements(DataType type, Reduction reduction, void* out, const void* a, const void* b,
                      std::size_t count) {
-  with_element(type, [&](auto* element) {
-    using T = std::remove_pointer_t<decltype(element)>;
+  with_element(type, [&]<typename T>(T) {
     switch (reduction) {
       case Reduction::sum:
       case Reduction::avg:
@@ -132,8 +77,7 @@ void reduce_elements(DataType type, Reduction reduction, void* out, const void* 
 }
 
 void divide_elements(DataType type, void* values, int divisor, std::size_t count) {
-  with_element(type, [&](auto* element) {
-    using T = std::remove_pointer_t<decltype(element)>;
+  with_element(type, [&]<typename T>(T) {
     T* at = static_cast<T*>(values);
     for (std::size_t i = 0; i < count; ++i) {
       const auto value = value_of(at[i]);

@@ -68,6 +68,21 @@ void ThreadTeam::run(const std::function<void(End&)>& rank_main) {
   for (std::thread& thread : threads) thread.join();
 }
 
+Status ThreadTeam::run_checked(const std::function<Status(End&)>& rank_main) {
+  Mutex mutex;
+  Status first;
+  run([&](End& end) {
+    const Status mine = rank_main(end);
+    if (mine.ok()) return;
+    {
+      const MutexLock lock(mutex);
+      if (first.ok()) first = mine;
+    }
+    end.die();
+  });
+  return first;
+}
+
 Result<std::vector<std::string>> ThreadTeam::exchange(int rank, std::string_view step,
                                                       std::string mine) {
   MutexLock lock(mutex_);

@@ -64,7 +64,8 @@ ConvolutionList ordered(const ConvolutionList& list, const DeviceFacts& facts) {
       possible.problems.push_back(one);
     }
   }
-  return ordered(possible, describe, [&](const ConvolutionProblem& problem) {
+  const auto name = [](const ConvolutionProblem& problem) { return describe(problem); };
+  return ordered(possible, name, [&](const ConvolutionProblem& problem) {
     const Work work = {.bytes = problem.bytes(), .flops = problem.flops(), .math = problem.type};
     return floor_seconds(facts, work, Limit::compute).value_or(problem.flops());
   });

@@ -14,10 +14,12 @@
 #include <thread>
 
 #include "abi/host_gpu.h"
+#include "advise/selftest/contracts/collective_examples.h"
+#include "advise/selftest/contracts/communicator_contract.h"
 #include "core/shared_library.h"
 #include "ranks/collective/mpi_communicator.h"
 #include "ranks/collective/mpi_world.h"
-#include "support/collective_contract.h"
+#include "support/holds.h"
 #include "support/temporary_folder.h"
 
 namespace assay {
@@ -108,8 +110,8 @@ void MpiRank::learns_what_rank_0_says() {
 }
 
 void MpiRank::does_every_operation() {
-  const CommunicatorKind kind = communicator_kind("mpi");
-  EXPECT_GT(kind.score(*device_, *team_), communicator_kind("tcp").score(*device_, *team_));
+  const CommunicatorKind kind = communicator_kind("mpi").value();
+  EXPECT_GT(kind.score(*device_, *team_), communicator_kind("tcp")->score(*device_, *team_));
   auto communicator = std::move(kind.create(*device_, *team_, {})).value();
   const char* expected = std::getenv("ASSAY_TEST_MPI_NAME");
   EXPECT_THAT(communicator->library(), StartsWith(expected));
@@ -118,11 +120,12 @@ void MpiRank::does_every_operation() {
   // Three ranks on fewer cores are slow, because MPI polls while it waits.
   const std::vector<std::size_t> counts =
       ranks_ == 2 ? std::vector<std::size_t>{0, 1, 7, 3001} : std::vector<std::size_t>{7};
-  const auto tally = expect_collectives(*communicator, *stream_, rank_, ranks_, counts);
+  const auto tally = selftest::check_collectives(*communicator, *stream_, rank_, ranks_, counts);
+  ASSERT_TRUE(holds(tally));
   // avg of 8 types, all 5 reductions of the 6 that MPI lacks; 2 operations and reduce's roots.
-  EXPECT_EQ(tally.refused, (8 + 6 * 5) * (2 + ranks_) * static_cast<int>(counts.size()) * 2);
-  EXPECT_GT(tally.run, 500);
-  expect_messages(*communicator, *stream_, rank_, ranks_);
+  EXPECT_EQ(tally->refused, (8 + 6 * 5) * (2 + ranks_) * static_cast<int>(counts.size()) * 2);
+  EXPECT_GT(tally->run, 500);
+  EXPECT_TRUE(holds(selftest::check_messages(*communicator, *stream_, rank_, ranks_)));
   EXPECT_THAT(communicator->unsupported(CollectiveOperation::reduce, DataType::bf16, Reduction::sum)
                   .value_or(""),
               HasSubstr("no type bf16"));
@@ -131,21 +134,24 @@ void MpiRank::does_every_operation() {
   std::filesystem::create_directories(folder);
   FolderTeam reversed(folder, ranks_ - 1 - rank_, ranks_);
   const auto other = std::move(kind.create(*device_, reversed, {})).value();
-  const auto again = expect_collectives(*other, *stream_, reversed.rank(), ranks_, {7});
-  EXPECT_GT(again.run, 100);
+  const auto again = selftest::check_collectives(*other, *stream_, reversed.rank(), ranks_, {7});
+  ASSERT_TRUE(holds(again));
+  EXPECT_GT(again->run, 100);
 }
 
 /// The test pretends that an int holds at most 100: every larger operation is split or described by
 /// a derived type.
 void MpiRank::counts_beyond_int() {
   auto communicator = std::move(mpi::open_communicator(*device_, *team_, {}, 100)).value();
-  expect_collectives(*communicator, *stream_, rank_, ranks_, {100, 101, 1009});
-  expect_messages(*communicator, *stream_, rank_, ranks_);
+  EXPECT_TRUE(
+      holds(selftest::check_collectives(*communicator, *stream_, rank_, ranks_, {100, 101, 1009})));
+  EXPECT_TRUE(holds(selftest::check_messages(*communicator, *stream_, rank_, ranks_)));
 }
 
 void MpiRank::has_several_communicators() {
-  const CommunicatorKind kind = communicator_kind("mpi");
-  CommunicatorContract{kind, *device_, *team_, *stream_, false, false}.expect_all();
+  const CommunicatorKind kind = communicator_kind("mpi").value();
+  EXPECT_TRUE(
+      holds(selftest::check_communicators(kind, *device_, *team_, *stream_, {false, false})));
   const auto whole = std::move(kind.create(*device_, *team_, {})).value();
   CollectiveCall call;
   const Status queued = whole->enqueue(call, *stream_);
@@ -156,8 +162,8 @@ void MpiRank::has_several_communicators() {
 
 void MpiRank::queues_on_streams() {
   mpi_use_from_streams();
-  const CommunicatorKind kind = communicator_kind("mpi");
-  CommunicatorContract{kind, *device_, *team_, *stream_}.expect_all();
+  const CommunicatorKind kind = communicator_kind("mpi").value();
+  EXPECT_TRUE(holds(selftest::check_communicators(kind, *device_, *team_, *stream_)));
 }
 
 void MpiRank::errors_are_returned() {
@@ -175,7 +181,7 @@ void MpiRank::errors_are_returned() {
 
 void MpiRank::gpu_memory_only_where_the_library_says_so() {
   HostGpu gpu("hip", "gfx942");
-  const auto refused = communicator_kind("mpi").create(gpu, *team_, {});
+  const auto refused = communicator_kind("mpi")->create(gpu, *team_, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::unsupported);
   EXPECT_THAT(refused.error().message, AllOf(HasSubstr("AMD GPUs"), HasSubstr("rccl")));
@@ -348,7 +354,7 @@ TEST(Mpi, WithoutALauncherSaysHowToStart) {
   EXPECT_EQ(text.error().kind, ErrorKind::unavailable);
   EXPECT_THAT(text.error().message, HasSubstr("mpirun"));
   const auto device = open_test_device("cpu");
-  EXPECT_EQ(communicator_kind("mpi").score(*device, solo_team()), 0);
+  EXPECT_EQ(communicator_kind("mpi")->score(*device, solo_team()), 0);
 }
 
 TEST(Mpi, AMissingLibrarySaysWhatToInstall) {

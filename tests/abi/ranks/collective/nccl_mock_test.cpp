@@ -7,11 +7,13 @@
 #include <thread>
 
 #include "abi/host_gpu.h"
+#include "advise/selftest/contracts/collective_examples.h"
+#include "advise/selftest/contracts/communicator_contract.h"
 #include "libraries/mock_nccl.h"
 #include "ranks/collective/nccl_communicator.h"
 #include "ranks/team/rendezvous.h"
 #include "ranks/team/thread_team.h"
-#include "support/collective_contract.h"
+#include "support/holds.h"
 
 namespace assay {
 namespace {
@@ -52,7 +54,7 @@ struct MockNccl {
     team.run([&](ThreadTeam::End& end) {
       HostGpu device(std::string(vendor.backend), arch);
       const auto stream = std::move(device.create_stream(StreamPriority::normal)).value();
-      const CommunicatorKind kind = communicator_kind(is_nccl ? "nccl" : "rccl");
+      const CommunicatorKind kind = communicator_kind(is_nccl ? "nccl" : "rccl").value();
       EXPECT_GT(kind.score(device, end), 0);
       auto communicator = kind.create(device, end, {});
       ASSERT_TRUE(communicator) << communicator.error().message;
@@ -81,10 +83,12 @@ TEST(NcclMock, EveryOperationOnEveryType) {
     EXPECT_EQ(communicator.library(), "NCCL 2.28.9");
     EXPECT_THAT(communicator.path(), HasSubstr("libnccl.so.2"));
     EXPECT_TRUE(communicator.queues_on_stream());
-    const auto tally = expect_collectives(communicator, stream, end.rank(), end.size(), {0, 1, 7});
+    const auto tally =
+        selftest::check_collectives(communicator, stream, end.rank(), end.size(), {0, 1, 7});
+    ASSERT_TRUE(holds(tally));
     // FNUZ, which is AMD's: 2 types x 5 reductions x (2 operations + 3 roots) x 3 counts x 2
-    EXPECT_EQ(tally.refused, 2 * 5 * 5 * 3 * 2);
-    expect_messages(communicator, stream, end.rank(), end.size());
+    EXPECT_EQ(tally->refused, 2 * 5 * 5 * 3 * 2);
+    EXPECT_TRUE(holds(selftest::check_messages(communicator, stream, end.rank(), end.size())));
   });
   EXPECT_GT(mock.calls("ncclAlltoAll"), 0);
   EXPECT_GT(mock.calls("ncclGather"), 0);
@@ -97,8 +101,10 @@ TEST(NcclMock, BeforeItHadGatherAndScatter) {
   mock.set_version(22105);
   mock.on(2, "sm_80", [&](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
     EXPECT_EQ(communicator.library(), "NCCL 2.21.5");
-    const auto tally = expect_collectives(communicator, stream, end.rank(), end.size(), {5});
-    EXPECT_EQ(tally.refused, 4 * 5 * 4 * 2);  // all fp8, 2 + 2 roots, in place and not
+    const auto tally =
+        selftest::check_collectives(communicator, stream, end.rank(), end.size(), {5});
+    ASSERT_TRUE(holds(tally));
+    EXPECT_EQ(tally->refused, 4 * 5 * 4 * 2);  // all fp8, 2 + 2 roots, in place and not
   });
   EXPECT_EQ(mock.calls("ncclGather"), 0);
   EXPECT_EQ(mock.calls("ncclScatter"), 0);
@@ -112,14 +118,14 @@ TEST(RcclMock, EveryOperationOnEveryTypeOfGfx942) {
             EXPECT_EQ(communicator.library(), "RCCL 2.27.7");
             for (int op = 0; op <= static_cast<int>(CollectiveOperation::send_recv); ++op) {
               for (const DataType type : {DataType::bf16, DataType::e4m3_fnuz}) {
-                CollectiveExample example;
+                selftest::CollectiveExample example;
                 example.call.operation = static_cast<CollectiveOperation>(op);
                 example.call.type = type;
                 example.call.count = 3;
                 example.call.reduction = Reduction::max;  // both encodings order codes alike
                 example.rank = end.rank();
                 example.ranks = end.size();
-                expect_collective(communicator, stream, example);
+                EXPECT_TRUE(holds(selftest::check_collective(communicator, stream, example)));
                 const int expected = type == DataType::bf16            ? 9
                                      : reduces(example.call.operation) ? 10
                                                                        : 1;  // arbitrary bytes
@@ -230,8 +236,8 @@ void expect_communicators(const MockNccl& mock, int ranks, const std::string& ar
   team.run([&](ThreadTeam::End& end) {
     HostGpu device(std::string(mock.vendor.backend), arch);
     const auto stream = std::move(device.create_stream(StreamPriority::normal)).value();
-    const CommunicatorKind kind = communicator_kind(mock.is_nccl ? "nccl" : "rccl");
-    CommunicatorContract{kind, device, end, *stream, false, false}.expect_all();
+    const CommunicatorKind kind = communicator_kind(mock.is_nccl ? "nccl" : "rccl").value();
+    EXPECT_TRUE(holds(selftest::check_communicators(kind, device, end, *stream, {false, false})));
   });
   EXPECT_EQ(mock.live(), 0);
   EXPECT_EQ(mock.registered(), 0);
@@ -291,9 +297,8 @@ TEST(NcclMock, OldLibrariesSplitWithoutTheirHelp) {
   team.run([&](ThreadTeam::End& end) {
     HostGpu device("cuda", "sm_80");
     const auto stream = std::move(device.create_stream(StreamPriority::normal)).value();
-    const CommunicatorKind kind = communicator_kind("nccl");
-    const CommunicatorContract contract{kind, device, end, *stream, false, false};
-    contract.expect_splits();
+    const CommunicatorKind kind = communicator_kind("nccl").value();
+    EXPECT_TRUE(holds(selftest::check_splits(kind, device, end, *stream)));
     auto whole = kind.create(device, end, {});
     ASSERT_TRUE(whole) << whole.error().message;
     float value = 0;

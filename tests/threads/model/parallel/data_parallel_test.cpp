@@ -16,7 +16,6 @@
 
 #include "model/perceptron/mlp_training.h"
 #include "model/training/checkpoint.h"
-#include "support/collective_contract.h"
 #include "support/gpt_example.h"
 #include "support/temporary_folder.h"
 #include "support/training_ranks.h"

@@ -190,7 +190,7 @@ TEST(TensorParallelDecoder, NamesARankThatIsLost) {
   team.run([&](ThreadTeam::End& end) {
     const auto device = open_test_device("cpu");
     // What is queued may still use it when queueing has met the end of the other rank.
-    const auto communicator = communicator_kind("tcp").create(*device, end, {}).value();
+    const auto communicator = communicator_kind("tcp")->create(*device, end, {}).value();
     const auto stream = std::move(device->create_stream()).value();
     const auto decoder = Decoder::create(
         *device, *stream, settings_for(shape_of("tied"), end.rank(), {communicator.get(), &end}));

@@ -7,8 +7,10 @@
 #include <random>
 #include <thread>
 
+#include "advise/selftest/contracts/collective_examples.h"
+#include "advise/selftest/contracts/communicator_contract.h"
 #include "ranks/team/thread_team.h"
-#include "support/collective_contract.h"
+#include "support/holds.h"
 #include "support/test_device.h"
 
 namespace assay {
@@ -23,7 +25,7 @@ void with_peers(int ranks,
   team.run([&](ThreadTeam::End& end) {
     const auto device = open_test_device("cpu");
     const auto stream = std::move(device->create_stream()).value();
-    auto communicator = communicator_kind("peer").create(*device, end, {});
+    auto communicator = communicator_kind("peer")->create(*device, end, {});
     ASSERT_TRUE(communicator) << communicator.error().message;
     use(end, **communicator, *stream);
     ASSERT_TRUE(end.exchange("the end", ""));  // before the memory of others goes
@@ -34,10 +36,11 @@ class PeerRanks : public testing::TestWithParam<int> {};
 
 TEST_P(PeerRanks, DoTheirOperationsOnEveryType) {
   with_peers(GetParam(), [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
-    const auto tally =
-        expect_collectives(communicator, stream, end.rank(), end.size(), {0, 1, 8, 31, 1000});
-    EXPECT_GT(tally.run, 150);
-    EXPECT_GT(tally.refused, 1000);  // other reductions and types, other operations
+    const auto tally = selftest::check_collectives(communicator, stream, end.rank(), end.size(),
+                                                   {0, 1, 8, 31, 1000});
+    ASSERT_TRUE(holds(tally));
+    EXPECT_GT(tally->run, 150);
+    EXPECT_GT(tally->refused, 1000);  // other reductions and types, other operations
   });
 }
 
@@ -48,13 +51,13 @@ TEST_P(PeerRanks, MoveLongVectorsInPieces) {
     for (const auto operation : {all_reduce, reduce_scatter, all_gather}) {
       for (const std::size_t count : {std::size_t{300007}, std::size_t{5} << 18}) {
         for (const bool in_place : {false, true}) {
-          CollectiveExample example;
+          selftest::CollectiveExample example;
           example.call.operation = operation;
           example.call.count = count;
           example.rank = end.rank();
           example.ranks = end.size();
           example.in_place = in_place;
-          expect_collective(communicator, stream, example);
+          EXPECT_TRUE(holds(selftest::check_collective(communicator, stream, example)));
         }
       }
     }
@@ -117,10 +120,9 @@ TEST_P(PeerRanks, HaveSeveralCommunicatorsAndQueueOnStreams) {
   team.run([&](ThreadTeam::End& end) {
     const auto device = open_test_device("cpu");
     const auto stream = std::move(device->create_stream()).value();
-    const CommunicatorKind kind = communicator_kind("peer");
-    CommunicatorContract{
-        .kind = kind, .device = *device, .team = end, .stream = *stream, .messages = false}
-        .expect_all();
+    const CommunicatorKind kind = communicator_kind("peer").value();
+    EXPECT_TRUE(
+        holds(selftest::check_communicators(kind, *device, end, *stream, {.messages = false})));
   });
 }
 
@@ -179,7 +181,7 @@ TEST(PeerCommunicator, SaysWhatItCannotDo) {
   });
   const auto device = open_test_device("cpu");
   const auto elsewhere = planned_team({{0, 0, "node-a", 1}, {1, 0, "node-b", 2}});
-  const auto made = communicator_kind("peer").create(*device, *elsewhere, {});
+  const auto made = communicator_kind("peer")->create(*device, *elsewhere, {});
   ASSERT_FALSE(made);
   EXPECT_THAT(made.error().message, HasSubstr("rank 0 on node-a and rank 1 on node-b are on two"));
 }

@@ -4,10 +4,12 @@
 
 #include <atomic>
 
+#include "advise/selftest/contracts/collective_examples.h"
+#include "advise/selftest/contracts/communicator_contract.h"
 #include "ranks/collective/tcp_links.h"
 #include "ranks/team/rendezvous.h"
 #include "ranks/team/thread_team.h"
-#include "support/collective_contract.h"
+#include "support/holds.h"
 #include "support/test_device.h"
 
 namespace assay {
@@ -21,7 +23,7 @@ void with_tcp(int ranks, const std::function<void(ThreadTeam::End&, Communicator
   team.run([&](ThreadTeam::End& end) {
     const auto device = open_test_device("cpu");
     const auto stream = std::move(device->create_stream()).value();
-    auto communicator = communicator_kind("tcp").create(*device, end, {});
+    auto communicator = communicator_kind("tcp")->create(*device, end, {});
     ASSERT_TRUE(communicator) << communicator.error().message;
     use(end, **communicator, *stream);
   });
@@ -32,10 +34,11 @@ class TcpRanks : public testing::TestWithParam<int> {};
 TEST_P(TcpRanks, DoEveryOperationOnEveryType) {
   with_tcp(GetParam(), [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
     const auto tally =
-        expect_collectives(communicator, stream, end.rank(), end.size(), {0, 1, 7, 31});
-    EXPECT_EQ(tally.refused, 0);
-    EXPECT_GT(tally.run, 1000);
-    expect_messages(communicator, stream, end.rank(), end.size());
+        selftest::check_collectives(communicator, stream, end.rank(), end.size(), {0, 1, 7, 31});
+    ASSERT_TRUE(holds(tally));
+    EXPECT_EQ(tally->refused, 0);
+    EXPECT_GT(tally->run, 1000);
+    EXPECT_TRUE(holds(selftest::check_messages(communicator, stream, end.rank(), end.size())));
   });
 }
 
@@ -43,16 +46,16 @@ TEST_P(TcpRanks, PassLongVectorsOnInPieces) {
   with_tcp(GetParam(), [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
     for (int op = 0; op <= static_cast<int>(CollectiveOperation::send_recv); ++op) {
       for (const bool in_place : {false, true}) {
-        CollectiveExample example;
+        selftest::CollectiveExample example;
         example.call.operation = static_cast<CollectiveOperation>(op);
-        if (in_place && !has_in_place(example.call.operation)) continue;
+        if (in_place && !selftest::has_in_place(example.call.operation)) continue;
         example.call.count = 300007;  // a prime; 2.4 MB, more than all slots of a chain hold
         example.call.type = DataType::f64;
         example.call.root = end.size() - 1;
         example.rank = end.rank();
         example.ranks = end.size();
         example.in_place = in_place;
-        expect_collective(communicator, stream, example);
+        EXPECT_TRUE(holds(selftest::check_collective(communicator, stream, example)));
       }
     }
   });
@@ -63,8 +66,8 @@ TEST_P(TcpRanks, HaveSeveralCommunicatorsAndQueueOnStreams) {
   team.run([&](ThreadTeam::End& end) {
     const auto device = open_test_device("cpu");
     const auto stream = std::move(device->create_stream()).value();
-    const CommunicatorKind kind = communicator_kind("tcp");
-    CommunicatorContract{kind, *device, end, *stream}.expect_all();
+    const CommunicatorKind kind = communicator_kind("tcp").value();
+    EXPECT_TRUE(holds(selftest::check_communicators(kind, *device, end, *stream)));
   });
 }
 
@@ -82,7 +85,7 @@ TEST(TcpCommunicator, SaysWhatItIs) {
     call.type = DataType::tf32;
     EXPECT_EQ(communicator.run(call, stream).error().kind, ErrorKind::unsupported);
     const auto cpu = open_test_device("cpu");
-    EXPECT_GT(communicator_kind("tcp").score(*cpu, end), 0);
+    EXPECT_GT(communicator_kind("tcp")->score(*cpu, end), 0);
   });
 }
 
@@ -92,7 +95,7 @@ TEST(TcpCommunicator, ALateRankGetsWhatWasMeantForIt) {
   with_tcp(4, [](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {
     for (const auto operation :
          {CollectiveOperation::reduce, CollectiveOperation::reduce_scatter}) {
-      CollectiveExample example;
+      selftest::CollectiveExample example;
       example.call.operation = operation;
       example.call.count = 1 << 20;
       example.call.type = DataType::f64;
@@ -100,7 +103,7 @@ TEST(TcpCommunicator, ALateRankGetsWhatWasMeantForIt) {
       example.ranks = end.size();
       ASSERT_TRUE(end.exchange("begin", ""));
       if (end.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-      expect_collective(communicator, stream, example);
+      EXPECT_TRUE(holds(selftest::check_collective(communicator, stream, example)));
     }
   });
 }

