@@ -1,39 +1,18 @@
-// Small GPTs with random weights and tokens, for tests of the training engine.
+// Weights and references of small GPTs, for tests of the training engine.
 #pragma once
 
 #include <cmath>
 #include <vector>
 
+#include "advise/selftest/contracts/small_gpt.h"
 #include "core/random.h"
-#include "model/training/gpt_training.h"
-#include "model/transformer/gpt_layout.h"
 #include "model/transformer/gpt_oracle.h"
 
 namespace assay {
 
-/// A shape with awkward sizes: an odd sequence, a vocabulary that needs padding, a hidden width
-/// that is not a multiple of the heads'.
-inline GptShape small_gpt() {
-  GptShape shape;
-  shape.layers = 2;
-  shape.heads = 2;
-  shape.width = 64;
-  shape.hidden = 136;
-  shape.vocabulary = 101;
-  shape.positions = 17;
-  return shape;
-}
-
-inline GptSettings small_training(DataType precision = DataType::f32) {
-  GptSettings settings;
-  settings.plan.shape = small_gpt();
-  settings.plan.batch = 3;
-  settings.plan.sequence = 17;
-  settings.plan.type = precision == DataType::tf32 ? DataType::f32 : precision;
-  settings.precision = precision;
-  settings.measured_products = false;
-  return settings;
-}
+using selftest::random_batches;
+using selftest::small_gpt;
+using selftest::small_training;
 
 /// Returns weights larger than initial ones, so that every gradient matters; biases and norms
 /// differ from 0 and 1. The padding of the vocabulary stays 0.
@@ -51,13 +30,6 @@ inline std::vector<float> random_weights(const GptShape& shape, std::uint64_t se
     }
   }
   return weights;
-}
-
-inline TokenBatches random_batches(const GptPlan& plan, std::int64_t batches, std::uint64_t seed) {
-  const auto vocabulary = static_cast<std::int32_t>(plan.shape.vocabulary);
-  return cut_batches(synthetic_tokens(vocabulary, 4096, seed), batches, plan.batch, plan.sequence,
-                     seed)
-      .value();
 }
 
 /// Returns the settings of the run whose PyTorch losses are in tests/data/gpt_golden.json.

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "advise/occupancy/own_kernels.h"
 #include "cli/advise/occupancy_view.h"
-#include "cli/advise/own_kernels.h"
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "compute/device/backend.h"

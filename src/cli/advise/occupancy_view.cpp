@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "advise/occupancy/guide.h"
-#include "cli/advise/own_kernels.h"
+#include "advise/occupancy/own_kernels.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/units.h"

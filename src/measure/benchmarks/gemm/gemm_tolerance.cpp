@@ -44,8 +44,12 @@ double least_step(DataType type) {
       return std::ldexp(1, -25);
     case DataType::e4m3:
       return std::ldexp(1, -10);
+    case DataType::e4m3_fnuz:
+      return std::ldexp(1, -11);
     case DataType::e5m2:
       return std::ldexp(1, -17);
+    case DataType::e5m2_fnuz:
+      return std::ldexp(1, -18);
     default:
       return 0;
   }

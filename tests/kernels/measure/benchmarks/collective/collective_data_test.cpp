@@ -7,9 +7,11 @@
 
 #include <set>
 
+#include "advise/selftest/contracts/collective_data_contract.h"
+#include "advise/selftest/contracts/reference_reduction.h"
+#include "support/holds.h"
 #include "support/kernel_test.h"
 #include "support/sanitized.h"
-#include "support/thread_communicator.h"
 
 namespace assay {
 namespace {
@@ -43,31 +45,6 @@ class CollectiveKernels : public KernelTest {
     EXPECT_TRUE(wrong) << wrong.error().message;
     return std::move(wrong).value();
   }
-
-  /// The reduction of the ranks' parts, computed element by element in both orders.
-  void check_reduction(DataType type, Reduction reduction, int ranks) {
-    CollectiveData made = data(type, reduction, ranks);
-    std::vector<std::vector<std::byte>> parts;
-    std::vector<const void*> sends;
-    for (int rank = 0; rank < ranks; ++rank) {
-      parts.push_back(written(made, type, {DataKind::part, rank, 17, part_elements}));
-    }
-    for (const auto& part : parts) sends.push_back(part.data());
-    for (const bool backwards : {false, true}) {
-      std::vector<std::byte> reduced(part_elements * size_of(type));
-      with_type(type, [&](auto zero) {
-        using T = decltype(zero);
-        for (std::size_t i = 0; i < part_elements; ++i) {
-          const T value = reference_reduced<T>(sends, i, reduction, backwards);
-          std::memcpy(reduced.data() + i * sizeof(T), &value, sizeof(T));
-        }
-      });
-      const auto wrong = check(made, {DataKind::reduced, 0, 17, part_elements}, reduced);
-      EXPECT_FALSE(wrong) << name_of(type) << " " << name_of(reduction) << " of " << ranks << ": "
-                          << wrong->count << " wrong, " << wrong->index << " is " << wrong->got
-                          << ", expected " << wrong->expected;
-    }
-  }
 };
 
 TEST_P(CollectiveKernels, AnyOrderOfReductionGivesTheExpectedBits) {
@@ -80,7 +57,9 @@ TEST_P(CollectiveKernels, AnyOrderOfReductionGivesTheExpectedBits) {
     for (const Reduction reduction : all_reductions) {
       for (const int ranks : teams) {
         const bool spared = is_sanitized && ranks > 9 && type != DataType::bf16;
-        if (!spared) check_reduction(type, reduction, ranks);
+        if (spared) continue;
+        EXPECT_TRUE(holds(selftest::check_reduced_data(*device_, *stream_, type, reduction, ranks,
+                                                       part_elements)));
       }
     }
   }
@@ -109,8 +88,7 @@ TEST_P(CollectiveKernels, ARankLeftOutOrCountedTwiceShows) {
   for (const DataType type : all_types) {
     for (const Reduction reduction : {Reduction::sum, Reduction::prod}) {
       CollectiveData made = data(type, reduction, 5);
-      with_type(type, [&](auto zero) {
-        using T = decltype(zero);
+      with_element(type, [&]<typename T>(T) {
         std::vector<std::vector<std::byte>> parts;
         std::vector<const void*> all;
         for (int rank = 0; rank < 5; ++rank) {
@@ -126,7 +104,7 @@ TEST_P(CollectiveKernels, ARankLeftOutOrCountedTwiceShows) {
           }
           std::vector<T> reduced(part_elements);
           for (std::size_t i = 0; i < part_elements; ++i) {
-            reduced[i] = reference_reduced<T>(sends, i, reduction);
+            reduced[i] = selftest::reference_reduced<T>(sends, i, reduction);
           }
           const auto wrong = check(made, {DataKind::reduced, 0, 0, part_elements}, reduced);
           ASSERT_TRUE(wrong) << name_of(type);

@@ -1,4 +1,4 @@
-#include "cli/advise/own_kernels.h"
+#include "advise/occupancy/own_kernels.h"
 
 #include <fmt/format.h>
 

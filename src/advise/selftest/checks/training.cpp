@@ -1,0 +1,194 @@
+// Training: gradients against the reference in every precision and way to compute attention, and
+// what must not change a bit.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "advise/selftest/check.h"
+#include "advise/selftest/contracts/small_gpt.h"
+#include "advise/selftest/expect.h"
+#include "compute/device/helpers.h"
+#include "model/perceptron/mlp_self_check.h"
+#include "model/training/gpt_self_check.h"
+
+namespace assay::selftest::training {
+namespace {
+
+/// The largest error of several gates.
+struct WorstGate {
+  GateResult gate;
+  std::string of;
+
+  Status add(const GateResult& found, std::string what) {
+    TRY(expect(found.passed,
+               fmt::format("{}: {} is off by {:.2g}, allowed {:.2g}; the loss by {:.2g}", what,
+                           found.worst, found.gradient_error, found.tolerance, found.loss_error)));
+    if (!of.empty() && !is_worse(found.gradient_error, gate.gradient_error)) return {};
+    gate = found;
+    of = std::move(what);
+    return {};
+  }
+  std::string text() const {
+    return fmt::format("largest error {:.2g} of {:.2g}, {} of {}", gate.gradient_error,
+                       gate.tolerance, gate.worst, of);
+  }
+};
+
+/// Why this way cannot be computed; empty: it can.
+std::optional<std::string> lacks(const GptSettings& settings, const DeviceFacts& facts) {
+  const AttentionWay way = settings.plan.attention;
+  if (way == AttentionWay::own) {
+    return flash_attention_unsupported(facts, settings.precision, settings.plan.shape.head_width());
+  }
+  if (!is_by_library(way)) return std::nullopt;
+  FusedAttentionProblem problem = fused_attention_of(settings.plan);
+  problem.sequence = 256;  // or what the gate takes, if the library takes more
+  return fused_attention_unsupported(problem, facts);
+}
+
+Answer gradients(Stage& stage, DataType precision, std::int64_t head_width) {
+  WorstGate worst;
+  std::set<std::string> missing;
+  for (const AttentionWay way : {AttentionWay::plain, AttentionWay::own, AttentionWay::library,
+                                 AttentionWay::library_unordered}) {
+    GptSettings settings = small_training(precision);
+    settings.plan.shape.width = settings.plan.shape.heads * head_width;
+    settings.plan.attention = way;
+    if (const auto reason = lacks(settings, stage.device.facts())) {
+      missing.insert(*reason);
+      continue;
+    }
+    const auto gate = check_training(stage.device, stage.stream, settings);
+    const std::string what = fmt::format("attention {}", name_of(way));
+    if (!gate.ok()) return Error{gate.error().kind, what + ": " + gate.error().message};
+    TRY(worst.add(*gate, what));
+  }
+  return fmt::format("{}{}{}", worst.text(),
+                     missing.empty() ? "" : "; left out: ", fmt::join(missing, "; "));
+}
+
+Answer perceptron(Stage& stage) {
+  WorstGate worst;
+  for (const DataType precision : {DataType::f32, DataType::bf16, DataType::f16}) {
+    for (const bool bias : {true, false}) {
+      MlpSettings settings;
+      settings.plan.shape = TRY(parse_mlp_shape("24-72-40-16"));
+      settings.plan.shape.bias = bias;
+      settings.plan.batch = 7;
+      settings.plan.type = settings.precision = precision;
+      settings.measured_products = false;
+      TRY(worst.add(TRY(check_training(stage.device, stage.stream, settings)),
+                    fmt::format("{}{}", name_of(precision), bias ? "" : " without biases")));
+    }
+  }
+  return worst.text();
+}
+
+/// The weights after some steps, in which the last are replayed if `graph`.
+Result<std::vector<float>> trained(Stage& stage, const GptSettings& settings,
+                                   const TokenBatches& data, bool graph) {
+  auto training = TRY(GptTraining::create(stage.device, stage.stream, settings, data));
+  TRY(training->step(stage.stream));
+  std::unique_ptr<Graph> replayed;
+  if (graph) {
+    replayed = TRY(captured(stage.stream, [&] { return training->step(stage.stream); }));
+  }
+  for (int i = 0; i < (stage.large ? 20 : 3); ++i) {
+    TRY(graph ? stage.stream.launch(*replayed) : training->step(stage.stream));
+  }
+  return training->weights(stage.stream);
+}
+
+Answer same_bits(Stage& stage, AttentionWay way) {
+  GptSettings settings = small_training(DataType::bf16);
+  settings.plan.shape.width = 128;
+  settings.plan.attention = way;
+  // The last tile is not full, if the library takes that.
+  settings.plan.sequence = settings.plan.shape.positions = stage.large ? 150 : 70;
+  const DeviceFacts& facts = stage.device.facts();
+  if (is_by_library(way)) {
+    if (fused_attention_unsupported(fused_attention_of(settings.plan), facts)) {
+      settings.plan.sequence = settings.plan.shape.positions = 256;
+    }
+    const auto fused = TRY(open_fused_attention(stage.device, fused_attention_of(settings.plan)));
+    if (!fused->deterministic()) {
+      return Error{ErrorKind::unsupported,
+                   fused->library() + " is not deterministic on this device"};
+    }
+  } else if (const auto reason = lacks(settings, facts)) {
+    return Error{ErrorKind::unsupported, *reason};
+  }
+  const TokenBatches data = random_batches(settings.plan, 4, 5);
+  const std::vector<float> once = TRY(trained(stage, settings, data, false));
+  TRY(expect(TRY(trained(stage, settings, data, false)) == once, "the same steps, other bits"));
+  TRY(expect(TRY(trained(stage, settings, data, true)) == once, "a graph gives other bits"));
+  settings.plan.recompute = Recompute::layer;
+  TRY(expect(TRY(trained(stage, settings, data, true)) == once, "recomputing gives other bits"));
+  // The GELU by itself has the bits of the kernel, not those of a product's epilogue.
+  settings.fuse_gelu = false;
+  settings.plan.recompute = Recompute::none;
+  const std::vector<float> separate = TRY(trained(stage, settings, data, true));
+  settings.plan.recompute = Recompute::gelu;
+  TRY(expect(TRY(trained(stage, settings, data, true)) == separate,
+             "recomputing the GELU gives other bits"));
+  return std::string();
+}
+
+/// On CPUs and emulated GPUs heads of one width are enough.
+template <DataType precision>
+Answer gradients_of_all_widths(Stage& stage) {
+  std::string answer;
+  for (const std::int64_t width : {32, 64, 128}) {
+    const auto found = gradients(stage, precision, width);
+    if (!found.ok()) {
+      return Error{found.error().kind,
+                   fmt::format("heads {} wide, {}", width, found.error().message)};
+    }
+    answer += fmt::format("{}{} wide: {}", answer.empty() ? "" : "; ", width, *found);
+    if (!stage.large) break;
+  }
+  return answer;
+}
+
+const CheckRegistry::Add in_f32{{.name = "training-gradients-f32",
+                                 .topic = Topic::kernels,
+                                 .about = "gradients of a GPT in f32 are the reference's",
+                                 .accelerator = false,
+                                 .run = &gradients_of_all_widths<DataType::f32>}};
+const CheckRegistry::Add in_tf32{{.name = "training-gradients-tf32",
+                                  .topic = Topic::kernels,
+                                  .about = "gradients of a GPT in tf32 are the reference's",
+                                  .run = &gradients_of_all_widths<DataType::tf32>}};
+const CheckRegistry::Add in_bf16{{.name = "training-gradients-bf16",
+                                  .topic = Topic::kernels,
+                                  .about = "gradients of a GPT in bf16 are the reference's",
+                                  .accelerator = false,
+                                  .run = &gradients_of_all_widths<DataType::bf16>}};
+const CheckRegistry::Add in_f16{{.name = "training-gradients-f16",
+                                 .topic = Topic::kernels,
+                                 .about = "gradients of a GPT in f16 are the reference's",
+                                 .accelerator = false,
+                                 .run = &gradients_of_all_widths<DataType::f16>}};
+const CheckRegistry::Add of_a_perceptron{
+    {.name = "training-gradients-perceptron",
+     .topic = Topic::kernels,
+     .about = "gradients of a perceptron in f32, bf16 and f16 are the reference's",
+     .accelerator = false,
+     .run = &perceptron}};
+const CheckRegistry::Add own_same_bits{
+    {.name = "training-same-bits-own",
+     .topic = Topic::kernels,
+     .about = "replayed, recomputed and repeated steps give the same bits with own attention",
+     .accelerator = false,
+     .run = [](Stage& stage) { return same_bits(stage, AttentionWay::own); }}};
+const CheckRegistry::Add library_same_bits{
+    {.name = "training-same-bits-library",
+     .topic = Topic::libraries,
+     .about = "replayed, recomputed and repeated steps give the same bits with the library's",
+     .run = [](Stage& stage) { return same_bits(stage, AttentionWay::library); }}};
+
+}  // namespace
+}  // namespace assay::selftest::training
