@@ -162,9 +162,10 @@ hipError_t launch_kernel(hipFunction_t handle, mi300x::Dimensions grid, mi300x::
 }
 
 /// Returns the resident workgroups per compute unit, limited by registers, LDS, waves and barriers.
-int occupancy(const mi300x::KernelInfo& kernel, int threads, std::size_t dynamic_bytes) {
+/// LDS is allocated in granules of 512 bytes, which the runtime's own query ignores.
+int occupancy(const mi300x::KernelInfo& kernel, int threads, std::size_t dynamic_bytes,
+              std::size_t lds_granule) {
   constexpr int simds = 4, most_waves = 8, registers = 512, granule = 8;
-  constexpr std::size_t lds_granule = 512;
   const int waves = (threads + 63) / 64;
   const int granted =
       std::max(granule, (kernel.vector_registers + granule - 1) / granule * granule);
@@ -278,7 +279,7 @@ hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, hipFu
     if (blocks == nullptr || threads <= 0 || threads > threads_per_block) {
       return hipErrorInvalidValue;
     }
-    *blocks = occupancy(function->info, threads, dynamic_bytes);
+    *blocks = occupancy(function->info, threads, dynamic_bytes, 1);
     return hipSuccess;
   });
 }
@@ -304,7 +305,7 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t handle, unsigned grid_
     if (!function || !stream) return hipErrorInvalidHandle;
     const std::uint64_t threads = std::uint64_t{block_x} * block_y * block_z;
     if (threads == 0 || threads > threads_per_block) return hipErrorInvalidValue;
-    const int resident = occupancy(function->info, static_cast<int>(threads), dynamic_bytes) *
+    const int resident = occupancy(function->info, static_cast<int>(threads), dynamic_bytes, 512) *
                          stream->device.chip.compute_units;
     if (std::uint64_t{grid_x} * grid_y * grid_z > static_cast<std::uint64_t>(resident)) {
       return hipErrorCooperativeLaunchTooLarge;

