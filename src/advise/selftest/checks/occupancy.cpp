@@ -78,7 +78,7 @@ class ChosenKernels {
  public:
   static Result<ChosenKernels> create(const DeviceFacts& facts) {
     auto dialect =
-        TRY(facts.backend == "hip" ? hip::HipDialect::load() : cuda::CudaDialect::load());
+        TRY(facts.is_amd() ? hip::HipDialect::load() : cuda::CudaDialect::load());
     ChosenKernels made(facts.arch, std::move(dialect));
     TRY(made.check(made.dialect_->make_current(facts.ordinal)));
     return made;

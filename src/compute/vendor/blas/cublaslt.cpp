@@ -54,6 +54,10 @@ Result<const Library*> load() {
 
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
   if (const auto reason = cuda_lacks_types(problem, facts)) return reason;
+  // 13.1 does not refuse other types, and computes nonsense.
+  if (problem.compute == DataType::tf32 && problem.d != DataType::f32) {
+    return fmt::format("products of tf32 give f32, not {}", name_of(problem.d));
+  }
   if (!is_fp8(problem.a) && !is_fp8(problem.b)) return std::nullopt;
   if (problem.a == DataType::e5m2 && problem.b == DataType::e5m2) {
     return "e5m2 * e5m2 does not exist; one operand must be e4m3";

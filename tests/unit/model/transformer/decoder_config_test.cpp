@@ -23,7 +23,7 @@ Json with(const char* key, Json value) {
   return config;
 }
 
-std::string why(const Json& config) {
+std::string refusal_of(const Json& config) {
   const auto shape = parse_decoder_config(config.dump());
   return shape.ok() ? "accepted" : shape.error().message;
 }
@@ -74,36 +74,36 @@ TEST(DecoderConfig, ReadsRotaryPositionsOfTransformers5) {
 }
 
 TEST(DecoderConfig, RefusesWhatIsNotComputedByName) {
-  EXPECT_EQ(why(config_of(small())), "accepted");
-  EXPECT_THAT(why(with("model_type", "mixtral")), HasSubstr("\"model_type\": \"mixtral\""));
-  EXPECT_THAT(why(with("hidden_act", "gelu")), HasSubstr("\"hidden_act\": \"gelu\""));
-  EXPECT_THAT(why(with("attention_bias", true)), HasSubstr("attention_bias"));
-  EXPECT_THAT(why(with("mlp_bias", true)), HasSubstr("mlp_bias"));
-  EXPECT_THAT(why(with("use_sliding_window", true)), HasSubstr("use_sliding_window"));
-  EXPECT_THAT(why(with("sliding_window", 4096)), HasSubstr("sliding_window"));
-  EXPECT_THAT(why(with("num_local_experts", 8)), HasSubstr("num_local_experts"));
-  EXPECT_THAT(why(with("quantization_config", {{"bits", 4}})), HasSubstr("quantization_config"));
-  EXPECT_THAT(why(with("partial_rotary_factor", 0.5)), HasSubstr("partial_rotary_factor"));
-  EXPECT_THAT(why(with("layer_types", {"full_attention", "sliding_attention"})),
+  EXPECT_EQ(refusal_of(config_of(small())), "accepted");
+  EXPECT_THAT(refusal_of(with("model_type", "mixtral")), HasSubstr("\"model_type\": \"mixtral\""));
+  EXPECT_THAT(refusal_of(with("hidden_act", "gelu")), HasSubstr("\"hidden_act\": \"gelu\""));
+  EXPECT_THAT(refusal_of(with("attention_bias", true)), HasSubstr("attention_bias"));
+  EXPECT_THAT(refusal_of(with("mlp_bias", true)), HasSubstr("mlp_bias"));
+  EXPECT_THAT(refusal_of(with("use_sliding_window", true)), HasSubstr("use_sliding_window"));
+  EXPECT_THAT(refusal_of(with("sliding_window", 4096)), HasSubstr("sliding_window"));
+  EXPECT_THAT(refusal_of(with("num_local_experts", 8)), HasSubstr("num_local_experts"));
+  EXPECT_THAT(refusal_of(with("quantization_config", {{"bits", 4}})), HasSubstr("quantization_config"));
+  EXPECT_THAT(refusal_of(with("partial_rotary_factor", 0.5)), HasSubstr("partial_rotary_factor"));
+  EXPECT_THAT(refusal_of(with("layer_types", {"full_attention", "sliding_attention"})),
               HasSubstr("sliding_attention"));
-  EXPECT_THAT(why(with("rope_scaling", {{"type", "linear"}, {"factor", 2}})), HasSubstr("linear"));
-  EXPECT_THAT(why(with("rope_scaling", {{"rope_type", "llama3"}, {"factor", 8}})),
+  EXPECT_THAT(refusal_of(with("rope_scaling", {{"type", "linear"}, {"factor", 2}})), HasSubstr("linear"));
+  EXPECT_THAT(refusal_of(with("rope_scaling", {{"rope_type", "llama3"}, {"factor", 8}})),
               HasSubstr("low_freq_factor"));
 }
 
 TEST(DecoderConfig, TrustsNoNumber) {
-  EXPECT_THAT(why(with("hidden_size", -64)), HasSubstr("hidden_size"));
-  EXPECT_THAT(why(with("hidden_size", 1e30)), HasSubstr("hidden_size"));
-  EXPECT_THAT(why(with("num_attention_heads", 0)), HasSubstr("num_attention_heads"));
-  EXPECT_THAT(why(with("num_attention_heads", "4")), HasSubstr("num_attention_heads"));
-  EXPECT_THAT(why(with("vocab_size", nullptr)), HasSubstr("lacks \"vocab_size\""));
-  EXPECT_THAT(why(with("vocab_size", std::uint64_t{1} << 63)), HasSubstr("vocab_size"));
-  EXPECT_THAT(why(with("rms_norm_eps", 0)), HasSubstr("rms_norm_eps"));
-  EXPECT_THAT(why(with("rope_theta", "big")), HasSubstr("rope_theta"));
-  EXPECT_THAT(why(with("num_key_value_heads", 3)), HasSubstr("4 heads share 3"));
-  EXPECT_THAT(why(with("num_hidden_layers", 5000)), HasSubstr("5000 layers"));
-  EXPECT_THAT(why(Json::array()), HasSubstr("not an object"));
-  EXPECT_THAT(why(with("tie_word_embeddings", "yes")), HasSubstr("tie_word_embeddings"));
+  EXPECT_THAT(refusal_of(with("hidden_size", -64)), HasSubstr("hidden_size"));
+  EXPECT_THAT(refusal_of(with("hidden_size", 1e30)), HasSubstr("hidden_size"));
+  EXPECT_THAT(refusal_of(with("num_attention_heads", 0)), HasSubstr("num_attention_heads"));
+  EXPECT_THAT(refusal_of(with("num_attention_heads", "4")), HasSubstr("num_attention_heads"));
+  EXPECT_THAT(refusal_of(with("vocab_size", nullptr)), HasSubstr("lacks \"vocab_size\""));
+  EXPECT_THAT(refusal_of(with("vocab_size", std::uint64_t{1} << 63)), HasSubstr("vocab_size"));
+  EXPECT_THAT(refusal_of(with("rms_norm_eps", 0)), HasSubstr("rms_norm_eps"));
+  EXPECT_THAT(refusal_of(with("rope_theta", "big")), HasSubstr("rope_theta"));
+  EXPECT_THAT(refusal_of(with("num_key_value_heads", 3)), HasSubstr("4 heads share 3"));
+  EXPECT_THAT(refusal_of(with("num_hidden_layers", 5000)), HasSubstr("5000 layers"));
+  EXPECT_THAT(refusal_of(Json::array()), HasSubstr("not an object"));
+  EXPECT_THAT(refusal_of(with("tie_word_embeddings", "yes")), HasSubstr("tie_word_embeddings"));
 }
 
 TEST(DecoderConfig, SurvivesDamage) {
