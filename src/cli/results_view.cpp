@@ -14,6 +14,7 @@
 #include "cli/metrics_view.h"
 #include "cli/table.h"
 #include "core/units.h"
+#include "judge/compare/disturbance.h"
 #include "results/record/cell_order.h"
 
 namespace assay::cli {
@@ -311,21 +312,14 @@ std::string noise_text(std::span<const Record> records, std::size_t width, const
 /// Warns of other programs that used a measured CPU: a constant load makes values worse without
 /// making their intervals wide.
 std::string shared_text(std::span<const Record> records, std::size_t width, const Style& style) {
-  std::size_t cells = 0, disturbed = 0;
-  double most = 0;
+  Disturbance disturbance;
   for (const Record& record : records) {
-    const auto taken = taken_from_cpus(record);
-    if (!taken) continue;
-    ++cells;
-    disturbed += *taken > much_taken ? 1 : 0;
-    most = std::max(most, *taken);
+    if (const auto taken = taken_from_cpus(record)) disturbance.add(*taken);
   }
-  if (disturbed == 0) return {};
-  const std::string text = fmt::format(
-      "other programs and the hypervisor used up to {} of the CPUs' time in {} of {} cells; alone "
-      "this machine is faster",
-      format_share(most), disturbed, cells);
-  return fmt::format("{}: {}\n", style.yellow("shared"), wrapped(text, 2, width));
+  const std::string text = used_by_others(disturbance, "cells");
+  if (text.empty()) return {};
+  return fmt::format("{}: {}\n", style.yellow("shared"),
+                     wrapped(text + "; alone this machine is faster", 2, width));
 }
 
 /// "unsupported: 3 cells, e.g. memory op=copy size=1TiB: the device has 24.0 GiB"

@@ -39,14 +39,14 @@ TEST(Report, WritesAFileByItsEnding) {
   EXPECT_THAT(html.err, HasSubstr("written"));
   const std::string page = Process::read(file);
   EXPECT_THAT(page, StartsWith("<!doctype html>"));
-  EXPECT_THAT(page, HasSubstr("<h1>host and vm</h1>"));
-  EXPECT_THAT(page, HasSubstr("vm is slower than host"));
+  EXPECT_THAT(page, HasSubstr("<h1 id=\"question\">Does vm cost anything against host?</h1>"));
+  EXPECT_THAT(page, HasSubstr("vm takes 10% more time than host (95% interval "));
   // No temporary file is left.
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 3);
 
   const Outcome markdown = assay_run({"report", a});
   EXPECT_EQ(markdown.status, 0);
-  EXPECT_THAT(markdown.out, StartsWith("# host"));
+  EXPECT_THAT(markdown.out, StartsWith("# What does host reach?"));
   const Outcome csv = assay_run({"report", a, b, "--format", "csv", "--title", "T"});
   EXPECT_THAT(csv.out, StartsWith("verdict,cell,"));
 }
@@ -81,7 +81,7 @@ TEST(Report, WithoutArgumentsDescribesTheStoreHere) {
   const Outcome both = process.wait();
   EXPECT_EQ(both.status, 0) << both.err;
   EXPECT_THAT(both.out, HasSubstr("`assay report assay-results -o report.html` draws it\n"));
-  EXPECT_THAT(both.out, HasSubstr("# assay-results\n"));
+  EXPECT_THAT(both.out, HasSubstr("# What does this machine reach?\n"));
 }
 
 TEST(Report, SaysWhatIsWrong) {
@@ -147,7 +147,7 @@ TEST(Report, DrawsRealResultsOfOtherPrograms) {
   const Outcome serving = assay_run({"report", loads.path(), "--format", "html"});
   ASSERT_EQ(serving.status, 0) << serving.err;
   EXPECT_THAT(charts_of(serving.out),
-              Contains(StartsWith("latency serving mean_ttft over output_throughput")));
+              Contains(StartsWith("latency serving: mean TTFT over output throughput")));
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "cli/results_view.h"
 #include "cli/table.h"
 #include "core/units.h"
-#include "machine/telemetry/summary.h"
 
 namespace assay::cli {
 namespace {
@@ -102,11 +101,7 @@ Status CampaignView::finished(const UnitLine& line) {
     terminal_.print(to_line(line) + "\n");
     terminal_.flush();
   }
-  if (line.taken_share) {
-    ++watched_;
-    disturbed_ += *line.taken_share > much_taken ? 1 : 0;
-    most_taken_ = std::max(most_taken_, *line.taken_share);
-  }
+  if (line.taken_share) disturbance_.add(*line.taken_share);
   const std::string what = fmt::format("pair {} {}", line.unit.pair, line.unit.environment);
   if (!line.unit.complete) {
     reasons_[line.unit.environment] = line.reason;
@@ -151,11 +146,8 @@ bool CampaignView::stop_requested() {
 }
 
 std::string CampaignView::disturbance_text() const {
-  if (disturbed_ == 0) return {};
-  return fmt::format(
-      "other programs and the hypervisor used up to {} of the CPUs' time in {} of {} units: on a "
-      "quieter machine, fewer pairs prove more\n",
-      format_share(most_taken_), disturbed_, watched_);
+  const std::string text = used_by_others(disturbance_, "units");
+  return text.empty() ? text : fmt::format("{}: {}\n", text, quieter_proves_more);
 }
 
 std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds) {

@@ -14,6 +14,7 @@
 #include "judge/campaign/campaign.h"
 #include "judge/campaign/campaign_writer.h"
 #include "judge/campaign/partition_study.h"
+#include "judge/compare/disturbance.h"
 
 namespace assay::cli {
 
@@ -59,9 +60,7 @@ class CampaignView final : public CampaignObserver {
   const Clock::time_point begin_ = Clock::now();
   Progress progress_;
   std::size_t first_position_ = 0, retries_ = 0;
-  // Units for which the CPU time used by other programs is known, and those where it was much.
-  std::size_t watched_ = 0, disturbed_ = 0;
-  double most_taken_ = 0;
+  Disturbance disturbance_;                     // over units for which it is known
   std::map<std::string, std::string> reasons_;  // why each environment's last unit failed
   std::string last_failure_;
   bool started_ = false;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <unordered_map>
 
 #include "cli/cell_names.h"
 #include "cli/judge/differences_view.h"
@@ -181,41 +180,11 @@ std::string headline_text(const Comparison& comparison, std::size_t width) {
   return text + "\n\n";
 }
 
-/// The part of a problem that begins with the status: "interrupted: the budget was spent" for
-/// "A: run 2026...: memory op=copy: interrupted: the budget was spent"; of a line that could not be
-/// read, the part behind its number: "not JSON, ignored" for "A: records.jsonl:17: not JSON,
-/// ignored". Any other problem is returned whole.
-std::string_view what_happened(std::string_view problem) {
-  std::size_t at = problem.npos;
-  for (const RecordStatus status : {RecordStatus::failed, RecordStatus::error,
-                                    RecordStatus::unsupported, RecordStatus::interrupted}) {
-    at = std::min(at, problem.find(fmt::format(": {}: ", name_of(status))));
-  }
-  if (at != problem.npos) return problem.substr(at + 2);
-  constexpr std::string_view file = ".jsonl:";
-  const std::size_t line = problem.find(file);
-  const std::size_t end = line == problem.npos ? line : problem.find(": ", line + file.size());
-  return end == problem.npos ? problem : problem.substr(end + 2);
-}
-
-/// Problems that many results share are printed once, with their number.
 std::string problems_text(const Comparison& comparison) {
-  struct Kind {
-    const std::string* first;
-    std::size_t count;
-  };
-  std::vector<Kind> kinds;  // in the order of the first of each
-  std::unordered_map<std::string_view, std::size_t> places;
-  for (const std::string& problem : comparison.problems) {
-    const auto [place, fresh] = places.emplace(what_happened(problem), kinds.size());
-    if (fresh) kinds.push_back({&problem, 0});
-    ++kinds[place->second].count;
-  }
+  const std::vector<std::string> kinds = kinds_of_problems(comparison.problems);
   std::string text;
   for (std::size_t i = 0; i < std::min(kinds.size(), most_problems); ++i) {
-    const auto& [first, count] = kinds[i];
-    text += fmt::format("note: {}{}\n", *first,
-                        count > 1 ? fmt::format(" (and {} more such results)", count - 1) : "");
+    text += fmt::format("note: {}\n", kinds[i]);
   }
   if (kinds.size() > most_problems) {
     text += fmt::format("note: and {} more; --json lists them\n", kinds.size() - most_problems);

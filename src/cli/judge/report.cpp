@@ -21,6 +21,7 @@
 #include "judge/compare/operands.h"
 #include "judge/report/llama_bench.h"
 #include "measure/sampling/runner.h"
+#include "ranks/environments/shell_words.h"
 #include "results/store/campaign_reader.h"
 
 namespace assay::cli::report_command {
@@ -30,16 +31,19 @@ namespace fs = std::filesystem;
 
 struct Format {
   std::string_view name;
-  Result<std::string> (*write)(const report::ReportInput&);
+  Result<std::string> (*write)(report::ReportInput);
 };
 template <std::string (*write)(const report::Document&)>
-Result<std::string> write_document(const report::ReportInput& input) {
-  return write(report::make_document(input));
+Result<std::string> write_document(report::ReportInput input) {
+  return write(report::make_document(std::move(input)));
+}
+Result<std::string> write_llama_bench(report::ReportInput input) {
+  return report::to_llama_bench(input);
 }
 constexpr std::array<Format, 4> formats = {{{"html", &write_document<report::to_html>},
                                             {"md", &write_document<report::to_markdown>},
                                             {"csv", &write_document<report::to_csv>},
-                                            {"llama-bench", &report::to_llama_bench}}};
+                                            {"llama-bench", &write_llama_bench}}};
 
 /// The format by name, or by the extension of the file; Markdown for standard output.
 Result<const Format*> format_of(const Arguments& arguments) {
@@ -195,7 +199,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   input->title = arguments.get("--title");
   input->time = utc_now();
-  const auto made = (*format)->write(*input);
+  input->operands = shell_words(words);
+  if (!alone && words.size() == 1) input->campaign = input->operands;
+  const auto made = (*format)->write(*std::move(input));
   if (!made.ok()) return report(terminal, made.error());
   const std::string& text = *made;
   if (!to_file) {
@@ -242,7 +248,7 @@ sequence, pp512 and tg128 among them, for tools that read it. The exit status do
             {"--format", "NAME",
              "html, md, csv or llama-bench; default: by the ending of FILE, md on standard output",
              "html md csv llama-bench"},
-            {"--title", "TEXT", "title of the report; default: the environments' names", ""},
+            {"--title", "TEXT", "title of the report; default: the question that it answers", ""},
             {"--beside", "RESULTS",
              "results to draw beside the others without judging them, such as figures that "
              "somebody else reported",

@@ -256,7 +256,7 @@ Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* cont
   comparison.name_b = b.name;
   comparison.rule = rule;
   comparison.emulated = a.emulated() || b.emulated();
-  comparison.most_taken = std::max(a.most_taken, b.most_taken);
+  for (const ResultSet* set : {&a, &b}) comparison.disturbance.add(set->disturbance());
   comparison.units_a = units_that_count(a);
   comparison.units_b = units_that_count(b);
   std::set<SeriesKey> keys;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/compare/disturbance.h"
 #include "judge/compare/family.h"
 #include "judge/compare/fingerprint_diff.h"
 #include "judge/compare/result_set.h"
@@ -59,7 +60,7 @@ struct Comparison {
   bool emulated = false;  ///< devices are emulated, so the verdict is about a model
   VerdictRule rule;
   std::size_t units_a = 0, units_b = 0;
-  double most_taken = 0;  ///< largest share of CPU time that other programs took during a result
+  Disturbance disturbance;             ///< by other programs, over the units of both sides
   std::vector<CellComparison> cells;   ///< sorted by benchmark, axes (comes_before()) and metric
   std::vector<SideComparison> beside;  ///< sorted by cell and metric
   Summation all;

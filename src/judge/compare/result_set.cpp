@@ -59,8 +59,11 @@ class Collector {
       double& most = prompt_hits_[cell];
       most = std::max(most, metric.value);
     }
-    set_.most_taken = std::max(set_.most_taken, taken_from_cpus(record).value_or(0));
     const std::size_t unit = unit_of_run(record);
+    if (const auto taken = taken_from_cpus(record)) {
+      std::optional<double>& most = set_.units[unit].taken;
+      most = std::max(most.value_or(0), *taken);
+    }
     std::size_t samples = 0, throttled = 0;
     if (record.samples) {
       samples = record.samples->samples.size();
@@ -150,7 +153,7 @@ class Collector {
     const auto [at, fresh] = units_.emplace(record.run, set_.units.size());
     if (fresh) {
       set_.units.push_back({record.run, record.time, record.fingerprint, record.device.name,
-                            std::nullopt, record.device.emulated});
+                            std::nullopt, record.device.emulated, std::nullopt});
     }
     return at->second;
   }
@@ -261,6 +264,14 @@ std::string ResultSet::fault_of(const std::string& cell) const {
 
 bool ResultSet::emulated() const {
   return std::any_of(units.begin(), units.end(), [](const Unit& unit) { return unit.emulated; });
+}
+
+Disturbance ResultSet::disturbance() const {
+  Disturbance all;
+  for (const Unit& unit : units) {
+    if (unit.taken) all.add(*unit.taken);
+  }
+  return all;
 }
 
 ResultSet result_set_of(const std::vector<Record>& records, std::string name) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "judge/compare/disturbance.h"
 #include "judge/compare/record_faults.h"
 #include "results/record/record.h"
 
@@ -48,6 +49,7 @@ struct Unit {
   std::string device;
   std::optional<std::size_t> pair;  ///< units of one pair were measured one after the other
   bool emulated = false;            ///< the device is emulated, so values come from a model
+  std::optional<double> taken;      ///< the largest taken_from_cpus() of its results, if known
 };
 
 /// Figures besides speed, which are not judged but belong to a verdict: whether a model learnt the
@@ -73,14 +75,14 @@ struct ResultSet {
   std::map<std::string, std::string> faults;  ///< keyed by cell: why it cannot be judged
   std::map<std::string, VoidFigures> voids;   ///< keyed by cell
   std::vector<Json> fingerprints;             ///< fingerprints of the units, without duplicates
-  double most_taken = 0;                      ///< the largest taken_from_cpus() of any result
   std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines, and
                                       ///< loads whose prompts were in a cache
 
   const Series* find(const SeriesKey& key) const;  ///< null if there is none
   /// Returns why a cell cannot be judged; empty if it can.
   std::string fault_of(const std::string& cell) const;
-  bool emulated() const;  ///< whether any unit is emulated
+  bool emulated() const;            ///< whether any unit is emulated
+  Disturbance disturbance() const;  ///< over all units
 };
 
 /// Converts every verified record to a point of each of its metrics.

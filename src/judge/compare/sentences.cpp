@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 #include <vector>
 
 #include "core/units.h"
@@ -31,6 +32,23 @@ std::string from_to(const Interval& ratio) {
   return fmt::format("{} to {}", change(ratio.low), change(ratio.high));
 }
 
+/// The part of a problem that begins with the status: "interrupted: the budget was spent" for
+/// "A: run 2026...: memory op=copy: interrupted: the budget was spent"; of a line that could not be
+/// read, the part behind its number: "not JSON, ignored" for "A: records.jsonl:17: not JSON,
+/// ignored". Any other problem is returned whole.
+std::string_view what_happened(std::string_view problem) {
+  std::size_t at = problem.npos;
+  for (const RecordStatus status : {RecordStatus::failed, RecordStatus::error,
+                                    RecordStatus::unsupported, RecordStatus::interrupted}) {
+    at = std::min(at, problem.find(fmt::format(": {}: ", name_of(status))));
+  }
+  if (at != problem.npos) return problem.substr(at + 2);
+  constexpr std::string_view file = ".jsonl:";
+  const std::size_t line = problem.find(file);
+  const std::size_t end = line == problem.npos ? line : problem.find(": ", line + file.size());
+  return end == problem.npos ? problem : problem.substr(end + 2);
+}
+
 }  // namespace
 
 std::string ruling_sentence(const Comparison& comparison, std::string_view a, std::string_view b) {
@@ -51,6 +69,15 @@ std::string ruling_sentence(const Comparison& comparison, std::string_view a, st
   }
 }
 
+std::string effect_sentence(double ratio, const Interval& ratio95, std::string_view a,
+                            std::string_view b, std::string_view of) {
+  if (ratio95.low <= 1 && ratio95.high >= 1) {
+    return fmt::format("{} takes {} time than {} (95% interval{})", b, from_to(ratio95), a, of);
+  }
+  return fmt::format("{} takes {} time than {} (95% interval{} {})", b, change(ratio), a, of,
+                     from_to(ratio95));
+}
+
 std::string time_sentence(const Summation& all, std::string_view a, std::string_view b) {
   if (!all.ratio) return {};
   if (!all.ratio95) {
@@ -67,10 +94,9 @@ std::string time_sentence(const Summation& all, std::string_view a, std::string_
   }
   const Verdict verdict = all.mean_verdict.value_or(Verdict::inconclusive);
   const bool proven = is_different(verdict) || verdict == Verdict::equal;
-  return fmt::format(
-      "In the geometric mean over cells, {} takes {} time than {} (95% interval "
-      "{}){}.",
-      b, change(*all.ratio), a, from_to(*all.ratio95), proven ? "" : ", which is not yet proven");
+  return fmt::format("In the geometric mean over cells, {}{}.",
+                     effect_sentence(*all.ratio, *all.ratio95, a, b),
+                     proven ? "" : ", which is not yet proven");
 }
 
 std::string bound_sentence(const Comparison& comparison, std::string_view a, std::string_view b) {
@@ -97,7 +123,30 @@ std::string bound_sentence(const Comparison& comparison, std::string_view a, std
       "{} takes at most {} longer than {} in {} of {} cells, and at most {} in {}, each with 95% "
       "confidence.",
       b, most_percent(of_half), a, (bounds.size() - 1) / 2 + 1, comparison.cells.size(),
-      most_percent(of_all), bounds.size() == comparison.cells.size() ? "all" : "the others");
+      most_percent(of_all),
+      bounds.size() == comparison.cells.size() ? "all" : std::to_string(bounds.size()));
+}
+
+std::vector<std::string> kinds_of_problems(const std::vector<std::string>& problems) {
+  struct Kind {
+    const std::string* first;
+    std::size_t count;
+  };
+  std::vector<Kind> kinds;  // in the order of the first of each
+  std::unordered_map<std::string_view, std::size_t> places;
+  for (const std::string& problem : problems) {
+    const auto [place, fresh] = places.emplace(what_happened(problem), kinds.size());
+    if (fresh) kinds.push_back({&problem, 0});
+    ++kinds[place->second].count;
+  }
+  std::vector<std::string> texts;
+  for (const auto& [first, count] : kinds) {
+    const std::size_t others = count - 1;
+    texts.push_back(others == 0 ? *first
+                                : fmt::format("{} (and {} more such result{})", *first, others,
+                                              others == 1 ? "" : "s"));
+  }
+  return texts;
 }
 
 std::string node_sentence(std::string_view node, const NodeCell& cell) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/json.h"
 #include "statistics/summary.h"
@@ -49,6 +50,42 @@ std::vector<std::string> telling_axes(const std::vector<const Axes*>& cells) {
     if (values[axis].vary && !said) telling.push_back(axis);
   }
   return telling;
+}
+
+std::vector<std::string> short_names(const std::vector<NamedCell>& cells) {
+  struct Group {
+    std::vector<const Axes*> cells;
+    std::set<std::string_view> metrics;
+    std::vector<std::string> telling;
+  };
+  std::map<std::string_view, Group> groups;
+  for (const NamedCell& cell : cells) {
+    groups[cell.benchmark].cells.push_back(cell.axes);
+    groups[cell.benchmark].metrics.insert(cell.metric);
+  }
+  for (auto& [benchmark, group] : groups) {
+    // What is done is said even if all cells do it.
+    group.telling = {"op", "metric", "model"};
+    for (const std::string& axis : telling_axes(group.cells)) {
+      if (std::ranges::find(group.telling, axis) == group.telling.end()) {
+        group.telling.push_back(axis);
+      }
+    }
+  }
+  std::vector<std::string> names;
+  for (const NamedCell& cell : cells) {
+    const Group& group = groups[cell.benchmark];
+    std::string& name = names.emplace_back(cell.benchmark);
+    for (const std::string& axis : group.telling) {
+      const std::string_view value = value_of(*cell.axes, axis);
+      // A word or a size is clear by itself, whereas a number needs its axis's name.
+      const bool number = value.find_first_not_of("0123456789.") == value.npos;
+      if (value.empty()) continue;
+      name += number ? fmt::format(" {}={}", axis, value) : fmt::format(" {}", value);
+    }
+    if (group.metrics.size() > 1) name += " " + cell.metric;
+  }
+  return names;
 }
 
 std::optional<Centre> centre_of(const Series& series) {

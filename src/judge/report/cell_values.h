@@ -27,6 +27,15 @@ bool follows(std::string_view axis, std::string_view from, const std::vector<con
 /// lack an axis do not influence the result.
 std::vector<std::string> telling_axes(const std::vector<const Axes*>& cells);
 
+/// A metric of a cell that a short name is wanted for.
+struct NamedCell {
+  std::string benchmark, metric;
+  const Axes* axes = nullptr;
+};
+/// Returns "memory triad 1GiB" for each: the benchmark, what distinguishes the cell among those of
+/// its benchmark, and the metric if there are several.
+std::vector<std::string> short_names(const std::vector<NamedCell>& cells);
+
 /// The value of one cell over several runs: the median and an interval around it.
 struct Centre {
   double median = 0;

@@ -61,8 +61,9 @@ std::string_view name_of(ChartKind kind);
 struct Chart {
   ChartKind kind = ChartKind::curve;
   std::string title;
-  std::string summary;  ///< the key numbers in words, for readers who cannot see the chart
-  Json settings;        ///< axes, rooflines, marks: see page/lines.js and page/rows.js
+  std::string summary;          ///< the key numbers in words, for readers who cannot see the chart
+  std::string conditions = {};  ///< what all its values have in common; may be empty
+  Json settings;                ///< axes, rooflines, marks: see page/lines.js and page/rows.js
   Table table;
 };
 
@@ -76,10 +77,26 @@ struct Chapter {
   std::vector<Block> blocks = {};
 };
 
-/// A figure in the summary: "12 of 12" over "cells equal".
-struct Tile {
-  std::string figure;
-  std::string label;
+/// The answer to the report's question in one sentence.
+struct Answer {
+  std::optional<Verdict> verdict = {};  ///< empty: nothing was compared
+  std::string lead;                     ///< "Yes: ", "No: "; may be empty
+  std::string sentence;
+  bool proven = true;  ///< whether the numbers are; otherwise they are shown in grey
+};
+
+/// A short card beside the picture.
+struct Card {
+  std::string heading;
+  std::vector<std::string> lines;
+  std::string command = {};  ///< the command to try next; may be empty
+};
+
+/// A chart of the first screen, and the chapter that has what it leaves out.
+struct Picture {
+  Chart chart;
+  std::string rest = {};     ///< "All 40 cells"; empty: nothing is left out
+  std::string chapter = {};  ///< id
 };
 
 /// A verdict that occurs in the report, with its explanation.
@@ -90,16 +107,14 @@ struct Word {
 };
 
 struct Document {
-  std::string title;
-  std::string about;                      ///< devices, dates and margin in one line
+  std::string question;                   ///< the title
   std::string purpose;                    ///< purpose of the measurement; empty: not known
-  std::string headline;                   ///< the result in one sentence
-  std::optional<Verdict> verdict;         ///< verdict of the headline; empty: nothing was compared
-  std::string reason;                     ///< reason of the verdict
+  std::vector<Answer> answers;            ///< one for each comparison, or a single one
   std::vector<std::string> environments;  ///< names, in the order of their colours
-  std::vector<Tile> tiles;
-  std::vector<Word> words;  ///< in the order of Verdict
-  std::vector<std::string> warnings;
+  std::optional<Picture> picture;
+  std::vector<Card> cards;
+  std::vector<std::string> notes;  ///< each kind of problem once
+  std::vector<Word> words;         ///< in the order of Verdict
   std::vector<Chapter> chapters;
   std::string made_by;  ///< program, version and time
 };

@@ -1,10 +1,11 @@
-// The report as one HTML page. The summary and the tables of cells are markup and need no script;
-// page/*.js draws charts and long tables from the data in one JSON element.
+// The report as one HTML page. The answer, the cards and the tables of cells are markup and need no
+// script; page/*.js draws charts and long tables from the data in one JSON element.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <ranges>
 #include <string_view>
 #include <unordered_map>
 
@@ -85,13 +86,17 @@ Json json_of(const Table& table) {
 
 std::string data_of(const Document& document) {
   Json charts = Json::array(), tables = Json::array();
+  const auto add_chart = [&](const Chart& chart) {
+    charts.push_back({{"kind", name_of(chart.kind)},
+                      {"title", chart.title},
+                      {"settings", chart.settings},
+                      {"table", json_of(chart.table)}});
+  };
+  if (document.picture) add_chart(document.picture->chart);
   for (const Chapter& chapter : document.chapters) {
     for (const Block& block : chapter.blocks) {
       if (const auto* chart = std::get_if<Chart>(&block)) {
-        charts.push_back({{"kind", name_of(chart->kind)},
-                          {"title", chart->title},
-                          {"settings", chart->settings},
-                          {"table", json_of(chart->table)}});
+        add_chart(*chart);
       } else if (std::get<Table>(block).raw) {
         tables.push_back(json_of(std::get<Table>(block)));
       }
@@ -161,6 +166,17 @@ std::vector<std::string> column_classes(const Table& table) {
   return classes;
 }
 
+/// Returns whether the row's verdict says that its numbers prove nothing.
+bool is_unproven(const Table& table, const std::vector<Field>& row) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].kind != ColumnKind::verdict) continue;
+    const auto* verdict = std::get_if<std::string>(&row[i]);
+    return verdict != nullptr &&
+           (*verdict == name_of(Verdict::inconclusive) || *verdict == name_of(Verdict::unstable));
+  }
+  return false;
+}
+
 std::string rows_html(const Table& table) {
   const std::size_t heading = row_heading(table);
   const std::vector<std::string> classes = column_classes(table);
@@ -172,7 +188,7 @@ std::string rows_html(const Table& table) {
   }
   html += "</tr></thead>\n<tbody>\n";
   for (const auto& row : table.rows) {
-    html += "<tr>";
+    html += is_unproven(table, row) ? "<tr class=\"unproven\">" : "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
       html += i == heading ? fmt::format("<th scope=\"row\"{}>", classes[i])
                            : fmt::format("<td{}>", classes[i]);
@@ -203,58 +219,97 @@ std::string table_html(const Table& table) {
       details ? "<label class=\"details\"><input type=\"checkbox\"> all columns</label>" : "");
 }
 
-std::string chart_html(const Chart& chart) {
+/// `level` is that of the heading; `more` is markup for the end of the caption.
+std::string chart_html(const Chart& chart, int level = 3, std::string_view more = "") {
   const std::string id = escape_html(chart.table.id);
   return fmt::format(
       "<figure class=\"chart {1}\" id=\"{0}\" aria-labelledby=\"{0}-title\">"
-      "<h3 id=\"{0}-title\">{2}</h3>"
+      "<h{8} id=\"{0}-title\">{2}</h{8}>"
       "<div class=\"plot\" role=\"img\" aria-labelledby=\"{0}-title\" "
       "aria-describedby=\"{0}-text\"></div>"
-      "<figcaption id=\"{0}-text\">{3}</figcaption>"
+      "<figcaption id=\"{0}-text\">{3}{9}</figcaption>"
       "<details data-table=\"{0}\"><summary>Data: {4}</summary><div class=\"scroll\" "
       "tabindex=\"0\" role=\"region\" aria-label=\"Data of {2}\"></div></details>"
       "<div class=\"tools\">{5}{6}{7}</div></figure>\n",
-      id, name_of(chart.kind), escape_html(chart.title), escape_html(chart.summary),
-      counted(chart.table.rows.size(), "row"), button("csv", chart.table, chart.title),
-      button("svg", chart.table, chart.title), button("png", chart.table, chart.title));
+      id, name_of(chart.kind), escape_html(chart.title),
+      escape_html(chart.summary + chart.conditions), counted(chart.table.rows.size(), "row"),
+      button("csv", chart.table, chart.title), button("svg", chart.table, chart.title),
+      button("png", chart.table, chart.title), level, more);
 }
 
-std::string summary_html(const Document& document) {
+std::string answer_html(const Answer& answer) {
+  return fmt::format("<p class=\"answer\">{}{}<span{}>{}</span></p>\n",
+                     answer.verdict ? badge(name_of(*answer.verdict)) + " " : "",
+                     answer.lead.empty() ? "" : fmt::format("<b>{}</b>", escape_html(answer.lead)),
+                     answer.proven ? "" : " class=\"unproven\"", escape_html(answer.sentence));
+}
+
+std::string card_html(const Card& card, std::size_t number) {
   std::string html =
-      "<section id=\"summary\" aria-labelledby=\"summary-title\">\n"
-      "<h2 id=\"summary-title\">Summary</h2>\n";
-  if (!document.purpose.empty()) html += fmt::format("<p>{}</p>\n", escape_html(document.purpose));
-  html += "<p class=\"headline\">";
-  if (document.verdict) html += badge(name_of(*document.verdict)) + " ";
-  html += escape_html(document.headline) + "</p>\n";
-  if (!document.reason.empty()) html += fmt::format("<p>{}</p>\n", escape_html(document.reason));
-  if (!document.tiles.empty()) html += "<ul class=\"tiles\">";
-  for (const Tile& tile : document.tiles) {
-    html += fmt::format("<li><strong>{}</strong> {}</li>", escape_html(tile.figure),
-                        escape_html(tile.label));
+      fmt::format("<div class=\"card card-{}\"><h2>{}</h2><ul>", number, escape_html(card.heading));
+  for (const std::string& line : card.lines) html += fmt::format("<li>{}</li>", escape_html(line));
+  html += "</ul>";
+  if (!card.command.empty()) {
+    // Lines break between words, not at their hyphens.
+    html += "<code>";
+    for (const auto word : std::views::split(std::string_view(card.command), ' ')) {
+      html +=
+          fmt::format("<span>{}</span> ", escape_html(std::string_view(word.begin(), word.end())));
+    }
+    html += "</code>";
   }
-  if (!document.tiles.empty()) html += "</ul>\n";
-  if (!document.words.empty()) html += "<dl class=\"words\">\n";
-  for (const Word& word : document.words) {
+  return html + "</div>\n";
+}
+
+/// Everything that a reader sees first; it is printed on one page.
+std::string first_screen_html(const Document& document) {
+  std::string html = fmt::format(
+      "<section id=\"answer\" aria-labelledby=\"question\">\n<p class=\"brand\">assay report</p>\n"
+      "<h1 id=\"question\">{}</h1>\n",
+      escape_html(document.question));
+  if (!document.purpose.empty()) html += fmt::format("<p>{}</p>\n", escape_html(document.purpose));
+  for (const Answer& answer : document.answers) html += answer_html(answer);
+  html += "<div class=\"first\">\n";
+  if (document.picture) {
+    const Picture& picture = *document.picture;
+    html += chart_html(
+        picture.chart, 2,
+        picture.rest.empty()
+            ? ""
+            : fmt::format(" <a href=\"#{}\">{}</a>", picture.chapter, escape_html(picture.rest)));
+  }
+  for (std::size_t i = 0; i < document.cards.size(); ++i) {
+    html += card_html(document.cards[i], i + 1);
+  }
+  html += "</div>\n";
+  if (document.notes.empty()) return html + "</section>\n";
+  html += fmt::format("<details class=\"notes\"><summary>{}</summary><ul>\n",
+                      counted(document.notes.size(), "note"));
+  for (const std::string& note : document.notes) {
+    html += fmt::format("<li>{}</li>\n", escape_html(note));
+  }
+  return html + "</ul></details>\n</section>\n";
+}
+
+/// Explains the verdict words that occur.
+std::string words_html(const std::vector<Word>& words) {
+  if (words.empty()) return {};
+  std::string html = "<dl class=\"words\">\n";
+  for (const Word& word : words) {
     html += fmt::format("<dt>{}</dt><dd>{} {}</dd>\n", badge(name_of(word.verdict)),
                         escape_html(word.meaning), escape_html(word.next_step));
   }
-  if (!document.words.empty()) html += "</dl>\n";
-  if (!document.warnings.empty()) html += "<div class=\"warnings\"><h3>Notes</h3><ul>\n";
-  for (const std::string& warning : document.warnings) {
-    html += fmt::format("<li>{}</li>\n", escape_html(warning));
-  }
-  if (!document.warnings.empty()) html += "</ul></div>\n";
-  return html + "</section>\n";
+  return html + "</dl>\n";
 }
 
-std::string chapter_html(const Chapter& chapter) {
+std::string chapter_html(const Chapter& chapter, const std::vector<Word>& words) {
   std::string html = fmt::format(
       "<section id=\"{0}\" aria-labelledby=\"{0}-heading\">\n<h2 id=\"{0}-heading\">{1}</h2>\n",
       chapter.id, escape_html(chapter.heading));
   for (const std::string& paragraph : chapter.paragraphs) {
     html += fmt::format("<p class=\"lead\">{}</p>\n", escape_html(paragraph));
   }
+  if (chapter.id == "cells") html += words_html(words);
   bool in_charts = false;
   for (const Block& block : chapter.blocks) {
     const Chart* chart = std::get_if<Chart>(&block);
@@ -268,32 +323,12 @@ std::string chapter_html(const Chapter& chapter) {
 }
 
 std::string navigation_html(const Document& document) {
-  std::string html = "<nav aria-label=\"Chapters\"><ul><li><a href=\"#summary\">Summary</a></li>";
+  std::string html = "<nav aria-label=\"Chapters\"><ul><li><a href=\"#answer\">Answer</a></li>";
   for (const Chapter& chapter : document.chapters) {
     html += fmt::format("<li><a href=\"#{}\">{}</a></li>", chapter.id,
                         escape_html(chapter.short_heading));
   }
-  return html + "</ul></nav>\n";
-}
-
-std::string header_html(const Document& document) {
-  std::string html = fmt::format("<header><p class=\"brand\">assay report</p>\n<h1>{}</h1>\n",
-                                 escape_html(document.title));
-  constexpr std::size_t colours = 6;
-  const bool letters = document.environments.size() == 2;  // otherwise each table names A itself
-  if (document.environments.size() > 1) {
-    html += "<ul class=\"environments\">";
-    for (std::size_t i = 0; i < document.environments.size(); ++i) {
-      html += fmt::format("<li class=\"e{}\">{}{}</li>", i % colours,
-                          letters ? (i == 0 ? "<b>A</b> " : "<b>B</b> ") : "",
-                          escape_html(document.environments[i]));
-    }
-    html += "</ul>\n";
-  }
-  if (!document.about.empty()) {
-    html += fmt::format("<p class=\"about\">{}</p>\n", escape_html(document.about));
-  }
-  return html + "</header>\n";
+  return html + "</ul><button type=\"button\" id=\"print\">Print everything</button></nav>\n";
 }
 
 /// Returns the text of all files whose names end in `ending`, in the order of their names.
@@ -345,15 +380,15 @@ std::string to_html(const Document& document) {
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<title>{} - assay report</title>\n<style>\n",
-      policy, escape_html(document.title));
+      policy, escape_html(document.question));
   html += text_of_page(".css") + "</style>\n</head>\n<body>\n";
   html += "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n";
-  html += header_html(document) + navigation_html(document) + "<main id=\"main\">\n";
+  html += "<main id=\"main\">\n";
   html +=
-      "<noscript><p>Charts and the data behind them need JavaScript; the summary and the tables "
-      "of cells do not.</p></noscript>\n";
-  html += summary_html(document);
-  for (const Chapter& chapter : document.chapters) html += chapter_html(chapter);
+      "<noscript><p>Charts and the data behind them need JavaScript; the answer, the cards and the "
+      "tables of cells do not.</p></noscript>\n";
+  html += first_screen_html(document) + navigation_html(document);
+  for (const Chapter& chapter : document.chapters) html += chapter_html(chapter, document.words);
   html += fmt::format("</main>\n<footer><p>{}</p></footer>\n", escape_html(document.made_by));
   html += "<script type=\"application/json\" id=\"data\">" + data_of(document) + "</script>\n";
   html += "<script>\n" + vega_script() + "</script>\n";

@@ -24,6 +24,8 @@ struct ReportInput {
   std::vector<Environment> environments;  ///< one or more
   std::vector<Comparison> comparisons;    ///< comparisons of pairs of environments
   Json study;                             ///< a partition study's conclusions; null: none
+  std::string campaign;                   ///< its folder; empty: the results are no campaign's
+  std::string operands;                   ///< what the user named, quoted for a shell
   std::string time;                       ///< when the report is made, UTC
 };
 

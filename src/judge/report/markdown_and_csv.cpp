@@ -1,5 +1,6 @@
 // Writes the report as Markdown and as CSV.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -45,7 +46,7 @@ std::string markdown_block(const Block& block) {
   const Chart* chart = std::get_if<Chart>(&block);
   const Table& table = chart != nullptr ? chart->table : std::get<Table>(block);
   std::string text = fmt::format("### {}\n\n", escape_markdown(table.caption));
-  if (chart != nullptr) text += escape_markdown(chart->summary) + "\n\n";
+  if (chart != nullptr) text += escape_markdown(chart->summary + chart->conditions) + "\n\n";
   if (table.raw) {
     return text + fmt::format("{} in the HTML report.\n\n", counted(table.rows.size(), "row"));
   }
@@ -76,26 +77,29 @@ std::string csv_table(const Table& table) {
 }  // namespace
 
 std::string to_markdown(const Document& document) {
-  std::string text = fmt::format("# {}\n\n", escape_markdown(document.title));
+  std::string text = fmt::format("# {}\n\n", escape_markdown(document.question));
   if (!document.purpose.empty()) text += escape_markdown(document.purpose) + "\n\n";
-  if (document.verdict) text += fmt::format("**{}** ", name_of(*document.verdict));
-  text += escape_markdown(document.headline) + "\n\n";
-  if (!document.about.empty()) text += escape_markdown(document.about) + "\n\n";
-  if (!document.reason.empty()) text += escape_markdown(document.reason) + "\n\n";
-  for (const Tile& tile : document.tiles) {
-    text += fmt::format("- {} {}\n", escape_markdown(tile.figure), escape_markdown(tile.label));
+  for (const Answer& answer : document.answers) {
+    if (answer.verdict) text += fmt::format("**{}** ", name_of(*answer.verdict));
+    text += escape_markdown(answer.lead + answer.sentence) + "\n\n";
   }
-  if (!document.tiles.empty()) text += "\n";
+  for (const Card& card : document.cards) {
+    const std::string lines = fmt::format("{}", fmt::join(card.lines, "; "));
+    text += fmt::format("- **{}**: {} {}\n", card.heading, escape_markdown(lines),
+                        escape_markdown(card.command));
+  }
+  text += "\n";
+  if (document.picture) text += markdown_block(document.picture->chart);
   for (const Word& word : document.words) {
     text += fmt::format("- **{}**: {} {}\n", name_of(word.verdict), escape_markdown(word.meaning),
                         escape_markdown(word.next_step));
   }
   if (!document.words.empty()) text += "\n";
-  if (!document.warnings.empty()) text += "## Notes\n\n";
-  for (const std::string& warning : document.warnings) {
-    text += fmt::format("- {}\n", escape_markdown(warning));
+  if (!document.notes.empty()) text += "## Notes\n\n";
+  for (const std::string& note : document.notes) {
+    text += fmt::format("- {}\n", escape_markdown(note));
   }
-  if (!document.warnings.empty()) text += "\n";
+  if (!document.notes.empty()) text += "\n";
   for (const Chapter& chapter : document.chapters) {
     text += fmt::format("## {}\n\n", escape_markdown(chapter.heading));
     for (const std::string& paragraph : chapter.paragraphs) {

@@ -136,6 +136,18 @@ std::string add_faults(Table& table, const std::vector<std::string>& faults) {
                      voids == 1 ? "is" : "are");
 }
 
+std::string metric_words(std::string metric) {
+  std::ranges::replace(metric, '_', ' ');
+  for (const std::string_view name : {"ttft", "tpot", "itl", "e2el"}) {
+    const std::size_t at = metric.find(name);
+    if (at == metric.npos) continue;
+    std::transform(metric.begin() + static_cast<std::ptrdiff_t>(at), metric.end(),
+                   metric.begin() + static_cast<std::ptrdiff_t>(at),
+                   [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+  }
+  return metric;
+}
+
 std::string counted(std::size_t n, std::string_view noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }

@@ -37,6 +37,9 @@ std::string exact_text(const Field& field);
 /// void and drawn hollow."
 std::string add_faults(Table& table, const std::vector<std::string>& faults);
 
+/// "mean TTFT" for "mean_ttft"
+std::string metric_words(std::string metric);
+
 /// "4 cells", "1 cell"
 std::string counted(std::size_t n, std::string_view noun);
 

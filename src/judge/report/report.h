@@ -8,9 +8,9 @@
 
 namespace assay::report {
 
-/// Makes chapters in the order of a reader's questions: the verdict, the cells, why, the curves,
-/// telemetry, method, every value. `input` has at least one environment.
-Document make_document(const ReportInput& input);
+/// Makes the first screen, then chapters in the order of a reader's questions: the cells, why, the
+/// curves, telemetry, method, every value. `input` has at least one environment.
+Document make_document(ReportInput input);
 
 /// Returns one file that opens offline: a page that contains its scripts and all data.
 std::string to_html(const Document& document);

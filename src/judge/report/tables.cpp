@@ -115,7 +115,7 @@ Table verdict_table(const Comparison& comparison) {
 
 Table results_table(const std::vector<Environment>& environments) {
   Table table;
-  table.caption = "Results";
+  table.caption = "Every cell's result";
   table.columns = {
       {"environment", "environment"},
       {"cell", "cell"},

@@ -23,9 +23,28 @@ std::optional<Saturation> saturation_of(const std::vector<Mark>& line);
 /// axis, which become heat maps.
 std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::string>& names);
 
-/// Returns charts of B over A for the cells of each benchmark and metric, at most 40 cells per
-/// chart.
+/// A cell that was compared, and its name on a chart.
+struct RatioRow {
+  const CellComparison* cell = nullptr;
+  std::string label;
+};
+/// Returns the compared cells of the metrics that are drawn, in the order of the comparison.
+std::vector<RatioRow> ratio_rows(const Comparison& comparison);
+/// Returns how much more time B takes than A in each of these, at least one, with the margin.
+Chart ratio_chart(const std::vector<RatioRow>& rows, double margin, const std::string& title);
+/// Returns such charts for each benchmark and metric, at most 40 cells per chart.
 std::vector<Chart> ratio_charts(const Comparison& comparison);
+
+/// The load under which a server reached its highest throughput.
+struct HighestLoad {
+  std::string load_axis, load;  ///< "max_concurrency", "32"
+  Centre throughput;
+  std::string unit;
+  std::string latency_metric, latency_unit;  ///< "mean_ttft", "s"
+  std::optional<Centre> latency;             ///< empty: it is void or was not measured
+};
+/// Empty if there is no valid load on LLM servers.
+std::optional<HighestLoad> highest_load(const Environment& environment);
 
 /// Returns charts of latency over throughput as the load grows, for benchmarks that report both.
 std::vector<Chart> latency_charts(const std::vector<Environment>& environments);

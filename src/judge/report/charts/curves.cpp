@@ -215,9 +215,9 @@ std::optional<Chart> curve_chart(const Panel& panel, const std::vector<std::stri
   std::vector<std::string> faults;
   for (const Mark& mark : panel.marks) faults.push_back(mark.fault);
   chart.summary += add_faults(chart.table, faults);
-  if (!panel.constants.empty()) chart.summary += " All with " + panel.constants + ".";
+  if (!panel.constants.empty()) chart.conditions += " All with " + panel.constants + ".";
   if (!panel.constants_of_some.empty()) {
-    chart.summary += " Where it is known, with " + panel.constants_of_some + ".";
+    chart.conditions += " Where it is known, with " + panel.constants_of_some + ".";
   }
   return chart;
 }

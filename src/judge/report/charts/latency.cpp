@@ -1,9 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 
 #include "judge/report/charts/charts.h"
 #include "judge/report/number_text.h"
@@ -29,8 +31,28 @@ struct LoadPoint {
   std::string fault;  ///< why its cell is void; empty: it is valid
 };
 
+/// Returns the metric that tells how much a server did; empty if there is none.
+std::string_view throughput_of(const LoadPoint& point) {
+  const auto found = std::ranges::find_if(
+      throughputs, [&](std::string_view metric) { return point.metrics.contains(metric); });
+  return found == throughputs.end() ? std::string_view() : *found;
+}
+
+/// Returns the benchmarks that report a throughput, in the order in which they appear.
+std::vector<std::string> loaded_benchmarks(std::span<const Environment> environments) {
+  std::vector<std::string> benchmarks;
+  std::set<std::string> known;
+  for (const Environment& environment : environments) {
+    for (const Series& series : environment.results.series) {
+      const bool load = std::ranges::find(throughputs, series.key.metric) != throughputs.end();
+      if (load && known.insert(series.benchmark).second) benchmarks.push_back(series.benchmark);
+    }
+  }
+  return benchmarks;
+}
+
 /// Returns the loads of one benchmark. A request rate of "inf" counts as the highest load.
-std::vector<LoadPoint> points_of(const std::vector<Environment>& environments,
+std::vector<LoadPoint> points_of(std::span<const Environment> environments,
                                  const std::string& benchmark) {
   std::vector<LoadPoint> points;
   // keyed by environment and cell
@@ -107,14 +129,15 @@ Chart chart_of(const std::vector<const LoadPoint*>& points, const std::string& t
       {"throughput", throughput}, {"latency", latency}, {"load", points.front()->load_axis}};
   Table& table = chart.table;
   table.caption = title;
-  table.columns = {
-      {"environment", "environment"},
-      {"load", points.front()->load_axis},
-      {"throughput", throughput, ColumnKind::number, points.front()->metrics.at(throughput).second},
-      {"latency", latency, ColumnKind::number, points.front()->metrics.at(latency).second},
-      {"low", "low", ColumnKind::number, points.front()->metrics.at(latency).second},
-      {"high", "high", ColumnKind::number, points.front()->metrics.at(latency).second},
-      {"runs", "runs", ColumnKind::count}};
+  table.columns = {{"environment", "environment"},
+                   {"load", points.front()->load_axis},
+                   {"throughput", metric_words(throughput), ColumnKind::number,
+                    points.front()->metrics.at(throughput).second},
+                   {"latency", metric_words(latency), ColumnKind::number,
+                    points.front()->metrics.at(latency).second},
+                   {"low", "low", ColumnKind::number, points.front()->metrics.at(latency).second},
+                   {"high", "high", ColumnKind::number, points.front()->metrics.at(latency).second},
+                   {"runs", "runs", ColumnKind::count}};
   for (const LoadPoint* point : points) {
     const Centre& cost = point->metrics.at(latency).first;
     table.rows.push_back({environments[point->environment].results.name, point->load,
@@ -130,17 +153,30 @@ Chart chart_of(const std::vector<const LoadPoint*>& points, const std::string& t
 
 }  // namespace
 
-std::vector<Chart> latency_charts(const std::vector<Environment>& environments) {
-  std::vector<std::string> benchmarks;
-  std::set<std::string> known;
-  for (const Environment& environment : environments) {
-    for (const Series& series : environment.results.series) {
-      const bool load = std::ranges::find(throughputs, series.key.metric) != throughputs.end();
-      if (load && known.insert(series.benchmark).second) benchmarks.push_back(series.benchmark);
+std::optional<HighestLoad> highest_load(const Environment& environment) {
+  std::optional<HighestLoad> best;
+  for (const std::string& benchmark : loaded_benchmarks({&environment, 1})) {
+    for (const LoadPoint& point : points_of({&environment, 1}, benchmark)) {
+      const std::string_view throughput = throughput_of(point);
+      if (throughput.empty() || !point.fault.empty()) continue;
+      const auto& [centre, unit] = point.metrics.find(throughput)->second;
+      if (best && centre.median <= best->throughput.median) continue;
+      best = HighestLoad{point.load_axis, point.load, centre, unit, "", "", std::nullopt};
+      for (const std::string_view latency : latencies) {
+        const auto found = point.metrics.find(latency);
+        if (found == point.metrics.end()) continue;
+        best->latency_metric = latency;
+        std::tie(best->latency, best->latency_unit) = found->second;
+        break;
+      }
     }
   }
+  return best;
+}
+
+std::vector<Chart> latency_charts(const std::vector<Environment>& environments) {
   std::vector<Chart> charts;
-  for (const std::string& benchmark : benchmarks) {
+  for (const std::string& benchmark : loaded_benchmarks(environments)) {
     const std::vector<LoadPoint> points = points_of(environments, benchmark);
     std::map<std::string, std::vector<const LoadPoint*>> by_other;
     for (const LoadPoint& point : points) by_other[point.other].push_back(&point);
@@ -148,20 +184,25 @@ std::vector<Chart> latency_charts(const std::vector<Environment>& environments) 
       const std::string& other = group.first;
       const std::vector<const LoadPoint*>& all = group.second;
       for (const std::string_view latency : latencies) {
-        const auto throughput = std::find_if(
-            throughputs.begin(), throughputs.end(),
-            [&](std::string_view metric) { return all.front()->metrics.count(metric) > 0; });
-        if (throughput == throughputs.end()) break;
+        const std::string throughput(throughput_of(*all.front()));
+        if (throughput.empty()) break;
         std::vector<const LoadPoint*> complete;
         std::copy_if(all.begin(), all.end(), std::back_inserter(complete), [&](const auto* point) {
-          return point->metrics.count(*throughput) > 0 && point->metrics.count(latency) > 0;
+          return point->metrics.count(throughput) > 0 && point->metrics.count(latency) > 0;
         });
         if (complete.size() < 2) continue;
         const std::string title =
-            fmt::format("{} {} over {}{}{}", benchmark, latency, *throughput,
-                        by_other.size() > 1 ? ", " : "", by_other.size() > 1 ? other : "");
-        charts.push_back(chart_of(complete, std::string(*throughput), std::string(latency),
-                                  environments, title));
+            fmt::format("{}: {} over {}{}{}", benchmark, metric_words(std::string(latency)),
+                        metric_words(throughput), by_other.size() > 1 ? ", " : "",
+                        by_other.size() > 1 ? other : "");
+        charts.push_back(chart_of(complete, throughput, std::string(latency), environments, title));
+        std::vector<std::string> lost;
+        for (const LoadPoint* point : all) {
+          if (std::ranges::find(complete, point) == complete.end()) lost.push_back(point->load);
+        }
+        if (lost.empty()) continue;
+        charts.back().summary += fmt::format(" Void or missing, so not drawn: {} {}.",
+                                             all.front()->load_axis, fmt::join(lost, ", "));
       }
     }
   }

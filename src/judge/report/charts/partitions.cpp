@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/json.h"
+#include "judge/compare/emulated.h"
 #include "judge/report/charts/charts.h"
 #include "judge/report/number_text.h"
 #include "results/store/json_reader.h"
@@ -65,6 +66,17 @@ Result<StudyCell> read_cell(const Json& item) {
     cell.parts.push_back(std::move(part));
   }
   return cell;
+}
+
+/// Reads the study's cells that can be read.
+std::vector<StudyCell> cells_of(const ReportInput& input) {
+  std::vector<StudyCell> cells;
+  if (!input.study.is_array()) return cells;
+  for (const Json& item : input.study) {
+    auto cell = read_cell(item);
+    if (cell.ok()) cells.push_back(std::move(cell).value());
+  }
+  return cells;
 }
 
 Table table_of(const std::vector<StudyCell>& cells) {
@@ -145,13 +157,41 @@ std::vector<Chart> sum_charts(const std::vector<StudyCell>& cells, const ReportI
 
 }  // namespace
 
-std::optional<Chapter> partitions_chapter(const ReportInput& input) {
-  if (!input.study.is_array()) return std::nullopt;
-  std::vector<StudyCell> cells;
-  for (const Json& item : input.study) {
-    auto cell = read_cell(item);
-    if (cell.ok()) cells.push_back(std::move(cell).value());
+std::string study_answer(const ReportInput& input) {
+  const std::vector<StudyCell> cells = cells_of(input);
+  const StudyCell* worst_cell = nullptr;
+  const Part* worst = nullptr;
+  double worst_speed = 0;  // together over alone
+  for (const StudyCell& cell : cells) {
+    for (const Part& part : cell.parts) {
+      const double speed =
+          cell.better == Better::higher ? part.interference.ratio : 1 / part.interference.ratio;
+      if (worst != nullptr && speed >= worst_speed) continue;
+      worst_cell = &cell;
+      worst = &part;
+      worst_speed = speed;
+    }
   }
+  if (worst == nullptr) return "Nothing can be said.";
+  std::string text = fmt::format(
+      "Beside the others, a partition keeps at least {:.1f}% of its {} (95% interval {:.1f}% to "
+      "{:.1f}%: {}, {})",
+      100 * worst->interference.ratio,
+      worst_cell->better == Better::higher ? "rate" : "own latency", 100 * worst->interference.low,
+      100 * worst->interference.high, worst->environment, worst_cell->cell);
+  if (worst_cell->sum) {
+    text +=
+        fmt::format("; their sum there is {}", quantity_text(*worst_cell->sum, worst_cell->unit));
+    if (worst_cell->whole) {
+      text += fmt::format(", of the whole device {}",
+                          quantity_text(*worst_cell->whole, worst_cell->unit));
+    }
+  }
+  return (of_model(input) ? std::string(of_a_model) : "") + text + ".";
+}
+
+std::optional<Chapter> partitions_chapter(const ReportInput& input) {
+  const std::vector<StudyCell> cells = cells_of(input);
   if (cells.empty()) return std::nullopt;
   Chapter chapter{"partitions", "Partitions side by side", "Partitions"};
   chapter.paragraphs = {

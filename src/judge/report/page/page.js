@@ -5,12 +5,14 @@ const makers = {curve: curveSpec, latency: latencySpec, timeline: timelineSpec, 
                 heat: heatSpec, stack: stackSpec};
 /** Most rows shown of a long table, on screen and on paper; the CSV file has all. */
 const mostRows = 2000, mostPrintedRows = 100;
+/** Pixels of a chart on paper. */
+const printedWidth = 640;
 
 const views = new Map();
 
 function heightOf(chart, width) {
   switch (chart.kind) {
-    case 'bars': return barsHeight(chart);
+    case 'bars': return barsHeight(chart, width);
     case 'ratio': return ratioHeight(chart, width);
     case 'heat': return heatHeight(chart, width);
     case 'stack': return stackHeight(chart);
@@ -175,18 +177,27 @@ function addFilter(figure) {
   apply();
 }
 
-/** For printing, everything is open, drawn, and in the light theme. */
+/** Printing gives the first screen on one page, or everything, open and drawn; both in the light theme. */
 function prepareForPaper() {
+  const all = document.body.classList.contains('print-all');
+  if (!all) {
+    const picture = document.getElementById('picture');
+    if (picture) draw(picture, themes.light, printedWidth);
+    return;
+  }
   for (const details of document.querySelectorAll('details')) {
     details.dataset.wasOpen = details.open ? 'yes' : '';
     if (details.dataset.table) buildTable(details, mostPrintedRows);
     details.open = true;
   }
-  for (const figure of figures()) draw(figure, themes.light, Math.min(640, figure.clientWidth || 640));
+  for (const figure of figures()) draw(figure, themes.light, Math.min(printedWidth, figure.clientWidth || printedWidth));
 }
 
 function returnToScreen() {
-  for (const details of document.querySelectorAll('details')) details.open = details.dataset.wasOpen === 'yes';
+  if (document.body.classList.contains('print-all')) {
+    for (const details of document.querySelectorAll('details')) details.open = details.dataset.wasOpen === 'yes';
+  }
+  document.body.classList.remove('print-all');
   redraw();
 }
 
@@ -210,6 +221,10 @@ function start() {
     width = window.innerWidth;
     clearTimeout(timer);
     timer = setTimeout(redraw, 150);
+  });
+  document.getElementById('print').addEventListener('click', () => {
+    document.body.classList.add('print-all');
+    window.print();
   });
   window.addEventListener('beforeprint', prepareForPaper);
   window.addEventListener('afterprint', returnToScreen);

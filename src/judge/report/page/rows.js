@@ -1,83 +1,102 @@
 // Charts with a row for each cell or a square for each link.
 
-/** Approximate width in pixels of text at 11 px. */
+const ruler = document.createElement('canvas').getContext('2d');
+
+/** Width in pixels of a chart's text. */
 function textWidth(text) {
-  return text.length * 6.1;
+  ruler.font = `11px ${chartFont}`;
+  return ruler.measureText(text).width;
 }
 
-/** Where row labels go: beside the plot if they leave it most of the width, else above each row. */
-function labelPlace(labels, width) {
-  const longest = Math.max(...labels.map(textWidth));
-  const beside = longest <= 0.42 * width;
-  return {beside, left: beside ? Math.ceil(longest) + 12 : 0};
+/** Where row labels go: beside the plot if that leaves at least half of the width, else above each row. */
+function rowPlaces(labels, texts, width) {
+  const left = Math.ceil(Math.max(...labels.map(textWidth))) + 12;
+  const right = Math.ceil(Math.max(...texts.map(textWidth))) + 14;
+  const beside = left + right <= 0.6 * width;
+  return {beside, left: beside ? left : 0, right: beside ? right : 0, step: beside ? (labels.length > 8 ? 24 : 32) : 42};
 }
 
-function barsHeight(chart) {
-  const rows = rowCount(chart.table);
-  const labels = unique(columnOf(chart.table, 'label').values).length;
-  return rows * 19 + labels * 24 + 56;
+/** The rows of a chart of bars that its axis can show; the table has all. */
+function barRows(chart) {
+  const rows = rowsOf(chart.table);
+  rows.forEach((row, i) => { row.shown = chart.settings.texts[i]; });
+  return rows.filter((row) => row.value !== null && (!chart.settings.log || row.value > 0));
+}
+
+/** Blocks of a label and a bar for each environment, one under the other; a label is beside its only bar. */
+function barPlaces(chart, width) {
+  const rows = barRows(chart);
+  const keys = report.environments.filter((name) => rows.some((row) => row.environment === name));
+  const labels = unique(rows.map((row) => row.label));
+  rows.forEach((row) => { row.text = row.shown + (keys.length > 1 ? ` ${row.environment}` : ''); });
+  const places = rowPlaces(labels, rows.map((row) => row.text), width);
+  const beside = places.beside && keys.length === 1;
+  let top = 0;
+  const heads = [];
+  for (const label of labels) {
+    heads.push({y: top + 13, text: label});
+    if (!beside) top += 18;
+    for (const row of rows.filter((candidate) => candidate.label === label)) {
+      row.y = top;
+      top += 19;
+    }
+    top += 6;
+  }
+  return {rows, keys, heads, height: top, left: beside ? places.left : 0};
+}
+
+function barsHeight(chart, width) {
+  return barPlaces(chart, width).height + 56;
 }
 
 function barsSpec(chart, width, theme) {
   const {table, settings} = chart;
   const value = columnOf(table, 'value');
-  const all = rowsOf(table);
-  all.forEach((row, i) => { row.shown = settings.texts[i]; });
-  // The table has what a logarithmic axis cannot show.
-  const rows = all.filter((row) => row.value !== null && (!settings.log || row.value > 0));
-  const keys = report.environments.filter((name) => rows.some((row) => row.environment === name));
-  const labels = unique(rows.map((row) => row.label));
-  // Blocks of a label and a bar for each environment, one under the other.
-  let top = 0;
-  const heads = [];
-  for (const label of labels) {
-    heads.push({y: top + 13, text: label});
-    top += 18;
-    for (const row of rows.filter((candidate) => candidate.label === label)) {
-      row.y = top;
-      row.series = row.environment;
-      row.tip = tipOf(row, value);
-      row.text = row.shown + (keys.length > 1 ? ` ${row.environment}` : '');
-      if (settings.log && !(row.low > 0)) row.low = row.value;
-      top += 19;
-    }
-    top += 6;
+  const {rows, keys, heads, height, left} = barPlaces(chart, width);
+  for (const row of rows) {
+    row.series = row.environment;
+    row.tip = tipOf(row, value);
+    if (settings.log && !(row.low > 0)) row.low = row.value;
   }
   const roofs = settings.roofs.map((roof) => ({
     x: roof.value / value.factor, text: `roofline ${significant(roof.value / value.factor)}`}));
-  const ends = [...rows.flatMap((row) => [row.value, row.high]), ...roofs.map((roof) => roof.x)];
-  // A bar has no beginning on a logarithmic axis: it begins well below the smallest value.
-  const x = valueScale('x', [settings.log ? Math.min(...rows.map((row) => row.low)) / 3 : 0, ...ends],
-                       settings.log, 'width', true);
+  const ends = [...rows.flatMap((row) => [row.low, row.value, row.high]), ...roofs.map((roof) => roof.x)];
+  // A bar has no beginning on a logarithmic axis, which therefore has dots.
+  const x = valueScale('x', settings.log ? ends : [0, ...ends], settings.log, [left, width], true);
   // Room for the text at the end of the longest bar.
   const longest = Math.max(...rows.map((row) => textWidth(row.text)));
-  const room = Math.min(1, (longest + 12) / Math.max(80, width - longest));
+  const room = Math.min(1, (longest + 12) / Math.max(80, width - left - longest));
   x.domain[1] *= settings.log ? (x.domain[1] / x.domain[0]) ** room : 1 + room;
+  const colours = {fill: hollowIf({value: theme.paper}, {scale: 'colour', field: 'series'}),
+                   stroke: {scale: 'colour', field: 'series'}, tooltip: {field: 'tip'}};
+  const mark = settings.log
+    ? {type: 'symbol', encode: {update: {
+      ...colours, x: {scale: 'x', field: 'value'}, y: {field: 'y', offset: 8.5}, size: {value: 64},
+      shape: {scale: 'shape', field: 'series'}, strokeWidth: {value: 1.5}}}}
+    : {type: 'rect', encode: {update: {
+      ...colours, x: {scale: 'x', value: 0}, x2: {scale: 'x', field: 'value'}, y: {field: 'y', offset: 1},
+      height: {value: 15}, fillOpacity: {value: 0.85}, strokeWidth: hollowIf({value: 1.5}, {value: 0})}}};
   return {
-    ...frame(width, top + 56, theme),
+    ...frame(width, height + 56, theme),
     data: [{name: 'bars', values: rows}, {name: 'heads', values: heads}, {name: 'roofs', values: roofs}],
     scales: [x, ...seriesScales(keys, theme)],
     axes: [guideOf(x, 'bottom', titled(value) + (roofs.length === 1 ? `, dashed: ${roofs[0].text}` : ''),
                    settings.log ? logTicks(...x.domain)
-                                : roundTicks(...x.domain, Math.max(2, Math.floor(width / 110))))],
+                                : roundTicks(...x.domain, Math.max(2, Math.floor((width - left) / 110))))],
     marks: [
       {type: 'rule', from: {data: 'roofs'}, encode: {update: {
         x: {scale: 'x', field: 'x'}, y: {value: 0}, y2: {signal: 'height'}, stroke: {value: theme.ink},
         strokeDash: {value: [6, 4]}, tooltip: {field: 'text'}}}},
-      {type: 'rect', from: {data: 'bars'}, encode: {update: {
-        x: {value: 0}, x2: {scale: 'x', field: 'value'}, y: {field: 'y', offset: 1}, height: {value: 15},
-        fill: hollowIf({value: theme.paper}, {scale: 'colour', field: 'series'}), fillOpacity: {value: 0.85},
-        stroke: {scale: 'colour', field: 'series'}, strokeWidth: hollowIf({value: 1.5}, {value: 0}),
-        tooltip: {field: 'tip'}}}},
+      {...mark, from: {data: 'bars'}},
       {type: 'rule', from: {data: 'bars'}, encode: {update: {
         x: {scale: 'x', field: 'low'}, x2: {scale: 'x', field: 'high'}, y: {field: 'y', offset: 8.5},
         stroke: {value: theme.ink}, strokeWidth: {value: 1.5}}}},
       {type: 'text', from: {data: 'bars'}, encode: {update: {
-        x: {scale: 'x', field: 'high', offset: 6}, y: {field: 'y', offset: 12.5}, text: {field: 'text'},
+        x: {scale: 'x', field: 'high', offset: 8}, y: {field: 'y', offset: 12.5}, text: {field: 'text'},
         fill: {value: theme.ink}}}},
       {type: 'text', from: {data: 'heads'}, encode: {update: {
         x: {value: 0}, y: {field: 'y'}, text: {field: 'text'}, fill: {value: theme.ink},
-        limit: {signal: 'width'}}}},
+        limit: left ? {value: left} : {signal: 'width'}}}},
     ],
   };
 }
@@ -134,69 +153,78 @@ function stackSpec(chart, width, theme) {
   };
 }
 
+const proven = (verdict) => verdict !== 'INCONCLUSIVE' && verdict !== 'UNSTABLE';
+
+/** "+46.3% [+29.0, +65.2]" */
+function changeText(row) {
+  const percent = (v) => (v < 0 ? '-' : '+') + Math.abs(100 * v).toFixed(1);
+  return percent(row.change) + '%' + (row.low === null ? '' : ` [${percent(row.low)}, ${percent(row.high)}]`);
+}
+
+function ratioRows(chart) {
+  return rowsOf(chart.table).filter((row) => row.change !== null);
+}
+
 function ratioHeight(chart, width) {
-  const labels = columnOf(chart.table, 'label').words || [];
-  const {beside} = labelPlace(labels, width);
-  return rowCount(chart.table) * (beside ? 22 : 36) + 92;
+  const rows = ratioRows(chart);
+  return rows.length * rowPlaces(rows.map((row) => row.label), rows.map(changeText), width).step + 84;
 }
 
 function ratioSpec(chart, width, theme) {
-  const {table, settings} = chart;
-  const rows = rowsOf(table).filter((row) => row.ratio !== null);
-  const {beside, left} = labelPlace(rows.map((row) => row.label), width);
-  const step = beside ? 22 : 36;
-  const bound = 1 + settings.margin;
+  const rows = ratioRows(chart);
+  rows.forEach((row) => { row.text = changeText(row); });
+  const {beside, left, right, step} = rowPlaces(rows.map((row) => row.label), rows.map((row) => row.text), width);
+  const margin = [1 / (1 + chart.settings.margin) - 1, chart.settings.margin];
   // A wide interval is cut off at the edge; otherwise it would squeeze the effects.
-  const ratios = rows.map((row) => row.ratio).concat([1 / bound, bound]);
-  const spread = Math.max(...ratios) - Math.min(...ratios);
+  const ends = rows.map((row) => row.change).concat(margin);
+  const spread = Math.max(...ends) - Math.min(...ends);
   const cut = (v) => (v === null ? null
-    : Math.min(Math.max(v, Math.min(...ratios) - 2 * spread), Math.max(...ratios) + 2 * spread));
+    : Math.min(Math.max(v, Math.min(...ends) - 2 * spread), Math.max(...ends) + 2 * spread));
   rows.forEach((row, i) => {
-    row.y = i * step + (beside ? step / 2 : 24);
+    row.y = i * step + (beside ? step / 2 : 27);
     row.low = cut(row.low);
     row.high = cut(row.high);
-    row.tip = `${row.label}\n${row.verdict} ${row.ratio.toFixed(4)}`;
+    row.tip = `${row.label}\n${row.verdict} ${row.text}`;
+    row.ink = proven(row.verdict) ? theme.ink : theme.muted;
   });
   const seen = Object.keys(theme.verdicts).filter((name) => rows.some((row) => row.verdict === name));
-  const x = valueScale('x', rows.flatMap((row) => [row.low, row.high]).filter((v) => v !== null)
-    .concat(ratios), false, [left, {signal: 'width'}], false);
+  const x = valueScale('x', rows.flatMap((row) => [row.low, row.high]).filter((v) => v !== null).concat(ends),
+                       false, [Math.max(left, 14), width - Math.max(right, 14)], false);
   const height = rows.length * step;
-  const better = settings.better === 'lower' ? 'lower is better' : 'higher is better';
-  const edge = {y: {value: 0}, y2: {value: height}};
+  const track = {y: {field: 'y', offset: -step / (beside ? 2 : 3.6)}, y2: {field: 'y', offset: step / (beside ? 2 : 3.6)}};
+  const text = (field, more) => ({type: 'text', from: {data: 'rows'}, encode: {update: {
+    y: {field: 'y', offset: beside ? 4 : -14}, text: {field}, fill: {field: 'ink'}, ...more}}});
   return {
     ...frame(width, height + 84, theme),
     autosize: {type: 'pad'},
-    width: width - 16, height,
+    width, height,
     data: [{name: 'rows', values: rows}, {name: 'bounded', values: rows.filter((row) => row.low !== null)}],
     scales: [
       x,
       {name: 'colour', type: 'ordinal', domain: seen, range: seen.map((name) => theme.verdicts[name])},
+      {name: 'fill', type: 'ordinal', domain: seen,
+       range: seen.map((name) => (proven(name) ? theme.verdicts[name] : theme.paper))},
       {name: 'shape', type: 'ordinal', domain: seen, range: seen.map((name) => verdictShapes[name])},
     ],
-    axes: [{...guideOf(x, 'bottom', `B over A, ${better}`,
-                       roundTicks(...x.domain, Math.max(2, Math.floor((width - left) / 80)))), grid: true}],
-    legends: [{fill: 'colour', shape: 'shape', orient: 'top', direction: 'horizontal', offset: 6,
-               columns: Math.max(1, Math.floor(width / 120))}],
+    axes: [{...guideOf(x, 'bottom', '\u2190 less time \u00b7 more time \u2192',
+                       roundTicks(...x.domain, Math.max(2, Math.floor((width - left - right) / 70))), 'assayPercent'),
+            grid: false, ticks: true}],
+    legends: [{stroke: 'colour', fill: 'fill', shape: 'shape', orient: 'top', direction: 'horizontal', offset: 6,
+               symbolStrokeWidth: 2, columns: Math.max(1, Math.floor(width / 120))}],
     marks: [
-      {type: 'rect', encode: {update: {
-        x: {scale: 'x', value: 1 / bound}, x2: {scale: 'x', value: bound}, ...edge,
-        fill: {value: theme.margin}}}},
-      {type: 'rule', encode: {update: {
-        x: {scale: 'x', value: 1}, ...edge, stroke: {value: theme.ink}, strokeWidth: {value: 1}}}},
-      {type: 'group', encode: {update: {x: {value: 0}, y: {value: 0}, width: {signal: 'width'},
-                                        height: {value: height}, clip: {value: true}}},
-       marks: [
-         {type: 'rule', from: {data: 'bounded'}, encode: {update: {
-           x: {scale: 'x', field: 'low'}, x2: {scale: 'x', field: 'high'}, y: {field: 'y'},
-           stroke: {scale: 'colour', field: 'verdict'}, strokeWidth: {value: 2}}}},
-         {type: 'symbol', from: {data: 'rows'}, encode: {update: {
-           x: {scale: 'x', field: 'ratio'}, y: {field: 'y'}, size: {value: 64},
-           shape: {scale: 'shape', field: 'verdict'}, fill: {scale: 'colour', field: 'verdict'},
-           stroke: {value: theme.paper}, strokeWidth: {value: 0.75}, tooltip: {field: 'tip'}}}},
-       ]},
-      {type: 'text', from: {data: 'rows'}, encode: {update: {
-        x: {value: 0}, y: {field: 'y', offset: beside ? 4 : -11}, text: {field: 'label'},
-        fill: {value: theme.ink}, limit: {value: beside ? left : width - 20}}}},
+      {type: 'rect', from: {data: 'rows'}, encode: {update: {
+        x: {scale: 'x', value: margin[0]}, x2: {scale: 'x', value: margin[1]}, ...track, fill: {value: theme.margin}}}},
+      {type: 'rule', from: {data: 'rows'}, encode: {update: {
+        x: {scale: 'x', value: 0}, ...track, stroke: {value: theme.muted}, strokeWidth: {value: 1}}}},
+      {type: 'rule', from: {data: 'bounded'}, encode: {update: {
+        x: {scale: 'x', field: 'low'}, x2: {scale: 'x', field: 'high'}, y: {field: 'y'},
+        stroke: {scale: 'colour', field: 'verdict'}, strokeWidth: {value: 2}}}},
+      {type: 'symbol', from: {data: 'rows'}, encode: {update: {
+        x: {scale: 'x', field: 'change'}, y: {field: 'y'}, size: {value: 70},
+        shape: {scale: 'shape', field: 'verdict'}, fill: {scale: 'fill', field: 'verdict'},
+        stroke: {scale: 'colour', field: 'verdict'}, strokeWidth: {value: 1.5}, tooltip: {field: 'tip'}}}},
+      text('label', {x: {value: 0}, limit: {value: beside ? left : width}}),
+      text('text', {x: {value: width}, align: {value: 'right'}}),
     ],
   };
 }

@@ -20,15 +20,17 @@ const themes = {
 
 const dashes = [[], [7, 3], [2, 2], [8, 3, 2, 3], [4, 2], [1, 3]];
 const shapes = ['circle', 'square', 'triangle-up', 'diamond', 'cross', 'triangle-down'];
-const verdictShapes = {EQUAL: 'circle', FASTER: 'triangle-right', SLOWER: 'triangle-left', SHIFTED: 'diamond',
+const verdictShapes = {EQUAL: 'circle', FASTER: 'triangle-left', SLOWER: 'triangle-right', SHIFTED: 'diamond',
                        INCONCLUSIVE: 'square', UNSTABLE: 'cross', INVALID: 'stroke'};
 
 function prefersDark() {
   return window.matchMedia('(prefers-color-scheme: dark)').matches;
 }
 
+const chartFont = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
+
 function configOf(theme) {
-  const font = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif';
+  const font = chartFont;
   return {
     aria: false,  // see silence()
     background: theme.paper,

@@ -20,6 +20,7 @@ function loadVega() {
   vega.View = load('vega-view').View;
   vega.interpreter = load('vega-interpreter').expressionInterpreter;
   load('vega-functions').expressionFunction('assayShort', (value) => short(value));
+  load('vega-functions').expressionFunction('assayPercent', (value) => (value > 0 ? '+' : '') + short(100 * value) + '%');
   load('vega-functions').expressionFunction('assaySize', (value) => sizeText(value));
 }
 

@@ -22,7 +22,7 @@ TEST(CompareView, WhatHappenedToManyResultsIsSaidOnce) {
                                 "note: box: run 7: gemm: error: no memory\n"
                                 "note: box: line 3: not JSON, ignored\n"
                                 "note: box: records.jsonl:3: not JSON, ignored (and 1 more such "
-                                "results)\n"));
+                                "result)\n"));
 }
 
 TEST(CompareView, PairsThatAreMissingAreSaidOnce) {

@@ -108,8 +108,38 @@ TEST_P(OneStory, IsToldEverywhere) {
   EXPECT_EQ(json["reason"], reason);
   const Document document = make_document(
       {"", "", {campaign.a, campaign.b}, {comparison}, Json(), "2026-01-31T12:00:00Z"});
-  EXPECT_EQ(document.verdict, whole);
-  EXPECT_THAT(document.headline, HasSubstr(reason));
+  const Answer& answer = document.answers.at(0);
+  EXPECT_EQ(answer.verdict, whole);
+  // The answer says yes or no as the verdict does, and its number is that of the mean, or of a
+  // cell.
+  const bool yes = answer.lead.starts_with("Yes"), no = answer.lead.starts_with("No");
+  switch (whole) {
+    case Verdict::slower:
+      EXPECT_EQ(answer.lead, "Yes: ");
+      EXPECT_THAT(answer.sentence, HasSubstr(" more time than a (95% interval"));
+      break;
+    case Verdict::faster:
+      EXPECT_EQ(answer.lead, "No, it is faster: ");
+      EXPECT_THAT(answer.sentence, HasSubstr(" less time than a (95% interval"));
+      break;
+    case Verdict::shifted:
+      EXPECT_TRUE(yes || no);
+      break;
+    case Verdict::equal:
+      EXPECT_EQ(answer.lead, "No: ");
+      EXPECT_THAT(answer.sentence, HasSubstr(reason));
+      break;
+    case Verdict::invalid:
+      EXPECT_EQ(answer.lead, "No answer: ");
+      EXPECT_EQ(answer.sentence, reason + ".");
+      break;
+    default:
+      EXPECT_EQ(answer.lead, "Not proven either way: ");
+      EXPECT_FALSE(answer.proven && comparison.all.ratio95) << "unproven numbers are grey";
+  }
+  if (is_different(whole) && comparison.cells.size() > 1) {
+    EXPECT_THAT(answer.sentence, HasSubstr(reason));
+  }
   const std::string markdown = to_markdown(document), html = to_html(document);
   EXPECT_THAT(markdown, HasSubstr(word));
   EXPECT_THAT(html, HasSubstr(word));
@@ -118,10 +148,7 @@ TEST_P(OneStory, IsToldEverywhere) {
     EXPECT_EQ(json["counts"][name], counts[i]);
     if (counts[i] == 0) continue;
     EXPECT_THAT(text, HasSubstr(fmt::format(" {} {}", counts[i], name)));
-    EXPECT_TRUE(std::ranges::any_of(document.tiles, [&](const Tile& tile) {
-      return tile.figure == fmt::format("{} of {}", counts[i], comparison.cells.size()) &&
-             tile.label == "cells " + name;
-    }));
+    EXPECT_THAT(document.cards.at(2).lines.at(0), HasSubstr(fmt::format("{} {}", counts[i], name)));
   }
   if (different > 0) {
     for (const std::string* page : {&text, &markdown, &html}) {

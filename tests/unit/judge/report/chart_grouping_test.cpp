@@ -123,8 +123,8 @@ TEST(ReportPanels, WhatSomeMarksLackIsNotSaidOfAll) {
   EXPECT_EQ(panels[0].constants_of_some, "precision=f32");
   const auto chart = curve_chart(panels[0], {"host", "reported"});
   ASSERT_TRUE(chart);
-  EXPECT_THAT(chart->summary, testing::HasSubstr(" All with batch=8. Where it is known, with "
-                                                 "precision=f32."));
+  EXPECT_THAT(chart->conditions, testing::HasSubstr(" All with batch=8. Where it is known, with "
+                                                    "precision=f32."));
 }
 
 TEST(ReportPanels, TooManyCategoriesAreSplitIntoPanelsThatSayWhatTheyShare) {

@@ -152,8 +152,9 @@ TEST(ServingRecord, VoidFiguresStayVoid) {
   report::ReportInput input;
   input.environments = {{.results = result_set_of({*read}, "host"), .records = {}}};
   const report::Document document = report::make_document(input);
-  EXPECT_THAT(document.headline, HasSubstr("1 cell void in part"));
-  EXPECT_THAT(document.warnings, testing::Contains(HasSubstr("sent more than 1 ms late")));
+  EXPECT_THAT(document.cards.at(2).lines,
+              testing::Contains(testing::ContainsRegex("Void in part: serving.* \\(e2el, ")));
+  EXPECT_THAT(document.notes, testing::Contains(HasSubstr("sent more than 1 ms late")));
   EXPECT_THAT(report::to_markdown(document),
               testing::ContainsRegex("e2el, request_goodput[^|]*ttft[^|]*\\|.*\\| void: "));
   // A closed loop sends when a reply has ended: its throughput is void, too.

@@ -59,11 +59,12 @@ TEST(ReportCharts, RatiosCarryTheMarginAndEveryCell) {
   ASSERT_EQ(charts.size(), 1U);
   EXPECT_EQ(charts[0].settings["margin"], 0.02);
   ASSERT_EQ(charts[0].table.rows.size(), 5U);
-  EXPECT_EQ(std::get<std::string>(field(charts[0].table, 0, "label")), "size=64KiB");
-  EXPECT_NEAR(std::get<double>(field(charts[0].table, 0, "ratio")), 0.9, 1e-9);
+  EXPECT_EQ(std::get<std::string>(field(charts[0].table, 0, "label")), "memory triad 64KiB");
+  // A rate of nine tenths takes a ninth more time.
+  EXPECT_NEAR(std::get<double>(field(charts[0].table, 0, "change")), 1.0 / 9, 1e-9);
   EXPECT_EQ(std::get<std::string>(field(charts[0].table, 0, "verdict")), "SLOWER");
   EXPECT_THAT(charts[0].summary,
-              HasSubstr("the estimates of 0 of 5 cells lie within the margin of 2%"));
+              HasSubstr("The estimates of 0 of 5 cells lie within the margin of 2%"));
 }
 
 TEST(ReportCharts, ManyRatiosAreSplitIntoSeveralCharts) {
