@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "compute/device/arena.h"
 #include "compute/device/helpers.h"
 #include "compute/device/matrix_unit_types.h"
 #include "measure/sampling/clock_probe.h"
@@ -223,14 +222,6 @@ TEST_F(Gpu, PinnedMemoryIsVisibleToKernels) {
   ASSERT_TRUE(launch(*stream_, *increment_, {}, pinned.as<unsigned>()));
   ASSERT_TRUE(stream_->synchronize());
   EXPECT_EQ(*pinned.as<unsigned>(), 42u);
-}
-
-TEST_F(Gpu, ArenaMemoryWorks) {
-  Arena arena(std::move(device_->allocate(1 << 20, MemoryKind::device)).value());
-  auto* counter = static_cast<unsigned*>(arena.allocate(4).value());
-  ASSERT_TRUE(stream_->fill(counter, 0, 4));
-  ASSERT_TRUE(launch(*stream_, *increment_, {}, counter));
-  EXPECT_EQ(read_back<unsigned>(*stream_, counter, 1).value().front(), 1u);
 }
 
 TEST_F(Gpu, SensorsReadPlausibly) {
