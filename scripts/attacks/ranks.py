@@ -149,6 +149,25 @@ def other_tokens(trial):
     trial.judge("ranks with different tokens", outcome.fault() or ("" if outcome.status == 2 else "a short token is taken"), "a short one")
 
 
+def ports(trial):
+    """Two runs on one port, and ranks that meet over IPv6."""
+    port = free_port()
+    first = trial.start(words(), place(0, 2, port))
+    end = time.monotonic() + 30
+    while (sock := call(port, b"", True)) is None and time.monotonic() < end and first.poll() is None:
+        time.sleep(0.05)
+    another = trial.run(words("--patience", "3s"), 60, place(0, 2, port))
+    named = str(port).encode() in another.err and another.status == 4
+    trial.judge("two runs on a port", another.fault() or ("" if named else f"status {another.status}: {another.err[-300:]!r}"), "the second")
+    second = trial.start(words(), place(1, 2, port))
+    trial.judge("two runs on a port", passed(trial.end(first, 120)) or trial.end(second, 30).fault(), "the first")
+    if sock:
+        sock.close()
+    port = free_port()
+    ranks = [trial.start(words(), {**place(rank, 2, port), "ASSAY_ADDRESS": f"[::1]:{port}"}) for rank in (0, 1)]
+    trial.judge("ranks over IPv6", passed(trial.end(ranks[0], 120)) or trial.end(ranks[1], 30).fault(), "")
+
+
 def other_build(trial):
     """A copy of the program of which one letter of the commit's name is another."""
     version = trial.run(["--version"]).out.decode()
@@ -229,6 +248,7 @@ def attack(trial):
     stranger_as_rank_0(trial)
     corruption(trial)
     other_tokens(trial)
+    ports(trial)
     other_build(trial)
     lost_ranks(trial)
     lost_ranks_of_a_server(trial)
