@@ -1,6 +1,7 @@
 #include "cli/interrupt.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,10 +13,21 @@ namespace assay::cli {
 namespace {
 
 std::atomic<bool> requested{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "used in a signal handler");
+std::atomic<long long> first_time{0};  // nanoseconds; 0 until the first signal
+static_assert(std::atomic<long long>::is_always_lock_free, "used in a signal handler");
+
+long long now() {
+  timespec time = {};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
+}
 
 extern "C" void on_signal(int) {
-  if (!requested.exchange(true)) return;
+  constexpr long long once_more = 500'000'000;
+  long long none = 0;
+  const long long moment = now();
+  requested = true;
+  if (first_time.compare_exchange_strong(none, moment) || moment - none < once_more) return;
   kill_programs();
   _exit(exit_interrupted);
 }

@@ -1,5 +1,6 @@
 // SIGINT, SIGTERM and SIGHUP: the first asks the run to shut down cleanly, the second ends it at
-// once, and kills the programs that it started with all that these started.
+// once, and kills the programs that it started with all that these started. A second one within
+// half a second counts with the first: the program `timeout` sends one to its child and one to all.
 #pragma once
 
 namespace assay::cli {

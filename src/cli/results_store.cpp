@@ -16,7 +16,7 @@ Result<std::string> keep_fingerprint(const std::string& folder, const Json& fing
   }
   const std::string id = fingerprint_id(fingerprint);
   const Json line = {{"id", id}, {"fingerprint", fingerprint}};
-  terminal.print(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  terminal.print(json_line(line) + "\n");
   terminal.flush();
   return id;
 }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/environment_value.h"
 #include "core/shown_text.h"
 
 namespace assay::cli {
@@ -24,8 +25,8 @@ int columns_of(int descriptor) {
 /// Whether the file descriptor is a terminal that a person may watch. mpirun gives its ranks
 /// pseudo-terminals, whose output may end in a file.
 bool is_screen(int descriptor) {
-  const char* term = std::getenv("TERM");
-  const bool dumb = term == nullptr || *term == '\0' || std::strcmp(term, "dumb") == 0;
+  const std::string term = environment_value("TERM");
+  const bool dumb = term.empty() || term == "dumb";
   const bool rank_of_mpi =
       std::getenv("OMPI_COMM_WORLD_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr;
   return isatty(descriptor) == 1 && !dumb && !rank_of_mpi;
@@ -33,8 +34,7 @@ bool is_screen(int descriptor) {
 
 bool wants_color(ColorChoice choice, int descriptor) {
   if (choice != ColorChoice::automatic) return choice == ColorChoice::always;
-  const char* no_color = std::getenv("NO_COLOR");  // https://no-color.org: set and not empty
-  if (no_color != nullptr && *no_color != '\0') return false;
+  if (!environment_value("NO_COLOR").empty()) return false;  // https://no-color.org
   return is_screen(descriptor);
 }
 

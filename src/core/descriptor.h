@@ -1,6 +1,7 @@
 // Ownership of a file descriptor.
 #pragma once
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <utility>
@@ -30,5 +31,11 @@ class Descriptor {
  private:
   int number_;
 };
+
+/// Returns another descriptor of the same open file, which started programs do not get; a negative
+/// number and errno, if the process may open no more.
+inline int duplicate(int descriptor) {
+  return ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+}
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -78,12 +79,22 @@ Error unreadable(const std::filesystem::path& path, int error) {
 Status check_access(const std::filesystem::path& path) {
   struct stat status = {};
   int error = ::stat(path.c_str(), &status) == 0 ? 0 : errno;
-  if (error == 0 && S_ISDIR(status.st_mode)) {
-    const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    error = folder.is_open() ? 0 : errno;
-  }
+  if (error == 0 && S_ISDIR(status.st_mode) && ::eaccess(path.c_str(), X_OK) != 0) error = errno;
   if (error == 0 || kind_of_file_error(error) != ErrorKind::file) return {};
   return unreadable(path, error);
+}
+
+Result<std::vector<std::filesystem::path>> list_folder(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> entries;
+  std::error_code error;
+  // A range-based loop would throw; increment() reports errors.
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    entries.push_back(at->path());
+  }
+  if (error) return unreadable(folder, error.value());
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
 Result<InputLines> InputLines::open(const std::filesystem::path& path, std::size_t longest) {

@@ -41,9 +41,12 @@ class InputFile {
 /// `error` is a result of InputFile.
 Error unreadable(const std::filesystem::path& path, int error);
 
-/// Error: file, if it may not be seen whether `path` is there, or what a folder holds. What is not
-/// there passes: whoever asks says what should be.
+/// Error: file, if it may not be seen whether `path` is there, or whether a folder holds a file.
+/// What is not there passes: whoever asks says what should be.
 Status check_access(const std::filesystem::path& path);
+
+/// Returns the paths in a folder, sorted. Error: as unreadable().
+Result<std::vector<std::filesystem::path>> list_folder(const std::filesystem::path& folder);
 
 struct InputLine {
   std::size_t number = 0;  ///< from 1

@@ -6,20 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
+
+#include "core/environment_value.h"
 
 namespace assay {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 /// Returns prefixes ("/usr", "/opt/venv") under which lib/python3*/site-packages is searched.
 std::vector<std::string> python_prefixes() {
@@ -30,9 +26,9 @@ std::vector<std::string> python_prefixes() {
       prefixes.push_back(prefix);
     }
   };
-  add(environment("VIRTUAL_ENV"));
-  add(environment("CONDA_PREFIX"));
-  std::istringstream path(environment("PATH"));
+  add(environment_value("VIRTUAL_ENV"));
+  add(environment_value("CONDA_PREFIX"));
+  std::istringstream path(environment_value("PATH"));
   for (std::string folder; std::getline(path, folder, ':');) {
     const std::string python = folder + "/python3";
     if (folder.empty() || ::access(python.c_str(), X_OK) != 0) continue;
@@ -41,7 +37,7 @@ std::vector<std::string> python_prefixes() {
     add(fs::canonical(python, ignored).parent_path().parent_path());
     break;
   }
-  if (const std::string home = environment("HOME"); !home.empty()) add(home + "/.local");
+  if (const std::string home = environment_value("HOME"); !home.empty()) add(home + "/.local");
   for (const char* usual : {"/usr/local", "/usr", "/opt/venv", "/opt/conda", "/opt/*/.venv"}) {
     add(usual);
   }
@@ -51,7 +47,7 @@ std::vector<std::string> python_prefixes() {
 }  // namespace
 
 void apply_override(LibraryCandidates& candidates, const char* variable) {
-  const std::string value = environment(variable);
+  const std::string value = environment_value(variable);
   if (value.empty()) return;
   std::error_code ignored;
   if (fs::is_directory(value, ignored)) {

@@ -2,8 +2,9 @@
 
 #include <sys/auxv.h>
 
-#include <cstdlib>
 #include <filesystem>
+
+#include "core/environment_value.h"
 
 namespace assay {
 
@@ -19,8 +20,8 @@ Result<std::string> own_binary() {
 }
 
 std::string own_command() {
-  const char* command = std::getenv("ASSAY_COMMAND");
-  return command != nullptr && *command != '\0' ? command : "assay";
+  const std::string command = environment_value("ASSAY_COMMAND");
+  return command.empty() ? "assay" : command;
 }
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "core/text.h"
 #include "core/token_shapes.h"
 
 namespace assay {
@@ -46,10 +47,6 @@ std::string in_capitals(std::string_view text) {
 bool is_name_letter(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == '-' ||
          letter == '.';
-}
-
-bool is_digits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
 /// Returns the name that ends before `end`, skipping one closing quote.

@@ -13,6 +13,9 @@ std::string_view trim(std::string_view text);
 /// Returns whether both are the same letters, capital or small. Only ASCII letters have both forms.
 bool is_equal_without_case(std::string_view a, std::string_view b);
 
+/// Returns whether `text` is one or more of the digits 0 to 9.
+bool is_digits(std::string_view text);
+
 /// Parses "10887.4", "4e-07", "-1". The whole text must be a finite number; else returns nullopt.
 std::optional<double> parse_number(std::string_view text);
 /// Parses "1073741824". The whole text must be digits; else returns nullopt.

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/descriptor.h"
+#include "core/file_error.h"
 
 namespace assay {
 
@@ -17,6 +18,13 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view ending = ".part";
+
+/// `what`: "cannot be written".
+Error unwritable(const fs::path& path, std::string_view what, int code) {
+  const bool exhausted = kind_of_file_error(code) == ErrorKind::exhausted;
+  return {exhausted ? ErrorKind::exhausted : ErrorKind::file,
+          fmt::format("{} {}: {}", path.string(), what, std::strerror(code))};
+}
 
 /// Opens a new file beside `path` under an unpredictable name. In a folder that others may write
 /// to, a link prepared under a predictable name would lead the text into another file. Returns the
@@ -55,21 +63,21 @@ Status write_file(const fs::path& path, std::string_view text) {
   const auto failure = [&](const char* what, int code) {
     std::error_code ignored;
     if (!part.empty()) fs::remove(part, ignored);
-    return Error{ErrorKind::exhausted,
-                 fmt::format("{} cannot be {}: {}", path.string(), what, std::strerror(code))};
+    return unwritable(path, what, code);
   };
   if (opened < 0) {
     const int code = in_place ? errno : -opened;
     part.clear();  // the file does not exist any more
-    return failure("written", code);
+    return failure("cannot be written", code);
   }
   Descriptor file(opened);
-  if (const int code = write_all(file.number(), text); code != 0) return failure("written", code);
+  if (const int code = write_all(file.number(), text); code != 0)
+    return failure("cannot be written", code);
   // Network file systems report a full disk only on close().
-  if (::close(file.release()) != 0) return failure("written", errno);
+  if (::close(file.release()) != 0) return failure("cannot be written", errno);
   if (in_place) return {};
   fs::rename(part, path, error);
-  if (error) return failure("replaced", error.value());
+  if (error) return failure("cannot be replaced", error.value());
   return {};
 }
 
@@ -82,10 +90,7 @@ Status check_writable(const fs::path& path, const std::vector<fs::path>& reads) 
                              "file to write",
                              path.string())};
   }
-  const auto failure = [&](int code) {
-    return Error{ErrorKind::exhausted,
-                 fmt::format("{} cannot be written: {}", path.string(), std::strerror(code))};
-  };
+  const auto failure = [&](int code) { return unwritable(path, "cannot be written", code); };
   if (fs::is_directory(path, error)) return failure(EISDIR);
   if (fs::exists(path, error) && fs::is_other(path, error)) {
     // Not opened: a pipe would wait for its reader.

@@ -10,12 +10,12 @@
 namespace assay {
 
 /// Writes through a temporary file beside it, so that a partly written file is never mistaken for a
-/// whole one. A device or pipe is written directly. Error: exhausted, naming the path and the
-/// cause.
+/// whole one. A device or pipe is written directly. Error: exhausted (disk
+/// full, quota) or file (whatever else), naming the path and the cause.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
 /// Whether write_file() could write there, for a result whose work begins now. Changes no file; a
-/// disk that fills up meanwhile is found later. Error: exhausted, as above; usage, if that would
+/// disk that fills up meanwhile is found later. Error: as above; usage, if that would
 /// replace one of the files that the work reads.
 Status check_writable(const std::filesystem::path& path,
                       const std::vector<std::filesystem::path>& reads = {});

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <unordered_set>
 
 #include "core/json.h"
 #include "core/suggest.h"
@@ -13,10 +14,6 @@
 
 namespace assay {
 namespace {
-
-Error at_line(std::string_view file, int line, std::string_view message) {
-  return {ErrorKind::usage, fmt::format("{}:{}: {}", file, line, message)};
-}
 
 /// Copies yaml-cpp's nodes, which aliases share, into values that share nothing.
 class Copier {
@@ -44,18 +41,21 @@ class Copier {
       for (const YAML::Node& item : node) value.items.push_back(TRY(copy(item, depth + 1)));
     } else if (node.IsMap()) {
       value.kind = YamlValue::Kind::map;
-      for (const auto& pair : node) TRY(add_member(value, pair.first, pair.second, depth + 1));
+      std::unordered_set<std::string> names;
+      for (const auto& pair : node) {
+        TRY(add_member(value, names, pair.first, pair.second, depth + 1));
+      }
     }
     return value;
   }
 
  private:
-  Status add_member(YamlValue& map, const YAML::Node& key, const YAML::Node& value, int depth) {
+  Status add_member(YamlValue& map, std::unordered_set<std::string>& names, const YAML::Node& key,
+                    const YAML::Node& value, int depth) {
     const int line = std::max(1, key.Mark().line + 1);
     if (!key.IsScalar()) return at_line(file_, line, "a key must be text");
     // yaml-cpp would silently keep the first of two equal keys.
-    if (std::any_of(map.keys.begin(), map.keys.end(),
-                    [&](const YamlValue::Key& known) { return known.text == key.Scalar(); })) {
+    if (!names.insert(key.Scalar()).second) {
       return at_line(file_, line, fmt::format("key \"{}\" is given twice", key.Scalar()));
     }
     map.keys.push_back({key.Scalar(), line});
@@ -75,7 +75,11 @@ bool is_text(const YamlValue& value) {
 
 /// Every JSON string is also a YAML string.
 std::string yaml_scalar(std::string_view text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(Json(text));
+}
+
+Error at_line(std::string_view file, int line, std::string_view message) {
+  return {ErrorKind::usage, fmt::format("{}:{}: {}", file, line, message)};
 }
 
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file) {

@@ -26,6 +26,9 @@ struct YamlValue {
   std::vector<YamlValue> items;  ///< items of a list, or the values of a map's keys
 };
 
+/// Makes the error of kind usage "FILE:LINE: message".
+Error at_line(std::string_view file, int line, std::string_view message);
+
 /// Error: usage, "FILE:LINE: ..."; also for a key that is not text or is given twice, and for
 /// documents of more than 100000 values, aliases counted each time.
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file);

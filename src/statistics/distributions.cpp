@@ -26,10 +26,6 @@ double student_t_quantile(double probability, double freedom) {
   return bm::quantile(bm::students_t_distribution<double, Policy>(freedom), probability);
 }
 
-double normal_cdf(double z) {
-  return bm::cdf(bm::normal_distribution<double, Policy>(), z);
-}
-
 double normal_quantile(double probability) {
   return bm::quantile(bm::normal_distribution<double, Policy>(), probability);
 }

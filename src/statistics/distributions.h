@@ -10,7 +10,6 @@ namespace assay {
 double student_t_cdf(double t, double freedom);
 double student_t_quantile(double probability, double freedom);
 
-double normal_cdf(double z);
 /// Requires 0 < probability < 1.
 double normal_quantile(double probability);
 

@@ -32,16 +32,4 @@ std::vector<double> holm_adjusted(std::span<const double> p) {
   return adjusted;
 }
 
-std::vector<bool> benjamini_hochberg(std::span<const double> p, double rate) {
-  std::vector<bool> rejected(p.size(), false);
-  const std::vector<std::size_t> order = by_size(p);
-  std::size_t last = 0;  // number of rejected hypotheses
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const double bound = rate * static_cast<double>(i + 1) / static_cast<double>(p.size());
-    if (p[order[i]] <= bound) last = i + 1;
-  }
-  for (std::size_t i = 0; i < last; ++i) rejected[order[i]] = true;
-  return rejected;
-}
-
 }  // namespace assay

@@ -14,8 +14,4 @@ std::vector<bool> holm(std::span<const double> p, double alpha);
 /// order of `p`.
 std::vector<double> holm_adjusted(std::span<const double> p);
 
-/// Benjamini and Hochberg (1995): returns which hypotheses are rejected, in the order of `p`, so
-/// that the expected share of false rejections is at most `rate`.
-std::vector<bool> benjamini_hochberg(std::span<const double> p, double rate);
-
 }  // namespace assay

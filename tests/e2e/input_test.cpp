@@ -130,6 +130,42 @@ environments:
   std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
 }
 
+/// Reading a file takes no right to list the folder that it lies in.
+TEST(Folder, WhoMayOnlySearchItReadsTheStore) {
+  const TemporaryFolder folder;
+  const Unprivileged user(folder.path());
+  if (!user.problem().empty()) GTEST_SKIP() << user.problem();
+  const std::string store = folder.path() / "store", other = folder.path() / "other";
+  for (const std::string& name : {store, other}) {
+    ASSERT_EQ(assay_run({"run", "memory", "op=copy", "size=4KiB", "dtype=f64", "cache=hot",
+                         "--device", "fake", "--out", name})
+                  .status,
+              0);
+  }
+  using std::filesystem::perms;
+  const std::vector<std::string> commands[] = {
+      {"show", store, "--json"},
+      {"compare", store, other},
+      {"baseline", store, "-o", folder.path() / "b"},
+      {"history", "add", store, "--database", folder.path() / "h"},
+      {"diff", store, other},
+      {"import", store + "/records.jsonl", "--json"},
+  };
+  for (const std::vector<std::string>& words : commands) {
+    const Outcome open = assay_run(words);
+    std::filesystem::permissions(store, perms::owner_write | perms::owner_exec);
+    const Outcome searched = assay_run(words);
+    std::filesystem::permissions(store, perms::owner_all);
+    EXPECT_EQ(searched.status, open.status) << words[0] << ": " << searched.err;
+    EXPECT_EQ(searched.err, open.err) << words[0];
+  }
+  std::filesystem::permissions(store, perms::owner_write | perms::owner_exec);
+  const Outcome fleet = assay_run({"fleet", store});
+  EXPECT_EQ(fleet.status, 5);
+  EXPECT_THAT(fleet.err, HasSubstr("Permission denied"));
+  std::filesystem::permissions(store, perms::owner_all);
+}
+
 /// Words that name an axis's value may also name a store.
 TEST(Folder, NamedLikeAnAxisIsAStore) {
   const TemporaryFolder folder;

@@ -49,9 +49,31 @@ TEST(Interrupt, TheSecondOneEndsAtOnce) {
   const auto begin = std::chrono::steady_clock::now();
   process.signal(SIGINT);
   process.wait_for_pending_signals();
+  std::this_thread::sleep_for(std::chrono::milliseconds(600));  // otherwise they count as one
   process.signal(SIGINT);
   EXPECT_EQ(process.wait().status, 130);
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(120));
+}
+
+/// The program timeout sends a signal to its child, and then to its whole process group.
+TEST(Interrupt, TwoAtOnceCountAsOne) {
+  using Clock = std::chrono::steady_clock;
+  for (int tries = 0; tries < 20; ++tries) {
+    const TemporaryFolder folder;
+    Process process(long_run(folder.path()), slow_device);
+    ASSERT_TRUE(process.wait_for_error_text("[1/35]"));
+    const auto begin = Clock::now();
+    process.signal(SIGTERM);
+    process.wait_for_pending_signals();
+    process.signal(SIGTERM);
+    if (Clock::now() - begin > std::chrono::milliseconds(400)) continue;  // a busy machine
+    process.wait_for_pending_signals();
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.status, 130);
+    EXPECT_THAT(outcome.out, HasSubstr("; stopped, "));
+    return;
+  }
+  GTEST_SKIP() << "this machine never sent two signals within 0.4 s";
 }
 
 TEST(Kill, LosesAtMostTheCellInProgressAndTheNextRunAppends) {

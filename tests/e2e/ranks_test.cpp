@@ -138,6 +138,19 @@ TEST(Ranks, InterruptEndsAllOfThem) {
   EXPECT_NE(::kill(rank, 0), 0);
 }
 
+/// Whichever rank is asked to stop, and also in the last cell.
+TEST(Ranks, ASignalToOneOfThemIsAnInterruptOfAll) {
+  for (const int number : {SIGTERM, SIGHUP}) {
+    Process process({"run", "train", "model=1L2H64C97V", "batch=2", "sequence=16", "steps=1000000",
+                     "--device", "cpu", "--ranks", "2", "--out", "results"});
+    ASSERT_TRUE(process.wait_for_error_text("train: 1 cell"));
+    ::kill(process_of_rank(process, 1), number);
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.status, 130) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("; stopped, "));
+  }
+}
+
 TEST(Ranks, MessagesBetweenTwoOverEveryTransport) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"rdma", "op=write,read,send", "direction=one", "metric=all",

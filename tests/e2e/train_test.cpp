@@ -171,17 +171,26 @@ TEST(Train, AFileThatCannotBeWrittenIsSaidAtTheStart) {
               testing::HasSubstr("is read and would be replaced"));
 }
 
+std::string replaced(std::string text, std::string_view part, std::string_view by) {
+  return text.replace(text.find(part), part.size(), by);
+}
+
 /// A weight that is not a number ends the cell, and a damaged checkpoint is refused, by name.
 TEST(Train, WhatIsNotANumberIsNamed) {
   const TemporaryFolder folder;
   const std::string file = folder.path() / "gpt.safetensors";
   ASSERT_EQ(record_of(train(tiny_and({"save=" + file})))["status"], "passed");
-  std::string bytes = read_file(file).value();
+  const std::string whole = read_file(file).value();
+  std::string bytes = whole;
   std::uint64_t header = 0;
   std::memcpy(&header, bytes.data(), sizeof header);
   const auto offsets = Json::parse(bytes.substr(8, header))["weights.layers.0.fc"]["data_offsets"];
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(&bytes[8 + header + offsets[0].get<std::size_t>()], &nan, sizeof nan);
+  const std::string changed = bytes;
+  std::string later = whole;
+  later[later.find("\"step\":\"") + 8] ^= 1;               // another digit
+  bytes.replace(bytes.find("\"crc32\""), 7, "\"other\"");  // as files of earlier versions
   folder.write("nan.safetensors", bytes);
   const Json record =
       record_of(train(tiny_and({"from=" + (folder.path() / "nan.safetensors").string()})));
@@ -192,6 +201,9 @@ TEST(Train, WhatIsNotANumberIsNamed) {
   const std::pair<std::string, const char*> damaged[] = {
       {bytes.substr(0, bytes.size() - 1), "lies outside of the file"},
       {bytes.substr(0, 100), "more than the file"},
+      {changed, "was changed since it was written"},
+      {replaced(changed, "assay training", "other training"), "not a training's checkpoint"},
+      {later, "was changed since it was written"},
       {"", "shorter than its first number"},
       {std::string(8, '\xFF') + "{}", "more than the file"}};
   for (const auto& [text, message] : damaged) {

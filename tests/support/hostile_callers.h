@@ -66,18 +66,18 @@ class HostileCallers {
         say(caller, "GET / HTTP/1.1\r\nHost: x\r\n\r\n");
         break;
       case 3:  // an older version's words
-        say(caller, "assay/1 ?" + zeros + "0000");
+        say(caller, "assay/2 ?" + zeros + "0000");
         break;
       case 4:  // half a greeting, then silence
-        say(caller, "assay/2 c" + zeros.substr(32));
+        say(caller, "assay/3 c" + zeros.substr(32));
         break;
       case 5:  // half a greeting, then a reset
-        say(caller, "assay/2 c" + zeros.substr(32));
+        say(caller, "assay/3 c" + zeros.substr(32));
         reset(caller.socket);
         open_.pop_back();
         break;
       case 6:  // endless words after a right beginning
-        say(caller, "assay/2 c" + zeros + "0000");
+        say(caller, "assay/3 c" + zeros + "0000");
         say(caller, std::string(1 << 20, 'x'));
         break;
       case 7:
@@ -87,7 +87,7 @@ class HostileCallers {
         caller.greeting = Greeting::calling("a guess of the secret", request_);
         break;
       case 9:  // a text longer than allowed
-        say(caller, "assay/2 c" + zeros + "9999" + std::string(9999, 'x'));
+        say(caller, "assay/3 c" + zeros + "9999" + std::string(9999, 'x'));
         break;
     }
     go_on();

@@ -106,7 +106,7 @@ Result<TuningJournal> TuningJournal::open(const std::filesystem::path& folder,
 }
 
 Status TuningJournal::append(const Json& step) {
-  return file_.append(step.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return file_.append(json_line(step));
 }
 
 }  // namespace assay

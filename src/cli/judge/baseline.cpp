@@ -104,7 +104,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   terminal.print(
       arguments.has("--json")
-          ? json_of(*baseline).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+          ? json_line(json_of(*baseline)) + "\n"
           : text_of(*baseline, static_cast<std::size_t>(terminal.width()), terminal.out_style()));
   terminal.note(dry ? "nothing written: --dry-run\n" : fmt::format("{} written\n", file));
   return exit_ok;

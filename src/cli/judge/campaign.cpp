@@ -123,7 +123,7 @@ Status print_units(const Request& request, Terminal& terminal) {
                    {"words", launch.words}};
       for (const auto& [name, text] : launch.variables) json["variables"][name] = text;
       if (!launch.input.empty()) json["input"] = launch.input;
-      terminal.print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      terminal.print(json_line(json) + "\n");
     }
     return {};
   });

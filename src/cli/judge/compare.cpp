@@ -46,11 +46,11 @@ int run(const Arguments& arguments, Terminal& terminal) {
     const Comparison comparison =
         compare(operands->a, operands->b, operands->control ? &*operands->control : nullptr,
                 rule_of(*margin, *operands));
-    terminal.print(
-        arguments.has("--json")
-            ? to_json(comparison).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
-            : comparison_text(comparison, arguments.has("--all"),
-                              static_cast<std::size_t>(terminal.width()), terminal.out_style()));
+    terminal.print(arguments.has("--json")
+                       ? json_line(to_json(comparison)) + "\n"
+                       : comparison_text(comparison, arguments.has("--all"),
+                                         static_cast<std::size_t>(terminal.width()),
+                                         terminal.out_style()));
     status = worse(status, status_of(comparison.all.judgement.verdict));
   }
   return status;

@@ -11,7 +11,7 @@ namespace {
 std::string short_text(const Json& value, const Style& style) {
   if (value.is_null()) return style.dim("absent");
   if (value.is_string()) return value.get<std::string>();
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(value);
 }
 
 }  // namespace

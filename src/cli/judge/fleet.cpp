@@ -255,7 +255,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const auto fleet = judge_fleet(arguments.positionals.front(), rule, progress);
   if (!fleet.ok()) return report(terminal, fleet.error());
   terminal.print(arguments.has("--json")
-                     ? json_of(*fleet).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
+                     ? json_line(json_of(*fleet)) + "\n"
                      : text_of(*fleet, arguments.has("--all"),
                                static_cast<std::size_t>(terminal.width()), terminal.out_style()));
   return status_of(*fleet);

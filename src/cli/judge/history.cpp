@@ -101,7 +101,7 @@ Result<int> add(const Arguments& arguments, Terminal& terminal) {
         left_out_text(left_out, static_cast<std::size_t>(terminal.width()), terminal.out_style()));
   }
   if (arguments.has("--json")) {
-    terminal.print(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    terminal.print(json_line(json) + "\n");
   }
   return static_cast<int>(exit_ok);
 }
@@ -125,11 +125,10 @@ Result<int> show(const Arguments& arguments, Terminal& terminal) {
                           : fmt::format("{} has no series of that kind", file_name)};
   }
   const std::vector<Trend> trends = TRY(trends_of(history, std::move(series), rule, since));
-  terminal.print(
-      arguments.has("--json")
-          ? history_json(trends, rule).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"
-          : history_text(trends, rule, arguments.has("--all"),
-                         static_cast<std::size_t>(terminal.width()), terminal.out_style()));
+  terminal.print(arguments.has("--json") ? json_line(history_json(trends, rule)) + "\n"
+                                         : history_text(trends, rule, arguments.has("--all"),
+                                                        static_cast<std::size_t>(terminal.width()),
+                                                        terminal.out_style()));
   for (const Trend& trend : trends) {
     if (trend.got_worse()) return static_cast<int>(exit_differs);
   }

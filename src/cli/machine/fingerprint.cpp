@@ -17,7 +17,7 @@ namespace {
 /// One line for a value that is not a plain list of facts.
 std::string short_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(value);
 }
 
 void add_rows(Table& table, const Json& value, const std::string& name) {

@@ -31,20 +31,12 @@ struct File {
 
 /// The files directly in the folder, sorted by name. Error: usage if it cannot be read.
 Result<std::vector<File>> files_in(const std::string& folder) {
-  std::error_code error;
   std::vector<File> files;
-  // A range-based loop would throw; increment() reports errors.
-  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end;
-       at.increment(error)) {
+  for (const std::filesystem::path& path : TRY(list_folder(folder))) {
     std::error_code ignored;
-    if (at->is_regular_file(ignored)) files.push_back({.path = at->path().string()});
-  }
-  if (error) {
-    return unreadable(folder, error.value());
+    if (std::filesystem::is_regular_file(path, ignored)) files.push_back({.path = path.string()});
   }
   if (files.empty()) return Error{ErrorKind::usage, fmt::format("{} holds no files", folder)};
-  std::sort(files.begin(), files.end(),
-            [](const File& a, const File& b) { return a.path < b.path; });
   return files;
 }
 
@@ -206,7 +198,7 @@ Result<int> import(const Arguments& arguments, Terminal& terminal) {
     for (const File& file : files) {
       if (!file.imported) continue;
       for (const Record& record : file.imported->records) {
-        terminal.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+        terminal.print(json_line(to_json(record)) + "\n");
       }
     }
   } else {

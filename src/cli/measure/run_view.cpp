@@ -55,7 +55,7 @@ Status RunView::finished(std::size_t index, Record record) {
                                record.cell.id(), outcome_text(record, terminal_.error_style())));
   }
   if (json_) {
-    terminal_.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    terminal_.print(json_line(to_json(record)) + "\n");
     terminal_.flush();
   }
   draw();

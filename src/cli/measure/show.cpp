@@ -96,7 +96,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
     return exit_ok;
   }
   for (const Record& record : *records) {
-    terminal.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    terminal.print(json_line(to_json(record)) + "\n");
   }
   return exit_ok;
 }

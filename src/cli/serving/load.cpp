@@ -50,7 +50,7 @@ Status keep(Record& record, Keeper& keeper, Terminal& terminal) {
   record.run = keeper.run;
   record.fingerprint = keeper.fingerprint;
   if (keeper.json) {
-    terminal.print(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    terminal.print(json_line(to_json(record)) + "\n");
     terminal.flush();
   }
   if (keeper.store) TRY(keeper.store->append(record));

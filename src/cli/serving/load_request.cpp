@@ -8,6 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/option_values.h"
+#include "core/environment_value.h"
 #include "core/json_text.h"
 #include "core/secrets.h"
 #include "core/text.h"
@@ -66,7 +67,7 @@ bool breaks_header(std::string_view text) {
 
 /// Adds the header lines to `fields`. Errors show no header's value: it may be a secret.
 Status read_headers(const Arguments& arguments, std::string& fields) {
-  if (const char* key = std::getenv("OPENAI_API_KEY"); key != nullptr && *key != '\0') {
+  if (const std::string key = environment_value("OPENAI_API_KEY"); !key.empty()) {
     if (breaks_header(key)) {
       return Error{ErrorKind::usage,
                    "OPENAI_API_KEY has a line break or another control character, which no header "
@@ -185,8 +186,8 @@ Result<std::size_t> requests_at(const std::string& text, const LoadPoint& point)
 
 /// A number below 2^32 from a variable of the environment; `target` stays if it is not set.
 Status read_variable(const char* name, std::string_view allowed, std::uint64_t& target) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return {};
+  const std::string text = environment_value(name);
+  if (text.empty()) return {};
   const auto number = parse_integer(text);
   if (!number || *number > std::numeric_limits<std::uint32_t>::max()) {
     return Error{ErrorKind::usage, fmt::format("{} \"{}\" is not allowed; allowed: {}", name,

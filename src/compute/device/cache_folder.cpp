@@ -1,15 +1,15 @@
 #include "compute/device/cache_folder.h"
 
-#include <cstdlib>
+#include "core/environment_value.h"
 
 namespace assay {
 
 std::string cache_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache != '\0') {
-    return std::string(cache) + "/assay";
+  if (const std::string cache = environment_value("XDG_CACHE_HOME"); !cache.empty()) {
+    return cache + "/assay";
   }
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
-    return std::string(home) + "/.cache/assay";
+  if (const std::string home = environment_value("HOME"); !home.empty()) {
+    return home + "/.cache/assay";
   }
   return {};
 }

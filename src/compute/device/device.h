@@ -223,8 +223,9 @@ class Stream {
   /// Uploads `graph` to the device, which its first launch would do otherwise. Error: unsupported
   /// before HIP 5.3.
   virtual Status upload(Graph& graph) = 0;
-  /// The vendor's stream handle, for the vendor's libraries; null on the CPU.
-  virtual void* native_handle() const = 0;
+  /// The vendor's stream handle, for one call of a vendor's library; null on the CPU. Another
+  /// stream may take its place after a failed capture.
+  virtual void* native_handle() = 0;
 };
 
 /// Device memory as a file that other drivers can open, e.g. that of a network adapter.

@@ -208,7 +208,7 @@ std::string baseline_text(const Baseline& baseline) {
   for (const auto& [id, fingerprint] : baseline.fingerprints) {
     json["fingerprints"].push_back({{"id", id}, {"fingerprint", fingerprint}});
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_line(json) + "\n";
 }
 
 bool is_baseline(const std::filesystem::path& path) {

@@ -184,9 +184,8 @@ std::vector<Difference> fold(const std::vector<Difference>& all) {
       folded.push_back(difference);
       continue;
     }
-    const std::string key = fmt::format(
-        "{}\n{}\n{}", rest, difference.a.dump(-1, ' ', false, Json::error_handler_t::replace),
-        difference.b.dump(-1, ' ', false, Json::error_handler_t::replace));
+    const std::string key =
+        fmt::format("{}\n{}\n{}", rest, json_line(difference.a), json_line(difference.b));
     const auto [group, fresh] = groups.try_emplace(key, folded.size(), std::set<int>{});
     group->second.second.insert(std::stoi(std::string(index)));
     if (fresh) folded.push_back(difference);

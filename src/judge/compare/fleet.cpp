@@ -223,7 +223,7 @@ std::size_t typical_node(const FleetNodes& fleet, const std::vector<Column>& col
 
 /// Returns a difference from the typical node as text; equal differences have equal texts.
 std::string key_of(const Difference& difference) {
-  return difference.path + "\n" + difference.b.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return difference.path + "\n" + json_line(difference.b);
 }
 
 /// Keeps those differences between an outlier and the typical node that few sound nodes share.
@@ -276,7 +276,7 @@ Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& 
                              "results for each node",
                              folder.string())};
   }
-  const FleetNodes read = read_fleet(folder, progress);
+  const FleetNodes read = TRY(read_fleet(folder, progress));
   Fleet fleet;
   fleet.rule = rule;
   fleet.series = read.series.size();

@@ -93,14 +93,13 @@ FleetNode node_of(const fs::path& folder, SeriesIndex& index) {
 
 }  // namespace
 
-FleetNodes read_fleet(const fs::path& folder,
-                      const std::function<void(std::size_t read, std::size_t of)>& progress) {
-  std::vector<fs::path> folders;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_directory(error)) folders.push_back(entry.path());
-  }
-  std::sort(folders.begin(), folders.end());
+Result<FleetNodes> read_fleet(
+    const fs::path& folder, const std::function<void(std::size_t read, std::size_t of)>& progress) {
+  std::vector<fs::path> folders = TRY(list_folder(folder));
+  std::erase_if(folders, [](const fs::path& path) {
+    std::error_code ignored;
+    return !fs::is_directory(path, ignored);
+  });
   FleetNodes fleet;
   fleet.nodes.resize(folders.size());
   SeriesIndex index;

@@ -33,8 +33,10 @@ struct FleetNodes {
   std::vector<FleetSeries> series;
 };
 
-/// Reads every folder in `folder`, with as many threads as this machine has processors.
-FleetNodes read_fleet(const std::filesystem::path& folder,
-                      const std::function<void(std::size_t read, std::size_t of)>& progress);
+/// Reads every folder in `folder`, with as many threads as this machine has processors. Error: as
+/// list_folder().
+Result<FleetNodes> read_fleet(
+    const std::filesystem::path& folder,
+    const std::function<void(std::size_t read, std::size_t of)>& progress);
 
 }  // namespace assay

@@ -105,13 +105,12 @@ Result<ResultSet> load_foreign(const std::vector<fs::path>& files, std::string n
   return set;
 }
 
-std::vector<fs::path> files_in(const fs::path& folder) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.is_regular_file(error)) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
+Result<std::vector<fs::path>> files_in(const fs::path& folder) {
+  std::vector<fs::path> files = TRY(list_folder(folder));
+  std::erase_if(files, [](const fs::path& path) {
+    std::error_code ignored;
+    return !fs::is_regular_file(path, ignored);
+  });
   return files;
 }
 
@@ -141,7 +140,7 @@ Result<ResultSet> load_result_set(const std::string& operand, std::vector<Record
                    fmt::format("{} is a campaign; name one of its environments, {}/ENVIRONMENT",
                                operand, folder.string())};
     }
-    const std::vector<fs::path> files = files_in(folder);
+    const std::vector<fs::path> files = TRY(files_in(folder));
     if (files.empty()) return not_found(operand);
     return load_foreign(files, operand, records);
   }

@@ -116,7 +116,9 @@ Ruling undecided(const PairedEffect& effect, const FamilyTest& test, bool paired
   const double margin = rule.log_margin();
   const double distance = std::abs(margin - std::abs(effect.mean));
   const auto more = more_pairs(effect, distance);
-  if (!more && distance < margin / 4) {
+  // An interval much wider than the margin is not near it, wherever its middle happens to lie.
+  const bool narrow = effect.t95.high - effect.t95.low < 4 * margin;
+  if (!more && narrow && distance < margin / 4) {
     return {Verdict::inconclusive, "near_margin",
             "the difference lies too near the margin to be called equal or different"};
   }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <unordered_map>
 
+#include "core/environment_value.h"
 #include "core/input_file.h"
 #include "core/json.h"
 #include "core/json_text.h"
@@ -32,10 +32,6 @@ constexpr const char* tables =
     " time TEXT NOT NULL, value REAL NOT NULL, low REAL NOT NULL, high REAL NOT NULL,"
     " samples INTEGER NOT NULL, throttled INTEGER NOT NULL, fingerprint TEXT NOT NULL,"
     " PRIMARY KEY(series, run)) WITHOUT ROWID;";
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// Returns whether the file is a history that this version of assay can read; false for a new file.
 /// Call it in a transaction, because another process may be creating the tables.
@@ -94,7 +90,7 @@ class SeriesIds {
                           const Series& series) {
     Json axes = Json::object();
     for (const auto& [axis, value] : series.axes) axes[axis] = value;
-    const std::string axes_text = dump(axes);
+    const std::string axes_text = json_line(axes);
     const std::string name =
         fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", machine, device, series.benchmark, axes_text,
                     series.key.metric, series.unit, name_of(series.better));
@@ -159,10 +155,8 @@ std::string device_of(const DeviceFacts& facts) {
 std::string default_history() {
   for (const auto& [variable, folder] :
        {std::pair{"XDG_DATA_HOME", ""}, std::pair{"HOME", "/.local/share"}}) {
-    const char* value = std::getenv(variable);
-    if (value != nullptr && *value != '\0') {
-      return std::string(value) + folder + "/assay/history.sqlite";
-    }
+    const std::string value = environment_value(variable);
+    if (!value.empty()) return value + folder + "/assay/history.sqlite";
   }
   return {};
 }
@@ -199,7 +193,7 @@ Result<History::Added> History::add(const Evidence& evidence) {
   Transaction transaction = TRY(Transaction::begin(database_, Database::Access::write));
   Statement keep = TRY(database_.prepare("INSERT OR IGNORE INTO fingerprint VALUES(?,?)"));
   for (const auto& [id, fingerprint] : evidence.fingerprints) {
-    TRY(keep.bind(1, id).bind(2, dump(fingerprint)).run());
+    TRY(keep.bind(1, id).bind(2, json_line(fingerprint)).run());
   }
   SeriesIds ids = TRY(SeriesIds::of(database_));
   Statement insert =

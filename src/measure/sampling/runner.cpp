@@ -113,7 +113,7 @@ class Runner {
       TRY(observer_.finished(i, std::move(record)));
       TRY(team_.check_alive());
     }
-    outcome.interrupted = outcome.interrupted || observer_.stop_requested();
+    if (!outcome.interrupted) outcome.interrupted = TRY(was_any_rank_stopped());
     for (const auto& [name, values] : values_) {
       for (Conclusion& conclusion : find_benchmark(name)->conclusions(values)) {
         outcome.conclusions.push_back(std::move(conclusion));
@@ -183,6 +183,14 @@ class Runner {
         }));
     if (decided == end) return std::optional<double>();
     return std::optional(std::strtod(decided.c_str(), nullptr));
+  }
+
+  /// Returns whether a rank was asked to stop, also during the last cell.
+  Result<bool> was_any_rank_stopped() {
+    constexpr std::string_view stopped = "stopped";
+    const auto answers = TRY(team_.exchange(
+        "ending the run", observer_.stop_requested() ? std::string(stopped) : std::string()));
+    return std::count(answers.begin(), answers.end(), stopped) > 0;
   }
 
   Error budget_spent() const {

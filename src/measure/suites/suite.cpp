@@ -16,10 +16,6 @@
 namespace assay {
 namespace {
 
-Error at_line(std::string_view file, int line, std::string_view message) {
-  return {ErrorKind::usage, fmt::format("{}:{}: {}", file, line, message)};
-}
-
 /// Turns YAML values into suites; every error names the file and the value's line.
 class Reader {
  public:

@@ -156,7 +156,7 @@ class SimulatedStreamOfDevice final : public SimulatedStream {
   Result<GraphUpdate> end_capture_into(Graph&) override { return not_simulated("graphs"); }
   Status record_each_replay(Event&) override { return not_simulated("graphs"); }
   Status upload(Graph&) override { return not_simulated("graphs"); }
-  void* native_handle() const override { return nullptr; }
+  void* native_handle() override { return nullptr; }
 
  private:
   const std::shared_ptr<Timeline> timeline_;

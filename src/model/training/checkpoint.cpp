@@ -4,12 +4,13 @@
 #include <zlib.h>
 
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/shown_text.h"
+#include "core/text.h"
 #include "core/write_file.h"
 #include "model/tensors/safetensors.h"
 
@@ -36,18 +37,51 @@ bool lies_in(const Section& section, const Tensor& tensor) {
   return tensor.offset >= section.begin && tensor.offset < section.end;
 }
 
+constexpr std::string_view format = "assay training";
+constexpr std::string_view checksum_key = "crc32", no_checksum = "00000000";
+
+/// The text of this key in the file's metadata; empty if there is none.
+std::string text_in(const TensorFile& file, std::string_view key) {
+  for (const auto& [name, text] : file.metadata) {
+    if (name == key) return text;
+  }
+  return {};
+}
+
+/// A checksum, which is taken while its own place in the file holds `no_checksum`.
+std::uint32_t checksum_of(const TensorFile& file) {
+  // SHA-256 would take as long as reading the file.
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(file.bytes.data()), file.bytes.size()));
+}
+
+/// Replaces the checksum in the header, which is now `old`.
+void put_checksum(TensorFile& file, std::string_view old, std::string_view checksum) {
+  const std::string member = fmt::format("\"{}\":\"{}\"", checksum_key, old);
+  const std::size_t at = file.bytes.find(member);
+  if (at == std::string::npos) return;
+  file.bytes.replace(at + member.size() - 1 - old.size(), old.size(), checksum);
+}
+
+/// Files of earlier versions have no checksum.
+Status check_checksum(TensorFile& file, std::uint32_t& checksum) {
+  const std::string stored = text_in(file, checksum_key);
+  if (stored.size() == no_checksum.size()) put_checksum(file, stored, no_checksum);
+  checksum = checksum_of(file);
+  if (stored.empty() || stored == fmt::format("{:08x}", checksum)) return {};
+  return Error{ErrorKind::usage,
+               fmt::format("was changed since it was written: its checksum is {:08x}, and it says "
+                           "{}; use another copy",
+                           checksum, shown_line(stored, no_checksum.size()))};
+}
+
 /// Bits, so that nothing is rounded.
 std::string text_of(double x) {
   return std::to_string(std::bit_cast<std::uint64_t>(x));
 }
 
 Result<std::uint64_t> number_in(const TensorFile& file, std::string_view key) {
-  for (const auto& [name, text] : file.metadata) {
-    if (name != key) continue;
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) return number;
-  }
+  if (const auto number = parse_count(text_in(file, key))) return *number;
   return Error{ErrorKind::usage, fmt::format("lacks the number \"{}\"", key)};
 }
 
@@ -95,7 +129,8 @@ Status save_checkpoint(Training& training, Stream& stream, const std::filesystem
     }
   }
   std::vector<std::pair<std::string, std::string>> metadata = {
-      {"format", "assay training"},
+      {"format", std::string(format)},
+      {std::string(checksum_key), std::string(no_checksum)},
       {"step", std::to_string(state.step)},
       {"beta1_power", text_of(state.beta1_power)},
       {"beta2_power", text_of(state.beta2_power)}};
@@ -121,15 +156,26 @@ Status save_checkpoint(Training& training, Stream& stream, const std::filesystem
       TRY(stream.synchronize());
     }
   }
-  return training.rank() == 0 ? write_file(path, file.bytes) : Status();
+  if (training.rank() > 0) return {};
+  put_checksum(file, no_checksum, fmt::format("{:08x}", checksum_of(file)));
+  return write_file(path, file.bytes);
 }
 
 Result<std::uint64_t> load_checkpoint(Training& training, Stream& stream,
                                       const std::filesystem::path& path) {
-  const TensorFile file = TRY(read_tensors(path));
+  TensorFile file = TRY(read_tensors(path));
   const auto of_file = [&](const Error& error) {
     return Error{error.kind, fmt::format("{}: {}", path.string(), error.message)};
   };
+  if (text_in(file, "format") != format) {
+    return of_file({ErrorKind::usage,
+                    "is not a training's checkpoint; allowed: a file that save= "
+                    "has written"});
+  }
+  std::uint32_t checksum = 0;
+  if (const Status sound = check_checksum(file, checksum); !sound.ok()) {
+    return of_file(sound.error());
+  }
   StepState state = TRY(training.state(stream));
   const auto step = number_in(file, "step"), power1 = number_in(file, "beta1_power"),
              power2 = number_in(file, "beta2_power");
@@ -179,9 +225,7 @@ Result<std::uint64_t> load_checkpoint(Training& training, Stream& stream,
   state.beta1_power = beta1_power;
   state.beta2_power = beta2_power;
   TRY(training.set_state(stream, state));
-  // SHA-256 would take as long as reading the file.
-  return std::uint64_t{
-      crc32_z(0, reinterpret_cast<const Bytef*>(file.bytes.data()), file.bytes.size())};
+  return std::uint64_t{checksum};
 }
 
 }  // namespace assay

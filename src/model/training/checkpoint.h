@@ -11,14 +11,14 @@
 namespace assay {
 
 /// Weights, master weights, moments, the step and, of f16, the loss scale, as safetensors:
-/// "weights.layers.0.qkv", "first.layers.0.qkv", ... Of several ranks, which call it together, the
-/// first one writes the file, from which any number of ranks can go on. Error: failed or exhausted,
-/// naming the file and the reason.
+/// "weights.layers.0.qkv", "first.layers.0.qkv", ... with a checksum of the file. Of several ranks,
+/// which call it together, the first one writes the file, from which any number of ranks can go on.
+/// Error: failed or exhausted, naming the file and the reason.
 Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path);
 
 /// A checksum of the file, by which ranks see that all of them read the same. Error: usage, naming
-/// the file and the first tensor that is missing or of another shape or type; `training` is then
-/// unchanged.
+/// the file and what is wrong with it: no training's, changed since it was written, or the first
+/// tensor that is missing or of another shape or type; `training` is then unchanged.
 Result<std::uint64_t> load_checkpoint(Training& training, Stream& stream,
                                       const std::filesystem::path& path);
 

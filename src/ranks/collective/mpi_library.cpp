@@ -5,15 +5,11 @@
 #include <cstdlib>
 #include <regex>
 
+#include "core/environment_value.h"
 #include "core/library_search.h"
 
 namespace assay::mpi {
 namespace {
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 template <typename H>
 Status bind(const SharedLibrary& file, Library<H>& library) {
@@ -75,14 +71,14 @@ Result<AnyLibrary> mpich(const SharedLibrary& file) {
 
 Launcher find_launcher() {
   using Kind = Launcher::Kind;
-  const auto number = [](const char* name) { return std::atoi(variable(name).c_str()); };
-  if (!variable("OMPI_COMM_WORLD_RANK").empty()) {
+  const auto number = [](const char* name) { return std::atoi(environment_value(name).c_str()); };
+  if (!environment_value("OMPI_COMM_WORLD_RANK").empty()) {
     return {Kind::open_mpi, number("OMPI_COMM_WORLD_SIZE")};
   }
   // These variables are set by Hydra, Intel MPI, Cray's PALS, and srun with PMI 1 or 2.
-  if (!variable("PMI_RANK").empty()) return {Kind::mpich, number("PMI_SIZE")};
+  if (!environment_value("PMI_RANK").empty()) return {Kind::mpich, number("PMI_SIZE")};
   // srun --mpi=pmix and PRRTE do not tell which library they are for.
-  if (!variable("PMIX_RANK").empty()) return {Kind::either, 0};
+  if (!environment_value("PMIX_RANK").empty()) return {Kind::either, 0};
   return {};
 }
 
@@ -108,7 +104,7 @@ Result<AnyLibrary> load(Launcher::Kind launcher) {
   candidates.names.emplace_back("libmpi.so");
   // These environment variables name installations; modules and launchers set them.
   for (const char* root : {"OPAL_PREFIX", "MPI_HOME", "MPI_ROOT", "I_MPI_ROOT"}) {
-    const std::string folder = variable(root);
+    const std::string folder = environment_value(root);
     if (folder.empty()) continue;
     candidates.folders.push_back(folder + "/lib");
     candidates.folders.push_back(folder + "/lib/release");

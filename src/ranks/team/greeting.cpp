@@ -14,6 +14,7 @@
 #include "core/hash.h"
 #include "core/shown_text.h"
 #include "core/units.h"
+#include "core/version.h"
 
 namespace assay {
 namespace {
@@ -22,9 +23,10 @@ using Clock = std::chrono::steady_clock;
 
 // A message consists of the magic, which changes with the protocol; a kind; a value, which is the
 // sender's number or its proof; the length of the text in four digits; and the text.
-constexpr std::string_view greeting_magic = "assay/2 ";
+constexpr std::string_view greeting_magic = "assay/3 ";
 constexpr char caller_kind = 'c', called_kind = 's';                      // with a number
 constexpr char request_kind = '?', accept_kind = '+', refuse_kind = '-';  // with a proof
+constexpr std::size_t most_build = 80;  // bytes shown of another build's name
 constexpr std::size_t value_bytes = 64, length_digits = 4;
 constexpr std::size_t greeting_bytes = greeting_magic.size() + 1 + value_bytes + length_digits;
 
@@ -37,9 +39,9 @@ bool same_proof(std::string_view a, std::string_view b) {
 
 Greeting::Greeting(std::string_view secret, Step first) : secret_(secret), step_(first) {}
 
-Greeting Greeting::calling(std::string_view secret, std::string request) {
+Greeting Greeting::calling(std::string_view secret, std::string request, std::string_view build) {
   Greeting greeting(secret, Step::greet);
-  greeting.request_ = std::move(request);
+  greeting.request_ = fmt::format("{}\n{}", build, request);
   return greeting;
 }
 
@@ -80,7 +82,7 @@ Result<bool> Greeting::judge(const Descriptor& socket) {
       step_ = Step::await_answer;
       return false;
     case Step::await_request:
-      if (kind_ == request_kind && known) return true;
+      if (kind_ == request_kind && known) return take_request(socket);
       refuse(socket, "wrong token");
       break;
     case Step::await_answer:
@@ -92,6 +94,20 @@ Result<bool> Greeting::judge(const Descriptor& socket) {
       break;
   }
   return Error{ErrorKind::failed, "the other end does not know this run's token"};
+}
+
+Result<bool> Greeting::take_request(const Descriptor& socket) {
+  const std::size_t line_end = text_.find('\n');
+  const std::string build = text_.substr(0, line_end);
+  if (build != own_build()) {
+    const std::string why = fmt::format(
+        "it is assay {}, and the other end is assay {}; start the same program on every rank",
+        shown_line(build, most_build), own_build());
+    refuse(socket, why);
+    return Error{ErrorKind::failed, "a caller was refused: " + why};
+  }
+  request_ = text_.substr(line_end + 1);
+  return true;
 }
 
 std::string Greeting::proof(char kind, std::string_view text) const {
@@ -157,6 +173,11 @@ Status finish_greeting(Greeting& greeting, const Descriptor& socket, double seco
     }
   }
   return {};
+}
+
+const std::string& own_build() {
+  static const std::string build = fmt::format("{} ({})", version(), git_hash());
+  return build;
 }
 
 std::string new_token() {

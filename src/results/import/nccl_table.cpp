@@ -8,10 +8,6 @@
 namespace assay {
 namespace {
 
-bool digits_only(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 /// Returns the length of a tag "[1,0]<stdout>:" or "[1,12]<stderr>:" at `at`; 0 if there is none.
 std::size_t mpi_tag(std::string_view line, std::size_t at) {
   const std::size_t close = line.find(']', at);
@@ -30,12 +26,12 @@ std::size_t mpi_tag(std::string_view line, std::size_t at) {
 std::string_view without_label(std::string_view line) {
   const std::string_view text = trim(line);
   const std::size_t colon = text.find(':');
-  if (colon != std::string_view::npos && digits_only(text.substr(0, colon)) && colon <= 6) {
+  if (colon != std::string_view::npos && is_digits(text.substr(0, colon)) && colon <= 6) {
     return text.substr(colon + 1);
   }
   if (text.starts_with('[')) {
     const std::size_t close = text.find(']');
-    if (close != std::string_view::npos && digits_only(text.substr(1, close - 1))) {
+    if (close != std::string_view::npos && is_digits(text.substr(1, close - 1))) {
       const std::string_view rest = text.substr(close + 1);
       return rest.starts_with(':') ? rest.substr(1) : rest;
     }
@@ -168,7 +164,7 @@ std::vector<NcclColumn> nccl_header(std::string_view line) {
 bool is_nccl_row(std::string_view line) {
   const auto words = split_words(line, 8);
   const std::size_t at = begins_with_time(words) ? 2 : 0;
-  return words.size() > at + 3 && digits_only(words[at]) && digits_only(words[at + 1]) &&
+  return words.size() > at + 3 && is_digits(words[at]) && is_digits(words[at + 1]) &&
          !collective_type(words[at + 2]).empty();
 }
 

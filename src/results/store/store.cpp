@@ -1,6 +1,7 @@
 #include "results/store/store.h"
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -24,13 +25,6 @@ constexpr std::size_t longest_plain = 256 << 10, longest_record = std::size_t{64
 constexpr std::size_t most_members = 2000;
 constexpr int deepest_plain = 64;
 constexpr std::size_t longest_line = std::size_t{1} << 30;
-
-/// Writes JSON as one line. Text from drivers and environment variables may be invalid UTF-8; bad
-/// bytes are replaced.
-/// replaced.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// Returns whether a text is quick to parse as it is: not nested deeply, and without an object of
 /// many members. Brackets and colons within strings count, too.
@@ -91,7 +85,7 @@ class RecordLines {
     constexpr std::size_t piece_bytes = std::size_t{1} << 20;
     if (text_.size() >= piece_bytes) TRY(flush());
     if (!text_.empty()) text_ += '\n';
-    text_ += dump(to_json(record));
+    text_ += json_line(to_json(record));
     return {};
   }
 
@@ -114,6 +108,36 @@ class KnownRuns {
     for (const std::vector<Record>& batch : batches) {
       for (const Record& record : batch) runs_.emplace(record.run, 0);
     }
+  }
+
+  /// Adds the records of a store that were not there at the last call.
+  Status update(const std::filesystem::path& file) {
+    InputLines lines = TRY(InputLines::open(file, longest_line));
+    RecordParser parser(Detail::summary);
+    std::size_t count = 0;
+    uLong checksum = 0;
+    bool same = lines_ == 0;
+    while (const std::optional<InputLine> line = TRY(lines.next())) {
+      if (!line->ended) break;
+      const auto* const bytes = reinterpret_cast<const Bytef*>(line->text.data());
+      checksum = crc32_z(checksum, bytes, line->text.size());
+      if (++count == lines_) same = checksum == checksum_;
+      if (count <= lines_) continue;
+      if (!same) break;
+      const auto record = parser.read(line->text);
+      if (record.ok()) add(*record);
+    }
+    if (same) {
+      lines_ = count;
+      checksum_ = checksum;
+      return {};
+    }
+    // The lines of the last call were replaced: its writer had no room for the rest, for instance.
+    for (auto& [run, number] : runs_) number = 0;
+    records_.clear();
+    lines_ = 0;
+    checksum_ = 0;
+    return update(file);
   }
 
   void add(const Record& record) {
@@ -147,12 +171,14 @@ class KnownRuns {
 
   std::map<std::string, std::size_t, std::less<>> runs_;
   std::map<std::string, std::size_t> records_;
+  std::size_t lines_ = 0;  // that update() has read, and their checksum
+  uLong checksum_ = 0;
 };
 
 }  // namespace
 
 std::string fingerprint_id(const Json& fingerprint) {
-  const auto sorted = SortedJson::parse(dump(fingerprint));  // std::map: keys in order
+  const auto sorted = SortedJson::parse(json_line(fingerprint));  // std::map: keys in order
   return sha256_hex(sorted.dump()).substr(0, 16);
 }
 
@@ -171,7 +197,7 @@ Result<Store> Store::open(const std::filesystem::path& folder) {
 }
 
 Status Store::append(const Record& record) {
-  return records_.append(dump(to_json(record)));
+  return records_.append(json_line(to_json(record)));
 }
 
 Status Store::append(std::span<const Record> records) {
@@ -184,11 +210,10 @@ Status Store::append(std::span<const Record> records) {
 
 Result<std::size_t> Store::append_new(const std::vector<std::vector<Record>>& batches) {
   std::size_t added = 0;
+  KnownRuns known(batches);
+  TRY(known.update(folder_ / records_name));  // the most of it without keeping others from writing
   TRY(records_.append_chosen([&](const LineFile::Appender& append_lines) -> Status {
-    KnownRuns known(batches);
-    for (const Record& record : TRY(read_records(folder_, Detail::summary)).records) {
-      known.add(record);
-    }
+    TRY(known.update(folder_ / records_name));
     RecordLines lines(append_lines);
     for (const std::vector<Record>& batch : batches) {
       const std::vector<const Record*> fresh = known.without(batch);
@@ -211,7 +236,7 @@ Result<std::string> Store::append_fingerprint(const Json& fingerprint) {
   line["id"] = id;
   line["fingerprint"] = fingerprint;
   TRY(file.append_unless([&](std::string_view text) { return text.starts_with(prefix); },
-                         dump(line)));
+                         json_line(line)));
   return id;
 }
 

@@ -48,7 +48,7 @@ std::string to_line(const UnitLine& line) {
   if (line.taken_share) json["taken_share"] = *line.taken_share;
   if (!line.reason.empty()) json["reason"] = line.reason;
   if (!line.stderr_tail.empty()) json["stderr"] = line.stderr_tail;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(json);
 }
 
 std::optional<UnitLine> parse_unit_line(std::string_view text) {

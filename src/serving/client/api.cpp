@@ -133,7 +133,7 @@ std::string body_of(const RequestOptions& options, const Prompt& prompt,
     json = openai(options, prompt, before);
   }
   for (const auto& [key, value] : options.extra.items()) json[key] = value;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(json);
 }
 
 }  // namespace assay

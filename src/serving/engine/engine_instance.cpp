@@ -1,8 +1,8 @@
 #include "serving/engine/engine_instance.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "core/descriptor.h"
 #include "core/random.h"
 
 namespace assay::engine {
@@ -40,14 +40,14 @@ void append_escaped(std::string_view text, std::string& out) {
 
 EngineInstance::EngineInstance(server::Loop& loop, const server::ServedModelFacts& model,
                                const server::TextTokens& text, Engine& engine, std::uint64_t seed)
-    : Instance(loop, model, text),
-      engine_(engine),
-      seed_(seed),
-      events_there_(loop.context(), ::dup(engine.descriptor())) {
-  wait_for_events();
+    : Instance(loop, model, text), engine_(engine), seed_(seed), events_there_(loop.context()) {
+  server::SystemError error;
+  events_there_.assign(duplicate(engine.descriptor()), error);
+  if (!error) wait_for_events();
 }
 
 std::string EngineInstance::problem() const {
+  if (!events_there_.is_open()) return "the server has no files left to hear of tokens";
   return engine_.state().failure;
 }
 

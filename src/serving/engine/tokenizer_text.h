@@ -8,7 +8,7 @@ namespace assay::engine {
 
 /// Tokens beyond those of the tokenizer, which a model with random weights generates, read
 /// "<|id|>".
-class TokenizerText final : public server::TextTokens {
+class TokenizerText : public server::TextTokens {
  public:
   explicit TokenizerText(Tokenizer tokenizer);
 

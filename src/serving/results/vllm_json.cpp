@@ -73,7 +73,7 @@ std::string vllm_json(const VllmNames& names, const ServingResult& result,
   add_statistics(json, "itl", result.itl);
   add_statistics(json, "e2el", result.e2el);
   // Errors quote servers, whose text need not be UTF-8.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_line(json) + "\n";
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <system_error>
 #include <utility>
 
 namespace assay::server {
@@ -10,7 +11,7 @@ namespace assay::server {
 Aside::Aside(asio::io_context& context)
     : event_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), done_there_(context) {
   SystemError error;
-  done_there_.assign(::dup(event_.number()), error);
+  done_there_.assign(duplicate(event_.number()), error);
   if (!error) wait_for_done();
 }
 
@@ -24,7 +25,7 @@ Aside::~Aside() {
 }
 
 void Aside::run(std::function<void()> work, std::function<void()> done) {
-  if (!done_there_.is_open()) {
+  if (!done_there_.is_open() || !begin_thread()) {
     work();
     return done();
   }
@@ -32,8 +33,17 @@ void Aside::run(std::function<void()> work, std::function<void()> done) {
     const MutexLock lock(mutex_);
     tasks_.push_back({std::move(work), std::move(done)});
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { work_off(); });
   task_came_.notify_one();
+}
+
+bool Aside::begin_thread() {
+  if (thread_.joinable()) return true;
+  try {
+    thread_ = std::thread([this] { work_off(); });
+  } catch (const std::system_error&) {  // no memory, or too many threads; it passes no further
+    return false;
+  }
+  return true;
 }
 
 void Aside::work_off() {

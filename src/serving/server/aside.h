@@ -24,13 +24,15 @@ class Aside {
 
   /// Calls `work` on the other thread, one task after another, and then `done` in the loop. Both
   /// functions are destroyed in the loop. Calls both at once if the process had no files left when
-  /// this was made.
+  /// this was made, or has no thread left.
   void run(std::function<void()> work, std::function<void()> done);
 
  private:
   struct Task {
     std::function<void()> work, done;
   };
+  /// Returns false if the process cannot have another thread.
+  bool begin_thread();
   void work_off();
   void wait_for_done();
   void announce();

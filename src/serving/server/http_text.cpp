@@ -77,7 +77,7 @@ std::string error_body(int status, std::string_view message) {
   const Json body = {
       {"error",
        {{"message", message}, {"type", type_of(status)}, {"param", nullptr}, {"code", status}}}};
-  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_line(body);
 }
 
 std::string& ChunkBuffer::begin() {

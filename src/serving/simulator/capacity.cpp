@@ -26,11 +26,6 @@ std::uint64_t sequences_per_part(const Memory& memory, int parts) {
   return static_cast<std::uint64_t>(std::floor(cache_bytes(memory, parts) / memory.per_sequence));
 }
 
-double share_of_whole(const Memory& memory, int parts) {
-  const double whole = cache_bytes(memory, 1);
-  return whole > 0 ? parts * cache_bytes(memory, parts) / whole : 0;
-}
-
 int most_parts(const Memory& memory) {
   const double parts = memory.bytes * memory.utilization / (memory.weights + memory.reserved);
   return static_cast<int>(std::ceil(parts)) - 1;  // at exactly `parts` no cache is left
@@ -53,15 +48,6 @@ double step_seconds(const Model& model, const Hardware& hardware, const StepWork
       4.0 * model.layers * model.query_heads * model.head_size * work.prefill_pairs;
   return std::max(bytes / hardware.bandwidth, operations / hardware.flops) +
          hardware.launch_seconds;
-}
-
-double decode_seconds(const Model& model, const Hardware& hardware, double sequences,
-                      double kv_tokens) {
-  return step_seconds(model, hardware, {sequences, sequences, kv_tokens, 0});
-}
-
-double prefill_seconds(const Model& model, const Hardware& hardware, double tokens) {
-  return step_seconds(model, hardware, {tokens, 1, tokens, chunk_pairs(tokens, 0)});
 }
 
 }  // namespace assay::simulator

@@ -31,9 +31,6 @@ struct Memory {
 double cache_bytes(const Memory& memory, int parts);
 /// Number of sequences that each of `parts` partitions can hold.
 std::uint64_t sequences_per_part(const Memory& memory, int parts);
-/// Sequences in all partitions divided by those of the whole GPU, both as real numbers: 1 -
-/// (k-1)(W+R)/(uM-W-R); 0 if the weights do not fit.
-double share_of_whole(const Memory& memory, int parts);
 /// The largest number of partitions that leaves room for a cache; 0: not even the whole GPU does.
 int most_parts(const Memory& memory);
 
@@ -69,10 +66,5 @@ double chunk_pairs(double tokens, double before);
 
 /// max(bytes / bandwidth, operations / flops) + launch.
 double step_seconds(const Model& model, const Hardware& hardware, const StepWork& work);
-/// A step in which `sequences` decode with `kv_tokens` in total in their caches.
-double decode_seconds(const Model& model, const Hardware& hardware, double sequences,
-                      double kv_tokens);
-/// A prompt of `tokens` on its own, in one chunk.
-double prefill_seconds(const Model& model, const Hardware& hardware, double tokens);
 
 }  // namespace assay::simulator

@@ -9,8 +9,8 @@ namespace {
 
 constexpr JsonLimits limits = {.values = 2'000'000, .bytes = std::size_t{16} << 20};
 constexpr std::string_view white_space = " \t\r\n";
-/// Between objects: white space, an array's punctuation, and a byte-order mark.
-constexpr std::string_view between = " \t\r\n,[]\xef\xbb\xbf";
+/// Between objects: white space, commas, and a byte-order mark.
+constexpr std::string_view between = " \t\r\n,\xef\xbb\xbf";
 
 Error without_place(std::string message) {
   return {ErrorKind::usage, std::move(message)};
@@ -27,8 +27,13 @@ Error JsonObjects::wrong(std::string_view message) const {
 }
 
 Result<std::optional<JsonNode>> JsonObjects::next() {
-  const auto letter = TRY(values_.next_letter(between));
+  auto letter = TRY(values_.next_letter(between));
+  for (; letter == '[' || letter == ']'; letter = TRY(values_.next_letter(between))) {
+    in_array_ = letter == '[';
+    TRY(values_.next_letter(in_array_ ? "[" : "]"));
+  }
   line_ = values_.line();
+  if (!letter && in_array_) return wrong("the file ends within an array; is it whole?");
   if (!letter) return std::optional<JsonNode>();
   if (*letter != '{') return wrong("expected the start of an object here");
   auto node = values_.read(limits);

@@ -18,8 +18,8 @@ class JsonObjects {
   static Result<JsonObjects> open(const std::string& path);
 
   /// The next object; empty at the file's end. Error: usage, "FILE:LINE: ...": not JSON, not an
-  /// object, or an object of more than 16 MiB or two million values or nested deeper than 64
-  /// levels.
+  /// object, an array without its end, or an object of more than 16 MiB or two million values or
+  /// nested deeper than 64 levels.
   Result<std::optional<JsonNode>> next();
 
   /// "FILE:LINE: message", with the line in which the last object began.
@@ -32,6 +32,7 @@ class JsonObjects {
   std::string path_;
   JsonValues values_;
   std::size_t line_ = 1;  // in which the last object began
+  bool in_array_ = false;
 };
 
 /// The member as text; `object` may be any JSON value. Error: the message alone.

@@ -25,7 +25,7 @@ TEST(WriteFile, AFailureLeavesTheOldFileAlone) {
   // A folder cannot be replaced by a file.
   const Status failed = write_file(folder.path() / "folder", "new");
   ASSERT_FALSE(failed.ok());
-  EXPECT_EQ(failed.error().kind, ErrorKind::exhausted);
+  EXPECT_EQ(failed.error().kind, ErrorKind::file);
   EXPECT_THAT(failed.error().message, testing::HasSubstr("cannot be replaced"));
   EXPECT_EQ(read_file(path), "old");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
@@ -55,6 +55,7 @@ TEST(CheckWritable, SaysBeforeTheWorkWhatWritingWouldSayAfterIt) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
   const Status missing = check_writable(folder.path() / "none/file");
   ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().kind, ErrorKind::file);
   EXPECT_EQ(missing.error().message, write_file(folder.path() / "none/file", "x").error().message);
   EXPECT_THAT(check_writable(folder.path()).error().message,
               testing::HasSubstr("cannot be written: Is a directory"));
@@ -71,6 +72,7 @@ TEST(WriteFile, DevicesStayDevices) {
   std::filesystem::create_symlink("/dev/full", device);
   const Status full = write_file(device, "text");
   ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().kind, ErrorKind::exhausted);
   EXPECT_EQ(full.error().message, device.string() + " cannot be written: No space left on device");
   EXPECT_TRUE(std::filesystem::is_symlink(device));
 }

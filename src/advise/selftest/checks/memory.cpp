@@ -3,7 +3,6 @@
 
 #include "advise/selftest/expect.h"
 #include "advise/selftest/launch_counter.h"
-#include "compute/device/arena.h"
 #include "compute/device/helpers.h"
 #include "core/units.h"
 
@@ -55,18 +54,6 @@ Answer peer_windows(Stage& stage) {
   return passed();
 }
 
-Answer arenas(Stage& stage) {
-  const LaunchCounter counter = TRY(LaunchCounter::create(stage));
-  Arena arena(TRY(stage.device.allocate(1 << 20, MemoryKind::device)));
-  auto* const number = static_cast<unsigned*>(TRY(arena.allocate(4)));
-  TRY(stage.stream.fill(number, 0, 4));
-  TRY(launch(stage.stream, counter.kernel(), {}, number));
-  const auto found = TRY(read_back<unsigned>(stage.stream, number, 1));
-  TRY(expect_equal("a number in a part of an allocation that a kernel incremented", found.front(),
-                   1u));
-  return passed();
-}
-
 Answer too_much(Stage& stage) {
   const LaunchCounter counter = TRY(LaunchCounter::create(stage));
   TRY(expect_refused("an allocation of 1 PiB",
@@ -93,11 +80,6 @@ const AddChecks registered{
      .about = "kernels use memory that other devices may write",
      .accelerator = false,
      .run = &peer_windows},
-    {.name = "parts-of-allocations",
-     .topic = Topic::device,
-     .about = "kernels use a part of a large allocation",
-     .accelerator = false,
-     .run = &arenas},
     {.name = "too-much-memory",
      .topic = Topic::device,
      .about = "more memory than there is is refused, and the device lives on",

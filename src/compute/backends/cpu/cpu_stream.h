@@ -113,7 +113,7 @@ class CpuStream final : public Stream {
   Result<GraphUpdate> end_capture_into(Graph& graph) override;
   Status record_each_replay(Event& event) override;
   Status upload(Graph&) override { return {}; }
-  void* native_handle() const override { return nullptr; }
+  void* native_handle() override { return nullptr; }
 
  private:
   void enqueue(Operation operation);

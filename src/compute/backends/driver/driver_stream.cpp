@@ -233,9 +233,7 @@ Result<GraphObject*> DriverStream::end() {
   if (result == code::success) result = place_.api().capture_end(stream_, &graph);
   if (begun) *begun = {true, result != code::success};
   if (result == code::success) return graph;
-  const Error error = place_.error(result, "ending a capture");
-  native();  // now, because libraries ask for native_handle()
-  return error;
+  return place_.error(result, "ending a capture");
 }
 
 StreamObject* DriverStream::native() {

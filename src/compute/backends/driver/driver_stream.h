@@ -80,7 +80,7 @@ class DriverStream : public Stream {
   Result<GraphUpdate> end_capture_into(Graph& graph) override;
   Status record_each_replay(Event& event) override;
   Status upload(Graph& graph) override;
-  void* native_handle() const override { return stream_; }
+  void* native_handle() override { return native(); }
 
  private:
   DriverStream(const Place& place, StreamObject* stream, int priority)

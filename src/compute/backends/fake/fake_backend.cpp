@@ -188,7 +188,7 @@ class FakeStream final : public Stream {
     graph_.reset();
     return same ? GraphUpdate::in_place : GraphUpdate::rebuilt;
   }
-  void* native_handle() const override { return nullptr; }
+  void* native_handle() override { return nullptr; }
 
  private:
   Status run(std::function<Status()> operation) {

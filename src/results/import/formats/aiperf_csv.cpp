@@ -179,6 +179,12 @@ class GenaiPerf final : public Importer {
     return plain;
   }
 
+  static std::string with_doubled_quotes(std::string_view field) {
+    std::string text;
+    for (const char letter : field) text.append(letter == '"' ? 2 : 1, letter);
+    return text;
+  }
+
   static std::string as_csv(std::string_view text) {
     std::string csv;
     bool values = false;
@@ -201,7 +207,7 @@ class GenaiPerf final : public Importer {
         fields.clear();
       }
       for (std::size_t i = 0; i < fields.size(); ++i) {
-        csv += fmt::format("{}\"{}\"", i > 0 ? "," : "", fields[i]);
+        csv += fmt::format("{}\"{}\"", i > 0 ? "," : "", with_doubled_quotes(fields[i]));
       }
       csv += '\n';
     }

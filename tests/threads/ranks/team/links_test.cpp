@@ -112,6 +112,16 @@ TEST(Greeting, ARefusalSaysWhy) {
   EXPECT_TRUE(calling.refused());
 }
 
+TEST(Greeting, AnotherBuildIsRefusedByName) {
+  const SocketPair pair;
+  Greeting calling = Greeting::calling("secret", "link 7", "0.0.9 (0123456789ab)");
+  Greeting called = Greeting::called("secret");
+  const auto both = AllOf(HasSubstr("assay 0.0.9 (0123456789ab)"), HasSubstr(own_build()));
+  EXPECT_THAT(greet(pair, calling, called).called.error().message, both);
+  EXPECT_THAT(finish_greeting(calling, pair.caller, 5).error().message, both);
+  EXPECT_TRUE(calling.refused());  // asking again is useless
+}
+
 TEST(Greeting, WhatWasHeardOfOneIsOfNoUseInAnother) {
   const SocketPair pair;
   Greeting called = Greeting::called("secret");
@@ -154,11 +164,11 @@ TEST(Greeting, OtherProgramsAreFoundByTheirFirstBytes) {
   }
   const SocketPair pair;
   Greeting called = Greeting::called("secret");
-  pair.say("assay/2 c" + std::string(64, '0') + "9999");
+  pair.say("assay/3 c" + std::string(64, '0') + "9999");
   EXPECT_FALSE(finish_greeting(called, pair.called, 5));
   Greeting eager = Greeting::called("secret");  // a request before the numbers
   const SocketPair other;
-  other.say("assay/2 ?" + std::string(64, '0') + "0000");
+  other.say("assay/3 ?" + std::string(64, '0') + "0000");
   EXPECT_THAT(finish_greeting(eager, other.called, 5).error().message,
               HasSubstr("does not know this run's token"));
 }
@@ -229,8 +239,8 @@ TEST(Reception, SilentCallersKeepNobodyWaiting) {
 TEST(Reception, AFloodIsBoundedAndPasses) {
   Crowd crowd;
   crowd.come(200);
-  crowd.come(200, "assay/2 c" + std::string(64, '0') + "0000");  // then silent
-  crowd.come(200, "assay/2 c0");
+  crowd.come(200, "assay/3 c" + std::string(64, '0') + "0000");  // then silent
+  crowd.come(200, "assay/3 c0");
   EXPECT_LT(crowd.let_one_in(), 15);
   EXPECT_LE(crowd.most_files(), 257u);  // with the listener
 }

@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <numeric>
 #include <thread>
 
+#include "core/file_lock.h"
 #include "core/json.h"
 #include "results/store/record_json.h"
 #include "results/store/stored_fingerprint.h"
@@ -152,6 +154,42 @@ TEST(Store, OfARunThatIsThereInPartTheRestIsAdded) {
   EXPECT_EQ(store->append_new({file}).value(), 0u);
   EXPECT_THAT(sizes(*read_records(folder.path())),
               ElementsAre("1MiB", "2MiB", "4MiB", "8MiB", "16MiB"));
+}
+
+/// The store is read before it is locked; whoever has locked it meanwhile may have changed it.
+TEST(Store, WhatChangesBeforeTheLockIsHeldIsReadAgain) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "records.jsonl";
+  auto store = Store::open(folder.path());
+  ASSERT_TRUE(store->append(passed_record("1MiB")).ok());
+  const std::string one = contents(file);
+  ASSERT_TRUE(store->append(passed_record("2MiB")).ok());
+  const std::string two = contents(file).substr(one.size());
+  std::string four = two;
+  four.replace(four.find("2MiB"), 4, "4MiB");
+  std::atomic<bool> waits = false;
+  lock_notice() = [&](const std::string&) { waits = true; };
+  // The lines of the store when it is locked: some were added, some replaced.
+  for (const auto& [lines, expected] :
+       {std::pair{one + two + four, 1u}, {one + four, 2u}, {four + one, 2u}, {one, 3u}}) {
+    std::ofstream(file, std::ios::binary) << one << two;
+    const int other = ::open(file.c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(::flock(other, LOCK_EX), 0);
+    waits = false;
+    std::thread changes([&] {
+      while (!waits) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::ofstream(file, std::ios::binary) << lines;
+      ::close(other);
+    });
+    EXPECT_EQ(store
+                  ->append_new({{passed_record("1MiB"), passed_record("2MiB"),
+                                 passed_record("4MiB"), passed_record("8MiB")}})
+                  .value(),
+              expected);
+    changes.join();
+    EXPECT_EQ(read_records(folder.path())->records.size(), 4u);
+  }
+  lock_notice() = nullptr;
 }
 
 TEST(Store, ImportedRunsHaveNoFingerprint) {

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
+#include <atomic>
+#include <future>
 #include <thread>
 
 #include "core/json.h"
@@ -213,24 +215,46 @@ TEST(EngineServer, ATextWithATokenBeyondTheModelIsRefusedAndNobodyElseIs) {
 }
 
 /// Its pattern tries all ways to divide the letters.
+/// A tokenizer whose first text takes as long as a test wants, at most a minute.
+class HeldText final : public TokenizerText {
+ public:
+  using TokenizerText::TokenizerText;
+
+  void append(std::string_view text, std::vector<std::uint32_t>& tokens) const override {
+    if (!began_.exchange(true)) {
+      asked_.set_value();
+      was_released_ =
+          released_.get_future().wait_for(std::chrono::minutes(1)) == std::future_status::ready;
+    }
+    TokenizerText::append(text, tokens);
+  }
+
+  void wait_until_asked() const { asked_.get_future().wait(); }
+  void release() const { released_.set_value(); }
+  bool was_released() const { return was_released_; }
+
+ private:
+  mutable std::atomic<bool> began_ = false, was_released_ = false;
+  mutable std::promise<void> asked_, released_;
+};
+
 TEST(EngineServer, ASlowTokenizerHoldsUpNobodyElse) {
   EngineServerSettings settings = tiny();
   Json file = llama_like({});
-  file["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = "(a+)+$";
-  settings.text = std::make_shared<TokenizerText>(Tokenizer::parse(file.dump()).value());
+  file["pre_tokenizer"]["pretokenizers"][0]["pattern"]["Regex"] = "(a+)+$";  // may take minutes
+  const auto held = std::make_shared<HeldText>(Tokenizer::parse(file.dump()).value());
+  settings.text = held;
   RunningEngine engine(settings);
-  const std::string text = std::string(26, 'a') + "b";
-  std::atomic<bool> answered = false;
   std::string reply;
   std::thread slow([&] {
-    reply = ask(engine.port(), post("/tokenize", Json({{"prompt", text}}).dump()));
-    answered = true;
+    reply = ask(engine.port(), post("/tokenize", Json({{"prompt", "aaab"}}).dump()));
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // so that it is likely the first
+  held->wait_until_asked();
   EXPECT_THAT(ask(engine.port(), get("/health")), StartsWith("HTTP/1.1 200 "));
-  EXPECT_FALSE(answered);
+  held->release();
   slow.join();
-  EXPECT_THAT(reply, HasSubstr("\"count\":27"));
+  EXPECT_TRUE(held->was_released()) << "the other client waited for the tokenizer";
+  EXPECT_THAT(reply, HasSubstr("\"count\":4"));
 }
 
 /// Whatever lets a request through: the engine's thread, whose errors end all, does not see it.

@@ -70,6 +70,7 @@ TEST(Verdict, SaysHowManyPairsWouldDo) {
   EXPECT_EQ(judge_pairs(around(0.0198, 0.03)).code, "near_margin");
   EXPECT_EQ(judge_pairs(around(0.006, 0.9)).code, "too_noisy") << "noise is not nearness";
   EXPECT_EQ(judge_pairs(around(0.3, 9)).code, "too_noisy");
+  EXPECT_EQ(judge_pairs(around(0.0198, 0.9)).code, "too_noisy") << "its middle happens to be near";
   // Far beyond the margin and noisy is not near it.
   EXPECT_EQ(judge_pairs(around(-0.39, 0.9)).code, "not_precise");
   EXPECT_EQ(

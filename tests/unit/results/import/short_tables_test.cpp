@@ -33,6 +33,15 @@ TEST(ImportShortTables, GenaiPerfsConsole) {
   EXPECT_EQ(record.source->tool, "genai-perf");
 }
 
+TEST(ImportShortTables, AQuoteInGenaiPerfsConsoleSwallowsNoLine) {
+  std::string text(genai_perf_sample);
+  const std::string before = "│     Num output token │";
+  text.insert(text.find(before), "│   \"Odd\" 5\" latency (ms) │ 1 │ 2 │ 3 │\n");
+  const Imported result = imported(text);
+  ASSERT_THAT(result.records, SizeIs(1));
+  EXPECT_EQ(metric_of(result.records[0], "output_token_throughput").value, 80.25);
+}
+
 TEST(ImportShortTables, GoogleBenchmarksCsv) {
   const Imported result = imported(google_csv_sample);
   ASSERT_THAT(result.records, SizeIs(3));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -100,6 +101,12 @@ TEST(SlowClients, HaveATimeForEverythingThatTheyDo) {
   EXPECT_THAT(ask(RunningServer(slow), small_request()), StartsWith("HTTP/1.1 200 "));
 }
 
+/// Open files of this process, in which client and server run.
+std::size_t open_files() {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
 TEST(SlowClients, OneThatReadsNothingIsLeft) {
   ConnectionLimits limits = many();
   limits.reader_goes_on = 0.3;
@@ -107,8 +114,15 @@ TEST(SlowClients, OneThatReadsNothingIsLeft) {
   settings.fixed = FixedTiming{0, 0, {}};
   const RunningServer server(settings);
   Client client(server.port());
+  client.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_THAT(client.read(), StartsWith("HTTP/1.1 200 "));
+  const std::size_t both_ends = open_files();
   client.send(post("/v1/completions", R"({"prompt":[1],"max_tokens":100000,"stream":true})"));
-  std::this_thread::sleep_for(std::chrono::seconds(2));
+  const auto begin = std::chrono::steady_clock::now();
+  while (open_files() == both_ends && seconds_since(begin) < 60) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_EQ(open_files(), both_ends - 1);
   EXPECT_EQ(count(client.read_all(), "[DONE]"), 0u);  // nor is the rest kept for it
   EXPECT_THAT(ask(server, get("/health")), StartsWith("HTTP/1.1 200 "));
 }

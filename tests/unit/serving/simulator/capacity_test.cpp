@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/step_reference.h"
+
 namespace assay::simulator {
 namespace {
 
@@ -34,7 +36,6 @@ TEST(SimCapacity, AnH200HoldsItsSequencesAndAnEighthOfItNone) {
   const Memory h200 = memory_of(find_gpu("H200")->memory_bytes);
   EXPECT_EQ(sequences_per_part(h200, 1), 219u);
   EXPECT_EQ(sequences_per_part(h200, 8), 0u);
-  EXPECT_EQ(share_of_whole(h200, 8), 0);
   EXPECT_EQ(most_parts(h200), 7);
   const Memory fp8 = memory_of(h200.bytes, 8e9, 1e9);
   EXPECT_EQ(sequences_per_part(fp8, 8), 14u);
@@ -45,14 +46,16 @@ TEST(SimCapacity, EighthsOfAnMI350XHoldLessThanHalfOfTheWhole) {
   EXPECT_EQ(sequences_per_part(whole, 1), 449u);
   EXPECT_EQ(sequences_per_part(whole, 8), 26u);
   EXPECT_NEAR(8. * 26 / 449, 0.46, 0.005);
-  EXPECT_NEAR(share_of_whole(whole, 8), 1 - 7 * 18.06 / (259.2 - 18.06), 1e-9);
+  // Sequences in all partitions divided by those of the whole: 1 - (k-1)(W+R)/(uM-W-R).
+  EXPECT_NEAR(8 * cache_bytes(whole, 8) / cache_bytes(whole, 1), 1 - 7 * 18.06 / (259.2 - 18.06),
+              1e-9);
   EXPECT_EQ(most_parts(whole), 14);
 }
 
 TEST(SimCapacity, NothingFitsWhereTheWeightsDoNot) {
   const Memory small = memory_of(16e9);
   EXPECT_EQ(sequences_per_part(small, 1), 0u);
-  EXPECT_EQ(share_of_whole(small, 2), 0);
+  EXPECT_EQ(cache_bytes(small, 2), 0);
   EXPECT_EQ(most_parts(small), 0);
 }
 

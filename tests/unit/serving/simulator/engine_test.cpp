@@ -10,6 +10,7 @@
 #include "serving/simulator/fixed_timing.h"
 #include "serving/simulator/simulated_text.h"
 #include "serving/simulator/workload_run.h"
+#include "support/step_reference.h"
 
 namespace assay::simulator {
 namespace {

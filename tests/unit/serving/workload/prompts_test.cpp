@@ -291,6 +291,8 @@ TEST(PromptFiles, MistakesNameTheirLine) {
   EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\"}\nb"), ":2: expected the start of an object here");
   EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\"}\n{\"prompt\": \"\\\"}\n"),
             ":2: the file ends within an object");
+  EXPECT_EQ(error(jsonl, "[{\"prompt\":\"a\"},\n{\"prompt\":\"b\"},\n"),
+            ":3: the file ends within an array; is it whole?");
   EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\",\"output_tokens\":-1}"),
             ":1: output_tokens -1 is not between 0 and 10000000");
   EXPECT_EQ(error(jsonl, "{\"prompt\":\"a\",\"output_tokens\":1.5}"),

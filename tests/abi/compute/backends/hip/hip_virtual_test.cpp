@@ -297,12 +297,14 @@ TEST_P(HipVirtual, AFailedCaptureSpoilsNoLaterOne) {
     ASSERT_TRUE(stream_->launch(**graph));
     EXPECT_EQ(read<std::uint8_t>(buffer.data(), 64)[63], value);
   };
+  const void* const captured = other->native_handle();
   ASSERT_TRUE(stream_->begin_capture());
   ASSERT_TRUE(stream_->record(*fork));
   ASSERT_TRUE(other->wait(*fork));
   ASSERT_TRUE(other->fill(buffer.data(), 1, 64));  // and is never joined
   const auto unjoined = stream_->end_capture();
   ASSERT_FALSE(unjoined);
+  EXPECT_NE(other->native_handle(), captured) << "what libraries get next";
   EXPECT_THAT(unjoined.error().message, HasSubstr("ending a capture: hipErrorStreamCapture"));
   ASSERT_TRUE(other->fill(buffer.data(), 4, 64));
   ASSERT_TRUE(other->synchronize());

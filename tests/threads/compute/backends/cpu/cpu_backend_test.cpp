@@ -7,7 +7,6 @@
 #include <cstring>
 #include <latch>
 
-#include "compute/device/arena.h"
 #include "compute/device/helpers.h"
 #include "core/thread_pool.h"
 #include "support/every_device.h"
@@ -128,21 +127,6 @@ TEST(ThreadPool, EveryWorkerRunsOncePerRound) {
     ASSERT_EQ(seen.load(), 15u);
   }
   EXPECT_EQ(total.load(), 8000);
-}
-
-TEST(Arena, AlignsRefusesAndReturnsToAMark) {
-  auto device = open_test_device("cpu");
-  Arena arena(std::move(device->allocate(1024, MemoryKind::device)).value());
-  void* first = arena.allocate(10).value();
-  const std::size_t mark = arena.mark();
-  void* second = arena.allocate(1).value();
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second) % 256, 0u);
-  EXPECT_GE(static_cast<char*>(second) - static_cast<char*>(first), 10);
-  const auto refused = arena.allocate(1024);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, ErrorKind::exhausted);
-  arena.release_to(mark);
-  EXPECT_EQ(arena.allocate(1).value(), second);
 }
 
 }  // namespace
