@@ -169,7 +169,9 @@ std::vector<Tile> key_figures(const std::vector<Environment>& environments) {
   if (best.size() > most) best.resize(most);
   std::vector<Tile> tiles;
   for (const auto& [panel, mark] : best) {
-    std::string label = fmt::format("{} {}, best of all", panel->benchmark, panel->metric);
+    std::string label =
+        fmt::format("{} {} {}", panel->better == Better::higher ? "highest" : "lowest",
+                    panel->benchmark, panel->metric);
     // Repeated names are skipped: a single category has the name of its line, a single mark that of
     // the metric.
     std::vector<std::string> parts = {panel->metric};

@@ -176,7 +176,7 @@ TEST(ReportHtml, AStoreShowsItsBestValuesAndTheirShares) {
   const Document document = make_document(input);
   ASSERT_EQ(document.tiles.size(), 2U);
   EXPECT_EQ(document.tiles[0].figure, "800.1 GB/s");
-  EXPECT_THAT(document.tiles[0].label, HasSubstr("memory bandwidth, best of all: "));
+  EXPECT_THAT(document.tiles[0].label, HasSubstr("highest memory bandwidth: "));
   EXPECT_THAT(document.tiles[0].label, HasSubstr("80.0% of the roofline"));
   EXPECT_EQ(document.tiles[1].figure, "12");
   // Categories and links name themselves once.
@@ -186,8 +186,8 @@ TEST(ReportHtml, AStoreShowsItsBestValuesAndTheirShares) {
                            series_of("launch", {}, {1, 2})})};
   const std::vector<Tile> tiles = make_document(input).tiles;
   ASSERT_EQ(tiles.size(), 3U);
-  EXPECT_EQ(tiles[0].label, "gemm bandwidth, best of all: shape=9x9x9");
-  EXPECT_EQ(tiles[1].label, "launch bandwidth, best of all");
+  EXPECT_EQ(tiles[0].label, "highest gemm bandwidth: shape=9x9x9");
+  EXPECT_EQ(tiles[1].label, "highest launch bandwidth");
 }
 
 TEST(ReportHtml, TheHeadlineSaysThatOthersUsedTheCpus) {
