@@ -184,14 +184,14 @@ def main():
             source = found[0]
             hold("it recorded the calls that it tuned",
                  sorted(row[:2] for row in rows_of(source)) == keys, rows_of(source))
-        status, out, err = assay("--from", source, "--list", "--json")
+        status, out, err = assay("--from", source, "--dry-run", "--json")
         listed = json.loads(out) if status == 0 else []
         hold("assay reads each as a product", len(listed) == len(keys), err or listed)
 
         # 3. assay's own results.
         tuned = os.path.join(folder, "tuned")
         status, out, err = assay("--from", source, "--out", tuned, "--python", sys.executable,
-                                 "--check", "--json")
+                                 "--check-pytorch", "--json")
         hold("assay tunes them", status == 0, err)
         if status == 0:
             result = json.loads(out)
@@ -205,7 +205,7 @@ def main():
                 hold("and finds all its calls in them",
                      sorted(row[:2] for row in run["after"]) == keys, run["after"])
             checked = result.get("check", {})
-            hold("assay's --check says so too",
+            hold("assay's --check-pytorch says so too",
                  checked.get("accepted") and all(row["taken"] for row in checked["rows"]), checked)
             if torch.version.hip:
                 print("solutions: " + ", ".join(row[2] for row in rows_of(files[0])))

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "cli/screen_text.h"
 
@@ -95,6 +96,33 @@ CellNames cell_names(const std::vector<std::string>& cells) {
     result.names.push_back(joined(parts));
   }
   return result;
+}
+
+std::vector<std::string> varying_names(const std::vector<const Cell*>& cells,
+                                       const std::vector<std::string>& given) {
+  std::map<std::string_view, const Cell*> first;                  // of each benchmark
+  std::map<std::string_view, std::set<std::string_view>> varies;  // axes of each benchmark
+  const auto compare_axes = [&](const Cell& cell, const Cell& other) {
+    for (const auto& [axis, value] : cell.values()) {
+      if (other.text(axis) != value) varies[cell.benchmark()].insert(axis);
+    }
+  };
+  for (const Cell* cell : cells) {
+    const Cell& other = *first.emplace(cell->benchmark(), cell).first->second;
+    compare_axes(*cell, other);
+    compare_axes(other, *cell);  // which may have axes that the cell lacks
+  }
+  std::vector<std::string> names;
+  for (const Cell* cell : cells) {
+    std::string name = cell->benchmark();
+    for (const auto& [axis, value] : cell->values()) {
+      if (varies[cell->benchmark()].contains(axis) || std::ranges::count(given, axis) > 0) {
+        name += fmt::format(" {}={}", axis, value);
+      }
+    }
+    names.push_back(std::move(name));
+  }
+  return names;
 }
 
 }  // namespace assay::cli

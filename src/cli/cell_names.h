@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/terminal.h"
+#include "results/record/cell.h"
 
 namespace assay::cli {
 
@@ -29,5 +30,11 @@ CellNames cell_names(const Rows& rows, CellOf cell_of) {
   for (const auto& row : rows) cells.push_back(cell_of(row));
   return cell_names(cells);
 }
+
+/// The benchmark of each cell with the axes that vary among that benchmark's cells or are `given`,
+/// such as "memory size=4KiB". Unlike cell_names(), it needs no heading: what it leaves out is the
+/// same for all cells of the benchmark.
+std::vector<std::string> varying_names(const std::vector<const Cell*>& cells,
+                                       const std::vector<std::string>& given = {});
 
 }  // namespace assay::cli

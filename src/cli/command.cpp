@@ -4,11 +4,13 @@
 #include <array>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 namespace assay::cli {
 namespace {
 
-constexpr std::array<std::string_view, 4> first_commands = {"devices", "list", "run", "show"};
+constexpr std::array<std::string_view, 9> first_commands = {
+    "run", "list", "show", "versus", "campaign", "compare", "report", "load", "doctor"};
 
 std::size_t rank(const Command* command) {
   const auto at = std::find(first_commands.begin(), first_commands.end(), command->name);
@@ -20,7 +22,7 @@ std::size_t rank(const Command* command) {
 std::vector<const Command*> commands() {
   std::vector<const Command*> sorted = CommandRegistry::entries();
   std::sort(sorted.begin(), sorted.end(), [](const Command* a, const Command* b) {
-    return std::pair(rank(a), a->name) < std::pair(rank(b), b->name);
+    return std::tuple(a->group, rank(a), a->name) < std::tuple(b->group, rank(b), b->name);
   });
   return sorted;
 }
@@ -47,7 +49,10 @@ std::string_view kind_word(const Command& command) {
 
 const std::vector<Option>& common_options() {
   static const std::vector<Option> options = {
-      {"--json", "", "machine-readable output on standard output", ""},
+      {"--json", "",
+       "JSON on standard output: a document, or a line for each record as it is measured or read; "
+       "text for people goes to standard error",
+       ""},
       {"--color", "WHEN", "auto, always or never; auto colours terminals unless NO_COLOR is set",
        "auto always never"},
       {"--help", "", "this text", ""},
@@ -57,8 +62,17 @@ const std::vector<Option>& common_options() {
 
 std::vector<Option> all_options(const Command& command) {
   std::vector<Option> options = command.options;
-  options.insert(options.end(), common_options().begin(), common_options().end());
+  for (const Option& option : common_options()) {
+    if (command.no_json.empty() || option.name != "--json") options.push_back(option);
+  }
   return options;
+}
+
+const Option* find_option(const std::vector<Option>& options, std::string_view name) {
+  const auto at = std::ranges::find_if(options, [&](const Option& option) {
+    return option.name == name || (!option.also.empty() && option.also == name);
+  });
+  return at == options.end() ? nullptr : &*at;
 }
 
 std::vector<std::string> Arguments::all(std::string_view option) const {

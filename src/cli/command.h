@@ -3,6 +3,7 @@
 //   const CommandRegistry::Add registered{&command};
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,12 +15,27 @@
 
 namespace assay::cli {
 
+/// Words that complete an argument: a text with spaces between them, or a function that lists
+/// them. An option's may also be the word "folder" or "file".
+class CompletionWords {
+ public:
+  CompletionWords(const char* words = "") : words_(words) {}
+  CompletionWords(std::string (*list)()) : list_(list) {}
+  std::string text() const { return list_ == nullptr ? std::string(words_) : list_(); }
+
+ private:
+  std::string_view words_;
+  std::string (*list_)() = nullptr;
+};
+
 struct Option {
-  std::string_view name;      ///< "--device"
-  std::string_view value;     ///< placeholder, "NAME"; empty: a flag
-  std::string_view help;      ///< one sentence, no full stop
-  std::string_view complete;  ///< words for completion, or "folder" or "file"
-  bool repeats = false;       ///< may be given several times
+  std::string_view name;     ///< "--device"
+  std::string_view value;    ///< placeholder, "NAME"; empty: a flag; "[N]": may be left out
+  std::string_view help;     ///< one sentence, no full stop
+  CompletionWords complete;  ///< of its value
+  bool repeats = false;      ///< may be given several times
+  /// Another spelling that is accepted: an older one, or that of a similar option.
+  std::string_view also = {};
 };
 
 /// The user's arguments, split by the parser but not yet validated.
@@ -37,11 +53,18 @@ struct Arguments {
   std::vector<std::string> all(std::string_view option) const;
 };
 
+/// What commands are for, in the order in which help lists them.
+enum class CommandGroup { measure, compare, diagnose, serve, tune, about };
+/// Their headings.
+inline constexpr std::array<std::string_view, 6> command_groups = {
+    "Measure", "Compare", "Diagnose", "Load and serve", "Tune", "About assay"};
+
 struct Command {
   /// "run", or of two words, "tune gemm": a kind of "tune" with options and a help of its own,
   /// which gets its second word as the first positional.
   std::string_view name;
-  std::string_view summary;      ///< one line
+  std::string_view summary;  ///< one line
+  CommandGroup group = CommandGroup::measure;
   std::string_view positionals;  ///< "[NAME]", as the usage line shows them
   std::size_t least_positionals = 0;
   std::size_t most_positionals = 0;
@@ -52,10 +75,13 @@ struct Command {
   /// For --help beside an operand: prints help on the operand and returns true, or returns false,
   /// and the command's own help is printed. Null: it always is.
   bool (*help_on_operand)(const Arguments& arguments, Terminal& terminal) = nullptr;
+  CompletionWords operands = {};  ///< complete the positionals
+  /// Why it has no --json, for the error; empty: it has it.
+  std::string_view no_json = {};
 };
 using CommandRegistry = Registry<const Command*>;
 
-/// In the order a new user needs them: devices, list, run, show, then the rest by name.
+/// By group, and in each group those first that a new user needs, then the rest by name.
 std::vector<const Command*> commands();
 const Command* find_command(std::string_view name);
 /// The commands named by the word of `command` and a second one: "tune gemm" for "tune".
@@ -63,9 +89,11 @@ std::vector<const Command*> kinds_of(const Command& command);
 /// The second word of a command's name, such as "gemm" in "tune gemm"; empty: there is none.
 std::string_view kind_word(const Command& command);
 
-/// Options that every command has, after its own.
+/// Options that every command has, after its own; --json --json only where no_json is empty.
 const std::vector<Option>& common_options();
-/// A command's options, followed by common_options().
+/// A command's options, followed by those of common_options() that it has.
 std::vector<Option> all_options(const Command& command);
+/// The option of that name or other spelling; null: there is none.
+const Option* find_option(const std::vector<Option>& options, std::string_view name);
 
 }  // namespace assay::cli

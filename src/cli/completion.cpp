@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 
 #include "cli/cli.h"
 #include "cli/command.h"
@@ -15,34 +17,32 @@ using Words = std::vector<std::string>;
 
 /// Whether the option's values are a fixed list of words rather than file names.
 bool completes_words(const Option& option) {
-  return !option.complete.empty() && option.complete != "folder" && option.complete != "file";
+  const std::string words = option.complete.text();
+  return !words.empty() && words != "folder" && words != "file";
+}
+
+/// The words of a text with spaces between them.
+Words split_words(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 std::string_view first_word(const Command& command) {
   return command.name.substr(0, command.name.find(' '));
 }
 
-/// What may follow the command: its kinds, suites after run, benchmarks after run and tune, "axis="
-/// after these and show.
+/// What may follow the command: the second words of its kinds, its operands, and "axis=" where it
+/// takes values of axes.
 Words words_for(const Command& command) {
   Words words;
-  if (command.name == "completion") return {"bash", "zsh", "fish"};
-  const bool runs = command.name == "run", tunes = command.name == "tune";
-  const Benchmark* const tuned = find_benchmark(kind_word(command));
-  if (!runs && !tunes && tuned == nullptr && command.name != "show") return words;
   const auto add = [&](std::string word) {
     if (std::find(words.begin(), words.end(), word) == words.end())
       words.push_back(std::move(word));
   };
-  if (runs) {
-    if (const auto suites = built_in_suites(); suites.ok()) {
-      for (const Suite& suite : *suites) add(suite.name);
-    }
-  }
   for (const Command* kind : kinds_of(command)) add(std::string(kind_word(*kind)));
-  if (runs || tunes) {
-    for (const Benchmark* benchmark : benchmarks()) add(std::string(benchmark->name()));
-  }
+  for (std::string& word : split_words(command.operands.text())) add(std::move(word));
+  if (command.positionals.find("AXIS=") == std::string_view::npos) return words;
+  const Benchmark* const tuned = find_benchmark(kind_word(command));
   for (const Benchmark* benchmark : benchmarks()) {
     if (tuned != nullptr && benchmark != tuned) continue;
     for (const Axis& axis : benchmark->axes()) add(axis.name + "=");
@@ -101,12 +101,13 @@ std::string bash_script() {
     Words words = words_for(*command);
     for (const Option& option : all_options(*command)) {
       words.emplace_back(option.name);
-      if (option.complete.empty()) continue;
+      const std::string complete = option.complete.text();
+      if (complete.empty()) continue;
       // bash completes file names itself: it quotes them and descends into folders.
       const std::string reply =
           completes_words(option)
-              ? fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))", option.complete)
-          : option.complete == "folder"
+              ? fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$word\"))", complete)
+          : complete == "folder"
               ? "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- \"$word\")"
               : "COMPREPLY=()";
       // Commands may have different values for an option of the same name.
@@ -137,17 +138,22 @@ std::string bash_script() {
       "  fi\n"
       "  case \"$command\" in\n{}  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-      "  [[ \"${{COMPREPLY[0]}}\" == *= ]] && compopt -o nospace\n"
+      "  [[ \"${{COMPREPLY[0]}}\" == *[=:] ]] && compopt -o nospace\n"
       "}}\n"
       "complete -o default -F _assay assay\n",
       fmt::join(command_names(), " "), value_cases("words=\"", "\""), values, cases);
 }
 
 std::string zsh_script() {
-  std::string cases;
+  std::string cases, of_options;
   for (const Command* command : kinds_first()) {
     Words words = words_for(*command);
-    for (const Option& option : all_options(*command)) words.emplace_back(option.name);
+    for (const Option& option : all_options(*command)) {
+      words.emplace_back(option.name);
+      if (!completes_words(option)) continue;
+      of_options += fmt::format("    {}/{}) compadd -- {}; return ;;\n", pattern_of(*command),
+                                option.name, option.complete.text());
+    }
     cases += fmt::format("    {}) compadd -S '' -- {} ;;\n", pattern_of(*command),
                          fmt::join(words, " "));
   }
@@ -162,11 +168,12 @@ std::string zsh_script() {
       "  fi\n"
       "  local command=\"$words[2] \"\n"
       "  (( CURRENT > 3 )) && command+=$words[3]\n"
+      "  case \"$command/$words[CURRENT-1]\" in\n{}  esac\n"
       "  case $command in\n{}  esac\n"
       "  _files\n"
       "}}\n"
       "compdef _assay assay\n",
-      fmt::join(command_names(), " "), value_cases("values=(", ")"), cases);
+      fmt::join(command_names(), " "), value_cases("values=(", ")"), of_options, cases);
 }
 
 /// Escapes text for fish's single quotes.
@@ -217,10 +224,11 @@ std::string fish_script() {
       script += fmt::format("complete -c assay {} -a '{}'\n", after, word);
     }
     for (const Option& option : all_options(*command)) {
-      script += fmt::format("complete -c assay {} -l {}{}{} -d {}\n", after, option.name.substr(2),
-                            option.value.empty() ? "" : " -r",
-                            completes_words(option) ? fmt::format(" -a '{}'", option.complete) : "",
-                            quoted(option.help));
+      script += fmt::format(
+          "complete -c assay {} -l {}{}{} -d {}\n", after, option.name.substr(2),
+          option.value.empty() ? "" : " -r",
+          completes_words(option) ? fmt::format(" -a '{}'", option.complete.text()) : "",
+          quoted(option.help));
     }
   }
   return script;
@@ -246,6 +254,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "completion",
     .summary = "Print a completion script for bash, zsh or fish",
+    .group = CommandGroup::about,
     .positionals = "bash|zsh|fish",
     .least_positionals = 1,
     .most_positionals = 1,
@@ -254,6 +263,8 @@ const Command command = {
 )",
     .options = {},
     .run = &run,
+    .operands = "bash zsh fish",
+    .no_json = "it prints a script",
 };
 const CommandRegistry::Add registered{&command};
 

@@ -8,12 +8,29 @@
 #include "core/suggest.h"
 
 namespace assay::cli {
+namespace {
 
-int print_example_plan(const std::vector<EmbeddedFile>& plans, const std::string& name,
+std::string plan_name(const EmbeddedFile& plan) {
+  return std::string(plan.name.substr(0, plan.name.rfind('.')));
+}
+
+}  // namespace
+
+std::string names_of(const std::vector<EmbeddedFile>& plans) {
+  std::string names;
+  for (const EmbeddedFile& plan : plans) names += (names.empty() ? "" : " ") + plan_name(plan);
+  return names;
+}
+
+int print_example_plan(const std::vector<EmbeddedFile>& plans, const Arguments& arguments,
                        Terminal& terminal) {
+  if (arguments.has("--json")) {
+    return report(terminal, {ErrorKind::usage, "--example prints YAML; leave out --json"});
+  }
+  const std::string name = arguments.get("--example");
   std::vector<std::string> names;
   for (const EmbeddedFile& file : plans) {
-    names.emplace_back(file.name.substr(0, file.name.rfind('.')));
+    names.push_back(plan_name(file));
     if (names.back() != name) continue;
     terminal.print(std::string(file.text));
     return exit_ok;

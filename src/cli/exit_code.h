@@ -27,7 +27,7 @@ inline constexpr std::array<ExitCodeText, 8> exit_code_texts = {{
     {exit_ok, "everything requested was done, or as much as --budget allows"},
     {exit_cell_error,
      "some cells ended in an error, a check of `assay doctor` failed, `assay compare` or "
-     "`assay diff` found a difference, `assay fleet` odd nodes or two groups, `assay history` a "
+     "`assay diff` found a difference, `assay fleet` outliers or two groups, `assay history` a "
      "change for the worse, or `assay load` no rate that meets the targets"},
     {exit_usage, "the command line, an axis or a suite is wrong"},
     {exit_verification, "a benchmark computed a wrong result, or results cannot be compared"},

@@ -6,6 +6,7 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/document_view.h"
 #include "cli/manual.h"
 #include "cli/screen_text.h"
 #include "core/embedded.h"
@@ -31,6 +32,16 @@ std::string_view heading(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
 
+/// Topics and commands; a command of two words only by its first one.
+std::string names_with_help() {
+  std::string names;
+  for (const EmbeddedFile& topic : topics()) names += std::string(topic.name) + ' ';
+  for (const Command* command : commands()) {
+    if (kind_word(*command).empty()) names += std::string(command->name) + ' ';
+  }
+  return names;
+}
+
 std::string overview(std::size_t screen, const Style& style) {
   std::string text = help_overview(screen, style) + fmt::format("\n{}\n", style.bold("Topics"));
   for (const EmbeddedFile& topic : topics()) {
@@ -44,7 +55,8 @@ std::string text_of(std::string_view name, std::size_t screen, const Style& styl
   std::string text;
   if (const Command* command = find_command(name)) text = help_of(*command, screen, style);
   for (const EmbeddedFile& topic : topics()) {
-    if (topic.name == name) text += (text.empty() ? "" : "\n") + reflowed(topic.text, screen);
+    if (topic.name == name)
+      text += (text.empty() ? "" : "\n") + document_text(topic.text, screen, style);
   }
   return text;
 }
@@ -73,11 +85,13 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "help",
     .summary = "Print the help of a command, or a document",
+    .group = CommandGroup::about,
     .positionals = "[COMMAND | TOPIC]",
     .least_positionals = 0,
     .most_positionals = 2,
     .details =
-        R"(The documents are those of the source tree's docs folder, as text.
+        R"(The documents are those of the source tree's docs folder. On a terminal their tables are aligned;
+elsewhere they are printed as they are written, in Markdown.
 
   assay help
   assay help campaigns
@@ -87,6 +101,8 @@ const Command command = {
 )",
     .options = {},
     .run = &run,
+    .operands = &names_with_help,
+    .no_json = "it prints documents",
 };
 const CommandRegistry::Add registered{&command};
 

@@ -14,12 +14,14 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "man",
     .summary = "Print the manual page",
+    .group = CommandGroup::about,
     .positionals = "",
     .details = R"(  assay man | man -l -
 
 )",
     .options = {{"--markdown", "", "as Markdown: docs/cli.md", ""}},
     .run = &run,
+    .no_json = "it prints documents",
 };
 const CommandRegistry::Add registered{&command};
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "cli/exit_code.h"
 #include "cli/screen_text.h"
@@ -62,6 +63,10 @@ void for_each_line(std::string_view text, Callback line) {
   }
 }
 
+std::string_view heading_of(CommandGroup group) {
+  return command_groups[static_cast<std::size_t>(group)];
+}
+
 /// Lines of a name, padded to `width`, and what it means.
 std::string help_entry(std::string_view name, std::size_t width, std::string_view meaning,
                        std::size_t screen) {
@@ -110,10 +115,14 @@ std::string markdown_details(std::string_view details) {
 }  // namespace
 
 std::string help_overview(std::size_t screen, const Style& style) {
-  std::string help =
-      fmt::format("{}\n\n{}\n  assay COMMAND [ARGUMENT]... [OPTION]...\n\n{}\n",
-                  wrapped(purpose, 0, screen), style.bold("Usage"), style.bold("Commands"));
+  std::string help = fmt::format("{}\n\n{}\n  assay COMMAND [ARGUMENT]... [OPTION]...\n",
+                                 wrapped(purpose, 0, screen), style.bold("Usage"));
+  std::optional<CommandGroup> group;
   for (const Command* command : commands()) {
+    if (group != command->group) {
+      help += fmt::format("\n{}\n", style.bold(heading_of(command->group)));
+    }
+    group = command->group;
     help += help_entry(command->name, 14, command->summary, screen);
   }
   help += fmt::format("\n{}\n", style.bold("Exit status"));
@@ -167,7 +176,18 @@ std::string man_page() {
 
 std::string markdown_manual() {
   std::string page = fmt::format("# Command line\n\n{}\n", purpose);
-  page += "\nThis page is `assay man --markdown`.\n";
+  page += "\nThis page is `assay man --markdown`.\n\n| | commands |\n|---|---|";
+  std::optional<CommandGroup> group;
+  for (const Command* command : commands()) {
+    if (group != command->group) {
+      page += fmt::format("{}\n| {} | ", group ? " |" : "", heading_of(command->group));
+    } else {
+      page += ", ";
+    }
+    group = command->group;
+    page += command->name;
+  }
+  page += " |\n";
   for (const Command* command : commands()) {
     page += fmt::format("\n## {}\n\n{}.\n\n```\n{}\n```\n\n", command->name, command->summary,
                         usage_of(*command));

@@ -16,10 +16,12 @@ Error wrong(std::string message) {
 Error unknown_option(const Command& command, const std::vector<Option>& options,
                      const std::string& name) {
   for (const Command* kind : kinds_of(command)) {
-    const auto is_it = [&](const Option& option) { return option.name == name; };
-    if (std::ranges::none_of(kind->options, is_it)) continue;
+    if (find_option(kind->options, name) == nullptr) continue;
     return wrong(fmt::format("{0} has no option {1}; assay {2} has: assay {2} --help", command.name,
                              name, kind->name));
+  }
+  if (name == "--json" && !command.no_json.empty()) {
+    return wrong(fmt::format("{} has no --json: {}", command.name, command.no_json));
   }
   std::vector<std::string> names;
   for (const Option& option : options) names.emplace_back(option.name);
@@ -51,9 +53,9 @@ std::string first_operand(const std::vector<const Command*>& commands,
                           const std::vector<std::string>& words) {
   const auto takes_value = [&](const std::string& word) {
     return std::ranges::any_of(commands, [&](const Command* command) {
-      return std::ranges::any_of(all_options(*command), [&](const Option& option) {
-        return option.name == word && !option.value.empty();
-      });
+      const std::vector<Option> options = all_options(*command);
+      const Option* const option = find_option(options, word);
+      return option != nullptr && !option->value.empty();
     });
   };
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -75,6 +77,11 @@ const Command* kind_named(const Command* command, const std::vector<std::string>
   return kind != nullptr ? kind : command;
 }
 
+/// Whether the option's value may be left out, as that of a flag is.
+bool may_lack(const Option& option) {
+  return option.value.starts_with('[');
+}
+
 /// "--name value", "--name=value", "--flag"; after "--" everything is positional.
 Result<Arguments> split_words(const Command& command, const std::vector<std::string>& words) {
   const std::vector<Option> options = all_options(command);
@@ -91,10 +98,10 @@ Result<Arguments> split_words(const Command& command, const std::vector<std::str
       continue;
     }
     const std::size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
-    const auto option = std::find_if(options.begin(), options.end(),
-                                     [&](const Option& known) { return known.name == name; });
-    if (option == options.end()) return unknown_option(command, options, name);
+    const std::string spelling = word.substr(0, equals);
+    const Option* const option = find_option(options, spelling);
+    if (option == nullptr) return unknown_option(command, options, spelling);
+    const std::string name(option->name);
     if (arguments.has(name) && !option->repeats) {
       return wrong(fmt::format("{} is given twice", name));
     }
@@ -103,13 +110,13 @@ Result<Arguments> split_words(const Command& command, const std::vector<std::str
       if (equals != std::string::npos) return wrong(fmt::format("{} takes no value", name));
     } else if (equals != std::string::npos) {
       value = word.substr(equals + 1);
-    } else if (i + 1 < words.size()) {
+    } else if (i + 1 < words.size() && (!may_lack(*option) || is_operand(words[i + 1]))) {
       value = words[++i];
-    } else {
+    } else if (!may_lack(*option)) {
       value.clear();
     }
     if (value.empty()) {
-      return wrong(fmt::format("{} needs a value: {} {}", name, name, option->value));
+      return wrong(fmt::format("{} needs a value: {} {}", spelling, name, option->value));
     }
     // The values of an option that may be repeated are kept as lines.
     if (option->repeats && value.find('\n') != std::string::npos) {

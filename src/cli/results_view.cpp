@@ -11,6 +11,7 @@
 #include <map>
 #include <type_traits>
 
+#include "cli/cell_names.h"
 #include "cli/metrics_view.h"
 #include "cli/table.h"
 #include "core/units.h"
@@ -44,6 +45,21 @@ Shown unit_for(const Value& value) {
   }
   const Scale scale = value.median >= 1 ? Scale{} : scale_for(value.median);
   return {scale.factor, fmt::format("{}s", scale.prefix)};
+}
+
+/// What a column of such values is called.
+std::string_view quantity_title(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::bandwidth:
+      return "bandwidth";
+    case Quantity::latency:
+      return "latency";
+    case Quantity::flop_rate:
+    case Quantity::token_rate:
+    case Quantity::sample_rate:
+      break;
+  }
+  return "throughput";
 }
 
 std::string styled_status(RecordStatus status, const Style& style) {
@@ -104,6 +120,42 @@ void put_in_order(Pointers& group, const std::vector<std::string>& axes) {
                    [&](const Record* a, const Record* b) { return places[a] < places[b]; });
 }
 
+/// The title of a column of values: what they are. Cells of one benchmark may differ in it.
+std::string title_of(const Pointers& group) {
+  std::string title;
+  for (const Record* record : group) {
+    if (!record->value) continue;
+    const std::string name(quantity_title(record->value->quantity));
+    if (title.find(name) == std::string::npos) title += (title.empty() ? "" : " or ") + name;
+  }
+  return title.empty() ? "value" : title;
+}
+
+/// Whether the records' data went through a network, whose rates are given in Gb/s.
+bool uses_network(const Pointers& group) {
+  return std::ranges::any_of(group, [](const Record* record) {
+    return record->cell.benchmark() == "rdma" ||
+           std::ranges::any_of(record->ranks, [&](const RankResult& rank) {
+             return rank.member.host != record->ranks.front().member.host;
+           });
+  });
+}
+
+/// The record's rate in Gb/s: its value, or the first bandwidth that another program reported;
+/// empty if it has neither.
+std::string bits_text(const Record& record) {
+  if (record.value) {
+    const bool is_rate = record.value->quantity == Quantity::bandwidth;
+    return is_rate ? format_significant(record.value->median * 8 / 1e9) : "";
+  }
+  for (const Metric& metric : record.metrics) {
+    if (metric.unit == "bytes/s" && !metric.is_void) {
+      return format_significant(metric.value * 8 / 1e9);
+    }
+  }
+  return {};
+}
+
 /// Whether the rows are operations of several ranks, whose numbers nccl-tests named: time, algbw
 /// (a rank's bytes over time) and busbw (what the links carried).
 bool is_collective(const Pointers& group) {
@@ -162,7 +214,8 @@ std::vector<std::string> time_and_algbw(const Record& record) {
 }
 
 /// Column texts about the samples that assay measured, in the order of add_value_columns().
-std::vector<std::string> value_cells(const Record& record, bool collective, const Style& style) {
+std::vector<std::string> value_cells(const Record& record, bool collective, bool network,
+                                     const Style& style) {
   const auto& value = record.value;
   const std::size_t n = record.seconds ? record.seconds->n : 0;
   std::vector<std::string> cells;
@@ -170,6 +223,7 @@ std::vector<std::string> value_cells(const Record& record, bool collective, cons
   cells.push_back(
       value ? style.bold(std::string(model_mark(record.device.emulated)) + format_value(*value))
             : style.dim("-"));
+  cells.push_back(network ? bits_text(record) : "");
   cells.push_back(value && !record.device.emulated ? format_interval(*value, n) : "");
   cells.push_back(value && value->share && !record.device.emulated
                       ? fmt::format("{:.1f}%", *value->share * 100)
@@ -184,12 +238,13 @@ std::vector<std::string> value_cells(const Record& record, bool collective, cons
   return cells;
 }
 
-void add_value_columns(std::vector<Column>& columns, bool collective) {
+void add_value_columns(std::vector<Column>& columns, bool collective, const Pointers& group) {
   if (collective) {
     columns.push_back({"time", Column::Align::right, 0});
     columns.push_back({"algbw", Column::Align::right, 0});
   }
-  columns.push_back({collective ? "busbw" : "value", Column::Align::right, 0});
+  columns.push_back({collective ? "busbw" : title_of(group), Column::Align::right, 0});
+  columns.push_back({"Gb/s", Column::Align::right, 4});
   columns.push_back({"95% interval", Column::Align::left, 3});
   columns.push_back({"of roofline", Column::Align::right, 4});
   columns.push_back({"clock", Column::Align::right, 1});
@@ -226,27 +281,29 @@ std::string group_text(Pointers group, std::size_t width, const Style& style) {
     }
   }
   put_in_order(group, axes);
-  const bool collective = is_collective(group);
+  const bool collective = is_collective(group), network = uses_network(group);
   std::vector<std::string> metrics = shown_metrics(group, most_metrics);
   if (collective) put_first(metrics, {"time", "algbw", "busbw"});
   // Imported results have metrics instead of a value.
   const bool values = metrics.empty() || std::any_of(group.begin(), group.end(), [](auto* record) {
                         return record->value.has_value();
                       });
-  if (values) add_value_columns(columns, collective);
+  if (values) add_value_columns(columns, collective, group);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     columns.push_back({metrics[i], Column::Align::right, i == 0 ? 0 : static_cast<int>(10 - i)});
   }
+  if (!values) columns.push_back({"Gb/s", Column::Align::right, 4});
   columns.push_back({"status", Column::Align::left, 5});
   Table table(std::move(columns));
   for (const Record* record : group) {
     std::vector<std::string> row;
     for (const std::string& axis : axes) row.emplace_back(record->cell.text(axis));
     if (values) {
-      for (std::string& cell : value_cells(*record, collective, style))
+      for (std::string& cell : value_cells(*record, collective, network, style))
         row.push_back(std::move(cell));
     }
     for (const std::string& metric : metrics) row.push_back(metric_text(*record, metric));
+    if (!values) row.push_back(network ? bits_text(*record) : "");
     row.push_back(styled_status(record->status, style));
     table.add(std::move(row));
   }
@@ -266,25 +323,27 @@ std::string group_text(Pointers group, std::size_t width, const Style& style) {
 
 /// Flags in results of other programs that would otherwise look like successes, and why metrics are
 /// void.
-std::string flags_text(std::span<const Record> records, std::size_t width, const Style& style) {
+std::string flags_text(std::span<const Record> records, const std::vector<std::string>& names,
+                       std::size_t width, const Style& style) {
   std::string text;
-  for (const Record& record : records) {
+  for (std::size_t i = 0; i < records.size(); ++i) {
     for (const auto& [key, word] :
          {std::pair{std::string_view("flag"), "flagged"}, {void_note, "void in part"}}) {
-      const std::string* const why = find_note(record, key);
+      const std::string* const why = find_note(records[i], key);
       if (why == nullptr) continue;
-      text += fmt::format("{}: {}\n  {}\n", style.yellow(word), record.cell.id(),
-                          wrapped(*why, 2, width));
+      text += fmt::format("{}: {}\n  {}\n", style.yellow(word), names[i], wrapped(*why, 2, width));
     }
   }
   return text;
 }
 
 /// For values with a wide interval: how much CPU time other programs used meanwhile.
-std::string noise_text(std::span<const Record> records, std::size_t width, const Style& style) {
+std::string noise_text(std::span<const Record> records, const std::vector<std::string>& names,
+                       std::size_t width, const Style& style) {
   constexpr double wide = 0.1;  // half the interval over the value
   std::string text;
-  for (const Record& record : records) {
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Record& record = records[i];
     if (!record.value || record.device.emulated) continue;
     const double half = (record.value->interval95.high - record.value->interval95.low) / 2;
     if (!(half > wide * std::abs(record.value->median))) continue;
@@ -303,8 +362,8 @@ std::string noise_text(std::span<const Record> records, std::size_t width, const
     }
     const std::string wide_by = fmt::format("the interval is {:.0f}% wide: {}",
                                             100 * 2 * half / std::abs(record.value->median), cause);
-    text += fmt::format("{}: {}\n  {}\n", style.yellow("noisy"),
-                        wrapped(record.cell.id(), 7, width), wrapped(wide_by, 2, width));
+    text += fmt::format("{}: {}\n  {}\n", style.yellow("noisy"), wrapped(names[i], 7, width),
+                        wrapped(wide_by, 2, width));
   }
   return text;
 }
@@ -323,7 +382,8 @@ std::string shared_text(std::span<const Record> records, std::size_t width, cons
 }
 
 /// "unsupported: 3 cells, e.g. memory op=copy size=1TiB: the device has 24.0 GiB"
-std::string reasons_text(std::span<const Record> records, std::size_t width, const Style& style) {
+std::string reasons_text(std::span<const Record> records, const std::vector<std::string>& names,
+                         std::size_t width, const Style& style) {
   const auto groups = in_groups(records, [](const Record& record) {
     return std::pair<RecordStatus, std::string_view>(record.status, record.reason);
   });
@@ -331,9 +391,9 @@ std::string reasons_text(std::span<const Record> records, std::size_t width, con
   for (const Pointers& group : groups) {
     const Record& first = *group.front();
     if (first.reason.empty()) continue;
-    const std::string cells = group.size() == 1
-                                  ? first.cell.id()
-                                  : fmt::format("{} cells, e.g. {}", group.size(), first.cell.id());
+    const std::string& name = names[static_cast<std::size_t>(&first - records.data())];
+    const std::string cells =
+        group.size() == 1 ? name : fmt::format("{} cells, e.g. {}", group.size(), name);
     text += fmt::format("{}: {}\n  {}\n", styled_status(first.status, style),
                         wrapped(cells, name_of(first.status).size() + 2, width),
                         wrapped(first.reason, 2, width));
@@ -362,7 +422,16 @@ std::string format_interval(const Value& value, std::size_t n) {
 
 std::string outcome_text(const Record& record, const Style& style) {
   if (!record.value) {
-    return fmt::format("{}: {}", styled_status(record.status, style), record.reason);
+    std::string text = record.reason;
+    // What another program reports are metrics.
+    constexpr std::size_t most = 3;
+    for (std::size_t i = 0; i < std::min(record.metrics.size(), most) && record.reason.empty();
+         ++i) {
+      text += fmt::format("{}{} {}", i == 0 ? "" : ", ", record.metrics[i].name,
+                          metric_text(record, record.metrics[i].name));
+    }
+    return fmt::format("{}{}{}", styled_status(record.status, style), text.empty() ? "" : ": ",
+                       text);
   }
   if (record.device.emulated)
     return std::string(model_mark(record.device.emulated)) + format_value(*record.value);
@@ -382,9 +451,12 @@ std::string results_text(std::span<const Record> records, std::size_t width, con
                   [](const Record& record) { return record.device.emulated; })) {
     text += std::string(model_footnote) + "\n";
   }
+  std::vector<const Cell*> cells;
+  for (const Record& record : records) cells.push_back(&record.cell);
+  const std::vector<std::string> names = varying_names(cells);
   const std::string reasons =
-      reasons_text(records, width, style) + noise_text(records, width, style) +
-      shared_text(records, width, style) + flags_text(records, width, style);
+      reasons_text(records, names, width, style) + noise_text(records, names, width, style) +
+      shared_text(records, width, style) + flags_text(records, names, width, style);
   return reasons.empty() ? text : text + reasons + "\n";
 }
 

@@ -78,18 +78,20 @@ Result<std::vector<std::uint16_t>> free_ports(int count, int row) {
 }
 
 /// How many servers the command starts by itself, on ports in a row from {port} on: `assay serve
-/// --partitions 8` and `assay serve-sim --servers 8`, whatever starts assay.
+/// --partitions 8`, `assay serve-sim --servers 8` or `--partitions 8`, whatever starts assay.
 int servers_started_by(const std::vector<std::string>& words) {
   constexpr int most = 256;
-  std::string_view option;
+  std::vector<std::string_view> options;
   int count = 1;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
     const bool of_assay = i > 0 && std::filesystem::path(words[i - 1]).filename() == "assay";
-    if (of_assay && word == "serve") option = "--partitions";
-    if (of_assay && word == "serve-sim") option = "--servers";
-    if (option.empty() || !word.starts_with(option)) continue;
-    const std::string_view value = word.substr(option.size());
+    if (of_assay && word == "serve") options = {"--partitions"};
+    if (of_assay && word == "serve-sim") options = {"--servers", "--partitions"};
+    const auto option = std::ranges::find_if(
+        options, [&](std::string_view name) { return word.starts_with(name); });
+    if (option == options.end()) continue;
+    const std::string_view value = word.substr(option->size());
     const auto number = value.starts_with('=')                  ? parse_count(value.substr(1))
                         : value.empty() && i + 1 < words.size() ? parse_count(words[i + 1])
                                                                 : std::nullopt;

@@ -36,7 +36,78 @@ TEST(List, BenchmarksAxesAndSuites) {
   for (const Json& benchmark : list["benchmarks"]) {
     EXPECT_FALSE(benchmark["axes"].empty()) << benchmark["name"];
   }
-  EXPECT_THAT(assay_run({"list"}).out, HasSubstr("quick"));
+}
+
+TEST(List, ALineForEachNameSuitesFirst) {
+  const std::string text = assay_run({"list"}).out;
+  std::istringstream lines(text);
+  std::size_t names = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80u) << line;
+    names += line.find("  ") != std::string::npos ? 1 : 0;
+  }
+  const Json list = Json::parse(assay_run({"list", "--json"}).out);
+  EXPECT_EQ(names, list["benchmarks"].size() + list["suites"].size());
+  EXPECT_THAT(text, StartsWith("suite\n"));
+  EXPECT_LT(text.find("\nquick "), text.find("\nbenchmark\n"));
+  EXPECT_LT(text.find("\nbenchmark\n"), text.find("\nattention "));
+}
+
+TEST(List, ANameOfASuiteAndABenchmarkShowsWhatRunMeasures) {
+  const std::string text = assay_run({"list", "memory"}).out;
+  EXPECT_THAT(text, StartsWith("memory  suite: "));
+  EXPECT_THAT(text, HasSubstr("memory    op=all size=1MiB..8GiB*2 dtype=f64 cache=hot\n"));
+  EXPECT_THAT(text, HasSubstr("`assay run memory` measures this suite"));
+  EXPECT_THAT(text, HasSubstr("\nmemory  benchmark: "));
+  EXPECT_THAT(assay_run({"list", "quick"}).out, HasSubstr("16 cells in 0:50;"));
+}
+
+TEST(Json, EveryCommandPrintsItOrRefusesItInOneLine) {
+  const TemporaryFolder folder;
+  const std::string store = folder.path() / "store";
+  assay_run(
+      {"run", "memory", "op=copy", "size=1MiB", "dtype=f64", "--device", "fake", "--out", store});
+  const std::string plan =
+      folder.write("plan.yaml", assay_run({"campaign", "--example", "host"}).out);
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"devices"},
+           {"list"},
+           {"show", store},
+           {"compare", store, store},
+           {"diff", store, "here"},
+           {"fingerprint"},
+           {"doctor", "--only", "numa-balancing"},
+           {"schema"},
+           {"occupancy", "--vgprs", "132", "--waves", "4", "--arch", "gfx942"},
+           {"serve-sim", "--partitions", "8", "--predict", "2"},
+           {"run", "quick", "--dry-run"},
+           {"campaign", plan, "--dry-run"},
+           {"tune", "gemm", "shape=32", "--dry-run", "--device", "cpu"},
+           {"watch", "--count", "1", "--interval", "0.1"}}) {
+    std::vector<std::string> with_json = words;
+    with_json.emplace_back("--json");
+    const Outcome outcome = assay_run(with_json);
+    EXPECT_NE(outcome.out, "") << words.front() << outcome.err;
+    std::istringstream lines(outcome.out);
+    bool all_lines = true;
+    for (std::string line; std::getline(lines, line);) all_lines &= Json::accept(line);
+    EXPECT_TRUE(all_lines || Json::accept(outcome.out)) << words.front() << outcome.out;
+  }
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"report", store},
+                                             {"help"},
+                                             {"man"},
+                                             {"completion", "bash"},
+                                             {"campaign", "--example", "host"},
+                                             {"tune", "command", "--example", "triton"}}) {
+    std::vector<std::string> with_json = words;
+    with_json.emplace_back("--json");
+    const Outcome outcome = assay_run(with_json);
+    EXPECT_EQ(outcome.status, 2) << words.front();
+    EXPECT_EQ(outcome.out, "") << words.front();
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("--json"));
+  }
 }
 
 TEST(List, CountsTheCellsOfADryRun) {
@@ -71,6 +142,7 @@ TEST(Help, EveryCommandHasIt) {
 TEST(Help, TheDocumentsTravelInTheBinary) {
   const Outcome overview = assay_run({"help"});
   EXPECT_THAT(overview.out, HasSubstr("Topics\n  campaigns  "));
+  EXPECT_THAT(overview.out, HasSubstr("\nCompare\n  versus "));
   EXPECT_EQ(assay_run({"help", "campaigns"}).out,
             Process::read(ASSAY_SOURCE_DIR "/docs/campaigns.md"));
   EXPECT_EQ(assay_run({"help", "run"}).out, assay_run({"run", "--help"}).out);
@@ -146,6 +218,18 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
   EXPECT_EQ(complete("assay serve --model llama3-7", 3), "llama3-70b\n");
   EXPECT_EQ(complete("assay tune gemm --model 13", 4), "13B\n");
   EXPECT_EQ(complete("assay tune gemm", 2), "gemm\n");
+  EXPECT_EQ(complete("assay versus d", 2), "docker:\n");
+  EXPECT_EQ(complete("assay versus host b", 3), "bubblewrap bubblewrap:\n");
+  EXPECT_EQ(complete("assay versus --suite qu", 3), "quick\n");
+  EXPECT_EQ(complete("assay versus host vm:a siz", 4), "size=\n");
+  EXPECT_EQ(complete("assay help serve-", 2), "serve-sim\n");
+  EXPECT_EQ(complete("assay help glo", 2), "glossary\n");
+  EXPECT_EQ(complete("assay list qu", 2), "quick\n");
+  EXPECT_EQ(complete("assay import --input-format nccl", 3), "nccl-tests\n");
+  EXPECT_EQ(complete("assay show --benchmark mem", 3), "memory\n");
+  EXPECT_EQ(complete("assay doctor --only iom", 3), "iommu\n");
+  EXPECT_EQ(complete("assay campaign --example par", 3), "partition\n");
+  EXPECT_EQ(complete("assay diff h", 2), "here\n");
   // Not the word "file": bash itself completes those.
   EXPECT_EQ(complete("assay tune gemm --from fi", 4), "\n");
   EXPECT_EQ(complete("assay run --out " + folder.path().string(), 3),

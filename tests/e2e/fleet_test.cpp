@@ -21,7 +21,7 @@ TEST(FleetCommand, SaysOfEachNodeWhereItStands) {
   }
   const Outcome text = assay_run({"fleet", folder.path()});
   EXPECT_EQ(text.status, 1);
-  EXPECT_THAT(text.out, HasSubstr("1 of 8 nodes is odd"));
+  EXPECT_THAT(text.out, HasSubstr("1 of 8 nodes is an outlier"));
   EXPECT_THAT(text.out, HasSubstr("  node7 takes 100.5% more time than the fleet's median in "));
   EXPECT_THAT(text.out, HasSubstr("  node0 takes 0.2% more time than the fleet's median in "));
   EXPECT_THAT(text.out, HasSubstr("% would have gone unnoticed there.\n"));

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{{"run", "quick", "--device", "fake", "--out", "/dev/null"},
                 "--out: cannot create the folder /dev/null",
                 5},
-        Mistake{{"show", "/none"}, "cannot read /none: No such file", 5},
+        Mistake{{"show", "/none"}, "there is no store /none; give", 2},
         Mistake{{"completion", "tcsh"}, "allowed: bash, zsh, fish", 2}));
 
 TEST(BadSuite, FileAndLine) {

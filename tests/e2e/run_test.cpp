@@ -81,6 +81,15 @@ TEST(Run, TablesOnStandardOutputProgressOnStandardError) {
   EXPECT_THAT(outcome.out + outcome.err, Not(HasSubstr("\x1b")));
 }
 
+TEST(Run, ProgressNamesWhatVariesOrWasGiven) {
+  const Outcome outcome =
+      assay_run({"run", "memory", "op=copy", "size=1MiB,2MiB", "--device", "fake"},
+                {{"ASSAY_FAKE", "noise=0.01"}});
+  EXPECT_THAT(outcome.err, HasSubstr("[1/2] memory op=copy size=1MiB: "));
+  const Outcome lacks = assay_run({"run", "memory", "op=copy", "size=1TiB", "--device", "fake"});
+  EXPECT_THAT(lacks.out, HasSubstr("unsupported: memory\n"));
+}
+
 TEST(Run, AdviceSaysWhatTheUserCanType) {
   const Outcome outcome =
       assay_run({"run", "launch", "metric=submit"}, {{"ASSAY_COMMAND", "./run"}});
@@ -175,6 +184,14 @@ TEST(Run, TheBudgetHolds) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_LT(took.count(), 60);  // without a budget it takes minutes
+}
+
+TEST(Run, RepeatedRunsShareTheBudget) {
+  const Outcome outcome = assay_run({"run", "memory", "op=copy", "size=1MiB", "dtype=f64",
+                                     "--device", "fake", "--budget", "3s", "--repeat", "2"},
+                                    {{"ASSAY_FAKE", "noise=0.01"}});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("run 2 of 2 in 1.500 s\n"));
 }
 
 TEST(Run, ASpentBudgetSaysHowMuchIsMissing) {

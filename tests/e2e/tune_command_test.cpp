@@ -38,8 +38,8 @@ TEST(TuneCommand, FindsAndProvesTheBest) {
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out,
               AllOf(HasSubstr("64 settings tried in "), HasSubstr("sh ended with 9: no memory"),
-                    HasSubstr("a=3 b=5: 2.110 times the usual"), HasSubstr("pairs of fresh runs"),
-                    HasSubstr("better, proven")))
+                    HasSubstr("a=3 b=5: 2.110 times as fast as the default"),
+                    HasSubstr("pairs of new runs"), HasSubstr("better, proven")))
       << outcome.err;
   const Outcome again = assay_run({"tune", "command", plan.string(), "--out", out, "--json"});
   EXPECT_EQ(again.status, 0) << again.err;
@@ -49,7 +49,7 @@ TEST(TuneCommand, FindsAndProvesTheBest) {
   EXPECT_EQ(json["finalists"][0]["settings"], Json({{"a", "3"}, {"b", "5"}}));
   EXPECT_EQ(json["proof"]["better"], true);
   EXPECT_EQ(json["proof"]["verdict"], "FASTER");
-  EXPECT_THAT(again.err, HasSubstr("going on in " + out));
+  EXPECT_THAT(again.err, HasSubstr("continuing in " + out));
 }
 
 TEST(TuneCommand, KilledAtAnyMomentItGoesOnWhereItWas) {
@@ -107,8 +107,9 @@ TEST(TuneCommand, WhatCannotBeTunedIsSaid) {
   const auto failing = folder.write("plan.yaml", plan_of("echo no number", ""));
   const Outcome outcome = assay_run({"tune", "command", failing.string()});
   EXPECT_EQ(outcome.status, 4);
-  EXPECT_THAT(outcome.err, HasSubstr("nothing was measured with the usual values: metric time: no "
-                                     "line of its output matches"));
+  EXPECT_THAT(outcome.err,
+              HasSubstr("nothing was measured with the default values: metric time: no "
+                        "line of its output matches"));
   const Outcome gone = assay_run({"tune", "command", "missing.yaml", "--combine"});
   EXPECT_EQ(gone.status, 2);
 }

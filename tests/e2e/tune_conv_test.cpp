@@ -72,7 +72,7 @@ TEST_F(TuneConv, MiopensSearchIsProvenAndItsDatabasesAreTold) {
   // Again: the journal knows it all.
   const Outcome again = tune({"direction=forward", "--out", out(), "--json"});
   ASSERT_EQ(again.status, 0) << again.err;
-  EXPECT_THAT(again.err, HasSubstr("going on after " + std::to_string(1 + 2 * pairs) + " steps"));
+  EXPECT_THAT(again.err, HasSubstr("continuing after " + std::to_string(1 + 2 * pairs) + " steps"));
   const Json json = json_lines(again.out).front();
   EXPECT_EQ(json["library"], "MIOpen 3.4.0");
   EXPECT_EQ(json["convolutions"][0]["faster"], true);
@@ -250,7 +250,7 @@ TEST(TuneConvWords, MistakesAreNamed) {
     return outcome.err;
   };
   EXPECT_THAT(complaint({"--pairs", "7"}), HasSubstr("even numbers"));
-  EXPECT_THAT(complaint({"--budget", "soon"}), HasSubstr("--budget"));
+  EXPECT_THAT(complaint({"--budget", "soon"}), HasSubstr("--unit-budget: bad duration"));
   EXPECT_THAT(complaint({"--suite", "memory"}), HasSubstr("no cell of the benchmark conv"));
   EXPECT_THAT(complaint({"find=best"}), HasSubstr("find= does not go with tune conv"));
   EXPECT_THAT(complaint({"--model", "7B"}), HasSubstr("tune conv has no option --model"));

@@ -84,7 +84,7 @@ TEST(TuneServe, SecretsAreNotKept) {
                    "--max-concurrency", "1", "--requests", "1"});
   const Outcome outcome = process.wait();
   EXPECT_EQ(outcome.status, 4) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("nothing was measured with the usual values"));
+  EXPECT_THAT(outcome.err, HasSubstr("nothing was measured with the default values"));
   EXPECT_THAT(Process::read(process.folder() / "tuning/tuning.yaml"),
               AllOf(HasSubstr("--api-key"), testing::Not(HasSubstr("sk-of-somebody"))));
   EXPECT_THAT(Process::read(process.folder() / "tuning/records.jsonl"),

@@ -32,7 +32,8 @@ TEST(Tune, TheBestIsFoundAndProven) {
   EXPECT_THAT(
       outcome.out,
       AllOf(HasSubstr("3 of 3 settings tried"), ContainsRegex("launch=2e-4 .*-(49|50)\\.[0-9]%"),
-            ContainsRegex("ASSAY_FAKE=launch=5e-5: (1\\.9[0-9]*|2\\.0[0-9]*) times the usual"),
+            ContainsRegex(
+                "ASSAY_FAKE=launch=5e-5: (1\\.9[0-9]*|2\\.0[0-9]*) times as fast as the default"),
             HasSubstr("in 6 pairs of fresh runs: better, proven"), Not(HasSubstr("in the proof"))))
       << outcome.err;
   // One run decides among three settings; then the proof.
@@ -98,7 +99,7 @@ TEST(Tune, WhatCannotBeTriedIsSaid) {
       {{"tune conv", "c=3"}, "unknown command \"tune conv\""},
       {{"tune", "-", "command"}, "bad axis setting \"command\""},
       {{"tune", "--", "command", "missing.yaml"}, "missing.yaml"},
-      {{"tune", "--json", "conv", "n=1", "--check"}, "tune conv has no option --check"},
+      {{"tune", "--json", "conv", "n=1", "--tokens"}, "tune conv has no option --tokens"},
       {{"tune", "--out", "gemm", "serve", "--ranks", "2"}, "tune serve has no option --ranks"},
       {{"tune", "gemm", "shape=16", "--runs", "20"},
        "--runs does not apply to gemm without a VARIABLE"},

@@ -44,6 +44,13 @@ class VirtualMi300x : public OnVirtualMi300x {
   }
 };
 
+TEST_F(VirtualMi300x, OccupancyOfAllKernelsNamesThoseOfOtherArchitectures) {
+  const Outcome outcome = on({"occupancy", "--kernel", "all", "--device", "hip"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("triad"));
+  EXPECT_THAT(outcome.out, HasSubstr("gfx942 has no flash_backward_groups"));
+}
+
 /// A tiny decoder behind HTTP generates, as gfx942 machine code, the tokens that a CPU does, on one
 /// partition and on two that share it.
 TEST_F(VirtualMi300x, AServerGeneratesTheTokensOfTheCpu) {

@@ -115,7 +115,7 @@ Result<ParameterSpace> ParameterSpace::make(std::vector<Parameter> parameters,
     if (values == usual) {
       if (broken != nullptr) {
         return wrong(
-            fmt::format("the usual values, {}, break the condition \"{}\"; name others "
+            fmt::format("the default values, {}, break the condition \"{}\"; name others "
                         "as usual",
                         fmt::join(texts, ", "), broken->text()));
       }

@@ -32,7 +32,7 @@ class Tuner {
           Trial& trial = result.tried[setting] = TRY(run_one(search_part, setting));
           if (!trial.score.score && setting == space_.usual() && !slowest_usual_) {
             return Error{ErrorKind::unavailable,
-                         "nothing was measured with the usual values: " + trial.score.problem};
+                         "nothing was measured with the default values: " + trial.score.problem};
           }
           return trial.score.counts() ? trial.score.score : std::nullopt;
         }));
@@ -83,8 +83,8 @@ class Tuner {
         Trial& trial = is_best ? pair.best : pair.usual;
         trial = TRY(run_one(proof_part, is_best ? best : space_.usual()));
         if (is_best ? trial.score.counts() : trial.score.score.has_value()) continue;
-        proof.failure = fmt::format("{} failed: {}", is_best ? "the setting" : "the usual setting",
-                                    trial.score.problem);
+        proof.failure = fmt::format(
+            "{} failed: {}", is_best ? "the setting" : "the default setting", trial.score.problem);
       }
       if (!proof.failure.empty()) break;
       add(std::move(pair), proof);

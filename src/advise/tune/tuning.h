@@ -75,7 +75,7 @@ struct TrialPair {
 struct TuningProof {
   std::vector<TrialPair> runs;  ///< in time order; the best setting's score counts in every run
   std::size_t kept_usual = 0;   ///< number of runs in which the default setting's score counts
-  /// The failure that ended the proof early: "the usual setting failed: ..."; empty if there was
+  /// The failure that ended the proof early: "the default setting failed: ..."; empty if there was
   /// none.
   std::string failure;
   std::vector<ScorePair> pairs;  ///< scores of `runs`

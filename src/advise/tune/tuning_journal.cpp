@@ -22,7 +22,7 @@ Error about_line(const std::filesystem::path& folder, std::size_t number, std::s
 }  // namespace
 
 Error stopped_tuning() {
-  return {ErrorKind::interrupted, "stopped; the same command goes on where it was"};
+  return {ErrorKind::interrupted, "stopped; the same command continues"};
 }
 
 Json identity_of_device(const DeviceFacts& facts) {

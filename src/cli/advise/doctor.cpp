@@ -62,7 +62,7 @@ int show(const Diagnosis& diagnosis, const Arguments& arguments, Terminal& termi
 
 Result<int> doctor(const Arguments& arguments, Terminal& terminal) {
   const Intent intent = TRY(parse_intent(arguments));
-  const auto checks = TRY(find_checks(split_at_commas(arguments.get("--check"))));
+  const auto checks = TRY(find_checks(split_at_commas(arguments.get("--only"))));
   std::unique_ptr<Machine> other;
   if (arguments.has("--from")) other = TRY(open_machine(arguments.get("--from")));
   if (!other) complain_without_proc(terminal);
@@ -78,6 +78,14 @@ Result<int> doctor(const Arguments& arguments, Terminal& terminal) {
   return show(diagnosis, arguments, terminal);
 }
 
+std::string check_ids() {
+  std::string ids;
+  const auto checks = find_checks({});
+  if (!checks.ok()) return ids;
+  for (const Check* check : *checks) ids += std::string(check->id) + ' ';
+  return ids;
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   const auto status = doctor(arguments, terminal);
   return status.ok() ? *status : report(terminal, status.error());
@@ -86,6 +94,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "doctor",
     .summary = "Check how a machine is set up, and name the commands that fix it",
+    .group = CommandGroup::diagnose,
     .positionals = "",
     .details =
         R"(Every check that applies ends in PASS, WARN (may cost performance), FAIL (costs performance
@@ -93,7 +102,7 @@ or correctness) or UNKNOWN with the reason, e.g. needs root. The doctor never ch
 docs/doctor.md says what each check reads and how it judges. Exit status: 1 if a check failed.
 
   assay doctor
-  assay doctor --multi-node --check acs,gpudirect-rdma
+  assay doctor --multi-node --only acs,gpudirect-rdma
   assay doctor --partition CPX/NPS4 --gpus 8
   assay doctor --capture node7.json      elsewhere: assay doctor --from node7.json
 
@@ -101,14 +110,14 @@ docs/doctor.md says what each check reads and how it judges. Exit status: 1 if a
     .options =
         {
             {"--all", "", "also name the checks that do not apply", ""},
-            {"--check", "ID[,ID...]", "only these checks", ""},
+            {"--only", "ID[,ID...]", "only these checks", &check_ids, false, "--check"},
             {"--partition", "MODE", "expected partition mode of the GPUs, e.g. SPX/NPS1", ""},
             {"--gpus", "N", "number of GPUs a job uses; default: all", ""},
             {"--multi-node", "", "jobs span nodes: judge NICs and GPUDirect strictly", ""},
             {"--capture", "FILE",
              "write what the checks read to FILE, without serial numbers and secrets", ""},
             {"--with-serials", "", "with --capture: include serial numbers and addresses", ""},
-            {"--from", "PATH",
+            {"--from", "FILE",
              "diagnose a captured machine, or one whose files were copied to a folder", "folder"},
         },
     .run = &run,

@@ -1,5 +1,6 @@
 // assay occupancy: how many waves of a kernel fit on a compute unit, and what limits them.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -116,15 +117,25 @@ Result<std::vector<Report>> measure(const Arguments& arguments) {
   report.arch = facts.arch;
   std::unique_ptr<Program> program;
   std::string built;
+  std::vector<std::string> absent;
   for (const OwnKernel& own : wanted) {
     if (own.program != built) program = TRY(device->build({own.program, {}}));
     built = own.program;
-    Kernel* kernel = TRY(program->kernel(own.name));
+    auto found = program->kernel(own.name);
+    // Some kernels exist only on architectures with the instructions that they need.
+    if (!found.ok() && options.kernel == "all") {
+      absent.push_back(own.name);
+      continue;
+    }
+    Kernel* kernel = TRY(std::move(found));
     const Geometry geometry = {options.threads.value_or(256), options.dynamic_shared};
     report.kernels.push_back(TRY(measure_kernel(*device, *kernel, own.name, geometry)));
     if (!driver_agrees(report.kernels.back(), facts.arch)) {
       report.remarks.push_back(fmt::format("the driver gives a different figure for {}", own.name));
     }
+  }
+  if (!absent.empty()) {
+    report.remarks.push_back(fmt::format("{} has no {}", facts.arch, fmt::join(absent, ", ")));
   }
   return std::vector<Report>{std::move(report)};
 }
@@ -192,6 +203,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "occupancy",
     .summary = "Show how many waves of a kernel fit on a compute unit, and what limits them",
+    .group = CommandGroup::diagnose,
     .positionals = "[FILE]",
     .most_positionals = 1,
     .details =

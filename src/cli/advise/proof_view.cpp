@@ -13,17 +13,17 @@ std::string proof_text(const Proof& proof) {
   const std::string known = std::isfinite(interval.high) ? fmt::format(", 95% [{:.3f}, {:.3f}],",
                                                                        interval.low, interval.high)
                                                          : "";
-  return fmt::format("{:.3f} times the usual{} in {} pairs of fresh runs", proof.ratio, known,
-                     proof.pairs);
+  return fmt::format("{:.3f} times as fast as the default{} in {} pairs of new runs", proof.ratio,
+                     known, proof.pairs);
 }
 
 std::string conclusion_text(const Proof& proof) {
   if (proof.better && proof.verdict == Verdict::faster) return "better, proven";
   if (proof.better && proof.verdict == Verdict::equal) return "better, proven, by less than 2%";
   if (proof.better) return "better, proven, maybe by less than 2%";
-  if (proof.worse) return "slower, proven: keep the usual setting";
+  if (proof.worse) return "slower, proven: keep the default";
   if (proof.verdict == Verdict::equal) return "equal within 2%, proven: no setting is better";
-  return "not proven; more pairs may tell";
+  return "not proven; more pairs may prove it";
 }
 
 Json proof_json(const Proof& proof, std::span<const ScorePair> pairs) {

@@ -9,7 +9,7 @@
 
 namespace assay::cli {
 
-/// "1.043 times the usual, 95% [1.021, 1.066], in 10 pairs of fresh runs"
+/// "1.043 times as fast as the default, 95% [1.021, 1.066], in 10 pairs of new runs"
 std::string proof_text(const Proof& proof);
 /// "better, proven", "equal within 2%, proven: no setting is better", ...
 std::string conclusion_text(const Proof& proof);

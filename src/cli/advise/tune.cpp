@@ -7,6 +7,7 @@
 #include "cli/advise/tune_benchmark.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/completion_words.h"
 #include "core/suggest.h"
 #include "measure/grid/benchmark.h"
 
@@ -38,6 +39,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "tune",
     .summary = "Try settings of a benchmark, find the best, and prove its gain on fresh runs",
+    .group = CommandGroup::tune,
     .positionals = "BENCHMARK [AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
     .least_positionals = 0,
     .most_positionals = 128,
@@ -66,11 +68,12 @@ stopped or killed, the same command continues it.
 )",
     .options = with_variable_options({
         {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
-        {"--budget", "TIME", "time for one run, as for `assay run`", ""},
+        {"--unit-budget", "TIME", "time for one run: its --budget", "", false, "--budget"},
         {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
-        {"--out", "DIR", "output folder; default ./tuning", "folder"},
+        {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"},
     }),
     .run = &run,
+    .operands = &benchmark_names,
 };
 const CommandRegistry::Add registered{&command};
 

@@ -62,9 +62,12 @@ Result<Request> read_request(const Arguments& arguments) {
   request.rules = TRY(read_tuning_rules(arguments, {.least_pairs = 10, .most_pairs = 10}));
   if (parameters.empty()) parameters = TRY(usual_ones(request.benchmark, arguments));
   request.space = TRY(space_of(parameters, arguments));
-  for (const char* option : {"--device", "--ranks", "--hosts", "--budget"}) {
+  for (const auto& [option, of_run] : {std::pair{"--device", "--device"},
+                                       {"--ranks", "--ranks"},
+                                       {"--hosts", "--hosts"},
+                                       {"--unit-budget", "--budget"}}) {
     if (!arguments.has(option)) continue;
-    request.words.insert(request.words.end(), {option, arguments.get(option)});
+    request.words.insert(request.words.end(), {of_run, arguments.get(option)});
   }
   request.words.insert(request.words.end(), {"--telemetry", "off", "--out", "-"});
   return request;

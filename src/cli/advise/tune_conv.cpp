@@ -142,7 +142,7 @@ Result<ConvolutionSteps> tune_part(const TuneConvRequest& request, const Convolu
   TuningJournal journal =
       TRY(TuningJournal::open(request.place.folder, identity_of(request, place, databases)));
   if (!journal.steps().empty()) {
-    terminal.note(fmt::format("going on after {} steps\n", journal.steps().size()));
+    terminal.note(fmt::format("continuing after {} steps\n", journal.steps().size()));
   }
   const ConvolutionRunRequest run = {TRY(own_binary()), place.name, request.budget_seconds,
                                      request.place.folder, &interrupt_requested};
@@ -314,10 +314,10 @@ int tune_conv(const Arguments& arguments, Terminal& terminal) {
 std::vector<Option> own_options() {
   return {
       {"--from", "FILE", "the convolutions of a log of MIOpen", "file", true},
-      {"--suite", "NAME", "the convolutions of a suite", ""},
+      {"--suite", "NAME", "the convolutions of a suite", "resnet50 stable-diffusion unet3d"},
       {"--devices", "LIST", "a process on each, e.g. all or hip:0,hip:1", "all"},
       {"--part", "I/N", "only every N-th convolution from the I-th on, e.g. 0/2", ""},
-      {"--list", "", "show what would be tuned and stop", ""},
+      {"--dry-run", "", "show what would be tuned and stop", "", false, "--list"},
       {"--db", "FOLDER",
        "MIOpen's user databases to improve; default: new ones in the output folder", "folder"},
       {"--before", "FOLDER",
@@ -329,10 +329,11 @@ std::vector<Option> own_options() {
 std::vector<Option> options() {
   std::vector<Option> all = {
       {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
-      {"--budget", "TIME",
-       "of each convolution in a run, default 3s; with a VARIABLE, time for one run", ""},
+      {"--unit-budget", "TIME",
+       "time for each convolution in a run, default 3s; with a VARIABLE, time for one run", "",
+       false, "--budget"},
       {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
-      {"--out", "DIR", "output folder; default ./tuning", "folder"},
+      {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"},
   };
   const std::vector<Option> own = own_options();
   all.insert(all.end(), own.begin(), own.end());
@@ -346,6 +347,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "tune conv",
     .summary = "Let libraries search for the fastest convolutions, and prove what that brings",
+    .group = CommandGroup::tune,
     .positionals = "[AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
     .least_positionals = 1,
     .most_positionals = 128,

@@ -41,12 +41,12 @@ Result<TuneConvRequest> read_tune_conv(const Arguments& arguments) {
   TuneConvRequest request;
   request.place = TRY(read_tune_place(arguments));
   request.pairs = TRY(proof_pairs(arguments.get("--pairs", "10")));
-  if (arguments.has("--budget")) {
-    const auto seconds = parse_duration(arguments.get("--budget"));
-    if (!seconds.ok()) return about("--budget", seconds.error());
+  if (arguments.has("--unit-budget")) {
+    const auto seconds = parse_duration(arguments.get("--unit-budget"));
+    if (!seconds.ok()) return about("--unit-budget", seconds.error());
     request.budget_seconds = *seconds;
   }
-  request.list_only = arguments.has("--list");
+  request.list_only = arguments.has("--dry-run");
   request.json = arguments.has("--json");
   request.db = arguments.get("--db");
   request.before = arguments.get("--before");

@@ -39,7 +39,7 @@ std::vector<std::string> words_for_device(const Arguments& arguments, const std:
   words.insert(words.end(), arguments.positionals.begin(), arguments.positionals.end());
   for (const auto& [name, value] : arguments.options) {
     if (name == "--devices" || name == "--device" || name == "--out" || name == "--json" ||
-        name == "--check" || name == "--color" || name == "--part") {
+        name == "--check-pytorch" || name == "--color" || name == "--part") {
       continue;
     }
     for (const std::string& one : arguments.all(name)) {

@@ -18,6 +18,7 @@
 #include "cli/advise/tune_progress.h"
 #include "cli/advise/tuning_device.h"
 #include "cli/cli.h"
+#include "cli/completion_words.h"
 #include "cli/interrupt.h"
 #include "compute/vendor/blas/gemm_choice.h"
 #include "core/json.h"
@@ -34,7 +35,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t most_checked = 8;  // rows that --check lets PyTorch compute
+constexpr std::size_t most_checked = 8;  // rows that --check-pytorch lets PyTorch compute
 
 int fail_io(Terminal& terminal, const std::string& message) {
   terminal.complain(message);
@@ -94,7 +95,7 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tuni
                                             Terminal& terminal) {
   GemmJournal journal = TRY(GemmJournal::open(request.place.folder, identity_of(request, seat)));
   if (!journal.done().empty()) {
-    terminal.note(fmt::format("going on after {} products\n", journal.done().size()));
+    terminal.note(fmt::format("continuing after {} products\n", journal.done().size()));
   }
   std::vector<TunedProduct> tuned;
   TuneProgress progress(terminal, products.size());
@@ -116,9 +117,10 @@ Result<std::vector<TunedProduct>> tune_here(const TuneGemmRequest& request, Tuni
       broken.problem = problem_text(product.problem);
       broken.reason = "the device failed: " + outcome.error().message;
       TRY(journal.append(broken));
-      return Error{ErrorKind::failed,
-                   fmt::format("{}: {}; start again to go on with the next product",
-                               describe(product.problem), outcome.error().message)};
+      return Error{
+          ErrorKind::failed,
+          fmt::format("{}: {}; run the same command again to continue with the next product",
+                      describe(product.problem), outcome.error().message)};
     }
     const ProductOutcome found = TRY(std::move(outcome));
     TRY(journal.append(found));
@@ -350,8 +352,9 @@ int tune_gemm(const Arguments& arguments, Terminal& terminal) {
 // ---- The command ----
 
 std::vector<Option> own_options() {
-  static const std::string models =
-      fmt::format("{} {}", fmt::join(gpt_names(), " "), fmt::join(decoder_names(), " "));
+  const auto models = +[] {
+    return fmt::format("{} {}", fmt::join(gpt_names(), " "), fmt::join(decoder_names(), " "));
+  };
   return {
       {"--model", "NAME", "all products of a step of this model, e.g. 7B, llama3-70b, 6L6H384C",
        models, true},
@@ -360,7 +363,7 @@ std::vector<Option> own_options() {
        "bf16 f16 f32 tf32"},
       {"--from", "FILE", "the products of a log of hipBLASLt or rocBLAS or of a tuning file",
        "file", true},
-      {"--suite", "NAME", "the products of a suite", ""},
+      {"--suite", "NAME", "the products of a suite", &suite_names},
       {"--library", "NAME", "only this library, default auto: all", ""},
       {"--workspace", "SIZE", "the most a solution may need, default 32MiB", ""},
       {"--rotate", "SIZE",
@@ -371,12 +374,13 @@ std::vector<Option> own_options() {
        ""},
       {"--devices", "LIST", "a process on each, e.g. all or hip:0,hip:1", "all"},
       {"--part", "I/N", "only every N-th product from the I-th on, e.g. 0/2", ""},
-      {"--format", "FORMAT", "of hipBLASLt's override file, default named", "ten bench named"},
+      {"--format", "NAME", "of hipBLASLt's override file, default named", "ten bench named"},
       {"--validators", "FILE", "take the Validator lines from this TunableOp results file", "file"},
       {"--pytorch", "VERSION", "PyTorch's version, if it is not on this machine", ""},
       {"--python", "PROGRAM", "the Python that has PyTorch, default python3", ""},
-      {"--check", "", "let PyTorch use the results file, and say what it took", ""},
-      {"--list", "", "show what would be tuned and stop", ""},
+      {"--check-pytorch", "", "let PyTorch use the results file, and say what it took", "", false,
+       "--check"},
+      {"--dry-run", "", "show what would be tuned and stop", "", false, "--list"},
       {"--read", "FILE", "say which rows of a tuning file no longer fit", "file", true},
   };
 }
@@ -384,11 +388,12 @@ std::vector<Option> own_options() {
 std::vector<Option> options() {
   std::vector<Option> all = {
       {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
-      {"--budget", "TIME",
-       "to try all solutions of a product, default 60s; with a VARIABLE, time for one run", ""},
+      {"--unit-budget", "TIME",
+       "time to try all solutions of a product, default 60s; with a VARIABLE, time for one run", "",
+       false, "--budget"},
       {"--pairs", "N",
        "pairs of runs in the proof, an even number from 6, default 12, with a VARIABLE 10", ""},
-      {"--out", "DIR", "output folder; default ./tuning", "folder"},
+      {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"},
   };
   const std::vector<Option> own = own_options();
   all.insert(all.end(), own.begin(), own.end());
@@ -403,6 +408,7 @@ const Command command = {
     .name = "tune gemm",
     .summary =
         "Find the fastest solutions of matrix products, and write them for PyTorch and hipBLASLt",
+    .group = CommandGroup::tune,
     .positionals = "[AXIS=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]...",
     .least_positionals = 1,
     .most_positionals = 128,
@@ -423,7 +429,7 @@ With an environment VARIABLE to try, gemm is a benchmark like any other (`assay 
 --hosts, --combine and --runs are for that.
 
   assay tune gemm shape=8192x8192x8192,16384x1024x8192 dtype=bf16,e4m3 layout=TN
-  assay tune gemm --model llama3-70b --tokens 16,8192 --devices all --check
+  assay tune gemm --model llama3-70b --tokens 16,8192 --devices all --check-pytorch
   assay tune gemm --from tunableop_untuned0.csv --from hipblaslt.log --format bench
   assay tune gemm --read tunableop_results0.csv --read tunableop_results1.csv --out merged
 

@@ -74,17 +74,18 @@ Status read_settings(const Arguments& arguments, TuneGemmRequest& request) {
     if (!bytes) return about("--rotate", bytes.error());
     settings.rotate_bytes = *bytes;
   }
-  if (arguments.has("--budget")) {
-    const auto seconds = parse_duration(arguments.get("--budget"));
-    if (!seconds) return about("--budget", seconds.error());
+  if (arguments.has("--unit-budget")) {
+    const auto seconds = parse_duration(arguments.get("--unit-budget"));
+    if (!seconds) return about("--unit-budget", seconds.error());
     settings.screening_box_seconds = *seconds;
   }
   settings.most_solutions = static_cast<int>(
       TRY(whole_number("--solutions", arguments.get("--solutions", "4096"), 1, 1'000'000)));
   settings.brute_force = arguments.has("--brute-force");
-  if (settings.brute_force && arguments.has("--budget")) {
-    return Error{ErrorKind::usage,
-                 "--brute-force tries all solutions however long it takes; leave --budget out"};
+  if (settings.brute_force && arguments.has("--unit-budget")) {
+    return Error{
+        ErrorKind::usage,
+        "--brute-force tries all solutions however long it takes; leave --unit-budget out"};
   }
   settings.pairs = TRY(proof_pairs(arguments.get("--pairs", "12")));
   for (const std::string& word : arguments.positionals) {  // inputs=, as the benchmark's axis
@@ -103,8 +104,8 @@ Status read_settings(const Arguments& arguments, TuneGemmRequest& request) {
 Result<TuneGemmRequest> read_tune_gemm(const Arguments& arguments) {
   TuneGemmRequest request;
   request.read_files = arguments.all("--read");
-  request.list_only = arguments.has("--list");
-  request.check = arguments.has("--check");
+  request.list_only = arguments.has("--dry-run");
+  request.check = arguments.has("--check-pytorch");
   request.json = arguments.has("--json");
   request.place = TRY(read_tune_place(arguments));
   request.python = arguments.get("--python", "python3");

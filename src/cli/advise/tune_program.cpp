@@ -97,7 +97,7 @@ Result<int> run_tuning(const Arguments& arguments, Terminal& terminal) {
 
 int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.has("--example")) {
-    return print_example_plan(embedded_tunings(), arguments.get("--example"), terminal);
+    return print_example_plan(embedded_tunings(), arguments, terminal);
   }
   const auto status = run_tuning(arguments, terminal);
   return status.ok() ? *status : report(terminal, status.error());
@@ -106,6 +106,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "tune command",
     .summary = "Find the best setting of any program's parameters, and prove it",
+    .group = CommandGroup::tune,
     .positionals = "PLAN",
     .least_positionals = 1,
     .most_positionals = 2,
@@ -118,8 +119,9 @@ are those of `assay tune`; `assay help tune-command` says what a plan may hold.
   assay tune command --example triton > plan.yaml; assay tune command plan.yaml
 
 )",
-    .options = {{"--example", "NAME", "print an example plan and exit", "triton ck hipblaslt vllm"},
-                {"--out", "DIR", "output folder; default ./tuning", "folder"}},
+    .options = {{"--example", "NAME", "print an example plan and exit",
+                 +[] { return names_of(embedded_tunings()); }},
+                {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"}},
     .run = &run,
 };
 const CommandRegistry::Add registered{&command};

@@ -242,6 +242,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "tune serve",
     .summary = "Find the best parameters of an LLM server under a load, and prove them",
+    .group = CommandGroup::tune,
     .positionals = "COMMAND PARAMETER[=VALUE[,VALUE...]]... [VARIABLE=VALUE[,VALUE...]]... -- LOAD",
     .least_positionals = 1,
     .most_positionals = 128,
@@ -263,7 +264,7 @@ and the proof are those of `assay tune`.
                 {"--runs", "N", "most runs of the search, default 60", ""},
                 {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 6",
                  ""},
-                {"--out", "DIR", "output folder; default ./tuning", "folder"}},
+                {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"}},
     .run = &run,
 };
 const CommandRegistry::Add registered{&command};

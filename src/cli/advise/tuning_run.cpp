@@ -53,7 +53,7 @@ Result<int> run_tuning(const TuningRun& run, const Arguments& arguments, Termina
   terminal.note(fmt::format(
       "{}: {} settings, {} runs at most; {}\n", run.name, run.space.size(), run.rules.runs,
       log.kept() == 0 ? "stored in " + folder
-                      : fmt::format("going on in {} after {} runs", folder, log.kept())));
+                      : fmt::format("continuing in {} after {} runs", folder, log.kept())));
   Result<TuningResult> tuned = Error{};
   {
     TuningProgress progress(terminal, run.rules, run.columns);

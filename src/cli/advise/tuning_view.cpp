@@ -76,7 +76,7 @@ std::string settings_table(const ParameterSpace& space, const TuningResult& resu
             ? ""
             : fmt::format("{:+.1f}%", (std::exp(*one.score - *usual_at->score) - 1) * 100));
     row.push_back(fmt::format("{}", one.effort));
-    row.push_back(one.contender == usual       ? style.dim("usual")
+    row.push_back(one.contender == usual       ? style.dim("default")
                   : &one == &finalists.front() ? style.green("best")
                                                : "");
     table.add(std::move(row));
@@ -145,8 +145,8 @@ std::string search_text(const ParameterSpace& space, const TuningResult& result,
 }
 
 std::string conclusion_text(const ParameterSpace& space, const TuningResult& result) {
-  if (!result.any_counts()) return "no setting counts\n";
-  if (!result.proof) return "every setting but the usual one failed or exceeded a limit\n";
+  if (!result.any_counts()) return "no setting was measured without an error\n";
+  if (!result.proof) return "all settings but the default failed or exceeded a limit\n";
   const TuningProof& proof = *result.proof;
   const std::string setting = text_of(space.settings_of(*result.challenger(space.usual())));
   if (!proof.failure.empty()) {
@@ -154,10 +154,9 @@ std::string conclusion_text(const ParameterSpace& space, const TuningResult& res
                        setting, proof.failure);
   }
   if (proof.kept_usual < proof.runs.size()) {
-    return fmt::format(
-        "{}: {}; it kept its limits in all runs, the usual setting in {} of {}: {}\n", setting,
-        proof_text(proof.speed), proof.kept_usual, proof.runs.size(),
-        proof.better ? "better, proven" : conclusion_text(proof.speed));
+    return fmt::format("{}: {}; it kept its limits in all runs, the default in {} of {}: {}\n",
+                       setting, proof_text(proof.speed), proof.kept_usual, proof.runs.size(),
+                       proof.better ? "better, proven" : conclusion_text(proof.speed));
   }
   return fmt::format("{}: {}: {}\n", setting, proof_text(proof.speed),
                      conclusion_text(proof.speed));

@@ -113,6 +113,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "baseline",
     .summary = "Keep accepted runs as a baseline to compare with",
+    .group = CommandGroup::compare,
     .positionals = "STORE...",
     .least_positionals = 1,
     .most_positionals = 4096,
@@ -131,7 +132,7 @@ undecided; never EQUAL, since the two were not measured in turns.
 )",
     .options =
         {
-            {"--output", "FILE", "where to write, also -o", ""},
+            {"--output", "FILE", "where to write, also -o", "", false, "--out"},
             {"--dry-run", "", "only show what would be accepted", ""},
             {"--allow-throttled", "",
              "accept throttled runs, for work that always hits the power cap", ""},

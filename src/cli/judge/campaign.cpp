@@ -376,7 +376,7 @@ int measure(const Request& request, Terminal& terminal) {
 
 int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.has("--example")) {
-    return print_example_plan(embedded_plans(), arguments.get("--example"), terminal);
+    return print_example_plan(embedded_plans(), arguments, terminal);
   }
   if (arguments.positionals.empty()) {
     return report(terminal, {ErrorKind::usage,
@@ -394,6 +394,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "campaign",
     .summary = "Measure environments alternately, in pairs, until they can be compared",
+    .group = CommandGroup::compare,
     .positionals = "PLAN.yaml",
     .least_positionals = 0,
     .most_positionals = 1,
@@ -432,11 +433,12 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 )",
     .options =
         {
-            {"--example", "KIND",
+            {"--example", "NAME",
              "print a plan to begin with: of a kind of environment (command, container, dstack, "
              "host, mpi, partition, slurm, ssh) or of what is measured (rccl, train, vllm)",
-             "command container dstack host mpi partition rccl slurm ssh train vllm"},
-            {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder"},
+             +[] { return names_of(embedded_plans()); }},
+            {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder", false,
+             "--output"},
             {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--dry-run", "",
              "print each command, the order and the expected time, and start nothing", ""},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/cell_names.h"
 #include "cli/interrupt.h"
 #include "cli/results_view.h"
 #include "cli/table.h"
@@ -162,14 +163,16 @@ std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, d
 
 std::string study_text(const std::vector<StudyCell>& cells, std::size_t width, const Style& style) {
   using Align = Column::Align;
-  std::string text;
+  const CellNames names = cell_names(cells, [](const StudyCell& cell) { return cell.cell; });
+  std::string text = names.heading(width, 0);
   bool emulated = false;
-  for (const StudyCell& cell : cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const StudyCell& cell = cells[i];
     emulated = emulated || cell.emulated;
     const auto shown = [&](double value) {
       return std::string(model_mark(cell.emulated)) + value_text(value, cell.unit);
     };
-    text += style.bold(fmt::format("{} {}", cell.cell, cell.metric)) + "\n";
+    text += style.bold(fmt::format("{} {}", names.names[i], cell.metric)) + "\n";
     Table table({{"partition"},
                  {"alone", Align::right},
                  {"together", Align::right},

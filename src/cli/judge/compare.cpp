@@ -59,6 +59,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "compare",
     .summary = "Judge whether two environments are equally fast, with known error rates",
+    .group = CommandGroup::compare,
     .positionals = "A B | CAMPAIGN",
     .least_positionals = 1,
     .most_positionals = 2,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "cli/cell_names.h"
@@ -54,13 +55,30 @@ std::string signed_percent(double ratio) {
 
 /// Smallest detectable change of times, in percent.
 std::string detectable_text(const CellComparison& cell) {
+  constexpr double least = 1e-4;  // runs that hardly vary would give digits of rounding errors
   const double detectable = cell.effect.detectable;
-  return cell.has_interval() && detectable > 0 ? format_percent(std::expm1(detectable)) : "";
+  if (!cell.has_interval() || !(detectable > 0)) return "";
+  return detectable < least ? "<0.01%" : format_percent(std::expm1(detectable));
 }
 
-std::string cells_text(const Comparison& comparison, std::size_t width, const Style& style) {
-  const CellNames cells =
-      cell_names(comparison.cells, [](const CellComparison& cell) { return cell.key.cell; });
+/// Whether the change within pairs is visibly another than that between the medians.
+bool differs_from_medians(const CellComparison& cell) {
+  constexpr double visible = 0.01;
+  return cell.effect.pairs > 0 && cell.median_a > 0 &&
+         std::abs(cell.median_b / cell.median_a - cell.ratio) > visible;
+}
+
+/// The median of a side; between hosts also in the unit in which networks are rated.
+std::string median_text(const CellComparison& cell, double median) {
+  std::string text = format_in(median, cell.unit);
+  if (cell.unit == "bytes/s" && cell.key.cell.starts_with("rdma ")) {
+    text += fmt::format(" ({} Gb/s)", format_significant(median * 8 / 1e9));
+  }
+  return text;
+}
+
+std::string cells_text(const Comparison& comparison, const CellNames& cells, std::size_t width,
+                       const Style& style) {
   Table table({{"cell", Column::Align::left, 0},
                {"metric", Column::Align::left, 3},
                {"A", Column::Align::right, 5},
@@ -75,14 +93,23 @@ std::string cells_text(const Comparison& comparison, std::size_t width, const St
     const CellComparison& cell = comparison.cells[i];
     const std::size_t outliers = cell.effect.outliers.size();
     table.add({cells.names[i], cell.key.metric,
-               cell.a.empty() ? style.dim("-") : format_in(cell.median_a, cell.unit),
-               cell.b.empty() ? style.dim("-") : format_in(cell.median_b, cell.unit),
+               cell.a.empty() ? style.dim("-") : median_text(cell, cell.median_a),
+               cell.b.empty() ? style.dim("-") : median_text(cell, cell.median_b),
                change_text(cell), verdict_text(cell.judgement.verdict, style),
                cell.effect.pairs > 0 ? fmt::format("{}", cell.effect.pairs) : "",
                detectable_text(cell), outliers > 0 ? fmt::format("{}", outliers) : "",
                control_text(cell.control_state)});
   }
-  return cells.heading(width, 0) + table.render(width, style, 0) + "\n";
+  std::string text = cells.heading(width, 0) + table.render(width, style, 0);
+  if (comparison.paired && std::ranges::any_of(comparison.cells, differs_from_medians)) {
+    text += wrapped(
+        "A and B are medians over runs; B against A is the mean change from A to B within pairs, "
+        "so "
+        "the two may differ where runs vary.",
+        0, width);
+    text += "\n";
+  }
+  return text + "\n";
 }
 
 /// Other results of both sides than speed, such as a loss; empty if there are none.
@@ -108,8 +135,11 @@ std::string beside_text(const Comparison& comparison, std::size_t width, const S
   return (one_cell ? "" : cells.heading(width, 0)) + table.render(width, style, 0) + "\n";
 }
 
+using NameOf = std::function<std::string(const CellComparison&)>;
+
 /// What cells with outlying pairs have in common.
-std::string unstable_text(const std::vector<const CellComparison*>& cells) {
+std::string unstable_text(const std::vector<const CellComparison*>& cells,
+                          const NameOf& name_of_cell) {
   const CellComparison& worst = **std::max_element(
       cells.begin(), cells.end(), [](const CellComparison* a, const CellComparison* b) {
         return a->effect.outliers.size() < b->effect.outliers.size();
@@ -118,12 +148,15 @@ std::string unstable_text(const std::vector<const CellComparison*>& cells) {
   return fmt::format(
       "{}: {} of {} pairs are outliers: most pairs agree, some do not ({}{}); other programs, heat "
       "or the clock disturbed them, or the value itself jumps between two levels",
-      name_of(Verdict::unstable), worst.effect.outliers.size(), worst.effect.pairs, worst.key.cell,
-      others);
+      name_of(Verdict::unstable), worst.effect.outliers.size(), worst.effect.pairs,
+      name_of_cell(worst), others);
 }
 
 /// Each reason once, with its cells. Cells that only need more pairs share one line.
-std::string reasons_text(const Comparison& comparison, std::size_t width) {
+std::string reasons_text(const Comparison& comparison, const CellNames& names, std::size_t width) {
+  const NameOf name_of_cell = [&](const CellComparison& cell) {
+    return names.names[static_cast<std::size_t>(&cell - comparison.cells.data())];
+  };
   std::map<std::string, std::vector<const CellComparison*>> by_reason;
   std::vector<const CellComparison*> short_of_pairs, unstable;
   for (const CellComparison& cell : comparison.cells) {
@@ -148,18 +181,18 @@ std::string reasons_text(const Comparison& comparison, std::size_t width) {
         std::minmax_element(short_of_pairs.begin(), short_of_pairs.end(), fewer);
     const std::string cells =
         short_of_pairs.size() == 1
-            ? (*least)->key.cell
-            : fmt::format("{}; up to {} for all {} cells", (*least)->key.cell,
+            ? name_of_cell(**least)
+            : fmt::format("{}; up to {} for all {} cells", name_of_cell(**least),
                           (*most)->judgement.more_pairs, short_of_pairs.size());
     const Ruling& ruling = (*least)->judgement;
     text += wrapped(fmt::format("{}: {} ({})", name_of(ruling.verdict), ruling.reason, cells), 0,
                     width) +
             "\n";
   }
-  if (!unstable.empty()) text += wrapped(unstable_text(unstable), 0, width) + "\n";
+  if (!unstable.empty()) text += wrapped(unstable_text(unstable, name_of_cell), 0, width) + "\n";
   for (const auto& [reason, cells] : by_reason) {
     const std::string where =
-        cells.size() == 1 ? cells.front()->key.cell : fmt::format("{} cells", cells.size());
+        cells.size() == 1 ? name_of_cell(*cells.front()) : fmt::format("{} cells", cells.size());
     text += wrapped(fmt::format("{} ({})", reason, where), 0, width) + "\n";
   }
   return text.empty() ? text : text + "\n";
@@ -221,8 +254,10 @@ std::string comparison_text(const Comparison& comparison, bool every_difference,
                           "be EQUAL");
   text += wrapped(sides, 0, width) + "\n\n";
   if (!comparison.cells.empty()) {
-    text += cells_text(comparison, width, style) + beside_text(comparison, width, style) +
-            reasons_text(comparison, width) + headline_text(comparison, width);
+    const CellNames cells =
+        cell_names(comparison.cells, [](const CellComparison& cell) { return cell.key.cell; });
+    text += cells_text(comparison, cells, width, style) + beside_text(comparison, width, style) +
+            reasons_text(comparison, cells, width) + headline_text(comparison, width);
   }
   if (!comparison.environment.empty()) {
     std::vector<Difference> shown = comparison.environment;

@@ -86,6 +86,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "diff",
     .summary = "Show what differs between two machines or two results, likeliest causes first",
+    .group = CommandGroup::diagnose,
     .positionals = "A B",
     .least_positionals = 2,
     .most_positionals = 2,
@@ -102,6 +103,7 @@ explains a gap in performance; identity marks facts that only identify the machi
 )",
     .options = {},
     .run = &run,
+    .operands = "here",
 };
 const CommandRegistry::Add registered{&command};
 

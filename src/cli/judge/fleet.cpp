@@ -134,15 +134,27 @@ std::string node_text(const OddNode& node, bool all, std::size_t width, const St
   return text + "\n";
 }
 
+/// A sentence for each node and its cell, with the axes that all these cells share named first.
+std::string sentences_text(std::span<const std::pair<std::string, NodeCell>> entries,
+                           std::size_t width) {
+  const CellNames cells =
+      cell_names(entries, [](const auto& entry) { return entry.second.key.cell; });
+  std::string text = cells.heading(width);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    NodeCell cell = entries[i].second;
+    cell.key.cell = cells.names[i];
+    text += "  " + node_sentence(entries[i].first, cell) + "\n";
+  }
+  return text;
+}
+
 /// A sentence for each node, outlier or not.
-std::string farthest_text(const Fleet& fleet, bool all, const Style& style) {
+std::string farthest_text(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
   if (fleet.farthest.empty()) return "";
-  std::string text = style.bold("Every node where it is farthest from the fleet") + "\n";
   const std::size_t shown =
       all ? fleet.farthest.size() : std::min(fleet.farthest.size(), most_nodes);
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += "  " + node_sentence(fleet.farthest[i].first, fleet.farthest[i].second) + "\n";
-  }
+  std::string text = style.bold("Every node where it is farthest from the fleet") + "\n" +
+                     sentences_text(std::span(fleet.farthest).first(shown), width);
   if (shown < fleet.farthest.size()) {
     text += fmt::format("  and {} more nodes: --all\n", fleet.farthest.size() - shown);
   }
@@ -186,14 +198,11 @@ std::string splits_text(const Fleet& fleet, bool all, std::size_t width, const S
   return text;
 }
 
-std::string open_text(const Fleet& fleet, bool all, const Style& style) {
+std::string open_text(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
   if (fleet.open.empty()) return "";
-  std::string text =
-      style.bold("Cells that cannot tell, with the node farthest from the fleet") + "\n";
   const std::size_t shown = all ? fleet.open.size() : std::min(fleet.open.size(), most_cells);
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += "  " + node_sentence(fleet.open[i].first, fleet.open[i].second) + "\n";
-  }
+  std::string text = style.bold("Cells too noisy to tell, with the node farthest from the fleet") +
+                     "\n" + sentences_text(std::span(fleet.open).first(shown), width);
   if (shown < fleet.open.size()) {
     text += fmt::format("  and {} more cells: --all\n", fleet.open.size() - shown);
   }
@@ -202,8 +211,8 @@ std::string open_text(const Fleet& fleet, bool all, const Style& style) {
 
 /// The result in one sentence, which agrees with the exit status.
 std::string headline(const Fleet& fleet) {
-  const std::string odd = fmt::format("{} of {} nodes {} odd", fleet.odd.size(), fleet.nodes,
-                                      fleet.odd.size() == 1 ? "is" : "are");
+  const std::string odd = fmt::format("{} of {} nodes {}", fleet.odd.size(), fleet.nodes,
+                                      fleet.odd.size() == 1 ? "is an outlier" : "are outliers");
   const std::string split = fmt::format("nodes fall into two groups in {} of {} series",
                                         fleet.splits.size(), fleet.series);
   if (!fleet.splits.empty()) {
@@ -212,7 +221,7 @@ std::string headline(const Fleet& fleet) {
   }
   if (!fleet.odd.empty()) return fmt::format("{} in {} series", odd, fleet.series);
   if (!fleet.open.empty()) {
-    return fmt::format("It cannot be told whether all {} nodes are alike in {} of {} series",
+    return fmt::format("Too noisy to tell whether all {} nodes are alike in {} of {} series",
                        fleet.nodes, fleet.open.size(), fleet.series);
   }
   return fmt::format("All {} nodes are alike in {} series", fleet.nodes, fleet.series);
@@ -222,7 +231,7 @@ std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style
   std::string text =
       std::string(fleet.emulated ? of_a_model : "") + style.bold(headline(fleet)) +
       fmt::format(
-          ": beyond {:.2g}%, with a chance below {:.2g}% that a sound fleet has any odd node.\n\n",
+          ": beyond {:.2g}%, with a chance below {:.2g}% that a sound fleet shows any outlier.\n\n",
           100 * fleet.rule.margin, 100 * fleet.rule.alpha);
   text += splits_text(fleet, all, width, style);
   const std::size_t shown = all ? fleet.odd.size() : std::min(fleet.odd.size(), most_nodes);
@@ -230,8 +239,8 @@ std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style
   if (shown < fleet.odd.size()) {
     text += fmt::format("and {} more nodes: --all\n", fleet.odd.size() - shown);
   }
-  text += open_text(fleet, all, style);
-  text += farthest_text(fleet, all, style);
+  text += open_text(fleet, all, width, style);
+  text += farthest_text(fleet, all, width, style);
   for (const std::string& problem : fleet.problems) text += "note: " + problem + "\n";
   return text;
 }
@@ -263,20 +272,21 @@ int run(const Arguments& arguments, Terminal& terminal) {
 
 const Command command = {
     .name = "fleet",
-    .summary = "Find the odd nodes out among many that should be alike",
+    .summary = "Find the outliers among nodes that should be alike",
+    .group = CommandGroup::diagnose,
     .positionals = "DIR",
     .least_positionals = 1,
     .most_positionals = 1,
     .details =
         R"(DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files of
-another program. A node is odd if it is farther than the margin from the fleet's median and
-that is significant: medians and MADs, so that odd nodes do not mask each other, and Holm's
-correction over all nodes and cells. A sentence for each node, odd or not, says in which cell it
-is farthest from the fleet, by how much, and from which difference on it would have been odd
-there. Where the nodes fall into two groups, none is odd: the groups are named. A cell cannot tell
-if a node lies beyond the margin there, but only differences beyond five margins would be odd.
-Exit status: 0 all nodes are alike, 1 some node is odd or there are two groups, 6 some cell cannot
-tell.
+another program. A node is an outlier if it is farther than the margin from the fleet's median and
+that is significant: medians and MADs, so that outliers do not mask each other, and Holm's
+correction over all nodes and cells. A sentence for each node says in which cell it is farthest
+from the fleet, by how much, and which difference would have been significant there. Where the
+nodes fall into two groups, none is an outlier: the groups are named. A cell is too noisy if a node
+lies beyond the margin there, but only differences beyond five margins would be significant. Exit
+status: 0 all nodes are alike, 1 some node is an outlier or there are two groups, 6 some cell is
+too noisy to tell.
 
   assay fleet results/rack12
   assay fleet results/rack12 --margin 5% --json | jq -r '.odd[].node'
@@ -285,7 +295,7 @@ tell.
     .options =
         {
             {"--margin", "SHARE", "distances below this do not matter, e.g. 1%; default 2%", ""},
-            {"--all", "", "every node and odd cell, not only the first", ""},
+            {"--all", "", "every node and cell, not only the first", ""},
         },
     .run = &run,
 };

@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_operands.h"
+#include "cli/completion_words.h"
 #include "cli/judge/history_view.h"
 #include "cli/judge/left_out_view.h"
 #include "core/json.h"
@@ -144,6 +145,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "history",
     .summary = "Keep results over time and find when they changed, and what changed with them",
+    .group = CommandGroup::compare,
     .positionals = "add STORE... | [BENCHMARK] [AXIS=VALUE[,VALUE...]]...",
     .least_positionals = 0,
     .most_positionals = 4096,
@@ -173,6 +175,7 @@ error rates. Exit status: 1 if the latest change of some series is for the worse
             {"--all", "", "every difference between environments, not only the likeliest", ""},
         },
     .run = &run,
+    .operands = +[] { return "add " + benchmark_names(); },
 };
 const CommandRegistry::Add registered{&command};
 

@@ -220,6 +220,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "report",
     .summary = "Write results or a comparison as one file to share: HTML, Markdown or CSV",
+    .group = CommandGroup::compare,
     .positionals = "[A [B] | CAMPAIGN]",
     .least_positionals = 0,
     .most_positionals = 2,
@@ -244,7 +245,8 @@ sequence, pp512 and tg128 among them, for tools that read it. The exit status do
 )",
     .options =
         {
-            {"--output", "FILE", "where to write, also -o; default: standard output", ""},
+            {"--output", "FILE", "where to write, also -o; default: standard output", "", false,
+             "--out"},
             {"--format", "NAME",
              "html, md, csv or llama-bench; default: by the ending of FILE, md on standard output",
              "html md csv llama-bench"},
@@ -257,6 +259,7 @@ sequence, pp512 and tg128 among them, for tools that read it. The exit status do
              "differences below this do not matter, e.g. 1%; default: the campaign's, or 2%", ""},
         },
     .run = &run,
+    .no_json = "`assay compare --json` and `assay show --json` have the same data",
 };
 const CommandRegistry::Add registered{&command};
 

@@ -9,6 +9,7 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/completion_words.h"
 #include "cli/judge/campaign.h"
 #include "cli/judge/versus_load.h"
 #include "core/suggest.h"
@@ -36,6 +37,17 @@ constexpr std::array<Form, 8> forms = {{
     {"vm", "kind: ssh", "target", "TARGET"},
     {"partition", "kind: partition", "visible", "INDEX"},
 }};
+
+/// What a word for an environment begins with.
+std::string environment_words() {
+  std::string words;
+  for (const Form& form : forms) {
+    const bool may_stand_alone = form.value.empty() || form.may_lack;
+    if (may_stand_alone) words += fmt::format("{} ", form.word);
+    if (!form.value.empty()) words += fmt::format("{}: ", form.word);
+  }
+  return words;
+}
 
 std::string text_of(const Form& form) {
   if (form.value.empty()) return std::string(form.word);
@@ -190,6 +202,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "versus",
     .summary = "Does it cost anything? Measure environments in turns and say which is faster",
+    .group = CommandGroup::compare,
     .positionals = "BASELINE OTHER... [AXIS=VALUE]... [-- load LOAD OPTIONS]",
     .least_positionals = 2,
     .most_positionals = 128,
@@ -232,7 +245,7 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
             {"--suite", "NAME",
              "what to measure: a suite, a benchmark or a suite file; default first, or the load "
              "alone",
-             "first quick collective memory"},
+             &target_names},
             {"--ranks", "N", "measure with N ranks in each environment, as for assay run", ""},
             {"--hosts", "LIST", "measure with ranks on these hosts, as for assay run", ""},
             {"--margin", "SHARE", "differences below this do not matter, default 2%", ""},
@@ -245,11 +258,12 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
              "time for everything; default 3min for the suite first, 10min for others", ""},
             {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/SUITE-ENVIRONMENTS",
-             "folder"},
+             "folder", false, "--output"},
             {"--dry-run", "",
              "print each command, the order and the expected time, and start nothing", ""},
         },
     .run = &run,
+    .operands = &environment_words,
 };
 const CommandRegistry::Add registered{&command};
 

@@ -108,6 +108,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "devices",
     .summary = "Show every backend's devices and libraries, or why it is absent",
+    .group = CommandGroup::diagnose,
     .positionals = "",
     .details =
         R"(The default device is device 0 of the backend marked (default); --device of `assay run` takes

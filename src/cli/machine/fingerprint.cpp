@@ -70,6 +70,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "fingerprint",
     .summary = "Show everything about this machine that could explain a difference",
+    .group = CommandGroup::diagnose,
     .positionals = "",
     .details =
         R"(Hardware, firmware, drivers, libraries, limits, container, hypervisor and the environment

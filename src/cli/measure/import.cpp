@@ -188,7 +188,7 @@ Result<int> import(const Arguments& arguments, Terminal& terminal) {
   std::vector<File> files = TRY(files_of(arguments.positionals));
   bool named_failed = false, any = false;
   for (File& file : files) {
-    read(file, arguments.get("--format"));
+    read(file, arguments.get("--input-format"));
     named_failed = named_failed || (file.named && !file.imported);
     any = any || file.imported.has_value();
   }
@@ -208,6 +208,12 @@ Result<int> import(const Arguments& arguments, Terminal& terminal) {
   return static_cast<int>(named_failed ? exit_usage : exit_ok);
 }
 
+std::string format_names() {
+  std::string names;
+  for (const Importer* importer : importers()) names += std::string(importer->name()) + ' ';
+  return names;
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   const auto status = import(arguments, terminal);
   return status.ok() ? *status : report(terminal, status.error());
@@ -216,6 +222,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "import",
     .summary = "Read the results of other programs",
+    .group = CommandGroup::compare,
     .positionals = "FILE|FOLDER...",
     .least_positionals = 1,
     .most_positionals = 4096,
@@ -236,8 +243,10 @@ not be read, or if nothing could.
 )",
     .options =
         {
-            {"--format", "NAME", "the format, instead of guessing it (docs/import.md)", ""},
-            {"--out", "FOLDER", "store the results there, as `assay run` does", "folder"},
+            {"--input-format", "NAME", "the format, instead of guessing it (docs/import.md)",
+             &format_names, false, "--format"},
+            {"--out", "DIR", "store the results there, as `assay run` does", "folder", false,
+             "--output"},
         },
     .run = &run,
 };

@@ -1,8 +1,12 @@
-// assay list: benchmarks with their axes, and suites.
+// assay list: the names of suites and benchmarks, or the details of one name.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/completion_words.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/suggest.h"
@@ -66,44 +70,91 @@ std::string benchmark_text(const Benchmark& benchmark, std::size_t width, const 
                axis.description});
   }
   const std::string heading =
-      fmt::format("{}  {}", style.bold(benchmark.name()), benchmark.summary());
-  return fmt::format("{}\n{}\n", wrapped(heading, 2, width), table.render(width, style));
+      fmt::format("{}  benchmark: {}", style.bold(benchmark.name()), benchmark.summary());
+  return fmt::format("{}\n{}", wrapped(heading, 2, width), table.render(width, style));
+}
+
+/// The suite's size and what each of its entries sets.
+std::string suite_text(const Suite& suite, std::size_t cells, std::size_t width,
+                       const Style& style) {
+  const std::string heading =
+      fmt::format("{}  suite: {}", style.bold(suite.name), suite.description);
+  const std::string budget =
+      suite.budget_seconds ? " in " + format_clock(*suite.budget_seconds) : "";
+  const std::string size = fmt::format("{} cell{}{}; `assay run {} --dry-run` names them", cells,
+                                       cells == 1 ? "" : "s", budget, suite.name);
+  Table table({{"measures", Column::Align::left, 0}, {"with", Column::Align::left, 0}});
+  for (const SuiteEntry& entry : suite.entries) {
+    std::vector<std::string> words =
+        entry.command ? entry.command->words : std::vector<std::string>();
+    for (const auto& [setting, line] : entry.settings) {
+      words.push_back(fmt::format("{}={}", setting.axis, setting.values));
+    }
+    table.add({entry.command ? entry.command->name : entry.benchmark,
+               fmt::format("{}", fmt::join(words, " "))});
+  }
+  return fmt::format("{}\n  {}\n{}", wrapped(heading, 2, width), wrapped(size, 2, width),
+                     table.render(width, style));
+}
+
+/// A line for each name.
+std::string overview(const std::vector<Suite>& suites, std::size_t width, const Style& style) {
+  Table of_suites({{"suite"}, {""}}), of_benchmarks({{"benchmark"}, {""}});
+  for (const Suite& suite : suites) of_suites.add({suite.name, suite.description});
+  for (const Benchmark* benchmark : benchmarks()) {
+    of_benchmarks.add({std::string(benchmark->name()), std::string(benchmark->summary())});
+  }
+  return of_suites.render(width, style, 0) + "\n" + of_benchmarks.render(width, style, 0) +
+         "\n`assay list NAME` shows what a suite measures, and the axes of a benchmark.\n";
+}
+
+/// Everything as JSON.
+Result<std::string> listing_json(const std::vector<Suite>& suites, const std::string& name) {
+  Json document = {{"benchmarks", Json::array()}, {"suites", Json::array()}};
+  for (const Benchmark* benchmark : benchmarks()) {
+    if (!name.empty() && benchmark->name() != name) continue;
+    document["benchmarks"].push_back(benchmark_json(*benchmark));
+  }
+  for (const Suite& suite : suites) {
+    if (!name.empty() && suite.name != name) continue;
+    document["suites"].push_back(
+        suite_json(suite, TRY(plan_of(suite, {})).cells.size(), TRY(cells_of(suite, {})).size()));
+  }
+  return document.dump(2) + "\n";
+}
+
+/// What the suite and the benchmark called `name` measure.
+Result<std::string> details(const std::vector<Suite>& suites, const std::string& name,
+                            std::size_t width, const Style& style) {
+  std::string text;
+  for (const Suite& suite : suites) {
+    if (suite.name != name) continue;
+    text = suite_text(suite, TRY(plan_of(suite, {})).cells.size(), width, style);
+  }
+  const Benchmark* const benchmark = find_benchmark(name);
+  if (benchmark == nullptr) return text;
+  if (!text.empty()) {
+    const std::string both =
+        fmt::format("`assay run {0}` measures this suite; AXIS=VALUE replaces its values", name);
+    text += "  " + wrapped(both, 2, width) + "\n\n";
+  }
+  return text + benchmark_text(*benchmark, width, style);
 }
 
 /// Everything, or the benchmark or suite called `name`. Error: usage, if there is none.
 Result<std::string> listing(const std::string& name, const Terminal& terminal, bool json) {
   const Style style = terminal.out_style();
   const auto width = static_cast<std::size_t>(terminal.width());
-  Json document = {{"benchmarks", Json::array()}, {"suites", Json::array()}};
-  std::string text;
+  const std::vector<Suite> suites = TRY(built_in_suites());
   std::vector<std::string> names;
-  const auto is_asked_for = [&](std::string_view listed) {
-    names.emplace_back(listed);
-    return name.empty() || name == listed;
-  };
-  for (const Benchmark* benchmark : benchmarks()) {
-    if (!is_asked_for(benchmark->name())) continue;
-    document["benchmarks"].push_back(benchmark_json(*benchmark));
-    text += benchmark_text(*benchmark, width, style);
-  }
-  Table table({{"suite", Column::Align::left, 0},
-               {"cells", Column::Align::right, 0},
-               {"budget", Column::Align::right, 2},
-               {"", Column::Align::left, 3}});
-  for (const Suite& suite : TRY(built_in_suites())) {
-    if (!is_asked_for(suite.name)) continue;
-    const std::size_t cells = TRY(plan_of(suite, {})).cells.size();
-    document["suites"].push_back(suite_json(suite, cells, TRY(cells_of(suite, {})).size()));
-    table.add({suite.name, fmt::format("{}", cells),
-               suite.budget_seconds ? format_clock(*suite.budget_seconds) : "", suite.description});
-  }
-  const bool suites = !document["suites"].empty();
-  if (!suites && document["benchmarks"].empty()) {
+  for (const Suite& suite : suites) names.push_back(suite.name);
+  for (const Benchmark* benchmark : benchmarks()) names.emplace_back(benchmark->name());
+  if (!name.empty() && std::ranges::count(names, name) == 0) {
     return Error{ErrorKind::usage, fmt::format("there is no benchmark or suite \"{}\"{}", name,
                                                did_you_mean(name, names))};
   }
-  if (json) return document.dump(2) + "\n";
-  return text + (suites ? table.render(width, style, 0) : "");
+  if (json) return listing_json(suites, name);
+  return name.empty() ? overview(suites, width, style) : details(suites, name, width, style);
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
@@ -116,13 +167,15 @@ int run(const Arguments& arguments, Terminal& terminal) {
 
 const Command command = {
     .name = "list",
-    .summary = "List the benchmarks with their axes, and the suites",
+    .summary = "List the suites and benchmarks, or describe one",
     .positionals = "[NAME]",
     .least_positionals = 0,
     .most_positionals = 1,
     .details =
-        R"(NAME is a benchmark or a suite; without it, all are listed. A suite's cells are those of `assay
-run SUITE --dry-run`; combinations of axes that only repeat another cell are not among them.
+        R"(Without NAME, all suites and benchmarks are listed, a line each. For a suite, NAME shows what it
+measures, for a benchmark its axes with their default and allowed values. A suite's cells are those
+of `assay run SUITE --dry-run`; combinations of axes that only repeat another cell are not among
+them.
 
   assay list
   assay list memory
@@ -130,6 +183,7 @@ run SUITE --dry-run`; combinations of axes that only repeat another cell are not
 )",
     .options = {},
     .run = &run,
+    .operands = &target_names,
 };
 const CommandRegistry::Add registered{&command};
 

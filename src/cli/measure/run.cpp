@@ -5,8 +5,10 @@
 #include <cmath>
 #include <iterator>
 
+#include "cli/cell_names.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/completion_words.h"
 #include "cli/interrupt.h"
 #include "cli/measure/run_ranks.h"
 #include "cli/measure/run_repeat.h"
@@ -31,6 +33,9 @@ namespace {
 
 struct Request {
   Plan plan;
+  /// Axes that progress names although they may not vary: those on the command line, and the
+  /// transport, so that TCP is never mistaken for RDMA.
+  std::vector<std::string> named_axes = {"transport"};
   std::string device;
   std::string folder;
   RunOptions options;
@@ -92,6 +97,7 @@ Result<Request> read_request(const Arguments& arguments) {
     settings.push_back(TRY(parse_axis_setting(arguments.positionals[i])));
   }
   request.plan = TRY(make_plan(arguments.positionals.front(), settings));
+  for (const AxisSetting& setting : settings) request.named_axes.push_back(setting.axis);
   request.device = arguments.get("--device");
   request.folder = arguments.get("--out", default_folder);
   request.json = arguments.has("--json") || request.folder == pipe;
@@ -272,7 +278,9 @@ int measure(Request& request, Terminal& terminal) {
                             request.plan.cells.size() == 1 ? "" : "s",
                             device_text((*device)->facts()),
                             team.size() > 1 ? fmt::format(", {} ranks", team.size()) : ""));
-  RunView view(terminal, store ? &*store : nullptr, request.plan.cells.size(),
+  std::vector<const Cell*> cells;
+  for (const Cell& cell : request.plan.cells) cells.push_back(&cell);
+  RunView view(terminal, store ? &*store : nullptr, varying_names(cells, request.named_axes),
                request.options.budget_seconds, request.json);
   const auto outcome = run_cells(request.plan.cells, **device, request.options, view, team);
   view.clear();
@@ -364,10 +372,10 @@ the run starts only with --without-secret.
              "device to measure, e.g. cuda:0, hip:1, cpu; default: the best one", "cpu cuda hip"},
             {"--out", "DIR",
              "folder of the store, created if missing, default ./assay-results; or - for no store",
-             "folder"},
+             "folder", false, "--output"},
             {"--seed", "N", "seed of the benchmarks' inputs; default 1", ""},
-            {"--budget", "TIME", "time for the whole run, divided over its cells, e.g. 90s, 10min",
-             ""},
+            {"--budget", "TIME",
+             "time for the whole command, divided over its runs and cells, e.g. 90s, 10min", ""},
             {"--last", "N,N...",
              "measure the cells with these numbers, from 0, after all others, in this order", ""},
             {"--telemetry", "RATE",
@@ -403,6 +411,7 @@ the run starts only with --without-secret.
         },
     .run = &run,
     .help_on_operand = &help_on_operand,
+    .operands = &target_names,
 };
 const CommandRegistry::Add registered{&command};
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 
 #include "cli/cell_names.h"
 #include "cli/cli.h"
@@ -14,6 +15,7 @@
 #include "core/json.h"
 #include "core/own_binary.h"
 #include "core/program.h"
+#include "core/units.h"
 #include "results/store/record_json.h"
 #include "statistics/summary.h"
 
@@ -28,14 +30,20 @@ struct Repeated {
   std::vector<double> values;
 };
 
-/// The arguments of one run: those of this command without --repeat.
-Result<std::vector<std::string>> words_of(const Arguments& arguments) {
+/// The arguments of one run: those of this command without --repeat, and with an equal part of the
+/// budget.
+Result<std::vector<std::string>> words_of(const Arguments& arguments,
+                                          const std::optional<double>& budget_seconds) {
   std::vector<std::string> words = {TRY(own_binary()), "run"};
   words.insert(words.end(), arguments.positionals.begin(), arguments.positionals.end());
   for (const auto& [name, value] : arguments.options) {
     if (name == "--repeat" || name == "--json" || name == "--color") continue;
     words.push_back(name);
-    if (name != "--dry-run") words.push_back(value);
+    if (name == "--budget" && budget_seconds) {
+      words.push_back(fmt::format("{:.3f}s", *budget_seconds));
+    } else if (name != "--without-secret") {
+      words.push_back(value);
+    }
   }
   words.push_back("--json");
   return words;
@@ -81,14 +89,21 @@ std::string table_of(const std::vector<Repeated>& all, std::size_t width, const 
 }  // namespace
 
 int repeat_run(const Arguments& arguments, std::uint64_t times, Terminal& terminal) {
-  const auto words = words_of(arguments);
+  std::optional<double> budget_seconds;  // of one run
+  if (arguments.has("--budget")) {
+    const auto all = parse_duration(arguments.get("--budget"));
+    if (!all.ok()) return report(terminal, about("--budget", all.error()));
+    budget_seconds = *all / static_cast<double>(times);
+  }
+  const auto words = words_of(arguments, budget_seconds);
   if (!words.ok()) return report(terminal, words.error());
   catch_interrupts();
   std::vector<Repeated> all;
   int status = exit_ok;
   const bool json = arguments.has("--json");
   for (std::uint64_t i = 0; i < times && !interrupt_requested(); ++i) {
-    terminal.note(fmt::format("run {} of {}\n", i + 1, times));
+    terminal.note(fmt::format("run {} of {}{}\n", i + 1, times,
+                              budget_seconds ? " in " + format_seconds(*budget_seconds) : ""));
     ProgramStart start;
     start.words = *words;
     start.stop_requested = &interrupt_requested;

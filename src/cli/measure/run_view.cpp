@@ -17,10 +17,10 @@ constexpr std::chrono::milliseconds redraw_interval{100};
 
 }  // namespace
 
-RunView::RunView(Terminal& terminal, Store* store, std::size_t cells,
+RunView::RunView(Terminal& terminal, Store* store, std::vector<std::string> names,
                  std::optional<double> budget_seconds, bool json)
-    : terminal_(terminal), store_(store), json_(json) {
-  progress_.total = cells;
+    : terminal_(terminal), store_(store), names_(std::move(names)), json_(json) {
+  progress_.total = names_.size();
   progress_.budget_seconds = budget_seconds;
 }
 
@@ -41,9 +41,9 @@ void RunView::clear() {
   terminal_.rewrite_line("");
 }
 
-void RunView::starting(std::size_t index, const Cell& cell) {
+void RunView::starting(std::size_t index, const Cell&) {
   progress_.done = index;
-  progress_.label = cell.id();
+  progress_.label = names_[index];
   draw();
 }
 
@@ -51,8 +51,8 @@ Status RunView::finished(std::size_t index, Record record) {
   if (store_ != nullptr) TRY(store_->append(record));
   progress_.done = index + 1;
   if (!terminal_.interactive()) {
-    terminal_.note(fmt::format("[{}/{}] {}: {}\n", progress_.done, progress_.total,
-                               record.cell.id(), outcome_text(record, terminal_.error_style())));
+    terminal_.note(fmt::format("[{}/{}] {}: {}\n", progress_.done, progress_.total, names_[index],
+                               outcome_text(record, terminal_.error_style())));
   }
   if (json_) {
     terminal_.print(json_line(to_json(record)) + "\n");

@@ -14,10 +14,11 @@ namespace assay::cli {
 
 /// Stores every record if there is a store, then shows it: on a terminal a progress bar, elsewhere
 /// a line per cell on standard error, and with --json the record as a line on standard output.
+/// `names` are what progress calls the cells, in their order.
 class RunView final : public RunObserver {
  public:
-  RunView(Terminal& terminal, Store* store, std::size_t cells, std::optional<double> budget_seconds,
-          bool json);
+  RunView(Terminal& terminal, Store* store, std::vector<std::string> names,
+          std::optional<double> budget_seconds, bool json);
 
   void starting(std::size_t index, const Cell& cell) override;
   Status finished(std::size_t index, Record record) override;
@@ -38,6 +39,7 @@ class RunView final : public RunObserver {
   using Clock = std::chrono::steady_clock;
   Terminal& terminal_;
   Store* store_;  // null: records go only to standard output
+  std::vector<std::string> names_;
   bool json_;
   Progress progress_;
   std::vector<Record> records_;

@@ -16,6 +16,7 @@ int run(const Arguments&, Terminal& terminal) {
 const Command command = {
     .name = "schema",
     .summary = "Print the JSON Schema of records",
+    .group = CommandGroup::about,
     .positionals = "",
     .details = "",
     .options = {},

@@ -8,6 +8,7 @@
 #include "cli/cell_filter.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/completion_words.h"
 #include "cli/results_view.h"
 #include "cli/screen_text.h"
 #include "core/json.h"
@@ -83,6 +84,13 @@ int run(const Arguments& arguments, Terminal& terminal) {
       path_given = true;
     }
   }
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return report(terminal, {ErrorKind::usage,
+                             fmt::format("there is no store {}; give a folder that `assay run` or "
+                                         "`assay import --out` wrote",
+                                         path)});
+  }
   auto stored = read_records(path);
   if (!stored.ok()) {
     terminal.complain(stored.error().message + "; give the folder that `assay run --out` wrote");
@@ -117,7 +125,7 @@ reported on standard error and skipped.
 )",
     .options =
         {
-            {"--benchmark", "NAME", "only this benchmark", ""},
+            {"--benchmark", "NAME", "only this benchmark", &benchmark_names},
             {"--run", "ID", "only this run; last: the latest one", "last"},
         },
     .run = &run,

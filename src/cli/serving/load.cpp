@@ -279,8 +279,8 @@ std::vector<Option> all_options() {
         "find out how much load this machine can generate, or test --max-concurrency streams "
         "for --duration; needs no server",
         ""},
-       {"--out", "DIR", "folder of the store, default ./assay-results; or - for no store",
-        "folder"},
+       {"--out", "DIR", "folder of the store, default ./assay-results; or - for no store", "folder",
+        false, "--output"},
        {"--check", "",
         "find out whether the servers answer, or whether those of --spawn could be started, and "
         "send no load",
@@ -297,6 +297,7 @@ std::vector<Option> all_options() {
 const Command command = {
     .name = "load",
     .summary = "Load LLM servers: throughput, latencies, and whether to trust them",
+    .group = CommandGroup::serve,
     .positionals = "",
     .least_positionals = 0,
     .most_positionals = 0,

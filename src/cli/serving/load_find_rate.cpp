@@ -191,7 +191,7 @@ Json rate_json(const FindRate& find, const std::optional<RateOutcome>& outcome) 
 
 Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadRequest& request) {
   const bool wanted = arguments.has("--find-rate");
-  for (const char* option : {"--precision", "--most-rate"}) {
+  for (const char* option : {"--rate-precision", "--most-rate"}) {
     if (wanted || !arguments.has(option)) continue;
     return Error{ErrorKind::usage, fmt::format("{} needs --find-rate", option)};
   }
@@ -206,7 +206,7 @@ Result<std::optional<FindRate>> read_find_rate(const Arguments& arguments, LoadR
   FindRate find;
   TRY(read_targets(arguments.get("--find-rate"), request, find));
   find.search.precision =
-      TRY(parse_share("--precision", arguments.get("--precision", "5%"), 0.01, 1));
+      TRY(parse_share("--rate-precision", arguments.get("--rate-precision", "5%"), 0.01, 1));
   if (arguments.has("--most-rate")) {
     find.search.most_rate = TRY(parse_positive("--most-rate", arguments.get("--most-rate")));
   }
@@ -300,7 +300,7 @@ std::string found_text(const FindRate& find, const SearchResult& result) {
   if (result.end == SearchResult::End::stopped) text = "stopped before the end; ";
   if (result.end == SearchResult::End::noisy) {
     text =
-        "this client is too noisy to tell more: it spoilt one probe again and again; use a quieter "
+        "this client is too noisy to go on: it made the same probe void again and again; use a quieter "
         "or faster machine (assay load --calibrate); ";
   }
   if (result.passed) {

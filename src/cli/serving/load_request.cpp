@@ -369,7 +369,8 @@ std::vector<Option> load_options() {
        "search for the highest rate that meets these, e.g. p99_ttft:200ms,mean_tpot:50ms: mean, "
        "median or a percentile of ttft, tpot, itl or e2el; or attainment:95% of --goodput",
        ""},
-      {"--precision", "SHARE", "with --find-rate: precision of the rate; default 5%", ""},
+      {"--rate-precision", "SHARE", "with --find-rate: precision of the rate; default 5%", "",
+       false, "--precision"},
       {"--most-rate", "R", "with --find-rate: highest rate to try", ""},
       {"--burstiness", "B",
        "gaps between arrivals are gamma distributed with this shape: 1 (default) is Poisson, less "

@@ -249,14 +249,14 @@ int run(const Arguments& arguments, Terminal& terminal) {
   return status.error().message.empty() ? exit_nothing_ran : report(terminal, status.error());
 }
 
-std::string_view models() {
-  static const std::string names = fmt::format("{}", fmt::join(decoder_names(), " "));
-  return names;
+std::string models() {
+  return fmt::format("{}", fmt::join(decoder_names(), " "));
 }
 
 const Command command = {
     .name = "serve",
     .summary = "Serve an LLM on this machine's device: OpenAI's interface, continuous batching",
+    .group = CommandGroup::serve,
     .positionals = "",
     .details =
         R"(Computes a decoder-only model in this process, without Python: a paged cache with prefix
@@ -274,10 +274,10 @@ simulation; it is made to measure machines, not to serve customers. Weights are 
 )",
     .options =
         {
-            {"--model", "MODEL",
+            {"--model", "NAME",
              "name or numbers as in assay run decode; default llama3-8b on a GPU, a million "
              "parameters on a CPU",
-             models()},
+             &models},
             {"--weights", "FOLDER",
              "weights of a model in Hugging Face's format, config.json and safetensors; default: "
              "random ones",
@@ -310,7 +310,10 @@ simulation; it is made to measure machines, not to serve customers. Weights are 
              "2min",
              ""},
             {"--without-secret", "",
-             "let a launcher's ranks meet without a secret where other users could join them", ""},
+             "under a launcher: start without a token although other users of this machine could "
+             "take "
+             "a rank's place",
+             ""},
             {"--max-num-seqs", "N", "most requests in a batch; default 256, on a CPU 64", ""},
             {"--max-num-batched-tokens", "N",
              "most tokens in a pass; default 2048, on a CPU or with --deterministic 256", ""},

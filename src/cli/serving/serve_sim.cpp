@@ -1,6 +1,7 @@
 // assay serve-sim: a simulated LLM server, or what its model predicts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "cli/cli.h"
@@ -64,12 +65,24 @@ bool is_fixed(const Arguments& arguments) {
   return arguments.has("--ttft") || arguments.has("--itl");
 }
 
+/// The number of servers, which --servers or --partitions names.
+Result<int> servers_of(const Arguments& arguments) {
+  const auto servers = TRY(whole_option(arguments, "--servers", 1, 256));
+  const auto partitions = TRY(whole_option(arguments, "--partitions", 1, 256));
+  if (partitions == 1 || !arguments.has("--servers") || partitions == servers) {
+    return static_cast<int>(std::max(servers, partitions));
+  }
+  return Error{ErrorKind::usage, fmt::format("--servers {} and --partitions {} differ; give one of "
+                                             "them, or the same number",
+                                             servers, partitions)};
+}
+
 Result<sim::Deployment> read_deployment(const Arguments& arguments, int servers) {
   sim::Deployment deployment;
   deployment.model = TRY(sim::find_model(arguments.get("--model", "llama-3.1-8b")));
   deployment.gpu = TRY(sim::find_gpu(arguments.get("--gpu", "MI300X")));
   deployment.parts = arguments.has("--partitions") ? servers : 1;
-  deployment.model.bytes_per_weight = TRY(bytes_option(arguments, "--weights"));
+  deployment.model.bytes_per_weight = TRY(bytes_option(arguments, "--weight-type"));
   deployment.model.bytes_per_kv_value = TRY(bytes_option(arguments, "--kv-cache"));
   deployment.utilization = TRY(real_option(arguments, "--gpu-memory-utilization", 0.9, 1));
   deployment.max_sequences = static_cast<std::uint32_t>(
@@ -89,7 +102,7 @@ Result<std::uint64_t> read_seed(const Arguments& arguments) {
 
 Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
   sim::ServerSettings settings;
-  settings.servers = static_cast<int>(TRY(whole_option(arguments, "--servers", 1, 256)));
+  settings.servers = TRY(servers_of(arguments));
   settings.host = arguments.get("--host", settings.host);
   if (arguments.get("--port") == "0") {
     settings.port = 0;
@@ -103,8 +116,8 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
   }
   if (is_fixed(arguments)) {
     for (const char* option :
-         {"--gpu", "--model", "--weights", "--kv-cache", "--partitions", "--predict", "--jitter",
-          "--gpu-memory-utilization", "--max-num-seqs", "--max-num-batched-tokens",
+         {"--gpu", "--model", "--weight-type", "--kv-cache", "--partitions", "--predict",
+          "--jitter", "--gpu-memory-utilization", "--max-num-seqs", "--max-num-batched-tokens",
           "--no-prefix-cache", "--calibrate-from"}) {
       if (!arguments.has(option)) continue;
       return Error{
@@ -115,7 +128,7 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
     sim::FixedTiming timing;
     timing.ttft = TRY(duration_option(arguments, "--ttft", timing.ttft));
     timing.itl = TRY(duration_option(arguments, "--itl", timing.itl));
-    timing.spread = TRY(sim::Spread::parse(arguments.get("--spread", "none")));
+    timing.spread = TRY(sim::Spread::parse(arguments.get("--time-spread", "none")));
     settings.fixed = timing;
     settings.model.max_length =
         TRY(whole_option(arguments, "--max-model-len", settings.model.max_length, 1 << 24));
@@ -124,8 +137,8 @@ Result<sim::ServerSettings> read_settings(const Arguments& arguments) {
     settings.model.max_length = TRY(
         whole_option(arguments, "--max-model-len", settings.engine.scheduler.blocks * 16, 1 << 24));
   } else {
-    if (arguments.has("--spread")) {
-      return Error{ErrorKind::usage, "--spread: needs --ttft or --itl; see --jitter"};
+    if (arguments.has("--time-spread")) {
+      return Error{ErrorKind::usage, "--time-spread: needs --ttft or --itl; see --jitter"};
     }
     const sim::Deployment deployment = TRY(read_deployment(arguments, settings.servers));
     const sim::DeployedEngine deployed = TRY(sim::deploy(deployment));
@@ -208,13 +221,13 @@ Json predictions_json(const sim::Deployment& deployment, const sim::PredictedLoa
 }
 
 Status predict(const Arguments& arguments, Terminal& terminal) {
-  const auto servers = static_cast<int>(TRY(whole_option(arguments, "--servers", 1, 256)));
+  const int servers = TRY(servers_of(arguments));
   sim::Deployment deployment = TRY(read_deployment(arguments, servers));
   deployment.parts = servers;
   sim::PredictedLoad load;
   load.requests = TRY(whole_option(arguments, "--requests", load.requests, 100000));
-  load.prompt_tokens = TRY(whole_option(arguments, "--input-len", load.prompt_tokens, 1 << 20));
-  load.output_tokens = TRY(whole_option(arguments, "--output-len", load.output_tokens, 1 << 20));
+  load.prompt_tokens = TRY(whole_option(arguments, "--input", load.prompt_tokens, 1 << 20));
+  load.output_tokens = TRY(whole_option(arguments, "--output-tokens", load.output_tokens, 1 << 20));
   load.seed = TRY(read_seed(arguments));
   const std::vector<double> rates = TRY(read_rates(arguments.get("--predict")));
   const auto predictions = TRY(sim::predict(deployment, load, rates));
@@ -252,6 +265,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "serve-sim",
     .summary = "Simulate an LLM server: OpenAI's interface, modelled or fixed timing, faults",
+    .group = CommandGroup::serve,
     .positionals = "",
     .details =
         R"(Serves the HTTP APIs of vLLM, llama.cpp and TGI with meaningless text. With --ttft or --itl
@@ -261,7 +275,7 @@ continuous batching, chunked prefill, a paged KV cache with prefix sharing, pree
 GPU: a prediction, never a measurement. Ends on SIGINT or SIGTERM. Details: docs/serve-sim.md.
 
   assay serve-sim --ttft 50ms --itl 20ms
-  assay serve-sim --gpu MI300X --servers 8 --partitions
+  assay serve-sim --gpu MI300X --partitions 8
   assay serve-sim --gpu MI300X --servers 8 --predict 2,4,8,16,32
   assay serve-sim --calibrate-from results --against results
   assay serve-sim --itl 10ms --fault reset=0.01,http429=0.02
@@ -272,15 +286,20 @@ GPU: a prediction, never a measurement. Ends on SIGINT or SIGTERM. Details: docs
             {"--port", "N", "first port; 0: any free port; default 8000", ""},
             {"--host", "ADDRESS", "numeric address to listen on; default 127.0.0.1", ""},
             {"--servers", "N", "number of servers, on consecutive ports; default 1", ""},
-            {"--partitions", "", "each server gets 1/N of one GPU instead of a whole GPU", ""},
+            {"--partitions", "[N]",
+             "N servers, each of which gets 1/N of one GPU instead of a whole GPU; default: those "
+             "of --servers",
+             ""},
             {"--ttft", "TIME", "fixed time to the first token; default 50ms", ""},
             {"--itl", "TIME", "fixed time between tokens; default 20ms", ""},
-            {"--spread", "KIND:WIDTH", "spread of fixed times: uniform:W or lognormal:SIGMA", ""},
+            {"--time-spread", "KIND:WIDTH", "spread of fixed times: uniform:W or lognormal:SIGMA",
+             "", false, "--spread"},
             {"--gpu", "NAME", "GPU to model; default MI300X",
              "MI300X MI350X MI355X H100 H200 A100-80"},
             {"--model", "NAME", "model to model; default llama-3.1-8b",
              "llama-3.1-8b llama-3.3-70b qwen3-8b llama-2-7b"},
-            {"--weights", "TYPE", "type of the weights: bf16 or fp8; default bf16", "bf16 fp8"},
+            {"--weight-type", "TYPE", "type of the weights: bf16 or fp8; default bf16", "bf16 fp8",
+             false, "--weights"},
             {"--kv-cache", "TYPE", "type of the KV cache: bf16 or fp8; default bf16", "bf16 fp8"},
             {"--gpu-memory-utilization", "SHARE", "share of the memory to use; default 0.9", ""},
             {"--max-num-seqs", "N",
@@ -309,8 +328,10 @@ GPU: a prediction, never a measurement. Ends on SIGINT or SIGTERM. Details: docs
             {"--num-gpu-blocks-override", "N",
              "with --calibrate-from: blocks of the cache; default 65536", ""},
             {"--requests", "N", "with --predict: number of requests; default 500", ""},
-            {"--input-len", "N", "with --predict: tokens per prompt; default 1024", ""},
-            {"--output-len", "N", "with --predict: tokens per reply; default 128", ""},
+            {"--input", "N", "with --predict: tokens per prompt; default 1024", "", false,
+             "--input-len"},
+            {"--output-tokens", "N", "with --predict: tokens per reply; default 128", "", false,
+             "--output-len"},
         },
     .run = &run,
 };

@@ -77,7 +77,7 @@ Result<SimpleCase> prepare(const Cell& cell, PrepareContext context) {
 
 const SimpleBenchmark benchmark{
     {.name = "launch",
-     .summary = "cost of starting work: launch latency, rate, graph nodes, events",
+     .summary = "cost of starting work: launches, graph nodes, events",
      .axes =
          {{"metric",
            "latency: from launch until the host sees completion; submit: the launch call alone; "

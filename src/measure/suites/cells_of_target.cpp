@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <unordered_set>
+#include <utility>
 
 #include "core/suggest.h"
 
@@ -26,6 +28,37 @@ bool is_file(std::string_view target) {
   return target.find('/') != std::string_view::npos ||
          std::any_of(std::begin(endings), std::end(endings),
                      [&](std::string_view ending) { return target.ends_with(ending); });
+}
+
+/// A suggestion for a word by which other tools know a benchmark, or for a mistyped name.
+std::string suggestion(std::string_view target, std::span<const std::string> names) {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {{"stream", "memory"},
+                                                                     {"babelstream", "memory"},
+                                                                     {"bandwidth", "memory"},
+                                                                     {"allreduce", "collective"},
+                                                                     {"all_reduce", "collective"},
+                                                                     {"rccl", "collective"},
+                                                                     {"nccl", "collective"},
+                                                                     {"rccl-tests", "collective"},
+                                                                     {"nccl-tests", "collective"},
+                                                                     {"p2p", "peer"},
+                                                                     {"memcpy", "copy"},
+                                                                     {"h2d", "copy"},
+                                                                     {"d2h", "copy"},
+                                                                     {"matmul", "gemm"},
+                                                                     {"linear", "gemm"},
+                                                                     {"hipblaslt", "gemm"},
+                                                                     {"ib", "rdma"},
+                                                                     {"perftest", "rdma"},
+                                                                     {"osu", "mpi"},
+                                                                     {"ddp", "scaling"},
+                                                                     {"tp", "tensor_parallel"},
+                                                                     {"llama", "inference"},
+                                                                     {"conv2d", "conv"},
+                                                                     {"sdpa", "attention"}};
+  const auto at = std::ranges::find(known, target, [](const auto& one) { return one.first; });
+  return at == std::end(known) ? did_you_mean(target, names)
+                               : fmt::format("; did you mean \"{}\"?", at->second);
 }
 
 }  // namespace
@@ -62,7 +95,7 @@ Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& 
   names.insert(names.end(), benchmark_names.begin(), benchmark_names.end());
   return Error{ErrorKind::usage,
                fmt::format("no suite or benchmark \"{}\"{}; suites: {}; benchmarks: {}", target,
-                           did_you_mean(target, names), fmt::join(suite_names, ", "),
+                           suggestion(target, names), fmt::join(suite_names, ", "),
                            fmt::join(benchmark_names, ", "))};
 }
 

@@ -65,9 +65,11 @@ Result<const Importer*> only_importer(const ImportText& input) {
                              input.name)};
   }
   if (equal != nullptr) {
-    return Error{ErrorKind::usage,
-                 fmt::format("{}: may be a result of {} or of {}; name it with --format",
-                             input.name, best->name(), equal->name())};
+    return Error{
+        ErrorKind::usage,
+        fmt::format(
+            "{}: may be a result of {} or of {}; name it with `assay import --input-format`",
+            input.name, best->name(), equal->name())};
   }
   return best;
 }

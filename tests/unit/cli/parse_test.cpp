@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <map>
 
 #include "cli/manual.h"
 #include "cli/screen_text.h"
@@ -40,8 +41,8 @@ TEST(Parse, AfterTwoDashesAllIsPositional) {
 
 TEST(Parse, MistakesGetOneLine) {
   EXPECT_THAT(error_of({"rnu"}),
-              StartsWith("unknown command \"rnu\"; did you mean \"run\"?; commands: devices, list, "
-                         "run, show, "));
+              StartsWith("unknown command \"rnu\"; did you mean \"run\"?; commands: run, list, "
+                         "show, watch, versus, "));
   EXPECT_EQ(error_of({"run", "quick", "--sed", "1"}),
             "run has no option --sed; did you mean \"--seed\"?; its options: --device, --out, "
             "--seed, --budget, --last, --telemetry, --barrier, --ranks, --hosts, --without-secret, "
@@ -57,6 +58,49 @@ TEST(Parse, MistakesGetOneLine) {
   EXPECT_THAT(error_of({"--json", "devices"}), HasSubstr("comes before the command"));
 }
 
+TEST(Parse, AnotherSpellingMeansTheSameOption) {
+  EXPECT_EQ(parse({"doctor", "--check", "acs"})->arguments.get("--only"), "acs");
+  EXPECT_EQ(parse({"tune", "--budget=3s", "gemm", "shape=8"})->arguments.get("--unit-budget"),
+            "3s");
+  EXPECT_TRUE(parse({"tune", "conv", "n=1", "--list"})->arguments.has("--dry-run"));
+  EXPECT_EQ(parse({"run", "quick", "-o", "store"})->arguments.get("--out"), "store");
+  EXPECT_EQ(parse({"report", "--out", "a.html"})->arguments.get("--output"), "a.html");
+  EXPECT_EQ(error_of({"doctor", "--check", "acs", "--only", "acs"}), "--only is given twice");
+  EXPECT_EQ(error_of({"doctor", "--check"}), "--check needs a value: --only ID[,ID...]");
+}
+
+TEST(Parse, AValueThatMayBeLeftOut) {
+  EXPECT_EQ(parse({"serve-sim", "--partitions", "8"})->arguments.get("--partitions"), "8");
+  EXPECT_EQ(parse({"serve-sim", "--partitions=8"})->arguments.get("--partitions"), "8");
+  const auto parsed = parse({"serve-sim", "--partitions", "--port", "7"});
+  EXPECT_TRUE(parsed->arguments.has("--partitions"));
+  EXPECT_EQ(parsed->arguments.get("--port"), "7");
+  EXPECT_TRUE(parse({"serve-sim", "--partitions"})->arguments.has("--partitions"));
+}
+
+/// An option's placeholder says what kind of value it takes: FILE, TIME, SHARE. Brackets only say
+/// that the value may be left out.
+TEST(Parse, AnOptionTakesTheSameKindOfValueInAllCommands) {
+  std::map<std::string_view, std::pair<std::string_view, std::string_view>> seen;
+  for (const Command* command : commands()) {
+    for (const Option& option : command->options) {
+      std::string_view value = option.value;
+      if (value.starts_with('[')) value = value.substr(1, value.size() - 2);
+      const auto& [of_first, first] =
+          seen.try_emplace(option.name, value, command->name).first->second;
+      EXPECT_EQ(value, of_first) << option.name << " of " << command->name << " and of " << first;
+      EXPECT_FALSE(!option.also.empty() && find_option(command->options, option.also) != &option)
+          << option.also << " of " << command->name;
+    }
+  }
+}
+
+TEST(Parse, WhatHasNoJsonRefusesItInOneLine) {
+  EXPECT_EQ(error_of({"man", "--json"}), "man has no --json: it prints documents");
+  EXPECT_THAT(error_of({"report", "--json"}), HasSubstr("`assay compare --json`"));
+  EXPECT_TRUE(parse({"devices", "--json"}).ok());
+}
+
 TEST(Parse, HelpNeedsNoArguments) {
   EXPECT_TRUE(parse({})->arguments.has("--help"));
   EXPECT_TRUE(parse({"run", "-h"})->arguments.has("--help"));
@@ -68,10 +112,19 @@ TEST(Manual, HelpNamesEveryOptionAndExitStatus) {
   for (const Command* command : commands()) {
     const std::string help = help_of(*command, 0, plain);
     for (const Option& option : command->options) EXPECT_THAT(help, HasSubstr(option.name));
-    EXPECT_THAT(help, HasSubstr("--json"));
+    EXPECT_EQ(help.find("--json") != std::string::npos, command->no_json.empty()) << command->name;
     EXPECT_THAT(man_page(), HasSubstr(command->summary));
   }
-  EXPECT_THAT(help_overview(0, plain), HasSubstr("  130  stopped by SIGINT, SIGTERM or SIGHUP"));
+  const std::string overview = help_overview(0, plain);
+  EXPECT_THAT(overview, HasSubstr("  130  stopped by SIGINT, SIGTERM or SIGHUP"));
+  std::size_t at = 0;
+  for (const char* group : {"\nMeasure\n  run  ", "\nCompare\n  versus  ", "\nDiagnose\n  doctor  ",
+                            "\nLoad and serve\n  load  ", "\nTune\n  tune  ", "\nAbout assay\n"}) {
+    const std::size_t found = overview.find(group);
+    ASSERT_NE(found, std::string::npos) << group;
+    EXPECT_GT(found, at) << group;
+    at = found;
+  }
 }
 
 TEST(Manual, HelpFitsTheScreenButForExamples) {

@@ -28,7 +28,7 @@ TEST(ResultsView, ATablePerBenchmarkWithConstantAxesInItsHeading) {
   const std::vector<Record> records = {passed_record("1MiB"), passed_record("1GiB", 2e-3)};
   EXPECT_EQ(results_text(records, 0, unstyled),
             "memory op=triad\n"
-            "  size      value  95% interval  of roofline   n  throttled  status\n"
+            "  size  bandwidth  95% interval  of roofline   n  throttled  status\n"
             "  1MiB  3000 GB/s  [2970, 3030]        62.5%  30          1  passed\n"
             "  1GiB  1500 GB/s  [1485, 1515]        31.2%  30          1  passed\n"
             "\n");
@@ -65,14 +65,54 @@ TEST(ResultsView, CollectivesHaveTheColumnsOfNcclTests) {
             "\n");
 }
 
+TEST(ResultsView, AColumnOfValuesSaysWhatTheyAre) {
+  const auto title = [](std::vector<Quantity> quantities) {
+    std::vector<Record> records;
+    for (const Quantity quantity : quantities) {
+      records.push_back(passed_record(std::to_string(records.size() + 1) + "MiB"));
+      records.back().value->quantity = quantity;
+    }
+    const std::string text = results_text(records, 0, unstyled);
+    const std::size_t begin = text.find_first_not_of("sz ie\n", text.find("size"));
+    return text.substr(begin, text.find("  ", begin) - begin);
+  };
+  EXPECT_EQ(title({Quantity::bandwidth, Quantity::bandwidth}), "bandwidth");
+  EXPECT_EQ(title({Quantity::latency, Quantity::latency}), "latency");
+  EXPECT_EQ(title({Quantity::flop_rate, Quantity::flop_rate}), "throughput");
+  EXPECT_EQ(title({Quantity::bandwidth, Quantity::latency}), "bandwidth or latency");
+}
+
+TEST(ResultsView, RatesOfNetworksStandInGbPerSecondToo) {
+  Record record = passed_record("1GiB", 10e-3);
+  record.cell = Cell("rdma", {{"op", "write"}});
+  record.value = Value{Quantity::bandwidth, 12.5e9, {12e9, 13e9}, std::nullopt, std::nullopt};
+  EXPECT_EQ(results_text(std::vector{record}, 0, unstyled),
+            "rdma op=write\n"
+            "   bandwidth   Gb/s  95% interval     n  throttled  status\n"
+            "  12.50 GB/s  100.0  [12.00, 13.00]  30          1  passed\n"
+            "\n");
+  // Ranks of one host use no network.
+  record.cell = Cell("mpi", {{"library", "mpi"}});
+  record.ranks = {{{0, 0, "a", 1}, "cuda:0", {}, {}}, {{1, 1, "a", 2}, "cuda:1", {}, {}}};
+  EXPECT_THAT(results_text(std::vector{record}, 0, unstyled), Not(HasSubstr("Gb/s")));
+  record.ranks[1].member.host = "b";
+  EXPECT_THAT(results_text(std::vector{record}, 0, unstyled), HasSubstr("12.50 GB/s  100.0  ["));
+  // A latency is no rate, and another program's rate is one.
+  record.value = Value{Quantity::latency, 2e-6, {1e-6, 3e-6}, std::nullopt, std::nullopt};
+  EXPECT_THAT(results_text(std::vector{record}, 0, unstyled), Not(HasSubstr("Gb/s")));
+  record.value.reset();
+  record.metrics = {{"bandwidth", 25e9, "bytes/s", Better::higher, "200 Gb/s"}};
+  EXPECT_THAT(results_text(std::vector{record}, 0, unstyled),
+              HasSubstr("25.00 GB/s  200.0  passed"));
+}
+
 TEST(ResultsView, CellsWithoutAValueSayWhySameReasonsTogether) {
   const std::vector<Record> records = {passed_record("1MiB"),
                                        unsupported_record("1TiB", "too large"),
                                        unsupported_record("2TiB", "too large")};
   const std::string text = results_text(records, 0, unstyled);
   EXPECT_THAT(text, HasSubstr("  1TiB          -"));
-  EXPECT_THAT(text,
-              HasSubstr("unsupported: 2 cells, e.g. memory op=triad size=1TiB\n  too large\n"));
+  EXPECT_THAT(text, HasSubstr("unsupported: 2 cells, e.g. memory size=1TiB\n  too large\n"));
   EXPECT_EQ(counts_text(records), "3 cells: 1 passed, 2 unsupported");
   EXPECT_EQ(outcome_text(records[1], unstyled), "unsupported: too large");
   EXPECT_EQ(outcome_text(records[0], unstyled), "3000 GB/s [2970, 3030] 62.5% of roofline");
@@ -112,6 +152,9 @@ TEST(ResultsView, ResultsOfOtherProgramsShowTheirMetricsInsteadOfAValue) {
             "  and 1 more metric, see --json\n"
             "\n");
   EXPECT_EQ(device_text(records[0].device), "an unknown device");
+  EXPECT_EQ(outcome_text(records[0], unstyled),
+            "passed: busbw 184.9 GB/s, time 10.89 ms, rate 1199 tokens/s");
+  EXPECT_EQ(outcome_text(imported_record({}, {}), unstyled), "passed");
 }
 
 TEST(ResultsView, AWideIntervalSaysWhatElseUsedTheCpus) {
@@ -124,7 +167,7 @@ TEST(ResultsView, AWideIntervalSaysWhatElseUsedTheCpus) {
   record.telemetry->summary.host.others_share = 0.43;
   record.telemetry->summary.host.steal_share = 0.05;
   EXPECT_THAT(results_text(std::vector{record}, 0, unstyled),
-              HasSubstr("noisy: memory op=triad size=1MiB\n  the interval is 129% wide: other "
+              HasSubstr("noisy: memory\n  the interval is 129% wide: other "
                         "programs used 43% of the CPUs' time, the hypervisor took 5%\n"));
   record.ranks.resize(2);
   EXPECT_THAT(results_text(std::vector{record}, 0, unstyled),
@@ -157,7 +200,7 @@ TEST(ResultsView, FlagsOfOtherProgramsResultsStandBelow) {
   record.notes = {{"model", "m"}, {"flag", "378 replies are empty"}};
   const std::vector<Record> records = {record};
   EXPECT_THAT(results_text(records, 0, unstyled),
-              HasSubstr("flagged: collective op=x\n  378 replies are empty\n"));
+              HasSubstr("flagged: collective\n  378 replies are empty\n"));
 }
 
 TEST(ResultsView, NoColourUnlessAskedFor) {

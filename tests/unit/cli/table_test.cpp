@@ -149,6 +149,22 @@ TEST(CellNames, WhatAllCellsShareIsSaidOnce) {
   EXPECT_EQ(cell_names({"launch metric=a", "copy memory=b"}).heading(0), "");
 }
 
+TEST(CellNames, ANameWithoutAHeadingHasWhatVariesOrWasGiven) {
+  const std::vector<Cell> cells = {
+      Cell("train", {{"model", "124M"}, {"precision", "f32"}, {"states", "master"}}),
+      Cell("train", {{"model", "350M"}, {"precision", "f32"}, {"states", "master"}}),
+      Cell("launch", {{"metric", "submit"}}), Cell("serving", {{"rate", "1"}}),
+      Cell("serving", {{"rate", "1"}, {"cap", "4"}})};
+  std::vector<const Cell*> all;
+  for (const Cell& cell : cells) all.push_back(&cell);
+  EXPECT_EQ(varying_names(all), (std::vector<std::string>{"train model=124M", "train model=350M",
+                                                          "launch", "serving", "serving cap=4"}));
+  EXPECT_EQ(
+      varying_names(all, {"precision", "metric"}),
+      (std::vector<std::string>{"train model=124M precision=f32", "train model=350M precision=f32",
+                                "launch metric=submit", "serving", "serving cap=4"}));
+}
+
 TEST(CellNames, WhatCellsOfOneOfSeveralBenchmarksShareIsSaidOnceForEach) {
   const std::string decode =
       "decode model=llama3-8b batch=1 context=1024 precision=bf16 weights=random";

@@ -268,7 +268,7 @@ std::vector<Axis> make_axes() {
 class AttentionBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "attention"; }
-  std::string_view summary() const override { return "causal self-attention, FLOP/s"; }
+  std::string_view summary() const override { return "causal self-attention: FLOP/s"; }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = make_axes();
     return axes;

@@ -243,7 +243,7 @@ class CollectiveBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "collective"; }
   std::string_view summary() const override {
-    return "collective operations of several ranks: all_reduce and others, bus bandwidth";
+    return "all_reduce and other collectives of ranks: bus bandwidth";
   }
   const std::vector<Axis>& axes() const override { return collective_axes(); }
   bool takes_team() const override { return true; }

@@ -210,7 +210,7 @@ class MessageBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "mpi"; }
   std::string_view summary() const override {
-    return "messages between two ranks through MPI or another library: bandwidth, latency";
+    return "messages between two ranks, by MPI, NCCL or RCCL";
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {

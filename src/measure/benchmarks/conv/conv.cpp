@@ -274,8 +274,7 @@ class ConvBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "conv"; }
   std::string_view summary() const override {
-    return "convolutions in 2 and 3 dimensions, forward and backward, through the vendor's "
-           "library, FLOP/s";
+    return "convolutions by the vendor's library, 2-D and 3-D: FLOP/s";
   }
   const std::vector<Axis>& axes() const override { return conv_axes(); }
 

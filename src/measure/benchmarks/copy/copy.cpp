@@ -143,7 +143,7 @@ class CopyBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "copy"; }
   std::string_view summary() const override {
-    return "copies between host and device and within the device, pinned and pageable";
+    return "copies between host and device, and within the device";
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {

@@ -5,7 +5,7 @@ namespace assay::decode_benchmark {
 namespace {
 
 const DecoderBenchmark benchmark(DecoderPhase::decode, "decode",
-                                 "time per generated token of a decoder, s",
+                                 "time per generated token of a decoder",
                                  {.name = "context",
                                   .description = "tokens that each new one sees, itself included; "
                                                  "auto: 1024 on a GPU, 64 on a CPU",

@@ -6,7 +6,7 @@ namespace assay::prefill_benchmark {
 namespace {
 
 const DecoderBenchmark benchmark(DecoderPhase::prefill, "prefill",
-                                 "time to first token of a decoder, s",
+                                 "time to first token of a decoder",
                                  {.name = "prompt",
                                   .description = "tokens of each sequence; auto: 2048 on a GPU, 64 "
                                                  "on a CPU",

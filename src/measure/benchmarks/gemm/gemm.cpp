@@ -225,7 +225,7 @@ class GemmBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "gemm"; }
   std::string_view summary() const override {
-    return "matrix products through the vendor's libraries, FLOP/s";
+    return "matrix products by the vendor's libraries: FLOP/s";
   }
   const std::vector<Axis>& axes() const override { return gemm_axes(); }
 

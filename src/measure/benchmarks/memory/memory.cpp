@@ -240,7 +240,7 @@ class MemoryBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "memory"; }
   std::string_view summary() const override {
-    return "bandwidth of device memory and caches: copy, mul, add, triad, dot, read, write";
+    return "bandwidth of memory and caches: copy, triad, read and others";
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {

@@ -100,8 +100,7 @@ class PeerBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "peer"; }
   std::string_view summary() const override {
-    return "copies between the memories of devices, every pair and all at once; from core to core "
-           "on the CPU";
+    return "copies between devices, or between cores on a CPU";
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {
@@ -148,7 +147,7 @@ class PeerBenchmark final : public Benchmark {
     }
     if (auto reason = bad_end(cell, count)) return reason;
     if (cell.integer("size") % sizeof(std::uint64_t) != 0) {
-      return "size must be a multiple of 8 bytes, the pattern's word";
+      return "size must be a multiple of 8 bytes, the word of the test pattern";
     }
     const auto memory = device.memory_free_and_total();
     if (!memory) return memory.error().message;

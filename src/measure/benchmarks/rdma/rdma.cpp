@@ -301,7 +301,7 @@ class RdmaBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "rdma"; }
   std::string_view summary() const override {
-    return "messages between ranks over RDMA, or TCP without RDMA: bandwidth and latency";
+    return "messages between ranks, RDMA or TCP: bandwidth, latency";
   }
   const std::vector<Axis>& axes() const override {
     static const std::vector<Axis> axes = {

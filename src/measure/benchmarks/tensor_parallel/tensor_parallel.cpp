@@ -15,7 +15,7 @@ class TensorParallelBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "tensor_parallel"; }
   std::string_view summary() const override {
-    return "a model whose layers ranks share: time of a pass and of their exchange, s";
+    return "tensor parallelism: time of a pass and its communication";
   }
   const std::vector<Axis>& axes() const override { return tensor_axes(); }
   bool redundant(const Cell& cell) const override { return is_redundant_tensor_cell(cell); }

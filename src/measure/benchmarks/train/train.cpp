@@ -474,7 +474,7 @@ class TrainCase final : public Case {
 class TrainBenchmark final : public Benchmark {
  public:
   std::string_view name() const override { return "train"; }
-  std::string_view summary() const override { return "training a model, tokens/s or samples/s"; }
+  std::string_view summary() const override { return "training of a model: tokens/s or samples/s"; }
   const std::vector<Axis>& axes() const override { return train_axes(); }
 
   bool redundant(const Cell& cell) const override {

@@ -30,9 +30,9 @@ std::string losses_text(const CellValue& value, double efficiency) {
   if (!step || !exposed || !alone || !bandwidth || !skew || *step <= 0) return "";
   const double waiting = *exposed / *step;
   std::string text = fmt::format(
-      "; waiting for the exchange takes {} of a step, slower passes {}; the exchange alone {} at "
-      "{}, "
-      "the slowest rank is {} behind the fastest",
+      "; exposed communication takes {} of a step, slower forward and backward passes {}; the "
+      "communication alone takes {}, at {} of bus bandwidth; the slowest rank is {} behind the "
+      "fastest",
       percent(waiting), percent(1 - efficiency - waiting), format_seconds(*alone),
       format_rate(*bandwidth, "B/s"), percent(*skew));
   const auto lowest = value.metric("rank_clock_lowest"),
@@ -49,8 +49,8 @@ std::string overlap_text(const CellValue& value) {
              exchange = value.metric("exchange_slowed_by_passes");
   if (!passes || !exchange) return "";
   return fmt::format(
-      ", with passes {:.2f} times as long beside the exchange and that {:.2f} times "
-      "beside them",
+      ", if passes take {:.2f} times as long during communication, and communication {:.2f} times "
+      "as long during passes",
       *passes, *exchange);
 }
 
@@ -75,8 +75,8 @@ std::optional<Conclusion> simulated_conclusion(const CellValue& value, const Cel
   return Conclusion{
       "simulation_error " + way, error, "1",
       fmt::format(
-          "{}: a simulation of these steps takes {} {}{}; on more ranks, joined as these are, "
-          "it has {} one rank (a model, not measured)",
+          "{}: a simulation of these steps takes {} {}{}; on more ranks with the same links, it "
+          "has {} one rank (a model, not measured)",
           way, percent(std::abs(error)), error < 0 ? "less" : "more", overlap_text(value),
           fmt::join(shares, ", "))};
 }
@@ -106,8 +106,8 @@ std::optional<Conclusion> exchange_conclusion(const CellValue& value, const Cell
   const double longer = *step - *alone;
   return Conclusion{
       "exchange_costs " + way, longer, "s",
-      fmt::format("{}: a step takes {} {} than one of as many ranks that train alone at the same "
-                  "time; by exchange_exposed it waits {} for the exchange",
+      fmt::format("{}: a step takes {} {} than without communication; measured in another way, {} "
+                  "of communication are exposed",
                   way, format_seconds(std::abs(longer)), longer < 0 ? "less" : "longer",
                   format_seconds(*exposed))};
 }

@@ -87,7 +87,7 @@ TEST(ParameterSpace, RefusesWhatCannotBeTuned) {
   EXPECT_EQ(refused({}, {}), "there is no parameter to tune");
   EXPECT_EQ(refused({{"a", {}, 0}}, {}), "parameter a has no values");
   EXPECT_THAT(refused({{"a", {"1", "2"}, 0}}, {"a > 1"}),
-              HasSubstr("the usual values, 1, break the condition \"a > 1\""));
+              HasSubstr("the default values, 1, break the condition \"a > 1\""));
   const std::vector<std::string> many(1001, "1");
   EXPECT_THAT(refused({{"a", many, 0}, {"b", many, 0}}, {}),
               HasSubstr("more than 1000000 combinations"));

@@ -102,7 +102,7 @@ TEST_F(Tuning, WithoutTheUsualSettingNothingIsCompared) {
   });
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().kind, ErrorKind::unavailable);
-  EXPECT_EQ(result.error().message, "nothing was measured with the usual values: no such file");
+  EXPECT_EQ(result.error().message, "nothing was measured with the default values: no such file");
   EXPECT_EQ(measured_, 1);
 }
 
@@ -139,7 +139,7 @@ TEST_F(Tuning, AFailureEndsTheProof) {
     });
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_EQ(result->proof->failure, std::string(failing) == "1"
-                                          ? "the usual setting failed: it hung"
+                                          ? "the default setting failed: it hung"
                                           : "the setting failed: it hung");
     EXPECT_EQ(result->proof->runs.size(), 2u);
     EXPECT_FALSE(result->proof->better);

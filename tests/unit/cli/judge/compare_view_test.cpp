@@ -37,10 +37,44 @@ TEST(CompareView, PairsThatAreMissingAreSaidOnce) {
   EXPECT_THAT(
       comparison_text(comparison, false, 0, Style(false)),
       testing::HasSubstr(
-          "\nINCONCLUSIVE: about 15 more are needed (copy size=15; up to 2858 for all 3 cells)\n"));
+          "\nINCONCLUSIVE: about 15 more are needed (size=15; up to 2858 for all 3 cells)\n"));
   comparison.cells.resize(1);
   EXPECT_THAT(comparison_text(comparison, false, 0, Style(false)),
               testing::HasSubstr("\nINCONCLUSIVE: about 104 more are needed (copy size=104)\n"));
+}
+
+TEST(CompareView, ReasonsNameCellsAsTheTableDoes) {
+  Comparison comparison;
+  for (const char* size : {"1MiB", "2MiB"}) {
+    CellComparison cell;
+    cell.key = {std::string("rdma op=write direction=one size=") + size, "bandwidth"};
+    cell.unit = "bytes/s";
+    cell.a = cell.b = {12.5e9};
+    cell.median_a = cell.median_b = 12.5e9;
+    cell.judgement = {Verdict::inconclusive, "not_precise", size, 0};
+    comparison.cells.push_back(cell);
+  }
+  const std::string text = comparison_text(comparison, false, 0, Style(false));
+  EXPECT_THAT(text, testing::HasSubstr("all cells: rdma op=write direction=one\n"));
+  EXPECT_THAT(text, testing::HasSubstr("12.50 GB/s (100.0 Gb/s)  12.50 GB/s (100.0 Gb/s)"));
+  EXPECT_THAT(text, testing::HasSubstr("INCONCLUSIVE: 2MiB (size=2MiB)\n"));
+}
+
+TEST(CompareView, MediansThatDifferFromTheChangeAreExplained) {
+  Comparison comparison;
+  CellComparison cell;
+  cell.key = {"copy size=1MiB", "bandwidth"};
+  cell.a = cell.b = {1};
+  cell.effect.pairs = 6;
+  cell.median_a = 14.35e9;
+  cell.median_b = 14.49e9;
+  cell.ratio = 1.071;
+  comparison.paired = true;
+  comparison.cells = {cell};
+  const auto explained = testing::HasSubstr("mean change from A to B within pairs");
+  EXPECT_THAT(comparison_text(comparison, false, 0, Style(false)), explained);
+  comparison.cells[0].ratio = 1.012;
+  EXPECT_THAT(comparison_text(comparison, false, 0, Style(false)), testing::Not(explained));
 }
 
 TEST(CompareView, CellsWithOutliersAreSaidOnceAndTheControlSaysWhatItCompared) {
@@ -56,7 +90,7 @@ TEST(CompareView, CellsWithOutliersAreSaidOnceAndTheControlSaysWhatItCompared) {
   }
   const std::string text = comparison_text(comparison, false, 0, Style(false));
   EXPECT_THAT(text, testing::HasSubstr("\nUNSTABLE: 7 of 17 pairs are outliers: most pairs agree, "
-                                       "some do not (copy size=7; 2 cells); "));
+                                       "some do not (size=7; 2 cells); "));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("text of its own")));
   EXPECT_THAT(text, testing::HasSubstr("A = A"));
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("quiet")));

@@ -136,7 +136,11 @@ TEST(Suite, AllBuiltInSuitesAreValid) {
 }
 
 TEST(Plan, UnknownTargetsGetSuggestions) {
-  EXPECT_THAT(make_plan("quikc", {}).error().message, HasSubstr("no suite or benchmark"));
+  EXPECT_THAT(make_plan("quikc", {}).error().message,
+              HasSubstr("no suite or benchmark \"quikc\"; did you mean \"quick\"?"));
+  // Names of other tools for the same things.
+  EXPECT_THAT(make_plan("rccl", {}).error().message, HasSubstr("did you mean \"collective\"?"));
+  EXPECT_THAT(make_plan("memcpy", {}).error().message, HasSubstr("did you mean \"copy\"?"));
   EXPECT_THAT(make_plan("memori", {}).error().message, HasSubstr("did you mean \"memory\"?"));
 }
 

@@ -113,7 +113,8 @@ TEST(Import, ATextOfTwoProgramsMustBeNamed) {
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(
       result.error().message,
-      HasSubstr("x.log: may be a result of perftest or of transferbench; name it with --format"));
+      HasSubstr("x.log: may be a result of perftest or of transferbench; name it with `assay "
+                "import --input-format`"));
   EXPECT_TRUE(import_text({both, "x.log"}, "perftest").ok());
 }
 

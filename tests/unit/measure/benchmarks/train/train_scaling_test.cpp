@@ -43,7 +43,8 @@ TEST(TrainScaling, SaysWhereTheRateIsLost) {
   EXPECT_DOUBLE_EQ(conclusions[0].value, 0.86);
   EXPECT_THAT(conclusions[0].text,
               AllOf(HasSubstr("86.0% (84.3% to 87.7%) of 4 times one rank"),
-                    HasSubstr("the exchange takes 9.0% of a step, slower passes 5.0%"),
+                    HasSubstr("exposed communication takes 9.0% of a step, slower forward and "
+                              "backward passes 5.0%"),
                     HasSubstr("500.0 ms at 310.0 GB/s"), HasSubstr("slowest rank is 3.0% behind"),
                     HasSubstr("clocks 1.600 GHz to 1.700 GHz")));
 }

@@ -1,0 +1,13 @@
+// Names that complete arguments of several commands, with spaces between them.
+#pragma once
+
+#include <string>
+
+namespace assay::cli {
+
+std::string suite_names();
+std::string benchmark_names();
+/// What `assay run` takes: the suites, then the benchmarks.
+std::string target_names();
+
+}  // namespace assay::cli

@@ -1,0 +1,15 @@
+// A document in Markdown as text for a terminal. Pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "cli/terminal.h"
+
+namespace assay::cli {
+
+/// The document with aligned tables and bold headings, and links without their targets, for a
+/// screen of `width` columns. Width 0 is no screen: the document as it is written.
+std::string document_text(std::string_view markdown, std::size_t width, const Style& style);
+
+}  // namespace assay::cli
