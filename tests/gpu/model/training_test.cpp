@@ -13,9 +13,9 @@
 #include "model/operations/flash_backward.h"
 #include "model/operations/flash_forward.h"
 #include "model/tensors/weights.h"
-#include "model/training/gpt_self_check.h"
-#include "support/gpt_example.h"
+#include "model/training/training_self_check.h"
 #include "support/test_device.h"
+#include "support/training_example.h"
 
 namespace assay {
 namespace {
@@ -38,7 +38,7 @@ TEST_F(TrainingOnGpu, GradientsAreTheReferencesInEveryWay) {
     for (const std::int64_t head_width : {32, 64, 128}) {
       for (const AttentionWay way : {AttentionWay::plain, AttentionWay::own, AttentionWay::library,
                                      AttentionWay::library_unordered}) {
-        GptSettings settings = small_training(precision);
+        TransformerSettings settings = small_training(precision);
         settings.plan.shape.width = settings.plan.shape.heads * head_width;
         settings.plan.attention = way;
         if (way == AttentionWay::own &&
@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(, SameBitsOnGpu, testing::Values(AttentionWay::own, Att
                          [](const auto& way) { return std::string(name_of(way.param)); });
 
 TEST_P(SameBitsOnGpu, ReplayingRecomputingAndRepeatingChangeNoBit) {
-  GptSettings settings = small_training(DataType::bf16);
+  TransformerSettings settings = small_training(DataType::bf16);
   settings.plan.shape.width = 128;
   settings.plan.attention = GetParam();
   // The last tile is not full, if the library takes that.
@@ -204,10 +204,10 @@ TEST_P(SameBitsOnGpu, ReplayingRecomputingAndRepeatingChangeNoBit) {
     if (!(*fused)->deterministic()) GTEST_SKIP() << "not deterministic on this device";
   }
   const TokenBatches data = random_batches(settings.plan, 4, 5);
-  const auto train = [&](const GptSettings& wanted, bool graph) {
-    auto made = GptTraining::create(*device_, *stream_, wanted, data);
+  const auto train = [&](const TransformerSettings& wanted, bool graph) {
+    auto made = TransformerTraining::create(*device_, *stream_, wanted, data);
     EXPECT_TRUE(made) << made.error().message;
-    GptTraining& training = **made;
+    TransformerTraining& training = **made;
     EXPECT_TRUE(training.step(*stream_));
     std::unique_ptr<Graph> replayed;
     if (graph) {
