@@ -17,6 +17,7 @@
 #include "model/operations/skinny_product.h"
 #include "model/operations/vector_product.h"
 #include "model/tensors/weights.h"
+#include "model/transformer/named_shapes.h"
 #include "statistics/summary.h"
 
 namespace assay {
@@ -33,7 +34,7 @@ struct Product {
   std::int64_t rows() const { return swiglu ? 2 * outputs : outputs; }
 };
 
-std::vector<Product> products_of(const DecoderShape& s) {
+std::vector<Product> products_of(const TransformerShape& s) {
   return {{"qkv", s.qkv_width(), s.width, true, false},
           {"proj", s.width, s.query_width(), false, false},
           {"gate_up", s.hidden, s.width, true, true},
@@ -173,7 +174,7 @@ Status measure_library(Bench& b, GemmPlans& plans, const Product& product, std::
 }
 
 Status run(const std::string& model) {
-  const DecoderShape shape = TRY(parse_decoder_shape(model));
+  const TransformerShape shape = TRY(parse_decoder_shape(model));
   Bench b = TRY(open());
   const DeviceFacts& facts = b.device->facts();
   if (facts.runs_on_host) {

@@ -12,7 +12,8 @@
 #include "e2e/process.h"
 #include "e2e/served.h"
 #include "model/decoder/decoder_self_check.h"
-#include "model/transformer/decoder_oracle.h"
+#include "model/transformer/named_shapes.h"
+#include "model/transformer/transformer_oracle.h"
 #include "support/decoder_reference.h"
 #include "support/model_folder.h"
 #include "support/one_cpu.h"
@@ -28,7 +29,7 @@ class Inference : public testing::Test {
   Inference() {
     shape_.rope_scaling = RopeScaling{.original_positions = 8};
     Random random(5);
-    weights_.resize(DecoderWeights::of(shape_).elements);
+    weights_.resize(TransformerParameters::of(shape_).elements);
     for (float& x : weights_) x = static_cast<float>(random.normal() * 0.1);
     write_model(folder_, shape_, model_tensors(shape_, weights_), DataType::f32, 2);
   }
@@ -48,7 +49,7 @@ class Inference : public testing::Test {
   }
   std::string file(const char* name) const { return (folder_.path() / name).string(); }
 
-  DecoderShape shape_ = parse_decoder_shape("2L4H2K16D32C48F131V").value();
+  TransformerShape shape_ = parse_decoder_shape("2L4H2K16D32C48F131V").value();
   std::vector<float> weights_;
   const TemporaryFolder folder_;
 };
@@ -74,7 +75,7 @@ TEST_F(Inference, AServerGeneratesByTheWeightsOfTheFiles) {
 TEST_F(Inference, WeightsThatAreNoNumbersAreNamed) {
   for (const DataType type : {DataType::f32, DataType::bf16, DataType::f16}) {
     std::vector<float> damaged = weights_;
-    damaged[DecoderWeights::of(shape_).layers[1].down.offset + 3] =
+    damaged[TransformerParameters::of(shape_).layers[1].down.offset + 3] =
         type == DataType::f16 ? -INFINITY : NAN;
     const TemporaryFolder folder;
     write_model(folder, shape_, model_tensors(shape_, damaged), type);
@@ -104,7 +105,7 @@ TEST_F(Inference, WritesLogitsOfGivenTokens) {
   EXPECT_EQ(logits->shape, (std::vector<std::int64_t>{11, 131}));
   std::vector<float> numbers(11 * 131);
   std::memcpy(numbers.data(), file_of_logits.data(*logits), logits->bytes);
-  const DecoderOracle oracle(shape_, {weights_.begin(), weights_.end()});
+  const TransformerOracle oracle(shape_, {weights_.begin(), weights_.end()});
   EXPECT_LE(relative_distance(numbers, oracle.logits(tokens)), 1e-4);
   const StoredTensor* const ids = file_of_logits.find("tokens");
   ASSERT_NE(ids, nullptr);

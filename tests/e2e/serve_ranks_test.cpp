@@ -8,6 +8,7 @@
 #include "core/random.h"
 #include "e2e/rank_process.h"
 #include "e2e/served.h"
+#include "model/transformer/named_shapes.h"
 #include "support/decoder_reference.h"
 #include "support/model_folder.h"
 #include "support/test_device.h"
@@ -100,9 +101,9 @@ INSTANTIATE_TEST_SUITE_P(Counts, ServersOfRanks, testing::Values(2, 4),
                          testing::PrintToStringParamName());
 
 TEST(ServerOfRanks, ReadsItsPartsOfFiles) {
-  DecoderShape shape = parse_decoder_shape("2L4H1K16D32C48F131V").value();
-  shape.qkv_bias = true;
-  std::vector<float> weights(DecoderWeights::of(shape).elements);
+  TransformerShape shape = parse_decoder_shape("2L4H1K16D32C48F131V").value();
+  shape.biases = Biases::qkv;
+  std::vector<float> weights(TransformerParameters::of(shape).elements);
   Random random(5);
   // So large that each part of a layer changes which token is the most likely.
   for (float& x : weights) x = static_cast<float>(random.normal() * 0.4);

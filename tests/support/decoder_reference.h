@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "model/decoder/decoder.h"
-#include "model/transformer/decoder_oracle.h"
+#include "model/transformer/transformer_oracle.h"
 
 namespace assay {
 
 class ReferenceDecoder {
  public:
   /// Uses the random weights of a decoder with this shape and seed.
-  ReferenceDecoder(Device& device, const DecoderShape& shape, std::uint64_t seed)
+  ReferenceDecoder(Device& device, const TransformerShape& shape, std::uint64_t seed)
       : ReferenceDecoder(shape, weights_of(device, shape, seed)) {}
-  /// `weights` are laid out as in DecoderWeights::of(shape).
-  ReferenceDecoder(const DecoderShape& shape, std::vector<double> weights)
+  /// `weights` are laid out as in TransformerParameters::of(shape).
+  ReferenceDecoder(const TransformerShape& shape, std::vector<double> weights)
       : shape_(shape), oracle_(shape, std::move(weights)) {}
 
   /// Returns the `count` tokens that follow `text`.
@@ -35,7 +35,7 @@ class ReferenceDecoder {
   }
 
  private:
-  static std::vector<double> weights_of(Device& device, const DecoderShape& shape,
+  static std::vector<double> weights_of(Device& device, const TransformerShape& shape,
                                         std::uint64_t seed) {
     const DecoderSettings settings = {
         .shape = shape,
@@ -49,8 +49,8 @@ class ReferenceDecoder {
     return {weights.begin(), weights.end()};
   }
 
-  DecoderShape shape_;
-  DecoderOracle oracle_;
+  TransformerShape shape_;
+  TransformerOracle oracle_;
 };
 
 /// Texts, with tokens below 131, that grow from pass to pass.
@@ -73,7 +73,7 @@ class GrowingTexts {
   DecoderTokens pass() { return std::exchange(tokens_, {}); }
 
   /// Returns the reference's logits for the last token of every text.
-  std::vector<double> last_logits(const DecoderOracle& oracle, std::int64_t vocabulary) const {
+  std::vector<double> last_logits(const TransformerOracle& oracle, std::int64_t vocabulary) const {
     std::vector<double> last;
     for (const auto& text : texts_) {
       const std::vector<double> logits = oracle.logits(text);

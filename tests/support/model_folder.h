@@ -13,15 +13,15 @@
 #include "core/json.h"
 #include "core/write_file.h"
 #include "model/tensors/safetensors.h"
-#include "model/transformer/decoder_layout.h"
+#include "model/transformer/transformer_parameters.h"
 #include "support/temporary_folder.h"
 
 namespace assay {
 
-inline Json config_of(const DecoderShape& shape) {
-  Json config = {{"model_type", shape.head_norms ? "qwen3"
-                                : shape.qkv_bias ? "qwen2"
-                                                 : "llama"},
+inline Json config_of(const TransformerShape& shape) {
+  Json config = {{"model_type", shape.head_norms       ? "qwen3"
+                                : shape.has_qkv_bias() ? "qwen2"
+                                                       : "llama"},
                  {"hidden_act", "silu"},
                  {"hidden_size", shape.width},
                  {"intermediate_size", shape.hidden},
@@ -53,10 +53,10 @@ struct ModelTensor {
   std::vector<float> numbers;
 };
 
-/// `weights` are laid out as in DecoderWeights::of(shape).
-inline std::vector<ModelTensor> model_tensors(const DecoderShape& shape,
+/// `weights` are laid out as in TransformerParameters::of(shape).
+inline std::vector<ModelTensor> model_tensors(const TransformerShape& shape,
                                               const std::vector<float>& weights) {
-  const DecoderWeights w = DecoderWeights::of(shape);
+  const TransformerParameters w = TransformerParameters::of(shape);
   std::vector<ModelTensor> all;
   const auto add = [&](std::string name, std::vector<std::int64_t> extents, std::size_t begin) {
     std::int64_t count = 1;
@@ -70,19 +70,19 @@ inline std::vector<ModelTensor> model_tensors(const DecoderShape& shape,
   if (!shape.tied) add("lm_head.weight", {v, c}, w.head.offset);
   add("model.embed_tokens.weight", {v, c}, w.embedding.offset);
   for (std::size_t i = 0; i < w.layers.size(); ++i) {
-    const DecoderLayerWeights& layer = w.layers[i];
+    const LayerParameters& layer = w.layers[i];
     const std::string prefix = "model.layers." + std::to_string(i) + ".";
-    add(prefix + "input_layernorm.weight", {c}, layer.norm1.offset);
+    add(prefix + "input_layernorm.weight", {c}, layer.norm1_weight.offset);
     add(prefix + "mlp.down_proj.weight", {c, f}, layer.down.offset);
-    add(prefix + "mlp.gate_proj.weight", {f, c}, layer.gate_up.offset);
-    add(prefix + "mlp.up_proj.weight", {f, c}, layer.gate_up.offset + rows(f));
-    add(prefix + "post_attention_layernorm.weight", {c}, layer.norm2.offset);
+    add(prefix + "mlp.gate_proj.weight", {f, c}, layer.up.offset);
+    add(prefix + "mlp.up_proj.weight", {f, c}, layer.up.offset + rows(f));
+    add(prefix + "post_attention_layernorm.weight", {c}, layer.norm2_weight.offset);
     const std::string attention = prefix + "self_attn.";
     add(attention + "q_proj.weight", {q, c}, layer.qkv.offset);
     add(attention + "k_proj.weight", {kv, c}, layer.qkv.offset + rows(q));
     add(attention + "v_proj.weight", {kv, c}, layer.qkv.offset + rows(q + kv));
     add(attention + "o_proj.weight", {c, q}, layer.proj.offset);
-    if (shape.qkv_bias) {
+    if (shape.has_qkv_bias()) {
       const auto bias = [&](std::int64_t first) {
         return layer.qkv_bias.offset + static_cast<std::size_t>(first);
       };
@@ -95,7 +95,7 @@ inline std::vector<ModelTensor> model_tensors(const DecoderShape& shape,
       add(attention + "k_norm.weight", {d}, layer.key_norm.offset);
     }
   }
-  add("model.norm.weight", {c}, w.norm.offset);
+  add("model.norm.weight", {c}, w.norm_weight.offset);
   return all;
 }
 
@@ -123,7 +123,7 @@ inline TensorFile tensor_file(const std::vector<ModelTensor>& tensors, DataType 
 }
 
 /// Writes config.json and the tensors, in one file or in `shards`.
-inline void write_model(const TemporaryFolder& folder, const DecoderShape& shape,
+inline void write_model(const TemporaryFolder& folder, const TransformerShape& shape,
                         const std::vector<ModelTensor>& tensors, DataType type,
                         std::size_t shards = 1) {
   folder.write("config.json", config_of(shape).dump(2));

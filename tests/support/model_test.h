@@ -9,8 +9,8 @@
 
 #include "core/random.h"
 #include "model/tensors/weights.h"
-#include "support/gpt_example.h"
 #include "support/kernel_test.h"
+#include "support/training_example.h"
 
 namespace assay {
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "model/transformer/named_shapes.h"
 #include "serving/engine/engine_server.h"
 #include "support/one_cpu.h"
 #include "support/test_device.h"

@@ -26,8 +26,7 @@
 #include "core/write_file.h"
 #include "machine/system/fingerprint.h"
 #include "measure/sampling/runner.h"
-#include "model/transformer/decoder_shape.h"
-#include "model/transformer/gpt_shape.h"
+#include "model/transformer/named_shapes.h"
 #include "results/store/store.h"
 
 namespace assay::cli::tune_gemm_command {

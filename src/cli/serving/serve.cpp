@@ -15,7 +15,7 @@
 #include "core/json.h"
 #include "core/units.h"
 #include "model/transformer/decoder_config.h"
-#include "model/transformer/decoder_shape.h"
+#include "model/transformer/named_shapes.h"
 #include "serving/client/socket_limits.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/engine/engine_server.h"

@@ -79,11 +79,31 @@ DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
   });
 }
 
+template <typename T>
+DEVICE void swiglu_backward(T* d, const T* dy, const T* x, u64 rows, u64 width) {
+  const u32 packs_of_row = static_cast<u32>(width / row_pack);
+  for_each_pack_of_all(rows * width, [&](u64 i) {
+    const u64 row = static_cast<u32>(i / row_pack) / packs_of_row, at = i + row * width;
+    const Floats outer = load_floats(dy + i), gates = load_floats(x + at),
+                 ups = load_floats(x + at + width);
+    Floats of_gate, of_up;
+    UNROLL_LOOP
+    for (int e = 0; e < row_pack; ++e) {
+      const float gate = gates.v[e], s = sigmoid(gate);
+      of_up.v[e] = outer.v[e] * gate * s;
+      of_gate.v[e] = outer.v[e] * ups.v[e] * s * (1 + gate * (1 - s));
+    }
+    store_floats(d + at, of_gate);
+    store_floats(d + at + width, of_up);
+  });
+}
+
 }  // namespace
 
 /// gelu: y = gelu(x). gelu_backward: d *= gelu'(x). relu: x = max(x, 0); NaNs are kept.
 /// relu_backward: d = 0 where y is not above 0. add_bias: x[rows, width] += bias[width]. swiglu:
 /// y[rows, width] = silu(first half) * (second half) of each row of x[rows, 2 width].
+/// swiglu_backward: d[rows, 2 width] = the gradient of x from that of y.
 #define ACTIVATION_KERNELS(T, suffix)                                   \
   KERNEL(gelu_##suffix, T* y, const T* x, u64 elements) {               \
     gelu(y, x, elements);                                               \
@@ -102,6 +122,9 @@ DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
   }                                                                     \
   KERNEL(swiglu_##suffix, T* y, const T* x, u64 rows, u64 width) {      \
     swiglu(y, x, rows, width);                                          \
+  }                                                                     \
+  KERNEL(swiglu_backward_##suffix, T* d, const T* dy, const T* x, u64 rows, u64 width) { \
+    swiglu_backward(d, dy, x, rows, width);                             \
   }
 ACTIVATION_KERNELS(float, f32)
 ACTIVATION_KERNELS(Bf16, bf16)

@@ -20,9 +20,11 @@ DEVICE void embed(T* x, const T* embedding, const T* positions, const i32* token
     if (i >= count * row_packs) continue;
     const u64 row = i / row_packs, column = i % row_packs * row_pack;
     const u64 token = static_cast<u64>(tokens[row]);
-    store_floats(x + row * width + column,
-                 load_floats(embedding + token * width + column) +
-                     load_floats(positions + row % sequence * width + column));
+    Floats sum = load_floats(embedding + token * width + column);
+    if (positions != nullptr) {
+      sum = sum + load_floats(positions + row % sequence * width + column);
+    }
+    store_floats(x + row * width + column, sum);
   }
 }
 
@@ -60,7 +62,7 @@ DEVICE void position_gradient(T* gradient, const T* dx, u64 batch, u64 sequence,
 
 }  // namespace
 
-/// x[count, width] = the embedding of each token plus that of its position.
+/// x[count, width] = the embedding of each token plus that of its position, unless that table is null.
 #define EMBED_KERNELS(T, suffix)                                                                   \
   KERNEL(embed_##suffix, T* x, const T* embedding, const T* positions, const i32* tokens,          \
          BatchChoice choice, u64 count, u64 sequence, u64 width) {                                 \

@@ -100,9 +100,13 @@ DEVICE float fast_exp(float x) {
   return fast_exp2(x * log2_e);
 }
 
-/// x / (1 + e^-x), the SiLU.
+/// 1 / (1 + e^-x)
+DEVICE float sigmoid(float x) {
+  return fast_reciprocal(1 + fast_exp2(-log2_e * x));
+}
+/// x / (1 + e^-x)
 DEVICE float silu(float x) {
-  return x * fast_reciprocal(1 + fast_exp2(-log2_e * x));
+  return x * sigmoid(x);
 }
 
 /// tanh(x), absolute error below 2^-20; computed from the exponential, because the hardware's tanh

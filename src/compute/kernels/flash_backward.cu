@@ -1,5 +1,5 @@
 // Gradients of causal attention (flash_attention.cu) of packed queries, keys and values, [tokens,
-// 3, heads, D]. A block has a tile of keys, keeps the gradients of these keys and their values in
+// heads + 2 kv_heads, D]. A block has a tile of keys, keeps the gradients of these keys and their values in
 // registers, and loops over the queries that see them, with five products of tiles (Dao 2023). It
 // adds its part of the gradients of these queries to memory. These sums are of integers, so that no
 // bit depends on the order in which blocks add. Every part is rounded to a multiple of a unit, one
@@ -57,14 +57,14 @@ DEVICE void add_product(Sums& sums, const Left& left, int row, const Right& righ
   }
 }
 
-/// Computes tops[batch, heads, 2, D]: the bits of the largest magnitude in each column of the keys
+/// Computes tops[batch, kv_heads, 2, D]: the bits of the largest magnitude in each column of the keys
 /// and of the values. tops must be 0 before. Grid: parts of `tops_tokens` tokens of all heads of
-/// all sequences.
+/// keys of all sequences.
 template <typename T, int D>
-DEVICE void flash_tops(u32* tops, const T* qkv, u64 sequence, u64 heads) {
+DEVICE void flash_tops(u32* tops, const T* qkv, u64 sequence, u64 heads, u64 kv_heads) {
   constexpr u32 columns = 2 * D, chunks = columns / chunk_elements;
   SHARED u32 found[columns];
-  const Head<T> head(qkv, sequence, heads, heads, D, tops_tokens);
+  const KeyHead<T> head(qkv, sequence, heads, kv_heads, D, tops_tokens);
   const u64 first = head.tile * tops_tokens;
   const u64 end = first + tops_tokens < sequence ? first + tops_tokens : sequence;
   for (u32 i = thread_index(); i < columns; i += block_threads()) found[i] = 0;
@@ -98,7 +98,7 @@ DEVICE void flash_tops(u32* tops, const T* qkv, u64 sequence, u64 heads) {
 /// elements for each row, to 0.
 template <typename T, int D>
 DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const float* log_sum,
-                       const float* tops, u64 batch, u64 sequence, u64 heads) {
+                       const float* tops, u64 batch, u64 sequence, u64 heads, u64 kv_heads) {
   constexpr int chunks = D / chunk_elements;
   // lanes of a row
   constexpr int lanes = chunks < static_cast<int>(wave_width) ? chunks : wave_width;
@@ -115,7 +115,8 @@ DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const
       if (exists) {
         const auto d = to_floats(load_pack<chunk_elements>(dy + at + c * chunk_elements));
         delta += (d * to_floats(load_pack<chunk_elements>(y + at + c * chunk_elements))).sum();
-        const float* const top = tops + (2 * index + 1) * D + c * chunk_elements;
+        const u64 keys = key_index(index, heads, kv_heads);
+        const float* const top = tops + (2 * keys + 1) * D + c * chunk_elements;
         UNROLL_LOOP
         for (int e = 0; e < chunk_elements; ++e) {
           reach += float_of(bits_of(d.v[e]) & 0x7FFFFFFF) * top[e];
@@ -142,16 +143,16 @@ DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const
 }
 
 /// Computes the gradients of keys and values in d_qkv, and adds those of queries to `sums`. Grid:
-/// the tiles of keys of all heads of all sequences.
+/// the tiles of keys of all heads of keys of all sequences.
 template <typename T, int D>
 DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const QueryRow* all_rows,
-                           const float* tops, u64 sequence, u64 heads, float scale) {
+                           const float* tops, u64 sequence, u64 heads, u64 kv_heads, float scale) {
   using Keys = SharedTile<T, tile_keys, D>;
   using Queries = SharedTile<T, tile_queries, D>;
   using Scores = SharedTile<T, tile_keys, tile_queries>;
   SHARED QueryRow rows[stages][tile_queries];
   SHARED float units[D];  // units of 1 / scale / reach, for each column
-  const Head<T> head(qkv, sequence, heads, heads, D, tile_keys);
+  const KeyHead<T> head(qkv, sequence, heads, kv_heads, D, tile_keys);
   const Keys keys = {static_cast<T*>(dynamic_shared())}, values = after<Keys>(keys);
   const Scores probabilities = after<Scores>(values), differences = after<Scores>(probabilities);
   const Queries first_queries = after<Queries>(differences);
@@ -162,27 +163,8 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
   const u64 begin = first / tile_queries * tile_queries;
   const u64 query_tiles = (sequence + tile_queries - 1) / tile_queries;
 
-  TileCopy<T, tile_queries, D, threads> copy_queries(head.q, head.ld, begin, 0, sequence, D, true);
-  TileCopy<T, tile_queries, D, threads> copy_outputs(head.part(dy, D), head.width, begin, 0,
-                                                     sequence, D, true);
-  const QueryRow* next_rows = all_rows + head.index * query_tiles * tile_queries + begin;
-  const auto load_queries = [&](int stage) {
-    const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
-    copy_queries.begin(queries);
-    copy_outputs.begin(outputs);
-    for (int i = static_cast<int>(thread_index()); i < tile_queries; i += threads) {
-      begin_copy(&rows[stage][i], next_rows + i);
-    }
-    copy_queries.end(queries);
-    copy_outputs.end(outputs);
-    close_copies();
-    copy_queries.move_down(tile_queries);
-    copy_outputs.move_down(tile_queries);
-    next_rows += tile_queries;
-  };
   load_tile(keys, head.k, head.ld, first, sequence);
   load_tile(values, head.v, head.ld, first, sequence);
-  load_queries(0);
   for (int i = static_cast<int>(thread_index()); i < D; i += threads) {
     units[i] = units_of_bound * inverse_or_zero(scale * tops[head.index * 2 * D + i]);
   }
@@ -194,60 +176,84 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
   d_keys.fill(0);
   d_values.fill(0);
   const float to_log2 = scale * log2_e;
-  int stage = 0;
-  for (u64 query = begin; query < sequence; query += tile_queries) {
-    const bool more = query + tile_queries < sequence;
-    const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
-    const QueryRow* const my_rows = rows[stage];
-    await_copies<0>();
-    barrier();  // these queries have arrived; nobody reads the last ones and their scores any more
-    if (stages > 1 && more) load_queries(1 - stage);
-    typename Part<T, tile_keys, tile_queries>::Sums p, d;
-    p.fill(0);
-    d.fill(0);
-    // Distance from the first key of the wave's part to its first query.
-    const int distance =
-        static_cast<int>(query) - static_cast<int>(first) + of_scores.column - of_scores.row;
-    if (distance > -decltype(p)::columns) {  // otherwise no query sees any key
-      add_product<Order::depth_last, Order::depth_last, D>(p, keys, of_scores.row, queries,
-                                                           of_scores.column);
-      add_product<Order::depth_last, Order::depth_last, D>(d, values, of_scores.row, outputs,
-                                                           of_scores.column);
-    }
-    p.for_each([&](int, int j, float& score) {
-      score = fast_exp2(score * to_log2 - my_rows[of_scores.column + j].log_sum);
-    });
-    if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
-      p.for_each([&](int i, int j, float& probability) {
-        if (i > j + distance) probability = 0;
+  for (u64 g = 0; g < head.group; ++g) {
+    const u64 query_head = head.query_index(g);
+    TileCopy<T, tile_queries, D, threads> copy_queries(head.queries(g, D), head.ld, begin, 0,
+                                                       sequence, D, true);
+    TileCopy<T, tile_queries, D, threads> copy_outputs(head.part(dy, g, D), head.width, begin, 0,
+                                                       sequence, D, true);
+    const QueryRow* next_rows = all_rows + query_head * query_tiles * tile_queries + begin;
+    const auto load_queries = [&](int stage) {
+      const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
+      copy_queries.begin(queries);
+      copy_outputs.begin(outputs);
+      for (int i = static_cast<int>(thread_index()); i < tile_queries; i += threads) {
+        begin_copy(&rows[stage][i], next_rows + i);
+      }
+      copy_queries.end(queries);
+      copy_outputs.end(outputs);
+      close_copies();
+      copy_queries.move_down(tile_queries);
+      copy_outputs.move_down(tile_queries);
+      next_rows += tile_queries;
+    };
+    if (g > 0) barrier();  // nobody reads the queries of the head before any more
+    load_queries(0);
+    int stage = 0;
+    for (u64 query = begin; query < sequence; query += tile_queries) {
+      const bool more = query + tile_queries < sequence;
+      const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
+      const QueryRow* const my_rows = rows[stage];
+      await_copies<0>();
+      barrier();  // these queries have arrived; nobody reads the last ones and their scores any more
+      if (stages > 1 && more) load_queries(1 - stage);
+      typename Part<T, tile_keys, tile_queries>::Sums p, d;
+      p.fill(0);
+      d.fill(0);
+      // Distance from the first key of the wave's part to its first query.
+      const int distance =
+          static_cast<int>(query) - static_cast<int>(first) + of_scores.column - of_scores.row;
+      if (distance > -decltype(p)::columns) {  // otherwise no query sees any key
+        add_product<Order::depth_last, Order::depth_last, D>(p, keys, of_scores.row, queries,
+                                                             of_scores.column);
+        add_product<Order::depth_last, Order::depth_last, D>(d, values, of_scores.row, outputs,
+                                                             of_scores.column);
+      }
+      p.for_each([&](int, int j, float& score) {
+        score = fast_exp2(score * to_log2 - my_rows[of_scores.column + j].log_sum);
       });
-    }
-    p.put(probabilities, of_scores.row, of_scores.column);
-    d.for_each_with(p, [&](int, int j, float& difference, float probability) {
-      difference = scale * probability * (difference - my_rows[of_scores.column + j].delta);
-    });
-    d.put(differences, of_scores.row, of_scores.column);
-    barrier();
-    add_product<Order::depth_last, Order::depth_first, tile_queries>(
-        d_values, probabilities, of_keys.row, outputs, of_keys.column);
-    add_product<Order::depth_last, Order::depth_first, tile_queries>(
-        d_keys, differences, of_keys.row, queries, of_keys.column);
-    typename Part<T, tile_queries, D>::Sums d_queries;
-    d_queries.fill(0);
-    add_product<Order::depth_first, Order::depth_first, tile_keys>(
-        d_queries, differences, of_queries.row, keys, of_queries.column);
-    u32* const to = sums_of_tile<D>(sums, head.index * query_tiles + query / tile_queries);
-    int element = 0;
-    d_queries.for_each([&](int i, int j, float x) {
-      const float in_units =
-          x * my_rows[of_queries.row + i].inverse_reach * units[of_queries.column + j];
-      atomic_add(to + threads * element++, static_cast<u32>(nearest_integer(in_units)));
-    });
-    if (stages > 1) {
-      stage = 1 - stage;
-    } else if (more) {
-      barrier();  // nobody reads the queries any more
-      load_queries(0);
+      if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
+        p.for_each([&](int i, int j, float& probability) {
+          if (i > j + distance) probability = 0;
+        });
+      }
+      p.put(probabilities, of_scores.row, of_scores.column);
+      d.for_each_with(p, [&](int, int j, float& difference, float probability) {
+        difference = scale * probability * (difference - my_rows[of_scores.column + j].delta);
+      });
+      d.put(differences, of_scores.row, of_scores.column);
+      barrier();
+      add_product<Order::depth_last, Order::depth_first, tile_queries>(
+          d_values, probabilities, of_keys.row, outputs, of_keys.column);
+      add_product<Order::depth_last, Order::depth_first, tile_queries>(
+          d_keys, differences, of_keys.row, queries, of_keys.column);
+      typename Part<T, tile_queries, D>::Sums d_queries;
+      d_queries.fill(0);
+      add_product<Order::depth_first, Order::depth_first, tile_keys>(
+          d_queries, differences, of_queries.row, keys, of_queries.column);
+      u32* const to = sums_of_tile<D>(sums, query_head * query_tiles + query / tile_queries);
+      int element = 0;
+      d_queries.for_each([&](int i, int j, float x) {
+        const float in_units =
+            x * my_rows[of_queries.row + i].inverse_reach * units[of_queries.column + j];
+        atomic_add(to + threads * element++, static_cast<u32>(nearest_integer(in_units)));
+      });
+      if (stages > 1) {
+        stage = 1 - stage;
+      } else if (more) {
+        barrier();  // nobody reads the queries any more
+        load_queries(0);
+      }
     }
   }
   barrier();  // nobody reads the keys and values any more
@@ -264,12 +270,15 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
 
 /// y must be aligned to 16 bytes, too.
 #define FLASH_PREPARATIONS(T, suffix, D)                                                \
-  KERNEL(flash_tops_##D##_##suffix, u32* tops, const T* qkv, u64 sequence, u64 heads) { \
-    flash_tops<T, D>(tops, qkv, sequence, heads);                                       \
+  KERNEL(flash_tops_##D##_##suffix, u32* tops, const T* qkv, u64 sequence, u64 heads,   \
+         u64 kv_heads) {                                                                \
+    flash_tops<T, D>(tops, qkv, sequence, heads, kv_heads);                             \
   }                                                                                     \
   KERNEL(flash_rows_##D##_##suffix, QueryRow* rows, u32* sums, const T* dy, const T* y, \
-         const float* log_sum, const float* tops, u64 batch, u64 sequence, u64 heads) { \
-    flash_rows<T, D>(rows, sums, dy, y, log_sum, tops, batch, sequence, heads);         \
+         const float* log_sum, const float* tops, u64 batch, u64 sequence, u64 heads,   \
+         u64 kv_heads) {                                                                \
+    flash_rows<T, D>(rows, sums, dy, y, log_sum, tops, batch, sequence, heads,          \
+                     kv_heads);                                                         \
   }
 #define FLASH_KERNELS(T, suffix, D) \
   FLASH_PREPARATIONS(T, suffix, D)  \

@@ -40,13 +40,13 @@ struct GroupPart {
 template <typename T, int D>
 DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
                                  const QueryRow* all_rows, const float* tops, u64 sequence,
-                                 u64 heads, float scale) {
+                                 u64 heads, u64 kv_heads, float scale) {
   using Keys = PanelTile<T, tile_keys, D>;
   using Queries = PanelTile<T, tile_queries, D>;
   using Scores = PanelTile<T, tile_keys, tile_queries>;
   SHARED QueryRow rows[stages][tile_queries];
   SHARED float units[D];  // units of 1 / scale / reach, for each column
-  const Head<T> head(qkv, sequence, heads, heads, D, tile_keys);
+  const KeyHead<T> head(qkv, sequence, heads, kv_heads, D, tile_keys);
   const Keys keys = {memory_of_panels<T>()}, values = after<Keys>(keys);
   const Scores differences = after<Scores>(values);
   const Queries first_queries = after<Queries>(differences);
@@ -61,27 +61,12 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
   const u64 query_tiles = (sequence + tile_queries - 1) / tile_queries;
 
   using QueryCopy = TileCopy<T, tile_queries, Queries::panel_columns, threads>;
-  QueryCopy copy_queries(head.q, head.ld, begin, 0, sequence, D, true);
-  QueryCopy copy_outputs(head.part(dy, D), head.width, begin, 0, sequence, D, true);
-  const QueryRow* next_rows = all_rows + head.index * query_tiles * tile_queries + begin;
-  const auto load_queries = [&](int stage) {
-    copy_panels(copy_queries, queries_at(stage));
-    copy_panels(copy_outputs, after<Queries>(queries_at(stage)));
-    for (int i = static_cast<int>(thread_index()); i < tile_queries; i += threads) {
-      begin_copy(&rows[stage][i], next_rows + i);
-    }
-    close_copies();
-    copy_queries.move_down(tile_queries);
-    copy_outputs.move_down(tile_queries);
-    next_rows += tile_queries;
-  };
   {
     TileCopy<T, tile_keys, Keys::panel_columns, threads> copy(head.k, head.ld, first, 0, sequence,
                                                               D, true);
     copy_panels(copy, keys);
-    copy_panels(copy, values, head.kv_width);  // values lie beside the keys
+    copy_panels(copy, values, head.v - head.k);  // values lie beside the keys
   }
-  load_queries(0);
   for (int i = static_cast<int>(thread_index()); i < D; i += threads) {
     units[i] = units_of_bound * inverse_or_zero(scale * tops[head.index * 2 * D + i]);
   }
@@ -93,59 +78,78 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
   d_keys.fill(0);
   d_values.fill(0);
   const float to_log2 = scale * log2_e;
-  int stage = 0;
-  for (u64 query = begin; query < sequence; query += tile_queries) {
-    const bool more = query + tile_queries < sequence;
-    const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
-    const QueryRow* const my_rows = rows[stage];
-    await_copies<0>();
-    show_to_products();
-    barrier();  // these queries have arrived; nobody reads the last ones and their scores any more
-    if (stages > 1 && more) load_queries(1 - stage);
-    GroupTile<T, tile_queries> p, d;
-    begin_product(p, keys, my_group, queries);
-    begin_product(d, values, my_group, outputs);
-    await_products<1>();
-    pin(p);
-    p.for_each(
-        [&](int, int j, float& score) { score = fast_exp2(score * to_log2 - my_rows[j].log_sum); });
-    const int distance = static_cast<int>(query) - static_cast<int>(first) - my_row;
-    if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
-      p.for_each([&](int i, int j, float& probability) {
-        if (i > j + distance) probability = 0;
+  for (u64 g = 0; g < head.group; ++g) {
+    const u64 query_head = head.query_index(g);
+    QueryCopy copy_queries(head.queries(g, D), head.ld, begin, 0, sequence, D, true);
+    QueryCopy copy_outputs(head.part(dy, g, D), head.width, begin, 0, sequence, D, true);
+    const QueryRow* next_rows = all_rows + query_head * query_tiles * tile_queries + begin;
+    const auto load_queries = [&](int stage) {
+      copy_panels(copy_queries, queries_at(stage));
+      copy_panels(copy_outputs, after<Queries>(queries_at(stage)));
+      for (int i = static_cast<int>(thread_index()); i < tile_queries; i += threads) {
+        begin_copy(&rows[stage][i], next_rows + i);
+      }
+      close_copies();
+      copy_queries.move_down(tile_queries);
+      copy_outputs.move_down(tile_queries);
+      next_rows += tile_queries;
+    };
+    if (g > 0) barrier();  // nobody reads the queries of the head before any more
+    load_queries(0);
+    int stage = 0;
+    for (u64 query = begin; query < sequence; query += tile_queries) {
+      const bool more = query + tile_queries < sequence;
+      const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
+      const QueryRow* const my_rows = rows[stage];
+      await_copies<0>();
+      show_to_products();
+      barrier();  // these queries have arrived; nobody reads the last ones and their scores any more
+      if (stages > 1 && more) load_queries(1 - stage);
+      GroupTile<T, tile_queries> p, d;
+      begin_product(p, keys, my_group, queries);
+      begin_product(d, values, my_group, outputs);
+      await_products<1>();
+      pin(p);
+      p.for_each(
+          [&](int, int j, float& score) { score = fast_exp2(score * to_log2 - my_rows[j].log_sum); });
+      const int distance = static_cast<int>(query) - static_cast<int>(first) - my_row;
+      if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
+        p.for_each([&](int i, int j, float& probability) {
+          if (i > j + distance) probability = 0;
+        });
+      }
+      Weights<T, tile_queries> of_values, of_keys;
+      of_values.take(p, probabilities, my_row);
+      await_products<0>();
+      pin(d);
+      begin_product(d_values, of_values, probabilities, my_row, outputs);
+      d.for_each_with(p, [&](int, int j, float& difference, float probability) {
+        difference = scale * probability * (difference - my_rows[j].delta);
       });
-    }
-    Weights<T, tile_queries> of_values, of_keys;
-    of_values.take(p, probabilities, my_row);
-    await_products<0>();
-    pin(d);
-    begin_product(d_values, of_values, probabilities, my_row, outputs);
-    d.for_each_with(p, [&](int, int j, float& difference, float probability) {
-      difference = scale * probability * (difference - my_rows[j].delta);
-    });
-    d.put(differences, my_row);
-    of_keys.take(d, differences, my_row);
-    begin_product(d_keys, of_keys, differences, my_row, queries);
-    show_to_products();
-    barrier();  // all groups have stored their gradients of scores
-    typename GroupPart<T, D>::Sums d_queries;
-    begin_transposed_product(d_queries, differences, of_queries.group_row, keys, of_queries.column);
-    await_products<0>();
-    pin(d_values);
-    pin(d_keys);
-    pin(d_queries);
-    u32* const to = sums_of_tile<D>(sums, head.index * query_tiles + query / tile_queries);
-    int element = 0;
-    d_queries.for_each([&](int i, int j, float x) {
-      const float in_units =
-          x * my_rows[of_queries.row + i].inverse_reach * units[of_queries.column + j];
-      atomic_add(to + threads * element++, static_cast<u32>(nearest_integer(in_units)));
-    });
-    if (stages > 1) {
-      stage = 1 - stage;
-    } else if (more) {
-      barrier();  // nobody reads the queries any more
-      load_queries(0);
+      d.put(differences, my_row);
+      of_keys.take(d, differences, my_row);
+      begin_product(d_keys, of_keys, differences, my_row, queries);
+      show_to_products();
+      barrier();  // all groups have stored their gradients of scores
+      typename GroupPart<T, D>::Sums d_queries;
+      begin_transposed_product(d_queries, differences, of_queries.group_row, keys, of_queries.column);
+      await_products<0>();
+      pin(d_values);
+      pin(d_keys);
+      pin(d_queries);
+      u32* const to = sums_of_tile<D>(sums, query_head * query_tiles + query / tile_queries);
+      int element = 0;
+      d_queries.for_each([&](int i, int j, float x) {
+        const float in_units =
+            x * my_rows[of_queries.row + i].inverse_reach * units[of_queries.column + j];
+        atomic_add(to + threads * element++, static_cast<u32>(nearest_integer(in_units)));
+      });
+      if (stages > 1) {
+        stage = 1 - stage;
+      } else if (more) {
+        barrier();  // nobody reads the queries any more
+        load_queries(0);
+      }
     }
   }
   barrier();  // nobody reads the keys and values any more

@@ -62,13 +62,14 @@ DEVICE void write_tile(T* to, u64 ld, u64 rows, const Tile& tile) {
 /// all sequences. Share: the wave's part of a tile.
 template <typename T, int D, typename Share>
 DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* rows,
-                                  const float* tops, u64 sequence, u64 heads, float scale) {
+                                  const float* tops, u64 sequence, u64 heads, u64 kv_heads,
+                                  float scale) {
   using Queries = SharedTile<T, tile_queries, D>;
-  const Head<T> head(d_qkv, sequence, heads, heads, D, tile_queries);
+  const Head<T> head(d_qkv, sequence, heads, kv_heads, D, tile_queries);
   const Queries queries = {static_cast<T*>(dynamic_shared())};
   const u64 tile = head.index * head.tiles + head.tile;
   rows += tile * tile_queries;
-  tops += head.index * 2 * D;
+  tops += key_index(head.index, heads, kv_heads) * 2 * D;
   const Share part;
   const u32* const from = sums_of_tile<D>(sums, tile);
   typename Share::Sums gradients;
@@ -91,13 +92,15 @@ DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* row
 
 /// Defines the kernels that compute all gradients: name() and then flash_query_gradients(). qkv, dy
 /// and d_qkv must be aligned to 16 bytes.
-#define FLASH_GRADIENTS(T, suffix, D, name, Share)                                             \
-  KERNEL_OF(threads, 1, name##_##D##_##suffix, T* d_qkv, u32* sums, const T* dy, const T* qkv, \
-            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {   \
-    name<T, D>(d_qkv, sums, dy, qkv, rows, tops, sequence, heads, scale);                      \
-  }                                                                                            \
-  KERNEL_OF(threads, 1, name##_queries_##D##_##suffix, T* d_qkv, const u32* sums,              \
-            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, float scale) {   \
-    flash_query_gradients<T, D, Share>(d_qkv, sums, rows, tops, sequence, heads, scale);       \
+#define FLASH_GRADIENTS(T, suffix, D, name, Share)                                                 \
+  KERNEL_OF(threads, 1, name##_##D##_##suffix, T* d_qkv, u32* sums, const T* dy, const T* qkv,     \
+            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, u64 kv_heads,        \
+            float scale) {                                                                         \
+    name<T, D>(d_qkv, sums, dy, qkv, rows, tops, sequence, heads, kv_heads, scale);                \
+  }                                                                                                \
+  KERNEL_OF(threads, 1, name##_queries_##D##_##suffix, T* d_qkv, const u32* sums,                  \
+            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, u64 kv_heads,        \
+            float scale) {                                                                         \
+    flash_query_gradients<T, D, Share>(d_qkv, sums, rows, tops, sequence, heads, kv_heads, scale); \
   }
 #define COMMA ,

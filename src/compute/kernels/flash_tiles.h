@@ -43,6 +43,52 @@ struct Head {
   }
 };
 
+/// The tile of keys and values that a block works on, in one of their heads, and the query heads
+/// that share it. The grid is that of Head, over heads of keys.
+template <typename T>
+struct KeyHead {
+  const T *all, *k, *v;
+  u64 sequence, ld;  ///< ld: elements between tokens of qkv
+  u64 tiles, tile;   ///< tiles of `rows` keys
+  u64 first_token, index;
+  u64 heads, width;        ///< all query heads
+  u64 group, first_query;  ///< those that share this head, and the first of them
+  u64 batch;
+
+  DEVICE KeyHead(const T* qkv, u64 tokens_per_sequence, u64 head_count, u64 kv_heads, int d,
+                 int rows)
+      : sequence(tokens_per_sequence),
+        heads(head_count),
+        width(head_count * d),
+        group(head_count / kv_heads) {
+    tiles = (sequence + rows - 1) / rows;
+    tile = block_index() % tiles;
+    index = block_index() / tiles;
+    const u64 head = index % kv_heads;
+    batch = index / kv_heads;
+    first_token = batch * sequence;
+    first_query = head * group;
+    ld = width + 2 * kv_heads * d;
+    all = qkv + first_token * ld;
+    k = all + width + head * d;
+    v = k + kv_heads * d;
+  }
+  /// Returns the queries of member `g` of the group.
+  DEVICE const T* queries(u64 g, int d) const { return all + (first_query + g) * d; }
+  /// Returns its number among the query heads of all sequences.
+  DEVICE u64 query_index(u64 g) const { return batch * heads + first_query + g; }
+  /// Returns its part of an array [tokens, heads, D].
+  template <typename Array>
+  DEVICE Array* part(Array* x, u64 g, int d) const {
+    return x + first_token * width + (first_query + g) * d;
+  }
+};
+
+/// Returns the number, among those of all sequences, of the head of keys that a query head reads.
+DEVICE u64 key_index(u64 query_index, u64 heads, u64 kv_heads) {
+  return query_index / heads * kv_heads + query_index % heads / (heads / kv_heads);
+}
+
 /// Begins to load a whole tile. The caller closes and awaits the copies and then calls barrier(),
 /// after which the block can read the tile.
 template <typename Tile, typename T>

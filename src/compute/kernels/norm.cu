@@ -1,10 +1,10 @@
-// Layer norm and RMS norm with the preceding residual addition, and layer norm's gradients. The
-// threads of a block hold a row in registers.
+// Layer norm and RMS norm with the preceding residual addition, and their gradients. The threads of a
+// block hold a row in registers.
 #include "fast_math.h"
 #include "rows.h"
 
 // Maximum threads of a block, and packs of a row that each thread holds. The host launches blocks
-// that are large enough for a row (layer_norm.cpp).
+// that are large enough for a row (norm_shape.cpp).
 #define NORM_THREADS 512
 #if defined(ON_CPU)
 #define NORM_PACKS 1024  // the one thread holds all packs
@@ -72,8 +72,8 @@ DEVICE void add_norm(T* normed, float* statistics, T* sum, const T* stream, cons
 }
 
 template <typename T>
-DEVICE void add_rms_norm(T* normed, T* sum, const T* stream, const T* branch, const T* weight,
-                         u64 rows, u64 width, float epsilon_of_model) {
+DEVICE void add_rms_norm(T* normed, float* statistics, T* sum, const T* stream, const T* branch,
+                         const T* weight, u64 rows, u64 width, float epsilon_of_model) {
   SHARED float scratch[most_waves];
   const Tiles mine = my_tiles(rows, 1);
   let_next_kernel_begin();  // it may prefetch, but waits before it touches this output
@@ -92,13 +92,17 @@ DEVICE void add_rms_norm(T* normed, T* sum, const T* stream, const T* branch, co
       const Floats unit = to_floats(from_floats<T, row_pack>(x[j] * floats_of(inverse)));
       store_floats(normed + at + i, unit * load_floats(weight + i));
     });
+    if (statistics != nullptr && thread_index() == 0) {
+      statistics[2 * row] = 0;
+      statistics[2 * row + 1] = inverse;
+    }
     barrier();  // scratch is free for the next row
   }
 }
 
 template <typename T>
 DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const float* statistics,
-                          const T* weight, u64 rows, u64 width, int add) {
+                          const T* weight, u64 rows, u64 width, int add, int centred) {
   using Sums = Pack<float, 2>;
   using Raw = Pack<T, row_pack>;
   SHARED Sums scratch[2][most_waves];
@@ -130,7 +134,8 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
     // scratch alternates between rows, so that a wave that is already at the next row does not
     // write where others still read.
     sums = block_reduce(sums, Sum{}, scratch[row % 2]);
-    const Floats mean_g = floats_of(-sums.v[0] * share), mean_gx = floats_of(-sums.v[1] * share);
+    const Floats mean_g = floats_of(centred != 0 ? -sums.v[0] * share : 0),
+                 mean_gx = floats_of(-sums.v[1] * share);
     for_my_packs(width, [&](u32 j, u64 i) {
       const Floats g = to_floats(outer[j]) * load_floats(weight + i);
       Floats change = (g + mean_g + unit(j) * mean_gx) * floats_of(inverse);
@@ -161,21 +166,26 @@ DEVICE void norm_backward(T* dx, float* partial, const T* dy, const T* x, const 
   }                                                                                                \
   /* dx = the gradient of the norm's input x, `add`ed to what is there. partial[blocks, 3, width]: \
      sums over the rows of a block, which lie together, of dy times the normed x and of dy, the    \
-     gradients of weight and bias, and of dx. */                                                   \
+     gradients of weight and bias, and of dx. `centred`: of layer norm, else of RMS norm, whose    \
+     statistics have the mean 0. */                                                   \
   KERNEL_OF(NORM_THREADS, 1, norm_backward_##suffix, T* dx, float* partial, const T* dy,           \
-            const T* x, const float* statistics, const T* weight, u64 rows, u64 width, int add) {  \
-    norm_backward(dx, partial, dy, x, statistics, weight, rows, width, add);                       \
+            const T* x, const float* statistics, const T* weight, u64 rows, u64 width, int add,    \
+            int centred) {                                                                         \
+    norm_backward(dx, partial, dy, x, statistics, weight, rows, width, add, centred);              \
   }
 NORM_KERNELS(float, f32)
 NORM_KERNELS(Bf16, bf16)
 NORM_KERNELS(F16, f16)
 
-/// For inference: normed[rows, width] = (stream + branch) divided by its root mean square, times
-/// weight. `sum` is as above; it may be the same array as `stream`.
-#define RMS_NORM_KERNEL(T, suffix)                                                           \
-  KERNEL_OF(NORM_THREADS, 1, add_rms_norm_##suffix, T* normed, T* sum, const T* stream,      \
-            const T* branch, const T* weight, u64 rows, u64 width, float epsilon_of_model) { \
-    add_rms_norm(normed, sum, stream, branch, weight, rows, width, epsilon_of_model);        \
+/// normed[rows, width] = (stream + branch) divided by its root mean square, times weight. `sum` is as
+/// above; it may be the same array as `stream`. Unless null, statistics[rows, 2] receives 0 and 1 /
+/// root mean square for the backward pass.
+#define RMS_NORM_KERNEL(T, suffix)                                                                \
+  KERNEL_OF(NORM_THREADS, 1, add_rms_norm_##suffix, T* normed, float* statistics, T* sum,         \
+            const T* stream, const T* branch, const T* weight, u64 rows, u64 width,               \
+            float epsilon_of_model) {                                                             \
+    add_rms_norm(normed, statistics, sum, stream, branch, weight, rows, width, epsilon_of_model); \
   }
 RMS_NORM_KERNEL(float, f32)
 RMS_NORM_KERNEL(Bf16, bf16)
+RMS_NORM_KERNEL(F16, f16)

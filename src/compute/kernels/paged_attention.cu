@@ -40,29 +40,14 @@ DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, co
     const bool is_query = head < heads;
     T* const cached =
         is_query ? nullptr : keys + place_in_cache(table, position, head - heads, kv_heads, width);
-    const T* const norm = is_query ? query_norm : key_norm;
-    float inverse = 1;
-    if (norm != nullptr) {
-      float squares = 0;
-      for (u64 i = lane_index(); i < width; i += wave_width) {
-        const float x = decode(from[i]);
-        squares += x * x;
-      }
-      inverse = fast_rsqrt(wave_reduce(squares, Sum{}) / static_cast<float>(width) + epsilon);
-    }
-    const auto read = [&](u64 i) {
-      const float x = decode(from[i]);
-      return norm == nullptr ? x : decode(encode<T>(x * inverse)) * decode(norm[i]);
-    };
-    const float* const cosines = angles + position * width;
-    for (u64 i = lane_index(); i < half; i += wave_width) {
-      const Rotated r = rotate(read(i), read(i + half), cosines[i], cosines[half + i]);
-      from[i] = encode<T>(r.low);
-      from[half + i] = encode<T>(r.high);
-      if (is_query) continue;
-      cached[i] = encode<T>(r.low);
-      cached[half + i] = encode<T>(r.high);
-    }
+    norm_and_rotate_head(from, is_query ? query_norm : key_norm, angles + position * width, width,
+                         epsilon, [&](u64 i, Rotated r) {
+                           from[i] = encode<T>(r.low);
+                           from[half + i] = encode<T>(r.high);
+                           if (is_query) return;
+                           cached[i] = encode<T>(r.low);
+                           cached[half + i] = encode<T>(r.high);
+                         });
   }
 }
 

@@ -2,8 +2,7 @@
 // and rotation of these and of queries, and merging partial results over keys.
 #pragma once
 
-#include "fast_math.h"
-#include "rows.h"
+#include "head_rotation.h"
 
 // On GPUs the host defines these for one model. On a CPU all widths are compiled, and the size of
 // the group is a run-time value.
@@ -76,14 +75,6 @@ struct KeysOfBlock {
 };
 
 // ---- Norms and rotation ----
-
-/// One element of the lower half of a head's vector and its partner in the upper half.
-struct Rotated {
-  float low, high;
-};
-DEVICE Rotated rotate(float low, float high, float cosine, float sine) {
-  return {low * cosine - high * sine, high * cosine + low * sine};
-}
 
 #if defined(ON_CPU)
 template <int D>

@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 #include "core/version.h"
-#include "model/transformer/decoder_shape.h"
+#include "model/transformer/named_shapes.h"
 
 namespace assay::report {
 namespace {

@@ -25,7 +25,7 @@ struct RegressionBatches {
 RegressionBatches synthetic_regression(std::int64_t batches, std::int64_t rows, std::int64_t inputs,
                                        std::int64_t outputs, std::uint64_t seed);
 
-/// The same in device memory, as elements of one type.
+/// Regression batches in device memory, as elements of one type.
 struct DeviceRegressionBatches {
   static Result<DeviceRegressionBatches> upload(Device& device, Stream& stream, DataType type,
                                                 const RegressionBatches& host);

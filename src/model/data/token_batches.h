@@ -50,7 +50,7 @@ struct TokenBatches {
 Result<TokenBatches> cut_batches(const TokenStream& text, std::int64_t batches, std::int64_t batch,
                                  std::int64_t sequence, std::uint64_t seed);
 
-/// The same in device memory.
+/// Token batches in device memory.
 struct DeviceBatches {
   static Result<DeviceBatches> upload(Device& device, Stream& stream, const TokenBatches& host);
 

@@ -34,12 +34,16 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
 // ---- A pass, from top to bottom ----
 
 Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
-  multipliers_ = TRY(multipliers_for(stream, pass));
+  const auto run = [this](Stream& on, const DecoderPass& measured, const auto& multipliers) {
+    multipliers_ = multipliers;
+    return enqueue_all(on, measured);
+  };
+  multipliers_ = TRY(variants_->multipliers_for(stream, pass, plans_, run));
   return enqueue_all(stream, pass);
 }
 
 Status Decoder::enqueue_all(Stream& stream, const DecoderPass& pass) {
-  const bool one = is_of_one(pass);
+  const bool one = variants_->is_of_one(pass);
   if (exchange_) exchange_->begin();
   if (prompt_attention_) TRY(prompt_attention_->begin(stream, pass.prompts));
   TRY(rows_->gather(stream, active(activations_.stream), weights_->at(weights_->layout().embedding),
@@ -55,36 +59,42 @@ Status Decoder::enqueue_all(Stream& stream, const DecoderPass& pass) {
 
 /// A layer leaves what it adds to the residual stream in `branch`; the next norm adds it.
 Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass) {
-  const DecoderLayerWeights& w = weights_->layout().layers[layer];
+  const LayerParameters& w = weights_->layout().layers[layer];
   const std::int64_t n = pass.tokens, c = own_.width, f = own_.hidden;
-  void* const residual = active(activations_.stream);
   void* const normed = active(activations_.normed);
   void* const branch = active(activations_.branch);
   void* const gates = active(activations_.gate_up);
   void* const hidden = active(activations_.hidden);
-  TRY(norm_->forward(stream, normed, residual, layer > 0 ? branch : nullptr, weights_->at(w.norm1),
-                     {n, c}));
+  TRY(add_and_norm(stream, layer > 0 ? branch : nullptr, w.norm1_weight, n));
   TRY(multiply(stream, qkv, active(activations_.qkv), normed, w.qkv, w.qkv_bias, n));
   TRY(attend(stream, layer, pass));
   TRY(multiply(stream, proj, branch, active(activations_.attended), w.proj, {}, n));
   TRY(add_up(stream, branch, n * c));
-  TRY(norm_->forward(stream, normed, residual, branch, weights_->at(w.norm2), {n, c}));
+  TRY(add_and_norm(stream, branch, w.norm2_weight, n));
   if (SkinnyProduct* const skinny = multipliers_[gate_up].skinny.get()) {
-    TRY(skinny->forward_swiglu(stream, hidden, normed, matrix(w.gate_up), {n, f, c}));
+    TRY(skinny->forward_swiglu(stream, hidden, normed, matrix(w.up), {n, f, c}));
   } else {
-    TRY(multiply(stream, gate_up, gates, normed, w.gate_up, {}, n));
+    TRY(multiply(stream, gate_up, gates, normed, w.up, {}, n));
     TRY(functions_->swiglu(stream, hidden, gates, n, f));
   }
   TRY(multiply(stream, down, branch, hidden, w.down, {}, n));
   return add_up(stream, branch, n * c);
 }
 
+/// Adds `branch`, unless it is null, to the residual stream, and leaves the norm in `normed`.
+Status Decoder::add_and_norm(Stream& stream, const void* branch, const Tensor& weight,
+                             std::int64_t rows) {
+  void* const residual = active(activations_.stream);
+  return norm_->forward(stream, active(activations_.normed), nullptr, residual, residual, branch,
+                        weights_->at(weight), nullptr, {rows, own_.width});
+}
+
 Status Decoder::add_up(Stream& stream, void* branch, std::int64_t elements) {
   return exchange_ ? exchange_->add_up(stream, branch, elements) : Status();
 }
 
-Status Decoder::multiply(Stream& stream, Product product, void* y, const void* x,
-                         const WeightMatrix& weight, const Tensor& bias, std::int64_t rows) {
+Status Decoder::multiply(Stream& stream, DecoderVariants::Product product, void* y, const void* x,
+                         const Tensor& weight, const Tensor& bias, std::int64_t rows) {
   const LinearShape shape = {rows, weight.rows, weight.columns};
   if (SkinnyProduct* const skinny = multipliers_[product].skinny.get()) {
     return skinny->forward(stream, y, x, matrix(weight), weights_->at_or_null(bias), shape);
@@ -96,8 +106,8 @@ Status Decoder::multiply(Stream& stream, Product product, void* y, const void* x
 Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
   const std::int64_t c = own_.width;
   void* last = active(activations_.normed);
-  TRY(norm_->forward(stream, last, active(activations_.stream), active(activations_.branch),
-                     weights_->at(weights_->layout().norm), {pass.tokens, c}));
+  TRY(add_and_norm(stream, active(activations_.branch), weights_->layout().norm_weight,
+                   pass.tokens));
   if (pass.results < pass.tokens) {
     TRY(rows_->gather(stream, active(activations_.last), last, input(places_.results), pass.results,
                       c));
@@ -116,22 +126,22 @@ Status Decoder::gather_logits(Stream& stream, std::int64_t rows) {
 }
 
 Status Decoder::enqueue_layer_of_one(Stream& stream, std::size_t layer, const DecoderPass& pass) {
-  const DecoderLayerWeights& w = weights_->layout().layers[layer];
+  const LayerParameters& w = weights_->layout().layers[layer];
   const std::int64_t c = own_.width, f = own_.hidden;
   void* const residual = active(activations_.stream);
   void* const hidden = active(activations_.hidden);
   TRY(multipliers_[qkv].vector->forward(
       stream, active(activations_.qkv), residual, matrix(w.qkv), {own_.qkv_width(), c},
-      {.norm = weights_->at(w.norm1), .bias = weights_->at_or_null(w.qkv_bias)}));
+      {.norm = weights_->at(w.norm1_weight), .bias = weights_->at_or_null(w.qkv_bias)}));
   TRY(attend(stream, layer, pass));
   TRY(project_one(stream, proj, active(activations_.attended), w.proj));
-  TRY(multipliers_[gate_up].vector->forward_swiglu(stream, hidden, residual, matrix(w.gate_up),
-                                                   {f, c}, weights_->at(w.norm2)));
+  TRY(multipliers_[gate_up].vector->forward_swiglu(stream, hidden, residual, matrix(w.up), {f, c},
+                                                   weights_->at(w.norm2_weight)));
   return project_one(stream, down, hidden, w.down);
 }
 
-Status Decoder::project_one(Stream& stream, Product product, const void* y,
-                            const WeightMatrix& weight) {
+Status Decoder::project_one(Stream& stream, DecoderVariants::Product product, const void* y,
+                            const Tensor& weight) {
   VectorProduct& vector = *multipliers_[product].vector;
   void* const residual = active(activations_.stream);
   const VectorProduct::Shape shape = {weight.rows, weight.columns};
@@ -145,25 +155,25 @@ Status Decoder::project_one(Stream& stream, Product product, const void* y,
 }
 
 Status Decoder::enqueue_head_of_one(Stream& stream) {
-  const WeightMatrix& weight = weights_->layout().head;
+  const Tensor& weight = weights_->layout().head;
   return multipliers_[head].vector->forward(stream, own_logits(), active(activations_.stream),
                                             matrix(weight), {weight.rows, weight.columns},
-                                            {.norm = weights_->at(weights_->layout().norm)});
+                                            {.norm = weights_->at(weights_->layout().norm_weight)});
 }
 
-StoredMatrix Decoder::matrix(const WeightMatrix& m) const {
+StoredMatrix Decoder::matrix(const Tensor& m) const {
   if (!m.quantized) return {weights_->at(m)};
   return {weights_->codes_of(m), weights_->factors_of(m)};
 }
 
 Status Decoder::attend(Stream& stream, std::size_t layer, const DecoderPass& pass) {
-  const DecoderLayerWeights& w = weights_->layout().layers[layer];
+  const LayerParameters& w = weights_->layout().layers[layer];
   const PagedCache cache = cache_of(layer);
   const PagedRotation rotation = {weights_->at_or_null(w.query_norm),
                                   weights_->at_or_null(w.key_norm), angles_.data()};
   const PagedTokens all = paged_tokens(pass, 0, pass.tokens);
   void* const all_qkv = active(activations_.qkv);
-  PagedAttention& attention = cache_attention(pass);
+  PagedAttention& attention = variants_->cache_attention(pass);
   if (pass.apart && attention.prefers_one_launch(all)) {
     return attention.store_and_forward(stream, active(activations_.attended), all_qkv, cache,
                                        rotation, scratch_.data(), all);
@@ -213,7 +223,7 @@ Status Decoder::advance(Stream& stream, const DecoderPass& pass) {
 // ---- What the host gives and gets ----
 
 Status Decoder::set_tokens(Stream& stream, const DecoderTokens& tokens) {
-  const DecoderShape& shape = settings_.shape;
+  const TransformerShape& shape = settings_.shape;
   const DecoderLimits& limits = settings_.limits;
   const auto wrong = [](std::string what) -> Status {
     return Error{ErrorKind::usage, "a decoder's pass: " + std::move(what)};
@@ -370,20 +380,17 @@ Status Decoder::prepare(Stream& stream) {
 }
 
 Status Decoder::load_operations() {
-  const DecoderShape& shape = own_;
+  const TransformerShape& shape = own_;
   const DataType type = settings_.precision;
   functions_ = TRY(Activations::create(device_, type));
   linear_.emplace(plans_, *functions_, type);
-  norm_ = TRY(RmsNorm::create(device_, type, shape.norm_epsilon));
-  cache_attention_ =
-      TRY(open_cache_attention(cache_attention_units(device_.facts(), settings_).front()));
-  cache_attention_of_one_ = cache_attention_;
+  norm_ = TRY(Norm::rms(device_, type, shape.norm_epsilon));
+  variants_ = TRY(DecoderVariants::create(device_, settings_));
   const DecoderLimits& limits = settings_.limits;
   prompt_attention_ = TRY(open_prompt_attention(
       device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
       {limits.tokens, limits.sequences, limits.positions}));
   rows_ = TRY(TokenRows::create(device_, type));
-  if (!measures_choices()) TRY(take_usual_multipliers());
   if (settings_.part.is_whole()) return {};
   exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));
   elementwise_ = TRY(Elementwise::create(device_, type));
@@ -403,22 +410,61 @@ Status Decoder::allocate(Stream& stream) {
   TRY(allocate(cache_, memory.cache));
   TRY(allocate(active_, memory.activations));
   TRY(allocate(inputs_, places_.elements * sizeof(std::int32_t)));
-  return allocate(scratch_, cache_attention_->scratch_bytes(settings_.limits.tokens,
-                                                            settings_.limits.positions));
+  const PagedAttention& attention = variants_->cache_attention({});
+  return allocate(scratch_,
+                  attention.scratch_bytes(settings_.limits.tokens, settings_.limits.positions));
 }
 
 Status Decoder::upload_angles(Stream& stream) {
-  const std::vector<double> frequencies = rotary_frequencies(settings_.shape);
-  std::vector<float> angles;
-  for (std::int64_t position = 0; position < settings_.limits.positions; ++position) {
-    const auto angle = [&](double f) { return static_cast<double>(position) * f; };
-    for (const double f : frequencies) angles.push_back(static_cast<float>(std::cos(angle(f))));
-    for (const double f : frequencies) angles.push_back(static_cast<float>(std::sin(angle(f))));
-  }
+  const std::vector<float> angles =
+      rotary_angles(rotary_frequencies(settings_.shape), settings_.limits.positions);
   const std::size_t bytes = angles.size() * sizeof(float);
   angles_ = TRY(device_.allocate(bytes, MemoryKind::device));
   TRY(stream.copy(angles_.data(), angles.data(), bytes));
   return stream.synchronize();
+}
+
+Status Decoder::choose_cache_attention(Stream& stream) {
+  return variants_->choose_cache_attention(
+      stream, {.begin = [this](Stream& on, const DecoderPass& pass,
+                               std::int64_t blocks) { return set_random_tokens(on, pass, blocks); },
+               .end = [this](Stream& on) -> Status {
+                 for (const Buffer* buffer : {&cache_, &active_, &inputs_}) {
+                   TRY(on.fill(buffer->data(), 0, buffer->bytes()));
+                 }
+                 return {};
+               },
+               .attend = [this](Stream& on, std::size_t layer,
+                                const DecoderPass& pass) { return attend(on, layer, pass); }});
+}
+
+/// Tokens at pass.longest of as many sequences as there may be, whose keys are in `blocks` blocks
+/// of the cache. All of it is random: of zeros, every score is the largest, and no sum is ever
+/// scaled anew.
+Status Decoder::set_random_tokens(Stream& stream, const DecoderPass& pass, std::int64_t blocks) {
+  TRY(fill_cache(stream));
+  InitialWeights random =
+      TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
+  TRY(random.normal(active(activations_.qkv), activations_.qkv, pass.tokens, 1));
+  const DecoderLimits& limits = settings_.limits;
+  const std::int64_t sequences = std::min(pass.tokens, limits.sequences),
+                     of_sequence = pass.longest / page_tokens + 1;
+  std::vector<std::int32_t> tables(
+      static_cast<std::size_t>(limits.sequences * limits.blocks_of_sequence()));
+  for (std::int64_t i = 0; i < sequences * of_sequence; ++i) {
+    const std::int64_t row = i / of_sequence, column = i % of_sequence;
+    tables[static_cast<std::size_t>(row * limits.blocks_of_sequence() + column)] =
+        static_cast<std::int32_t>(i % blocks);
+  }
+  TRY(set_tables(stream, tables));
+  DecoderTokens tokens;
+  for (std::int64_t i = 0; i < pass.tokens; ++i) {
+    tokens.tokens.push_back(0);
+    tokens.positions.push_back(static_cast<std::int32_t>(pass.longest));
+    tokens.sequences.push_back(static_cast<std::int32_t>(i % sequences));
+  }
+  TRY(set_tokens(stream, tokens));  // waits, too, until the kernels of `random` have ended
+  return prompt_attention_ ? prompt_attention_->begin(stream, {}) : Status();
 }
 
 Status Decoder::fill_cache(Stream& stream) {

@@ -120,8 +120,7 @@ Status read_piece(const InputFile& file, std::span<std::byte> room, std::size_t 
   return {};
 }
 
-/// Of `rows` of `row_bytes` each, leaves `kept` bytes of each from `begin` on, one behind the
-/// other.
+/// Moves `kept` bytes from `begin` on of each of `rows` rows of `row_bytes` bytes together.
 void keep_columns(std::byte* data, std::size_t rows, std::size_t row_bytes, std::size_t begin,
                   std::size_t kept) {
   if (kept == row_bytes) return;
@@ -133,7 +132,7 @@ void keep_columns(std::byte* data, std::size_t rows, std::size_t row_bytes, std:
 }  // namespace
 
 Result<DecoderFiles> DecoderFiles::open(const std::filesystem::path& folder,
-                                        std::vector<ShardTensor> tensors) {
+                                        std::vector<NamedTensor> tensors) {
   constexpr std::size_t most_index = 64 << 20;
   DecoderFiles made;
   made.tensors_ = std::move(tensors);
@@ -206,13 +205,13 @@ std::size_t DecoderFiles::row_bytes(std::size_t tensor) const {
 std::uint64_t DecoderFiles::bytes() const {
   std::uint64_t all = 0;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    all += row_bytes(i) * static_cast<std::size_t>(tensors_[i].place.rows);
+    all += row_bytes(i) * static_cast<std::size_t>(tensors_[i].tensor.rows);
   }
   return all;
 }
 
 Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) const {
-  // As they lie in the files, which are read from front to back.
+  // Files are read from front to back.
   std::vector<std::size_t> order(tensors_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) {
@@ -232,12 +231,12 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
   }
   std::size_t turn = 0;
   const auto read_tensor_rows = [&](std::size_t i) -> Status {
-    const WeightMatrix& place = tensors_[i].place;
+    const Tensor& tensor = tensors_[i].tensor;
     const auto& [f, stored] = sources_[i];
     const std::size_t of_row = row_bytes(i), element = size_of(stored.type);
     const auto rows = static_cast<std::int64_t>(room / of_row);
-    for (std::int64_t first = 0; first < place.rows; first += rows) {
-      const std::int64_t count = std::min(rows, place.rows - first);
+    for (std::int64_t first = 0; first < tensor.rows; first += rows) {
+      const std::int64_t count = std::min(rows, tensor.rows - first);
       const std::size_t bytes = static_cast<std::size_t>(count) * of_row;
       Half& half = halves[turn++ % halves.size()];
       TRY(half.taken->synchronize());
@@ -251,8 +250,8 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
       }
       keep_columns(half.host.as<std::byte>(), static_cast<std::size_t>(count), of_row,
                    static_cast<std::size_t>(tensors_[i].column) * element,
-                   static_cast<std::size_t>(place.columns) * element);
-      TRY(keep(place.rows_from(first, count), half.host.data(), stored.type));
+                   static_cast<std::size_t>(tensor.columns) * element);
+      TRY(keep(tensor.rows_from(first, count), half.host.data(), stored.type));
       TRY(stream.record(*half.taken));
     }
     return {};

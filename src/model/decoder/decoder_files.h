@@ -22,14 +22,14 @@ class DecoderFiles {
   /// `rotary_emb.inv_freq` and the head of a tied model, may be there and is not read. Error:
   /// usage, naming the file and the tensor.
   static Result<DecoderFiles> open(const std::filesystem::path& folder,
-                                   std::vector<ShardTensor> tensors);
+                                   std::vector<NamedTensor> tensors);
 
-  /// That are read: of matrices of which only columns are wanted, whole rows.
+  /// The bytes that are read. Where only some columns of a matrix are wanted, whole rows are read.
   std::uint64_t bytes() const;
 
   /// Rows of type `type` in pinned memory, to be kept where `place` says by what is queued on the
   /// stream.
-  using Keep = std::function<Status(const WeightMatrix& place, const void* rows, DataType type)>;
+  using Keep = std::function<Status(const Tensor& place, const void* rows, DataType type)>;
   /// Reads every piece once, in pieces of whole rows: while the device takes one, the next is
   /// read, so that little host memory is used beside the files' cache. Waits for the last one.
   /// Error: usage, if a file cannot be read or holds a number that is not finite; of the device.
@@ -44,10 +44,10 @@ class DecoderFiles {
 
   Status add_file(const std::filesystem::path& path);
   Status find_sources();
-  /// Of a row of a tensor in its file.
+  /// The bytes of a row of a tensor in its file.
   std::size_t row_bytes(std::size_t tensor) const;
 
-  std::vector<ShardTensor> tensors_;
+  std::vector<NamedTensor> tensors_;
   std::vector<std::filesystem::path> paths_;
   std::vector<InputFile> files_;
   std::vector<TensorIndex> indices_;

@@ -8,32 +8,31 @@
 
 namespace assay {
 
-DecoderParameters::DecoderParameters(Device& device, const DecoderShape& shape,
+DecoderParameters::DecoderParameters(Device& device, const TransformerShape& shape,
                                      const DecoderWeightSettings& settings)
     : device_(&device),
       shape_(shape),
       settings_(settings),
       element_(size_of(settings.precision)),
-      layout_(DecoderWeights::of(shape, settings.codes.has_value(), settings.part)) {}
+      layout_(TransformerParameters::of(shape, settings.layout())) {}
 
-std::size_t DecoderParameters::largest_matrix(const DecoderWeights& layout) {
+std::size_t DecoderParameters::largest_matrix(const TransformerParameters& layout) {
   std::int64_t most = layout.head.quantized ? layout.head.elements() : 0;
-  for (const WeightMatrix& m : layout.matrices()) {
+  for (const Tensor& m : layout.matrices()) {
     if (m.quantized) most = std::max(most, m.elements());
   }
   return static_cast<std::size_t>(most);
 }
 
-std::uint64_t DecoderParameters::bytes(const DecoderShape& shape,
+std::uint64_t DecoderParameters::bytes(const TransformerShape& shape,
                                        const DecoderWeightSettings& settings) {
-  const DecoderWeights layout =
-      DecoderWeights::of(shape, settings.codes.has_value(), settings.part);
+  const TransformerParameters layout = TransformerParameters::of(shape, settings.layout());
   const std::size_t numbers = layout.elements + largest_matrix(layout);
   return numbers * size_of(settings.precision) + layout.codes + layout.factors * sizeof(float);
 }
 
 Result<DecoderParameters> DecoderParameters::create(Device& device, Stream& stream,
-                                                    const DecoderShape& shape,
+                                                    const TransformerShape& shape,
                                                     const DecoderWeightSettings& settings) {
   DecoderParameters made(device, shape, settings);
   const auto write = [&]() -> Status {
@@ -66,7 +65,7 @@ Status DecoderParameters::allocate(Stream& stream) {
   return allocate(numbers_, largest_matrix(layout_) * element_);
 }
 
-Status DecoderParameters::quantize(Stream& stream, const WeightMatrix& place, const void* from) {
+Status DecoderParameters::quantize(Stream& stream, const Tensor& place, const void* from) {
   return quantized_->quantize(stream, codes_of(place), factors_of(place), from, place.rows,
                               place.columns);
 }
@@ -77,15 +76,15 @@ Status DecoderParameters::write_random(Stream& stream) {
       TRY(InitialWeights::create(*device_, stream, settings_.precision, settings_.seed));
   // Where an element lies in a decoder of one rank without quantization chooses its number, so that
   // it is the same in all of them.
-  for (const ShardTensor& piece : tensors_of_shard(shape_, layout_, settings_.part)) {
-    const WeightMatrix& place = piece.place;
-    if (piece.kind == ShardTensor::Kind::norm) {
-      TRY(initial.ones(at(place), place));
+  for (const NamedTensor& named : tensors_of_shard(shape_, layout_, settings_.part)) {
+    const Tensor& tensor = named.tensor;
+    if (named.kind == NamedTensor::Kind::norm) {
+      TRY(initial.ones(at(tensor), tensor));
       continue;
     }
-    void* const to = place.quantized ? numbers_.data() : at(place);
-    TRY(initial.normal_part(to, place, piece.whole, piece.first, deviation));
-    if (place.quantized) TRY(quantize(stream, place, to));
+    void* const numbers = tensor.quantized ? numbers_.data() : at(tensor);
+    TRY(initial.normal_part(numbers, tensor, named.whole, named.first, deviation));
+    if (tensor.quantized) TRY(quantize(stream, tensor, numbers));
   }
   TRY(quantize_tied_head(stream));
   return stream.synchronize();  // the kernels of `initial` are unloaded now
@@ -93,10 +92,9 @@ Status DecoderParameters::write_random(Stream& stream) {
 
 Status DecoderParameters::quantize_tied_head(Stream& stream) {
   if (!shape_.tied || !layout_.head.quantized) return {};
-  const WeightMatrix& head = layout_.head;
-  return quantize(
-      stream, head,
-      at(WeightMatrix{layout_.embedding}.rows_from(settings_.part.rank * head.rows, head.rows)));
+  const Tensor& head = layout_.head;
+  return quantize(stream, head,
+                  at(layout_.embedding.rows_from(settings_.part.rank * head.rows, head.rows)));
 }
 
 Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
@@ -110,7 +108,7 @@ Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
   };
   const auto begin = std::chrono::steady_clock::now();
   const Status got = files.read(
-      *device_, stream, [&](const WeightMatrix& place, const void* rows, DataType type) -> Status {
+      *device_, stream, [&](const Tensor& place, const void* rows, DataType type) -> Status {
         const auto elements = static_cast<std::size_t>(place.elements());
         const bool as_they_are = type == settings_.precision;
         if (as_they_are && !place.quantized) {
@@ -133,7 +131,7 @@ Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
   return quantize_tied_head(stream);
 }
 
-Result<void*> DecoderParameters::numbers_of(Stream& stream, const WeightMatrix& m) {
+Result<void*> DecoderParameters::numbers_of(Stream& stream, const Tensor& m) {
   if (!m.quantized) return at(m);
   TRY(quantized_->dequantize(stream, numbers_.data(), codes_of(m), factors_of(m), m.rows,
                              m.columns));
@@ -141,23 +139,23 @@ Result<void*> DecoderParameters::numbers_of(Stream& stream, const WeightMatrix& 
 }
 
 Status DecoderParameters::copy_to_host(Stream& stream, std::vector<float>& all) {
-  const DecoderShape computed = computed_shape(shape_, settings_);
-  all.resize(DecoderWeights::of(computed).elements);
-  for (const ShardTensor& piece : tensors_of_shard(computed, layout_, settings_.part)) {
-    const void* const numbers = TRY(numbers_of(stream, piece.place));
-    const auto columns = static_cast<std::size_t>(piece.place.columns);
+  const TransformerShape computed = computed_shape(shape_, settings_);
+  all.resize(TransformerParameters::of(computed).elements);
+  for (const NamedTensor& named : tensors_of_shard(computed, layout_, settings_.part)) {
+    const void* const numbers = TRY(numbers_of(stream, named.tensor));
+    const auto columns = static_cast<std::size_t>(named.tensor.columns);
     const std::vector<float> values = TRY(read_weights(
-        stream, numbers, settings_.precision, static_cast<std::size_t>(piece.place.elements())));
-    std::size_t to = piece.whole.offset + piece.first;
+        stream, numbers, settings_.precision, static_cast<std::size_t>(named.tensor.elements())));
+    std::size_t to = named.whole.offset + named.first;
     for (std::size_t from = 0; from < values.size(); from += columns) {
       std::copy_n(&values[from], columns, &all[to]);
-      to += static_cast<std::size_t>(piece.whole.columns);
+      to += static_cast<std::size_t>(named.whole.columns);
     }
   }
   return {};
 }
 
-DecoderShape computed_shape(DecoderShape shape, const DecoderWeightSettings& settings) {
+TransformerShape computed_shape(TransformerShape shape, const DecoderWeightSettings& settings) {
   shape.tied = shape.tied && !settings.codes;
   return shape;
 }

@@ -11,7 +11,7 @@
 #include "model/operations/elementwise.h"
 #include "model/operations/quantized_rows.h"
 #include "model/operations/typed_kernels.h"
-#include "model/transformer/decoder_layout.h"
+#include "model/transformer/transformer_parameters.h"
 
 namespace assay {
 
@@ -22,39 +22,42 @@ struct DecoderWeightSettings {
   std::uint64_t seed = 1;               ///< of random ones
   std::filesystem::path folder;         ///< whose files hold them (decoder_files.h); empty: random
   TensorParallelShard part = {};        ///< what of them this rank has
+
+  ParameterLayout layout() const { return {.quantized = codes.has_value(), .shard = part}; }
 };
 
 /// What is computed: the head of a tied model is a matrix of its own once it is quantized.
-DecoderShape computed_shape(DecoderShape shape, const DecoderWeightSettings& settings);
+TransformerShape computed_shape(TransformerShape shape, const DecoderWeightSettings& settings);
 
 class DecoderParameters {
  public:
   /// Allocates and writes them, and waits until they are there. `device` and `stream` must outlive
   /// it. Error: exhausted, naming the bytes; usage, if files are not of `shape`.
-  static Result<DecoderParameters> create(Device& device, Stream& stream, const DecoderShape& shape,
+  static Result<DecoderParameters> create(Device& device, Stream& stream,
+                                          const TransformerShape& shape,
                                           const DecoderWeightSettings& settings);
   /// Bytes of a decoder's weights on a device.
-  static std::uint64_t bytes(const DecoderShape& shape, const DecoderWeightSettings& settings);
+  static std::uint64_t bytes(const TransformerShape& shape, const DecoderWeightSettings& settings);
 
-  const DecoderWeights& layout() const { return layout_; }
+  const TransformerParameters& layout() const { return layout_; }
   /// How fast files were read and their tensors brought to the device, bytes/s; 0: there are none.
   double read_rate() const { return read_rate_; }
-  /// Of what is not quantized.
+  /// The address of a tensor that is not quantized.
   void* at(const Tensor& t) const { return address_of(weights_, t, element_); }
   void* at_or_null(const Tensor& t) const { return t.elements() > 0 ? at(t) : nullptr; }
   /// The codes and the factors of a quantized matrix.
-  void* codes_of(const WeightMatrix& m) const { return address_of(codes_, m, 1); }
-  float* factors_of(const WeightMatrix& m) const { return factors_.as<float>() + m.factors; }
+  void* codes_of(const Tensor& m) const { return address_of(codes_, m, 1); }
+  float* factors_of(const Tensor& m) const { return factors_.as<float>() + m.factors; }
   /// The numbers of a quantized matrix, in memory that the next matrix overwrites; of another one,
   /// where it is.
-  Result<void*> numbers_of(Stream& stream, const WeightMatrix& m);
+  Result<void*> numbers_of(Stream& stream, const Tensor& m);
 
-  /// Writes them in f32 where they lie in DecoderWeights::of(computed_shape()) without
+  /// Writes them in f32 where they lie in TransformerParameters::of(computed_shape()) without
   /// quantization: of several ranks each has a part of that.
   Status copy_to_host(Stream& stream, std::vector<float>& all);
 
  private:
-  DecoderParameters(Device& device, const DecoderShape& shape,
+  DecoderParameters(Device& device, const TransformerShape& shape,
                     const DecoderWeightSettings& settings);
   Status allocate(Stream& stream);
   Status write_random(Stream& stream);
@@ -62,15 +65,15 @@ class DecoderParameters {
   Status quantize_tied_head(Stream& stream);
   Status read(Stream& stream, const DecoderFiles& files);
   /// Rows of the precision at `from`, on the device, as codes where `place` says.
-  Status quantize(Stream& stream, const WeightMatrix& place, const void* from);
-  /// Of numbers_of().
-  static std::size_t largest_matrix(const DecoderWeights& layout);
+  Status quantize(Stream& stream, const Tensor& place, const void* from);
+  /// The elements that numbers_of() needs memory for.
+  static std::size_t largest_matrix(const TransformerParameters& layout);
 
   Device* device_;
-  DecoderShape shape_;
+  TransformerShape shape_;
   DecoderWeightSettings settings_;
   std::size_t element_;
-  DecoderWeights layout_;
+  TransformerParameters layout_;
   Buffer weights_, codes_, factors_, numbers_;
   std::optional<QuantizedRows> quantized_;
   double read_rate_ = 0;

@@ -5,14 +5,14 @@
 #include <span>
 
 #include "core/random.h"
-#include "model/transformer/decoder_oracle.h"
+#include "model/transformer/transformer_oracle.h"
 
 namespace assay {
 namespace {
 
 // More tokens than attention reads without cutting the keys into parts. The first pass has more
-// rows than products of few rows take, the second as many as they take, and the others reach their
-// other kernels.
+// rows than skinny GEMMs take, the second as many as they take, and the others reach their other
+// kernels.
 constexpr std::int64_t prompt_tokens[] = {110, 21}, first_part = 46, generated_tokens = 5;
 static_assert(prompt_tokens[0] - first_part == SkinnyProduct::most_rows);
 
@@ -20,8 +20,8 @@ static_assert(prompt_tokens[0] - first_part == SkinnyProduct::most_rows);
 /// products read together. Of several ranks each has as much of it.
 DecoderSettings small_version_of(const DecoderSettings& settings) {
   DecoderSettings small = settings;
-  DecoderShape& shape = small.shape;
-  const DecoderShape own = own_shape(settings.shape, settings.part);
+  TransformerShape& shape = small.shape;
+  const TransformerShape own = own_shape(settings.shape, settings.part);
   const std::int64_t ranks = settings.part.ranks;
   const bool shares_keys = settings.shape.kv_heads < ranks;
   // Two heads of keys on each rank, or one that two ranks or more share.
@@ -139,8 +139,8 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
   append(passes.emplace_back(), texts[0], 0, alone, alone + 1);     // by products of a vector
   append(passes.emplace_back(), texts[1], 1, 0, prompt_tokens[1]);  // again, as a whole prompt
   const std::vector<float> weights = TRY(all_weights(device, stream, small));
-  const DecoderOracle oracle(computed_shape(small.shape, small.weights()),
-                             std::vector<double>(weights.begin(), weights.end()));
+  const TransformerOracle oracle(computed_shape(small.shape, small.weights()),
+                                 std::vector<double>(weights.begin(), weights.end()));
   const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};
   double error = 0;
   for (const PagedUnits units : cache_attention_units(device.facts(), small)) {

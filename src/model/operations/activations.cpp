@@ -10,6 +10,7 @@ Result<Activations> Activations::create(Device& device, DataType type) {
   made.relu_backward_ = TRY(made.kernels_.of_type("relu_backward"));
   made.add_bias_ = TRY(made.kernels_.of_type("add_bias"));
   made.swiglu_ = TRY(made.kernels_.of_type("swiglu"));
+  made.swiglu_backward_ = TRY(made.kernels_.of_type("swiglu_backward"));
   return made;
 }
 
@@ -35,6 +36,12 @@ Status Activations::relu_backward(Stream& stream, void* d, const void* y, std::i
 Status Activations::swiglu(Stream& stream, void* y, const void* x, std::int64_t rows,
                            std::int64_t width) {
   return launch(stream, *swiglu_, shape_of_elements(*facts_, rows * width), y, x,
+                std::uint64_t(rows), std::uint64_t(width));
+}
+
+Status Activations::swiglu_backward(Stream& stream, void* d, const void* dy, const void* x,
+                                    std::int64_t rows, std::int64_t width) {
+  return launch(stream, *swiglu_backward_, shape_of_elements(*facts_, rows * width), d, dy, x,
                 std::uint64_t(rows), std::uint64_t(width));
 }
 

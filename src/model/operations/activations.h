@@ -1,5 +1,4 @@
-// Elementwise functions between matrix products: GELU (tanh), ReLU, their gradients, SwiGLU, and
-// biases.
+// Elementwise functions between GEMMs: GELU (tanh), ReLU, SwiGLU, their gradients, and biases.
 #pragma once
 
 #include "compute/device/device.h"
@@ -21,6 +20,9 @@ class Activations {
   Status relu_backward(Stream& stream, void* d, const void* y, std::int64_t elements);
   /// y[rows, width] = silu(first half of each row of x[rows, 2 width]) times the second.
   Status swiglu(Stream& stream, void* y, const void* x, std::int64_t rows, std::int64_t width);
+  /// d[rows, 2 width] = the gradient of x from dy, that of y.
+  Status swiglu_backward(Stream& stream, void* d, const void* dy, const void* x, std::int64_t rows,
+                         std::int64_t width);
   /// x[rows, width] += bias[width]
   Status add_bias(Stream& stream, void* x, const void* bias, std::int64_t rows, std::int64_t width);
 
@@ -31,7 +33,7 @@ class Activations {
   const DeviceFacts* facts_;
   Kernels kernels_;
   Kernel *gelu_ = nullptr, *gelu_backward_ = nullptr, *relu_ = nullptr, *relu_backward_ = nullptr,
-         *add_bias_ = nullptr, *swiglu_ = nullptr;
+         *add_bias_ = nullptr, *swiglu_ = nullptr, *swiglu_backward_ = nullptr;
 };
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Causal self-attention of packed queries, keys and values, [tokens, 3, heads, head width], in one
-// of several ways.
+// Causal self-attention of packed queries, keys and values, [tokens, heads + 2 kv_heads, head
+// width], with several implementations.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,14 @@ namespace assay {
 
 struct AttentionShape {
   std::int64_t batch = 0, sequence = 0, heads = 0, head_width = 0;
-  /// Of keys and values, each shared by as many of the heads of queries, which is computed by
-  /// flash_attention(), forward, alone; 0: as many as heads.
+  /// Heads of keys and values; each is shared by equally many neighbouring query heads. 0: as many
+  /// as query heads.
   std::int64_t kv_heads = 0;
 
+  std::int64_t heads_of_keys() const { return kv_heads > 0 ? kv_heads : heads; }
   std::int64_t width() const { return heads * head_width; }
+  /// Elements of a token's queries, keys and values.
+  std::int64_t qkv_width() const { return (heads + 2 * heads_of_keys()) * head_width; }
 };
 
 /// What forward() leaves for backward(), beside its result; each way uses one of them.
@@ -52,9 +55,9 @@ class Attention {
 Result<std::unique_ptr<Attention>> plain_attention(Device& device, GemmPlans& plans,
                                                    DataType precision);
 
-/// Which kernels compute own attention: each wave of a block its part by itself, or groups of four
-/// waves theirs (kernels/warpgroup_tile.h: on Hopper by wgmma), as far as there are such kernels
-/// for the device and the width; best: the fastest on the device.
+/// Which kernels compute own attention: those of single waves, or those of warpgroups
+/// (kernels/warpgroup_tile.h: on Hopper by wgmma) where they exist for the device and the width;
+/// best: the fastest on the device.
 enum class FlashKind { best, waves, groups };
 
 struct FlashAttentionSettings {

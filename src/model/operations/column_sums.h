@@ -13,8 +13,8 @@ struct Rows {
   std::int64_t rows = 0, width = 0;
 };
 
-/// Sums over rows are made in stripes, which are then added in order, so that they are the same on
-/// every device: so many that a GPU is busy once.
+/// The number of stripes of rows whose sums are then added in order, so that results are the same
+/// on every device. There are enough of them to keep a GPU busy once.
 std::uint64_t column_stripes(std::int64_t rows, std::int64_t width);
 
 class ColumnSums {

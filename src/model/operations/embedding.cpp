@@ -28,6 +28,7 @@ Status Embedding::backward(Stream& stream, void* d_embedding, void* d_positions,
       {block_threads}};
   TRY(launch(stream, *embedding_gradient_, shape, d_embedding, dx, data.tokens(), data.order(),
              data.starts(), choice, std::uint64_t(count), std::uint64_t(width)));
+  if (d_positions == nullptr) return {};
   return launch(stream, *position_gradient_, shape_of_elements(*facts_, sequence * width),
                 d_positions, dx, std::uint64_t(count / sequence), std::uint64_t(sequence),
                 std::uint64_t(width), add ? 1 : 0);

@@ -11,12 +11,13 @@ class Embedding {
  public:
   static Result<Embedding> create(Device& device, DataType type);
 
-  /// x[batch * sequence, width] = embedding of each token + that of its position.
+  /// x[batch * sequence, width] = embedding of each token + that of its position, unless
+  /// `positions` is null.
   Status forward(Stream& stream, void* x, const void* embedding, const void* positions,
                  const DeviceBatches& data, BatchChoice choice, std::int64_t sequence,
                  std::int64_t width);
-  /// Adds dx to the rows of `d_embedding`, and sets `d_positions` to its sum over the batch, or
-  /// adds that too.
+  /// Adds dx to the rows of `d_embedding`. Unless it is null, `d_positions` becomes the sum of dx
+  /// over the batch, added to what is there if `add`.
   Status backward(Stream& stream, void* d_embedding, void* d_positions, const void* dx,
                   const DeviceBatches& data, BatchChoice choice, std::int64_t sequence,
                   std::int64_t width, bool add);

@@ -94,8 +94,10 @@ Result<FlashBackward> FlashBackward::build(Device& device, DataType type, std::i
 Status FlashBackward::enqueue(Stream& stream, void* d_qkv, const void* dy, const void* y,
                               const void* qkv, const AttentionMemory& memory,
                               const AttentionShape& shape) const {
-  const auto sequence = std::uint64_t(shape.sequence), heads = std::uint64_t(shape.heads);
-  const std::int64_t all_heads = shape.batch * shape.heads;
+  const auto sequence = std::uint64_t(shape.sequence), heads = std::uint64_t(shape.heads),
+             kv_heads = std::uint64_t(shape.heads_of_keys());
+  const std::int64_t all_heads = shape.batch * shape.heads,
+                     all_kv_heads = shape.batch * shape.heads_of_keys();
   const OwnBackwardGeometry& g = geometry_;
   const float scale = 1 / std::sqrt(static_cast<float>(head_width_));
   // In the order of flash_attention_scratch_bytes().
@@ -103,15 +105,17 @@ Status FlashBackward::enqueue(Stream& stream, void* d_qkv, const void* dy, const
   const std::int64_t all_rows = all_heads * whole_tiles(shape.sequence, most_queries_of_tile);
   std::byte* const sums = rows + all_rows * bytes_of_row;
   std::byte* const tops = sums + all_rows * head_width_ * bytes_of_sum;
-  TRY(stream.fill(tops, 0, std::size_t(all_heads * 2 * head_width_ * bytes_of_sum)));
-  TRY(launch(stream, *tops_, grid(shape, tokens_of_tops, waves_of_tops, 0), tops, qkv, sequence,
-             heads));
+  TRY(stream.fill(tops, 0, std::size_t(all_kv_heads * 2 * head_width_ * bytes_of_sum)));
+  TRY(launch(stream, *tops_, grid(all_kv_heads, shape.sequence, tokens_of_tops, waves_of_tops, 0),
+             tops, qkv, sequence, heads, kv_heads));
   TRY(launch(stream, *rows_, shape_of_elements(*facts_, all_rows * head_width_), rows, sums, dy, y,
-             memory.log_sum, tops, std::uint64_t(shape.batch), sequence, heads));
-  TRY(launch(stream, *gradients_, grid(shape, g.keys, g.waves, shared_bytes()), d_qkv, sums, dy,
-             qkv, rows, tops, sequence, heads, scale));
-  return launch(stream, *query_gradients_, grid(shape, g.queries, g.waves, query_tile_bytes()),
-                d_qkv, sums, rows, tops, sequence, heads, scale);
+             memory.log_sum, tops, std::uint64_t(shape.batch), sequence, heads, kv_heads));
+  TRY(launch(stream, *gradients_,
+             grid(all_kv_heads, shape.sequence, g.keys, g.waves, shared_bytes()), d_qkv, sums, dy,
+             qkv, rows, tops, sequence, heads, kv_heads, scale));
+  return launch(stream, *query_gradients_,
+                grid(all_heads, shape.sequence, g.queries, g.waves, query_tile_bytes()), d_qkv,
+                sums, rows, tops, sequence, heads, kv_heads, scale);
 }
 
 std::string FlashBackward::describe() const {
@@ -120,11 +124,11 @@ std::string FlashBackward::describe() const {
                      geometry_.queries);
 }
 
-/// All tiles of `rows` queries or keys of all heads.
-LaunchShape FlashBackward::grid(const AttentionShape& shape, std::int64_t rows, std::int64_t waves,
-                                unsigned shared_bytes) const {
-  const std::int64_t tiles = (shape.sequence + rows - 1) / rows;
-  return {{static_cast<unsigned>(shape.batch * shape.heads * tiles)},
+/// All tiles of `rows` queries or keys of `heads` heads.
+LaunchShape FlashBackward::grid(std::int64_t heads, std::int64_t sequence, std::int64_t rows,
+                                std::int64_t waves, unsigned shared_bytes) const {
+  const std::int64_t tiles = (sequence + rows - 1) / rows;
+  return {{static_cast<unsigned>(heads * tiles)},
           {static_cast<unsigned>(waves * facts_->wave_size)},
           shared_bytes};
 }

@@ -23,18 +23,18 @@ class FlashBackward {
   /// The kernel file, of waves or of groups, and the macros that select `type` and the geometry.
   static ProgramSource source(const DeviceFacts& facts, DataType type, std::int64_t head_width,
                               bool groups);
-  /// `groups`: whether groups of four waves compute together. Error: as of Device::build().
+  /// `groups`: whether warpgroups compute together. Error: from Device::build().
   static Result<FlashBackward> build(Device& device, DataType type, std::int64_t head_width,
                                      bool groups);
   /// Whether there are kernels of groups.
   static bool has_groups(const DeviceFacts& facts, std::int64_t head_width);
 
-  /// As Attention::backward(); `scratch` has flash_attention_scratch_bytes().
+  /// Computes Attention::backward(); `scratch` has flash_attention_scratch_bytes().
   Status enqueue(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
                  const AttentionMemory& memory, const AttentionShape& shape) const;
   /// Empty for kernels of waves.
   std::string describe() const;
-  /// As FlashForward's.
+  /// Has the meaning of FlashForward::left_out.
   std::string left_out;
 
  private:
@@ -43,7 +43,7 @@ class FlashBackward {
         head_width_(head_width),
         groups_(groups),
         geometry_(OwnBackwardGeometry::of(facts, head_width)) {}
-  LaunchShape grid(const AttentionShape& shape, std::int64_t rows, std::int64_t waves,
+  LaunchShape grid(std::int64_t heads, std::int64_t sequence, std::int64_t rows, std::int64_t waves,
                    unsigned shared_bytes) const;
   unsigned shared_bytes() const;
   unsigned query_tile_bytes() const;
@@ -56,7 +56,7 @@ class FlashBackward {
   Kernel *tops_ = nullptr, *rows_ = nullptr, *gradients_ = nullptr, *query_gradients_ = nullptr;
 };
 
-/// As choose_flash_forward().
+/// Chooses as choose_flash_forward() does.
 Result<FlashBackward> choose_flash_backward(Device& device, DataType type, std::int64_t head_width,
                                             FlashKind kind);
 

@@ -82,8 +82,8 @@ std::optional<std::string> difference_of(const std::vector<float>& found,
   return std::nullopt;
 }
 
-/// The version of what compiles kernels at run time, which decides about their speed as their
-/// sources do; empty where they are compiled in.
+/// The version of the compiler at run time, which decides about the kernels' speed as their sources
+/// do; empty where they are compiled in.
 std::string compiler_of(const DeviceFacts& facts) {
   for (const auto& backend : make_backends()) {
     if (backend->name() != facts.backend) continue;
@@ -123,7 +123,7 @@ class OwnContest {
       if (known && *known == "of " + candidates_.describe(i)) return i;
     }
     if (right_.size() == 1) return right_.front();
-    // As long as what is trained, or, where that takes minutes, several tiles.
+    // The trial is as long as a training sequence, or several tiles where that would take minutes.
     AttentionShape large = {4, 2048, 16, head_width_};
     if (!suits_large_work(facts)) large = {1, 700, 2, head_width_};
     std::size_t fastest = 0;

@@ -19,11 +19,11 @@ OwnForwardGeometry of_waves(const DeviceFacts& facts) {
   if (facts.runs_on_host) return {kind, 1, 64, 64};  // what is compiled in
   // On an H200 the fastest of six for heads 64 and 128 wide.
   if (facts.is_nvidia()) return {kind, 4, 32, 64};
-  // As large as 64 KiB of shared memory allow; every thread copies a part of each tile.
+  // The tiles fill 64 KiB of shared memory; every thread copies a part of each.
   return {kind, 4, 16, 64};
 }
 
-/// Those of groups that may be the fastest; none for other widths.
+/// The geometries of warpgroups that may be the fastest; none for other widths.
 std::vector<OwnForwardGeometry> of_groups(const DeviceFacts& facts, std::int64_t head_width) {
   constexpr auto kind = FlashKind::groups;
   if (head_width != 64 && head_width != 128) return {};
@@ -97,7 +97,6 @@ Result<FlashForward> FlashForward::build(Device& device, DataType type, std::int
 
 Status FlashForward::enqueue(Stream& stream, void* y, const void* qkv, void* log_sum,
                              const AttentionShape& shape) const {
-  const std::int64_t kv_heads = shape.kv_heads > 0 ? shape.kv_heads : shape.heads;
   const std::int64_t rows = geometry_.units * geometry_.rows;
   const std::int64_t tiles = (shape.sequence + rows - 1) / rows;
   const LaunchShape grid = {
@@ -105,7 +104,7 @@ Status FlashForward::enqueue(Stream& stream, void* y, const void* qkv, void* log
       {static_cast<unsigned>(geometry_.units * unit_waves() * facts_->wave_size)},
       shared_bytes()};
   return launch(stream, *kernel_, grid, y, log_sum, qkv, std::uint64_t(shape.sequence),
-                std::uint64_t(shape.heads), std::uint64_t(kv_heads),
+                std::uint64_t(shape.heads), std::uint64_t(shape.heads_of_keys()),
                 1 / std::sqrt(static_cast<float>(head_width_)));
 }
 

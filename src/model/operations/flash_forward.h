@@ -16,10 +16,10 @@ namespace assay {
 /// How blocks share the forward pass.
 struct OwnForwardGeometry {
   FlashKind kind = FlashKind::waves;
-  std::int64_t units = 1;   ///< of a block: waves, or groups of four waves
+  std::int64_t units = 1;   ///< waves or warpgroups of a block
   std::int64_t rows = 16;   ///< queries of a unit
   std::int64_t step = 64;   ///< keys of a step
-  std::int64_t blocks = 1;  ///< that share a multiprocessor, by their registers
+  std::int64_t blocks = 1;  ///< blocks that share a multiprocessor, by their registers
   bool operator==(const OwnForwardGeometry&) const = default;
 
   /// All that there are for the device: that of waves, and then those of groups, if any.
@@ -34,7 +34,7 @@ class FlashForward {
   static Result<FlashForward> build(Device& device, DataType type, std::int64_t head_width,
                                     const OwnForwardGeometry& geometry);
 
-  /// As Attention::forward(); log_sum may be null.
+  /// Computes Attention::forward(); log_sum may be null.
   Status enqueue(Stream& stream, void* y, const void* qkv, void* log_sum,
                  const AttentionShape& shape) const;
   /// Empty for kernels of waves; "groups of 4 waves, 2 x 64 queries, 128 keys a step".

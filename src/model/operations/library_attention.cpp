@@ -33,7 +33,8 @@ class LibraryAttention final : public Attention {
   /// Its plans are of one shape.
   Status check(const AttentionShape& shape) const {
     if (shape.batch == problem_.batch && shape.sequence == problem_.sequence &&
-        shape.heads == problem_.heads && shape.head_width == problem_.head_width) {
+        shape.heads == problem_.heads && shape.head_width == problem_.head_width &&
+        shape.heads_of_keys() == problem_.heads_of_keys()) {
       return {};
     }
     return Error{ErrorKind::failed, "attention by a library was made for another shape"};

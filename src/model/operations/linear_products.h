@@ -1,5 +1,5 @@
-// The matrix products of a linear layer, as the engine asks libraries for them: whoever tunes them
-// in advance must ask for the same.
+// The GEMMs of a linear layer, as the engine asks libraries for them. Tuning in advance must ask
+// for the same problems.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ inline GemmProblem weight_gradient_product(LinearShape shape, DataType precision
   return product;
 }
 
-/// Of y = gelu(x W^T + b), which keeps what is before the GELU.
+/// The epilogue of y = gelu(x W^T + b), which keeps the input of the GELU.
 inline Epilogue gelu_epilogue(bool with_bias) {
   return with_bias ? Epilogue::gelu_aux_bias : Epilogue::gelu_aux;
 }

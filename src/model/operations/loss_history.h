@@ -11,7 +11,7 @@ namespace assay {
 
 class LossHistory {
  public:
-  /// As many steps are remembered; later ones take the places of the first.
+  /// The number of steps that are remembered; later ones take the places of the first.
   static constexpr std::int64_t length = 1 << 16;
 
   static Result<LossHistory> create(Device& device);
@@ -20,7 +20,7 @@ class LossHistory {
   /// begins it.
   Status record(Stream& stream, const void* losses, BatchChoice choice, std::int64_t rows,
                 bool first);
-  /// Of the steps first ... first + count.
+  /// The losses of the steps first ... first + count.
   Result<std::vector<float>> read(Stream& stream, std::uint64_t first, std::uint64_t count) const;
   std::uint64_t bytes() const { return history_.bytes(); }
 

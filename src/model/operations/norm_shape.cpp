@@ -9,7 +9,7 @@
 namespace assay {
 namespace {
 
-// As in kernels/norm.cu.
+// These are those of kernels/norm.cu.
 constexpr std::int64_t most_threads = 512, packs_of_thread = 2;
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-// As in kernels/paged_attention.cu.
+// These are those of kernels/paged_attention.cu.
 constexpr unsigned paged_threads = 128;
 constexpr std::int64_t widths[] = {16, 32, 64, 128}, most_group = 8;
 

@@ -77,7 +77,7 @@ class PagedAttention {
   /// Both in one launch, which leaves qkv as it is: for tokens of which none sees another.
   Status store_and_forward(Stream& stream, void* y, const void* qkv, const PagedCache& cache,
                            const PagedRotation& rotation, void* scratch, const PagedTokens& tokens);
-  /// Of any pass of up to `tokens` tokens, the same of all units.
+  /// Bytes of scratch for passes of up to `tokens` tokens; they are the same for all units.
   std::uint64_t scratch_bytes(std::int64_t tokens, std::int64_t longest) const;
 
  private:

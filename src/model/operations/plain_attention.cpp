@@ -42,67 +42,99 @@ class PlainAttention final : public Attention {
 
   Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
                  const AttentionShape& shape) override {
-    const std::int64_t t = shape.sequence, d = shape.head_width, c = shape.width();
-    const std::int64_t h = shape.heads;
-    const std::size_t row = std::size_t(c) * size_of(precision_);
-    const Heads packed = {3 * c, d}, square = {t, t * t}, result = {c, d};
-    const GemmProblem scores =
-        product(t, t, d, precision_, DataType::f32, h, packed, false, packed, true, square);
-    const GemmProblem weighted =
-        product(t, d, t, precision_, precision_, h, square, false, packed, false, result);
-    void* const s = memory.scratch;
+    const Layout l(shape);
+    const std::int64_t t = shape.sequence, d = shape.head_width, rows = shape.heads * t;
+    const GemmProblem scores = product(t, t, d, precision_, DataType::f32, l.kv_heads, l.queries,
+                                       false, l.keys, true, l.squares);
+    const GemmProblem weighted = product(t, d, t, precision_, precision_, l.kv_heads, l.squares,
+                                         false, l.keys, false, l.results);
     for (std::int64_t b = 0; b < shape.batch; ++b) {
-      const auto* q = static_cast<const std::byte*>(qkv) + 3 * std::size_t(b * t) * row;
-      const std::byte *k = q + row, *v = k + row;
-      auto* out = static_cast<std::byte*>(y) + std::size_t(b * t) * row;
-      void* const p = probabilities_of(memory, b, shape);
-      TRY(plans_.enqueue(stream, scores, {.a = q, .b = k, .c = s, .d = s}));
-      TRY(launch(stream, softmax_, shape_of_rows(facts_, h * t, t), p, s, std::uint64_t(h * t),
-                 std::uint64_t(t), scale_of(shape)));
-      TRY(plans_.enqueue(stream, weighted, {.a = p, .b = v, .c = out, .d = out}));
+      const std::byte* const q = at(qkv, b * t * l.queries.ld);
+      const std::byte *const k = at(q, shape.width()), *const v = at(k, l.kv_heads * d);
+      std::byte* const out = at(y, b * t * l.results.ld);
+      std::byte* const p = at(memory.probabilities, b * shape.heads * t * t);
+      for (std::int64_t g = 0; g < l.group; ++g) {
+        float* const s = static_cast<float*>(memory.scratch) + g * t * t;
+        TRY(plans_.enqueue(stream, scores, {.a = at(q, g * d), .b = k, .c = s, .d = s}));
+      }
+      TRY(launch(stream, softmax_, shape_of_rows(facts_, rows, t), p, memory.scratch,
+                 std::uint64_t(rows), std::uint64_t(t), scale_of(shape)));
+      for (std::int64_t g = 0; g < l.group; ++g) {
+        std::byte* const of_head = at(out, g * d);
+        TRY(plans_.enqueue(stream, weighted,
+                           {.a = at(p, g * t * t), .b = v, .c = of_head, .d = of_head}));
+      }
     }
     return {};
   }
 
   Status backward(Stream& stream, void* d_qkv, const void* dy, const void* /*y*/, const void* qkv,
                   const AttentionMemory& memory, const AttentionShape& shape) override {
-    const std::int64_t t = shape.sequence, d = shape.head_width, c = shape.width();
-    const std::int64_t h = shape.heads;
-    const std::size_t row = std::size_t(c) * size_of(precision_);
-    const Heads packed = {3 * c, d}, square = {t, t * t}, result = {c, d};
-    const auto into_packed = [&](Heads a, bool transpose_a, Heads b) {
-      return product(t, d, t, precision_, precision_, h, a, transpose_a, b, false, packed);
+    const Layout l(shape);
+    const std::int64_t t = shape.sequence, d = shape.head_width, rows = shape.heads * t;
+    /// The gradient of keys or values, summed over the query heads that share them.
+    const auto into_keys = [&](Heads b, std::int64_t g) {
+      GemmProblem problem =
+          product(t, d, t, precision_, precision_, l.kv_heads, l.squares, true, b, false, l.keys);
+      problem.beta = g > 0 ? 1 : 0;
+      return problem;
     };
-    const GemmProblem to_probabilities =
-        product(t, t, d, precision_, DataType::f32, h, result, false, packed, true, square);
+    const GemmProblem to_probabilities = product(t, t, d, precision_, DataType::f32, l.kv_heads,
+                                                 l.results, false, l.keys, true, l.squares);
+    const GemmProblem into_queries = product(t, d, t, precision_, precision_, l.kv_heads, l.squares,
+                                             false, l.keys, false, l.queries);
     auto* const dp = static_cast<float*>(memory.scratch);
-    void* const ds = dp + h * t * t;
+    void* const ds = dp + shape.heads * t * t;
     for (std::int64_t b = 0; b < shape.batch; ++b) {
-      const auto* q = static_cast<const std::byte*>(qkv) + 3 * std::size_t(b * t) * row;
-      const std::byte *k = q + row, *v = k + row;
-      const auto* d_out = static_cast<const std::byte*>(dy) + std::size_t(b * t) * row;
-      auto* dq = static_cast<std::byte*>(d_qkv) + 3 * std::size_t(b * t) * row;
-      std::byte *dk = dq + row, *dv = dk + row;
-      void* const p = probabilities_of(memory, b, shape);
-      TRY(plans_.enqueue(stream, into_packed(square, true, result),
-                         {.a = p, .b = d_out, .c = dv, .d = dv}));
-      TRY(plans_.enqueue(stream, to_probabilities, {.a = d_out, .b = v, .c = dp, .d = dp}));
-      TRY(launch(stream, softmax_backward_, shape_of_rows(facts_, h * t, t), ds, dp, p,
-                 std::uint64_t(h * t), std::uint64_t(t), scale_of(shape)));
-      TRY(plans_.enqueue(stream, into_packed(square, false, packed),
-                         {.a = ds, .b = k, .c = dq, .d = dq}));
-      TRY(plans_.enqueue(stream, into_packed(square, true, packed),
-                         {.a = ds, .b = q, .c = dk, .d = dk}));
+      const std::byte* const q = at(qkv, b * t * l.queries.ld);
+      const std::byte *const k = at(q, shape.width()), *const v = at(k, l.kv_heads * d);
+      const std::byte* const d_out = at(dy, b * t * l.results.ld);
+      std::byte* const dq = at(d_qkv, b * t * l.queries.ld);
+      std::byte *const dk = at(dq, shape.width()), *const dv = at(dk, l.kv_heads * d);
+      std::byte* const p = at(memory.probabilities, b * shape.heads * t * t);
+      for (std::int64_t g = 0; g < l.group; ++g) {
+        const std::byte* const of_head = at(d_out, g * d);
+        float* const to = dp + g * t * t;
+        TRY(plans_.enqueue(stream, into_keys(l.results, g),
+                           {.a = at(p, g * t * t), .b = of_head, .c = dv, .d = dv}));
+        TRY(plans_.enqueue(stream, to_probabilities, {.a = of_head, .b = v, .c = to, .d = to}));
+      }
+      TRY(launch(stream, softmax_backward_, shape_of_rows(facts_, rows, t), ds, dp, p,
+                 std::uint64_t(rows), std::uint64_t(t), scale_of(shape)));
+      for (std::int64_t g = 0; g < l.group; ++g) {
+        const std::byte* const of_scores = at(ds, g * t * t);
+        std::byte* const of_queries = at(dq, g * d);
+        TRY(plans_.enqueue(stream, into_queries,
+                           {.a = of_scores, .b = k, .c = of_queries, .d = of_queries}));
+        TRY(plans_.enqueue(stream, into_keys(l.queries, g),
+                           {.a = of_scores, .b = at(q, g * d), .c = dk, .d = dk}));
+      }
     }
     return {};
   }
 
  private:
-  void* probabilities_of(const AttentionMemory& memory, std::int64_t sequence_index,
-                         const AttentionShape& shape) const {
-    const std::int64_t each = shape.heads * shape.sequence * shape.sequence;
-    return static_cast<std::byte*>(memory.probabilities) +
-           std::size_t(sequence_index * each) * size_of(precision_);
+  /// The matrices of one sequence. Each product computes one query head of every head of keys:
+  /// member g of their groups, whose matrices begin g heads further.
+  struct Layout {
+    std::int64_t kv_heads, group;
+    Heads queries, keys, results, squares;
+
+    explicit Layout(const AttentionShape& s)
+        : kv_heads(s.heads_of_keys()),
+          group(s.heads / kv_heads),
+          queries{s.qkv_width(), group * s.head_width},
+          keys{s.qkv_width(), s.head_width},
+          results{s.width(), group * s.head_width},
+          squares{s.sequence, group * s.sequence * s.sequence} {}
+  };
+
+  /// The address of an element of an array of the precision.
+  const std::byte* at(const void* array, std::int64_t element) const {
+    return static_cast<const std::byte*>(array) + std::size_t(element) * size_of(precision_);
+  }
+  std::byte* at(void* array, std::int64_t element) const {
+    return static_cast<std::byte*>(array) + std::size_t(element) * size_of(precision_);
   }
 
   const DeviceFacts& facts_;

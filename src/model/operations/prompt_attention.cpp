@@ -110,7 +110,7 @@ class PromptsByLength final : public PromptAttention {
     return {};
   }
 
-  /// By what prompts are computed that the library refuses.
+  /// The implementation of prompts that the library refuses.
   std::string other(std::string_view refusal) const {
     std::string name = "cache";
     if (own_ != nullptr) {
@@ -124,7 +124,7 @@ class PromptsByLength final : public PromptAttention {
   const PromptHeads heads_;
   const PromptWay way_;
   std::unique_ptr<Attention> own_;  // null: it cannot
-  const std::string instead_;       // the name of what computes without the library
+  const std::string instead_;       // the name of the implementation without the library
   /// By length and number; null: the own kernels, or the cache.
   std::map<std::pair<std::int32_t, std::int32_t>, std::unique_ptr<FusedAttention>> plans_;
   std::vector<PromptRows> prompts_;

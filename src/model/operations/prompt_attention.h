@@ -41,10 +41,10 @@ struct PromptHeads {
   std::int64_t heads = 0, kv_heads = 0, head_width = 0;
 };
 
-/// Of a pass.
+/// The largest sizes of a pass.
 struct PromptLimits {
   std::int64_t tokens = 0, sequences = 0;
-  std::int64_t length = 0;  ///< of a prompt
+  std::int64_t length = 0;  ///< tokens of a prompt
 };
 
 class PromptAttention {
@@ -56,12 +56,12 @@ class PromptAttention {
   /// y[tokens, heads, head width] of qkv[tokens, heads + 2 kv_heads, head width]; only the rows of
   /// prompts are touched.
   virtual Status forward(Stream& stream, void* y, const void* qkv) = 0;
-  /// Of prompts given to begin(): whether forward() computes them, or they need the cache, because
-  /// neither the library nor the own kernels can.
+  /// Whether forward() computes these prompts, which were given to begin(). Otherwise they need the
+  /// cache, because neither the library nor assay's kernels can compute them.
   virtual bool computes(const PromptRows& prompts) const;
-  /// By what it was computed so far: "library (cuDNN 9.19.0)", "cache", "own", with
-  /// Attention::detail() behind it; for those two, why the library was not taken, if it was asked:
-  /// "own (no plan for attention forward: ...)".
+  /// The implementation so far: "library (cuDNN 9.19.0)", "cache", or "own" with
+  /// Attention::detail(). If the library was asked in vain, the reason follows: "own (no plan for
+  /// attention forward: ...)".
   virtual std::string name() const = 0;
 };
 
@@ -71,7 +71,7 @@ Result<std::unique_ptr<PromptAttention>> open_prompt_attention(
     Device& device, const PromptHeads& heads, const PromptAttentionSettings& settings,
     const PromptLimits& limits);
 
-/// Why the library cannot compute so many prompts of this length; empty: it should.
+/// Why the library cannot compute `count` prompts of this length; empty: it should.
 std::optional<std::string> library_prompts_unsupported(const DeviceFacts& facts,
                                                        const PromptHeads& heads,
                                                        std::int64_t length, std::int64_t count);

@@ -13,7 +13,7 @@ class QuantizedRows {
   /// `type`: f32 or bf16, of the numbers; `codes`: e4m3, e4m3_fnuz or i8.
   static Result<QuantizedRows> create(Device& device, DataType type, DataType codes);
 
-  /// Of each row of x[rows, width]: factors[row] = its largest magnitude by that of a code, and
+  /// For each row of x[rows, width]: factors[row] = its largest magnitude by that of a code, and
   /// codes = x by it, rounded to nearest. `width`: a multiple of 8.
   Status quantize(Stream& stream, void* codes, void* factors, const void* x, std::int64_t rows,
                   std::int64_t width);

@@ -43,7 +43,7 @@ Status SkinnyProduct::enqueue(Stream& stream, void* y, const void* x, StoredMatr
                              "multiples of {}",
                              shape.rows, shape.inputs, room_, together)};
   }
-  // As in kernels/skinny_product.cu.
+  // These are those of kernels/skinny_product.cu.
   const std::int64_t tile = swiglu ? 16 : 32;
   const std::int64_t resident = facts_->runs_on_host ? 1 : variant_.blocks;
   const std::int64_t blocks =

@@ -15,11 +15,11 @@
 
 namespace assay {
 
-/// How the kernel is built and launched: it changes no bit of the results. What is fastest is a
-/// trade as of VectorVariant.
+/// How the kernel is built and launched. It changes no bit of the results; the fastest variant is a
+/// trade as with VectorVariant.
 struct SkinnyVariant {
-  int ahead = 2;   ///< times that a lane has read ahead of what it computes
-  int blocks = 1;  ///< that a multiprocessor has registers for, and that are launched for it
+  int ahead = 2;   ///< loads of a lane in flight ahead of its products
+  int blocks = 1;  ///< blocks that a multiprocessor has registers for, all of which are launched
 
   /// "2 ahead, 1 block"
   std::string name() const;
@@ -33,10 +33,11 @@ class SkinnyProduct {
   static constexpr std::int64_t room_for(std::int64_t rows) {
     return rows <= 16 ? 16 : rows <= 32 ? 32 : most_rows;
   }
-  /// Those worth trying on a GPU, the usual one first.
+  /// The variants worth trying on a GPU, the default first.
   static std::span<const SkinnyVariant> variants();
 
-  /// Of at most `rows` rows in bf16, with matrices of bf16 or of `codes`: e4m3, e4m3_fnuz or i8.
+  /// Creates the GEMM of at most `rows` rows in bf16, with matrices of bf16 or of `codes`: e4m3,
+  /// e4m3_fnuz or i8.
   static Result<SkinnyProduct> create(Device& device, std::int64_t rows,
                                       std::optional<DataType> codes = std::nullopt,
                                       SkinnyVariant variant = {});

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-/// Of all rows together, where rows are shared.
+/// The most parts of all rows together, where blocks share rows.
 std::int64_t most_parts(const DeviceFacts& facts) {
   return facts.runs_on_host ? 1 : facts.multiprocessors;
 }

@@ -6,8 +6,8 @@
 
 namespace assay {
 
-/// All indices, tokens and positions are i32 in device memory. Of one stream at a time: what blocks
-/// that share a row tell each other has one place.
+/// All indices, tokens and positions are i32 in device memory. Only one stream may use it at a
+/// time, because blocks that share a row communicate through one buffer.
 class TokenRows {
  public:
   static Result<TokenRows> create(Device& device, DataType type);

@@ -45,7 +45,7 @@ Status VectorProduct::forward_swiglu(Stream& stream, void* y, const void* x, Sto
 
 Status VectorProduct::enqueue(Stream& stream, void* y, const void* x, StoredMatrix weight,
                               Shape shape, const Around& around, bool swiglu) {
-  // As in kernels/vector_product.cu: a wave computes two outputs at a time.
+  // In kernels/vector_product.cu a wave computes two outputs at a time.
   constexpr unsigned threads = 256;
   const std::int64_t resident = facts_->runs_on_host ? 1 : variant_.launched;
   const std::int64_t results = swiglu ? shape.outputs : (shape.outputs + 1) / 2;

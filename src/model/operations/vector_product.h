@@ -28,7 +28,7 @@ struct VectorVariant {
 
 class VectorProduct {
  public:
-  /// Those worth trying on a GPU, the usual one first.
+  /// The variants worth trying on a GPU, the default first.
   static std::span<const VectorVariant> variants();
 
   /// `type`: f32 or bf16, of vectors, and of matrices without `codes`.

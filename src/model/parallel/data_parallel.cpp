@@ -238,7 +238,7 @@ Result<std::size_t> DataParallel::await_all_but_last(Stream& stream) {
   return end_of_last_;
 }
 
-/// Of gradients of the pass, what this rank updates from.
+/// Queues the sums of gradients that this rank updates from.
 Status DataParallel::add_up(Bucket bucket) {
   if (plan_.parallel.f32_sums) {
     for (std::size_t i = bucket.first; i < bucket.end; ++i) TRY(add_up_in_f32(i));

@@ -1,7 +1,7 @@
-// Ranks that train one model, each on batches of its own. What they tell each other goes through a
-// stream beside that of the passes, so that it takes place while those compute: gradients are added
-// up section by section as the backward pass completes them, weights that are kept in slices are
-// gathered one section before they are used. All of it can be captured.
+// Data parallelism: ranks that train one model, each on its own batches. They communicate through a
+// second stream, while the passes compute. Gradients are reduced section by section as the backward
+// pass completes them; weights that are kept in slices are gathered one section before they are
+// used. All of it can be captured.
 #pragma once
 
 #include <array>
@@ -21,8 +21,8 @@ namespace assay {
 
 using TrainingRanks = ModelRanks;
 
-/// Of sections that are complete from the last one to the first, the first one of each bucket: it
-/// makes it at least so many bytes large, or is the model's first.
+/// The first section of each bucket. Sections are complete from the last one to the first, and a
+/// bucket ends where it has `least_bytes` bytes or at the model's first section.
 std::vector<std::size_t> first_sections_of_buckets(const std::vector<Section>& sections,
                                                    std::size_t element_bytes,
                                                    std::uint64_t least_bytes);
@@ -62,8 +62,8 @@ class DataParallel {
   Result<const void*> gather_rows(Stream& stream, const void* rows, std::uint64_t elements);
   Status take_rows(Stream& stream);
   Status reserve_rows(std::uint64_t elements);
-  /// What finish() does, but for the sums that were queued last, which may still go on: those of
-  /// the sections before the one that it returns.
+  /// Does what finish() does, without the sums that were queued last, which may still be in flight:
+  /// those of the sections before the one that it returns.
   Result<std::size_t> await_all_but_last(Stream& stream);
   /// Later work finds the gradients that this rank updates from added up over all ranks and passes.
   Status finish(Stream& stream);
@@ -76,7 +76,7 @@ class DataParallel {
   /// Waits until the stream is idle. Error: failed, if a rank is lost, or an operation failed.
   Status wait(Stream& stream);
 
-  /// From now on so many bytes of gradients are sent at once instead of the plan's.
+  /// Sends this many bytes of gradients at once from now on, instead of the plan's.
   void set_bucket(std::uint64_t bytes);
 
   /// From now on nothing is queued on the stream of the exchange, neither operations nor what
@@ -84,7 +84,7 @@ class DataParallel {
   /// the ranks' weights are no longer the same.
   void leave_out_exchange(bool left_out) { left_out_ = left_out; }
   bool leaves_out_exchange() const { return left_out_; }
-  /// What ranks have told each other since begin().
+  /// The collectives since begin().
   const std::vector<CollectiveCall>& exchanged() const { return exchanged_; }
 
   /// Allocated.

@@ -21,7 +21,7 @@ Result<ParameterArenas> ParameterArenas::allocate(Device& device, Stream& stream
   TRY(made.allocate(device, made.master_, plan.has_master() ? updated * sizeof(float) : 0));
   TRY(made.allocate(device, made.first_, updated * plan.moment_bytes()));
   TRY(made.allocate(device, made.second_, updated * plan.moment_bytes()));
-  // Only now, and not left to go on: a later allocation that fails frees what is allocated here.
+  // Fills come last and are waited for, because a later allocation that fails frees these buffers.
   for (const Buffer* buffer : made.buffers()) {
     if (buffer->data() != nullptr) TRY(stream.fill(buffer->data(), 0, buffer->bytes()));
   }

@@ -38,7 +38,7 @@ class ParameterArenas {
   /// Where a pass reads a tensor's weights and writes its gradients.
   void* weight(const Tensor& tensor) const { return in_pass(weights_, tensor); }
   void* gradient(const Tensor& tensor) const { return in_pass(gradients_, tensor); }
-  /// The same of a section.
+  /// Where a pass reads a section's weights and writes its gradients.
   Range section_in_pass(ParameterPart part, std::size_t section) const;
   /// What this rank keeps of a section, all of it or a slice. With a sliced optimizer it keeps
   /// weights and gradients whole, and only its slice of them is up to date after an update. Null if

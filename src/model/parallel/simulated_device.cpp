@@ -29,7 +29,7 @@ class Timeline {
     int queued = 0, reached = 0;
     double time = 0;
   };
-  /// Work, of which so many seconds are left, or a mark to be recorded or, if `number` is above 0,
+  /// Work with its remaining seconds, or a mark to be recorded or, if `number` is above 0,
   /// waited for.
   struct Item {
     SimulatedWork left;
@@ -38,7 +38,7 @@ class Timeline {
   };
   struct Queue {
     std::deque<Item> items;
-    double end = 0;  // of what is complete
+    double end = 0;  // when the last completed work ended
   };
 
   Queue& add_queue() { return queues_.emplace_back(); }

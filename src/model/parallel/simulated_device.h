@@ -15,7 +15,7 @@ struct SimulatedWork {
   std::map<int, double> slowed = {};  ///< how many times as long beside work of a kind; else 1
 };
 
-/// Work of several streams goes on at the same time, and may slow each other down.
+/// Work of several streams runs at the same time, and may slow each other down.
 class SimulatedStream : public Stream {
  public:
   virtual void advance(const SimulatedWork& work) = 0;

@@ -60,7 +60,7 @@ class SimulatedCommunicator final : public Communicator {
   int ranks_;
 };
 
-/// The sections with gaps that let so many ranks cut them.
+/// The sections with gaps that let `ranks` ranks cut them.
 std::vector<Section> cut_anew(const std::vector<Section>& sections, int ranks) {
   TensorPlaces places(static_cast<std::size_t>(ranks));
   std::vector<Section> cut;

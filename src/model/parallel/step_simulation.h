@@ -1,7 +1,7 @@
-// How long a step would take on other numbers of ranks: what the passes compute was measured, what
-// ranks tell each other goes through DataParallel itself, on a simulated device, and takes as long
-// as a model of the communicator says. While both go on, each is slower by what was measured of it
-// beside the other. A model: it knows nothing of slower links between more ranks.
+// How long a step would take on other numbers of ranks. The times of the passes were measured. The
+// communication goes through DataParallel itself, on a simulated device, and takes as long as a
+// model of the communicator predicts. Where both overlap, each is slower by the factor that was
+// measured. This is a model: it knows nothing of slower links between more ranks.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ struct StepCall {
   std::map<CollectiveOperation, double> slowed = {};
 };
 
-/// Notes the calls of a step, in which ranks tell each other nothing, and when they come.
+/// Records the calls of a step without communication, and their times.
 class StepRecorder {
  public:
   /// `replayed`: the step is captured into a graph, whose replays take the times.

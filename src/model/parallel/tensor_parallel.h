@@ -1,5 +1,5 @@
-// Ranks that compute each layer of one model together: what they tell each other in a pass. All of
-// it is work of the pass's stream, which waits for it, and can be captured with it.
+// Tensor parallelism: the communication of ranks that compute each layer of one model together. All
+// of it is work of the pass's stream, and can be captured with it.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace assay {
 /// All ranks make the same calls in the same order.
 class TensorParallel {
  public:
-  /// `type`: of what is told. Error: unsupported, if the communicator cannot add it up.
+  /// `type`: the type of the elements. Error: unsupported, if the communicator cannot reduce it.
   static Result<std::unique_ptr<TensorParallel>> create(Device& device, ModelRanks ranks,
                                                         DataType type);
 
@@ -32,10 +32,10 @@ class TensorParallel {
   /// Waits until the stream is idle. Error: failed, if a rank is lost, or an operation failed.
   Status wait(Stream& stream);
 
-  /// From now on all of a pass is queued but what ranks tell each other, to see what that costs:
-  /// its results are of no use.
+  /// Leaves the communication out of passes from now on, to measure its cost. Their results are of
+  /// no use.
   void leave_out_exchange(bool left_out) { left_out_ = left_out; }
-  /// What ranks told each other in the last pass from which nothing was left out.
+  /// The collectives of the last complete pass.
   const std::vector<CollectiveCall>& exchanged() const { return exchanged_; }
   /// Queues that again, with nothing beside it.
   Status repeat(Stream& stream);

@@ -20,7 +20,7 @@ class MlpOracle {
         parameters_(std::move(parameters)) {}
 
   std::vector<double>& parameters() { return parameters_; }
-  /// Of the last backward(), laid out like the parameters.
+  /// Gradients of the last backward(), laid out like the parameters.
   const std::vector<double>& gradients() const { return gradients_; }
   const MlpParameters& layout() const { return layout_; }
 

@@ -36,12 +36,12 @@ Status MlpTraining::forward(Stream& stream, const DeviceRegressionBatches& data,
     void* const y = active(results[i + 1]);
     const void* const x = active(results[i]);
     const bool last = i + 1 == plan_.shape.layers();
-    TRY(open_weights(stream, Phase::forward, i));
+    TRY(enter(stream, Phase::forward, i));
     TRY(done(fmt::format("layer{}", i),
              last ? linear_->forward(stream, y, x, weight(p.weight), weight_or_null(p.bias), shape)
                   : linear_->forward_relu(stream, y, x, weight(p.weight), weight_or_null(p.bias),
                                           shape)));
-    TRY(close_weights(stream, i));
+    TRY(leave(stream, Phase::forward, i));
   }
   return done("loss",
               squared_error_->forward_backward(stream, active(results.back()), losses_.data(), data,
@@ -59,8 +59,7 @@ Status MlpTraining::backward(Stream& stream, std::uint64_t number) {
       return timed(stream, Phase::backward, fmt::format("layer{}_{}", i, what), std::move(queued));
     };
     const bool add = adds_gradients(i, number);
-    TRY(open_weights(stream, Phase::backward, i));
-    TRY(open_gradients(stream, i));
+    TRY(enter(stream, Phase::backward, i));
     TRY(done("weight", linear_->weight_gradient(stream, gradient(p.weight), dy, x, shape, add)));
     if (plan_.shape.bias) {
       TRY(done("bias", column_sums_->of(stream, gradient(p.bias), dy, scratch_.data(),
@@ -71,8 +70,7 @@ Status MlpTraining::backward(Stream& stream, std::uint64_t number) {
       TRY(done("input", linear_->input_gradient_relu(stream, dx, dy, weight(p.weight), x, shape)));
       dy = dx;
     }
-    TRY(close_weights(stream, i));
-    TRY(close_gradients(stream, i));
+    TRY(leave(stream, Phase::backward, i));
   }
   return {};
 }

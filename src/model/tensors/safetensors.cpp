@@ -35,7 +35,7 @@ const char* name_in_file(DataType type) {
   return "U8";
 }
 
-/// Of a shape; nullopt if that is more than `most`.
+/// Size in bytes of a tensor of this shape; nullopt above `most`.
 std::optional<std::size_t> bytes_of(const StoredTensor& tensor, std::size_t most) {
   std::size_t bytes = size_of(tensor.type);
   for (const std::int64_t extent : tensor.shape) {

@@ -48,7 +48,7 @@ TensorFile lay_out_tensors(std::vector<StoredTensor> tensors,
 /// Does not trust the file: no two tensors have a name or a byte in common, and all lie inside it.
 /// Error: usage, naming the file and what is wrong with it.
 Result<TensorFile> read_tensors(const std::filesystem::path& path);
-/// The same without the data: reads the header alone.
+/// Reads the header alone, without the data.
 Result<TensorIndex> read_tensor_index(InputFile& file, const std::filesystem::path& path);
 
 }  // namespace assay

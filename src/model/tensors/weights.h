@@ -26,8 +26,8 @@ class InitialWeights {
     return normal(address, tensor, tensor.rows, deviation);
   }
   Status normal(void* address, const Tensor& tensor, std::int64_t rows, double deviation);
-  /// The same for a part of a tensor: `own` says how large it is, and `first` is the number of its
-  /// first element in the whole.
+  /// Writes the part of a tensor that is as large as `own`; `first` is the number of its first
+  /// element in the whole.
   Status normal_part(void* address, const Tensor& own, const Tensor& whole, std::size_t first,
                      double deviation);
   Status ones(void* address, const Tensor& tensor);

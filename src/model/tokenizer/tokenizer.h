@@ -24,7 +24,7 @@ class Tokenizer {
   /// Reads a tokenizer.json, or the one in a folder. Nothing in it is trusted. Error: usage, naming
   /// the file and what is wrong with it or not computed here.
   static Result<Tokenizer> load(const std::filesystem::path& path);
-  /// The same of the file's text; errors do not name it.
+  /// Reads the file's text; errors do not name the file.
   static Result<Tokenizer> parse(std::string_view text);
   /// A token for each byte, and no special ones.
   static Tokenizer bytes();
@@ -66,7 +66,7 @@ class Tokenizer {
   BytePairs pairs_;
   bool whole_pieces_first_ = false;  // a piece that is a token is not merged
   bool compose_ = false;             // Unicode's normal form C
-  bool keep_bytes_ = false;          // also of what is not UTF-8
+  bool keep_bytes_ = false;          // also those that are not UTF-8
   std::vector<std::int32_t> begin_;
 };
 

@@ -223,7 +223,7 @@ class TokenizerReader {
       contents.push_back(content);
     }
     if (contents.empty()) return {};
-    // Of those that begin at the same place the longest.
+    // The longest of those that begin at the same place.
     std::ranges::sort(contents, std::ranges::greater{}, &std::string::size);
     std::string pattern;
     for (const std::string& content : contents) {

@@ -85,7 +85,7 @@ Result<std::uint64_t> number_in(const TensorFile& file, std::string_view key) {
   return Error{ErrorKind::usage, fmt::format("lacks the number \"{}\"", key)};
 }
 
-/// The loss scale with which training goes on, and what is counted about it.
+/// Reads the loss scale with which training continues, and its counters.
 Status read_scaling(const TensorFile& file, StepState& state) {
   const double scale = std::bit_cast<double>(TRY(number_in(file, "loss_scale")));
   const std::uint64_t good_steps = TRY(number_in(file, "good_steps"));

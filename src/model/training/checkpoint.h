@@ -1,4 +1,4 @@
-// A training run as a file, from which it goes on as if it had never stopped.
+// A training run as a file, from which it continues as if it had never stopped.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace assay {
 
-/// Weights, master weights, moments, the step and, of f16, the loss scale, as safetensors:
-/// "weights.layers.0.qkv", "first.layers.0.qkv", ... with a checksum of the file. Of several ranks,
-/// which call it together, the first one writes the file, from which any number of ranks can go on.
-/// Error: failed or exhausted, naming the file and the reason.
+/// Writes weights, master weights, moments, the step and, for f16, the loss scale, as safetensors:
+/// "weights.layers.0.qkv", "first.layers.0.qkv", ... with a checksum of the file. All ranks call it
+/// together and rank 0 writes the file, from which any number of ranks can continue. Error: failed
+/// or exhausted, naming the file and the reason.
 Status save_checkpoint(Training& training, Stream& stream, const std::filesystem::path& path);
 
 /// A checksum of the file, by which ranks see that all of them read the same. Error: usage, naming

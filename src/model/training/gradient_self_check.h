@@ -19,8 +19,8 @@ struct GateResult {
   std::string worst;          ///< the tensor that has it
 };
 
-/// Of f16. So few tokens have larger gradients than a real batch, which overflow with the usual
-/// one.
+/// The loss scale of f16 in the check. Its few tokens have larger gradients than a real batch,
+/// which overflow with the default.
 inline constexpr float gate_loss_scale = 1024;
 
 /// Whether an error is larger than another; what is not a number is larger than any, and stays so.

@@ -123,6 +123,16 @@ SumOverRanks Training::sum_over_ranks() const {
   return [this](Stream& stream, float* sum) { return parallel_->sum(stream, sum, 1); };
 }
 
+Status Training::enter(Stream& stream, Phase phase, std::size_t section) {
+  TRY(open_weights(stream, phase, section));
+  return phase == Phase::backward ? open_gradients(stream, section) : Status();
+}
+
+Status Training::leave(Stream& stream, Phase phase, std::size_t section) {
+  TRY(close_weights(stream, section));
+  return phase == Phase::backward ? close_gradients(stream, section) : Status();
+}
+
 Status Training::open_weights(Stream& stream, Phase phase, std::size_t section) {
   if (!parallel_ || !parameter_plan_.parallel.slices_optimizer()) return {};
   TRY(note(stream, {.kind = StepCall::Kind::open_weights, .phase = phase, .section = section}));

@@ -1,6 +1,6 @@
-// Training a model, on one device or as one of several ranks: its parameters and what the optimizer
-// keeps of them, steps of passes and an update, and the losses. A step asks the host for nothing,
-// so one captured graph replays it. A model adds its forward and backward pass.
+// Training a model, on one device or as one of several ranks: its parameters and the optimizer's
+// states, steps of passes and an update, and the losses. A step needs nothing from the host, so one
+// captured graph replays it. A model adds its forward and backward pass.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@
 
 namespace assay {
 
-/// By what the losses of f16 are multiplied, so that small gradients are not lost: halved, and the
-/// update left out, when a gradient is not finite; doubled after so many steps without that. The
-/// values are those of PyTorch's GradScaler; 2000 steps are also those of NVIDIA's guide, Train
-/// With Mixed Precision.
+/// The factor of losses in f16, so that small gradients are not lost. When a gradient is not
+/// finite, it is halved and the update is skipped; after growth_interval steps without that it is
+/// doubled. The values are those of PyTorch's GradScaler; 2000 steps are also in NVIDIA's guide,
+/// Train With Mixed Precision.
 struct LossScaling {
   float initial = 65536;
   unsigned growth_interval = 2000;
@@ -41,11 +41,12 @@ struct TrainingSettings {
   std::vector<float> rates = {1e-3f};  ///< learning rate of each step, the last from then on
   std::uint64_t seed = 1;              ///< of initial weights and stochastic rounding
   bool measured_products = true;       ///< whether algorithms of matrix products are measured
-  /// With whom; null: alone. Batches are dealt to the ranks in turn, so that the same ones make an
-  /// update however many ranks there are, as long as ranks * accumulate is the same.
+  /// The ranks that train together; null: this one alone. Batches are dealt to the ranks in turn,
+  /// so that the same ones make an update however many ranks there are, as long as ranks *
+  /// accumulate is the same.
   TrainingRanks ranks;
-  /// Asked while the first step chooses how to compute, which takes seconds, if there is one. Of
-  /// ranks that exchange anything, the others would wait for one that ends.
+  /// If set, it is asked while the first step chooses implementations, which takes seconds. Ranks
+  /// that communicate leave it unset: if one ended, the others would wait for it.
   std::function<bool()> stop_requested;
 };
 
@@ -62,19 +63,19 @@ class Training {
   /// Queues one step. The first one chooses and compiles what it needs, and so must not be
   /// captured. `clock`, unless null, marks the end of each operation.
   Status step(Stream& stream, OperationClock* clock = nullptr);
-  /// A step in which ranks tell each other nothing: what it takes less is what their exchange
-  /// costs. Afterwards their weights differ. `recorder`, unless null, notes its calls.
+  /// Queues a step without communication: the time it saves is the cost of the exchange. Afterwards
+  /// the ranks' weights differ. `recorder`, unless null, records its calls.
   Status step_without_exchange(Stream& stream, StepRecorder* recorder = nullptr);
-  /// From now on updates leave the weights as they are: what a step takes then does not depend on
-  /// what those before it did to the model.
+  /// Updates leave the weights unchanged from now on, so that the time of a step does not depend on
+  /// the steps before it.
   Status hold_weights(Stream& stream) { return update_->hold_weights(stream); }
-  /// What ranks tell each other in a step, without its passes and its update. Gradients are lost.
+  /// Queues the communication of a step, without its passes and its update. Gradients are lost.
   Status exchange_alone(Stream& stream);
   /// The operations of the last step or exchange. Empty: alone.
   std::vector<CollectiveCall> exchanged() const {
     return parallel_ ? parallel_->exchanged() : std::vector<CollectiveCall>();
   }
-  /// From now on ranks send so many bytes of gradients at once, instead of the plan's.
+  /// Ranks send this many bytes of gradients at once from now on, instead of the plan's.
   void set_bucket(std::uint64_t bytes) {
     if (parallel_) parallel_->set_bucket(bytes);
   }
@@ -113,23 +114,22 @@ class Training {
     return read(stream, ParameterPart::weights);
   }
   Result<std::vector<float>> gradients(Stream& stream);
-  /// Of all weights and where they are. All ranks call it together, and have the same.
+  /// A checksum of all weights and their places. All ranks call it together, and get the same.
   Result<std::uint64_t> checksum(Stream& stream);
   /// Begins anew: initial weights from the seed, step 0, moments 0.
   Status restart(Stream& stream);
-  /// The same with these weights. Error: usage if their number is not the model's.
+  /// Begins anew with these weights. Error: usage if their number is not the model's.
   Status restart(Stream& stream, const std::vector<float>& weights);
 
   /// The mean loss over batches that no step trains on; empty if none were held back. It leaves
   /// weights and the history of losses as they are. All ranks call it together.
   Result<std::optional<double>> held_back_loss(Stream& stream);
 
-  /// Of what it trains on and holds back: the same on ranks that read the same. Empty: it is made
-  /// from the seed.
+  /// A hash of the data for training and validation, equal on ranks that read the same. Empty: the
+  /// data are made from the seed.
   const std::string& data_hash() const { return data_hash_; }
 
-  /// What computes matrix products and whatever else there is a choice for, known after the first
-  /// step.
+  /// The implementations that were chosen, such as that of GEMMs, known after the first step.
   virtual std::vector<std::pair<std::string, std::string>> notes() const {
     return {{"products", plans_.libraries()}};
   }
@@ -164,11 +164,11 @@ class Training {
   /// Queues a forward pass over one of them, and says where its losses will be.
   virtual Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) = 0;
 
-  /// What pass `number` reads of so many batches on the device.
+  /// The batch that pass `number` reads, out of `batches` on the device.
   BatchChoice choose_batch(std::uint64_t number, std::int64_t batches) const {
     return choose_batch(number, batches, rank());
   }
-  /// What another rank does; all have all batches.
+  /// The batch of another rank; all have all batches.
   BatchChoice choose_batch(std::uint64_t number, std::int64_t batches, int rank) const;
   /// Keeps the mean of the losses of pass `number`.
   Status record_losses(Stream& stream, const Losses& losses, BatchChoice choice,
@@ -178,13 +178,18 @@ class Training {
   /// Marks the end of an operation that has been queued.
   Status timed(Stream& stream, Phase phase, std::string_view name, Status queued);
 
-  // What a pass says of the sections it uses, for DataParallel.
+  // Each pass reports which sections it uses, for DataParallel; with one rank these do nothing.
+
+  /// Later work reads the weights of a section, and in a backward pass writes its gradients.
+  Status enter(Stream& stream, Phase phase, std::size_t section);
+  /// The work queued so far was the last of this pass to do so.
+  Status leave(Stream& stream, Phase phase, std::size_t section);
   Status open_weights(Stream& stream, Phase phase, std::size_t section);
   Status close_weights(Stream& stream, std::size_t section);
   Status open_gradients(Stream& stream, std::size_t section);
   Status close_gradients(Stream& stream, std::size_t section);
-  /// For gather_rows() of so many elements in the last pass of every step, which completes the
-  /// first section's gradients. Not for one rank alone.
+  /// Allocates memory for gather_rows() of `elements` elements per rank, in the last pass of every
+  /// step. They complete the first section's gradients. With one rank it does nothing.
   Status allocate_rows(std::uint64_t elements);
   /// Whether pass `number` gathers rows.
   bool gathers_rows(std::uint64_t number) const {

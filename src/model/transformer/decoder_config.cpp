@@ -12,6 +12,7 @@
 #include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/shown_text.h"
+#include "model/transformer/named_shapes.h"
 
 namespace assay {
 namespace {
@@ -108,7 +109,7 @@ Status check_features(const Members& config, const std::string& type) {
 
 /// Rotary positions: "rope_theta" and "rope_scaling", or both in "rope_parameters", as transformers
 /// 5 writes them.
-Status read_rope(DecoderShape& shape, const Members& config) {
+Status read_rope(TransformerShape& shape, const Members& config) {
   const Json* given = config.find("rope_parameters");
   const char* const key = given ? "rope_parameters" : "rope_scaling";
   if (given == nullptr) given = config.find(key);
@@ -134,7 +135,7 @@ Status read_rope(DecoderShape& shape, const Members& config) {
 }
 
 /// The numbers that letters give, for people: "2 layers".
-std::optional<std::string> first_difference(const DecoderShape& a, const DecoderShape& b) {
+std::optional<std::string> first_difference(const TransformerShape& a, const TransformerShape& b) {
   const std::tuple<const char*, std::int64_t, std::int64_t> numbers[] = {
       {"layers", a.layers, b.layers},
       {"heads", a.heads, b.heads},
@@ -151,7 +152,7 @@ std::optional<std::string> first_difference(const DecoderShape& a, const Decoder
 
 }  // namespace
 
-Result<DecoderShape> parse_decoder_config(std::string_view text) {
+Result<TransformerShape> parse_decoder_config(std::string_view text) {
   const Json json = TRY(parse_json(text));
   if (!json.is_object()) return wrong_config("is not an object");
   const Members config(json);
@@ -163,7 +164,7 @@ Result<DecoderShape> parse_decoder_config(std::string_view text) {
     return config.refuse("model_type", "\"llama\", \"qwen2\" and \"qwen3\"");
   }
   TRY(check_features(config, type));
-  DecoderShape shape;
+  TransformerShape shape;
   shape.layers = TRY(config.count("num_hidden_layers"));
   shape.heads = TRY(config.count("num_attention_heads"));
   shape.kv_heads = TRY(config.count("num_key_value_heads", shape.heads));
@@ -177,13 +178,13 @@ Result<DecoderShape> parse_decoder_config(std::string_view text) {
   shape.norm_epsilon = TRY(config.number("rms_norm_eps", usual_epsilon));
   shape.tied = TRY(config.boolean("tie_word_embeddings"));
   shape.head_norms = type == "qwen3";
-  shape.qkv_bias = type == "qwen2";
+  shape.biases = type == "qwen2" ? Biases::qkv : Biases::none;
   TRY(read_rope(shape, config));
-  TRY(validate(shape));
+  TRY(validate_decoder(shape));
   return shape;
 }
 
-Result<DecoderShape> read_decoder_config(const std::filesystem::path& folder) {
+Result<TransformerShape> read_decoder_config(const std::filesystem::path& folder) {
   constexpr std::size_t most = 1 << 20;
   const std::filesystem::path path = folder / "config.json";
   const std::string text = TRY(read_operand(path, most));
@@ -192,7 +193,7 @@ Result<DecoderShape> read_decoder_config(const std::filesystem::path& folder) {
   return shape;
 }
 
-std::string decoder_shape_text(const DecoderShape& shape) {
+std::string decoder_shape_text(const TransformerShape& shape) {
   for (const std::string& name : decoder_names()) {
     if (parse_decoder_shape(name).value() == shape) return name;
   }
@@ -200,8 +201,8 @@ std::string decoder_shape_text(const DecoderShape& shape) {
                      shape.head_width, shape.width, shape.hidden, shape.vocabulary);
 }
 
-Status check_decoder_shape(const DecoderShape& shape, std::string_view model) {
-  const DecoderShape expected = TRY(parse_decoder_shape(model));
+Status check_decoder_shape(const TransformerShape& shape, std::string_view model) {
+  const TransformerShape expected = TRY(parse_decoder_shape(model));
   if (const auto difference = first_difference(shape, expected)) {
     return wrong_config(fmt::format("is not of model {}: {}", model, *difference));
   }

@@ -11,25 +11,25 @@ constexpr std::int64_t rows_unit = 128;  // as padded_vocabulary() rounds up
 
 }  // namespace
 
-std::int64_t TensorParallelShard::first_kv_head(const DecoderShape& whole) const {
+std::int64_t TensorParallelShard::first_kv_head(const TransformerShape& whole) const {
   return rank * whole.kv_heads / ranks;
 }
 
-DecoderShape own_shape(const DecoderShape& whole, TensorParallelShard part) {
-  DecoderShape own = whole;
+TransformerShape own_shape(const TransformerShape& whole, TensorParallelShard part) {
+  TransformerShape own = whole;
   own.heads /= part.ranks;
   own.kv_heads = std::max<std::int64_t>(1, own.kv_heads / part.ranks);
   own.hidden /= part.ranks;
   return own;
 }
 
-std::int64_t head_rows(const DecoderShape& whole, TensorParallelShard part) {
+std::int64_t head_rows(const TransformerShape& whole, TensorParallelShard part) {
   const std::int64_t unit = rows_unit * part.ranks;
   return (whole.vocabulary + unit - 1) / unit * rows_unit;
 }
 
-Status validate(const DecoderShape& whole, TensorParallelShard part, bool quantized) {
-  TRY(validate(whole));
+Status validate(const TransformerShape& whole, TensorParallelShard part, bool quantized) {
+  TRY(validate_decoder(whole));
   if (quantized) TRY(validate_quantized(whole));
   if (part.is_whole()) return {};
   const auto wrong = [&](const std::string& what) -> Status {
@@ -51,8 +51,8 @@ Status validate(const DecoderShape& whole, TensorParallelShard part, bool quanti
   if (whole.hidden % n != 0) {
     return wrong(fmt::format("hidden width {} cannot be cut evenly", whole.hidden));
   }
-  const DecoderShape own = own_shape(whole, part);
-  Status fits = validate(own);
+  const TransformerShape own = own_shape(whole, part);
+  Status fits = validate_decoder(own);
   if (fits.ok() && quantized) fits = validate_quantized(own);
   if (fits.ok() && quantized && own.query_width() % 16 != 0) {
     fits = Error{ErrorKind::usage, fmt::format("heads are {} wide together, allowed with quantized "

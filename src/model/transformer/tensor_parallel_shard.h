@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "core/result.h"
-#include "model/transformer/decoder_shape.h"
+#include "model/transformer/transformer_shape.h"
 
 namespace assay {
 
@@ -16,19 +16,19 @@ struct TensorParallelShard {
   int rank = 0, ranks = 1;
 
   bool is_whole() const { return ranks == 1; }
-  /// Of heads of keys and values, the first that this rank has. Ranks that are more than there are
-  /// heads share them.
-  std::int64_t first_kv_head(const DecoderShape& whole) const;
+  /// The first head of keys and values that this rank has. If there are more ranks than such heads,
+  /// they share them.
+  std::int64_t first_kv_head(const TransformerShape& whole) const;
 };
 
 /// The layers that a rank has, as those of a smaller decoder: the same width and vocabulary, fewer
 /// heads, a smaller hidden width.
-DecoderShape own_shape(const DecoderShape& whole, TensorParallelShard part);
+TransformerShape own_shape(const TransformerShape& whole, TensorParallelShard shard);
 
 /// Rows of the head that each rank has. The added rows are 0, as in padded_vocabulary().
-std::int64_t head_rows(const DecoderShape& whole, TensorParallelShard part);
+std::int64_t head_rows(const TransformerShape& whole, TensorParallelShard shard);
 
-/// Error: usage, naming what cannot be dealt out to so many ranks, or what each would have of it.
-Status validate(const DecoderShape& whole, TensorParallelShard part, bool quantized);
+/// Error: usage, naming what the ranks cannot share evenly, or what each would have of it.
+Status validate(const TransformerShape& whole, TensorParallelShard shard, bool quantized);
 
 }  // namespace assay

@@ -30,7 +30,7 @@ struct SequenceText {
 using SequenceTexts = std::unordered_map<std::uint64_t, SequenceText>;  // by the request's id
 
 struct ExecutorSettings {
-  DecoderShape shape;
+  TransformerShape shape;
   DataType precision = DataType::bf16;
   std::uint64_t seed = 1;              ///< of random weights
   std::optional<DataType> codes = {};  ///< of quantized matrices, as in DecoderSettings

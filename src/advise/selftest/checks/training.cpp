@@ -12,7 +12,7 @@
 #include "advise/selftest/expect.h"
 #include "compute/device/helpers.h"
 #include "model/perceptron/mlp_self_check.h"
-#include "model/training/gpt_self_check.h"
+#include "model/training/training_self_check.h"
 
 namespace assay::selftest::training {
 namespace {
@@ -38,10 +38,10 @@ struct WorstGate {
 };
 
 /// Why this way cannot be computed; empty: it can.
-std::optional<std::string> lacks(const GptSettings& settings, const DeviceFacts& facts) {
+std::optional<std::string> lacks(const TransformerSettings& settings, const DeviceFacts& facts) {
   const AttentionWay way = settings.plan.attention;
   if (way == AttentionWay::own) {
-    return flash_attention_unsupported(facts, settings.precision, settings.plan.shape.head_width());
+    return flash_attention_unsupported(facts, settings.precision, settings.plan.shape.head_width);
   }
   if (!is_by_library(way)) return std::nullopt;
   FusedAttentionProblem problem = fused_attention_of(settings.plan);
@@ -54,8 +54,9 @@ Answer gradients(Stage& stage, DataType precision, std::int64_t head_width) {
   std::set<std::string> missing;
   for (const AttentionWay way : {AttentionWay::plain, AttentionWay::own, AttentionWay::library,
                                  AttentionWay::library_unordered}) {
-    GptSettings settings = small_training(precision);
+    TransformerSettings settings = small_training(precision);
     settings.plan.shape.width = settings.plan.shape.heads * head_width;
+    settings.plan.shape.head_width = head_width;
     settings.plan.attention = way;
     if (const auto reason = lacks(settings, stage.device.facts())) {
       missing.insert(*reason);
@@ -88,9 +89,9 @@ Answer perceptron(Stage& stage) {
 }
 
 /// The weights after some steps, in which the last are replayed if `graph`.
-Result<std::vector<float>> trained(Stage& stage, const GptSettings& settings,
+Result<std::vector<float>> trained(Stage& stage, const TransformerSettings& settings,
                                    const TokenBatches& data, bool graph) {
-  auto training = TRY(GptTraining::create(stage.device, stage.stream, settings, data));
+  auto training = TRY(TransformerTraining::create(stage.device, stage.stream, settings, data));
   TRY(training->step(stage.stream));
   std::unique_ptr<Graph> replayed;
   if (graph) {
@@ -103,8 +104,9 @@ Result<std::vector<float>> trained(Stage& stage, const GptSettings& settings,
 }
 
 Answer same_bits(Stage& stage, AttentionWay way) {
-  GptSettings settings = small_training(DataType::bf16);
+  TransformerSettings settings = small_training(DataType::bf16);
   settings.plan.shape.width = 128;
+  settings.plan.shape.head_width = 64;
   settings.plan.attention = way;
   // The last tile is not full, if the library takes that.
   settings.plan.sequence = settings.plan.shape.positions = stage.large ? 150 : 70;
@@ -131,7 +133,7 @@ Answer same_bits(Stage& stage, AttentionWay way) {
   settings.fuse_gelu = false;
   settings.plan.recompute = Recompute::none;
   const std::vector<float> separate = TRY(trained(stage, settings, data, true));
-  settings.plan.recompute = Recompute::gelu;
+  settings.plan.recompute = Recompute::activation;
   TRY(expect(TRY(trained(stage, settings, data, true)) == separate,
              "recomputing the GELU gives other bits"));
   return std::string();

@@ -4,25 +4,21 @@
 #include <cstdint>
 
 #include "model/data/token_batches.h"
-#include "model/training/gpt_training.h"
+#include "model/training/transformer_training.h"
+#include "model/transformer/named_shapes.h"
 
 namespace assay::selftest {
 
 /// A shape with awkward sizes: an odd sequence, a vocabulary that needs padding, a hidden width
 /// that is not a multiple of the heads'.
-inline GptShape small_gpt() {
-  GptShape shape;
-  shape.layers = 2;
-  shape.heads = 2;
-  shape.width = 64;
-  shape.hidden = 136;
-  shape.vocabulary = 101;
+inline TransformerShape small_gpt() {
+  TransformerShape shape = parse_gpt_shape("2L2H64C136F101V").value();
   shape.positions = 17;
   return shape;
 }
 
-inline GptSettings small_training(DataType precision = DataType::f32) {
-  GptSettings settings;
+inline TransformerSettings small_training(DataType precision = DataType::f32) {
+  TransformerSettings settings;
   settings.plan.shape = small_gpt();
   settings.plan.batch = 3;
   settings.plan.sequence = 17;
@@ -32,7 +28,8 @@ inline GptSettings small_training(DataType precision = DataType::f32) {
   return settings;
 }
 
-inline TokenBatches random_batches(const GptPlan& plan, std::int64_t batches, std::uint64_t seed) {
+inline TokenBatches random_batches(const TransformerPlan& plan, std::int64_t batches,
+                                   std::uint64_t seed) {
   const auto vocabulary = static_cast<std::int32_t>(plan.shape.vocabulary);
   return cut_batches(synthetic_tokens(vocabulary, 4096, seed), batches, plan.batch, plan.sequence,
                      seed)

@@ -15,7 +15,7 @@
 #include "measure/benchmarks/attention/attention_ways.h"
 #include "measure/grid/benchmark.h"
 #include "model/tensors/weights.h"
-#include "model/training/gpt_attention.h"
+#include "model/training/training_attention.h"
 
 namespace assay::attention_benchmark {
 namespace {
@@ -23,12 +23,12 @@ namespace {
 constexpr std::string_view by_device = "auto";
 
 struct AttentionCell {
-  GptPlan plan;  ///< plan of a model with one block, of which only attention is computed
+  TransformerPlan plan;  ///< plan of a model with one block, of which only attention is computed
   DataType precision = DataType::bf16;
   bool backward = false;
 
   AttentionShape shape() const {
-    return {plan.batch, plan.sequence, plan.shape.heads, plan.shape.head_width()};
+    return {plan.batch, plan.sequence, plan.shape.heads, plan.shape.head_width};
   }
   std::size_t elements() const {  // number of elements of the result
     return static_cast<std::size_t>(plan.tokens() * plan.shape.width);
@@ -50,16 +50,19 @@ struct AttentionCell {
 
 AttentionCell parse(const Cell& cell) {
   AttentionCell parsed;
-  GptPlan& plan = parsed.plan;
+  TransformerPlan& plan = parsed.plan;
   const auto number = [&](const char* axis) {
     return static_cast<std::int64_t>(cell.integer(axis));
   };
   plan.shape = {.layers = 1,
                 .heads = number("heads"),
+                .kv_heads = number("heads"),
+                .head_width = number("width"),
                 .width = number("heads") * number("width"),
                 .hidden = 8,
                 .vocabulary = 8,
-                .positions = number("sequence")};
+                .position = PositionKind::learned,
+                .activation = ActivationKind::gelu};
   plan.batch = number("batch");
   plan.sequence = number("sequence");
   parsed.precision = *parse_data_type(cell.text("precision"));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "measure/grid/axis.h"
-#include "model/transformer/gpt_layout.h"
+#include "model/training/training_plan.h"
 
 namespace assay {
 

@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "measure/benchmarks/decode/token_ids.h"
 #include "model/transformer/decoder_config.h"
+#include "model/transformer/named_shapes.h"
 
 namespace assay {
 namespace {
@@ -21,7 +22,7 @@ Status check_path(std::string_view) {
 
 /// Why the vendor's library cannot compute attention of the cell's prompts; empty: it can.
 std::optional<std::string> library_cannot(const DecoderCell& cell, const DeviceFacts& facts) {
-  const DecoderShape& shape = cell.shape;
+  const TransformerShape& shape = cell.shape;
   return library_prompts_unsupported(
       facts, {cell.precision, shape.heads, shape.kv_heads, shape.head_width}, cell.tokens,
       cell.batch);

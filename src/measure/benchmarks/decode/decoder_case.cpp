@@ -95,12 +95,14 @@ class DecoderCase final : public Case {
     if (cell_.phase == DecoderPhase::prefill) {
       all.emplace_back("attention", decoder_->prompt_attention());
     } else {
-      all.emplace_back("attention", decoder_->cache_attention_of(measured_pass()));
+      all.emplace_back("attention",
+                       name_of(decoder_->variants().cache_attention(measured_pass()).units()));
     }
-    if (decoder_->is_of_one(measured_pass())) {
-      all.emplace_back("vector_products", decoder_->multipliers_of(measured_pass()));
-    } else if (decoder_->is_of_few(measured_pass())) {
-      all.emplace_back("products_of_few_rows", decoder_->multipliers_of(measured_pass()));
+    if (decoder_->variants().is_of_one(measured_pass())) {
+      all.emplace_back("vector_products", decoder_->variants().multipliers_of(measured_pass()));
+    } else if (decoder_->variants().is_of_few(measured_pass())) {
+      all.emplace_back("products_of_few_rows",
+                       decoder_->variants().multipliers_of(measured_pass()));
     }
     if (cell_.codes) all.emplace_back("codes", name_of(*cell_.codes));
     return all;
@@ -361,7 +363,7 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
 
 Work DecoderCell::work() const {
   const double element = static_cast<double>(size_of(precision)), factor = sizeof(float);
-  const DecoderShape own = own_shape(shape, part);
+  const TransformerShape own = own_shape(shape, part);
   // Each rank computes only its part of the rows of the head.
   const double elsewhere = 1 - 1.0 / part.ranks;
   const double products = own.products() - elsewhere * own.head_products();

@@ -21,7 +21,7 @@ enum class DecoderPhase {
 
 struct DecoderCell {
   DecoderPhase phase = DecoderPhase::prefill;
-  DecoderShape shape;
+  TransformerShape shape;
   DataType precision = DataType::bf16;
   std::int64_t batch = 0;   ///< sequences
   std::int64_t tokens = 0;  ///< tokens per sequence: the prompt, or the context with the new token

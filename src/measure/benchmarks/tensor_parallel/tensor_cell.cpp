@@ -6,6 +6,7 @@
 
 #include "compute/device/helpers.h"
 #include "measure/benchmarks/collective/collective_cell.h"
+#include "model/transformer/named_shapes.h"
 #include "ranks/collective/communicators.h"
 
 namespace assay {

@@ -11,6 +11,7 @@
 #include "measure/benchmarks/attention/attention_ways.h"
 #include "measure/benchmarks/collective/collective_cell.h"
 #include "measure/benchmarks/train/train_choice.h"
+#include "model/transformer/named_shapes.h"
 #include "ranks/collective/communicators.h"
 
 namespace assay {
@@ -27,7 +28,7 @@ Status check_model(std::string_view text) {
     const auto shape = parse_mlp_shape(text);
     return shape.ok() ? Status() : Status(shape.error());
   }
-  const auto shape = parse_gpt_shape(text);
+  const auto shape = parse_shape(text);
   if (shape.ok()) return {};
   return Error{shape.error().kind,
                shape.error().message + "; or a perceptron: mlp, or widths such as 784-512-16"};
@@ -55,20 +56,22 @@ std::vector<std::string> libraries_of_training() {
 }
 
 std::vector<Axis> make_train_axes() {
-  std::vector<std::string> models = gpt_names();
-  models.insert(models.begin(), std::string(by_device));
+  std::vector<std::string> models = {std::string(by_device)};
+  models.insert(models.end(), gpt_names().begin(), gpt_names().end());
+  models.insert(models.end(), decoder_names().begin(), decoder_names().end());
   models.emplace_back("mlp");
   return {
       {.name = "model",
-       .description = "size of the GPT, or mlp, a perceptron of three layers, "
+       .description = "size of a GPT, a Llama or Qwen, or mlp, a perceptron of three layers, "
                       "4096-8192-8192-4096; auto: 124M on a GPU, a million parameters on a CPU",
        .kind = Axis::Kind::text,
        .defaults = {std::string(by_device)},
        .choices = models,
        .check = check_model,
        .allowed =
-           "or numbers with letters: 6L6H384C is 6 layers, 6 heads, width 384 (also F hidden "
-           "width, V vocabulary); or the widths of a perceptron: 784-512-16"},
+           "or numbers with letters: 6L6H384C is a GPT of 6 layers, 6 heads, width 384 (also F "
+           "hidden width, V vocabulary), 2L4H2K64D256C a Llama with 2 heads of keys, 64 wide; or "
+           "the widths of a perceptron: 784-512-16"},
       {.name = "batch",
        .description = "sequences or, of a perceptron, samples of one pass",
        .kind = Axis::Kind::integer,
@@ -149,7 +152,8 @@ std::vector<Axis> make_train_axes() {
        .defaults = {"on"},
        .choices = {"on", "off"}},
       {.name = "bias",
-       .description = "whether the matrices of blocks and layers have biases",
+       .description = "whether the matrices of blocks and layers have those biases that belong to "
+                      "the model",
        .defaults = {"on"},
        .choices = {"on", "off"}},
       {.name = "clip",
@@ -218,7 +222,7 @@ std::int64_t usual_batch(std::string_view model) {
 const char* usual_rate(const Cell& cell) {
   if (cell.text("optimizer") == "sgd") return "0.1";
   if (is_mlp(cell.text("model"))) return "3e-4";
-  const auto shape = parse_gpt_shape(cell.text("model"));
+  const auto shape = parse_shape(cell.text("model"));
   const double parameters = shape.ok() ? shape->parameters() : 0;
   constexpr std::pair<double, const char*> known[] = {{200e6, "6e-4"}, {500e6, "3e-4"},
                                                       {1e9, "2.5e-4"}, {2e9, "2e-4"},
@@ -327,9 +331,10 @@ Result<std::unique_ptr<TrainModel>> parse_mlp(const Cell& cell) {
                                     {"data", "synthetic"},
                                     {"tokens", "bytes"}}) {
     if (cell.text(axis) == usual) continue;
-    return Error{ErrorKind::usage,
-                 fmt::format("{}={} is for GPTs; model={} is a perceptron and has no such thing",
-                             axis, cell.text(axis), cell.text("model"))};
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{}={} is for transformers; model={} is a perceptron and has no such thing",
+                    axis, cell.text(axis), cell.text("model"))};
   }
   MlpSettings settings;
   static_cast<TrainingSettings&>(settings) = parse_settings(cell);
@@ -342,15 +347,16 @@ Result<std::unique_ptr<TrainModel>> parse_mlp(const Cell& cell) {
 }
 
 Result<std::unique_ptr<TrainModel>> parse_gpt(const Cell& cell) {
-  GptSettings settings;
+  TransformerSettings settings;
   static_cast<TrainingSettings&>(settings) = parse_settings(cell);
-  GptPlan& plan = settings.plan;
+  TransformerPlan& plan = settings.plan;
   static_cast<ParameterPlan&>(plan) = TRY(parse_parameter_plan(cell, settings.precision));
-  plan.shape = TRY(parse_gpt_shape(cell.text("model")));
-  plan.shape.bias = cell.text("bias") == "on";
+  plan.shape = TRY(parse_shape(cell.text("model")));
+  if (cell.text("bias") == "off") plan.shape.biases = Biases::none;
   plan.batch = TRY(parse_batch(cell));
-  plan.sequence = plan.shape.positions = static_cast<std::int64_t>(cell.integer("sequence"));
-  plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::gelu
+  plan.sequence = static_cast<std::int64_t>(cell.integer("sequence"));
+  if (plan.shape.position == PositionKind::learned) plan.shape.positions = plan.sequence;
+  plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::activation
                    : cell.text("recompute") == "layer" ? Recompute::layer
                                                        : Recompute::none;
   plan.attention = parse_attention_way(cell.text("attention"));

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "measure/benchmarks/train/train_model.h"
-#include "model/training/gpt_attention.h"
-#include "model/training/gpt_self_check.h"
-#include "model/transformer/gpt_costs.h"
+#include "model/training/training_attention.h"
+#include "model/training/training_costs.h"
+#include "model/training/training_self_check.h"
 
 namespace assay {
 namespace {
@@ -19,7 +19,7 @@ double number(std::int64_t x) {
 
 class TrainGpt final : public TrainModel {
  public:
-  TrainGpt(GptSettings settings, TokenSource source)
+  TrainGpt(TransformerSettings settings, TokenSource source)
       : settings_(std::move(settings)), source_(std::move(source)) {}
 
   const TrainingSettings& settings() const override { return settings_; }
@@ -29,19 +29,21 @@ class TrainGpt final : public TrainModel {
   }
   const ParameterPlan& plan_of_parameters() const override { return plan(); }
   std::vector<Section> sections() const override {
-    return GptParameters::of(plan().shape, plan().parallel.ranks).sections;
+    return TransformerParameters::of(plan().shape, plan().layout()).sections;
   }
   void set_bucket(std::uint64_t bytes) override { settings_.plan.parallel.bucket_bytes = bytes; }
   double parameters() const override { return plan().shape.parameters(); }
   Work work() const override {
-    const GptShape& shape = plan().shape;
+    const TransformerShape& shape = plan().shape;
     return {.flops =
                 flops_by_parameters() + tokens() * shape.attention_flops_per_token(plan().sequence),
             .math = settings_.precision,
             .tokens = tokens() * ranks(),
             .ranks = ranks()};
   }
-  double flops_by_parameters() const override { return tokens() * plan().shape.flops_per_token(); }
+  double flops_by_parameters() const override {
+    return tokens() * plan().shape.training_flops_per_token();
+  }
   Quantity quantity() const override { return Quantity::token_rate; }
   double samples() const override { return number(plan().batch * settings_.accumulate) * ranks(); }
   std::vector<OperationCost> costs() const override {
@@ -67,7 +69,7 @@ class TrainGpt final : public TrainModel {
   }
   Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
                                            TrainingRanks ranks) const override {
-    GptSettings settings = settings_;
+    TransformerSettings settings = settings_;
     settings.ranks = ranks;
     const SplitTokens text = TRY(tokens_of_source());
     const auto cut = [&](const TokenStream& from, std::int64_t batches) {
@@ -79,12 +81,12 @@ class TrainGpt final : public TrainModel {
     if (!text.held_back.tokens.empty()) {
       held_back = TRY(cut(text.held_back, token_batches_held_back));
     }
-    auto made = TRY(GptTraining::create(device, stream, settings, batches, held_back));
+    auto made = TRY(TransformerTraining::create(device, stream, settings, batches, held_back));
     return std::unique_ptr<Training>(std::move(made));
   }
 
  private:
-  const GptPlan& plan() const { return settings_.plan; }
+  const TransformerPlan& plan() const { return settings_.plan; }
   double ranks() const { return plan().parallel.all_ranks(); }
   /// The tokens of all passes of one step, on one rank.
   double tokens() const { return number(plan().tokens() * settings_.accumulate); }
@@ -101,13 +103,13 @@ class TrainGpt final : public TrainModel {
         least);
   }
 
-  GptSettings settings_;
+  TransformerSettings settings_;
   TokenSource source_;
 };
 
 }  // namespace
 
-std::unique_ptr<TrainModel> train_gpt(GptSettings settings, TokenSource source) {
+std::unique_ptr<TrainModel> train_gpt(TransformerSettings settings, TokenSource source) {
   return std::make_unique<TrainGpt>(std::move(settings), std::move(source));
 }
 

@@ -15,9 +15,9 @@
 #include "measure/grid/benchmark.h"
 #include "model/operations/operation_cost.h"
 #include "model/perceptron/mlp_training.h"
-#include "model/training/gpt_training.h"
 #include "model/training/gradient_self_check.h"
 #include "model/training/training.h"
+#include "model/training/transformer_training.h"
 
 namespace assay {
 
@@ -74,7 +74,7 @@ struct TokenSource {
   std::int64_t batch_cuts = 1;
 };
 
-std::unique_ptr<TrainModel> train_gpt(GptSettings settings, TokenSource source);
+std::unique_ptr<TrainModel> train_gpt(TransformerSettings settings, TokenSource source);
 /// `batch_cuts` has the meaning of TokenSource::batch_cuts.
 std::unique_ptr<TrainModel> train_mlp(MlpSettings settings, std::int64_t batch_cuts);
 

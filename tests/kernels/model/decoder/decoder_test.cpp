@@ -14,7 +14,8 @@
 #include "model/operations/token_rows.h"
 #include "model/operations/vector_product.h"
 #include "model/tensors/weights.h"
-#include "model/transformer/decoder_oracle.h"
+#include "model/transformer/named_shapes.h"
+#include "model/transformer/transformer_oracle.h"
 #include "support/decoder_reference.h"
 #include "support/kernel_test.h"
 
@@ -25,7 +26,7 @@ class Decoders : public KernelTest {
  protected:
   static constexpr DataType types[] = {DataType::f32, DataType::bf16};
 
-  void expect_gate(const DecoderShape& shape) {
+  void expect_gate(const TransformerShape& shape) {
     for (const DataType type : types) {
       const auto gate =
           check_decoder(*device_, *stream_, {.shape = shape, .limits = {}, .precision = type});
@@ -37,21 +38,21 @@ class Decoders : public KernelTest {
 };
 
 TEST_P(Decoders, OfLlama) {
-  DecoderShape shape = parse_decoder_shape("1L8H2K64D64C").value();
+  TransformerShape shape = parse_decoder_shape("1L8H2K64D64C").value();
   shape.rope_scaling = RopeScaling{.original_positions = 32};  // so that it matters
   expect_gate(shape);
 }
 
 TEST_P(Decoders, OfQwen3) {
-  DecoderShape shape = parse_decoder_shape("1L2H1K128D64C").value();
+  TransformerShape shape = parse_decoder_shape("1L2H1K128D64C").value();
   shape.head_norms = true;
   shape.tied = true;
   expect_gate(shape);
 }
 
 TEST_P(Decoders, OfQwen2) {
-  DecoderShape shape = parse_decoder_shape("1L7H1K32D64C").value();
-  shape.qkv_bias = true;
+  TransformerShape shape = parse_decoder_shape("1L7H1K32D64C").value();
+  shape.biases = Biases::qkv;
   expect_gate(shape);
 }
 
@@ -67,7 +68,7 @@ TEST_P(Decoders, GenerateTheMostLikelyTokens) {
   auto decoder = Decoder::create(*device_, *stream_, settings).value();
   ASSERT_TRUE(decoder->set_tables(*stream_, {0, 2, 4, 1, 3, 5}));
   const std::vector<float> weights = decoder->weights(*stream_).value();
-  const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+  const TransformerOracle oracle(settings.shape, {weights.begin(), weights.end()});
   std::vector<std::int32_t> texts[2] = {{17, 3, 99, 130}, {5, 6, 7}};
   const auto append_expected = [&] {
     for (auto& text : texts) {
@@ -110,7 +111,7 @@ TEST_P(Decoders, ComputePromptsBesideTokensThatNeedTheCache) {
   auto decoder = Decoder::create(*device_, *stream_, settings).value();
   ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 2}));
   const std::vector<float> weights = decoder->weights(*stream_).value();
-  const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+  const TransformerOracle oracle(settings.shape, {weights.begin(), weights.end()});
   GrowingTexts texts(5);
   texts.append(0, 5);
   ASSERT_TRUE(decoder->set_tokens(*stream_, texts.pass()));
@@ -144,7 +145,7 @@ TEST_P(Decoders, CutTheKeysOfFewTokens) {
     auto decoder = Decoder::create(*device_, *stream_, settings).value();
     ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 5, 9, 2, 6, 8, 7}));
     const std::vector<float> weights = decoder->weights(*stream_).value();
-    const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+    const TransformerOracle oracle(settings.shape, {weights.begin(), weights.end()});
     DecoderTokens tokens;
     for (std::int32_t i = 0; i < prompt; ++i) {
       tokens.tokens.push_back(i * 7 % 131);
@@ -329,10 +330,10 @@ TEST_P(Decoders, ChooseByMeasuring) {
   const Status queued = decoder->enqueue(*stream_, pass);
   ASSERT_TRUE(queued) << queued.error().message;
   const std::vector<float> weights = decoder->weights(*stream_).value();
-  const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+  const TransformerOracle oracle(settings.shape, {weights.begin(), weights.end()});
   EXPECT_LE(relative_distance(decoder->logits(*stream_, 4).value(), oracle.logits(tokens.tokens)),
             logits_tolerance(DataType::bf16, 1));
-  EXPECT_THAT(decoder->multipliers_of(pass),
+  EXPECT_THAT(decoder->variants().multipliers_of(pass),
               testing::AnyOf(testing::HasSubstr("ahead"), "library"));
 }
 
@@ -342,8 +343,10 @@ TEST_P(Decoders, AttendByWhatTheirSettingsSay) {
       .limits = {.tokens = 4, .results = 1, .sequences = 1, .positions = 16, .blocks = 1}};
   const auto used = [&] {
     const auto decoder = Decoder::create(*device_, *stream_, settings).value();
-    return decoder->cache_attention_of({.tokens = 1}) + ", " +
-           decoder->cache_attention_of({.tokens = 4});
+    const auto units = [&](std::int64_t tokens) {
+      return std::string(name_of(decoder->variants().cache_attention({.tokens = tokens}).units()));
+    };
+    return units(1) + ", " + units(4);
   };
   EXPECT_EQ(used(), "vector units, vector units");  // nothing is measured on a CPU or an emulator
   settings.cache_attention = PagedUnits::matrix;

@@ -8,7 +8,8 @@
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_self_check.h"
 #include "model/tensors/weights.h"
-#include "model/transformer/decoder_oracle.h"
+#include "model/transformer/named_shapes.h"
+#include "model/transformer/transformer_oracle.h"
 #include "support/kernel_test.h"
 #include "support/model_folder.h"
 
@@ -21,8 +22,8 @@ class DecodersOfFiles : public KernelTest {
       .tokens = 8, .results = 8, .sequences = 1, .positions = 16, .blocks = 1};
 
   /// Random weights that are numbers of bf16 and of f16, so that no file rounds them.
-  std::vector<float> random_weights(const DecoderShape& shape) {
-    std::vector<float> weights(DecoderWeights::of(shape).elements);
+  std::vector<float> random_weights(const TransformerShape& shape) {
+    std::vector<float> weights(TransformerParameters::of(shape).elements);
     Random random(7);
     for (float& x : weights) {
       x = static_cast<float>(static_cast<std::int64_t>(random.next() % 255) - 127) / 1024;
@@ -39,7 +40,7 @@ class DecodersOfFiles : public KernelTest {
     ASSERT_TRUE((*decoder)->set_tokens(
         *stream_, {tokens, {0, 1, 2, 3, 4, 5, 6, 7}, {0, 0, 0, 0, 0, 0, 0, 0}, {}}));
     ASSERT_TRUE((*decoder)->enqueue(*stream_, {8, 8, 7, {{0, 8, 1}}}));
-    const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+    const TransformerOracle oracle(settings.shape, {weights.begin(), weights.end()});
     EXPECT_LE(relative_distance((*decoder)->logits(*stream_, 8).value(), oracle.logits(tokens)),
               logits_tolerance(settings.precision, 2))
         << name_of(settings.precision);
@@ -47,13 +48,13 @@ class DecodersOfFiles : public KernelTest {
 };
 
 TEST_P(DecodersOfFiles, ComputeWhatTheReferenceDoes) {
-  DecoderShape llama = parse_decoder_shape("2L4H2K16D32C48F131V").value();
+  TransformerShape llama = parse_decoder_shape("2L4H2K16D32C48F131V").value();
   llama.rope_scaling = RopeScaling{.original_positions = 8};
-  DecoderShape qwen3 = parse_decoder_shape("2L2H1K32D40C48F131V").value();
+  TransformerShape qwen3 = parse_decoder_shape("2L2H1K32D40C48F131V").value();
   qwen3.head_norms = qwen3.tied = true;
-  DecoderShape qwen2 = parse_decoder_shape("2L3H3K16D48C40F131V").value();
-  qwen2.qkv_bias = true;
-  const std::pair<DecoderShape, std::size_t> models[] = {{llama, 1}, {qwen3, 3}, {qwen2, 2}};
+  TransformerShape qwen2 = parse_decoder_shape("2L3H3K16D48C40F131V").value();
+  qwen2.biases = Biases::qkv;
+  const std::pair<TransformerShape, std::size_t> models[] = {{llama, 1}, {qwen3, 3}, {qwen2, 2}};
   for (const auto& [shape, shards] : models) {
     const std::vector<float> weights = random_weights(shape);
     for (const DataType in_file : {DataType::f32, DataType::bf16, DataType::f16}) {
@@ -71,7 +72,7 @@ TEST_P(DecodersOfFiles, ComputeWhatTheReferenceDoes) {
 
 /// Quantized from files: the numbers are those of their codes, no further away than half a step.
 TEST_P(DecodersOfFiles, MayBeQuantized) {
-  DecoderShape shape = parse_decoder_shape("1L2H1K16D32C48F131V").value();
+  TransformerShape shape = parse_decoder_shape("1L2H1K16D32C48F131V").value();
   shape.tied = true;
   const std::vector<float> weights = random_weights(shape);
   const TemporaryFolder folder;
@@ -84,8 +85,9 @@ TEST_P(DecodersOfFiles, MayBeQuantized) {
   auto decoder = Decoder::create(*device_, *stream_, settings);
   ASSERT_TRUE(decoder.ok()) << decoder.error().message;
   const std::vector<float> quantized = (*decoder)->weights(*stream_).value();
-  const DecoderShape untied = computed_shape(shape, settings.weights());
-  const DecoderWeights before = DecoderWeights::of(shape), after = DecoderWeights::of(untied);
+  const TransformerShape untied = computed_shape(shape, settings.weights());
+  const TransformerParameters before = TransformerParameters::of(shape),
+                              after = TransformerParameters::of(untied);
   const auto expect_near = [&](const Tensor& from, const Tensor& to, double step) {
     for (std::int64_t i = 0; i < shape.vocabulary && i < from.rows; ++i) {
       for (std::int64_t k = 0; k < from.columns; ++k) {
@@ -99,14 +101,15 @@ TEST_P(DecodersOfFiles, MayBeQuantized) {
   expect_near(before.head, after.head, half_step);
   expect_near(before.layers[0].qkv, after.layers[0].qkv, half_step);
   expect_near(before.layers[0].down, after.layers[0].down, half_step);
-  expect_near(before.layers[0].norm2, after.layers[0].norm2, 0);
+  expect_near(before.layers[0].norm2_weight, after.layers[0].norm2_weight, 0);
 }
 
 TEST_P(DecodersOfFiles, OfEveryCodePassTheGate) {
-  DecoderShape llama = parse_decoder_shape("1L4H2K32D64C").value(),
-               qwen = parse_decoder_shape("1L2H1K64D64C").value();
-  qwen.head_norms = qwen.tied = qwen.qkv_bias = true;
-  for (const DecoderShape& shape : {llama, qwen}) {
+  TransformerShape llama = parse_decoder_shape("1L4H2K32D64C").value(),
+                   qwen = parse_decoder_shape("1L2H1K64D64C").value();
+  qwen.head_norms = qwen.tied = true;
+  qwen.biases = Biases::qkv;
+  for (const TransformerShape& shape : {llama, qwen}) {
     for (const DataType type : {DataType::f32, DataType::bf16}) {
       for (const DataType codes : {DataType::e4m3, DataType::e4m3_fnuz, DataType::i8}) {
         const auto gate = check_decoder(
@@ -121,10 +124,10 @@ TEST_P(DecodersOfFiles, OfEveryCodePassTheGate) {
 /// A file that shrinks after it was opened, and one that is missing: errors, and no memory is
 /// written to that is gone.
 TEST_P(DecodersOfFiles, SayWhatCannotBeRead) {
-  const DecoderShape shape = parse_decoder_shape("1L2H1K16D32C48F131V").value();
+  const TransformerShape shape = parse_decoder_shape("1L2H1K16D32C48F131V").value();
   const TemporaryFolder folder;
   write_model(folder, shape, model_tensors(shape, random_weights(shape)), DataType::f32);
-  const DecoderWeights layout = DecoderWeights::of(shape);
+  const TransformerParameters layout = TransformerParameters::of(shape);
   const auto files = DecoderFiles::open(folder.path(), tensors_of_shard(shape, layout));
   ASSERT_TRUE(files.ok()) << files.error().message;
   const std::filesystem::path file = folder.path() / "model.safetensors";

@@ -22,13 +22,16 @@ struct WholeAttention {
                  const std::vector<float>& dy)
       : y(dy.size()), log_sum(std::size_t(s.batch * s.heads * s.sequence)), d_qkv(qkv.size()) {
     const auto t = std::size_t(s.sequence), d = std::size_t(s.head_width);
-    const std::size_t c = std::size_t(s.width());
+    const std::size_t c = std::size_t(s.width()), row = std::size_t(s.qkv_width());
+    const auto heads = std::size_t(s.heads), kv_heads = std::size_t(s.heads_of_keys());
     const double scale = 1 / std::sqrt(double(d));
     std::vector<double> p(t), dp(t);
     for (std::size_t head = 0; head < std::size_t(s.batch * s.heads); ++head) {
       const std::size_t h = head % std::size_t(s.heads), first = head / std::size_t(s.heads) * t;
-      const auto at = [&](std::size_t token, std::size_t which) {
-        return (first + token) * 3 * c + which * c + h * d;
+      const auto at = [&](std::size_t token, std::size_t which) {  // of queries, keys and values
+        const std::size_t shared = h / (heads / kv_heads);
+        const std::size_t of = which == 0 ? h : heads + (which - 1) * kv_heads + shared;
+        return (first + token) * row + of * d;
       };
       for (std::size_t i = 0; i < t; ++i) {
         double largest = -1e300, total = 0, delta = 0;
@@ -62,19 +65,22 @@ struct WholeAttention {
 
 /// Both ways, with scores so large that a few keys take nearly all weight.
 TEST_P(ModelAttention, AttentionEitherWay) {
-  const AttentionShape shapes[] = {{2, 70, 2, 32}, {1, 129, 2, 64}, {1, 65, 1, 128}, {1, 1, 3, 64}};
+  const AttentionShape shapes[] = {{2, 70, 2, 32},    {1, 129, 2, 64},   {1, 65, 1, 128},
+                                   {1, 1, 3, 64},     {2, 70, 4, 32, 2}, {1, 129, 3, 64, 1},
+                                   {1, 65, 2, 128, 1}};
   for (const AttentionShape& s : shapes) {
-    const auto rows = std::size_t(s.batch * s.sequence), c = std::size_t(s.width());
+    const auto rows = std::size_t(s.batch * s.sequence), c = std::size_t(s.width()),
+               packed = std::size_t(s.qkv_width());
     for (const auto& [type, own] : {std::pair(DataType::f32, false),
                                     {DataType::bf16, false},
                                     {DataType::bf16, true},
                                     {DataType::f16, false},
                                     {DataType::f16, true}}) {
-      Values qkv = normal(type, rows * 3 * c, 1);
+      Values qkv = normal(type, rows * packed, 1);
       for (float& x : qkv.host) x *= 1.6f;
       qkv = values(type, qkv.host);
       const Values dy = normal(type, rows * c, 2), y = unknown(type, rows * c);
-      const Values d_qkv = unknown(type, rows * 3 * c);
+      const Values d_qkv = unknown(type, rows * packed);
       const auto squares = std::size_t(s.batch * s.heads * s.sequence * s.sequence);
       const Values probabilities = unknown(type, squares);
       const Values log_sum = unknown(DataType::f32, std::size_t(s.batch * s.heads * s.sequence));
@@ -273,9 +279,7 @@ TEST_P(ModelAttention, GroupsOfWavesGiveTheSame) {
                                    {1, 64, 2, 128, 1}, {1, 130, 4, 64, 2}, {1, 257, 1, 64},
                                    {2, 33, 1, 128}};
   for (const AttentionShape& s : shapes) {
-    const std::int64_t kv_heads = s.kv_heads > 0 ? s.kv_heads : s.heads;
-    const auto rows = std::size_t(s.batch * s.sequence), d = std::size_t(s.head_width);
-    const std::size_t packed = std::size_t(s.heads + 2 * kv_heads) * d, all = 3 * s.heads * d;
+    const auto rows = std::size_t(s.batch * s.sequence), packed = std::size_t(s.qkv_width());
     for (const DataType type : {DataType::bf16, DataType::f16}) {
       Values qkv = normal(type, rows * packed, 1);
       for (float& x : qkv.host) x *= 1.6f;
@@ -295,26 +299,13 @@ TEST_P(ModelAttention, GroupsOfWavesGiveTheSame) {
                       sizeof(float));
       const AttentionMemory memory = {nullptr, log_sum.buffer.data(), scratch.buffer.data()};
       ASSERT_TRUE((*attention)->forward(*stream_, y.buffer.data(), qkv.buffer.data(), memory, s));
-      // For the reference, heads that share keys and values have copies of them.
-      std::vector<float> expanded(rows * all);
-      for (std::size_t i = 0; i < expanded.size(); ++i) {
-        const std::size_t row = i / all, part = i % all / (s.heads * d),
-                          head = i % all / d % s.heads;
-        const std::size_t shared = head / (s.heads / kv_heads);
-        const std::size_t at = part == 0   ? head
-                               : part == 1 ? s.heads + shared
-                                           : s.heads + kv_heads + shared;
-        expanded[i] = qkv.host[row * packed + at * d + i % d];
-      }
-      const WholeAttention expected(s, expanded, dy.host);
+      const WholeAttention expected(s, qkv.host, dy.host);
       expect_near(read(y, type), expected.y, type, "y");
-      if (kv_heads == s.heads) {  // else there is no backward pass
-        const Values d_qkv = unknown(type, rows * all);
-        ASSERT_TRUE((*attention)
-                        ->backward(*stream_, d_qkv.buffer.data(), dy.buffer.data(), y.buffer.data(),
-                                   qkv.buffer.data(), memory, s));
-        expect_near(read(d_qkv, type), expected.d_qkv, type, "gradient");
-      }
+      const Values d_qkv = unknown(type, rows * packed);
+      ASSERT_TRUE((*attention)
+                      ->backward(*stream_, d_qkv.buffer.data(), dy.buffer.data(), y.buffer.data(),
+                                 qkv.buffer.data(), memory, s));
+      expect_near(read(d_qkv, type), expected.d_qkv, type, "gradient");
       const std::vector<float> found = read(log_sum, DataType::f32);
       for (std::size_t i = 0; i < found.size(); ++i) {
         ASSERT_NEAR(found[i], expected.log_sum[i], 1e-4) << i;

@@ -10,8 +10,8 @@
 #include "model/operations/column_sums.h"
 #include "model/operations/cross_entropy.h"
 #include "model/operations/embedding.h"
-#include "model/operations/layer_norm.h"
 #include "model/operations/loss_history.h"
+#include "model/operations/norm.h"
 #include "model/operations/squared_error.h"
 #include "support/model_test.h"
 
@@ -20,10 +20,14 @@ namespace {
 
 class ModelKernels : public ModelTest {};
 
-TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
-  for (const DataType type : types) {
+/// Layer norm, which is centred, or RMS norm, forward and backward.
+class NormKernels : public ModelTest {
+ protected:
+  void expect_norm(DataType type, bool centred) {
+    constexpr double epsilon = 1e-5;
     ColumnSums column_sums = ColumnSums::create(*device_, type).value();
-    LayerNorm norm = LayerNorm::create(*device_, type, column_sums).value();
+    Norm norm =
+        centred ? Norm::layer(*device_, type).value() : Norm::rms(*device_, type, epsilon).value();
     for (const Rows shape : {Rows{1, 8}, Rows{3, 72}, Rows{67, 520}}) {
       const auto n = static_cast<std::size_t>(shape.rows),
                  c = static_cast<std::size_t>(shape.width);
@@ -33,23 +37,25 @@ TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
       const Values statistics = unknown(DataType::f32, 2 * n);
       ASSERT_TRUE(norm.forward(*stream_, normed.buffer.data(), statistics.buffer.data(),
                                sum.buffer.data(), x.buffer.data(), branch.buffer.data(),
-                               weight.buffer.data(), bias.buffer.data(), shape));
+                               weight.buffer.data(), centred ? bias.buffer.data() : nullptr,
+                               shape));
       const std::vector<float> sums = read(sum, type);  // as rounded, which the norm reads
       std::vector<double> expected_sum(n * c), expected(n * c);
       std::vector<double> means(n), inverses(n);
       for (std::size_t row = 0; row < n; ++row) {
         for (std::size_t i = 0; i < c; ++i) {
           expected_sum[row * c + i] = double(x.host[row * c + i]) + branch.host[row * c + i];
-          means[row] += double(sums[row * c + i]) / double(c);
+          if (centred) means[row] += double(sums[row * c + i]) / double(c);
         }
         double variance = 0;
         for (std::size_t i = 0; i < c; ++i) {
           variance += std::pow(sums[row * c + i] - means[row], 2) / double(c);
         }
-        inverses[row] = 1 / std::sqrt(variance + 1e-5);
+        inverses[row] = 1 / std::sqrt(variance + epsilon);
         for (std::size_t i = 0; i < c; ++i) {
           expected[row * c + i] =
-              (sums[row * c + i] - means[row]) * inverses[row] * weight.host[i] + bias.host[i];
+              (sums[row * c + i] - means[row]) * inverses[row] * weight.host[i] +
+              (centred ? bias.host[i] : 0);
         }
       }
       expect_near(sums, expected_sum, type, "sum");
@@ -62,11 +68,12 @@ TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
         const Values dw = add ? normal(type, c, 7) : unknown(type, c);
         const Values db = add ? normal(type, c, 8) : unknown(type, c);
         const Values before = add ? normal(type, c, 9) : unknown(type, c);
-        ASSERT_TRUE(norm.backward(
-            *stream_,
-            {dx.buffer.data(), dw.buffer.data(), db.buffer.data(), before.buffer.data(), add, add},
-            dy.buffer.data(), sum.buffer.data(), statistics.buffer.data(), weight.buffer.data(),
-            scratch.buffer.data(), shape));
+        ASSERT_TRUE(
+            norm.backward(*stream_, column_sums,
+                          {dx.buffer.data(), dw.buffer.data(), centred ? db.buffer.data() : nullptr,
+                           before.buffer.data(), add, add},
+                          dy.buffer.data(), sum.buffer.data(), statistics.buffer.data(),
+                          weight.buffer.data(), scratch.buffer.data(), shape));
         std::vector<double> to_x(n * c), to_w(c), to_b(c);
         for (std::size_t i = 0; add && i < n * c; ++i) to_x[i] = dx.host[i];
         for (std::size_t i = 0; add && i < c; ++i) to_w[i] = dw.host[i], to_b[i] = db.host[i];
@@ -77,7 +84,7 @@ TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
           };
           for (std::size_t i = 0; i < c; ++i) {
             const double g = double(dy.host[row * c + i]) * weight.host[i];
-            mean_g += g / double(c);
+            if (centred) mean_g += g / double(c);
             mean_gx += g * unit(i) / double(c);
             to_w[i] += dy.host[row * c + i] * unit(i);
             to_b[i] += dy.host[row * c + i];
@@ -94,7 +101,7 @@ TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
         for (std::size_t i = 0; i < n * c; ++i) to_before[i % c] += found[i];
         expect_near(read(before, type), to_before, type, "bias before");
         expect_near(read(dw, type), to_w, type, "dw");
-        expect_near(read(db, type), to_b, type, "db");
+        if (centred) expect_near(read(db, type), to_b, type, "db");
       }
       const Values columns = unknown(type, c);
       ASSERT_TRUE(column_sums.of(*stream_, columns.buffer.data(), dy.buffer.data(),
@@ -104,6 +111,14 @@ TEST_P(ModelKernels, NormWithTheAdditionBeforeIt) {
       expect_near(read(columns, type), expected_columns, type, "column sums");
     }
   }
+};
+
+TEST_P(NormKernels, LayerNormWithTheAdditionBeforeIt) {
+  for (const DataType type : types) expect_norm(type, true);
+}
+
+TEST_P(NormKernels, RmsNormWithTheAdditionBeforeIt) {
+  for (const DataType type : types) expect_norm(type, false);
 }
 
 TEST_P(ModelKernels, GeluAndItsSlope) {
@@ -156,7 +171,7 @@ TEST_P(ModelKernels, ReluAndItsSlope) {
 }
 
 /// Each row's first half, as SiLU gates it, times its second.
-TEST_P(ModelKernels, SwigluOfTwoHalves) {
+TEST_P(ModelKernels, SwigluOfTwoHalvesAndItsGradient) {
   for (const DataType type : types) {
     Activations activations = Activations::create(*device_, type).value();
     constexpr std::size_t rows = 5, width = 72;
@@ -169,6 +184,17 @@ TEST_P(ModelKernels, SwigluOfTwoHalves) {
       expected.push_back(g / (1 + std::exp(-g)) * x.host[gate + width]);
     }
     expect_near(read(y, type), expected, type, "swiglu");
+    const Values dy = normal(type, rows * width, 2), d = unknown(type, rows * 2 * width);
+    ASSERT_TRUE(activations.swiglu_backward(*stream_, d.buffer.data(), dy.buffer.data(),
+                                            x.buffer.data(), rows, width));
+    std::vector<double> expected_d(rows * 2 * width);
+    for (std::size_t i = 0; i < rows * width; ++i) {
+      const std::size_t gate = i / width * 2 * width + i % width;
+      const double g = x.host[gate], s = 1 / (1 + std::exp(-g));
+      expected_d[gate] = dy.host[i] * x.host[gate + width] * s * (1 + g * (1 - s));
+      expected_d[gate + width] = dy.host[i] * g * s;
+    }
+    expect_near(read(d, type), expected_d, type, "gradient of swiglu");
   }
 }
 
@@ -229,6 +255,12 @@ TEST_P(ModelKernels, EmbeddingsAndTheirGradients) {
                            of_positions.host[i / c % sequence * c + i % c]);
       }
       expect_near(read(x, type), expected, type, "embedded");
+      ASSERT_TRUE(embedding.forward(*stream_, x.buffer.data(), of_tokens.buffer.data(), nullptr,
+                                    data, choice, sequence, width));
+      for (std::size_t i = 0; i < rows * c; ++i) {
+        expected[i] = of_tokens.host[static_cast<std::size_t>(tokens[i / c]) * c + i % c];
+      }
+      expect_near(read(x, type), expected, type, "embedded without positions");
       const Values dx = normal(type, rows * c, 3);
       for (const bool add : {false, true}) {
         const Values to_tokens = normal(type, vocabulary * c, 4);
@@ -299,6 +331,7 @@ TEST_P(ModelKernels, CrossEntropyInPlace) {
 }
 
 ASSAY_KERNEL_BUILDS(ModelKernels);
+ASSAY_KERNEL_BUILDS(NormKernels);
 
 }  // namespace
 }  // namespace assay

@@ -12,7 +12,8 @@
 #include "measure/grid/benchmark.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_self_check.h"
-#include "model/transformer/decoder_oracle.h"
+#include "model/transformer/named_shapes.h"
+#include "model/transformer/transformer_oracle.h"
 #include "ranks/collective/communicators.h"
 #include "ranks/team/team.h"
 #include "serving/engine/step_executor.h"
@@ -159,7 +160,7 @@ TEST_F(LibraryPrompts, AreRightBesideTokensThatNeedTheCache) {
     host_library.calls = 0;
     ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 2}));
     const std::vector<float> weights = decoder->weights(*stream_).value();
-    const DecoderOracle oracle(settings.shape, {weights.begin(), weights.end()});
+    const TransformerOracle oracle(settings.shape, {weights.begin(), weights.end()});
     GrowingTexts texts(5);
     texts.append(0, 5);
     ASSERT_TRUE(decoder->set_tokens(*stream_, texts.pass()));

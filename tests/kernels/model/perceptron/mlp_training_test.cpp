@@ -7,9 +7,9 @@
 #include "model/perceptron/mlp_oracle.h"
 #include "model/perceptron/mlp_self_check.h"
 #include "model/training/checkpoint.h"
-#include "support/gpt_example.h"
 #include "support/kernel_test.h"
 #include "support/temporary_folder.h"
+#include "support/training_example.h"
 
 namespace assay {
 namespace {

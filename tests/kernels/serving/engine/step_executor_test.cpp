@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/transformer/named_shapes.h"
 #include "serving/engine/pass_sizes.h"
 #include "serving/server/block_hash.h"
 #include "support/decoder_reference.h"

@@ -16,8 +16,9 @@
 
 #include "model/perceptron/mlp_training.h"
 #include "model/training/checkpoint.h"
-#include "support/gpt_example.h"
+#include "model/transformer/named_shapes.h"
 #include "support/temporary_folder.h"
+#include "support/training_example.h"
 #include "support/training_ranks.h"
 
 namespace assay {
@@ -51,8 +52,8 @@ struct Outcome {
   StepState state;
 };
 
-GptSettings settings_for(const Way& way, DataType precision = DataType::f32) {
-  GptSettings settings = small_training(precision);
+TransformerSettings settings_for(const Way& way, DataType precision = DataType::f32) {
+  TransformerSettings settings = small_training(precision);
   settings.plan.shape.layers = 5;  // several turns of each place
   settings.rates = {0.01f};
   settings.accumulate = passes / way.ranks;
@@ -83,14 +84,14 @@ Result<Outcome> outcome_of(Training& training, Stream& stream, bool captured) {
                  TRY(training.state(stream))};
 }
 
-std::vector<Outcome> train_gpt(const Way& way, const GptSettings& settings) {
+std::vector<Outcome> train(const Way& way, const TransformerSettings& settings) {
   const TokenBatches batches = random_batches(settings.plan, 9, 5);
   const TokenBatches held_back = random_batches(settings.plan, 2, 6);
   std::vector<Outcome> runs(static_cast<std::size_t>(way.ranks));
   on_ranks(way.ranks, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-    GptSettings own = settings;
+    TransformerSettings own = settings;
     own.ranks = ranks;
-    auto training = TRY(GptTraining::create(device, stream, own, batches, held_back));
+    auto training = TRY(TransformerTraining::create(device, stream, own, batches, held_back));
     runs[static_cast<std::size_t>(rank)] = TRY(outcome_of(*training, stream, way.captured));
     return {};
   });
@@ -115,10 +116,10 @@ constexpr Way one_rank = {"alone", 1, Sharding::none, 0, false};
 class DataParallelTraining : public testing::TestWithParam<Way> {};
 
 TEST_P(DataParallelTraining, IsThatOfOneRankOnTheSameBatchesBitForBitEachTime) {
-  static const Outcome expected = train_gpt(one_rank, settings_for(one_rank)).front();
+  static const Outcome expected = train(one_rank, settings_for(one_rank)).front();
   ASSERT_EQ(expected.losses.size(), steps);
   EXPECT_LT(expected.losses.back(), expected.losses.front() - 0.1);
-  const std::vector<Outcome> runs = train_gpt(GetParam(), settings_for(GetParam()));
+  const std::vector<Outcome> runs = train(GetParam(), settings_for(GetParam()));
   for (const Outcome& run : runs) {
     ASSERT_EQ(run.losses.size(), steps);
     for (std::size_t i = 0; i < steps; ++i) EXPECT_NEAR(run.losses[i], expected.losses[i], 1e-5);
@@ -126,20 +127,41 @@ TEST_P(DataParallelTraining, IsThatOfOneRankOnTheSameBatchesBitForBitEachTime) {
     EXPECT_LT(largest_distance(run, expected), 1e-4);
     EXPECT_EQ(run.weights, runs.front().weights) << "ranks differ";
   }
-  const Outcome again = train_gpt(GetParam(), settings_for(GetParam())).front();
+  const Outcome again = train(GetParam(), settings_for(GetParam())).front();
   EXPECT_EQ(again.losses, runs.front().losses);
   EXPECT_EQ(again.weights, runs.front().weights);
+}
+
+/// The head is a section of its own, which the backward pass completes first.
+TEST_P(DataParallelTraining, OfAModelWithItsOwnHeadIsThatOfOneRank) {
+  const auto settings = [](const Way& way) {
+    TransformerSettings made = settings_for(way);
+    made.plan.shape = parse_decoder_shape("3L4H2K16D72C40F101V").value();
+    made.plan.shape.head_norms = true;
+    made.plan.shape.biases = Biases::qkv;
+    return made;
+  };
+  static const Outcome expected = train(one_rank, settings(one_rank)).front();
+  EXPECT_LT(expected.losses.back(), expected.losses.front() - 0.1);
+  const std::vector<Outcome> runs = train(GetParam(), settings(GetParam()));
+  for (const Outcome& run : runs) {
+    ASSERT_EQ(run.losses.size(), steps);
+    for (std::size_t i = 0; i < steps; ++i) EXPECT_NEAR(run.losses[i], expected.losses[i], 1e-5);
+    EXPECT_NEAR(run.held_back.value(), expected.held_back.value(), 1e-5);
+    EXPECT_LT(largest_distance(run, expected), 1e-4);
+    EXPECT_EQ(run.weights, runs.front().weights) << "ranks differ";
+  }
 }
 
 /// Whatever was learnt and whichever section used a place last.
 TEST_P(DataParallelTraining, BegunAnewItTakesTheSameSteps) {
   const Way& way = GetParam();
-  GptSettings settings = settings_for(way);
+  TransformerSettings settings = settings_for(way);
   on_ranks(way.ranks, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-    GptSettings own = settings;
+    TransformerSettings own = settings;
     own.ranks = ranks;
     auto training =
-        TRY(GptTraining::create(device, stream, own, random_batches(settings.plan, 9, 5)));
+        TRY(TransformerTraining::create(device, stream, own, random_batches(settings.plan, 9, 5)));
     const std::uint64_t initial = TRY(training->checksum(stream));
     TRY(take_steps(*training, stream, way.captured));
     const std::vector<float> losses = TRY(training->losses(stream, 0, steps));
@@ -155,12 +177,12 @@ TEST_P(DataParallelTraining, BegunAnewItTakesTheSameSteps) {
 }
 
 TEST_P(DataParallelTraining, NarrowIsNearF32HoweverItIsAddedUp) {
-  static const Outcome expected = train_gpt(one_rank, settings_for(one_rank)).front();
+  static const Outcome expected = train(one_rank, settings_for(one_rank)).front();
   for (const DataType precision : {DataType::bf16, DataType::f16}) {
     for (const bool f32_sums : {false, true}) {
-      GptSettings settings = settings_for(GetParam(), precision);
+      TransformerSettings settings = settings_for(GetParam(), precision);
       settings.plan.parallel.f32_sums = f32_sums;
-      const Outcome outcome = train_gpt(GetParam(), settings).front();
+      const Outcome outcome = train(GetParam(), settings).front();
       ASSERT_EQ(outcome.losses.size(), steps);
       for (std::size_t i = 0; i < steps; ++i) {
         EXPECT_NEAR(outcome.losses[i], expected.losses[i],
@@ -174,14 +196,14 @@ TEST_P(DataParallelTraining, NarrowIsNearF32HoweverItIsAddedUp) {
 /// on with the same scale, as one rank alone does.
 TEST_P(DataParallelTraining, RanksSkipAnUpdateOfF16Together) {
   const auto settings = [](const Way& way) {
-    GptSettings made = settings_for(way, DataType::f16);
+    TransformerSettings made = settings_for(way, DataType::f16);
     made.loss_scaling.initial = 0x1p19f;
     return made;
   };
-  static const Outcome expected = train_gpt(one_rank, settings(one_rank)).front();
+  static const Outcome expected = train(one_rank, settings(one_rank)).front();
   EXPECT_GT(expected.state.skipped, 0u);
   EXPECT_LT(expected.state.skipped, steps - 1);
-  const std::vector<Outcome> runs = train_gpt(GetParam(), settings(GetParam()));
+  const std::vector<Outcome> runs = train(GetParam(), settings(GetParam()));
   for (const Outcome& run : runs) {
     EXPECT_EQ(run.state.skipped, expected.state.skipped);
     EXPECT_EQ(run.state.loss_scale, expected.state.loss_scale);
@@ -194,13 +216,13 @@ TEST_P(DataParallelTraining, RanksSkipAnUpdateOfF16Together) {
 /// Its memory differs from that of one rank alone by as much as the plans say.
 TEST_P(DataParallelTraining, TakesTheMemoryOfItsPlan) {
   const auto beyond_plan = [](const Way& way) {
-    const GptSettings settings = settings_for(way);
+    const TransformerSettings settings = settings_for(way);
     const TokenBatches batches = random_batches(settings.plan, 1, 5);
     std::atomic<std::int64_t> bytes = 0;
     on_ranks(way.ranks, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-      GptSettings own = settings;
+      TransformerSettings own = settings;
       own.ranks = ranks;
-      auto training = TRY(GptTraining::create(device, stream, own, batches));
+      auto training = TRY(TransformerTraining::create(device, stream, own, batches));
       bytes =
           static_cast<std::int64_t>(training->allocated_bytes() - memory_of(settings.plan).total());
       return {};
@@ -212,7 +234,7 @@ TEST_P(DataParallelTraining, TakesTheMemoryOfItsPlan) {
 
 TEST(DataParallel, SlicesTakeLessMemory) {
   const auto parameters = [](int ranks, Sharding sharding) {
-    GptPlan plan = small_training().plan;
+    TransformerPlan plan = small_training().plan;
     plan.shape.layers = 24;
     plan.parallel.ranks = ranks;
     plan.parallel.sharding = sharding;
@@ -277,7 +299,7 @@ TEST(DataParallel, CheckpointsGoOnWithOtherRanks) {
   const TemporaryFolder folder;
   const Way wide = {"", 4, Sharding::parameters, 1, false};
   const Way narrow = {"", 2, Sharding::optimizer, 1, false};
-  const GptSettings settings = settings_for(one_rank);
+  const TransformerSettings settings = settings_for(one_rank);
   const TokenBatches batches = random_batches(settings.plan, 9, 5);
   std::mutex mutex;
   std::map<std::string, std::set<std::uint64_t>> checksums;  // by file
@@ -285,9 +307,9 @@ TEST(DataParallel, CheckpointsGoOnWithOtherRanks) {
     std::vector<float> losses;
     on_ranks(way.ranks,
              [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-               GptSettings own = settings_for(way);
+               TransformerSettings own = settings_for(way);
                own.ranks = ranks;
-               auto training = TRY(GptTraining::create(device, stream, own, batches));
+               auto training = TRY(TransformerTraining::create(device, stream, own, batches));
                if (!from.empty()) {
                  const auto sum = TRY(load_checkpoint(*training, stream, folder.path() / from));
                  const std::lock_guard lock(mutex);

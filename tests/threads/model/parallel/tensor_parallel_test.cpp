@@ -10,6 +10,7 @@
 #include "core/random.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_self_check.h"
+#include "model/transformer/named_shapes.h"
 #include "support/model_folder.h"
 #include "support/temporary_folder.h"
 #include "support/training_ranks.h"
@@ -20,13 +21,13 @@ namespace {
 using testing::HasSubstr;
 
 /// Llama's, Qwen's and what both have not, with fewer heads of keys than four ranks, or as many.
-DecoderShape shape_of(std::string_view kind) {
-  DecoderShape shape = parse_decoder_shape("2L8H4K16D72C96F331V").value();
+TransformerShape shape_of(std::string_view kind) {
+  TransformerShape shape = parse_decoder_shape("2L8H4K16D72C96F331V").value();
   shape.rope_scaling = RopeScaling{.original_positions = 16};
   if (kind == "shared keys") shape.kv_heads = 2;
   if (kind == "one key") shape.kv_heads = 1;
   if (kind == "tied") shape.tied = shape.head_norms = true;
-  if (kind == "biased") shape.qkv_bias = true;
+  if (kind == "biased") shape.biases = Biases::qkv;
   return shape;
 }
 const char* const kinds[] = {"own keys", "shared keys", "one key", "tied", "biased"};
@@ -37,7 +38,7 @@ struct Run {
   std::uint64_t weight_bytes = 0;
 };
 
-DecoderSettings settings_for(const DecoderShape& shape, int rank, ModelRanks ranks) {
+DecoderSettings settings_for(const TransformerShape& shape, int rank, ModelRanks ranks) {
   const int size = ranks.communicator == nullptr ? 1 : ranks.communicator->size();
   return {.shape = shape,
           .limits = {.tokens = 32, .results = 32, .sequences = 2, .positions = 64, .blocks = 8},
@@ -83,7 +84,7 @@ Result<Run> run(Device& device, Stream& stream, const DecoderSettings& settings)
 }
 
 /// Of each rank, with settings that `change` completes.
-std::vector<Run> run_on(int ranks, const DecoderShape& shape,
+std::vector<Run> run_on(int ranks, const TransformerShape& shape,
                         const std::function<void(DecoderSettings&)>& change = {}) {
   std::vector<Run> runs(static_cast<std::size_t>(ranks));
   on_ranks(ranks, [&](int rank, Device& device, Stream& stream, ModelRanks others) -> Status {
@@ -112,7 +113,7 @@ class TensorParallelDecoders : public testing::TestWithParam<int> {};
 TEST_P(TensorParallelDecoders, HaveTheLogitsOfOneRankAndTheSameBits) {
   for (const char* const kind : kinds) {
     SCOPED_TRACE(kind);
-    const DecoderShape shape = shape_of(kind);
+    const TransformerShape shape = shape_of(kind);
     expect_same(run_on(GetParam(), shape), run_on(1, shape).front());
   }
 }
@@ -120,8 +121,8 @@ TEST_P(TensorParallelDecoders, HaveTheLogitsOfOneRankAndTheSameBits) {
 TEST_P(TensorParallelDecoders, ReadTheirPartsOfFiles) {
   for (const char* const kind : {"shared keys", "biased"}) {
     SCOPED_TRACE(kind);
-    const DecoderShape shape = shape_of(kind);
-    std::vector<float> weights(DecoderWeights::of(shape).elements);
+    const TransformerShape shape = shape_of(kind);
+    std::vector<float> weights(TransformerParameters::of(shape).elements);
     Random random(3);
     for (float& x : weights) x = static_cast<float>(random.normal() * 0.1);
     const TemporaryFolder folder;
@@ -157,7 +158,7 @@ TEST_P(TensorParallelDecoders, AreHeldAgainstTheReference) {
 
 /// An all-reduce after each half of a layer, and a gather of logits.
 TEST_P(TensorParallelDecoders, SayWhatTheyTellEachOther) {
-  const DecoderShape shape = shape_of("own keys");
+  const TransformerShape shape = shape_of("own keys");
   on_ranks(GetParam(), [&](int rank, Device& device, Stream& stream, ModelRanks others) -> Status {
     auto decoder = TRY(Decoder::create(device, stream, settings_for(shape, rank, others)));
     TRY(decoder->set_tokens(stream, {{1, 2, 3}, {0, 1, 2}, {0, 0, 0}, {2}}));

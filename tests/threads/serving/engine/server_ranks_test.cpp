@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/transformer/named_shapes.h"
 #include "serving/engine/cache_plan.h"
 #include "serving/engine/step_executor.h"
 #include "support/training_ranks.h"

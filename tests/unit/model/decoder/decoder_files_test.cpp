@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/random.h"
+#include "model/transformer/named_shapes.h"
 #include "support/damaged_json.h"
 #include "support/model_folder.h"
 
@@ -17,12 +18,12 @@ using testing::HasSubstr;
 
 class DecoderFilesIn : public testing::Test {
  protected:
-  const DecoderShape shape_ = [] {
-    DecoderShape shape = parse_decoder_shape("2L2H1K16D16C24F11V").value();
+  const TransformerShape shape_ = [] {
+    TransformerShape shape = parse_decoder_shape("2L2H1K16D16C24F11V").value();
     shape.tied = true;
     return shape;
   }();
-  const DecoderWeights layout_ = DecoderWeights::of(shape_);
+  const TransformerParameters layout_ = TransformerParameters::of(shape_);
   std::vector<ModelTensor> tensors_ =
       model_tensors(shape_, std::vector<float>(layout_.elements, 0.5F));
   TemporaryFolder folder_;

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/transformer/named_shapes.h"
 #include "support/damaged_json.h"
 #include "support/model_folder.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-DecoderShape small(const char* text = "2L4H2K32D64C96F131V") {
+TransformerShape small(const char* text = "2L4H2K32D64C96F131V") {
   return parse_decoder_shape(text).value();
 }
 
@@ -29,13 +30,13 @@ std::string refusal_of(const Json& config) {
 }
 
 TEST(DecoderConfig, ReadsEachKindOfModel) {
-  DecoderShape llama = small(), qwen3 = small("2L4H2K64D64C96F131V"), qwen2 = small();
+  TransformerShape llama = small(), qwen3 = small("2L4H2K64D64C96F131V"), qwen2 = small();
   llama.rope_scaling = RopeScaling{.factor = 32, .original_positions = 4096};
   qwen3.head_norms = qwen3.tied = true;
   qwen3.norm_epsilon = 1e-6;
-  qwen2.qkv_bias = true;
+  qwen2.biases = Biases::qkv;
   qwen2.rope_theta = 1e6;
-  for (const DecoderShape& shape : {llama, qwen3, qwen2}) {
+  for (const TransformerShape& shape : {llama, qwen3, qwen2}) {
     const auto read = parse_decoder_config(config_of(shape).dump());
     ASSERT_TRUE(read.ok()) << read.error().message;
     EXPECT_EQ(*read, shape);
@@ -48,7 +49,7 @@ TEST(DecoderConfig, KnowsWhatIsLeftOut) {
                           "rope_scaling", "tie_word_embeddings", "hidden_act"}) {
     config.erase(key);
   }
-  DecoderShape expected = small();
+  TransformerShape expected = small();
   expected.kv_heads = 4;
   expected.head_width = 16;
   expected.norm_epsilon = 1e-6;
@@ -107,7 +108,7 @@ TEST(DecoderConfig, TrustsNoNumber) {
 }
 
 TEST(DecoderConfig, SurvivesDamage) {
-  DecoderShape shape = small();
+  TransformerShape shape = small();
   shape.rope_scaling = RopeScaling{};
   Json config = config_of(shape);
   config["layer_types"] = {"full_attention", "full_attention"};
@@ -123,14 +124,14 @@ TEST(DecoderConfig, SurvivesDamage) {
 }
 
 TEST(DecoderConfig, IsTheModelThatIsNamed) {
-  const DecoderShape llama = parse_decoder_shape("llama3-8b").value();
+  const TransformerShape llama = parse_decoder_shape("llama3-8b").value();
   EXPECT_EQ(decoder_shape_text(llama), "llama3-8b");
   EXPECT_EQ(decoder_shape_text(small()), "2L4H2K32D64C96F131V");
   EXPECT_TRUE(check_decoder_shape(llama, "llama3-8b"));
   EXPECT_THAT(check_decoder_shape(llama, "llama3.1-8b").error().message, HasSubstr("rotary"));
   EXPECT_THAT(check_decoder_shape(llama, "llama3-70b").error().message, HasSubstr("layers: 32"));
-  DecoderShape biased = small();
-  biased.qkv_bias = true;  // letters say nothing about it
+  TransformerShape biased = small();
+  biased.biases = Biases::qkv;  // letters say nothing about it
   EXPECT_TRUE(check_decoder_shape(biased, "2L4H2K32D64C96F131V"));
 }
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "compute/vendor/blas/gemm_choice.h"
-#include "model/transformer/gpt_costs.h"
+#include "model/training/training_costs.h"
+#include "model/transformer/named_shapes.h"
 
 namespace assay {
 namespace {
@@ -20,7 +21,7 @@ double flops_of(const std::vector<ModelProduct>& products) {
 }
 
 TEST(ModelProducts, AreAllOfATrainingStepsButAttentions) {
-  GptPlan plan;
+  TransformerPlan plan;
   plan.shape = parse_gpt_shape("124M").value();
   plan.batch = 4;
   plan.sequence = plan.shape.positions = 1024;
@@ -53,8 +54,8 @@ TEST(ModelProducts, AreAllOfATrainingStepsButAttentions) {
 }
 
 /// Of 4 passes of 3 ranks, the last one adds what all ranks looked up: 6 instead of 4 of them.
-TEST(GptCosts, TheLastPassAddsWhatAllRanksLookedUp) {
-  GptPlan plan;
+TEST(TrainingCosts, TheLastPassAddsWhatAllRanksLookedUp) {
+  TransformerPlan plan;
   plan.shape = parse_gpt_shape("124M").value();
   plan.batch = 1;
   plan.sequence = plan.shape.positions = 1024;
@@ -73,7 +74,7 @@ TEST(GptCosts, TheLastPassAddsWhatAllRanksLookedUp) {
 }
 
 TEST(ModelProducts, AreAllOfADecodersPass) {
-  const DecoderShape shape = parse_decoder_shape("llama3-70b").value();
+  const TransformerShape shape = parse_decoder_shape("llama3-70b").value();
   const auto products = products_of_model("llama3-70b", 16, DataType::bf16).value();
   EXPECT_NEAR(flops_of(products) / (2 * shape.products() * 16), 1, 1e-12);
   EXPECT_EQ(products[0].count, 80u);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "model/transformer/checkpoint_tensors.h"
+#include "model/transformer/named_shapes.h"
 
 namespace assay {
 namespace {
@@ -17,8 +18,8 @@ std::string refusal(std::string_view model, int ranks, bool quantized = false) {
 }
 
 TEST(TensorParallelShard, IsASmallerDecoder) {
-  const DecoderShape whole = parse_decoder_shape("llama3-8b").value();
-  const DecoderShape own = own_shape(whole, {3, 4});
+  const TransformerShape whole = parse_decoder_shape("llama3-8b").value();
+  const TransformerShape own = own_shape(whole, {3, 4});
   EXPECT_EQ(own.heads, 8);
   EXPECT_EQ(own.kv_heads, 2);
   EXPECT_EQ(own.hidden, 3584);
@@ -28,7 +29,7 @@ TEST(TensorParallelShard, IsASmallerDecoder) {
 }
 
 TEST(TensorParallelShard, OfMoreRanksThanHeadsOfKeysSharesThem) {
-  const DecoderShape whole = parse_decoder_shape("2L16H2K16D64C64F").value();
+  const TransformerShape whole = parse_decoder_shape("2L16H2K16D64C64F").value();
   for (int rank = 0; rank < 8; ++rank) {
     EXPECT_EQ(own_shape(whole, {rank, 8}).kv_heads, 1);
     EXPECT_EQ((TensorParallelShard{rank, 8}.first_kv_head(whole)), rank / 4);
@@ -51,22 +52,23 @@ TEST(TensorParallelShard, SaysWhatCannotBeDealtOut) {
 TEST(TensorParallelShard, IsEveryElementOfTheWhole) {
   for (const auto& [model, ranks] :
        {std::pair("2L8H4K16D64C64F300V", 4), {"1L8H2K16D64C64F500V", 4}}) {
-    DecoderShape shape = parse_decoder_shape(model).value();
-    shape.qkv_bias = shape.head_norms = true;
-    const DecoderWeights usual = DecoderWeights::of(shape);
+    TransformerShape shape = parse_decoder_shape(model).value();
+    shape.head_norms = true;
+    shape.biases = Biases::qkv;
+    const TransformerParameters usual = TransformerParameters::of(shape);
     std::vector<int> alone(usual.elements), together(usual.elements);
     const auto count = [&](std::vector<int>& seen, TensorParallelShard part) {
-      const DecoderWeights own = DecoderWeights::of(shape, false, part);
+      const TransformerParameters own = TransformerParameters::of(shape, {.shard = part});
       std::vector<int> here(own.elements);
-      for (const ShardTensor& piece : tensors_of_shard(shape, own, part)) {
-        for (std::int64_t row = 0; row < piece.place.rows; ++row) {
-          for (std::int64_t column = 0; column < piece.place.columns; ++column) {
+      for (const NamedTensor& named : tensors_of_shard(shape, own, part)) {
+        for (std::int64_t row = 0; row < named.tensor.rows; ++row) {
+          for (std::int64_t column = 0; column < named.tensor.columns; ++column) {
             const auto at =
-                piece.first + static_cast<std::size_t>(row * piece.whole.columns + column);
-            ASSERT_LT(at, static_cast<std::size_t>(piece.whole.elements())) << piece.name;
-            ++seen[piece.whole.offset + at];
-            ++here[piece.place.offset +
-                   static_cast<std::size_t>(row * piece.place.columns + column)];
+                named.first + static_cast<std::size_t>(row * named.whole.columns + column);
+            ASSERT_LT(at, static_cast<std::size_t>(named.whole.elements())) << named.name;
+            ++seen[named.whole.offset + at];
+            ++here[named.tensor.offset +
+                   static_cast<std::size_t>(row * named.tensor.columns + column)];
           }
         }
       }
@@ -79,7 +81,7 @@ TEST(TensorParallelShard, IsEveryElementOfTheWhole) {
     }
     const auto seen_at = [&](const Tensor& t) { return together[t.offset]; };
     EXPECT_EQ(seen_at(usual.layers[0].proj), 1);
-    EXPECT_EQ(seen_at(usual.layers[0].norm1), ranks);
+    EXPECT_EQ(seen_at(usual.layers[0].norm1_weight), ranks);
     const auto key = usual.layers[0].qkv.rows_from(shape.query_width(), 1);
     EXPECT_EQ(seen_at(key),
               ranks / static_cast<int>(std::min<std::int64_t>(ranks, shape.kv_heads)));

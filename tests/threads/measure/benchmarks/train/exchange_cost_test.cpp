@@ -13,15 +13,15 @@
 
 #include "measure/benchmarks/train/overlap_cost.h"
 #include "model/tensors/weights.h"
-#include "support/gpt_example.h"
 #include "support/slow_communicator.h"
+#include "support/training_example.h"
 #include "support/training_ranks.h"
 
 namespace assay {
 namespace {
 
-GptSettings settings_of(Sharding sharding, std::uint64_t bucket_bytes) {
-  GptSettings settings = small_training();
+TransformerSettings settings_of(Sharding sharding, std::uint64_t bucket_bytes) {
+  TransformerSettings settings = small_training();
   settings.plan.shape.layers = 3;
   settings.plan.parallel.ranks = 2;
   settings.plan.parallel.sharding = sharding;
@@ -29,14 +29,14 @@ GptSettings settings_of(Sharding sharding, std::uint64_t bucket_bytes) {
   return settings;
 }
 
-ExchangeTimes measure(const GptSettings& settings, double seconds, bool replayed) {
+ExchangeTimes measure(const TransformerSettings& settings, double seconds, bool replayed) {
   std::array<ExchangeTimes, 2> times;
   on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
     SlowCommunicator slow(*ranks.communicator, seconds);
-    GptSettings own = settings;
+    TransformerSettings own = settings;
     own.ranks = {&slow, ranks.team};
     const TokenBatches batches = random_batches(settings.plan, 9, 5);
-    auto training = TRY(GptTraining::create(device, stream, own, batches));
+    auto training = TRY(TransformerTraining::create(device, stream, own, batches));
     TRY(training->step(stream));
     times[static_cast<std::size_t>(rank)] =
         TRY(measure_exchange(*training, device, stream, own.ranks, replayed));
@@ -49,10 +49,10 @@ ExchangeTimes measure(const GptSettings& settings, double seconds, bool replayed
 TEST(TrainExchange, OtherWeightsOnARankAreFound) {
   for (const int wrong : {-1, 1, 0}) {
     on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-      GptSettings own = settings_of(Sharding::none, 1 << 30);
+      TransformerSettings own = settings_of(Sharding::none, 1 << 30);
       own.ranks = ranks;
       const TokenBatches batches = random_batches(own.plan, 1, 5);
-      auto training = TRY(GptTraining::create(device, stream, own, batches));
+      auto training = TRY(TransformerTraining::create(device, stream, own, batches));
       std::vector<float> weights = random_weights(own.plan.shape, 3);
       weights.resize(training->arenas().elements());
       if (rank == wrong) weights[1000] = std::nextafter(weights[1000], 10.0f);
@@ -73,11 +73,11 @@ TEST(TrainExchange, OtherWeightsOnARankAreFound) {
 TEST(TrainExchange, OtherTokensOnARankAreFound) {
   for (const bool same : {true, false}) {
     on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-      GptSettings own = settings_of(Sharding::none, 1 << 30);
+      TransformerSettings own = settings_of(Sharding::none, 1 << 30);
       own.ranks = ranks;
       const std::uint64_t seed = same || rank == 0 ? 5 : 6;
       auto training =
-          TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 2, seed)));
+          TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 2, seed)));
       const Status compared = compare_files(training->data_hash(), *ranks.team, 2, "data", "/text");
       EXPECT_EQ(compared.ok(), same);
       if (!compared.ok()) {
@@ -100,7 +100,7 @@ TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
   constexpr int attempts = 12;
   for (const bool replayed : {false, true}) {
     ExchangeTimes times;
-    GptSettings settings = settings_of(Sharding::none, 1 << 30);
+    TransformerSettings settings = settings_of(Sharding::none, 1 << 30);
     settings.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
     const auto is_waited_for = [&] {
       for (const double measured : {times.exposed(), times.alone}) {
@@ -119,7 +119,7 @@ TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
 /// them, and what the passes hide is no more than the passes.
 TEST(TrainExchange, ManyOperationsAddUp) {
   constexpr double seconds = 0.02;
-  const GptSettings settings = settings_of(Sharding::none, 1);
+  const TransformerSettings settings = settings_of(Sharding::none, 1);
   const ExchangeTimes times = measure(settings, seconds, false);
   constexpr double sections = 4;  // three layers, and what is outside of them
   EXPECT_GT(times.alone, sections * seconds);
@@ -134,7 +134,7 @@ TEST(TrainExchange, CountsBytesOnTheBus) {
   };
   const double ddp = bytes(Sharding::none), zero1 = bytes(Sharding::optimizer),
                fsdp = bytes(Sharding::parameters);
-  GptPlan plan = settings_of(Sharding::none, 1).plan;
+  TransformerPlan plan = settings_of(Sharding::none, 1).plan;
   const double parameters = plan.shape.parameters() * sizeof(float);
   EXPECT_GT(ddp, parameters);
   EXPECT_LT(ddp, parameters * 1.1);  // gaps between tensors
@@ -151,16 +151,16 @@ TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
   // of; a schedule that is wrong is wrong every time.
   constexpr int attempts = 12;
   for (const Sharding sharding : {Sharding::none, Sharding::optimizer, Sharding::parameters}) {
-    const GptSettings settings = settings_of(sharding, 1);
+    const TransformerSettings settings = settings_of(sharding, 1);
     std::map<int, double> simulated;
     ExchangeTimes times;
     const auto measure_and_simulate = [&] {
       on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
         SlowCommunicator slow(*ranks.communicator, seconds);
-        GptSettings own = settings;
+        TransformerSettings own = settings;
         own.ranks = {&slow, ranks.team};
         const TokenBatches batches = random_batches(settings.plan, 9, 5);
-        auto training = TRY(GptTraining::create(device, stream, own, batches));
+        auto training = TRY(TransformerTraining::create(device, stream, own, batches));
         TRY(training->step(stream));
         const auto measured = TRY(measure_exchange(*training, device, stream, own.ranks, false));
         const auto texts = TRY(ranks.team->exchange("the times", to_text(measured)));
@@ -187,10 +187,11 @@ TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
 TEST(TrainExchange, ASimulationTakesWhatStepsInARowTake) {
   std::map<int, double> simulated;
   on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-    GptSettings own = settings_of(Sharding::none, 1 << 30);
+    TransformerSettings own = settings_of(Sharding::none, 1 << 30);
     own.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
     own.ranks = ranks;
-    auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+    auto training =
+        TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
     TRY(training->step(stream));
     const ExchangeTimes mine = {.passes = 100},
                         all = {.passes = 1e-3, .alone = 10, .bus_bytes = 1e6};
@@ -296,9 +297,10 @@ TEST(TrainExchange, EachTimedStepIsAWaitOfItsOwn) {
 TEST(TrainExchange, WithoutMemoryNothingIsCalibrated) {
   std::array<TrainOverlap, 2> overlaps;
   on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-    GptSettings own = settings_of(Sharding::none, 1);
+    TransformerSettings own = settings_of(Sharding::none, 1);
     own.ranks = ranks;
-    auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+    auto training =
+        TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
     TRY(training->step(stream));
     const Buffer values = TRY(device.allocate(16 * sizeof(float), MemoryKind::device));
     const std::size_t count = rank == 1 ? std::size_t{1} << 50 : 16;
@@ -326,10 +328,11 @@ TEST(TrainExchange, PassesThatNothingCoversHaveNoFactor) {
   };
   for (int i = 0; i < attempts && !says_so(); ++i) {
     on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-      GptSettings own = settings_of(Sharding::none, 1);
+      TransformerSettings own = settings_of(Sharding::none, 1);
       own.plan.batch = 24;
       own.ranks = ranks;
-      auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+      auto training =
+          TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
       TRY(training->step(stream));
       const Buffer values = TRY(device.allocate(16 * sizeof(float), MemoryKind::device));
       const ExchangeTimes times = {.passes = 1e-9, .alone = 1, .bus_bytes = 1};
@@ -352,10 +355,11 @@ TEST(TrainExchange, OperationsOfALaunchCountOneByOne) {
   const auto is_right = [&] { return slower() > 0.4 && slower() < 2.5; };
   for (int i = 0; i < attempts && !is_right(); ++i) {
     on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-      GptSettings own = settings_of(Sharding::none, 1);
+      TransformerSettings own = settings_of(Sharding::none, 1);
       own.plan.batch = 48;
       own.ranks = ranks;
-      auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+      auto training =
+          TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
       auto stopwatch = TRY(RankStopwatch::create(device, stream, ranks));
       TRY(training->step(stream));
       const double own_step = TRY(stopwatch.time([&] { return training->step(stream); }));
@@ -379,12 +383,12 @@ TEST(TrainExchange, AStepWithoutItTellsNothing) {
     for (const bool f32_sums : {false, true}) {
       std::array<std::vector<float>, 2> shared, own_gradients;
       on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-        GptSettings own = settings_of(sharding, 1);
+        TransformerSettings own = settings_of(sharding, 1);
         own.plan.type = own.precision = DataType::bf16;
         own.plan.parallel.f32_sums = f32_sums;
         own.ranks = ranks;
         auto training =
-            TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+            TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
         const auto of_this_rank = [&]() -> Result<std::vector<float>> {
           const auto range = training->arenas().kept_of(ParameterPart::gradients, 0);
           return read_weights(stream, range.address, own.plan.type, range.elements);
@@ -413,14 +417,14 @@ TEST(TrainExchange, WithoutItARankAddsItsOwnLookups) {
     TRY(stream.synchronize());
     return read_weights(stream, range.address, DataType::f32, range.elements);
   };
-  const GptSettings settings = settings_of(Sharding::none, 1);
+  const TransformerSettings settings = settings_of(Sharding::none, 1);
   const TokenBatches batches = random_batches(settings.plan, 4, 5);
   std::array<std::vector<float>, 2> of_two;
   std::array<std::vector<float>, 4> alone;
   on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-    GptSettings own = settings;
+    TransformerSettings own = settings;
     own.ranks = ranks;
-    auto training = TRY(GptTraining::create(device, stream, own, batches));
+    auto training = TRY(TransformerTraining::create(device, stream, own, batches));
     TRY(training->hold_weights(stream));
     TRY(training->step(stream));
     TRY(training->step_without_exchange(stream));
@@ -428,9 +432,9 @@ TEST(TrainExchange, WithoutItARankAddsItsOwnLookups) {
     return {};
   });
   on_ranks(1, [&](int, Device& device, Stream& stream, TrainingRanks) -> Status {
-    GptSettings own = settings;
+    TransformerSettings own = settings;
     own.plan.parallel.ranks = 1;
-    auto training = TRY(GptTraining::create(device, stream, own, batches));
+    auto training = TRY(TransformerTraining::create(device, stream, own, batches));
     TRY(training->hold_weights(stream));
     for (std::vector<float>& gradients : alone) {
       TRY(training->step(stream));
@@ -453,12 +457,13 @@ TEST(TrainExchange, WeightsThatAreHeldStayTheSame) {
                                         {DataType::f32, Optimizer::sgd},
                                         {DataType::bf16, Optimizer::adamw}}) {
     on_ranks(2, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-      GptSettings own = small_training(type);
+      TransformerSettings own = small_training(type);
       own.plan.parallel.ranks = 2;
       own.plan.optimizer = optimizer;
       if (type == DataType::bf16) own.plan.states = OptimizerStates::stochastic;
       own.ranks = ranks;
-      auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+      auto training =
+          TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
       const std::uint64_t first = TRY(training->checksum(stream));
       TRY(training->step(stream));
       const std::uint64_t changed = TRY(training->checksum(stream));
@@ -475,11 +480,12 @@ TEST(TrainExchange, WeightsThatAreHeldStayTheSame) {
 /// Sums of sums of the exchange alone are infinite in f16, and no passes may begin with them.
 TEST(TrainExchange, UpdatesOfF16AreNotLeftOutWhileItIsCalibrated) {
   on_ranks(2, [](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-    GptSettings own = small_training(DataType::f16);
+    TransformerSettings own = small_training(DataType::f16);
     own.plan.parallel.ranks = 2;
     own.loss_scaling.initial = 256;
     own.ranks = ranks;
-    auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+    auto training =
+        TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
     TRY(training->step(stream));
     const ExchangeTimes times = {.passes = 1e-3, .alone = 1e-3, .bus_bytes = 1e6};
     TRY(simulate_steps(*training, device, stream, ranks, false, times, times, {2}));
@@ -505,10 +511,11 @@ TEST(TrainExchange, WhatTokensLookedUpComesByItself) {
                                    Expected{Sharding::optimizer, 9, reduce_scatter, false},
                                    Expected{Sharding::parameters, 3, reduce_scatter, false}}) {
     on_ranks(2, [&](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
-      GptSettings own = settings_of(expected.sharding, 1);
+      TransformerSettings own = settings_of(expected.sharding, 1);
       own.plan.batch = expected.batch;
       own.ranks = ranks;
-      auto training = TRY(GptTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
+      auto training =
+          TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
       TRY(training->step(stream));
       std::vector<CollectiveCall> calls = training->exchanged();
       TRY(training->exchange_alone(stream));

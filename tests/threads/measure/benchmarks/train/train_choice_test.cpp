@@ -8,9 +8,9 @@
 
 #include "measure/benchmarks/train/train_cell.h"
 #include "ranks/collective/communicators.h"
-#include "support/gpt_example.h"
 #include "support/slow_communicator.h"
 #include "support/temporary_folder.h"
+#include "support/training_example.h"
 #include "support/training_ranks.h"
 
 namespace assay {
@@ -21,7 +21,7 @@ constexpr double least_operation = 0.03;  // s
 
 /// Three layers and the embeddings: four operations, two, or one.
 TEST(TrainChoice, FewerSlowOperationsAreFaster) {
-  GptSettings settings = small_training();
+  TransformerSettings settings = small_training();
   settings.plan.shape.layers = 3;
   settings.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
   settings.plan.parallel.ranks = 2;
@@ -31,10 +31,10 @@ TEST(TrainChoice, FewerSlowOperationsAreFaster) {
     const auto measure = [&] {
       on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
         SlowCommunicator communicator(*ranks.communicator, operation_seconds);
-        GptSettings own = settings;
+        TransformerSettings own = settings;
         own.ranks = {&communicator, ranks.team};
         const TokenBatches batches = random_batches(settings.plan, 9, 5);
-        auto training = TRY(GptTraining::create(device, stream, own, batches));
+        auto training = TRY(TransformerTraining::create(device, stream, own, batches));
         TRY(training->step(stream));
         const Section& layer = training->arenas().sections().back();
         const std::uint64_t two_layers = (layer.elements() + 1) * sizeof(float);

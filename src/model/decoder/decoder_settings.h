@@ -1,0 +1,74 @@
+// What a decoder computes and how much at a time: its settings, and the size of a pass.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "core/data_type.h"
+#include "model/decoder/decoder_parameters.h"
+#include "model/operations/paged_attention.h"
+#include "model/operations/prompt_attention.h"
+#include "model/parallel/model_ranks.h"
+#include "model/transformer/tensor_parallel_shard.h"
+#include "model/transformer/transformer_shape.h"
+
+namespace assay {
+
+/// The largest sizes that a decoder allocates memory for.
+struct DecoderLimits {
+  std::int64_t tokens = 0;     ///< tokens of a pass
+  std::int64_t results = 0;    ///< rows of a pass with logits
+  std::int64_t sequences = 0;  ///< sequences at a time
+  std::int64_t positions = 0;  ///< tokens of a sequence
+  std::int64_t blocks = 0;     ///< blocks of the cache, page_tokens tokens each
+
+  /// Blocks of a sequence that fills all positions.
+  std::int64_t blocks_of_sequence() const { return (positions + page_tokens - 1) / page_tokens; }
+};
+
+struct DecoderSettings {
+  TransformerShape shape;
+  DecoderLimits limits;
+  DataType precision = DataType::bf16;   ///< f32 or bf16, also that of weights and cache
+  std::uint64_t seed = 1;                ///< seed of random weights
+  std::optional<DataType> codes = {};    ///< type of quantized matrices: e4m3, e4m3_fnuz or i8
+  std::filesystem::path folder = {};     ///< folder with the weights; empty: they are random
+  TensorParallelShard part = {};         ///< this rank's shard
+  ModelRanks ranks = {};                 ///< the ranks that share the model, if there are several
+  PromptAttentionSettings prompts = {};  ///< how attention of whole prompts is computed
+  /// Whether variants of skinny GEMMs and of attention to the cache are chosen by measuring instead
+  /// of taking the defaults. Unset: measured, unless the device is emulated, whose times say
+  /// nothing.
+  std::optional<bool> measure_variants = {};
+  /// The units that compute attention to the cache. Unset: chosen from cache_attention_units().
+  std::optional<PagedUnits> cache_attention = {};
+  /// If set, it is asked during the choice of variants, which takes seconds. Ranks that share a
+  /// model leave it unset: if one ended, the others would wait for it.
+  std::function<bool()> stop_requested = {};
+
+  DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part}; }
+};
+
+/// The tokens of a pass, as the host gives them. The first three have an element per token.
+struct DecoderTokens {
+  std::vector<std::int32_t> tokens;
+  std::vector<std::int32_t> positions;  ///< in its sequence, from 0
+  std::vector<std::int32_t> sequences;
+  std::vector<std::int32_t> results;  ///< rows whose logits are wanted
+};
+
+/// The size of a pass: of tokens set before, or left by advance().
+struct DecoderPass {
+  std::int64_t tokens = 0, results = 0;
+  std::int64_t longest = 0;  ///< no position is larger
+  /// Rows whose attention needs no cache: in the order of rows, none twice.
+  std::vector<PromptRows> prompts = {};
+  /// No token whose result is wanted sees another one of the pass: each is of a sequence of its
+  /// own.
+  bool apart = false;
+};
+
+}  // namespace assay

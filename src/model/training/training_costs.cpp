@@ -1,0 +1,90 @@
+#include "model/training/training_costs.h"
+
+namespace assay {
+
+std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t accumulate) {
+  const TransformerShape& shape = plan.shape;
+  const auto n = static_cast<double>(plan.tokens()), c = static_cast<double>(shape.width),
+             f = static_cast<double>(shape.hidden), t = static_cast<double>(plan.sequence),
+             l = static_cast<double>(shape.layers),
+             v = static_cast<double>(shape.padded_vocabulary()),
+             q = static_cast<double>(shape.query_width()),
+             qkv = static_cast<double>(shape.qkv_width());
+  const auto element = static_cast<double>(size_of(plan.type));
+  const bool gated = shape.activation == ActivationKind::swiglu;
+  const bool learned = shape.position == PositionKind::learned, rotates = shape.changes_heads();
+  std::vector<OperationCost> costs;
+  const auto add = [&](Phase phase, const std::string& name, double flops, double elements) {
+    costs.push_back({phase, name, flops, elements * element});
+  };
+  struct Product : ProductCost {
+    std::string name;
+    double count;
+  };
+  std::vector<Product> products;
+  for (const ShapeMatrix& m : shape.matrices()) {
+    const std::string name = m.name;
+    const double outputs = name == "head" ? v : static_cast<double>(m.outputs);
+    products.push_back(
+        {{n, outputs, static_cast<double>(m.inputs)}, name, static_cast<double>(m.count)});
+  }
+  const auto &of_qkv = products[0], &proj = products[1], &up = products[2], &down = products[3],
+             &head = products[4];
+  const auto add_product = [&](Phase phase, const Product& product, double more = 0) {
+    add(phase, product.name, product.count * product.flops(),
+        product.count * (product.elements() + more));
+  };
+  const auto add_gradients = [&](const Product& product) {
+    for (const char* of : {"_weight", "_input"}) {
+      add(Phase::backward, product.name + of, product.count * product.flops(),
+          product.count * product.elements());
+    }
+  };
+  add(Phase::forward, "embedding", 0, (learned ? 3 : 2) * n * c);
+  add(Phase::forward, "norm", 0, (2 * l + 1) * 4 * n * c);
+  add_product(Phase::forward, of_qkv);
+  if (rotates) add(Phase::forward, "rotation", 0, l * 2 * n * qkv);
+  add(Phase::forward, "attention", l * 2 * n * t * q, l * n * (qkv + q));
+  add_product(Phase::forward, proj);
+  add_product(Phase::forward, up, gated ? 0 : n * f);  // a GELU's epilogue also writes its input
+  if (gated) add(Phase::forward, "swiglu", 0, l * 3 * n * f);
+  add_product(Phase::forward, down);
+  add_product(Phase::forward, head);
+  add(Phase::forward, "loss", 0, 2 * n * v);
+  // Whatever is computed again belongs to the backward pass.
+  const bool layer = plan.recompute == Recompute::layer;
+  const double again = layer ? 1 : 0;
+  if (layer) {
+    for (const Product* product : {&of_qkv, &proj, &up}) add_product(Phase::backward, *product);
+  }
+  add_gradients(head);
+  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + again * l * 8 * n * c);
+  add_gradients(down);
+  if (!gated) costs.back().bytes += l * n * f * element;  // the GELU's inputs
+  if (plan.recompute == Recompute::activation && !gated) {
+    add(Phase::backward, "gelu", 0, l * 2 * n * f);
+  }
+  if (gated) {
+    const double computed_again = plan.recompute == Recompute::none ? 0 : 3;
+    add(Phase::backward, "swiglu", 0, l * (5 + computed_again) * n * f);
+  }
+  if (shape.has_qkv_bias()) {
+    add(Phase::backward, "bias", 0, l * n * (qkv + (shape.has_all_biases() ? up.outputs : 0)));
+  }
+  add_gradients(up);
+  add_gradients(proj);
+  if (rotates) add(Phase::backward, "rotation", 0, l * 4 * n * qkv);
+  add(Phase::backward, "attention", l * (5 + 2 * again) * n * t * q,
+      l * n * (2 + again) * (qkv + q));
+  add_gradients(of_qkv);
+  // The last of the step's passes adds what all ranks looked up.
+  const auto passes = static_cast<double>(accumulate);
+  const double lookups =
+      gathered_lookups(plan) > 0 ? (passes - 1 + plan.parallel.ranks) / passes : 1;
+  add(Phase::backward, "embedding", 0, (learned ? 3 : 2) * n * c * lookups);
+  const auto parameters = static_cast<double>(TransformerParameters::of(shape).elements);
+  costs.push_back({Phase::update, "optimizer", 0, parameters * update_bytes(plan)});
+  return costs;
+}
+
+}  // namespace assay

@@ -1,0 +1,191 @@
+#include "model/training/training_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "model/operations/attention.h"
+#include "model/operations/column_sums.h"
+#include "model/operations/head_rotation.h"
+#include "model/operations/norm.h"
+
+namespace assay {
+namespace {
+
+/// The activations of one block, from the arenas of the plan's type and of f32. `shared_hidden`:
+/// that of all blocks, or null.
+LayerActivations layer_activations(const TransformerPlan& plan, TensorPlaces& place,
+                                   TensorPlaces& floats, const Tensor* shared_hidden) {
+  const TransformerShape& shape = plan.shape;
+  const std::int64_t n = plan.tokens(), c = shape.width;
+  const std::int64_t rows = plan.batch * shape.heads * plan.sequence;
+  LayerActivations a;
+  a.normed1 = place.next(n, c);
+  a.qkv = place.next(n, shape.qkv_width());
+  if (plan.attention == AttentionWay::plain) {
+    a.probabilities = place.next(rows, plan.sequence);
+  } else {
+    a.log_sum = floats.next(plan.batch * shape.heads, plan.sequence);
+  }
+  a.attended = place.next(n, shape.query_width());
+  a.middle = place.next(n, c);
+  a.normed2 = place.next(n, c);
+  a.before_activation = place.next(n, shape.up_width());
+  a.hidden = shared_hidden != nullptr ? *shared_hidden : place.next(n, shape.hidden);
+  a.statistics1 = floats.next(n, 2);
+  a.statistics2 = floats.next(n, 2);
+  return a;
+}
+
+}  // namespace
+
+TrainingActivations TrainingActivations::of(const TransformerPlan& plan) {
+  const TransformerShape& shape = plan.shape;
+  const std::int64_t n = plan.tokens(), c = shape.width;
+  TensorPlaces place, floats;
+  TrainingActivations a;
+  a.embedded = place.next(n, c);
+  // All blocks share the memory of recomputed activations.
+  Tensor shared_hidden;
+  const bool shares_hidden = plan.recompute == Recompute::activation;
+  if (shares_hidden) shared_hidden = place.next(n, shape.hidden);
+  LayerActivations shared;
+  if (plan.recompute == Recompute::layer) {
+    shared = layer_activations(plan, place, floats, nullptr);
+  }
+  for (std::int64_t i = 0; i < shape.layers; ++i) {
+    LayerActivations layer =
+        plan.recompute == Recompute::layer
+            ? shared
+            : layer_activations(plan, place, floats, shares_hidden ? &shared_hidden : nullptr);
+    layer.result = place.next(n, c);
+    a.layers.push_back(layer);
+  }
+  a.normed = place.next(n, c);
+  a.statistics = floats.next(n, 2);
+  a.logits = place.next(n, shape.padded_vocabulary());
+  a.rotated = place.next(shape.changes_heads() ? n : 0, shape.qkv_width());
+  a.stream_gradient = place.next(n, c);
+  a.branch_gradient = place.next(n, std::max(c, shape.query_width()));
+  a.hidden_gradient = place.next(n, shape.hidden);
+  a.before_activation_gradient = a.hidden_gradient;
+  if (shape.activation == ActivationKind::swiglu) {
+    a.before_activation_gradient = place.next(n, shape.up_width());
+  }
+  a.qkv_gradient = place.next(n, shape.qkv_width());
+  a.branch = place.next(n, c);
+  a.elements = place.used();
+  a.floats = floats.used();
+  return a;
+}
+
+std::string_view name_of(AttentionWay way) {
+  switch (way) {
+    case AttentionWay::plain:
+      return "plain";
+    case AttentionWay::own:
+      return "own";
+    case AttentionWay::library:
+      return "library";
+    case AttentionWay::library_unordered:
+      return "library-unordered";
+  }
+  return "?";
+}
+
+AttentionShape attention_shape_of(const TransformerPlan& plan) {
+  return {plan.batch, plan.sequence, plan.shape.heads, plan.shape.head_width, plan.shape.kv_heads};
+}
+
+FusedAttentionProblem fused_attention_of(const TransformerPlan& plan) {
+  return {.precision = plan.type,
+          .batch = plan.batch,
+          .sequence = plan.sequence,
+          .heads = plan.shape.heads,
+          .head_width = plan.shape.head_width,
+          .same_bits = plan.attention != AttentionWay::library_unordered,
+          .kv_heads = plan.shape.kv_heads};
+}
+
+std::uint64_t scratch_bytes(const TransformerPlan& plan) {
+  const TransformerShape& shape = plan.shape;
+  const auto sums_of = [&](std::uint64_t stripes, std::int64_t width) {
+    return stripes * static_cast<std::uint64_t>(width);
+  };
+  const std::int64_t n = plan.tokens(), c = shape.width, qkv = shape.qkv_width(),
+                     up = shape.up_width();
+  const std::uint64_t sums =
+      std::max({sums_of(3 * norm_stripes(n, c), c), sums_of(column_stripes(n, qkv), qkv),
+                sums_of(column_stripes(n, up), up)});
+  std::uint64_t attention = 0;
+  if (plan.attention == AttentionWay::plain) {  // scores of one sequence and their gradients
+    attention =
+        2 * sizeof(float) * static_cast<std::uint64_t>(shape.heads * plan.sequence * plan.sequence);
+  } else if (plan.attention == AttentionWay::own) {
+    attention =
+        flash_attention_scratch_bytes(plan.batch * shape.heads, plan.sequence, shape.head_width);
+  }
+  const std::uint64_t rotation =
+      shape.head_norms ? HeadRotation::scratch_bytes(attention_shape_of(plan)) : 0;
+  return std::max({sizeof(float) * sums, attention, rotation});
+}
+
+std::uint64_t gathered_lookups(const TransformerPlan& plan) {
+  if (!plan.shape.tied) return 0;  // then only lookups make the embedding's gradient
+  const TransformerParameters parameters = TransformerParameters::of(plan.shape, plan.layout());
+  const auto rows = static_cast<std::uint64_t>(plan.tokens() * plan.shape.width);
+  return plan.parallel.gathers_rows(rows, parameters.sections.front().elements()) ? rows : 0;
+}
+
+TrainingMemory memory_of(const TransformerPlan& plan) {
+  const TransformerParameters parameters = TransformerParameters::of(plan.shape, plan.layout());
+  const TrainingActivations activations = TrainingActivations::of(plan);
+  const std::uint64_t element = size_of(plan.type);
+  TrainingMemory memory =
+      memory_of_parameters(plan, parameters.sections, TransformerParameters::kept_sections);
+  memory.logits = static_cast<std::uint64_t>(activations.logits.elements()) * element;
+  memory.activations =
+      activations.elements * element + activations.floats * sizeof(float) - memory.logits;
+  memory.scratch = scratch_bytes(plan);
+  memory.exchange +=
+      gathered_lookups(plan) * static_cast<std::uint64_t>(plan.parallel.ranks) * element;
+  if (is_by_library(plan.attention)) {
+    memory.scratch += fused_attention_bytes(fused_attention_of(plan));
+  }
+  return memory;
+}
+
+std::int64_t largest_batch(TransformerPlan plan, std::uint64_t bytes) {
+  return largest_batch(
+      [&](std::int64_t batch) {
+        plan.batch = batch;
+        return memory_of(plan);
+      },
+      bytes);
+}
+
+std::string what_would_fit(const TransformerPlan& plan, std::uint64_t bytes) {
+  std::vector<std::string> fitting;
+  const std::int64_t batch = largest_batch(plan, bytes);
+  if (batch > 0) fitting.push_back(fmt::format("batch={}", batch));
+  const auto try_plan = [&](TransformerPlan other, const char* text) {
+    if (memory_of(other).total() <= bytes) fitting.emplace_back(text);
+  };
+  TransformerPlan other = plan;
+  other.recompute = Recompute::layer;
+  if (plan.recompute != Recompute::layer) try_plan(other, "recompute=layer");
+  other = plan;
+  other.type = DataType::bf16;
+  other.states = OptimizerStates::stochastic;
+  if (plan.states != OptimizerStates::stochastic) {
+    try_plan(other, "precision=bf16 states=stochastic");
+  }
+  other.recompute = Recompute::layer;
+  other.batch = 1;
+  if (fitting.empty()) try_plan(other, "precision=bf16 states=stochastic recompute=layer batch=1");
+  if (fitting.empty()) return "nothing that keeps this model and sequence would fit";
+  return fmt::format("{} would fit", fmt::join(fitting, ", or "));
+}
+
+}  // namespace assay

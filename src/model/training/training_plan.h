@@ -1,0 +1,104 @@
+// How the training of a transformer is laid out: what is kept for the backward pass, where every
+// tensor lies, and the memory of all that, known before anything is allocated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compute/vendor/attention/fused_attention.h"
+#include "model/operations/attention.h"
+#include "model/tensors/parameter_plan.h"
+#include "model/tensors/tensor_layout.h"
+#include "model/transformer/transformer_parameters.h"
+
+namespace assay {
+
+/// What the backward pass computes again instead of keeping it from the forward pass.
+enum class Recompute {
+  none,
+  activation,  ///< the result of GELU or SwiGLU
+  layer,       ///< everything but the result of each block
+};
+
+/// The implementation of attention in training.
+enum class AttentionWay {
+  plain,              ///< GEMMs with all probabilities in memory
+  own,                ///< assay's kernels, which keep one number per row instead
+  library,            ///< the vendor's, a deterministic one if there is one
+  library_unordered,  ///< the vendor's, whose sums depend on which block ends first
+};
+std::string_view name_of(AttentionWay way);
+inline bool is_by_library(AttentionWay way) {
+  return way == AttentionWay::library || way == AttentionWay::library_unordered;
+}
+
+struct TransformerPlan : ParameterPlan {
+  TransformerShape shape;
+  std::int64_t batch = 0, sequence = 0;
+  Recompute recompute = Recompute::none;
+  AttentionWay attention = AttentionWay::plain;
+
+  std::int64_t tokens() const { return batch * sequence; }
+  ParameterLayout layout() const { return {.slices = parallel.ranks}; }
+};
+
+/// Activations that a block keeps from forward to backward. Elements are of the plan's type unless
+/// f32 is written, which is an arena of its own. N is the number of tokens.
+struct LayerActivations {
+  Tensor normed1;                   ///< [N, C]
+  Tensor qkv;                       ///< [N, qkv_width], before norms of heads and rotation
+  Tensor probabilities;             ///< [B H T, T], with plain attention
+  Tensor log_sum;                   ///< f32 [B H, T], otherwise: log of the sum of exponentials
+  Tensor attended;                  ///< [N, query_width]
+  Tensor middle;                    ///< [N, C]: the residual stream behind attention
+  Tensor normed2;                   ///< [N, C]
+  Tensor before_activation;         ///< [N, up_width]
+  Tensor hidden;                    ///< [N, F]: behind GELU or SwiGLU
+  Tensor result;                    ///< [N, C]: the residual stream behind the block
+  Tensor statistics1, statistics2;  ///< f32 [N, 2]: mean and 1 / deviation of each norm's rows
+};
+
+struct TrainingActivations {
+  Tensor embedded;  ///< [N, C]
+  std::vector<LayerActivations> layers;
+  Tensor normed;      ///< [N, C]: behind the last norm
+  Tensor statistics;  ///< f32 [N, 2]
+  Tensor logits;      ///< [N, padded vocabulary]; then their gradients
+  // Every block uses these again.
+  Tensor rotated;                     ///< [N, qkv_width]: attention's input, if it is not `qkv`
+  Tensor branch;                      ///< [N, C]: what a block adds to the stream, forward
+  Tensor stream_gradient;             ///< [N, C]: that of the residual stream
+  Tensor branch_gradient;             ///< [N, C or query_width]
+  Tensor hidden_gradient;             ///< [N, F]
+  Tensor before_activation_gradient;  ///< [N, up_width], if it is not hidden_gradient
+  Tensor qkv_gradient;                ///< [N, qkv_width]
+  std::size_t elements = 0;           ///< size of the arena of the plan's type
+  std::size_t floats = 0;             ///< size of the arena of f32
+
+  static TrainingActivations of(const TransformerPlan& plan);
+};
+
+AttentionShape attention_shape_of(const TransformerPlan& plan);
+
+/// The problem that the vendor's library solves if it computes attention.
+FusedAttentionProblem fused_attention_of(const TransformerPlan& plan);
+
+TrainingMemory memory_of(const TransformerPlan& plan);
+
+/// The largest batch whose memory_of() is at most `bytes`; 0 if not even one sequence fits.
+std::int64_t largest_batch(TransformerPlan plan, std::uint64_t bytes);
+
+/// "batch=3 would fit" or what else would, for a plan that needs more than `bytes`.
+std::string what_would_fit(const TransformerPlan& plan, std::uint64_t bytes);
+
+/// Elements of the gradients of looked-up embeddings that each rank sends the others; 0: none.
+std::uint64_t gathered_lookups(const TransformerPlan& plan);
+
+/// Bytes of scratch for reductions, attention's scores and update statistics. A library for
+/// attention brings its own.
+std::uint64_t scratch_bytes(const TransformerPlan& plan);
+
+}  // namespace assay
