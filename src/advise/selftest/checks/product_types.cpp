@@ -44,7 +44,7 @@ struct Kind {
 /// Which kinds a library computes.
 class Tally {
  public:
-  /// `layouts`: those that it computes, of so many.
+  /// `layouts`: those that it computes; `of`: the number of all.
   void add(const Kind& kind, const std::vector<std::string>& layouts, std::size_t of) {
     std::string types = fmt::format("{}*{}->{}", name_of(kind.a), name_of(kind.b), name_of(kind.d));
     if (results_.empty() || results_.back().types != types) results_.push_back({types, {}, {}});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -66,19 +67,23 @@ Answer tune_a_product(Stage& stage) {
 }
 
 Answer find_a_choice(Stage& stage) {
+  const DeviceFacts& facts = stage.device.facts();
+  if (facts.emulated) {
+    return Error{ErrorKind::unsupported, "no choices are kept for an emulated device"};
+  }
   const Folder folder = TRY(Folder::create());
   const ChoiceCache choices(folder.path());
   const GemmProblem problem = some_product(stage);
   const auto library = TRY(open_blas(stage.device, "auto", problem));
   const GemmPlans::Options options;
+  const auto listed = TRY(library->algorithms(problem, options.workspace_bytes, 32));
   const auto all = TRY(library->all_algorithms(problem, options.workspace_bytes, 4096));
-  // The library's first choices come first, so that nobody else would take the last one.
-  const std::string& chosen = all.back().name;
-  if (all.size() < 2) {
+  if (listed.size() < 2) {
     return Error{ErrorKind::unsupported,
                  fmt::format("{} has only one algorithm", library->facts().name)};
   }
-  const DeviceFacts& facts = stage.device.facts();
+  // The library's first choices come first; the one behind them, nobody else would take.
+  const std::string& chosen = all.at(std::min(listed.size(), all.size() - 1)).name;
   const ChoiceKey key = gemm_choice_key(facts, library->facts(), problem, options.workspace_bytes);
   choices.keep(facts, key, chosen);
   const auto kept = [&] { return read_file(folder.path() / "choices").value_or(""); };
