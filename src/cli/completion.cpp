@@ -32,7 +32,7 @@ std::string_view first_word(const Command& command) {
 }
 
 /// What may follow the command: the second words of its kinds, its operands, and "axis=" where it
-/// takes values of axes.
+/// takes lists of values of axes. `versus`, which takes single ones, offers only environments.
 Words words_for(const Command& command) {
   Words words;
   const auto add = [&](std::string word) {
@@ -41,7 +41,7 @@ Words words_for(const Command& command) {
   };
   for (const Command* kind : kinds_of(command)) add(std::string(kind_word(*kind)));
   for (std::string& word : split_words(command.operands.text())) add(std::move(word));
-  if (command.positionals.find("AXIS=") == std::string_view::npos) return words;
+  if (command.positionals.find("AXIS=VALUE[,") == std::string_view::npos) return words;
   const Benchmark* const tuned = find_benchmark(kind_word(command));
   for (const Benchmark* benchmark : benchmarks()) {
     if (tuned != nullptr && benchmark != tuned) continue;

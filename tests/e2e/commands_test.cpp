@@ -221,11 +221,10 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
   EXPECT_EQ(complete("assay versus d", 2), "docker:\n");
   EXPECT_EQ(complete("assay versus host b", 3), "bubblewrap bubblewrap:\n");
   EXPECT_EQ(complete("assay versus --suite qu", 3), "quick\n");
-  EXPECT_EQ(complete("assay versus host vm:a siz", 4), "size=\n");
   EXPECT_EQ(complete("assay help serve-", 2), "serve-sim\n");
   EXPECT_EQ(complete("assay help glo", 2), "glossary\n");
   EXPECT_EQ(complete("assay list qu", 2), "quick\n");
-  EXPECT_EQ(complete("assay import --input-format nccl", 3), "nccl-tests\n");
+  EXPECT_EQ(complete("assay import --input-format nccl", 3), "nccl-tests nccl-tests-json\n");
   EXPECT_EQ(complete("assay show --benchmark mem", 3), "memory\n");
   EXPECT_EQ(complete("assay doctor --only iom", 3), "iommu\n");
   EXPECT_EQ(complete("assay campaign --example par", 3), "partition\n");

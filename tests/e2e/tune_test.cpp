@@ -34,7 +34,7 @@ TEST(Tune, TheBestIsFoundAndProven) {
       AllOf(HasSubstr("3 of 3 settings tried"), ContainsRegex("launch=2e-4 .*-(49|50)\\.[0-9]%"),
             ContainsRegex(
                 "ASSAY_FAKE=launch=5e-5: (1\\.9[0-9]*|2\\.0[0-9]*) times as fast as the default"),
-            HasSubstr("in 6 pairs of fresh runs: better, proven"), Not(HasSubstr("in the proof"))))
+            HasSubstr("in 6 pairs of new runs: better, proven"), Not(HasSubstr("in the proof"))))
       << outcome.err;
   // One run decides among three settings; then the proof.
   const std::string records = Process::read(process.folder() / "tuning/records.jsonl");

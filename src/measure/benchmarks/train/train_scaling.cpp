@@ -69,16 +69,15 @@ std::optional<Conclusion> simulated_conclusion(const CellValue& value, const Cel
   for (const int number : predicted_ranks) {
     const auto seconds = simulated(static_cast<std::uint64_t>(number));
     if (seconds && static_cast<std::uint64_t>(number) > ranks) {
-      shares.push_back(fmt::format("{} of {} times", percent(*alone / *seconds), number));
+      shares.push_back(fmt::format("{} on {}", percent(*alone / *seconds), number));
     }
   }
   return Conclusion{
       "simulation_error " + way, error, "1",
-      fmt::format(
-          "{}: a simulation of these steps takes {} {}{}; on more ranks with the same links, it "
-          "has {} one rank (a model, not measured)",
-          way, percent(std::abs(error)), error < 0 ? "less" : "more", overlap_text(value),
-          fmt::join(shares, ", "))};
+      fmt::format("{}: a simulation of these steps takes {} {}{}; with the same links, its "
+                  "efficiency is {} ranks (a model, not measured)",
+                  way, percent(std::abs(error)), error < 0 ? "less" : "more", overlap_text(value),
+                  fmt::join(shares, ", "))};
 }
 
 Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
@@ -89,7 +88,7 @@ Conclusion scaling_conclusion(const CellValue& value, const CellValue& one,
   const double low = value.interval95.low / (ranks * one.interval95.high);
   const double high = value.interval95.high / (ranks * one.interval95.low);
   return {"efficiency " + way, efficiency, "1",
-          fmt::format("{}: {} ({} to {}) of {} times one rank{}", way, percent(efficiency),
+          fmt::format("{}: efficiency {} ({} to {}) on {} ranks{}", way, percent(efficiency),
                       percent(low), percent(high), value.cell.text("ranks"),
                       losses_text(value, efficiency))};
 }
