@@ -1,4 +1,5 @@
-// The HTML report in a real browser: node test.mjs ASSAY CHROMIUM. The last line counts.
+// The HTML report in a real browser: node test.mjs ASSAY CHROMIUM [WORDS]. WORDS are a regular expression for the names
+// of the tests to run. The last line counts.
 import {execFileSync} from 'node:child_process';
 import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
 import {createRequire} from 'node:module';
@@ -7,7 +8,7 @@ import {join} from 'node:path';
 import {chromium} from 'playwright-core';
 import {writeCampaign, writeVoids} from './stores.mjs';
 
-const [assay, browserPath] = process.argv.slice(2);
+const [assay, browserPath, wanted = ''] = process.argv.slice(2);
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const folder = mkdtempSync(join(tmpdir(), 'assay-report-'));
 const file = join(folder, 'report.html');
@@ -22,6 +23,7 @@ function check(condition, text) {
   if (!condition) throw new Error(text);
 }
 async function test(name, body) {
+  if (!new RegExp(wanted).test(name)) return;
   try {
     await body();
     ++passed;
@@ -102,12 +104,12 @@ async function openPlain() {
   return page;
 }
 
-let page;
+let page = await open(context);
 await test('opens fast', async () => {
   // The fastest of three, in turns.
   let took = Infinity, plain = Infinity;
   for (let i = 0; i < 3; ++i) {
-    if (page) await page.close();
+    await page.close();
     const [reference, referenceTook] = await opened(openPlain);
     await reference.close();
     let pageTook;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "core/json.h"
@@ -26,15 +27,12 @@ bool is_question(const std::string& text) {
   return text.ends_with('?');
 }
 
-/// Returns the values of an axis over all cells, in the order in which they appear.
-std::vector<std::string> values_on(const ResultSet& results, std::string_view axis) {
-  std::vector<std::string> values;
-  for (const Series& series : results.series) {
-    const std::string value(value_of(series.axes, axis));
-    const bool known = std::ranges::find(values, value) != values.end();
-    if (!value.empty() && !known) values.push_back(value);
-  }
-  return values;
+/// Returns the models of all cells.
+std::set<std::string_view> models_in(const ResultSet& results) {
+  std::set<std::string_view> models;
+  for (const Series& series : results.series) models.insert(value_of(series.axes, "model"));
+  models.erase("");
+  return models;
 }
 
 /// Returns "Does bubblewrap cost anything here?", or "... against A?" where A is not this machine.
@@ -218,7 +216,7 @@ std::string question_of(const ReportInput& input) {
   if (!input.title.empty()) return input.title;
   if (is_question(input.description)) return input.description;
   const ResultSet& first = input.environments.front().results;
-  const std::vector<std::string> models = values_on(first, "model");
+  const std::set<std::string_view> models = models_in(first);
   switch (kind_of(input)) {
     case ReportKind::comparison:
       return question_of_comparison(input);
@@ -228,7 +226,7 @@ std::string question_of(const ReportInput& input) {
       return fmt::format("How much load does {} carry?",
                          first.units.empty() ? "the server" : first.units.front().device);
     case ReportKind::training:
-      return models.size() == 1 ? fmt::format("How fast does {} train?", models.front())
+      return models.size() == 1 ? fmt::format("How fast does {} train?", *models.begin())
                                 : "How fast do these models train?";
     case ReportKind::machine:
       break;
@@ -262,18 +260,20 @@ std::optional<double> KeyFigure::share() const {
 
 std::vector<KeyFigure> key_figures(const std::vector<Panel>& panels) {
   std::vector<KeyFigure> figures;
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> places;
   for (const Panel& panel : panels) {
     for (const Mark& mark : panel.marks) {
       if (!mark.fault.empty() || mark.environment > 0) continue;
-      const auto known = std::ranges::find_if(figures, [&](const KeyFigure& figure) {
-        return figure.panel->benchmark == panel.benchmark && figure.panel->metric == panel.metric;
-      });
-      if (known == figures.end()) {
+      const auto [place, fresh] = places.emplace(
+          std::pair<std::string_view, std::string_view>(panel.benchmark, panel.metric),
+          figures.size());
+      if (fresh) {
         figures.push_back({&panel, &mark});
         continue;
       }
-      const double value = mark.centre.median, best = known->mark->centre.median;
-      if (panel.better == Better::higher ? value > best : value < best) *known = {&panel, &mark};
+      KeyFigure& known = figures[place->second];
+      const double value = mark.centre.median, best = known.mark->centre.median;
+      if (panel.better == Better::higher ? value > best : value < best) known = {&panel, &mark};
     }
   }
   std::ranges::stable_sort(figures, [](const KeyFigure& a, const KeyFigure& b) {

@@ -416,11 +416,10 @@ std::vector<std::string> notes_of(const ReportInput& input) {
   for (const Comparison& comparison : input.comparisons) {
     problems.insert(problems.end(), comparison.problems.begin(), comparison.problems.end());
   }
-  std::vector<std::string> notes;
-  for (std::string& note : kinds_of_problems(problems)) {
-    // Several comparisons share their baseline's problems.
-    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
-  }
+  // Several comparisons share their baseline's problems.
+  std::set<std::string> seen;
+  std::erase_if(problems, [&](const std::string& problem) { return !seen.insert(problem).second; });
+  std::vector<std::string> notes = kinds_of_problems(problems);
   constexpr std::size_t most_notes = 20;
   if (notes.size() > most_notes) {
     const std::size_t more = notes.size() - most_notes;
