@@ -66,7 +66,7 @@ struct WholeAttention {
 /// Both ways, with scores so large that a few keys take nearly all weight.
 TEST_P(ModelAttention, AttentionEitherWay) {
   const AttentionShape shapes[] = {{2, 70, 2, 32},    {1, 129, 2, 64},   {1, 65, 1, 128},
-                                   {1, 1, 3, 64},     {2, 70, 4, 32, 2}, {1, 129, 3, 64, 1},
+                                   {1, 1, 3, 64},     {1, 70, 4, 32, 2}, {1, 65, 3, 64, 1},
                                    {1, 65, 2, 128, 1}};
   for (const AttentionShape& s : shapes) {
     const auto rows = std::size_t(s.batch * s.sequence), c = std::size_t(s.width()),
