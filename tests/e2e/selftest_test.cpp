@@ -42,7 +42,7 @@ TEST(Selftest, SaysOneLineACheckAndWritesAReport) {
   EXPECT_THAT(outcome.out, HasSubstr("1 passed, 0 wrong, 1 could not be tested on this machine"));
   const Outcome explained = selftest({"--explain", file});
   EXPECT_EQ(explained.status, 0) << explained.err;
-  EXPECT_THAT(explained.out, AllOf(HasSubstr("1 passed"), HasSubstr("open  Do aligned 8-byte")));
+  EXPECT_THAT(explained.out, AllOf(HasSubstr("1 passed"), HasSubstr("open Do aligned 8-byte")));
 }
 
 TEST(Selftest, OnlyWhatCouldBeTestedCounts) {
@@ -63,7 +63,7 @@ TEST(Selftest, JsonIsOneDocument) {
 TEST(Selftest, AKernelThatComputesWronglyCostsItsLineAlone) {
   const Outcome outcome =
       selftest({"--device", "fake", "--only", "memory-kernels,copies", "--json"},
-               {{"ASSAY_FAKE", "corrupt"}});
+               {{"ASSAY_FAKE", "corrupt=1"}});
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   const auto outcomes = outcomes_in(outcome.out);
   EXPECT_EQ(outcomes.at("memory-kernels"), "wrong");

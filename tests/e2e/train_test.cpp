@@ -276,11 +276,11 @@ TEST(Train, WhatCannotBeTrainedIsSaidByName) {
   }
 }
 
-/// RMS norms, rotary positions, SwiGLU, shared keys and a head of its own, whose gradients pass the gate
-/// before, and whose loss falls.
+/// RMS norms, rotary positions, SwiGLU, shared keys and a head of its own, whose gradients pass the
+/// gate before, and whose loss falls.
 TEST(Train, ALlamaLearns) {
-  const Json record = record_of(train({"model=2L4H2K16D64C64V", "batch=2", "sequence=16", "steps=20",
-                                       "rate=3e-3", "recompute=gelu"}));
+  const Json record = record_of(train({"model=2L4H2K16D64C64V", "batch=2", "sequence=16",
+                                       "steps=20", "rate=3e-3", "recompute=gelu"}));
   EXPECT_EQ(record["status"], "passed") << record.dump();
   const double first = metric(record, "first_loss"), last = metric(record, "last_loss");
   EXPECT_LT(last, first);

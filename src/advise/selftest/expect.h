@@ -43,7 +43,7 @@ Status expect_refused(std::string_view what, const Call& call, std::string_view 
                            call.error().message, part));
 }
 
-/// The same, and that the error has this kind.
+/// Expects in addition that the error has this kind.
 template <typename Call>
 Status expect_refused(std::string_view what, const Call& call, ErrorKind kind,
                       std::string_view part) {

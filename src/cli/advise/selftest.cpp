@@ -139,6 +139,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 const Command command = {
     .name = "selftest",
     .summary = "Prove assay on this machine: its kernels, the vendor's libraries, the hardware",
+    .group = CommandGroup::diagnose,
     .positionals = "",
     .details =
         R"(Every check runs in a process of its own, so that a crash or a hang costs one line. A check is
@@ -155,7 +156,7 @@ checks. Exit status: 0 if nothing is wrong, 1 if something is, 4 if nothing coul
     .options =
         {
             {"--device", "NAME", "device to test; default: the best one", "cpu cuda hip"},
-            {"--only", "NAME[,NAME...]", "only these checks or topics", ""},
+            {"--only", "ID[,ID...]", "only these checks or topics", ""},
             {"--list", "", "name the checks and what they need, and run none", ""},
             {"--output", "FILE", "where the report goes; default: assay-selftest.json", "file"},
             {"--patience", "TIME", "the longest that a check may take; default: its own limit", ""},

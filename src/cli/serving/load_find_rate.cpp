@@ -300,7 +300,8 @@ std::string found_text(const FindRate& find, const SearchResult& result) {
   if (result.end == SearchResult::End::stopped) text = "stopped before the end; ";
   if (result.end == SearchResult::End::noisy) {
     text =
-        "this client is too noisy to go on: it made the same probe void again and again; use a quieter "
+        "this client is too noisy to go on: it made the same probe void again and again; use a "
+        "quieter "
         "or faster machine (assay load --calibrate); ";
   }
   if (result.passed) {

@@ -10,21 +10,22 @@
 #include "advise/selftest/check.h"
 #include "advise/selftest/expect.h"
 #include "model/decoder/decoder_self_check.h"
+#include "model/transformer/named_shapes.h"
 
 namespace assay::selftest::decoders {
 namespace {
 
 /// One shape of each kind: what it norms, biases, ties and rotates, and how heads share keys.
-Result<std::vector<std::pair<std::string, DecoderShape>>> kinds() {
-  std::vector<std::pair<std::string, DecoderShape>> all;
-  DecoderShape shape = TRY(parse_decoder_shape("1L8H2K64D64C"));
+Result<std::vector<std::pair<std::string, TransformerShape>>> kinds() {
+  std::vector<std::pair<std::string, TransformerShape>> all;
+  TransformerShape shape = TRY(parse_decoder_shape("1L8H2K64D64C"));
   shape.rope_scaling = RopeScaling{.original_positions = 32};  // so that it matters
   all.emplace_back("llama", shape);
   shape = TRY(parse_decoder_shape("1L2H1K128D64C"));
   shape.head_norms = shape.tied = true;
   all.emplace_back("qwen3", shape);
   shape = TRY(parse_decoder_shape("1L7H1K32D64C"));
-  shape.qkv_bias = true;
+  shape.biases = Biases::qkv;
   all.emplace_back("qwen2", shape);
   all.emplace_back("heads that share nothing", TRY(parse_decoder_shape("1L2H2K16D64C")));
   return all;

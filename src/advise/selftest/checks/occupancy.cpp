@@ -77,8 +77,7 @@ std::string source_of(unsigned values, unsigned shared, unsigned threads) {
 class ChosenKernels {
  public:
   static Result<ChosenKernels> create(const DeviceFacts& facts) {
-    auto dialect =
-        TRY(facts.is_amd() ? hip::HipDialect::load() : cuda::CudaDialect::load());
+    auto dialect = TRY(facts.is_amd() ? hip::HipDialect::load() : cuda::CudaDialect::load());
     ChosenKernels made(facts.arch, std::move(dialect));
     TRY(made.check(made.dialect_->make_current(facts.ordinal)));
     return made;

@@ -83,11 +83,13 @@ TEST(DecoderConfig, RefusesWhatIsNotComputedByName) {
   EXPECT_THAT(refusal_of(with("use_sliding_window", true)), HasSubstr("use_sliding_window"));
   EXPECT_THAT(refusal_of(with("sliding_window", 4096)), HasSubstr("sliding_window"));
   EXPECT_THAT(refusal_of(with("num_local_experts", 8)), HasSubstr("num_local_experts"));
-  EXPECT_THAT(refusal_of(with("quantization_config", {{"bits", 4}})), HasSubstr("quantization_config"));
+  EXPECT_THAT(refusal_of(with("quantization_config", {{"bits", 4}})),
+              HasSubstr("quantization_config"));
   EXPECT_THAT(refusal_of(with("partial_rotary_factor", 0.5)), HasSubstr("partial_rotary_factor"));
   EXPECT_THAT(refusal_of(with("layer_types", {"full_attention", "sliding_attention"})),
               HasSubstr("sliding_attention"));
-  EXPECT_THAT(refusal_of(with("rope_scaling", {{"type", "linear"}, {"factor", 2}})), HasSubstr("linear"));
+  EXPECT_THAT(refusal_of(with("rope_scaling", {{"type", "linear"}, {"factor", 2}})),
+              HasSubstr("linear"));
   EXPECT_THAT(refusal_of(with("rope_scaling", {{"rope_type", "llama3"}, {"factor", 8}})),
               HasSubstr("low_freq_factor"));
 }

@@ -142,7 +142,7 @@ TEST(ServingRecord, VoidFiguresStayVoid) {
   EXPECT_EQ(voids_of(*read), voids_of(record));
   const std::string shown = cli::results_text(std::vector{*read}, 0, cli::Style(false));
   EXPECT_THAT(shown, testing::ContainsRegex("mean_ttft .*\n.*void"));
-  EXPECT_THAT(shown, HasSubstr("void in part: serving "));
+  EXPECT_THAT(shown, HasSubstr("void in part: serving\n"));
   EXPECT_THAT(shown, HasSubstr("sent more than 1 ms late"));
   EXPECT_THAT(shown, testing::Not(HasSubstr("229.")));  // milliseconds
   Record of_model = *read;
