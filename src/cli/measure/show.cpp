@@ -91,7 +91,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
                                          "`assay import --out` wrote",
                                          path)});
   }
-  auto stored = read_records(path);
+  auto stored = read_records(path, arguments.has("--json") ? Detail::whole : Detail::summary);
   if (!stored.ok()) {
     terminal.complain(stored.error().message + "; give the folder that `assay run --out` wrote");
     return exit_io;

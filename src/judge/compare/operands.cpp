@@ -40,7 +40,8 @@ bool holds_records(const fs::path& path) {
 
 Result<ResultSet> load_store(const fs::path& path, const std::string& run, std::string name,
                              std::vector<Record>* records) {
-  StoredRecords stored = TRY(read_records(path));
+  const Detail detail = records == nullptr ? Detail::summary : Detail::last_readings;
+  StoredRecords stored = TRY(read_records(path, detail));
   if (!run.empty()) {
     std::erase_if(stored.records, [&](const Record& record) { return record.run != run; });
     if (stored.records.empty()) {

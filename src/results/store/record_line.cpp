@@ -9,11 +9,6 @@ bool is_number_start(char c) {
   return c == '-' || (c >= '0' && c <= '9');
 }
 
-/// Returns whether comparisons need this member of a record; `name` includes its quotes.
-bool is_needed(std::string_view name) {
-  return name != "\"telemetry\"";
-}
-
 /// Returns the position after the string that begins at `at`; the end of the text if it is
 /// unterminated.
 std::size_t behind_string(std::string_view text, std::size_t at) {
@@ -53,29 +48,52 @@ std::size_t behind_value(std::string_view text, std::size_t at) {
   return at;
 }
 
-}  // namespace
-
-ShortLine shorten(std::string_view line, std::string_view known_device) {
-  std::size_t at = line.find('{');
-  if (at == std::string_view::npos) return {std::string(line), {}};
-  ShortLine shorter{std::string(line.substr(0, at + 1)), {}};
+/// Rewrites a JSON object: `changed(name, member)` returns what stands in place of a member; empty:
+/// nothing does. Names include their quotes, members their names. Text that is no object is
+/// unchanged or truncated.
+template <typename Changed>
+std::string rewritten(std::string_view object, Changed changed) {
+  std::size_t at = object.find('{');
+  if (at == std::string_view::npos) return std::string(object);
+  std::string text(object.substr(0, at + 1));
   bool empty = true;
   do {
     const std::size_t key = at + 1;  // after '{' or ','
-    if (key >= line.size() || line[key] != '"') break;
-    const std::size_t colon = behind_string(line, key);
-    const std::size_t end = behind_value(line, colon);
-    const std::string_view name = line.substr(key, colon - key),
-                           member = line.substr(key, end - key);
-    if (name == "\"device\"") shorter.device = member;
-    if (is_needed(name) && (known_device.empty() || member != known_device)) {
-      if (!empty) shorter.text += ',';
-      shorter.text += member;
+    if (key >= object.size() || object[key] != '"') break;
+    const std::size_t colon = behind_string(object, key);
+    const std::size_t end = behind_value(object, colon);
+    const std::string member =
+        changed(object.substr(key, colon - key), object.substr(key, end - key));
+    if (!member.empty()) {
+      if (!empty) text += ',';
+      text += member;
       empty = false;
     }
     at = end;
-  } while (at < line.size() && line[at] == ',');
-  if (at < line.size()) shorter.text += line.substr(line[at] == '}' ? at : at + 1);
+  } while (at < object.size() && object[at] == ',');
+  if (at < object.size()) text += object.substr(object[at] == '}' ? at : at + 1);
+  return text;
+}
+
+/// Returns the member "telemetry" without its readings.
+std::string without_readings(std::string_view telemetry) {
+  return rewritten(telemetry, [](std::string_view name, std::string_view member) -> std::string {
+    if (name == "\"seconds\"") return "\"seconds\":[]";
+    if (name == "\"channels\"") return "\"channels\":{}";
+    return std::string(member);
+  });
+}
+
+}  // namespace
+
+ShortLine shorten(std::string_view line, std::string_view known_device) {
+  ShortLine shorter;
+  shorter.text = rewritten(line, [&](std::string_view name, std::string_view member) {
+    if (name == "\"device\"") shorter.device = member;
+    const bool known = !known_device.empty() && member == known_device;
+    if (known) return std::string();
+    return name == "\"telemetry\"" ? without_readings(member) : std::string(member);
+  });
   return shorter;
 }
 

@@ -11,10 +11,10 @@ struct ShortLine {
   std::string_view device;  ///< its member "device" as written in the line; empty: none
 };
 
-/// Returns the JSON object `line` without the member "telemetry", which is most of its length and
-/// not needed for comparisons. It also removes "device" if it equals `known_device`, which is
-/// always so within a run. If `line` is not such an object, the result is unchanged or truncated,
-/// and parsing it reports the error.
+/// Returns the JSON object `line` without the readings of the member "telemetry", which are most of
+/// its length and not needed for comparisons; the summary stays. It also removes "device" if it
+/// equals `known_device`, which is always so within a run. If `line` is not such an object, the
+/// result is unchanged or truncated, and parsing it reports the error.
 ShortLine shorten(std::string_view line, std::string_view known_device = {});
 
 }  // namespace assay

@@ -250,6 +250,8 @@ Result<StoredRecords> read_records(const std::filesystem::path& path, Detail det
     stored.problems.push_back(fmt::format("{}:{}: {}", file.filename().string(), line, what));
   };
   RecordParser reader(detail);
+  RecordParser whole(Detail::whole);
+  std::vector<std::pair<std::size_t, std::string>> last_run;  // places and lines of its records
   while (const std::optional<InputLine> line = TRY(lines.next())) {
     if (!line->ended) {  // its writer died while writing it, or is still writing
       problem(line->number, "torn last line, ignored");
@@ -258,10 +260,20 @@ Result<StoredRecords> read_records(const std::filesystem::path& path, Detail det
     if (line->text.empty()) continue;
     auto record = reader.read(line->text);
     if (record.ok()) {
+      if (detail == Detail::last_readings && record->telemetry) {
+        const bool same =
+            !last_run.empty() && stored.records[last_run.back().first].run == record->run;
+        if (!same) last_run.clear();
+        last_run.emplace_back(stored.records.size(), line->text);
+      }
       stored.records.push_back(std::move(record).value());
     } else {
       problem(line->number, record.error().message + ", ignored");
     }
+  }
+  for (const auto& [place, text] : last_run) {
+    auto record = whole.read(text);
+    if (record.ok()) stored.records[place] = std::move(record).value();
   }
   return stored;
 }

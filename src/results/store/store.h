@@ -56,7 +56,10 @@ struct StoredRecords {
 /// How much of each record to read.
 enum class Detail {
   whole,
-  summary,  ///< without telemetry, which no verdict needs; several times faster
+  summary,  ///< without the readings of telemetry, which no verdict needs; several times faster
+  /// As `summary`, but with the readings of the last run that has any, as far as its records follow
+  /// one another.
+  last_readings,
 };
 
 /// `path` is a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.

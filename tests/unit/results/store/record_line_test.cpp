@@ -5,12 +5,14 @@
 namespace assay {
 namespace {
 
-TEST(RecordLine, LosesItsTelemetry) {
+TEST(RecordLine, LosesItsReadings) {
   EXPECT_EQ(shorten(R"({"a":1,"telemetry":{"seconds":[1,2],"x":{"y":"}"}},"b":[2,{"c":3}]})").text,
-            R"({"a":1,"b":[2,{"c":3}]})");
-  EXPECT_EQ(shorten(R"({"telemetry":[1],"b":1})").text, R"({"b":1})");
+            R"({"a":1,"telemetry":{"seconds":[],"x":{"y":"}"}},"b":[2,{"c":3}]})");
+  EXPECT_EQ(
+      shorten(R"({"telemetry":{"channels":{"a.b":{"values":[null,2]}},"summary":{}},"b":1})").text,
+      R"({"telemetry":{"channels":{},"summary":{}},"b":1})");
   EXPECT_EQ(shorten(R"({"a":"\"telemetry\":{","telemetry":{}})").text,
-            R"({"a":"\"telemetry\":{"})");
+            R"({"a":"\"telemetry\":{","telemetry":{}})");
 }
 
 /// By these it is told whether a record is evidence.
