@@ -84,8 +84,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
       path_given = true;
     }
   }
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
+  std::error_code unknown;  // whether it is there: then reading it gives the reason
+  if (!std::filesystem::exists(path, unknown) && !unknown) {
     return report(terminal, {ErrorKind::usage,
                              fmt::format("there is no store {}; give a folder that `assay run` or "
                                          "`assay import --out` wrote",

@@ -58,8 +58,8 @@ std::string rewritten(std::string_view object, Changed changed) {
   std::string text(object.substr(0, at + 1));
   bool empty = true;
   do {
-    const std::size_t key = at + 1;  // after '{' or ','
-    if (key >= object.size() || object[key] != '"') break;
+    const std::size_t key = object.find_first_not_of(" \t", at + 1);  // after '{' or ','
+    if (key == std::string_view::npos || object[key] != '"') break;
     const std::size_t colon = behind_string(object, key);
     const std::size_t end = behind_value(object, colon);
     const std::string member =
@@ -71,8 +71,9 @@ std::string rewritten(std::string_view object, Changed changed) {
     }
     at = end;
   } while (at < object.size() && object[at] == ',');
-  if (at < object.size()) text += object.substr(object[at] == '}' ? at : at + 1);
-  return text;
+  // What is left begins with the bracket that is in `text` already, with a comma or with the end.
+  const bool skips = at < object.size() && (object[at] == '{' || (object[at] == ',' && empty));
+  return text += object.substr(std::min(object.size(), skips ? at + 1 : at));
 }
 
 /// Returns the member "telemetry" without its readings.

@@ -16,6 +16,13 @@ TEST(RecordLine, LosesItsReadings) {
 }
 
 /// By these it is told whether a record is evidence.
+/// Other programs and people write blanks.
+TEST(RecordLine, MayHaveBlanks) {
+  EXPECT_EQ(shorten(R"({"a": 1, "telemetry": {"seconds": [1, 2], "x": 3}, "b": 2})").text,
+            R"({"a": 1,"telemetry": {"seconds":[],"x": 3},"b": 2})");
+  EXPECT_EQ(shorten(R"({"a": 1, b: 2})").text, R"({"a": 1, b: 2})");
+}
+
 TEST(RecordLine, KeepsItsSamplesAndVerification) {
   const char* line = R"({"samples":{"seconds":[1]},"seconds":{"median":1},"verification":{}})";
   EXPECT_EQ(shorten(line).text, line);
