@@ -145,7 +145,8 @@ std::string search_text(const ParameterSpace& space, const TuningResult& result,
 }
 
 std::string conclusion_text(const ParameterSpace& space, const TuningResult& result) {
-  if (!result.any_counts()) return "no setting was measured without an error\n";
+  if (!result.any_counts())
+    return "no setting was measured without an error and within the limits\n";
   if (!result.proof) return "all settings but the default failed or exceeded a limit\n";
   const TuningProof& proof = *result.proof;
   const std::string setting = text_of(space.settings_of(*result.challenger(space.usual())));
