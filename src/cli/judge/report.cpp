@@ -37,6 +37,7 @@ template <std::string (*write)(const report::Document&)>
 Result<std::string> write_document(report::ReportInput input) {
   return write(report::make_document(std::move(input)));
 }
+// NOLINTNEXTLINE(performance-unnecessary-value-param): as the other formats, which keep it
 Result<std::string> write_llama_bench(report::ReportInput input) {
   return report::to_llama_bench(input);
 }

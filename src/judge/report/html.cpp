@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <ranges>
+#include <sstream>
 #include <string_view>
 #include <unordered_map>
 
@@ -252,9 +252,9 @@ std::string card_html(const Card& card, std::size_t number) {
   if (!card.command.empty()) {
     // Lines break between words, not at their hyphens.
     html += "<code>";
-    for (const auto word : std::views::split(std::string_view(card.command), ' ')) {
-      html +=
-          fmt::format("<span>{}</span> ", escape_html(std::string_view(word.begin(), word.end())));
+    std::istringstream words(card.command);
+    for (std::string word; words >> word;) {
+      html += fmt::format("<span>{}</span> ", escape_html(word));
     }
     html += "</code>";
   }

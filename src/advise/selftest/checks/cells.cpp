@@ -79,10 +79,11 @@ Result<Verification> run_cell(const Benchmark& benchmark, const Cell& cell, Stag
 /// The axes in which cells differ, as "op=copy dtype=f32".
 std::string short_name(const Cell& cell, const std::vector<Cell>& cells) {
   std::string name;
-  for (const auto& [axis, value] : cell.values()) {
-    const bool varies =
-        std::ranges::any_of(cells, [&](const Cell& other) { return other.text(axis) != value; });
-    if (varies) name += fmt::format("{}{}={}", name.empty() ? "" : " ", axis, value);
+  for (const auto& value : cell.values()) {
+    const bool varies = std::ranges::any_of(
+        cells, [&](const Cell& other) { return other.text(value.first) != value.second; });
+    if (!varies) continue;
+    name += fmt::format("{}{}={}", name.empty() ? "" : " ", value.first, value.second);
   }
   return name.empty() ? std::string(cell.benchmark()) : name;
 }
