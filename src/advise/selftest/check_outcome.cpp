@@ -23,7 +23,8 @@ Answer ask(const Check& check, std::string_view device_choice) {
                                              std::to_string(device.siblings())};
   }
   const auto stream = TRY(device.create_stream());
-  Stage stage = {device, *stream, suits_large_work(device.facts()), TRY(own_binary())};
+  const auto program = own_binary();
+  Stage stage = {device, *stream, suits_large_work(device.facts()), program.ok() ? *program : ""};
   return check.run(stage);
 }
 

@@ -7,6 +7,7 @@
 
 #include "advise/selftest/anonymous_text.h"
 #include "compute/device/backend.h"
+#include "compute/device/helpers.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/optional_json_members.h"
@@ -42,6 +43,7 @@ Json to_json(const Machine& machine) {
   put_present(json, "memory_bytes", machine.memory_bytes);
   json["multiprocessors"] = machine.multiprocessors;
   if (machine.emulated) json["emulated"] = true;
+  if (machine.small_work) json["small_work"] = true;
   json["devices"] = machine.devices;
   json["libraries"] = Json::object();
   for (const auto& [role, version] : machine.libraries) json["libraries"][role] = version;
@@ -57,6 +59,7 @@ Result<Machine> machine_from(const JsonReader& json) {
   TRY(json.optional("multiprocessors", machine.multiprocessors));
   TRY(json.optional("devices", machine.devices));
   machine.emulated = json.has("emulated") && TRY(json.flag("emulated"));
+  machine.small_work = json.has("small_work") && TRY(json.flag("small_work"));
   if (json.has("libraries")) machine.libraries = TRY(json.texts("libraries"));
   return machine;
 }
@@ -97,6 +100,7 @@ Result<Machine> describe_machine(std::string_view device_choice) {
                      .memory_bytes = facts.memory_bytes,
                      .multiprocessors = facts.multiprocessors,
                      .emulated = facts.emulated,
+                     .small_work = !suits_large_work(facts),
                      .devices = device->siblings(),
                      .libraries = {}};
   for (const auto& backend : backends) {

@@ -21,7 +21,8 @@ struct Machine {
   std::uint64_t memory_bytes = 0;
   int multiprocessors = 0;
   bool emulated = false;
-  int devices = 0;                                             ///< devices of this backend
+  bool small_work = false;  ///< checks use small sizes (Stage::large is false)
+  int devices = 0;          ///< devices of this backend
   std::vector<std::pair<std::string, std::string>> libraries;  ///< role and version
 };
 

@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
-#include "core/input_file.h"
 #include "core/json.h"
 #include "core/own_binary.h"
 #include "core/read_file.h"
@@ -29,10 +28,6 @@ constexpr double usual_check_seconds = 5;
 constexpr std::size_t most_report_bytes = 4 << 20;
 constexpr std::string_view default_file = "assay-selftest.json";
 
-std::string json_line(const Report& report) {
-  return to_json(report).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 int status_of(const Report& report) {
   const selftest::Tally tally = count(report.outcomes);
   if (tally.faults > 0) return exit_cell_error;
@@ -44,7 +39,7 @@ Result<int> explain(const std::string& path, const Arguments& arguments, Termina
   const std::string text = TRY(read_operand(path, most_report_bytes));
   const auto report = selftest::parse_report(text);
   if (!report.ok()) return about(path, report.error());
-  terminal.print(arguments.has("--json") ? json_line(*report)
+  terminal.print(arguments.has("--json") ? json_line(to_json(*report)) + "\n"
                                          : explanation(*report, terminal.out_style()));
   return exit_ok;
 }
@@ -63,7 +58,7 @@ Result<int> run_here(const Arguments& arguments, Terminal& terminal) {
       }
     }
   }
-  if (arguments.has("--json")) terminal.print(json_line(report));
+  if (arguments.has("--json")) terminal.print(json_line(to_json(report)) + "\n");
   return status_of(report);
 }
 
@@ -106,7 +101,7 @@ Result<int> run_in_children(const Arguments& arguments, Terminal& terminal) {
   catch_interrupts();
   const Report report = run_selftest(checks, options);
   if (json) {
-    terminal.print(json_line(report));
+    terminal.print(json_line(to_json(report)) + "\n");
   } else {
     terminal.print(fmt::format("{} in {}\n",
                                tally_text(count(report.outcomes), terminal.out_style()),

@@ -20,7 +20,8 @@ struct Disturbance {
 };
 
 /// Returns "other programs and the hypervisor used up to 81% of the CPUs' time in 14 of 40 units";
-/// empty if they used little, or if it is not known. `things` is the plural of what was watched.
+/// empty if they used little, or if it is not known. `things` names what was watched, in the
+/// plural: "units".
 std::string used_by_others(const Disturbance& disturbance, std::string_view things);
 
 }  // namespace assay

@@ -33,7 +33,7 @@ std::string heading_of(const Column& column);
 std::string exact_text(const Field& field);
 
 /// If there is any fault, adds a column with the reasons why rows are void, one entry (possibly
-/// empty) per row. Charts draw these rows hollow; the returned sentence says so: " 2 values are
+/// empty) per row. Charts draw these rows hollow. Returns a sentence about them: " 2 values are
 /// void and drawn hollow."
 std::string add_faults(Table& table, const std::vector<std::string>& faults);
 

@@ -120,8 +120,8 @@ Status check_backward(Stage& stage, const Head& head, const FlashBackward& backw
   return {};
 }
 
-/// The kernels are those of waves and those of groups of waves, on Hopper by wgmma, with each way
-/// to share the work. The last tiles are full, hold one token, or a part.
+/// Checks the kernels for single waves and those for warpgroups, on Hopper by wgmma, in every
+/// division of the work. The last tiles are full, hold one token, or a part.
 template <DataType type, std::size_t width>
 Answer check_kernels(Stage& stage) {
   constexpr auto w = static_cast<std::int64_t>(width);
@@ -153,30 +153,32 @@ constexpr double limit_seconds = 120;
 
 constexpr std::string_view about = "every kernel of own attention computes the definition";
 
-const CheckRegistry::Add bf16_64{{.name = "attention-bf16-64",
-                                  .topic = Topic::kernels,
-                                  .about = about,
-                                  .accelerator = false,
-                                  .limit_seconds = limit_seconds,
-                                  .run = &check_kernels<DataType::bf16, 64>}};
-const CheckRegistry::Add bf16_128{{.name = "attention-bf16-128",
-                                   .topic = Topic::kernels,
-                                   .about = about,
-                                   .accelerator = false,
-                                   .limit_seconds = limit_seconds,
-                                   .run = &check_kernels<DataType::bf16, 128>}};
-const CheckRegistry::Add f16_64{{.name = "attention-f16-64",
-                                 .topic = Topic::kernels,
-                                 .about = about,
-                                 .accelerator = false,
-                                 .limit_seconds = limit_seconds,
-                                 .run = &check_kernels<DataType::f16, 64>}};
-const CheckRegistry::Add f16_128{{.name = "attention-f16-128",
-                                  .topic = Topic::kernels,
-                                  .about = about,
-                                  .accelerator = false,
-                                  .limit_seconds = limit_seconds,
-                                  .run = &check_kernels<DataType::f16, 128>}};
+const AddChecks registered{
+    {.name = "attention-bf16-64",
+     .topic = Topic::kernels,
+     .about = about,
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run = &check_kernels<DataType::bf16, 64>},
+    {.name = "attention-bf16-128",
+     .topic = Topic::kernels,
+     .about = about,
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run = &check_kernels<DataType::bf16, 128>},
+    {.name = "attention-f16-64",
+     .topic = Topic::kernels,
+     .about = about,
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run = &check_kernels<DataType::f16, 64>},
+    {.name = "attention-f16-128",
+     .topic = Topic::kernels,
+     .about = about,
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run = &check_kernels<DataType::f16, 128>},
+};
 
 }  // namespace
 }  // namespace assay::selftest::attention

@@ -28,7 +28,7 @@ Answer check_reductions(Stage& stage, std::span<const DataType> types) {
       }
     }
   }
-  return std::string();
+  return passed();
 }
 
 Answer check_bits(Stage& stage) {
@@ -38,31 +38,30 @@ Answer check_bits(Stage& stage) {
   for (const DataType type : {DataType::u8, DataType::f16, DataType::f32, DataType::u64}) {
     TRY(check_same_bits(stage.device, stage.stream, *cpu, *cpu_stream, type, elements(stage)));
   }
-  return std::string();
+  return passed();
 }
 
-const CheckRegistry::Add wide_floats{
+const AddChecks registered{
     {.name = "collective-data-wide",
      .topic = Topic::kernels,
      .about = "data for reductions of f64 and f32 is what the host computes",
      .accelerator = false,
-     .run = [](Stage& stage) { return check_reductions(stage, wide); }}};
-const CheckRegistry::Add narrow_floats{
+     .run = [](Stage& stage) { return check_reductions(stage, wide); }},
     {.name = "collective-data-narrow",
      .topic = Topic::kernels,
      .about = "data for reductions of f16, bf16 and fp8 is what the host computes",
      .accelerator = false,
-     .run = [](Stage& stage) { return check_reductions(stage, narrow); }}};
-const CheckRegistry::Add whole_numbers{
+     .run = [](Stage& stage) { return check_reductions(stage, narrow); }},
     {.name = "collective-data-integers",
      .topic = Topic::kernels,
      .about = "data for reductions of integers is what the host computes",
      .accelerator = false,
-     .run = [](Stage& stage) { return check_reductions(stage, integers); }}};
-const CheckRegistry::Add bits{{.name = "collective-data-bits",
-                               .topic = Topic::kernels,
-                               .about = "data of collectives has the bits of the CPU's",
-                               .run = &check_bits}};
+     .run = [](Stage& stage) { return check_reductions(stage, integers); }},
+    {.name = "collective-data-bits",
+     .topic = Topic::kernels,
+     .about = "data of collectives has the bits of the CPU's",
+     .run = &check_bits},
+};
 
 }  // namespace
 }  // namespace assay::selftest::collective_data

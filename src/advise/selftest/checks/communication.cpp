@@ -52,7 +52,8 @@ Result<std::string> run_operations(std::string_view kind, Device& device, Team& 
   const auto memory = TRY(DeviceOperands::create(device, std::size_t{1} << 20));
   std::string library;
   {
-    const auto communicator = TRY(TRY(communicator_kind(kind)).create(device, team, {}));
+    const CommunicatorKind found = TRY(communicator_kind(kind));
+    const auto communicator = TRY(found.create(device, team, {}));
     const auto tally =
         TRY(check_collectives(*communicator, stream, team.rank(), team.size(), {1, 1001}, &memory));
     TRY(expect(tally.run > 0, "the communicator supports no operation"));
@@ -68,9 +69,9 @@ Answer operations_alone(Stage& stage, std::string_view kind) {
   return run_operations(kind, stage.device, solo_team(), stage.stream);
 }
 Answer communicators_alone(Stage& stage, std::string_view kind, bool messages) {
-  TRY(check_communicators(TRY(communicator_kind(kind)), stage.device, solo_team(), stage.stream,
-                          {.messages = messages}));
-  return std::string();
+  const CommunicatorKind found = TRY(communicator_kind(kind));
+  TRY(check_communicators(found, stage.device, solo_team(), stage.stream, {.messages = messages}));
+  return passed();
 }
 
 Answer operations_of_two(Stage& stage, std::string_view kind) {
@@ -87,7 +88,7 @@ Answer communicators_of_two(Stage& stage, std::string_view kind, bool messages) 
   TRY(on_two_devices(stage, [&](ThreadTeam::End& end, Device& device, Stream& stream) {
     return check_communicators(found, device, end, stream, {.messages = messages});
   }));
-  return std::string();
+  return passed();
 }
 
 /// Fewer CTAs move less: the bound reaches the library.
@@ -145,9 +146,11 @@ Answer events_across_devices(Stage& stage) {
   TRY(here.wait(*join));
   TRY(here.record(*end));
   TRY(here.synchronize());
-  TRY(expect(TRY(join->done()), "the main stream did not wait for the other device"));
-  TRY(expect(TRY(end->seconds_since(*fork)) > 0, "work of the other device took no time"));
-  return std::string();
+  const bool joined = TRY(join->done());
+  TRY(expect(joined, "the main stream did not wait for the other device"));
+  const double seconds = TRY(end->seconds_since(*fork));
+  TRY(expect(seconds > 0, "work of the other device took no time"));
+  return passed();
 }
 
 /// One cell of the benchmark `peer`: whether it arrives whole and its rate, bytes/s. Empty: this
@@ -203,88 +206,78 @@ Answer copies(Stage& stage, const std::string& pattern) {
 
 constexpr int two = 2;
 
-const CheckRegistry::Add library_alone{
+const AddChecks registered{
     {.name = "collective-one-rank-operations",
      .topic = Topic::communication,
      .about = "the collective library computes every operation and type of a single rank",
      .accelerator = false,
-     .run = [](Stage& stage) { return operations_alone(stage, best_kind(stage)); }}};
-const CheckRegistry::Add communicator_alone{
+     .run = [](Stage& stage) { return operations_alone(stage, best_kind(stage)); }},
     {.name = "collective-one-rank",
      .topic = Topic::communication,
      .about = "the collective library splits, queues and is captured with a single rank",
      .accelerator = false,
-     .run = [](Stage& stage) { return communicators_alone(stage, best_kind(stage), true); }}};
-const CheckRegistry::Add peer_alone{
+     .run = [](Stage& stage) { return communicators_alone(stage, best_kind(stage), true); }},
     {.name = "collective-one-rank-peer-memory",
      .topic = Topic::communication,
      .about = "communicators through peer memory work with a single rank",
      .accelerator = false,
-     .run = [](Stage& stage) { return communicators_alone(stage, "peer", false); }}};
-const CheckRegistry::Add library_of_two{
+     .run = [](Stage& stage) { return communicators_alone(stage, "peer", false); }},
     {.name = "collective-operations",
      .topic = Topic::communication,
      .about = "the collective library computes every operation and type between two devices",
      .devices = two,
-     .run = [](Stage& stage) { return operations_of_two(stage, best_kind(stage)); }}};
-const CheckRegistry::Add communicator_of_two{
+     .run = [](Stage& stage) { return operations_of_two(stage, best_kind(stage)); }},
     {.name = "collective-communicators",
      .topic = Topic::communication,
      .about = "communicators of two devices coexist, split, queue and are captured",
      .devices = two,
-     .run = [](Stage& stage) { return communicators_of_two(stage, best_kind(stage), true); }}};
-const CheckRegistry::Add peer_operations_of_two{
+     .run = [](Stage& stage) { return communicators_of_two(stage, best_kind(stage), true); }},
     {.name = "peer-memory-operations",
      .topic = Topic::communication,
      .about = "collectives through peer memory compute the right elements on two devices",
      .devices = two,
-     .run = [](Stage& stage) { return operations_of_two(stage, "peer"); }}};
-const CheckRegistry::Add peer_of_two{
+     .run = [](Stage& stage) { return operations_of_two(stage, "peer"); }},
     {.name = "peer-memory-communicators",
      .topic = Topic::communication,
      .about = "communicators through peer memory coexist, split, queue and are captured",
      .devices = two,
-     .run = [](Stage& stage) { return communicators_of_two(stage, "peer", false); }}};
-const CheckRegistry::Add ctas{
+     .run = [](Stage& stage) { return communicators_of_two(stage, "peer", false); }},
     {.name = "collective-ctas",
      .topic = Topic::communication,
      .about = "a bound on CTAs reaches the collective library: with one, an all-reduce is slower",
      .devices = two,
-     .run = &bound_on_ctas}};
-const CheckRegistry::Add events{{.name = "events-across-devices",
-                                 .topic = Topic::communication,
-                                 .about = "events of one device hold back a stream of another",
-                                 .devices = two,
-                                 .run = &events_across_devices}};
-const CheckRegistry::Add pair{{.name = "peer-copies-pair",
-                               .topic = Topic::communication,
-                               .about = "copies from a device to another arrive whole",
-                               .devices = two,
-                               .run = [](Stage& stage) { return copies(stage, "pair"); }}};
-const CheckRegistry::Add both{
+     .run = &bound_on_ctas},
+    {.name = "events-across-devices",
+     .topic = Topic::communication,
+     .about = "events of one device hold back a stream of another",
+     .devices = two,
+     .run = &events_across_devices},
+    {.name = "peer-copies-pair",
+     .topic = Topic::communication,
+     .about = "copies from a device to another arrive whole",
+     .devices = two,
+     .run = [](Stage& stage) { return copies(stage, "pair"); }},
     {.name = "peer-copies-both",
      .topic = Topic::communication,
      .about = "copies between two devices, both ways at once, arrive whole",
      .devices = two,
-     .run = [](Stage& stage) { return copies(stage, "both"); }}};
-const CheckRegistry::Add one_to_all{
+     .run = [](Stage& stage) { return copies(stage, "both"); }},
     {.name = "peer-copies-one-to-all",
      .topic = Topic::communication,
      .about = "copies from one device to all others at once arrive whole",
      .devices = two,
-     .run = [](Stage& stage) { return copies(stage, "one_to_all"); }}};
-const CheckRegistry::Add all_to_one{
+     .run = [](Stage& stage) { return copies(stage, "one_to_all"); }},
     {.name = "peer-copies-all-to-one",
      .topic = Topic::communication,
      .about = "copies from all devices to one at once arrive whole",
      .devices = two,
-     .run = [](Stage& stage) { return copies(stage, "all_to_one"); }}};
-const CheckRegistry::Add all_to_all{
+     .run = [](Stage& stage) { return copies(stage, "all_to_one"); }},
     {.name = "peer-copies-all-to-all",
      .topic = Topic::communication,
      .about = "copies between all devices at once arrive whole",
      .devices = two,
-     .run = [](Stage& stage) { return copies(stage, "all_to_all"); }}};
+     .run = [](Stage& stage) { return copies(stage, "all_to_all"); }},
+};
 
 }  // namespace
 }  // namespace assay::selftest::communication

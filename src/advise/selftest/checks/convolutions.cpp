@@ -115,25 +115,26 @@ Answer check_direction(Stage& stage) {
 /// Libraries may compile the kernel of each convolution.
 constexpr double limit_seconds = 120;
 
-const CheckRegistry::Add forward{
+const AddChecks registered{
     {.name = "convolutions-forward",
      .topic = Topic::libraries,
      .about = "convolutions of every type and layout that the library has are right",
      .accelerator = false,
      .limit_seconds = limit_seconds,
-     .run = &check_direction<ConvolutionDirection::forward>}};
-const CheckRegistry::Add data{{.name = "convolutions-data",
-                               .topic = Topic::libraries,
-                               .about = "gradients of a convolution's input are right",
-                               .accelerator = false,
-                               .limit_seconds = limit_seconds,
-                               .run = &check_direction<ConvolutionDirection::data>}};
-const CheckRegistry::Add weights{{.name = "convolutions-weights",
-                                  .topic = Topic::libraries,
-                                  .about = "gradients of a convolution's weights are right",
-                                  .accelerator = false,
-                                  .limit_seconds = limit_seconds,
-                                  .run = &check_direction<ConvolutionDirection::weights>}};
+     .run = &check_direction<ConvolutionDirection::forward>},
+    {.name = "convolutions-data",
+     .topic = Topic::libraries,
+     .about = "gradients of a convolution's input are right",
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run = &check_direction<ConvolutionDirection::data>},
+    {.name = "convolutions-weights",
+     .topic = Topic::libraries,
+     .about = "gradients of a convolution's weights are right",
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run = &check_direction<ConvolutionDirection::weights>},
+};
 
 }  // namespace
 }  // namespace assay::selftest::convolutions

@@ -51,41 +51,38 @@ Answer check_kinds(Stage& stage, std::optional<DataType> codes) {
 /// The kernels are compiled first, unless they are in the cache.
 constexpr double limit_seconds = 120;
 
-const CheckRegistry::Add f32{
+const AddChecks registered{
     {.name = "decoder-f32",
      .topic = Topic::kernels,
      .about = "decoders of every kind in f32 have the reference's logits",
      .accelerator = false,
      .limit_seconds = limit_seconds,
-     .run = [](Stage& stage) { return check_kinds<DataType::f32>(stage, {}); }}};
-const CheckRegistry::Add bf16{
+     .run = [](Stage& stage) { return check_kinds<DataType::f32>(stage, {}); }},
     {.name = "decoder-bf16",
      .topic = Topic::kernels,
      .about = "decoders of every kind in bf16 have the reference's logits",
      .accelerator = false,
      .limit_seconds = limit_seconds,
-     .run = [](Stage& stage) { return check_kinds<DataType::bf16>(stage, {}); }}};
-const CheckRegistry::Add i8{
+     .run = [](Stage& stage) { return check_kinds<DataType::bf16>(stage, {}); }},
     {.name = "decoder-i8",
      .topic = Topic::kernels,
      .about = "decoders in bf16 with matrices of i8 have the reference's logits",
      .accelerator = false,
      .limit_seconds = limit_seconds,
-     .run = [](Stage& stage) { return check_kinds<DataType::bf16>(stage, DataType::i8); }}};
-const CheckRegistry::Add e4m3{
+     .run = [](Stage& stage) { return check_kinds<DataType::bf16>(stage, DataType::i8); }},
     {.name = "decoder-e4m3",
      .topic = Topic::kernels,
      .about = "decoders in bf16 with matrices of e4m3 have the reference's logits",
      .accelerator = false,
      .limit_seconds = limit_seconds,
-     .run = [](Stage& stage) { return check_kinds<DataType::bf16>(stage, DataType::e4m3); }}};
-const CheckRegistry::Add e4m3_fnuz{
+     .run = [](Stage& stage) { return check_kinds<DataType::bf16>(stage, DataType::e4m3); }},
     {.name = "decoder-e4m3-fnuz",
      .topic = Topic::kernels,
      .about = "decoders in bf16 with matrices of e4m3_fnuz have the reference's logits",
      .accelerator = false,
      .limit_seconds = limit_seconds,
-     .run = [](Stage& stage) { return check_kinds<DataType::bf16>(stage, DataType::e4m3_fnuz); }}};
+     .run = [](Stage& stage) { return check_kinds<DataType::bf16>(stage, DataType::e4m3_fnuz); }},
+};
 
 }  // namespace
 }  // namespace assay::selftest::decoders

@@ -4,6 +4,7 @@
 
 #include "advise/selftest/expect.h"
 #include "compute/device/helpers.h"
+#include "core/regex.h"
 #include "core/units.h"
 #include "measure/sampling/clock_probe.h"
 #include "measure/sampling/start_gate.h"
@@ -15,12 +16,14 @@ Answer facts_are_filled_in(Stage& stage) {
   const DeviceFacts& facts = stage.device.facts();
   TRY(expect(!facts.name.empty(), "the device has no name"));
   TRY(expect(!facts.arch.empty(), "the device has no architecture"));
-  TRY(expect(facts.pci.size() >= 10 && facts.pci.find(':') != std::string::npos,
-             "the device has no PCI address"));
+  const Pattern address =
+      TRY(Pattern::compile_unicode("^[0-9a-f]+:[0-9a-f]+:[0-9a-f]+\\.[0-9a-f]$"));
+  TRY(expect(address.next(facts.pci, 0).has_value(), "the device has no PCI address"));
   TRY(expect(!facts.uuid.empty(), "the device has no UUID"));
   TRY(expect(facts.memory_bytes >= std::uint64_t{1} << 30, "it has less than 1 GiB of memory"));
-  TRY(expect(facts.last_level_cache_bytes > 0, "the size of its last-level cache is unknown"));
-  TRY(expect_within("multiprocessors", facts.multiprocessors, 1, 2048));
+  TRY(expect(facts.last_level_cache_bytes > std::uint64_t{1} << 20,
+             "its last-level cache is not larger than 1 MiB"));
+  TRY(expect_within("multiprocessors", facts.multiprocessors, stage.large ? 11 : 1, 2048));
   TRY(expect(facts.wave_size == 32 || facts.wave_size == 64, "a wave is not 32 or 64 wide"));
   TRY(expect_equal("threads of the largest block", facts.max_threads_per_block, 1024));
   TRY(expect_within("highest engine clock in Hz", facts.clock_hz, 5e8, 1e10));

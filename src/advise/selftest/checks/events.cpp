@@ -14,7 +14,9 @@ namespace {
 
 /// How much the device may round its times, in seconds.
 double rounding_of(const DeviceFacts& facts) {
-  return facts.max_threads_per_block > 1 ? 2e-6 : 1e-9;
+  if (facts.emulated) return 1e-6;
+  if (facts.is_host_cpu()) return 0;
+  return facts.runs_on_host ? 1e-9 : 2e-6;
 }
 
 /// A host that is busy with other programs sees more time pass than the device, by up to two

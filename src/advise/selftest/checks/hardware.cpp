@@ -58,7 +58,9 @@ Answer watch_words(Stage& stage, Device& writer_device, Stream& writer, void* wi
   const std::uint64_t wanted = std::uint64_t{rounds} << 32 | rounds;
   TRY(expect_equal("words that hold the last round in the end", std::ranges::count(last, wanted),
                    words));
-  if (counts[1] == 0) return passed("no word changed while it was watched, so this proves nothing");
+  if (counts[1] == 0) {
+    return Error{ErrorKind::unsupported, "no word changed while it was watched: nothing is proven"};
+  }
   return fmt::format("{} changes seen, {} words never seen in their last round", counts[1],
                      counts[2]);
 }
@@ -116,7 +118,7 @@ Answer messages_between(Stage& stage) {
     TRY(expect_equal("numbers that were older than the flag behind them", counts[0], 0u));
     if (counts[1] == 0) continue;
     if (stage.large) return wrong(fmt::format("the flag of message {} did not arrive", round));
-    return passed("the devices did not run at the same time, so this proves nothing");
+    return Error{ErrorKind::unsupported, "the devices did not run at the same time"};
   }
   return fmt::format("{} messages of {} KiB", rounds, numbers * 4 / 1024);
 }

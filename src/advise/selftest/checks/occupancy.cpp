@@ -1,10 +1,12 @@
 // Occupancy as assay computes it, compared with the driver's own query: for assay's kernels, and
 // for kernels with chosen registers and shared memory.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "advise/occupancy/image.h"
 #include "advise/occupancy/own_kernels.h"
@@ -12,6 +14,7 @@
 #include "advise/selftest/expect.h"
 #include "compute/backends/cuda/cuda_dialect.h"
 #include "compute/backends/hip/hip_dialect.h"
+#include "compute/device/matrix_unit_types.h"
 
 namespace assay::selftest::occupancy_check {
 namespace {
@@ -32,7 +35,9 @@ Answer own_kernels_agree(Stage& stage) {
   std::unique_ptr<Program> program;
   std::string built;
   std::set<std::string> programs;
+  std::vector<std::string> absent;
   int compared = 0;
+  TRY(expect(own_kernels().size() > 30, "assay has lost kernels"));
   for (const OwnKernel& own : own_kernels()) {
     if (own.program != built) {
       constexpr std::size_t few = 3;  // compiling them all takes an emulated device minutes
@@ -41,17 +46,25 @@ Answer own_kernels_agree(Stage& stage) {
       built = own.program;
       programs.insert(built);
     }
-    Kernel* const kernel = TRY(program->kernel(own.name));
+    const auto kernel = program->kernel(own.name);
+    // Some kernels exist only on architectures with the instructions that they need.
+    if (!kernel.ok()) {
+      absent.push_back(own.name);
+      continue;
+    }
     for (const unsigned threads : {32u, 64u, 96u, 256u, 512u, 1000u, 1024u}) {
       for (const std::uint64_t dynamic : {0u, 1000u, 16384u, 48000u}) {
-        TRY(expect_agreement(
-            TRY(measure_kernel(stage.device, *kernel, own.name, {threads, dynamic})),
-            stage.device.facts().arch));
+        const auto report =
+            TRY(measure_kernel(stage.device, **kernel, own.name, {threads, dynamic}));
+        TRY(expect_agreement(report, stage.device.facts().arch));
         ++compared;
       }
     }
   }
-  return fmt::format("{} cases of kernels of {} programs", compared, programs.size());
+  TRY(expect(absent.empty() || compute_capability(stage.device.facts()) < 90,
+             fmt::format("kernels are missing: {}", fmt::join(absent, ", "))));
+  return fmt::format("{} cases of kernels of {} programs{}{}", compared, programs.size(),
+                     absent.empty() ? "" : "; this architecture has no ", fmt::join(absent, ", "));
 }
 
 /// A kernel that holds about `values` numbers in registers and `shared` bytes in shared memory.
@@ -84,9 +97,10 @@ class ChosenKernels {
   }
 
   Status compare(unsigned values, unsigned shared, unsigned most_threads) {
+    const auto compiler = TRY(dialect_->rtc());
     const std::string code =
         TRY(dialect_->compile("chosen.cu", source_of(values, shared, most_threads),
-                              dialect_->compile_options(arch_, TRY(dialect_->rtc()))));
+                              dialect_->compile_options(arch_, compiler)));
     const auto images = TRY(read_images(code));
     TRY(expect(!images.empty() && !images[0].kernels.empty(), "the compiled kernel was not found"));
     driver::ModuleObject* module = nullptr;
@@ -173,17 +187,17 @@ Answer chosen_kernels_agree(Stage& stage) {
   return kernels.answer();
 }
 
-const CheckRegistry::Add own{
+const AddChecks registered{
     {.name = "occupancy-own-kernels",
      .topic = Topic::hardware,
      .about = "the driver agrees with the computed occupancy of assay's kernels",
      .limit_seconds = 180,  // it compiles all programs, unless they are in the cache
-     .run = &own_kernels_agree}};
-const CheckRegistry::Add chosen{
+     .run = &own_kernels_agree},
     {.name = "occupancy-chosen-kernels",
      .topic = Topic::hardware,
      .about = "the driver agrees with the occupancy of kernels of many sizes, read from their code",
-     .run = &chosen_kernels_agree}};
+     .run = &chosen_kernels_agree},
+};
 
 }  // namespace
 }  // namespace assay::selftest::occupancy_check

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "advise/selftest/expect.h"
+#include "advise/selftest/temporary_folder.h"
 #include "core/program.h"
 
 namespace assay::selftest::processes {
@@ -13,6 +14,7 @@ Answer sum_over_processes(Stage& stage,
   if (stage.program.empty()) {
     return Error{ErrorKind::unavailable, "the check starts assay, which is not this program"};
   }
+  const TemporaryFolder folder = TRY(TemporaryFolder::create());
   ProgramStart start;
   start.words = {stage.program,
                  "run",
@@ -27,8 +29,7 @@ Answer sum_over_processes(Stage& stage,
                  stage.device.facts().backend,
                  "--json"};
   start.variables = std::move(variables);
-  std::string last;
-  start.line = [&](std::string_view line) { last = line; };
+  start.words.insert(start.words.end(), {"--out", (folder.path() / "store").string()});
   const ProgramEnd end = TRY(run_program(start));
   if (end.status == 0) return passed();
   const std::string said = last_line(end.errors_tail);

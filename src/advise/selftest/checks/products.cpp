@@ -161,7 +161,7 @@ Answer fp8_factors(Stage& stage) {
     }
   }
   TRY(expect_equal("the largest magnitude of D", static_cast<double>(after[3 * apart]), largest));
-  return std::string();
+  return passed();
 }
 
 Answer free_multiprocessors(Stage& stage) {
@@ -187,21 +187,20 @@ Answer free_multiprocessors(Stage& stage) {
   return found;
 }
 
-const CheckRegistry::Add chain{
+const AddChecks registered{
     {.name = "products-in-graphs",
      .topic = Topic::libraries,
      .about = "a captured chain of products is replayed with the right result",
-     .run = &captured_chain}};
-const CheckRegistry::Add factors{
+     .run = &captured_chain},
     {.name = "products-fp8-factors",
      .topic = Topic::libraries,
      .about = "products of fp8 take their factors and give the largest magnitude",
-     .run = &fp8_factors}};
-const CheckRegistry::Add multiprocessors{
+     .run = &fp8_factors},
     {.name = "products-on-some-multiprocessors",
      .topic = Topic::libraries,
      .about = "a product leaves multiprocessors to others, if the library can",
-     .run = &free_multiprocessors}};
+     .run = &free_multiprocessors},
+};
 
 }  // namespace
 }  // namespace assay::selftest::products

@@ -93,23 +93,22 @@ Answer check_way(Stage& stage, DataType type, PromptWay way) {
   return attention->name();
 }
 
-const CheckRegistry::Add library{
+const AddChecks registered{
     {.name = "prompts-library",
      .topic = Topic::libraries,
      .about = "the library's attention of prompts of any lengths is the definition's",
-     .run = [](Stage& stage) { return check_way(stage, DataType::bf16, PromptWay::library); }}};
-const CheckRegistry::Add own_bf16{
+     .run = [](Stage& stage) { return check_way(stage, DataType::bf16, PromptWay::library); }},
     {.name = "prompts-own-bf16",
      .topic = Topic::kernels,
      .about = "own attention of prompts of any lengths is the definition's",
      .accelerator = false,
-     .run = [](Stage& stage) { return check_way(stage, DataType::bf16, PromptWay::own); }}};
-const CheckRegistry::Add own_f16{
+     .run = [](Stage& stage) { return check_way(stage, DataType::bf16, PromptWay::own); }},
     {.name = "prompts-own-f16",
      .topic = Topic::kernels,
      .about = "own attention of prompts of any lengths is the definition's",
      .accelerator = false,
-     .run = [](Stage& stage) { return check_way(stage, DataType::f16, PromptWay::own); }}};
+     .run = [](Stage& stage) { return check_way(stage, DataType::f16, PromptWay::own); }},
+};
 
 }  // namespace
 }  // namespace assay::selftest::prompt_attention

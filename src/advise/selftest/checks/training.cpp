@@ -1,5 +1,5 @@
-// Training: gradients against the reference in every precision and way to compute attention, and
-// what must not change a bit.
+// Training: gradients are compared with the reference in every precision and with every
+// implementation of attention; replaying and recomputing must not change a bit.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -81,8 +81,8 @@ Answer perceptron(Stage& stage) {
       settings.plan.batch = 7;
       settings.plan.type = settings.precision = precision;
       settings.measured_products = false;
-      TRY(worst.add(TRY(check_training(stage.device, stage.stream, settings)),
-                    fmt::format("{}{}", name_of(precision), bias ? "" : " without biases")));
+      const auto gate = TRY(check_training(stage.device, stage.stream, settings));
+      TRY(worst.add(gate, fmt::format("{}{}", name_of(precision), bias ? "" : " without biases")));
     }
   }
   return worst.text();
@@ -125,18 +125,22 @@ Answer same_bits(Stage& stage, AttentionWay way) {
   }
   const TokenBatches data = random_batches(settings.plan, 4, 5);
   const std::vector<float> once = TRY(trained(stage, settings, data, false));
-  TRY(expect(TRY(trained(stage, settings, data, false)) == once, "the same steps, other bits"));
-  TRY(expect(TRY(trained(stage, settings, data, true)) == once, "a graph gives other bits"));
+  const auto expect_bits = [&](bool graph, const std::vector<float>& bits,
+                               std::string_view otherwise) -> Status {
+    const std::vector<float> weights = TRY(trained(stage, settings, data, graph));
+    return expect(weights == bits, otherwise);
+  };
+  TRY(expect_bits(false, once, "repeated steps give other bits"));
+  TRY(expect_bits(true, once, "a graph gives other bits"));
   settings.plan.recompute = Recompute::layer;
-  TRY(expect(TRY(trained(stage, settings, data, true)) == once, "recomputing gives other bits"));
+  TRY(expect_bits(true, once, "recomputing gives other bits"));
   // The GELU by itself has the bits of the kernel, not those of a product's epilogue.
   settings.fuse_gelu = false;
   settings.plan.recompute = Recompute::none;
   const std::vector<float> separate = TRY(trained(stage, settings, data, true));
   settings.plan.recompute = Recompute::activation;
-  TRY(expect(TRY(trained(stage, settings, data, true)) == separate,
-             "recomputing the GELU gives other bits"));
-  return std::string();
+  TRY(expect_bits(true, separate, "recomputing the GELU gives other bits"));
+  return passed();
 }
 
 /// On CPUs and emulated GPUs heads of one width are enough.
@@ -158,49 +162,48 @@ Answer gradients_of_all_widths(Stage& stage) {
 /// The kernels are compiled first, unless they are in the cache.
 constexpr double limit_seconds = 120;
 
-const CheckRegistry::Add in_f32{{.name = "training-gradients-f32",
-                                 .topic = Topic::kernels,
-                                 .about = "gradients of a GPT in f32 are the reference's",
-                                 .accelerator = false,
-                                 .limit_seconds = limit_seconds,
-                                 .run = &gradients_of_all_widths<DataType::f32>}};
-const CheckRegistry::Add in_tf32{{.name = "training-gradients-tf32",
-                                  .topic = Topic::kernels,
-                                  .about = "gradients of a GPT in tf32 are the reference's",
-                                  .limit_seconds = limit_seconds,
-                                  .run = &gradients_of_all_widths<DataType::tf32>}};
-const CheckRegistry::Add in_bf16{{.name = "training-gradients-bf16",
-                                  .topic = Topic::kernels,
-                                  .about = "gradients of a GPT in bf16 are the reference's",
-                                  .accelerator = false,
-                                  .limit_seconds = limit_seconds,
-                                  .run = &gradients_of_all_widths<DataType::bf16>}};
-const CheckRegistry::Add in_f16{{.name = "training-gradients-f16",
-                                 .topic = Topic::kernels,
-                                 .about = "gradients of a GPT in f16 are the reference's",
-                                 .accelerator = false,
-                                 .limit_seconds = limit_seconds,
-                                 .run = &gradients_of_all_widths<DataType::f16>}};
-const CheckRegistry::Add of_a_perceptron{
+const AddChecks registered{
+    {.name = "training-gradients-f32",
+     .topic = Topic::kernels,
+     .about = "gradients of a GPT in f32 are the reference's",
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run = &gradients_of_all_widths<DataType::f32>},
+    {.name = "training-gradients-tf32",
+     .topic = Topic::kernels,
+     .about = "gradients of a GPT in tf32 are the reference's",
+     .limit_seconds = limit_seconds,
+     .run = &gradients_of_all_widths<DataType::tf32>},
+    {.name = "training-gradients-bf16",
+     .topic = Topic::kernels,
+     .about = "gradients of a GPT in bf16 are the reference's",
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run = &gradients_of_all_widths<DataType::bf16>},
+    {.name = "training-gradients-f16",
+     .topic = Topic::kernels,
+     .about = "gradients of a GPT in f16 are the reference's",
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run = &gradients_of_all_widths<DataType::f16>},
     {.name = "training-gradients-perceptron",
      .topic = Topic::kernels,
      .about = "gradients of a perceptron in f32, bf16 and f16 are the reference's",
      .accelerator = false,
      .limit_seconds = limit_seconds,
-     .run = &perceptron}};
-const CheckRegistry::Add own_same_bits{
+     .run = &perceptron},
     {.name = "training-same-bits-own",
      .topic = Topic::kernels,
      .about = "replayed, recomputed and repeated steps give the same bits with own attention",
      .accelerator = false,
      .limit_seconds = limit_seconds,
-     .run = [](Stage& stage) { return same_bits(stage, AttentionWay::own); }}};
-const CheckRegistry::Add library_same_bits{
+     .run = [](Stage& stage) { return same_bits(stage, AttentionWay::own); }},
     {.name = "training-same-bits-library",
      .topic = Topic::libraries,
      .about = "replayed, recomputed and repeated steps give the same bits with the library's",
      .limit_seconds = limit_seconds,
-     .run = [](Stage& stage) { return same_bits(stage, AttentionWay::library); }}};
+     .run = [](Stage& stage) { return same_bits(stage, AttentionWay::library); }},
+};
 
 }  // namespace
 }  // namespace assay::selftest::training

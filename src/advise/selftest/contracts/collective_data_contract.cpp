@@ -49,7 +49,8 @@ Status check_reduced_data(Device& device, Stream& stream, DataType type, Reducti
         std::memcpy(reduced.data() + i * sizeof(T), &value, sizeof(T));
       }
     });
-    TRY(expect_right(TRY(check()), what));
+    const auto found = TRY(check());
+    TRY(expect_right(found, what));
   }
   const std::size_t first = elements * 7 / 10;
   for (const std::size_t i : {first, elements - 1}) reduced[i * size_of(type)] ^= std::byte{1};

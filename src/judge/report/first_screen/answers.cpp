@@ -67,7 +67,7 @@ std::string load_text(const HighestLoad& load) {
   return load.load + (load.load_axis.ends_with("rate") ? " requests/s" : " requests in flight");
 }
 
-/// Returns the cell's name, made of what distinguishes it in the comparison.
+/// Returns the cell's name with only those axes that differ between the comparison's cells.
 std::string short_name(const CellComparison& cell, const Comparison& comparison) {
   std::vector<NamedCell> named;
   for (const CellComparison& one : comparison.cells) {

@@ -34,76 +34,7 @@ TEST_P(DialectOfKernels, CopiesPassThroughSharedMemory) {
   expect_check_passes("copies-to-shared-memory");
 }
 
-TEST_P(DialectOfKernels, TheLastBlockSeesAllOthers) {
-  expect_check_passes("fences");
-}
-
-TEST_P(DialectOfKernels, AtomicsLoseNothing) {
-  expect_check_passes("atomics");
-}
-
-TEST_P(DialectOfKernels, WordsArriveWhole) {
-  const auto checks = selftest::find_checks("whole-words");
-  if (device_->facts().is_host_cpu()) GTEST_SKIP() << "two streams of a CPU are two threads";
-  expect_passes(*checks->front(), *device_);
-}
-
-/// Questions about two devices, asked of one: what was sent before is received.
-class HardwareQuestions : public KernelTest {
- protected:
-  static constexpr unsigned numbers = 1000, round = 3;
-
-  void SetUp() override {
-    KernelTest::SetUp();
-    if (IsSkipped()) return;
-    program_ = std::move(device_->build({"hardware_questions", {}})).value();
-    found_ = upload(std::vector<unsigned>(2, 0));
-    window_ = upload(std::vector<unsigned>(numbers + 1, 0));
-  }
-  unsigned* flag() const { return window_.as<unsigned>() + numbers; }
-  void send() {
-    Kernel& kernel = *program_->kernel("send_numbers").value();
-    ASSERT_TRUE(
-        launch(*stream_, kernel, {{1}, {64}}, window_.as<unsigned>(), numbers, flag(), round));
-  }
-  /// How many numbers were old, and whether the flag did not come.
-  std::vector<unsigned> receive() {
-    Kernel& kernel = *program_->kernel("receive_numbers").value();
-    const unsigned *from = window_.as<unsigned>(), *behind = flag();
-    EXPECT_TRUE(launch(*stream_, kernel, {{1}, {64}}, from, numbers, behind, round, 100u,
-                       found_.as<unsigned>()));
-    return download<unsigned>(found_.data(), 2);
-  }
-
-  std::unique_ptr<Program> program_;
-  Buffer found_, window_;
-};
-
-TEST_P(HardwareQuestions, WhatWasSentIsReceived) {
-  send();
-  EXPECT_EQ(receive(), (std::vector<unsigned>{0, 0}));
-}
-
-TEST_P(HardwareQuestions, AnOldNumberAndAFlagThatDoesNotComeAreFound) {
-  EXPECT_EQ(receive(), (std::vector<unsigned>{0, 1}));
-  send();
-  write(window_.as<unsigned>() + 7, std::vector<unsigned>{round - 1});
-  EXPECT_EQ(receive(), (std::vector<unsigned>{1, 1}));
-}
-
-TEST_P(HardwareQuestions, TheClockAdvances) {
-  Kernel& kernel = *program_->kernel("read_ticks").value();
-  const Buffer ticks = upload(std::vector<std::uint64_t>(2, 0));
-  for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(launch(*stream_, kernel, {{1}, {64}}, ticks.as<std::uint64_t>() + i));
-  }
-  const auto read = download<std::uint64_t>(ticks.data(), 2);
-  EXPECT_GT(read[0], 0u);
-  EXPECT_GE(read[1], read[0]);
-}
-
 ASSAY_KERNEL_BUILDS(DialectOfKernels);
-ASSAY_KERNEL_BUILDS(HardwareQuestions);
 
 }  // namespace
 }  // namespace assay

@@ -273,7 +273,8 @@ TEST_P(OwnAttentionGradients, TheForwardPassCanBeMadeAlone) {
   EXPECT_EQ(backward.error().message, "own attention was made for the forward pass alone");
 }
 
-/// By groups of four waves: what Hopper's units compute is one text for all.
+/// The kernels for warpgroups compute the same as those for single waves; one source serves Hopper
+/// and all other devices.
 TEST_P(ModelAttention, GroupsOfWavesGiveTheSame) {
   const AttentionShape shapes[] = {{1, 1, 3, 64},      {2, 70, 2, 64},     {1, 150, 1, 128},
                                    {1, 64, 2, 128, 1}, {1, 130, 4, 64, 2}, {1, 257, 1, 64},

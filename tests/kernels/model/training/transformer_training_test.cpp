@@ -163,8 +163,8 @@ TEST_P(TrainingATransformer, RecomputingOtherShapesChangesNoBit) {
   }
 }
 
-/// The same weights, that bf16 has exactly, trained in f32 and in bf16: gradients of each tensor in
-/// nearly the same direction and of nearly the same length.
+/// Weights that bf16 holds exactly are trained in f32 and in bf16. The gradients of each tensor
+/// have nearly the same direction and length.
 TEST_P(TrainingATransformer, Bf16FollowsF32) {
   const TransformerSettings narrow = small_training(DataType::bf16), wide = small_training();
   const TokenBatches data = random_batches(wide.plan, 1, 5);
@@ -225,8 +225,8 @@ TEST_P(TrainingATransformer, OwnAttentionIsTheReferences) {
   }
 }
 
-/// A second run has the bits of the first, what is computed again those of what is kept, and a
-/// replayed graph those of single launches.
+/// A second run, a run that recomputes activations and a replayed graph give the same bits as the
+/// first run.
 TEST_P(TrainingATransformer, RecomputingAndReplayingChangeNoBit) {
   TransformerSettings settings = small_training();
   const TokenBatches data = random_batches(settings.plan, 2, 5);
@@ -359,7 +359,7 @@ TEST_P(TrainingATransformer, ATooHighLossScaleRecovers) {
   for (std::size_t i = 0; i < count; ++i) EXPECT_NEAR(found[i], expected[i], 5e-3) << i;
 }
 
-/// After so many good steps in a row the loss scale is doubled; a skipped one begins anew.
+/// After N good steps in a row the loss scale is doubled; after a skipped step the count restarts.
 TEST_P(TrainingATransformer, TheLossScaleGrows) {
   TransformerSettings settings = small_training(DataType::f16);
   settings.loss_scaling = {1024, 2};
@@ -383,7 +383,7 @@ TEST_P(TrainingATransformer, TheLossScaleGrows) {
   EXPECT_EQ(state.skipped, 1u);
 }
 
-/// Saved and resumed, a run goes on to the same bits.
+/// A run that was saved and resumed ends with the same bits as one that was not.
 TEST_P(TrainingATransformer, ResumedItGoesOnAsIfItHadNotStopped) {
   for (const DataType precision : {DataType::f32, DataType::bf16, DataType::f16}) {
     const TemporaryFolder folder;

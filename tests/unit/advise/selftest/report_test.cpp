@@ -23,6 +23,7 @@ Report example() {
                     .memory_bytes = std::uint64_t{24} << 30,
                     .multiprocessors = 38,
                     .emulated = false,
+                    .small_work = true,
                     .devices = 8,
                     .libraries = {{"runtime", "7.0.2"}, {"rtc", "not found"}}};
   report.outcomes = {{"whole-words", Outcome::passed, "1000 changes seen", 0.5},

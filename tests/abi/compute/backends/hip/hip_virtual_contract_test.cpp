@@ -20,6 +20,19 @@ TEST_P(HipVirtualContract, Keeps) {
   EXPECT_EQ(machine.live_objects(), 0) << "something was not released";
 }
 
+/// HIP 5.2 alone cannot upload graphs.
+TEST(HipVirtualGraphs, AreUploadedSince5_3) {
+  for (const std::string release : {"5", "6", "7"}) {
+    const VirtualMachine machine(VIRTUAL_HIP + release);
+    const auto device = open_test_device("hip");
+    const auto stream = std::move(device->create_stream()).value();
+    selftest::Stage stage = {*device, *stream};
+    const auto answer = selftest::find_checks("graph-update").value().front()->run(stage);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(*answer, release == "5" ? "this runtime cannot upload graphs" : "") << release;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Rocm, HipVirtualContract,
                          testing::Combine(testing::Values("5", "6", "7"),
                                           testing::ValuesIn(checks_of_every_device(true))),

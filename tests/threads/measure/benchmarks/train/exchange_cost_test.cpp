@@ -143,8 +143,8 @@ TEST(TrainExchange, CountsBytesOnTheBus) {
   EXPECT_LT(fsdp, zero1 * 1.5);
 }
 
-/// A simulation of what was measured, with a communicator so slow that it decides: each way's
-/// schedule comes to what its steps took. More ranks only add what the model says.
+/// The simulation of a measured step takes as long as the step did, for each parallelism, with a
+/// communicator so slow that it decides. More ranks only add what the model says.
 TEST(TrainExchange, ASimulationTakesAsLongAsTheSteps) {
   constexpr double seconds = 0.03;
   // What else runs here may lengthen the steps that are measured, or those the simulation is made
