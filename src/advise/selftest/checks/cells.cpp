@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "advise/selftest/check.h"
 #include "advise/selftest/expect.h"
 #include "measure/grid/benchmark.h"
 #include "measure/suites/cells_of_target.h"

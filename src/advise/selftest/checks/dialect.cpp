@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "advise/selftest/check.h"
 #include "advise/selftest/expect.h"
 #include "compute/device/helpers.h"
 #include "compute/kernels/element_types.h"

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "advise/selftest/check.h"
 #include "advise/selftest/expect.h"
 #include "compute/device/helpers.h"
 #include "core/units.h"

@@ -1,6 +1,7 @@
 // Ranks that are processes share memory of two devices.
 #include <fmt/format.h>
 
+#include "advise/selftest/check.h"
 #include "advise/selftest/expect.h"
 #include "advise/selftest/temporary_folder.h"
 #include "core/program.h"

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "advise/selftest/check.h"
 #include "advise/selftest/expect.h"
 #include "compute/device/helpers.h"
 #include "compute/device/matrix_unit_types.h"
