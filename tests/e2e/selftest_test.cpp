@@ -136,6 +136,19 @@ TEST_F(SelftestOnVirtualMi300x, AKernelThatHangsAndALostDeviceCostTheirLines) {
   EXPECT_EQ(outcomes.at("fences"), "passed") << outcome.out;
 }
 
+TEST_F(SelftestOnVirtualMi300x, ALibraryThatLiesCostsItsLineAlone) {
+  const Outcome outcome =
+      on({"selftest", "--only", "products-in-graphs,tuning-of-products,copies,memory-kernels",
+          "--json"},
+         {{"MI300X_WRONG_PRODUCTS", "1"}});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  const auto outcomes = outcomes_in(outcome.out);
+  EXPECT_EQ(outcomes.at("products-in-graphs"), "wrong") << outcome.out;
+  EXPECT_EQ(outcomes.at("tuning-of-products"), "wrong") << outcome.out;
+  EXPECT_EQ(outcomes.at("copies"), "passed") << outcome.out;
+  EXPECT_EQ(outcomes.at("memory-kernels"), "passed") << outcome.out;
+}
+
 /// Every question that needs two GPUs is answered between two partitions of one.
 TEST_F(SelftestOnVirtualMi300x, AsksWhatOnlyHardwareCanTell) {
   const Outcome outcome = on({"selftest", "--only", "hardware,device", "--json"});

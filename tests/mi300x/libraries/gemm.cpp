@@ -218,6 +218,10 @@ double Gemm::operations() const {
 
 void Gemm::run() const {
   Product(*this).run();
+  if (std::getenv("MI300X_WRONG_PRODUCTS") != nullptr) {
+    const std::int64_t last = (batch - 1) * d.stride + (d.columns - 1) * d.ld + d.rows - 1;
+    store(d.data, d.type, last, 1 - 2 * load(d.data, d.type, last));
+  }
 }
 
 double Gemm::seconds() const {

@@ -31,7 +31,8 @@ struct Gemm {
   std::int64_t inner() const { return transpose_a ? a.rows : a.columns; }
   double operations() const;
   /// Checks every operand, then computes. Throws what the virtual runtime throws for invalid
-  /// memory.
+  /// memory. With MI300X_WRONG_PRODUCTS set, the last element of the result is wrong, as of a
+  /// library that reports success and lies.
   void run() const;
   /// Returns model time at the chip's peak rates; never a measurement.
   double seconds() const;

@@ -46,7 +46,7 @@ Answer tune_product(Stage& stage, const GemmProblem& problem) {
   settings.pairs = 4;
   ProductTuner tuner(stage.device, stage.stream, settings);
   const ProductOutcome outcome = TRY(tuner.tune(problem, [](std::string_view) { return false; }));
-  if (!outcome.reason.empty() && stage.large) {
+  if (!outcome.reason.empty() && (stage.large || outcome.wrong > 0 || outcome.failed > 0)) {
     return wrong(describe(problem) + ": " + outcome.reason);
   }
   if (!outcome.reason.empty()) return Error{ErrorKind::unsupported, outcome.reason};

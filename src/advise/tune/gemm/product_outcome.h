@@ -35,8 +35,8 @@ constexpr std::size_t most_first_times = 1000;
 
 struct ProductOutcome {
   std::string problem;  ///< the GEMM as problem_text() writes it
-  /// Why the tuning has no result; empty: it has one. If set, only `problem` and `spent_seconds`
-  /// are meaningful, and nothing else is stored with it.
+  /// Why the tuning has no result; empty: it has one. If set, `problem`, `spent_seconds` and the
+  /// numbers of solutions are meaningful; of these, `problem` and `spent_seconds` are stored.
   std::string reason;
   /// `usual` is the default: the first correct solution in the libraries' order. `best` is
   /// `fastest` if `proven`, otherwise `usual`.

@@ -282,7 +282,7 @@ Result<ProductOutcome> ProductTuner::tune(const GemmProblem& problem, const Repo
   const auto right = TRY(check_fast(trials, screened, report, outcome));
   if (right.empty()) {
     return nothing(fmt::format(
-        "none of {} solutions computes it: {}", trials.size(),
+        "none of {} solutions computes it, {} are wrong: {}", trials.size(), outcome.wrong,
         outcome.refused.empty() ? "no time was left to try them" : outcome.refused.front().reason));
   }
   // The default is the first correct solution in the order in which they were added: the preferred
