@@ -34,7 +34,7 @@ struct OddEndpoint {
 struct OddLinks {
   double median = 0;                   ///< median of all links
   std::vector<OddEndpoint> endpoints;  ///< in the order in which they first appear
-  std::vector<OddLink> links;          ///< odd links without an odd endpoint, in the given order
+  std::vector<OddLink> links;          ///< outliers between sound endpoints, in the given order
   bool none() const { return endpoints.empty() && links.empty(); }
 };
 

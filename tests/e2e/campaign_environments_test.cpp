@@ -162,7 +162,7 @@ TEST(Versus, ComparesEnvironmentsFromOneLineAndKeepsItsPlan) {
   for (const char* store : {"host", "host-control", "docker", "docker-2", "vm"}) {
     EXPECT_TRUE(std::filesystem::exists(folder.path() / "out" / store)) << store;
   }
-  // The same command continues the campaign, and so does the plan that it left.
+  // Both the same command and the plan that it left continue the campaign.
   const Outcome again = assay_run(words, programs.environment());
   EXPECT_THAT(again.err, HasSubstr("continuing " + out + " after 10 units"));
   const Outcome by_plan = assay_run({"campaign", out + "/plan.yaml", "--out", out, "--pairs", "2"},

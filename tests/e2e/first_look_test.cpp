@@ -136,7 +136,7 @@ TEST(FirstLook, TheServersOfALoadAreLookedFor) {
   };
   EXPECT_THAT(refused("spawn: 'no-such-server --port {port}'"),
               HasSubstr("cannot start no-such-server: there is no such program in PATH"));
-  // Nobody listens on port 1.
+  // No process listens on port 1.
   EXPECT_THAT(refused("url: 'http://127.0.0.1:1'"), HasSubstr("127.0.0.1:1"));
 }
 

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 struct Fault {
   const char* name;
   int completed, failed, empty;  ///< of 4 requests
-  const char* said;              ///< part of what assay load prints
+  const char* said;              ///< part of the output of assay load
 };
 
 class LoadFaults : public testing::TestWithParam<Fault> {};

@@ -198,7 +198,7 @@ TEST(Ranks, AMissingRankIsNamed) {
 }
 
 TEST(Ranks, TheyMeetByTorchrunsVariables) {
-  const HeldPort port;  // for assay's ranks, which meet at the port after torchrun's
+  const HeldPort port;  // for assay's ranks, which use the port after torchrun's
   const auto variables = [&](int rank) -> Process::Environment {
     return {{"RANK", std::to_string(rank)},
             {"WORLD_SIZE", "2"},

@@ -61,7 +61,7 @@ Process::Environment torchrun_rank(int rank, int size, int port) {
           {"WORLD_SIZE", std::to_string(size)},
           {"LOCAL_RANK", std::to_string(rank)},
           {"MASTER_ADDR", "127.0.0.1"},
-          {"MASTER_PORT", std::to_string(port - 1)}};  // ranks meet at the port after it
+          {"MASTER_PORT", std::to_string(port - 1)}};  // ranks use the port after it
 }
 
 /// The TCP ports at which a process of this run listens; each was started with a folder of its own.

@@ -117,7 +117,7 @@ TEST(Train, GoesOnFromACheckpoint) {
   EXPECT_LT(metric(second, "first_loss"), metric(first, "first_loss"));
 }
 
-/// Samples/s, its operations' times, and what it learnt; a checkpoint goes on.
+/// A perceptron reports samples/s, its operations' times and its loss, and a checkpoint continues.
 TEST(Train, APerceptronLearns) {
   const TemporaryFolder folder;
   const std::string file = folder.path() / "mlp.safetensors";
@@ -427,7 +427,7 @@ TEST(Train, ScalesOverItsRanks) {
   }
   EXPECT_THAT(outcome.err, HasSubstr("a model, not measured"));
   for (const char* factor : {"passes_slowed_by_exchange", "exchange_slowed_by_passes"}) {
-    // A busy machine may end the operations before the passes that they go on beside.
+    // On a busy machine the operations may end before the passes that they run beside.
     if (records["2weak"]["notes"].contains("simulation")) continue;
     EXPECT_GT(metric(records["2weak"], factor), 0);
   }

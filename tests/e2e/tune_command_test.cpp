@@ -1,4 +1,4 @@
-// assay tune command finds the best values of a program's parameters, proves them, and goes on
+// assay tune command finds the best values of a program's parameters, proves them, and continues
 // where it was killed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -87,7 +87,7 @@ TEST_F(TuneConv, MiopensSearchIsProvenAndItsDatabasesAreTold) {
   EXPECT_THAT(run(user, {{"MIOPEN_USER_DB_PATH", out("miopen")}}).out,
               HasSubstr("solver=114 implicit GEMM"));
   EXPECT_THAT(run(user).out, HasSubstr("solver=91 GEMM"));
-  // Nothing else may use the same folder.
+  // Another tuning may not use the same folder.
   const Outcome other = tune({"direction=forward", "--out", out(), "--before", out("miopen")});
   EXPECT_EQ(other.status, 2);
   EXPECT_THAT(other.err, HasSubstr("settings.before is \"\", here it is "));
@@ -201,7 +201,7 @@ TEST_F(TuneConv, WhatMiopenLacksIsLeftOut) {
   EXPECT_EQ(none.status, 4) << none.err;
 }
 
-/// The first fails in its search, the second ends the process; the third goes on.
+/// The first fails in its search, the second ends the process; the third is tuned.
 TEST_F(TuneConv, WhatFailsIsNamedAndStopsNothing) {
   const Outcome outcome =
       tune({"direction=forward,data,weights", "--out", out(), "--json", "--db",

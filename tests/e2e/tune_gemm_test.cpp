@@ -76,7 +76,7 @@ TEST_F(TuneGemm, FindsTheFastestRightSolutionAndWritesItForAll) {
   EXPECT_THAT(read_file(out("report.html")).value_or(""),
               HasSubstr("time over that of the library's choice"));
 
-  // A PyTorch whose libraries lack the solution says so.
+  // A PyTorch whose libraries lack the solution reports it.
   const Outcome lacking =
       tune({"shape=24x32x40", "dtype=bf16", "--out", out(), "--check", "--json"});
   EXPECT_EQ(lacking.status, 0) << lacking.err;

@@ -1,4 +1,4 @@
-// Products of a warpgroup (a group of four waves), 64 rows high, from tiles in shared memory. On
+// Products of a warpgroup, which is four waves, 64 rows high, from tiles in shared memory. On
 // Hopper they are wgmma's: the matrix units read the tiles themselves while the waves compute
 // something else, until await_products(). On other GPUs every wave computes its 16 rows at once
 // with its own units (tile.h), and there is nothing to await. On the CPU the one thread of a block

@@ -17,7 +17,7 @@
 
 namespace assay {
 
-/// Nothing in the lines is trusted. Lines that do not begin with '{', such as a banner or a log,
+/// The lines are not trusted. Lines that do not begin with '{', such as a banner or a log,
 /// are ignored.
 class UnitOutput {
  public:

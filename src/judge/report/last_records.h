@@ -1,5 +1,5 @@
-// Finds the last passed record of each cell, for charts of what a benchmark records besides its
-// value.
+// Finds the last passed record of each cell, for charts of the metrics that a benchmark records
+// besides its value.
 #pragma once
 
 #include <map>

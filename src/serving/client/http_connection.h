@@ -20,8 +20,8 @@ class ReplyReader {
   virtual ~ReplyReader() = default;
   /// The final status; interim ones (100 Continue, 103 Early Hints) are skipped.
   virtual void on_status(int status) = 0;
-  /// A piece of the body and when it arrived. Returns why this is no valid reply, which ends it;
-  /// empty: go on.
+  /// A piece of the body and when it arrived. Returns why the reply is invalid, which ends it; an
+  /// empty text lets the reply continue.
   virtual std::string on_body(std::string_view bytes, LoadClock::time_point arrived) = 0;
   /// The last call for a request. `end`: complete, unconnected, broken or malformed.
   virtual void on_end(ReplyEnd end, std::string_view error) = 0;

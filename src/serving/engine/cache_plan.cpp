@@ -12,7 +12,7 @@ namespace {
 
 /// For graphs, the libraries' workspace and what drivers allocate for kernels.
 constexpr double reserved_on_gpu = 1e9;
-// Of the host's, which others take from meanwhile.
+// The share of the host's free memory that the cache may take; other processes use some meanwhile.
 constexpr double most_of_free = 0.8;
 
 double cache_bytes_of_block(const ExecutorSettings& settings) {

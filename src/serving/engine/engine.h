@@ -62,9 +62,9 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  // Of any thread.
-  /// Error: usage, if the request is none that the model can compute. Then it is not taken: an
-  /// error of the engine's thread would end all.
+  // Functions that any thread may call.
+  /// Error: usage, if the model cannot compute the request. It is refused here, because an error on
+  /// the engine's thread would end all requests.
   Status submit(EngineRequest request);
   /// Later events of the request are none; those handed out already may still come.
   void cancel(std::uint64_t id);

@@ -34,7 +34,8 @@ class EngineServer {
   virtual std::string url() const = 0;
   /// The distance of the small version's logits from the reference.
   virtual double gate_error() const = 0;
-  /// By what attention of whole prompts is computed: "library (cuDNN 9.19.0)", "own" or "cache".
+  /// Names what computes the attention of whole prompts: "library (cuDNN 9.19.0)", "own" or
+  /// "cache".
   virtual std::string prompt_attention() const = 0;
   /// Serves until stop() returns true, here or on a rank that shares the model; stop() is called
   /// ten times a second. Then it ends all replies. Error: of the device; failed, naming a rank that

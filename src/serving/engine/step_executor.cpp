@@ -260,7 +260,7 @@ Status StepExecutor::follow(const std::function<bool()>& stop) {
   }
 }
 
-/// As rank 0 did when it listed the blocks.
+/// Repeats on this rank what rank 0 did to its tables when it listed the blocks.
 Status StepExecutor::change_tables() {
   for (std::size_t i = 0; i < order_.places.size(); ++i) {
     const std::int32_t place = order_.places[i];

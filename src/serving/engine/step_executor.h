@@ -41,7 +41,7 @@ struct ExecutorSettings {
   /// All passes have one size, so that the logits of a token do not depend on what else is computed
   /// beside it.
   bool deterministic = false;
-  /// Of whole prompts; a deterministic executor computes them like all other tokens.
+  /// How whole prompts are computed; a deterministic executor computes them like all other tokens.
   PromptWay attention = PromptWay::best;
   TensorParallelShard part = {};  ///< of several ranks, this one's
   ModelRanks ranks = {};          ///< the whole team, if there are several
@@ -65,7 +65,7 @@ class StepExecutor {
   Result<std::span<const std::uint32_t>> run(const server::ScheduledStep& step,
                                              const SequenceTexts& texts);
 
-  // Of rank 0, if several share the model; otherwise they do nothing.
+  // Functions for rank 0 of several that share the model; otherwise they do nothing.
   bool is_shared() const { return !settings_.part.is_whole(); }
   /// Tells the others that there is no step for now. Within the team's patience one of run() and
   /// this must be called. Error: failed, naming a rank that is lost.
@@ -114,7 +114,7 @@ class StepExecutor {
   std::unique_ptr<Decoder> decoder_;
   /// By tokens and by the longest sequence.
   std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<Graph>> graphs_;
-  // Of the present step; kept, so that steps allocate nothing.
+  // The present step's data; they are kept so that steps allocate nothing.
   StepOrder order_;
   std::vector<std::int32_t> tables_, next_;
   std::vector<std::uint32_t> tokens_;

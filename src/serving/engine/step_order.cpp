@@ -18,7 +18,7 @@ void for_each_vector(Order& order, Use use) {
   }
 }
 
-// As they lie in memory: all ranks run the same program.
+// Writes the bytes as they are in memory, because all ranks run the same program.
 template <typename T>
 void put_elements(std::string& text, const std::vector<T>& elements) {
   put(text, std::string_view(reinterpret_cast<const char*>(elements.data()),

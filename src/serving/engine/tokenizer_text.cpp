@@ -32,7 +32,7 @@ class TokenizerStream final : public server::TextStream {
 TokenizerText::TokenizerText(Tokenizer tokenizer)
     : tokenizer_(std::move(tokenizer)), frame_(frame_of(tokenizer_)) {}
 
-/// As the models' own templates have it: of Llama 3, and of Qwen.
+/// Recognises the chat templates of Llama 3 and of Qwen by their special tokens.
 TokenizerText::Frame TokenizerText::frame_of(const Tokenizer& tokenizer) {
   if (tokenizer.find("<|start_header_id|>") && tokenizer.find("<|eot_id|>")) {
     return {"<|start_header_id|>", "<|end_header_id|>\n\n", "<|eot_id|>"};

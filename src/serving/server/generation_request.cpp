@@ -320,7 +320,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   const TextTokens& text_;
   int level_ = 0;
   std::string top_, key_;
-  std::string field_;           // of what is generated: a top one, for TGI a parameter
+  std::string field_;  // a field about generation: of the top level, for TGI in `parameters`
   std::string role_, message_;  // role and text of the message that is read
   std::string narrows_;
   bool in_stops_ = false;  // in the list of them

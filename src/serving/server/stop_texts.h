@@ -13,12 +13,13 @@ namespace assay::server {
 class StopTexts {
  public:
   StopTexts() = default;
-  /// None of them is empty.
+  /// `stops`: texts that are not empty.
   explicit StopTexts(std::vector<std::string> stops) : stops_(std::move(stops)) {}
 
   bool none() const { return stops_.empty(); }
-  /// Appends to `out` what is surely before any of them: of `piece`, and of what was kept back.
-  /// True: one has come, and the reply ends here. Unless it `may_end` yet: then that is text.
+  /// Appends to `out` the part of the kept text and of `piece` that lies before any stop text for
+  /// sure. Returns true if a stop text has arrived, which ends the reply; before it `may_end`, a
+  /// stop text is ordinary text.
   bool take(std::string_view piece, bool may_end, std::string& out);
   /// Appends what was kept back: nothing follows it.
   void end(std::string& out);

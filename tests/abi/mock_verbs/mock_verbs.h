@@ -4,7 +4,7 @@
 extern "C" {
 
 /// Settings by name; those that fail calls count down with every use:
-///   devices         how many there are (2)
+///   devices         number of devices (2)
 ///   port_state      of every port, in the library's numbers (4: active)
 ///   gid             index of the only address that connections may use (3)
 ///   infiniband      1: ports are InfiniBand, else Ethernet with four addresses

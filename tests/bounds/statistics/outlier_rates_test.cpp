@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-/// How often a sound fleet has any odd node, by the rule of `assay fleet`.
+/// The share of sound fleets in which the rule of `assay fleet` finds any outlier.
 double false_alarms(std::size_t nodes, std::size_t cells) {
   constexpr int fleets = 200;
   Random random(nodes);

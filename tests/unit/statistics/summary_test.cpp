@@ -70,7 +70,7 @@ TEST(QuantileInterval, RanksFromTheBinomial) {
   const Interval interval = quantile_interval(ramp(1000), 0.99, 0.95, 1000);
   EXPECT_EQ(interval.low, 983);
   EXPECT_EQ(interval.high, 997);
-  // Nothing above the largest of 100 values bounds their 99th percentile.
+  // The largest of 100 values is the only bound above their 99th percentile.
   EXPECT_EQ(quantile_interval(ramp(100), 0.99, 0.95, 100).high, 100);
   EXPECT_GT(quantile_interval(ramp(100), 0.99, 0.95, 100).low, 90);
   EXPECT_EQ(quantile_interval(ramp(100), 0.01, 0.95, 100).low, 1);

@@ -29,7 +29,7 @@ std::vector<Finding> run(const CheckContext& context) {
   }
   if (context.gpus.size() < 2) return {};
   const int used = gpus_used(context);
-  if (used == 0) return {};  // visible-devices says so
+  if (used == 0) return {};  // the check visible-devices reports it
   const int present = static_cast<int>(context.gpus.size());
   const std::string found = fmt::format("{} of {} GPUs", used, present);
   if (used == 1 || used % whole_mesh == 0) return {passed(advice, found)};

@@ -85,7 +85,7 @@ TEST_P(Decoders, GenerateTheMostLikelyTokens) {
   append_expected();
   std::vector<std::int32_t> next = decoder->next_tokens(*stream_, 2).value();
   EXPECT_EQ(next, (std::vector<std::int32_t>{texts[0].back(), texts[1].back()}));
-  // From here on the device goes on by itself, by one captured pass.
+  // From here on the device continues by itself, by one captured pass.
   ASSERT_TRUE(decoder->set_tokens(
       *stream_, {.tokens = next, .positions = {4, 3}, .sequences = {0, 1}, .results = {0, 1}}));
   const DecoderPass pass = {2, 2, settings.limits.positions - 1};
@@ -167,8 +167,8 @@ TEST_P(Decoders, CutTheKeysOfFewTokens) {
   }
 }
 
-/// Each way to join a product; outputs and inputs that fill no wave, and so many outputs that each
-/// wave computes several. Of quantized matrices, the reference has the numbers of their codes.
+/// Each way to join a product; outputs and inputs that fill no wave, and enough outputs for each
+/// wave to compute several. For quantized matrices the reference uses the numbers of their codes.
 TEST_P(Decoders, ProductsOfAVector) {
   constexpr double epsilon = 0.25;
   std::size_t outputs = 37, inputs = 2 * 64 * 16 * 4 + 112;

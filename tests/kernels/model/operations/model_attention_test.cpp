@@ -150,7 +150,7 @@ TEST_P(OwnAttentionGradients, SmallOnesKeepTheirDigitsBesideLargeOnes) {
       if (part > 0 && (token == 140 || column == 3)) x *= 100;
       if (part > 0 && column == 5) x = 0;
     }
-    // As a loss scale would, for f16 has no small numbers.
+    // f16 has no small numbers, so the gradients are enlarged as by a loss scale.
     const float scaled = type == DataType::f16 ? 4096 : 1;
     for (std::size_t i = 0; i < dy.host.size(); ++i) {
       dy.host[i] *= scaled * (i / d == 7 ? 1.0f : 0.01f);
@@ -220,7 +220,7 @@ TEST_P(OwnAttentionGradients, WhatIsNotANumberStaysSo) {
       }
     }
   }
-  // Nothing to learn is no gradient at all.
+  // Without a gradient of the output there is no gradient at all.
   const OwnPass none = pass(DataType::bf16, s, normal(DataType::bf16, 70 * row, 1),
                             values(DataType::bf16, std::vector<float>(70 * d, 0)));
   EXPECT_EQ(none.d_qkv, std::vector<float>(70 * row, 0));

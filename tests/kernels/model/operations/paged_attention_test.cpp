@@ -62,14 +62,14 @@ struct Scene {
   }
 
   std::int64_t qkv_width() const { return (heads.heads + 2 * heads.kv_heads) * heads.width; }
-  /// Of an element of a cached vector.
+  /// The place of a cached vector's first element in the cache.
   std::size_t place(std::int64_t sequence, std::int64_t position, std::int64_t head) const {
     const std::int64_t block =
         tables[static_cast<std::size_t>(sequence * pages + position / page_tokens)];
     return static_cast<std::size_t>(
         ((block * heads.kv_heads + head) * page_tokens + position % page_tokens) * heads.width);
   }
-  /// Head `head` of what the model has made of a token, normed and rotated.
+  /// Head `head` of a token's query, key or value, normed and rotated.
   std::vector<double> rotated(std::int64_t token, std::int64_t head) const {
     const std::vector<float>& norm = head < heads.heads ? norm_of_queries : norm_of_keys;
     const auto width = static_cast<std::size_t>(heads.width);

@@ -52,7 +52,7 @@ class SkinnyProducts : public KernelTest {
   }
   StoredMatrix matrix() const { return {elements_.data(), factors_.as<float>()}; }
 
-  /// Of the numbers of the first `rows` rows of x: x W^T, for all outputs of the matrix.
+  /// x W^T of the first `rows` rows of x, for all outputs of the matrix.
   std::vector<double> reference(const std::vector<float>& x, std::int64_t rows) const {
     std::vector<double> sums;
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -81,7 +81,7 @@ class SkinnyProducts : public KernelTest {
     return found;
   }
 
-  /// As many as a kernel takes; of the host there is one kernel.
+  /// Numbers of rows up to the most that a kernel takes; the host has one kernel.
   std::vector<std::int64_t> row_counts() const {
     if (device_->facts().runs_on_host) return {1, 7, 16};
     return {1, 7, 16, 17, 32, 45, SkinnyProduct::most_rows};

@@ -51,7 +51,7 @@ TEST_F(Fastest, TheFastestWins) {
   EXPECT_NEAR(result->seconds, 3e-4, 1e-9);
 }
 
-/// At whatever run: while contenders warm up, are screened, or meet in the final.
+/// It ends at any run: while contenders warm up, are screened, or run in the final.
 TEST_F(Fastest, EndsWhenItIsAskedTo) {
   int asked = 0;
   ContestLimits limits;

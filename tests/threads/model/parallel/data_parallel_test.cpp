@@ -192,8 +192,8 @@ TEST_P(DataParallelTraining, NarrowIsNearF32HoweverItIsAddedUp) {
   }
 }
 
-/// A loss scale so high that some gradients overflow: no rank updates, whoever has them, and all go
-/// on with the same scale, as one rank alone does.
+/// A loss scale so high that some gradients overflow: no rank updates, whoever has them, and all
+/// continue with the same scale, as one rank alone does.
 TEST_P(DataParallelTraining, RanksSkipAnUpdateOfF16Together) {
   const auto settings = [](const Way& way) {
     TransformerSettings made = settings_for(way, DataType::f16);
@@ -293,8 +293,8 @@ TEST(DataParallel, WhatARankUpdatesIsCountedBySections) {
   }
 }
 
-/// A checkpoint of 4 ranks goes on with 1 and 2, however it is sliced, and one of 1 rank with 4. By
-/// its checksum ranks see that they read the same.
+/// A checkpoint of 4 ranks continues with 1 and 2, however it is sliced, and one of 1 rank with 4.
+/// By its checksum ranks see that they read the same.
 TEST(DataParallel, CheckpointsGoOnWithOtherRanks) {
   const TemporaryFolder folder;
   const Way wide = {"", 4, Sharding::parameters, 1, false};

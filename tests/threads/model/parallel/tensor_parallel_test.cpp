@@ -83,7 +83,7 @@ Result<Run> run(Device& device, Stream& stream, const DecoderSettings& settings)
   return run;
 }
 
-/// Of each rank, with settings that `change` completes.
+/// The run of each rank, with settings that `change` completes.
 std::vector<Run> run_on(int ranks, const TransformerShape& shape,
                         const std::function<void(DecoderSettings&)>& change = {}) {
   std::vector<Run> runs(static_cast<std::size_t>(ranks));

@@ -131,7 +131,7 @@ TEST(TcpCommunicator, ALostRankIsNamed) {
   EXPECT_EQ(errors, 2);
 }
 
-/// The others exchange no data with the rank that dies, so only the team can report its death.
+/// Other ranks exchange no data with the rank that dies, so only the team can report its death.
 TEST(TcpCommunicator, ADeadRankEndsTheWaitOfAll) {
   std::atomic<int> errors = 0;
   with_tcp(4, [&](ThreadTeam::End& end, Communicator& communicator, Stream& stream) {

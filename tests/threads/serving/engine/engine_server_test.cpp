@@ -40,7 +40,7 @@ std::vector<std::uint32_t> ids_of(const std::string& reply) {
   return json["choices"][0]["token_ids"].get<std::vector<std::uint32_t>>();
 }
 
-/// Of a stream's events.
+/// The ids in a stream's events.
 std::vector<std::uint32_t> streamed_ids(const std::string& reply) {
   std::vector<std::uint32_t> ids;
   const std::string body = body_of(reply);
@@ -110,7 +110,7 @@ TEST(EngineServer, TextGoesInAndComesOut) {
   EXPECT_EQ(parsed["usage"]["prompt_tokens"], std::string("user: hi\nassistant:").size());
   EXPECT_EQ(parsed["choices"][0]["finish_reason"], "length");
   EXPECT_TRUE(parsed["choices"][0]["message"]["content"].is_string());
-  // Without a limit, a chat goes on to the end of the context.
+  // Without a limit, a chat continues to the end of the context.
   const std::string longest =
       ask(engine.port(),
           post("/v1/chat/completions", R"({"messages":[{"role":"user","content":"hi"}]})"));

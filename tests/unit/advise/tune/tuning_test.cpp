@@ -158,7 +158,7 @@ TEST_F(Tuning, WhereNothingCountsThereIsNoBest) {
   EXPECT_FALSE(result->proof);
 }
 
-/// What a search says is no proof, also where it says that the usual setting is the best.
+/// The result of a search is no proof, also where the default was the fastest in it.
 TEST_F(Tuning, WhereTheUsualSettingWinsTheNextBestMeetsIt) {
   const auto result =
       tune_with([](const std::string& a, std::string_view) { return of(1 / std::stod(a)); });

@@ -27,7 +27,7 @@ TEST(KernelCache, GivesBackWhatWasStored) {
   EXPECT_FALSE(cache.load("other"));
   cache.store("key", "replaced");
   EXPECT_EQ(cache.load("key"), "replaced");
-  // Nothing but the entry is left behind.
+  // The entry is the only file that is left.
   EXPECT_EQ(std::distance(fs::directory_iterator(cache.folder()), fs::directory_iterator()), 1);
 }
 

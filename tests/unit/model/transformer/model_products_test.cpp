@@ -53,7 +53,7 @@ TEST(ModelProducts, AreAllOfATrainingStepsButAttentions) {
             make_gemm(50304, 768, 4096, DataType::bf16, DataType::bf16, true, false));
 }
 
-/// Of 4 passes of 3 ranks, the last one adds what all ranks looked up: 6 instead of 4 of them.
+/// The last of 4 passes of 3 ranks adds the rows that all ranks looked up: 6 instead of 4 of them.
 TEST(TrainingCosts, TheLastPassAddsWhatAllRanksLookedUp) {
   TransformerPlan plan;
   plan.shape = parse_gpt_shape("124M").value();

@@ -127,7 +127,7 @@ TEST(Team, WhoStaysAwayIsNamedOnAllRanks) {
 /// Rank 1 has not come either, but says that it waits for its device: for the one who stays away.
 TEST(Team, WhoWaitsElsewhereIsNotNamedWithWhomItWaitsFor) {
   TeamPatience patience;
-  patience.step_seconds = 4;  // for rank 0; rank 1 begins later, and says so within a second
+  patience.step_seconds = 4;  // for rank 0; rank 1 begins later, and reports it within a second
   std::latch given_up(1);
   with_team(3, patience, [&](Team& team) {
     ASSERT_TRUE(team.exchange("first", "").ok());
@@ -320,7 +320,7 @@ TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
   const std::string address = with_port({"127.0.0.1"}, tcp_port(*listener));
   std::atomic<bool> turned_away = false;
   std::thread ranks([&] {
-    // It does not know who says so, and asks until its time is over.
+    // A rank cannot tell who refuses it, and asks until its time is over.
     EXPECT_THAT(join_rank_0(address, 1, 3, "wrong", 0.3).error().message, HasSubstr("wrong token"));
     EXPECT_THAT(join_rank_0(address, 1, 4, token, 5).error().message,
                 HasSubstr("this run has 3 ranks, not 4"));

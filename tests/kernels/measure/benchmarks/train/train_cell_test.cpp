@@ -25,7 +25,7 @@ class TrainCell : public testing::Test {
     alone_.emplace(*device_, solo_team());
   }
 
-  /// A tiny model, after so many steps.
+  /// A tiny model after `steps` steps.
   std::unique_ptr<Case> trained(const char* axis, const std::string& file, int steps) {
     const Benchmark* benchmark = find_benchmark("train");
     const std::vector<AxisSetting> settings = {{"model", "1L2H64C97V"}, {"batch", "2"},

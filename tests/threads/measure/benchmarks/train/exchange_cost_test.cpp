@@ -101,7 +101,7 @@ TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
   for (const bool replayed : {false, true}) {
     ExchangeTimes times;
     TransformerSettings settings = settings_of(Sharding::none, 1 << 30);
-    settings.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
+    settings.plan.batch = 9;  // with this many tokens, looked-up rows are not sent by themselves
     const auto is_waited_for = [&] {
       for (const double measured : {times.exposed(), times.alone}) {
         if (measured < 0.95 * seconds || measured > 2 * seconds) return false;
@@ -188,7 +188,7 @@ TEST(TrainExchange, ASimulationTakesWhatStepsInARowTake) {
   std::map<int, double> simulated;
   on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
     TransformerSettings own = settings_of(Sharding::none, 1 << 30);
-    own.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
+    own.plan.batch = 9;  // with this many tokens, looked-up rows are not sent by themselves
     own.ranks = ranks;
     auto training =
         TRY(TransformerTraining::create(device, stream, own, random_batches(own.plan, 9, 5)));
@@ -202,8 +202,8 @@ TEST(TrainExchange, ASimulationTakesWhatStepsInARowTake) {
   EXPECT_NEAR(simulated[2], 110, 0.1);
 }
 
-/// Work of 2 and 1 ms that goes on for 20 ms: one row that does not count and two that do, of as
-/// many on both ranks, each after a quarter as many; two before them.
+/// Work of 2 and 1 ms that is repeated for 20 ms: one row that does not count and two that do, of
+/// as many on both ranks, each after a quarter as many; two before them.
 TEST(TrainExchange, WorkThatGoesOnIsTimedInRows) {
   std::array<int, 2> steps{}, passes{};
   std::array<ExchangeTimes, 2> times;
@@ -292,8 +292,8 @@ TEST(TrainExchange, EachTimedStepIsAWaitOfItsOwn) {
   });
 }
 
-/// A rank without memory for the operation that repeats: no rank waits for it, and all go on
-/// without factors.
+/// A rank without memory for the operation that repeats: no rank waits for it, and all
+/// continue without factors.
 TEST(TrainExchange, WithoutMemoryNothingIsCalibrated) {
   std::array<TrainOverlap, 2> overlaps;
   on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {

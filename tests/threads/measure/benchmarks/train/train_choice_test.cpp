@@ -23,7 +23,7 @@ constexpr double least_operation = 0.03;  // s
 TEST(TrainChoice, FewerSlowOperationsAreFaster) {
   TransformerSettings settings = small_training();
   settings.plan.shape.layers = 3;
-  settings.plan.batch = 9;  // so many tokens that what they looked up is not sent by itself
+  settings.plan.batch = 9;  // with this many tokens, looked-up rows are not sent by themselves
   settings.plan.parallel.ranks = 2;
   for (const bool replayed : {false, true}) {
     std::vector<TimedExchange> timed;

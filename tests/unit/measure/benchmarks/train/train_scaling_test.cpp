@@ -89,7 +89,7 @@ TEST(TrainScaling, SaysWhatTheExchangeCosts) {
   strong.metrics = two.metrics;
   CellValue four = scaling_value("4", "weak", 300);
   four.metrics = two.metrics;
-  CellValue sliced = two;  // updates only half of what ranks alone update
+  CellValue sliced = two;  // updates only half of the parameters that ranks alone update
   sliced.cell = with_value(two.cell, "parallel", "zero1");
   const std::vector<CellValue> values = {without, two, strong, four, sliced};
   const auto conclusions = scaling_conclusions(values);
