@@ -1,6 +1,7 @@
 // launch: the cost of starting work on the device, without the work itself.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "compute/device/helpers.h"
@@ -11,66 +12,51 @@
 namespace assay::launch_benchmark {
 namespace {
 
-/// A kernel that does nothing, one that counts its launches, and a graph of either.
-struct Kernels {
-  std::unique_ptr<Program> program;
-  Kernel *empty, *increment;
-  Buffer counter;
-  std::unique_ptr<Graph> graph;
-
-  Status launch_each(Stream& stream, unsigned launches, bool counting) {
+Result<SimpleCase> prepare(const Cell& cell, PrepareContext context) {
+  const std::string_view metric = cell.text("metric");
+  const bool in_graph = metric == "graph_node", in_row = in_graph || metric == "back_to_back";
+  const bool gap = metric == "event_gap";  // between the sampler's two events there is nothing
+  const unsigned launches = gap ? 0 : in_row ? 1000 : metric == "submit" ? 20 : 1;
+  const std::shared_ptr<Program> program = TRY(context.device.build({"empty", {}}));
+  Kernel* const empty = TRY(program->kernel("empty"));
+  Kernel* const increment = TRY(program->kernel("increment"));
+  const auto counter =
+      std::make_shared<Buffer>(TRY(context.device.allocate(4, MemoryKind::device)));
+  const auto graph = std::make_shared<std::unique_ptr<Graph>>();
+  const auto launch_each = [=, owner = program](Stream& stream, bool counting) -> Status {
     for (unsigned i = 0; i < launches; ++i) {
-      TRY(counting ? launch(stream, *increment, {}, counter.data())
+      TRY(counting ? launch(stream, *increment, {}, counter->data())
                    : launch(stream, *empty, {}, 0));
     }
     return {};
-  }
-};
-
-Result<SimpleCase> prepare(const Cell& cell, PrepareContext context) {
-  const std::string_view metric = cell.text("metric");
-  const bool in_graph = metric == "graph_node", gap = metric == "event_gap";
-  const unsigned in_a_row = metric == "submit"                     ? 20
-                            : metric == "back_to_back" || in_graph ? 1000
-                                                                   : 1;
-  const auto kernels = std::make_shared<Kernels>();
-  kernels->program = TRY(context.device.build({"empty", {}}));
-  kernels->empty = TRY(kernels->program->kernel("empty"));
-  kernels->increment = TRY(kernels->program->kernel("increment"));
-  kernels->counter = TRY(context.device.allocate(sizeof(std::uint32_t), MemoryKind::device));
-  const auto run = [=](Stream& stream, bool counting) {
-    if (gap) return Status();  // the sampler's two events and nothing between them
-    return in_graph ? stream.launch(*kernels->graph)
-                    : kernels->launch_each(stream, in_a_row, counting);
   };
-  const auto capture = [=](Stream& stream, bool counting) -> Status {
-    const auto queue = [&] { return kernels->launch_each(stream, in_a_row, counting); };
-    if (in_graph) kernels->graph = TRY(captured(stream, queue));
+  const auto prepare_run = [=](Stream& stream, bool counting) -> Status {
+    if (in_graph) *graph = TRY(captured(stream, [&] { return launch_each(stream, counting); }));
     return {};
   };
-  SimpleCase made{.work = {.repetitions = static_cast<double>(in_a_row)},
+  const auto run = [=](Stream& stream, bool counting) {
+    return in_graph ? stream.launch(**graph) : launch_each(stream, counting);
+  };
+  TRY(prepare_run(context.stream, false));
+  SimpleCase made{.work = {.repetitions = std::max<double>(launches, 1)},
                   .quantity = Quantity::latency,
                   .fits_behind_gate = metric != "back_to_back",
                   .enqueue = [run](Stream& stream) { return run(stream, false); }};
   if (metric == "latency") made.time_source = TimeSource::host_clock;
   if (metric == "submit") made.time_source = TimeSource::enqueue_only;
-  TRY(capture(context.stream, false));
   if (gap) {
-    const double resolution =
-        TRY(event_resolution(context.device, context.stream, *kernels->empty));
-    made.notes = {{"event_resolution", resolution > 0 ? format_seconds(resolution) : "unknown"}};
+    const double seconds = TRY(event_resolution(context.device, context.stream, *empty));
+    made.notes = {{"event_resolution", seconds > 0 ? format_seconds(seconds) : "unknown"}};
   }
   // Verification repeats the launches, including the graph, with a kernel that counts them.
   made.verify = [=](Stream& stream) -> Result<Verification> {
-    TRY(stream.fill(kernels->counter.data(), 0, kernels->counter.bytes()));
-    TRY(capture(stream, true));
+    TRY(stream.fill(counter->data(), 0, counter->bytes()));
+    TRY(prepare_run(stream, true));
     TRY(run(stream, true));
-    const unsigned ran = TRY(read_back<std::uint32_t>(stream, kernels->counter.data(), 1)).front();
-    const unsigned expected = gap ? 0 : in_a_row;
-    return Verification{
-        ran == expected, "kernels that ran, counted by themselves",
-        static_cast<double>(ran) - expected, 0,
-        ran == expected ? "" : fmt::format("{} ran, {} were launched", ran, expected)};
+    const unsigned ran = TRY(read_back<unsigned>(stream, counter->data(), 1)).front();
+    return exact_verification("kernels that ran, counted by themselves",
+                              std::max(ran, launches) - std::min(ran, launches),
+                              fmt::format("{} ran, {} were launched", ran, launches));
   };
   return made;
 }
