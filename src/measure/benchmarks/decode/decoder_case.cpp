@@ -105,6 +105,7 @@ class DecoderCase final : public Case {
                        decoder_->variants().multipliers_of(measured_pass()));
     }
     if (cell_.codes) all.emplace_back("codes", name_of(*cell_.codes));
+    exchange_.times.add_doubt(all);
     return all;
   }
   bool fits_behind_gate() const override { return cell_.graph && cell_.generated == 1; }

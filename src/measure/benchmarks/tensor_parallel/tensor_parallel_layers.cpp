@@ -58,6 +58,7 @@ class ToyCase final : public Case {
   std::vector<std::pair<std::string, std::string>> notes() const override {
     std::vector<std::pair<std::string, std::string>> all = {{"gemm", plans_.libraries()}};
     if (several() && takes_part()) all.emplace_back("exchange", ranks_.communicator->library());
+    exchange_times_.times.add_doubt(all);
     return all;
   }
 

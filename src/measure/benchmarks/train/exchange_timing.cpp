@@ -1,5 +1,7 @@
 #include "measure/benchmarks/train/exchange_timing.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -53,6 +55,14 @@ struct RepeatedKinds {
 };
 
 }  // namespace
+
+void ExchangeTimes::add_doubt(std::vector<std::pair<std::string, std::string>>& notes) const {
+  if (exposed() >= -0.02 * step) return;
+  notes.emplace_back("exchange_exposed",
+                     fmt::format("negative, so it is no cost of communication: without it a step "
+                                 "took {:.0f}% longer than with it, as beside other programs",
+                                 100 * (passes / step - 1)));
+}
 
 Result<RankStopwatch> RankStopwatch::create(Device& device, Stream& stream, ModelRanks ranks) {
   RankStopwatch made(stream, ranks);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compute/device/device.h"
@@ -30,6 +31,9 @@ struct ExchangeTimes {
   /// Seconds of a step that are spent waiting for communication. May be slightly negative by
   /// chance.
   double exposed() const { return step - passes; }
+  /// Adds the note that exposed() says nothing, because the step took more than 2% longer without
+  /// communication than with it, as happens beside other programs.
+  void add_doubt(std::vector<std::pair<std::string, std::string>>& notes) const;
 };
 
 /// Repeated work of ranks, such as a training step, as functions that queue it on a stream.

@@ -133,6 +133,7 @@ class TrainCase final : public Case {
                                  gate_.gradient_error, gate_.tolerance));
     if (exchanges()) all.emplace_back("exchange", described(chosen_));
     if (!no_times_.empty()) all.emplace_back("operation_times", "not known: " + no_times_);
+    exchange_.times.add_doubt(all);
     if (const auto uncalibrated = exchange_.note()) all.emplace_back("simulation", *uncalibrated);
     return all;
   }
