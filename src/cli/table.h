@@ -14,8 +14,9 @@ struct Column {
   enum class Align { left, right };
   std::string title;
   Align align = Align::left;
-  /// Above 0: the column may be moved below its row if the table is too wide, the lowest importance
-  /// first. 0: it stays beside the others as long as possible.
+  /// 0: a required column. Above 0: an optional column, which is left out if it has no text; if the
+  /// table is too wide, its values move below the rows, the lowest importance first. Required
+  /// columns move last.
   int importance = 0;
 };
 
@@ -25,10 +26,11 @@ class Table {
   /// `row` must have one text per column.
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   bool empty() const { return rows_.empty(); }
-  /// Two spaces between columns, `indent` before them; `width` 0 means unlimited. Optional columns
-  /// are dropped if they are empty. Columns that do not fit in `width` are shown below their row
-  /// with their title, or once above the table if all rows have the same text. Text that is still
-  /// too wide is wrapped.
+  /// Returns the table with a heading line. Columns have two spaces between them, and lines begin
+  /// with `indent` spaces. `width` is in characters of the screen; 0: unlimited. If the table is
+  /// wider, text columns are wrapped, down to 30 characters. If that is not enough, columns move
+  /// below their rows, each with its title; a moved column with the same text in all rows is shown
+  /// once above the table. At last, text is wrapped down to 12 characters.
   std::string render(std::size_t width, const Style& style, std::size_t indent = 2) const;
 
  private:

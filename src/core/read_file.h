@@ -29,7 +29,8 @@ std::optional<std::string> read_file(const std::filesystem::path& path);
 /// a pipe, because the bytes would be missing afterwards.
 std::string start_of_file(const std::filesystem::path& path, std::size_t bytes);
 
-/// Reads a whole file that the user named. Error: usage, naming the path, the cause and the limit.
+/// Reads a whole file that the user named. Error, naming the path, the cause and the limit: usage;
+/// file, if it may not or cannot be read; exhausted, without free descriptors.
 Result<std::string> read_operand(const std::filesystem::path& path, std::size_t most);
 
 }  // namespace assay

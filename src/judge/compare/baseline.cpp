@@ -61,7 +61,7 @@ class Selection {
         }
         const auto throttled = static_cast<double>(point.throttled);
         if (!rule_.allow_throttled &&
-            throttled > rule_.most_throttled * static_cast<double>(point.samples)) {
+            throttled > rule_.max_throttled_share * static_cast<double>(point.samples)) {
           return fmt::format("throttled in {} of {} samples", point.throttled, point.samples);
         }
         return "";
@@ -95,12 +95,12 @@ class Selection {
     for (Series& series : baseline_.results.series) {
       const std::size_t count = series.points.size();
       most_units_ = std::max(most_units_, count);
-      if (count >= least_baseline_units) {
+      if (count >= least_baseline_runs) {
         kept.push_back(std::move(series));
       } else {
         baseline_.left_out.push_back({"", series.key.cell, series.key.metric,
                                       fmt::format("{} run{} left; at least {} are needed", count,
-                                                  count == 1 ? "" : "s", least_baseline_units)});
+                                                  count == 1 ? "" : "s", least_baseline_runs)});
       }
     }
     baseline_.results.series = std::move(kept);
@@ -176,7 +176,7 @@ Result<Baseline> make_baseline(const std::vector<std::string>& operands, const B
   if (baseline.results.series.empty()) {
     return Error{ErrorKind::usage, fmt::format("no cell has the {} sound runs that a baseline "
                                                "needs; the most is {}; {} results were left out",
-                                               least_baseline_units, selection.most_units(),
+                                               least_baseline_runs, selection.most_units(),
                                                baseline.left_out.size())};
   }
   name_mixture(baseline);

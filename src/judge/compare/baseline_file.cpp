@@ -144,9 +144,9 @@ class Reader {
       }
       series.points.push_back(point);
     }
-    if (series.points.size() < least_baseline_units) {
+    if (series.points.size() < least_baseline_runs) {
       return json.wrong("points", fmt::format("has {}; at least {} are needed",
-                                              series.points.size(), least_baseline_units));
+                                              series.points.size(), least_baseline_runs));
     }
     return series;
   }
@@ -193,7 +193,8 @@ std::string baseline_text(const Baseline& baseline) {
   Json json;
   json["assay_baseline"] = version;
   json["alpha"] = baseline.rule.alpha;
-  json["most_throttled"] = baseline.rule.allow_throttled ? 1 : baseline.rule.most_throttled;
+  json["max_throttled_share"] =
+      baseline.rule.allow_throttled ? 1 : baseline.rule.max_throttled_share;
   json["units"] = Json::array();
   for (const Unit& unit : baseline.results.units) {
     json["units"].push_back({{"run", unit.run},

@@ -1,5 +1,6 @@
-// A report as a document: chapters of tables and charts, written as HTML, Markdown and CSV. A chart
-// carries its data as a table, so chart and table cannot differ.
+// A report as a document: a first screen, then chapters of tables and charts. It is written as HTML
+// and Markdown; CSV has only the tables of the chapter "cells". A chart carries its data as a
+// table, so chart and table cannot differ.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,7 @@ enum class ColumnKind {
   verdict,   ///< name_of(Verdict)
   number,    ///< in `unit`; shown divided by `factor`, in `shown_unit`
   measured,  ///< in the unit given by the row's field of kind `unit`
-  unit,      ///< for programs; readers see it beside the number
+  unit,      ///< of the row's `measured` fields; a column of its own only in CSV
   count,
   size,    ///< bytes, shown as 4KiB, 1GiB
   change,  ///< a relative change: 0.018 is shown as +1.80%
@@ -32,10 +33,10 @@ struct Column {
   std::string unit = {};  ///< unit of the stored numbers: "bytes/s"
   double factor = 1;
   std::string shown_unit = {};
-  bool detail = false;  ///< shown on demand if the table would be too wide
+  bool detail = false;  ///< hidden on screen until the reader ticks "all columns"
 };
 
-/// Empty, a number in the column's unit, or text.
+/// Empty, a number (in the unit that ColumnKind says), or text.
 using Field = std::variant<std::monostate, double, std::string>;
 
 struct Table {
@@ -49,7 +50,7 @@ struct Table {
 enum class ChartKind {
   curve,     ///< value over a numeric axis
   bars,      ///< value by category
-  ratio,     ///< B over A by cell, with the margin
+  ratio,     ///< by cell: time of environment B over time of A, minus 1; with the margin
   latency,   ///< latency over throughput, one point per load
   timeline,  ///< readings over time
   heat,      ///< value by source and destination
@@ -61,9 +62,11 @@ std::string_view name_of(ChartKind kind);
 struct Chart {
   ChartKind kind = ChartKind::curve;
   std::string title;
-  std::string summary;          ///< the key numbers in words, for readers who cannot see the chart
-  std::string conditions = {};  ///< what all its values have in common; may be empty
-  Json settings;                ///< axes, rooflines, marks: see page/lines.js and page/rows.js
+  std::string summary;  ///< caption: the key numbers in sentences
+  /// Further sentences of the caption, each with a space before it: " All with dtype=f64."; may be
+  /// empty.
+  std::string conditions = {};
+  Json settings;  ///< axes, rooflines, marks: see page/lines.js and page/rows.js
   Table table;
 };
 
@@ -82,7 +85,7 @@ struct Answer {
   std::optional<Verdict> verdict = {};  ///< empty: nothing was compared
   std::string lead;                     ///< "Yes: ", "No: "; may be empty
   std::string sentence;
-  bool proven = true;  ///< whether the numbers are; otherwise they are shown in grey
+  bool proven = true;  ///< false: `sentence` proves nothing, and the page shows it in grey
 };
 
 /// A short card beside the picture.
@@ -92,15 +95,15 @@ struct Card {
   std::string command = {};  ///< the command to try next; may be empty
 };
 
-/// A chart of the first screen, and the chapter that has what it leaves out.
-struct Picture {
+/// The chart of the first screen, and a link to the chapter that has what it leaves out.
+struct MainChart {
   Chart chart;
-  std::string rest = {};     ///< "All 40 cells"; empty: nothing is left out
-  std::string chapter = {};  ///< id
+  std::string link_text = {};   ///< "All 40 cells"; empty: no link
+  std::string chapter_id = {};  ///< where the link leads
 };
 
 /// A verdict that occurs in the report, with its explanation.
-struct Word {
+struct VerdictExplanation {
   Verdict verdict = Verdict::equal;
   std::string meaning;    ///< a sentence
   std::string next_step;  ///< a sentence
@@ -110,11 +113,11 @@ struct Document {
   std::string question;                   ///< the title
   std::string purpose;                    ///< purpose of the measurement; empty: not known
   std::vector<Answer> answers;            ///< one for each comparison, or a single one
-  std::vector<std::string> environments;  ///< names, in the order of their colours
-  std::optional<Picture> picture;
+  std::vector<std::string> environments;  ///< names; columns `environment` of charts refer to them
+  std::optional<MainChart> picture;
   std::vector<Card> cards;
-  std::vector<std::string> notes;  ///< each kind of problem once
-  std::vector<Word> words;         ///< in the order of Verdict
+  std::vector<std::string> notes;            ///< each kind of problem once
+  std::vector<VerdictExplanation> verdicts;  ///< in the order of Verdict
   std::vector<Chapter> chapters;
   std::string made_by;  ///< program, version and time
 };

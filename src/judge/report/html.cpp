@@ -271,12 +271,12 @@ std::string first_screen_html(const Document& document) {
   for (const Answer& answer : document.answers) html += answer_html(answer);
   html += "<div class=\"first\">\n";
   if (document.picture) {
-    const Picture& picture = *document.picture;
-    html += chart_html(
-        picture.chart, 2,
-        picture.rest.empty()
-            ? ""
-            : fmt::format(" <a href=\"#{}\">{}</a>", picture.chapter, escape_html(picture.rest)));
+    const MainChart& picture = *document.picture;
+    html += chart_html(picture.chart, 2,
+                       picture.link_text.empty()
+                           ? ""
+                           : fmt::format(" <a href=\"#{}\">{}</a>", picture.chapter_id,
+                                         escape_html(picture.link_text)));
   }
   for (std::size_t i = 0; i < document.cards.size(); ++i) {
     html += card_html(document.cards[i], i + 1);
@@ -291,25 +291,25 @@ std::string first_screen_html(const Document& document) {
   return html + "</ul></details>\n</section>\n";
 }
 
-/// Explains the verdict words that occur.
-std::string words_html(const std::vector<Word>& words) {
-  if (words.empty()) return {};
+/// Explains the verdicts that occur.
+std::string verdicts_html(const std::vector<VerdictExplanation>& verdicts) {
+  if (verdicts.empty()) return {};
   std::string html = "<dl class=\"words\">\n";
-  for (const Word& word : words) {
-    html += fmt::format("<dt>{}</dt><dd>{} {}</dd>\n", badge(name_of(word.verdict)),
-                        escape_html(word.meaning), escape_html(word.next_step));
+  for (const VerdictExplanation& explained : verdicts) {
+    html += fmt::format("<dt>{}</dt><dd>{} {}</dd>\n", badge(name_of(explained.verdict)),
+                        escape_html(explained.meaning), escape_html(explained.next_step));
   }
   return html + "</dl>\n";
 }
 
-std::string chapter_html(const Chapter& chapter, const std::vector<Word>& words) {
+std::string chapter_html(const Chapter& chapter, const std::vector<VerdictExplanation>& verdicts) {
   std::string html = fmt::format(
       "<section id=\"{0}\" aria-labelledby=\"{0}-heading\">\n<h2 id=\"{0}-heading\">{1}</h2>\n",
       chapter.id, escape_html(chapter.heading));
   for (const std::string& paragraph : chapter.paragraphs) {
     html += fmt::format("<p class=\"lead\">{}</p>\n", escape_html(paragraph));
   }
-  if (chapter.id == "cells") html += words_html(words);
+  if (chapter.id == "cells") html += verdicts_html(verdicts);
   bool in_charts = false;
   for (const Block& block : chapter.blocks) {
     const Chart* chart = std::get_if<Chart>(&block);
@@ -388,7 +388,7 @@ std::string to_html(const Document& document) {
       "<noscript><p>Charts and the data behind them need JavaScript; the answer, the cards and the "
       "tables of cells do not.</p></noscript>\n";
   html += first_screen_html(document) + navigation_html(document);
-  for (const Chapter& chapter : document.chapters) html += chapter_html(chapter, document.words);
+  for (const Chapter& chapter : document.chapters) html += chapter_html(chapter, document.verdicts);
   html += fmt::format("</main>\n<footer><p>{}</p></footer>\n", escape_html(document.made_by));
   html += "<script type=\"application/json\" id=\"data\">" + data_of(document) + "</script>\n";
   html += "<script>\n" + vega_script() + "</script>\n";

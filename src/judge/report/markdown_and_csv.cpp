@@ -90,11 +90,11 @@ std::string to_markdown(const Document& document) {
   }
   text += "\n";
   if (document.picture) text += markdown_block(document.picture->chart);
-  for (const Word& word : document.words) {
-    text += fmt::format("- **{}**: {} {}\n", name_of(word.verdict), escape_markdown(word.meaning),
-                        escape_markdown(word.next_step));
+  for (const VerdictExplanation& explained : document.verdicts) {
+    text += fmt::format("- **{}**: {} {}\n", name_of(explained.verdict),
+                        escape_markdown(explained.meaning), escape_markdown(explained.next_step));
   }
-  if (!document.words.empty()) text += "\n";
+  if (!document.verdicts.empty()) text += "\n";
   if (!document.notes.empty()) text += "## Notes\n\n";
   for (const std::string& note : document.notes) {
     text += fmt::format("- {}\n", escape_markdown(note));

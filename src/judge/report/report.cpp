@@ -25,7 +25,7 @@ std::vector<std::string> names_of(const std::vector<Environment>& environments) 
 }
 
 /// Returns the meaning of the verdict and what to do about it.
-Word word_of(Verdict verdict) {
+VerdictExplanation explanation_of(Verdict verdict) {
   switch (verdict) {
     case Verdict::equal:
       return {verdict, "The difference is proven to be smaller than the margin.",
@@ -250,7 +250,7 @@ Document make_document(ReportInput input) {
     const bool occurs =
         std::any_of(input.comparisons.begin(), input.comparisons.end(),
                     [&](const Comparison& comparison) { return comparison.all.counts[i] > 0; });
-    if (occurs) document.words.push_back(word_of(static_cast<Verdict>(i)));
+    if (occurs) document.verdicts.push_back(explanation_of(static_cast<Verdict>(i)));
   }
   document.made_by = fmt::format("assay {} ({}), {}", version(), git_hash(), input.time);
   const std::vector<Panel> panels = panels_of(input.environments);

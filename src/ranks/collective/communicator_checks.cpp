@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/shown_text.h"
-#include "ranks/team/agreement.h"
-
 namespace assay {
 
 bool has_host_memory(const Device& device) {
@@ -33,22 +30,6 @@ Status check_config(const CommunicatorConfig& config) {
                fmt::format("CTAs from {} to {} are not allowed; allowed: 0 for the library's "
                            "choice, or a least number up to the most",
                            config.min_ctas, config.max_ctas)};
-}
-
-Result<std::vector<std::string>> exchange_or_fail(Team& team, std::string_view step,
-                                                  Result<std::string> mine) {
-  std::vector<std::string> all =
-      TRY(team.exchange(step, mine.ok() ? "+" + *mine : "-" + mine.error().message));
-  if (!mine.ok()) return mine.error();
-  for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    std::string& text = all[rank];
-    const bool made = text.starts_with('+');
-    text.erase(0, 1);
-    if (made) continue;
-    return Error{ErrorKind::unavailable, fmt::format("{}: {}", name_of(team.members()[rank]),
-                                                     shown_line(text, most_message))};
-  }
-  return all;
 }
 
 }  // namespace assay

@@ -20,9 +20,4 @@ Status check_supported(const Communicator& communicator, const CollectiveCall& c
 /// Error: usage, if the bounds of `config` are negative or contradict each other.
 Status check_config(const CommunicatorConfig& config);
 
-/// Calls Team::exchange() with each rank's result. Error: the error of the first rank that had one,
-/// with its name, on all ranks; or as Team reports.
-Result<std::vector<std::string>> exchange_or_fail(Team& team, std::string_view step,
-                                                  Result<std::string> mine);
-
 }  // namespace assay

@@ -82,7 +82,10 @@ void divide_elements(DataType type, void* values, int divisor, std::size_t count
     for (std::size_t i = 0; i < count; ++i) {
       const auto value = value_of(at[i]);
       using Value = std::remove_const_t<decltype(value)>;
-      at[i] = stored_as<T>(value / static_cast<Value>(divisor));
+      // A narrow integer cannot hold every divisor.
+      using Wide = std::common_type_t<Value, std::int64_t>;
+      at[i] =
+          stored_as<T>(static_cast<Value>(static_cast<Wide>(value) / static_cast<Wide>(divisor)));
     }
   });
 }

@@ -9,6 +9,7 @@
 #include "ranks/collective/communicator_checks.h"
 #include "ranks/collective/host_communicator.h"
 #include "ranks/collective/mpi_process.h"
+#include "ranks/team/agreement.h"
 
 namespace assay::mpi {
 namespace {

@@ -8,6 +8,7 @@
 #include "compute/device/matrix_unit_types.h"
 #include "ranks/collective/communicator_checks.h"
 #include "ranks/collective/nccl_endpoint.h"
+#include "ranks/team/agreement.h"
 
 namespace assay::nccl {
 namespace {

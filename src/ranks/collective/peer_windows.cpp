@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "ranks/collective/communicator_checks.h"
+#include "ranks/team/agreement.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "ranks/collective/communicator_checks.h"
+#include "ranks/team/agreement.h"
 #include "ranks/team/links.h"
 
 namespace assay {

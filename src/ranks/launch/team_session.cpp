@@ -29,7 +29,7 @@ struct Meeting {
 Status meet_through_mpi(Meeting& meeting, const Descriptor& listener) {
   std::string told;
   if (meeting.rank == 0) {
-    meeting.addresses = with_port(own_addresses(), tcp_port(listener));
+    meeting.addresses = format_addresses(own_addresses(), tcp_port(listener));
     const bool given = !meeting.token.empty();
     if (!given) meeting.token = new_token();
     told = (given ? "" : meeting.token) + " " + meeting.addresses;
@@ -148,8 +148,8 @@ Result<TeamSession> form_team(const TeamRequest& request) {
     const bool local = !request.place && request.hosts.empty();
     listener = TRY(listen_for_ranks(meeting.port, local));
     if (meeting.addresses.empty()) {
-      meeting.addresses = with_port(local ? std::vector<std::string>{"127.0.0.1"} : own_addresses(),
-                                    tcp_port(listener));
+      meeting.addresses = format_addresses(
+          local ? std::vector<std::string>{"127.0.0.1"} : own_addresses(), tcp_port(listener));
     }
   }
   if (through_mpi) TRY(meet_through_mpi(meeting, listener));

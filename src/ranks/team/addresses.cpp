@@ -13,7 +13,7 @@ std::vector<std::string> own_addresses() {
   return addresses;
 }
 
-std::string with_port(const std::vector<std::string>& hosts, int port) {
+std::string format_addresses(const std::vector<std::string>& hosts, int port) {
   std::string text;
   for (const std::string& host : hosts) {
     const bool six = host.find(':') != std::string::npos;

@@ -7,13 +7,15 @@
 
 namespace assay {
 
-/// Returns the addresses of own_networks(), then loopback for ranks on this machine.
+/// Returns this host's addresses: IPv4, then IPv6, without link-local ones, then 127.0.0.1 for
+/// ranks on this host.
 std::vector<std::string> own_addresses();
 
-/// "10.0.0.1:29500,[fe00::1]:29500"
-std::string with_port(const std::vector<std::string>& hosts, int port);
+/// Returns "10.0.0.1:29500,[2001:db8::1]:29500": each host with the port, IPv6 in brackets.
+std::string format_addresses(const std::vector<std::string>& hosts, int port);
 
-/// Splits "a:1,[b]:2" into hosts and ports; invalid addresses are left out.
+/// Splits "a:1,[b]:2" into hosts (names or addresses, which are not checked) and ports. Entries
+/// without a host or without a port from 1 to 65535 are left out.
 std::vector<std::pair<std::string, int>> parse_addresses(const std::string& text);
 
 }  // namespace assay

@@ -58,6 +58,22 @@ Status agree(Team& team, std::string_view step, const Status& mine) {
   return status_from_text(*decided);
 }
 
+Result<std::vector<std::string>> exchange_or_fail(Team& team, std::string_view step,
+                                                  const Result<std::string>& mine) {
+  // Each rank sends '+' followed by its data, or its error.
+  auto exchanged = team.exchange(step, mine ? "+" + *mine : to_text(mine.error()));
+  // This rank's own error is more specific than the others' absence.
+  if (!exchanged) return mine ? exchanged.error() : mine.error();
+  std::vector<Status> statuses;
+  for (std::string& given : *exchanged) {
+    const bool gave = given.starts_with('+');
+    statuses.push_back(gave ? Status() : status_from_text(given));
+    if (gave) given.erase(0, 1);
+  }
+  TRY(first_error(team, statuses));
+  return exchanged;
+}
+
 Result<std::string> from_rank_0(Team& team, std::string_view step, std::string mine) {
   return team.decide(step, std::move(mine),
                      [](const std::vector<std::string>& given) { return given.front(); });

@@ -21,6 +21,12 @@ Status first_error(const Team& team, const std::vector<Status>& statuses);
 /// also return an error of Team::exchange.
 Status agree(Team& team, std::string_view step, const Status& mine);
 
+/// Exchanges `mine` between all ranks, or fails on all of them: if it is an error on any rank, all
+/// return first_error(). If the exchange itself fails, a rank returns its own error if it has one,
+/// else that of Team::exchange(). `step` names the activity in messages.
+Result<std::vector<std::string>> exchange_or_fail(Team& team, std::string_view step,
+                                                  const Result<std::string>& mine);
+
 /// Returns rank 0's text on all ranks. Error: as Team::exchange.
 Result<std::string> from_rank_0(Team& team, std::string_view step, std::string mine);
 

@@ -63,16 +63,16 @@ Answer check_way(Stage& stage, DataType type, PromptWay way) {
   if (attention == nullptr) {
     return Error{ErrorKind::unsupported, "prompts are computed through the cache here"};
   }
-  const PromptReference reference(heads, prompts.limits.tokens);
+  const PromptAttentionReference reference(heads, prompts.limits.tokens);
   const std::size_t bytes = sizeof(std::uint16_t) * reference.qkv().size();
-  std::vector<std::uint16_t> result = reference.untouched();
+  std::vector<std::uint16_t> result = reference.unwritten_y();
   const Buffer qkv = TRY(stage.device.allocate(bytes, MemoryKind::device));
   const Buffer y =
       TRY(stage.device.allocate(sizeof(std::uint16_t) * result.size(), MemoryKind::device));
   TRY(stage.stream.copy(qkv.data(), reference.qkv().data(), bytes));
   for (std::size_t i = 0; i < prompts.passes.size(); ++i) {
     const Pass& pass = prompts.passes[i];
-    result = reference.untouched();
+    result = reference.unwritten_y();
     TRY(stage.stream.copy(y.data(), result.data(), y.bytes()));
     TRY(stage.stream.synchronize());
     TRY(attention->begin(stage.stream, pass));

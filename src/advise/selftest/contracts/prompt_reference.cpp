@@ -15,7 +15,7 @@ constexpr std::uint16_t no_number = 0x7FFF;
 
 }  // namespace
 
-PromptReference::PromptReference(const PromptHeads& heads, std::int64_t rows)
+PromptAttentionReference::PromptAttentionReference(const PromptHeads& heads, std::int64_t rows)
     : heads_(heads), rows_(rows) {
   Random random(3);
   qkv_.resize(
@@ -23,12 +23,12 @@ PromptReference::PromptReference(const PromptHeads& heads, std::int64_t rows)
   for (std::uint16_t& code : qkv_) store_element(heads.type, &code, random.normal());
 }
 
-std::vector<std::uint16_t> PromptReference::untouched() const {
+std::vector<std::uint16_t> PromptAttentionReference::unwritten_y() const {
   return std::vector<std::uint16_t>(static_cast<std::size_t>(rows_ * y_width()), no_number);
 }
 
-Status PromptReference::check(const std::vector<std::uint16_t>& y,
-                              const std::vector<PromptRows>& prompts) const {
+Status PromptAttentionReference::check(const std::vector<std::uint16_t>& y,
+                                       const std::vector<PromptRows>& prompts) const {
   const std::vector<double> right = results(prompts);
   const double tolerance = heads_.type == DataType::f16 ? 1e-3 : 8e-3;
   for (std::size_t i = 0; i < y.size(); ++i) {
@@ -43,18 +43,20 @@ Status PromptReference::check(const std::vector<std::uint16_t>& y,
   return {};
 }
 
-float PromptReference::number_of(std::uint16_t code) const {
+float PromptAttentionReference::number_of(std::uint16_t code) const {
   return heads_.type == DataType::f16 ? F16{code}.decode() : Bf16{code}.decode();
 }
 
 /// Returns element i of a head of a row: query heads, then key heads, then value heads.
-double PromptReference::element(std::int64_t row, std::int64_t head, std::int64_t i) const {
+double PromptAttentionReference::element(std::int64_t row, std::int64_t head,
+                                         std::int64_t i) const {
   const std::int64_t all = heads_.heads + 2 * heads_.kv_heads;
   return number_of(qkv_[static_cast<std::size_t>((row * all + head) * heads_.head_width + i)]);
 }
 
 /// Rows that belong to no prompt are NaN.
-std::vector<double> PromptReference::results(const std::vector<PromptRows>& prompts) const {
+std::vector<double> PromptAttentionReference::results(
+    const std::vector<PromptRows>& prompts) const {
   std::vector<double> y(static_cast<std::size_t>(rows_ * y_width()), std::nan(""));
   for (const PromptRows& of : prompts) {
     for (std::int64_t row = of.begin; row < of.end(); ++row) {
@@ -65,8 +67,8 @@ std::vector<double> PromptReference::results(const std::vector<PromptRows>& prom
   return y;
 }
 
-void PromptReference::attend(std::vector<double>& y, std::int64_t first, std::int64_t row,
-                             std::int64_t head) const {
+void PromptAttentionReference::attend(std::vector<double>& y, std::int64_t first, std::int64_t row,
+                                      std::int64_t head) const {
   const std::int64_t width = heads_.head_width, group = heads_.heads / heads_.kv_heads;
   const std::int64_t key = heads_.heads + head / group, value = key + heads_.kv_heads;
   double sum = 0;

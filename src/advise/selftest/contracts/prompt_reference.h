@@ -9,15 +9,21 @@
 
 namespace assay::selftest {
 
-class PromptReference {
+/// Causal grouped-query attention within each prompt, softmax(q k / sqrt(head_width)) v, in double
+/// precision, and random operands for it.
+class PromptAttentionReference {
  public:
-  /// Makes operands for heads of bf16 or f16.
-  PromptReference(const PromptHeads& heads, std::int64_t rows);
+  /// Makes normally distributed operands from a fixed seed. `heads.type` is bf16 or f16; `rows` is
+  /// the number of tokens of the pass.
+  PromptAttentionReference(const PromptHeads& heads, std::int64_t rows);
 
+  /// [rows, heads + 2 kv_heads, head_width], as bits of heads.type: queries, keys, values.
   const std::vector<std::uint16_t>& qkv() const { return qkv_; }
-  /// Returns as many elements as a result has, all NaN in both types.
-  std::vector<std::uint16_t> untouched() const;
-  /// Expects correct y in the rows of prompts, and untouched() elsewhere.
+  /// Returns what y must hold before the pass: [rows, heads, head_width] elements whose bits are
+  /// NaN in bf16 and in f16.
+  std::vector<std::uint16_t> unwritten_y() const;
+  /// Checks y, of the size of unwritten_y(): rows of prompts within 1e-3 (f16) or 8e-3 (bf16) times
+  /// 1 + |expected|, other rows unchanged. Error: verification, naming the row.
   Status check(const std::vector<std::uint16_t>& y, const std::vector<PromptRows>& prompts) const;
 
  private:

@@ -1,5 +1,5 @@
-// A report's chapter on scaling studies: the efficiency of several ranks relative to one rank, and
-// where the rest is lost.
+// A report's chapter on how training scales: the throughput of n ranks over n times that of one,
+// and how much of the loss is exposed communication and how much slower passes.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace assay::report {
 
 /// Covers every training on several ranks for which its environment has the same training on one
-/// rank. Void cells are left out. Empty if none is left.
+/// rank. Cells with a fault (ResultSet::fault_of()) are left out. Empty if none is left.
 std::optional<Chapter> scaling_chapter(const std::vector<Environment>& environments);
 
 }  // namespace assay::report

@@ -33,8 +33,8 @@ std::vector<Answer> answers_of(const ReportInput& input, const std::vector<Panel
 /// Returns the chart beside the cards: the largest differences, the shares of rooflines, latency
 /// over load, or the speed of training. `chapters` are those of the report. Empty if there is
 /// nothing to draw.
-std::optional<Picture> picture_of(const ReportInput& input, const std::vector<Panel>& panels,
-                                  const std::vector<Chapter>& chapters);
+std::optional<MainChart> picture_of(const ReportInput& input, const std::vector<Panel>& panels,
+                                    const std::vector<Chapter>& chapters);
 
 /// Returns the machine, what was measured, how sure the answer is, and the likeliest cause with
 /// the command to try next.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t most_shown = 12;
 
 /// Returns the largest differences of all comparisons; those that are proven come first.
-std::optional<Picture> largest_differences(const std::vector<Comparison>& comparisons) {
+std::optional<MainChart> largest_differences(const std::vector<Comparison>& comparisons) {
   std::vector<RatioRow> rows;
   for (const Comparison& comparison : comparisons) {
     for (RatioRow& row : ratio_rows(comparison)) {
@@ -29,10 +29,10 @@ std::optional<Picture> largest_differences(const std::vector<Comparison>& compar
     if (proven_a != proven_b) return proven_a;
     return std::abs(a.cell->effect.mean) > std::abs(b.cell->effect.mean);
   });
-  Picture picture;
+  MainChart picture;
   if (rows.size() > most_shown) {
-    picture.rest = fmt::format("All {} cells", rows.size());
-    picture.chapter = "ratios";
+    picture.link_text = fmt::format("All {} cells", rows.size());
+    picture.chapter_id = "ratios";
     rows.resize(most_shown);
   }
   const Comparison& first = comparisons.front();
@@ -46,15 +46,15 @@ std::optional<Picture> largest_differences(const std::vector<Comparison>& compar
 
 /// Returns the share of its roofline that each benchmark reaches, the smallest first. Empty if
 /// fewer than two have a roofline.
-std::optional<Picture> roofline_shares(const std::string& environment,
-                                       const std::vector<Panel>& panels) {
+std::optional<MainChart> roofline_shares(const std::string& environment,
+                                         const std::vector<Panel>& panels) {
   std::vector<KeyFigure> figures = key_figures(panels);
   std::erase_if(figures, [](const KeyFigure& figure) { return !figure.share(); });
   if (figures.size() < 2) return std::nullopt;
-  Picture picture;
+  MainChart picture;
   if (figures.size() > most_shown) {
-    picture.rest = "All results";
-    picture.chapter = "cells";
+    picture.link_text = "All results";
+    picture.chapter_id = "cells";
     figures.resize(most_shown);
   }
   std::vector<NamedCell> named;
@@ -92,13 +92,13 @@ std::optional<Picture> roofline_shares(const std::string& environment,
   return picture;
 }
 
-std::optional<Picture> first_chart(const std::vector<Chapter>& chapters, std::string_view id) {
+std::optional<MainChart> first_chart(const std::vector<Chapter>& chapters, std::string_view id) {
   for (const Chapter& chapter : chapters) {
     if (chapter.id != id) continue;
     for (const Block& block : chapter.blocks) {
       const auto* chart = std::get_if<Chart>(&block);
       if (chart == nullptr) continue;
-      Picture picture{*chart};
+      MainChart picture{*chart};
       picture.chart.conditions.clear();
       return picture;
     }
@@ -108,8 +108,8 @@ std::optional<Picture> first_chart(const std::vector<Chapter>& chapters, std::st
 
 }  // namespace
 
-std::optional<Picture> picture_of(const ReportInput& input, const std::vector<Panel>& panels,
-                                  const std::vector<Chapter>& chapters) {
+std::optional<MainChart> picture_of(const ReportInput& input, const std::vector<Panel>& panels,
+                                    const std::vector<Chapter>& chapters) {
   if (!input.comparisons.empty()) return largest_differences(input.comparisons);
   if (kind_of(input) == ReportKind::load) return first_chart(chapters, "serving");
   auto shares = roofline_shares(input.environments.front().results.name, panels);

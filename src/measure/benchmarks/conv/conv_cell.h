@@ -13,23 +13,28 @@ namespace assay {
 
 const std::vector<Axis>& conv_axes();
 
-/// The cell with `auto` values decided for the device, and every value in its shortest form ("1"
-/// for "1x1").
+/// Replaces "auto" in the axes precision, n, w and pad: by what suits the device, by h, and by the
+/// padding that keeps the extents at stride 1 with an odd filter. Writes filter, stride, pad and
+/// dilation with a single number where all dimensions are equal ("1" for "1x1"). The axis library
+/// may remain "auto".
 Cell decide_conv_cell(const Cell& cell, const DeviceFacts& facts);
 
 struct ConvCell {
   ConvolutionProblem problem;
-  std::string library;  ///< name of the library, or "auto"
-  ConvolutionSearch search = ConvolutionSearch::every;
-  bool graph = false;  ///< several convolutions are replayed from a graph
+  std::string library;                                  ///< "cudnn", "miopen", "onednn" or "auto"
+  ConvolutionSearch search = ConvolutionSearch::every;  ///< axis find; "best" is `every`
+  bool graph = false;  ///< each launch replays a captured graph of 20 convolutions
 };
-/// Parses a decided cell. Error: usage if its axes contradict each other.
+/// Parses a cell that decide_conv_cell() returned. Error: usage, if an axis is still "auto" or
+/// validate() refuses the problem.
 Result<ConvCell> parse_conv_cell(const Cell& cell);
 
-/// The key under which the fastest plan of a library ("cuDNN 9.19.0") is cached.
-ChoiceKey conv_choice_key(const std::string& library, const ConvolutionProblem& problem);
+/// Returns the key under which ChoiceCache keeps the fastest algorithm for launches without a
+/// graph. `library_and_version` is Convolution::library(): "cuDNN 9.19.0".
+ChoiceKey conv_choice_key(const std::string& library_and_version,
+                          const ConvolutionProblem& problem);
 
-/// The settings of all axes that describe `problem`, for suites made from other programs' files.
+/// Returns `problem` as settings of all axes except library, find and launch.
 std::vector<AxisSetting> conv_settings(const ConvolutionProblem& problem);
 
 }  // namespace assay

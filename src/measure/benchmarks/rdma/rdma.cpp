@@ -15,6 +15,7 @@
 #include "measure/benchmarks/rdma/rdma_traffic.h"
 #include "measure/grid/benchmark.h"
 #include "ranks/fabric/verbs.h"
+#include "ranks/team/agreement.h"
 
 namespace assay::rdma_benchmark {
 namespace {
@@ -91,7 +92,7 @@ class RdmaCase final : public Case {
       traffic_->set_messages(messages_);
       posted = traffic_->post_receives();
     }
-    TRY(give_all(team_, "rdma: starting", text_of(posted)));
+    TRY(exchange_or_fail(team_, "rdma: starting", text_of(posted)));
     return traffic_ ? traffic_->meet() : Status();
   }
   Status enqueue(Stream&) override { return traffic_ ? traffic_->run() : Status(); }
@@ -104,8 +105,8 @@ class RdmaCase final : public Case {
     if (traffic_) {
       written = write_window(settings_, link_, seed_, team_.rank(), poison, stream);
     }
-    TRY(give_all(team_, "rdma: poisoning", text_of(written)));
-    TRY(give_all(team_, "rdma: running once more", text_of(run_once(stream))));
+    TRY(exchange_or_fail(team_, "rdma: poisoning", text_of(written)));
+    TRY(exchange_or_fail(team_, "rdma: running once more", text_of(run_once(stream))));
     Result<std::string> report = std::string("0 0 ");
     if (checks()) {
       const auto check =
@@ -114,7 +115,7 @@ class RdmaCase final : public Case {
           check ? Result(fmt::format("{} {} {}", check->checked, check->wrong, check->first_wrong))
                 : Result<std::string>(check.error());
     }
-    return summed(TRY(give_all(team_, "rdma: checking", report)));
+    return summed(TRY(exchange_or_fail(team_, "rdma: checking", report)));
   }
 
  private:
@@ -145,7 +146,7 @@ class RdmaCase final : public Case {
     const Result<std::string> mine =
         ran ? Result(fmt::format("{}", static_cast<std::uint64_t>(seconds * 1e9)))
             : Result<std::string>(ran.error());
-    const auto given = TRY(give_all(team_, "rdma: finding the length of a sample", mine));
+    const auto given = TRY(exchange_or_fail(team_, "rdma: finding the length of a sample", mine));
     const auto nanoseconds = TRY(parse_integer(given[static_cast<std::size_t>(settings_.from)]));
     return static_cast<double>(nanoseconds) * 1e-9;
   }

@@ -95,22 +95,6 @@ void add_facts(RdmaLink& link, const std::string& prefix, const std::string& tex
 
 }  // namespace
 
-Result<std::vector<std::string>> give_all(Team& team, std::string_view step,
-                                          const Result<std::string>& mine) {
-  // Each rank sends '+' followed by its data, or its error.
-  auto exchanged = team.exchange(step, mine ? "+" + *mine : to_text(mine.error()));
-  if (!exchanged)
-    return mine ? exchanged.error() : mine.error();  // this rank's own error is the cause
-  std::vector<Status> statuses;
-  for (std::string& given : *exchanged) {
-    const bool gave = given.starts_with('+');
-    statuses.push_back(gave ? Status() : status_from_text(given));
-    if (gave) given.erase(0, 1);
-  }
-  TRY(first_error(team, statuses));
-  return exchanged;
-}
-
 Result<RdmaLink> link_ranks(const RdmaSettings& settings, Device& device, Team& team) {
   const bool first = team.rank() == settings.from, takes_part = first || team.rank() == settings.to;
   const auto from = static_cast<std::size_t>(settings.from);
@@ -119,7 +103,7 @@ Result<RdmaLink> link_ranks(const RdmaSettings& settings, Device& device, Team& 
   if (takes_part && settings.verbs) adapters = choose_adapters(settings, device);
   const Result<std::string> found = adapters ? Result(std::to_string(adapters->ports.size()))
                                              : Result<std::string>(adapters.error());
-  const auto counts = TRY(give_all(team, "rdma: looking for adapters", found));
+  const auto counts = TRY(exchange_or_fail(team, "rdma: looking for adapters", found));
   RdmaLink link;
   // Both ends must have the same queues, so both use as many adapters as the end with fewer has.
   const std::uint64_t nics =
@@ -131,10 +115,10 @@ Result<RdmaLink> link_ranks(const RdmaSettings& settings, Device& device, Team& 
   Result<std::string> address = std::string();
   const std::string nearness = adapters->nearness;
   if (takes_part) address = open(settings, device, std::move(*adapters), link);
-  const auto addresses = TRY(give_all(team, "rdma: exchanging addresses", address));
+  const auto addresses = TRY(exchange_or_fail(team, "rdma: exchanging addresses", address));
   Result<std::string> facts = std::string();
   if (takes_part) facts = connect(link, addresses[first ? to : from], nearness, team);
-  const auto all_facts = TRY(give_all(team, "rdma: connecting", facts));
+  const auto all_facts = TRY(exchange_or_fail(team, "rdma: connecting", facts));
   add_facts(link, "from_", all_facts[from]);
   add_facts(link, "to_", all_facts[to]);
   return link;

@@ -1,4 +1,5 @@
-// Connects the two ranks of a cell of `rdma`: memory, adapters, queues.
+// Allocates memory, chooses adapters and connects queues between the two ranks that a cell of the
+// benchmark `rdma` measures.
 #pragma once
 
 #include <memory>
@@ -14,24 +15,21 @@
 
 namespace assay {
 
-/// Exchanges data between all ranks and returns that of all ranks. If a rank has an error instead,
-/// all ranks return the error of the first such rank. Error: also as from Team::exchange().
-Result<std::vector<std::string>> give_all(Team& team, std::string_view step,
-                                          const Result<std::string>& mine);
-
-/// One rank's end of the link. Ranks other than `from` and `to` have no transport.
+/// One rank's end of the connection between the ranks RdmaSettings::from and ::to. On other ranks
+/// only `queues` and `facts` are set.
 struct RdmaLink {
-  Buffer memory;
-  FabricWindow window;
-  char* host_window = nullptr;  ///< null: the window is in device memory
-  int queues = 1;
+  Buffer memory;        ///< the allocation that contains the window
+  FabricWindow window;  ///< the part that the transport accesses; aligned to 4 KiB in host memory
+  char* host_window = nullptr;  ///< the window's address if it is host memory; else null
+  int queues = 1;               ///< queue pairs over all adapters; with TCP, connections
   std::unique_ptr<Transport> transport;
-  /// Facts about both ends, the same on all ranks: "from_nic", "to_memory_path", ...
+  /// Notes for the record about both ends, the same on all ranks: "from_nic", "to_memory_path", ...
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
-/// Connects the ranks `from` and `to`. All ranks call it together. Error, the same on all ranks:
-/// unavailable, unsupported, failed or exhausted.
+/// Connects the ranks `from` and `to`. All ranks call it together. Error: as
+/// exchange_or_fail(); usage, if an end has no such adapter or GID; unavailable, without libibverbs
+/// or an active port; unsupported, if the transport cannot access the memory; exhausted; failed.
 Result<RdmaLink> link_ranks(const RdmaSettings& settings, Device& device, Team& team);
 
 }  // namespace assay

@@ -122,7 +122,7 @@ TEST(FirstScreen, ThePictureHasADozenCellsTheLargestFirst) {
   ASSERT_EQ(chart.table.rows.size(), 12u);
   EXPECT_EQ(std::get<std::string>(field(chart.table, 0, "label")), "memory triad 15MiB");
   EXPECT_NEAR(std::get<double>(field(chart.table, 0, "change")), 0.24, 1e-9);
-  EXPECT_EQ(document.picture->rest, "All 15 cells");
+  EXPECT_EQ(document.picture->link_text, "All 15 cells");
   const std::string html = to_html(document);
   EXPECT_THAT(html, HasSubstr("<a href=\"#ratios\">All 15 cells</a>"));
   EXPECT_THAT(html, HasSubstr("<section id=\"ratios\""));

@@ -62,6 +62,12 @@ TEST(LocalReduction, AveragesAddAndThenDivide) {
   std::vector<std::int32_t> i32 = {-7, 7};
   divide_elements(DataType::i32, i32.data(), 2, 2);
   EXPECT_EQ(i32, (std::vector<std::int32_t>{-3, 3}));
+  std::array<std::int8_t, 2> i8 = {-127, 100};
+  divide_elements(DataType::i8, i8.data(), 256, 2);
+  EXPECT_EQ(i8, (std::array<std::int8_t, 2>{0, 0})) << "256 is 0 as i8";
+  std::uint64_t u64 = ~std::uint64_t{0};
+  divide_elements(DataType::u64, &u64, 2, 1);
+  EXPECT_EQ(u64, ~std::uint64_t{0} / 2);
   F16 f16 = F16::encode(10);
   divide_elements(DataType::f16, &f16, 4, 1);
   EXPECT_EQ(f16.decode(), 2.5f);

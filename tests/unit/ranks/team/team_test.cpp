@@ -38,7 +38,7 @@ double seconds_since(Clock::time_point begin) {
 void with_team(int size, const TeamPatience& patience, const std::function<void(Team&)>& body) {
   const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
-  const std::string address = with_port({"127.0.0.1"}, tcp_port(*listener));
+  const std::string address = format_addresses({"127.0.0.1"}, tcp_port(*listener));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
@@ -193,7 +193,8 @@ std::string learned_of(const TeamPatience& patience,
   const auto listener = listen_for_ranks(0);
   std::latch learned(1);
   std::thread second([&] {
-    auto gathering = join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, 10);
+    auto gathering =
+        join_rank_0(format_addresses({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, 10);
     if (gathering.ok()) other(std::move(*gathering), learned);
   });
   auto gathering = receive_ranks(*listener, 2, token, 10, [] { return false; });
@@ -234,8 +235,8 @@ std::string learned_of_waiting_ranks(const Wait& wait) {
   std::vector<std::thread> others;
   for (const int rank : {1, 2}) {
     others.emplace_back([&, rank] {
-      auto gathering =
-          join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), rank, 3, token, hang_seconds);
+      auto gathering = join_rank_0(format_addresses({"127.0.0.1"}, tcp_port(*listener)), rank, 3,
+                                   token, hang_seconds);
       ASSERT_TRUE(gathering.ok()) << gathering.error().message;
       std::string alive;  // count, step, and that it waits
       put(alive, std::uint64_t{1});
@@ -297,7 +298,7 @@ TEST(Team, ARankThatHangsInACallIsAbandoned) {
   patience.last_seconds = 0.2;
   std::thread second([&] {
     const auto gathering =
-        join_rank_0(with_port({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, 10);
+        join_rank_0(format_addresses({"127.0.0.1"}, tcp_port(*listener)), 1, 2, token, 10);
     EXPECT_TRUE(gathering.ok());
   });
   auto gathering = receive_ranks(*listener, 2, token, 10, [] { return false; });
@@ -317,7 +318,7 @@ TEST(Team, ARankThatHangsInACallIsAbandoned) {
 TEST(Rendezvous, StrangersAreTurnedAwayAndLateRanksNamed) {
   const auto listener = listen_for_ranks(0);
   ASSERT_TRUE(listener.ok());
-  const std::string address = with_port({"127.0.0.1"}, tcp_port(*listener));
+  const std::string address = format_addresses({"127.0.0.1"}, tcp_port(*listener));
   std::atomic<bool> turned_away = false;
   std::thread ranks([&] {
     // A rank cannot tell who refuses it, and asks until its time is over.
@@ -414,7 +415,7 @@ TEST(Rendezvous, GivesUpWhenTheRestCannotCome) {
 
 TEST(Rendezvous, AnUnreachableRank0IsNamed) {
   const HeldPort port;
-  const std::string address = with_port({"127.0.0.1"}, port.number());
+  const std::string address = format_addresses({"127.0.0.1"}, port.number());
   const auto gathering = join_rank_0(address, 1, 2, token, 0.3);
   ASSERT_FALSE(gathering.ok());
   EXPECT_THAT(gathering.error().message,
@@ -423,7 +424,7 @@ TEST(Rendezvous, AnUnreachableRank0IsNamed) {
 }
 
 TEST(Addresses, TextAndBack) {
-  const std::string text = with_port({"10.0.0.1", "fd00::2"}, 29500);
+  const std::string text = format_addresses({"10.0.0.1", "fd00::2"}, 29500);
   EXPECT_EQ(text, "10.0.0.1:29500,[fd00::2]:29500");
   EXPECT_THAT(parse_addresses(text + ",broken,a:0,b:99999"),
               ElementsAre(std::pair<std::string, int>("10.0.0.1", 29500),

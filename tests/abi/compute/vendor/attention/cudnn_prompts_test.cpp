@@ -47,7 +47,7 @@ class CudnnPrompts : public testing::TestWithParam<DataType> {
   void TearDown() override { unsetenv(variable); }
 
   void expect_right(PromptAttention& attention, const std::vector<PromptRows>& prompts) {
-    std::vector<std::uint16_t> y = reference_->untouched();
+    std::vector<std::uint16_t> y = reference_->unwritten_y();
     ASSERT_TRUE(stream_->synchronize());
     const Status begun = attention.begin(*stream_, prompts);
     ASSERT_TRUE(begun) << begun.error().message;
@@ -66,7 +66,7 @@ class CudnnPrompts : public testing::TestWithParam<DataType> {
   HostGpu device_{"cuda", "sm_90"};
   std::unique_ptr<Stream> stream_;
   PromptHeads heads_ = heads;
-  std::optional<selftest::PromptReference> reference_;
+  std::optional<selftest::PromptAttentionReference> reference_;
   decltype(&mock_cudnn_reset) reset_ = nullptr;
   decltype(&mock_cudnn_set_version) set_version_ = nullptr;
   decltype(&mock_cudnn_refuse_plans) refuse_plans_ = nullptr;
