@@ -1,6 +1,7 @@
 // Weights and references of small GPTs, for tests of the training engine.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -46,6 +47,34 @@ inline TransformerSettings golden_training(DataType precision) {
 }
 inline TokenBatches golden_batches(const TransformerPlan& plan) {
   return random_batches(plan, 100, 13);
+}
+
+/// Returns rows of documents of random tokens, of which the first ones have no target. Padding ends
+/// every row, and documents are longer and shorter than `longest`.
+inline PackedRows random_documents(std::int64_t vocabulary, std::int64_t rows, std::int64_t length,
+                                   std::uint64_t longest, std::uint64_t seed) {
+  PackedRows packed;
+  packed.rows = rows;
+  packed.length = length;
+  Random random(seed);
+  const auto token = [&] {
+    return static_cast<std::int32_t>(random.next() % static_cast<std::uint64_t>(vocabulary));
+  };
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto padding = static_cast<std::int64_t>(random.next() % 4);
+    for (std::int64_t at = 0; at < length;) {
+      const bool padded = at >= length - padding;
+      std::int64_t size = padded ? 1 : 1 + static_cast<std::int64_t>(random.next() % longest);
+      size = std::min(size, length - (padded ? 0 : padding) - at);
+      for (std::int64_t i = 0; i < size; ++i) {
+        packed.tokens.push_back(padded ? 0 : token());
+        packed.targets.push_back(padded || i < size / 3 ? ignored_target : token());
+        packed.document_starts.push_back(static_cast<std::int32_t>(at));
+      }
+      at += size;
+    }
+  }
+  return packed;
 }
 
 inline TransformerOracle oracle_of(const TransformerPlan& plan, const std::vector<float>& weights) {

@@ -84,16 +84,23 @@ DEVICE void store_probabilities(T* x, const Packs<T>& packs, u32 vocabulary, u64
 
 template <typename T>
 DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchChoice choice,
-                          u64 rows, u32 vocabulary, u32 columns, float factor) {
+                          u64 rows, u64 rows_of_batch, u32 vocabulary, u32 columns) {
   SHARED float scratch[2][most_waves];
-  targets += choice.index() * rows;
-  factor *= choice.state->loss_scale;
+  targets += choice.index() * rows_of_batch;
+  const float factor = 1 / choice.step_targets(rows_of_batch) * choice.state->loss_scale;
   const u32 together = block_threads() * row_pack * UNROLL;
   const u32 mine = thread_index() * row_pack;
   const Tiles tiles = my_tiles(rows, 1);
   for (u64 row = tiles.begin; row < tiles.end; row += tiles.step) {
     T* const x = logits + row * columns;
     const i32 target = targets[row];
+    if (target < 0) {  // ignored
+      for (u32 i = mine; i < columns; i += block_threads() * row_pack) {
+        store_floats(x + i, floats_of(0));
+      }
+      if (thread_index() == 0) losses[row] = 0;
+      continue;
+    }
     const float of_target = decode(x[target]);
     Softmax softmax(of_target);
     for (u32 i = mine; i < columns; i += together) {
@@ -126,15 +133,17 @@ DEVICE void cross_entropy(T* logits, float* losses, const i32* targets, BatchCho
 
 }  // namespace
 
-/// Input is logits[rows, columns], of which the first `vocabulary` columns are real. losses[row] =
-/// -log of the probability of the row's target. Then logits = factor * loss scale * (probability -
-/// 1 at the target), 0 in the other columns. A row has fewer than 2^31 columns.
+/// Input is logits[rows, columns], of which the first `vocabulary` columns are real, of consecutive
+/// rows of a batch; targets are those of the first batch from the first of these rows on. losses[row] =
+/// -log of the probability of the row's target. Then logits = loss scale / targets of the step *
+/// (probability - 1 at the target), 0 in the other columns. A row whose target is negative has loss
+/// and gradient 0. A row has fewer than 2^31 columns.
 #define CROSS_ENTROPY_KERNEL(T, suffix)                                                    \
   KERNEL_OF(CROSS_ENTROPY_THREADS, 2, cross_entropy_##suffix, T* logits, float* losses,    \
-            const i32* targets, BatchChoice choice, u64 rows, u64 vocabulary, u64 columns, \
-            float factor) {                                                                \
-    cross_entropy(logits, losses, targets, choice, rows, static_cast<u32>(vocabulary),     \
-                  static_cast<u32>(columns), factor);                                      \
+            const i32* targets, BatchChoice choice, u64 rows, u64 rows_of_batch,           \
+            u64 vocabulary, u64 columns) {                                                 \
+    cross_entropy(logits, losses, targets, choice, rows, rows_of_batch,                    \
+                  static_cast<u32>(vocabulary), static_cast<u32>(columns));                \
   }
 CROSS_ENTROPY_KERNEL(float, f32)
 CROSS_ENTROPY_KERNEL(Bf16, bf16)

@@ -79,6 +79,15 @@ DEVICE void position_gradient(T* gradient, const T* dx, u64 batch, u64 sequence,
          int add) {                                                                                \
     position_gradient(gradient, dx, batch, sequence, width, add);                                  \
   }
+/// to[count] = those numbers of the batch.
+KERNEL(take_batch, i32* to, const i32* numbers, BatchChoice choice, u64 count) {
+  numbers += choice.index() * count;
+  const Tiles tiles = my_tiles(count, block_threads());
+  for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
+    const u64 i = tile + thread_index();
+    if (i < count) to[i] = numbers[i];
+  }
+}
 EMBED_KERNELS(float, f32)
 EMBED_KERNELS(Bf16, bf16)
 EMBED_KERNELS(F16, f16)

@@ -72,8 +72,8 @@ DEVICE void add_weighted(Sums& sums, Factors& factors, const Scratch& scratch, i
 /// Computes y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence], the log of the
 /// sum of exp(scale * score). Grid: the tiles of queries of all heads of all sequences.
 template <typename T, int D>
-DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads, u64 kv_heads,
-                          float scale) {
+DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, const i32* document_starts,
+                          u64 sequence, u64 heads, u64 kv_heads, float scale) {
   constexpr int step = FLASH_STEP, wave_rows = FLASH_ROWS, block_rows = waves * wave_rows;
   using Queries = SharedTile<T, block_rows, D>;
   using Keys = SharedTile<T, step, D>;
@@ -88,11 +88,16 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
   // tiles with the most keys run first
   const u64 first = (head.tiles - 1 - head.tile) * block_rows;
   const int my_row = static_cast<int>(wave_index()) * wave_rows;
-  // end of the keys that are seen
+  const bool documents = has_documents(document_starts);
+  SHARED QueryDocuments<block_rows> of_queries;
+  if (documents) of_queries.load(document_starts + head.first_token, first, sequence);
+  // the keys that are seen, from the beginning of the first query's document on
+  const u64 begin =
+      documents ? static_cast<u64>(document_starts[head.first_token + first]) / step * step : 0;
   const u64 end = first + block_rows < sequence ? first + block_rows : sequence;
 
   load_tile(queries, head.q, head.ld, first, sequence);
-  TileCopy<T, step, D, threads> copy(head.k, head.ld, 0, 0, sequence, D, true);
+  TileCopy<T, step, D, threads> copy(head.k, head.ld, begin, 0, sequence, D, true);
   copy.begin(keys);
   copy.end(keys);
   close_copies();
@@ -106,10 +111,10 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
   }
   const float to_log2 = scale * log2_e;
   OwnRows<Scores, Queries, D, keep> my_queries(queries, my_row);
-  for (u64 key = 0; key < end; key += step) {
+  for (u64 key = begin; key < end; key += step) {
     await_copies<0>();
     barrier();  // the keys have arrived, and nobody reads the last values any more
-    if (key == 0) my_queries.keep();
+    if (key == begin) my_queries.keep();
     copy.begin(values, head.kv_width);  // values lie beside the keys
     Scores scores;
     scores.fill(0);
@@ -120,6 +125,11 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
         if (j > i + distance) score = -1e30f;
       });
     }
+    if (documents && key < static_cast<u64>(of_queries.starts[my_row + wave_rows - 1])) {
+      scores.for_each([&](int i, int j, float& score) {
+        if (static_cast<i32>(key) + j < of_queries.starts[my_row + i]) score = -1e30f;
+      });
+    }
     const auto tops = scores.reduce_rows(Maximum{});
     typename Sums::Rows shrink, base;
     UNROLL_LOOP
@@ -127,7 +137,8 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
       const float top = larger(largest.slot[s], tops.slot[s]);
       shrink.slot[s] = fast_exp2((largest.slot[s] - top) * to_log2);
       largest.slot[s] = top;
-      base.slot[s] = top * to_log2;
+      // A query that has seen no key of its document yet has weights 0.
+      base.slot[s] = documents && top < -1e29f ? 0 : top * to_log2;
     }
     scores.for_each_in_rows(
         [&](int slot, float& score) { score = fast_exp2(score * to_log2 - base.slot[slot]); });
@@ -167,11 +178,14 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, u64 sequence, u64 
 
 }  // namespace
 
-/// qkv and y must be aligned to 16 bytes.
+/// qkv and y must be aligned to 16 bytes. document_starts[tokens], unless null: the first token of
+/// its sequence that a token attends to; it never falls within a sequence.
 #define FLASH_KERNEL(T, suffix, D)                                                        \
   KERNEL_OF(threads, 1, flash_forward_##D##_##suffix, T* y, float* log_sum, const T* qkv, \
-            u64 sequence, u64 heads, u64 kv_heads, float scale) {                         \
-    flash_forward<T, D>(y, log_sum, qkv, sequence, heads, kv_heads, scale);               \
+            const i32* document_starts, u64 sequence, u64 heads, u64 kv_heads,            \
+            float scale) {                                                                \
+    flash_forward<T, D>(y, log_sum, qkv, document_starts, sequence, heads, kv_heads,      \
+                        scale);                                                           \
   }
 // On GPUs each kernel takes seconds to compile, so the macros below select one.
 #if defined(FLASH_ONLY)

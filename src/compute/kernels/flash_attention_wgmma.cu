@@ -31,8 +31,8 @@ constexpr int step = FLASH_STEP, block_rows = FLASH_GROUPS * group_rows;
 /// Computes y[tokens, heads, D] and, unless null, log_sum[batch, heads, sequence]. Grid: the tiles
 /// of queries of all heads of all sequences.
 template <typename T, int D>
-DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequence, u64 heads,
-                                  u64 kv_heads, float scale) {
+DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, const i32* document_starts,
+                                  u64 sequence, u64 heads, u64 kv_heads, float scale) {
   using Queries = PanelTile<T, block_rows, D>;
   using Keys = PanelTile<T, step, D>;
   using Scratch = SharedTile<T, block_rows, step>;
@@ -48,11 +48,16 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
   const u64 first = (head.tiles - 1 - head.tile) * block_rows;
   const int my_group = static_cast<int>(wave_index()) / group_waves * group_rows;
   const int my_row = static_cast<int>(wave_index()) * Sums::rows;
-  // end of the keys that are seen
+  const bool documents = has_documents(document_starts);
+  SHARED QueryDocuments<block_rows> of_queries;
+  if (documents) of_queries.load(document_starts + head.first_token, first, sequence);
+  // the keys that are seen, from the beginning of the first query's document on
+  const u64 begin =
+      documents ? static_cast<u64>(document_starts[head.first_token + first]) / step * step : 0;
   const u64 end = first + block_rows < sequence ? first + block_rows : sequence;
-  const u64 count = (end + step - 1) / step;
+  const u64 count = (end - begin + step - 1) / step;
 
-  TileCopy<T, step, Keys::panel_columns, threads> copy(head.k, head.ld, 0, 0, sequence, D, true);
+  TileCopy<T, step, Keys::panel_columns, threads> copy(head.k, head.ld, begin, 0, sequence, D, true);
   {
     TileCopy<T, block_rows, Keys::panel_columns, threads> copy_queries(head.q, head.ld, first, 0,
                                                                        sequence, D, true);
@@ -87,11 +92,16 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
       await_products<0>();
     }
     pin(scores);
-    const u64 key = i * step;
+    const u64 key = begin + i * step;
     if (key + step > first + my_row) {  // causal mask: some keys come after some queries
       const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
       scores.for_each([&](int row, int column, float& score) {
         if (column > row + distance) score = -1e30f;
+      });
+    }
+    if (documents && key < static_cast<u64>(of_queries.starts[my_row + Sums::rows - 1])) {
+      scores.for_each([&](int row, int column, float& score) {
+        if (static_cast<i32>(key) + column < of_queries.starts[my_row + row]) score = -1e30f;
       });
     }
     const auto tops = scores.reduce_rows(Maximum{});
@@ -101,7 +111,8 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
       const float top = larger(largest.slot[s], tops.slot[s]);
       shrink.slot[s] = fast_exp2((largest.slot[s] - top) * to_log2);
       largest.slot[s] = top;
-      base.slot[s] = top * to_log2;
+      // A query that has seen no key of its document yet has weights 0.
+      base.slot[s] = documents && top < -1e29f ? 0 : top * to_log2;
     }
     scores.for_each_in_rows(
         [&](int slot, float& score) { score = fast_exp2(score * to_log2 - base.slot[slot]); });
@@ -140,11 +151,13 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, u64 sequen
 
 }  // namespace
 
-/// qkv and y must be aligned to 16 bytes.
+/// qkv and y must be aligned to 16 bytes. document_starts: as in flash_attention.cu.
 #define FLASH_KERNEL(T, suffix, D)                                                             \
   KERNEL_OF(threads, FLASH_BLOCKS, flash_attention_wgmma_##D##_##suffix, T* y, float* log_sum, \
-            const T* qkv, u64 sequence, u64 heads, u64 kv_heads, float scale) {                \
-    flash_attention_wgmma<T, D>(y, log_sum, qkv, sequence, heads, kv_heads, scale);            \
+            const T* qkv, const i32* document_starts, u64 sequence, u64 heads, u64 kv_heads,   \
+            float scale) {                                                                     \
+    flash_attention_wgmma<T, D>(y, log_sum, qkv, document_starts, sequence, heads, kv_heads,   \
+                                scale);                                                        \
   }
 // On GPUs each kernel takes seconds to compile, so the macros below select one.
 #if defined(FLASH_ONLY)

@@ -146,11 +146,13 @@ DEVICE void flash_rows(QueryRow* rows, u32* sums, const T* dy, const T* y, const
 /// the tiles of keys of all heads of keys of all sequences.
 template <typename T, int D>
 DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const QueryRow* all_rows,
-                           const float* tops, u64 sequence, u64 heads, u64 kv_heads, float scale) {
+                           const float* tops, const i32* document_starts, u64 sequence, u64 heads,
+                           u64 kv_heads, float scale) {
   using Keys = SharedTile<T, tile_keys, D>;
   using Queries = SharedTile<T, tile_queries, D>;
   using Scores = SharedTile<T, tile_keys, tile_queries>;
   SHARED QueryRow rows[stages][tile_queries];
+  SHARED QueryDocuments<tile_queries> of_documents[stages];
   SHARED float units[D];  // units of 1 / scale / reach, for each column
   const KeyHead<T> head(qkv, sequence, heads, kv_heads, D, tile_keys);
   const Keys keys = {static_cast<T*>(dynamic_shared())}, values = after<Keys>(keys);
@@ -161,6 +163,7 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
   };
   const u64 first = head.tile * tile_keys;  // tiles with the most queries run first
   const u64 begin = first / tile_queries * tile_queries;
+  const SeeingQueries seeing(document_starts, head.first_token, sequence, first);
   const u64 query_tiles = (sequence + tile_queries - 1) / tile_queries;
 
   load_tile(keys, head.k, head.ld, first, sequence);
@@ -183,7 +186,12 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
     TileCopy<T, tile_queries, D, threads> copy_outputs(head.part(dy, g, D), head.width, begin, 0,
                                                        sequence, D, true);
     const QueryRow* next_rows = all_rows + query_head * query_tiles * tile_queries + begin;
+    u64 next_query = begin;
     const auto load_queries = [&](int stage) {
+      if (seeing.documents()) {
+        of_documents[stage].load(seeing.starts, next_query, sequence);
+        next_query += tile_queries;
+      }
       const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
       copy_queries.begin(queries);
       copy_outputs.begin(outputs);
@@ -200,8 +208,8 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
     if (g > 0) barrier();  // nobody reads the queries of the head before any more
     load_queries(0);
     int stage = 0;
-    for (u64 query = begin; query < sequence; query += tile_queries) {
-      const bool more = query + tile_queries < sequence;
+    for (u64 query = begin; seeing.has(query); query += tile_queries) {
+      const bool more = seeing.has(query + tile_queries);
       const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
       const QueryRow* const my_rows = rows[stage];
       await_copies<0>();
@@ -225,6 +233,13 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
       if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
         p.for_each([&](int i, int j, float& probability) {
           if (i > j + distance) probability = 0;
+        });
+      }
+      const i32* const starts = of_documents[stage].starts + of_scores.column;
+      const i32 my_key = static_cast<i32>(first) + of_scores.row;
+      if (seeing.documents() && my_key < starts[decltype(p)::columns - 1]) {
+        p.for_each([&](int i, int j, float& probability) {
+          if (my_key + i < starts[j]) probability = 0;
         });
       }
       p.put(probabilities, of_scores.row, of_scores.column);

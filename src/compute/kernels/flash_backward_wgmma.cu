@@ -39,12 +39,14 @@ struct GroupPart {
 /// Computes what flash_backward() computes, with warpgroups that each have 64 of the tile's keys.
 template <typename T, int D>
 DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
-                                 const QueryRow* all_rows, const float* tops, u64 sequence,
-                                 u64 heads, u64 kv_heads, float scale) {
+                                 const QueryRow* all_rows, const float* tops,
+                                 const i32* document_starts, u64 sequence, u64 heads,
+                                 u64 kv_heads, float scale) {
   using Keys = PanelTile<T, tile_keys, D>;
   using Queries = PanelTile<T, tile_queries, D>;
   using Scores = PanelTile<T, tile_keys, tile_queries>;
   SHARED QueryRow rows[stages][tile_queries];
+  SHARED QueryDocuments<tile_queries> of_documents[stages];
   SHARED float units[D];  // units of 1 / scale / reach, for each column
   const KeyHead<T> head(qkv, sequence, heads, kv_heads, D, tile_keys);
   const Keys keys = {memory_of_panels<T>()}, values = after<Keys>(keys);
@@ -58,6 +60,7 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
   const Scores probabilities = {queries_at(stages).data};
   const u64 first = head.tile * tile_keys;  // tiles with the most queries run first
   const u64 begin = first / tile_queries * tile_queries;
+  const SeeingQueries seeing(document_starts, head.first_token, sequence, first);
   const u64 query_tiles = (sequence + tile_queries - 1) / tile_queries;
 
   using QueryCopy = TileCopy<T, tile_queries, Queries::panel_columns, threads>;
@@ -83,7 +86,12 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
     QueryCopy copy_queries(head.queries(g, D), head.ld, begin, 0, sequence, D, true);
     QueryCopy copy_outputs(head.part(dy, g, D), head.width, begin, 0, sequence, D, true);
     const QueryRow* next_rows = all_rows + query_head * query_tiles * tile_queries + begin;
+    u64 next_query = begin;
     const auto load_queries = [&](int stage) {
+      if (seeing.documents()) {
+        of_documents[stage].load(seeing.starts, next_query, sequence);
+        next_query += tile_queries;
+      }
       copy_panels(copy_queries, queries_at(stage));
       copy_panels(copy_outputs, after<Queries>(queries_at(stage)));
       for (int i = static_cast<int>(thread_index()); i < tile_queries; i += threads) {
@@ -97,8 +105,8 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
     if (g > 0) barrier();  // nobody reads the queries of the head before any more
     load_queries(0);
     int stage = 0;
-    for (u64 query = begin; query < sequence; query += tile_queries) {
-      const bool more = query + tile_queries < sequence;
+    for (u64 query = begin; seeing.has(query); query += tile_queries) {
+      const bool more = seeing.has(query + tile_queries);
       const Queries queries = queries_at(stage), outputs = after<Queries>(queries);
       const QueryRow* const my_rows = rows[stage];
       await_copies<0>();
@@ -116,6 +124,13 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
       if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
         p.for_each([&](int i, int j, float& probability) {
           if (i > j + distance) probability = 0;
+        });
+      }
+      const i32* const starts = of_documents[stage].starts;
+      const i32 my_key = static_cast<i32>(first) + my_row;
+      if (seeing.documents() && my_key < starts[tile_queries - 1]) {
+        p.for_each([&](int i, int j, float& probability) {
+          if (my_key + i < starts[j]) probability = 0;
         });
       }
       Weights<T, tile_queries> of_values, of_keys;

@@ -39,6 +39,22 @@ DEVICE float inverse_or_zero(float x) {
   return x > 1e-28f && x <= 3.40282347e+38f ? 1 / x : 0;
 }
 
+/// Which queries see one of a tile's keys, where tokens attend within documents only.
+struct SeeingQueries {
+  const i32* starts;  ///< of the documents of a sequence's tokens; null: there are none
+  u64 sequence, last_key;
+
+  DEVICE SeeingQueries(const i32* document_starts, u64 first_token, u64 tokens, u64 first_key)
+      : starts(has_documents(document_starts) ? document_starts + first_token : nullptr),
+        sequence(tokens),
+        last_key((first_key + tile_keys < tokens ? first_key + tile_keys : tokens) - 1) {}
+  DEVICE bool documents() const { return has_documents(starts); }
+  /// Whether a tile of queries from `query` on, of those behind the keys, exists and sees one.
+  DEVICE bool has(u64 query) const {
+    return query < sequence && (!documents() || static_cast<u64>(starts[query]) <= last_key);
+  }
+};
+
 /// Returns this thread's first element among the sums of a tile of queries. A thread's elements are
 /// `threads` apart, so that the threads of a wave access adjacent ones.
 template <int D, typename Sums>
@@ -94,9 +110,10 @@ DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* row
 /// and d_qkv must be aligned to 16 bytes.
 #define FLASH_GRADIENTS(T, suffix, D, name, Share)                                                 \
   KERNEL_OF(threads, 1, name##_##D##_##suffix, T* d_qkv, u32* sums, const T* dy, const T* qkv,     \
-            const QueryRow* rows, const float* tops, u64 sequence, u64 heads, u64 kv_heads,        \
-            float scale) {                                                                         \
-    name<T, D>(d_qkv, sums, dy, qkv, rows, tops, sequence, heads, kv_heads, scale);                \
+            const QueryRow* rows, const float* tops, const i32* document_starts, u64 sequence,     \
+            u64 heads, u64 kv_heads, float scale) {                                                \
+    name<T, D>(d_qkv, sums, dy, qkv, rows, tops, document_starts, sequence, heads, kv_heads,       \
+               scale);                                                                             \
   }                                                                                                \
   KERNEL_OF(threads, 1, name##_queries_##D##_##suffix, T* d_qkv, const u32* sums,                  \
             const QueryRow* rows, const float* tops, u64 sequence, u64 heads, u64 kv_heads,        \

@@ -89,6 +89,31 @@ DEVICE u64 key_index(u64 query_index, u64 heads, u64 kv_heads) {
   return query_index / heads * kv_heads + query_index % heads / (heads / kv_heads);
 }
 
+/// Whether tokens attend within their documents only. Code for GPUs knows it when it is compiled,
+/// so that other attention costs no instruction more.
+DEVICE bool has_documents(const i32* document_starts) {
+#if defined(FLASH_DOCUMENTS) && !FLASH_DOCUMENTS
+  return false;
+#else
+  return document_starts != nullptr;
+#endif
+}
+
+/// Where the documents of a tile's queries begin in their sequence: no query sees an earlier key.
+template <int QUERIES>
+struct QueryDocuments {
+  i32 starts[QUERIES];
+
+  /// Loads those of the queries from `first` on, of a sequence whose documents begin at `from`.
+  /// Queries beyond the sequence get those of the last one.
+  DEVICE void load(const i32* from, u64 first, u64 sequence) {
+    for (int i = static_cast<int>(thread_index()); i < QUERIES; i += threads) {
+      const u64 query = first + i;
+      starts[i] = from[query < sequence ? query : sequence - 1];
+    }
+  }
+};
+
 /// Begins to load a whole tile. The caller closes and awaits the copies and then calls barrier(),
 /// after which the block can read the tile.
 template <typename Tile, typename T>

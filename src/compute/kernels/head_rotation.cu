@@ -12,31 +12,30 @@ constexpr u32 rotation_waves = 256 / wave_width;  // the host launches 256 threa
 #endif
 constexpr u32 widest_head = 256;
 
-/// A head's vector among those of all tokens.
-struct HeadPlace {
-  u64 position, head;
-  DEVICE HeadPlace(u64 item, u64 all_heads, u64 sequence)
-      : position(item / all_heads % sequence), head(item % all_heads) {}
-};
+/// The position of a token in its document, or in its sequence if there are no documents.
+DEVICE u64 position_of(u64 token, u64 sequence, const i32* starts) {
+  return token % sequence - (starts != nullptr ? static_cast<u64>(starts[token]) : 0);
+}
 
 template <typename T>
 DEVICE void rotate_heads(T* y, const T* x, const T* query_norm, const T* key_norm,
-                         const float* angles, u64 tokens, u64 sequence, u64 heads, u64 kv_heads,
-                         u64 width, float epsilon) {
+                         const float* angles, const i32* starts, u64 tokens, u64 sequence,
+                         u64 heads, u64 kv_heads, u64 width, float epsilon) {
   const u64 all_heads = heads + 2 * kv_heads, half = width / 2;
   const Tiles mine = my_tiles(tokens * all_heads, rotation_waves);
   for (u64 tile = mine.begin; tile < mine.end; tile += mine.step) {
     const u64 item = tile + wave_index();
     if (item >= tokens * all_heads) continue;  // true for whole waves only
-    const HeadPlace place(item, all_heads, sequence);
+    const u64 head = item % all_heads;
     const T* const from = x + item * width;
     T* const to = y + item * width;
-    if (place.head >= heads + kv_heads) {  // values
+    if (head >= heads + kv_heads) {  // values
       for (u64 i = lane_index(); i < width; i += wave_width) to[i] = from[i];
       continue;
     }
-    norm_and_rotate_head(from, place.head < heads ? query_norm : key_norm,
-                         angles + place.position * width, width, epsilon, [&](u64 i, Rotated r) {
+    const u64 position = position_of(item / all_heads, sequence, starts);
+    norm_and_rotate_head(from, head < heads ? query_norm : key_norm, angles + position * width,
+                         width, epsilon, [&](u64 i, Rotated r) {
                            to[i] = encode<T>(r.low);
                            to[half + i] = encode<T>(r.high);
                          });
@@ -47,8 +46,9 @@ DEVICE void rotate_heads(T* y, const T* x, const T* query_norm, const T* key_nor
 /// always has the same elements, so that it alone adds to the sums of its wave.
 template <typename T>
 DEVICE void rotate_heads_backward(T* d, float* partial, const T* x, const T* query_norm,
-                                  const T* key_norm, const float* angles, u64 tokens, u64 sequence,
-                                  u64 heads, u64 kv_heads, u64 width, float epsilon) {
+                                  const T* key_norm, const float* angles, const i32* starts,
+                                  u64 tokens, u64 sequence, u64 heads, u64 kv_heads, u64 width,
+                                  float epsilon) {
   SHARED float sums[rotation_waves][2][widest_head];  // gradients of both norms
   const u64 all_heads = heads + 2 * kv_heads, rotated = heads + kv_heads, half = width / 2;
   const u32 wave = wave_index();
@@ -60,7 +60,7 @@ DEVICE void rotate_heads_backward(T* d, float* partial, const T* x, const T* que
   for (u64 i = wave; i < (stripe.end - stripe.begin) * rotated; i += rotation_waves) {
     const u64 token = stripe.begin + i / rotated, head = i % rotated;
     const u64 at = (token * all_heads + head) * width;
-    const float* const cosines = angles + token % sequence * width;
+    const float* const cosines = angles + position_of(token, sequence, starts) * width;
     const u32 which = head < heads ? 0 : 1;
     const T* const norm = which == 0 ? query_norm : key_norm;
     const auto rotated_back = [&](u64 e) {
@@ -104,22 +104,23 @@ DEVICE void rotate_heads_backward(T* d, float* partial, const T* x, const T* que
 
 /// rotate_heads: y = x with the heads of queries and keys normed by query_norm[width] and
 /// key_norm[width], unless they are null, and rotated; values are copied. angles[sequence, width]:
-/// cosines, then sines, of half the width each.
+/// cosines, then sines, of half the width each. starts[tokens], unless null: the place in its sequence
+/// where a token's document, and so its positions, begin.
 /// rotate_heads_backward: d, the gradient of y, becomes that of x. Unless null, partial[blocks, 2,
 /// width] receives the gradients of both norms, summed over a stripe of tokens. Heads are at most 256
 /// wide.
 #define HEAD_ROTATION_KERNELS(T, suffix)                                                         \
   KERNEL(rotate_heads_##suffix, T* y, const T* x, const T* query_norm, const T* key_norm,        \
-         const float* angles, u64 tokens, u64 sequence, u64 heads, u64 kv_heads, u64 width,      \
-         float epsilon) {                                                                        \
-    rotate_heads(y, x, query_norm, key_norm, angles, tokens, sequence, heads, kv_heads, width,   \
-                 epsilon);                                                                       \
+         const float* angles, const i32* starts, u64 tokens, u64 sequence, u64 heads,            \
+         u64 kv_heads, u64 width, float epsilon) {                                               \
+    rotate_heads(y, x, query_norm, key_norm, angles, starts, tokens, sequence, heads, kv_heads,  \
+                 width, epsilon);                                                                \
   }                                                                                              \
   KERNEL(rotate_heads_backward_##suffix, T* d, float* partial, const T* x, const T* query_norm,  \
-         const T* key_norm, const float* angles, u64 tokens, u64 sequence, u64 heads,            \
-         u64 kv_heads, u64 width, float epsilon) {                                               \
-    rotate_heads_backward(d, partial, x, query_norm, key_norm, angles, tokens, sequence, heads,  \
-                          kv_heads, width, epsilon);                                             \
+         const T* key_norm, const float* angles, const i32* starts, u64 tokens, u64 sequence,    \
+         u64 heads, u64 kv_heads, u64 width, float epsilon) {                                    \
+    rotate_heads_backward(d, partial, x, query_norm, key_norm, angles, starts, tokens, sequence, \
+                          heads, kv_heads, width, epsilon);                                      \
   }
 HEAD_ROTATION_KERNELS(float, f32)
 HEAD_ROTATION_KERNELS(Bf16, bf16)

@@ -25,10 +25,22 @@ struct BatchChoice {
   unsigned long long batches;     ///< number of batches on the device
   unsigned long long accumulate;  ///< passes of a step, summed over ranks
   unsigned long long pass;        ///< index of this pass among them, from 0
+  /// For each batch, how many of its targets count in the loss; null: all.
+  const int* targets = nullptr;
 
 #if defined(DEVICE)
   DEVICE unsigned long long index() const {
     return (state->step * accumulate + pass) % batches;
+  }
+  /// The number of targets in all passes of a step, whose batches have `rows` tokens each; at least
+  /// 1, so that a mean over them is a number.
+  DEVICE float step_targets(unsigned long long rows) const {
+    if (targets == nullptr) return static_cast<float>(rows * accumulate);
+    unsigned long long total = 0;
+    for (unsigned long long i = 0; i < accumulate; ++i) {
+      total += static_cast<unsigned long long>(targets[(state->step * accumulate + i) % batches]);
+    }
+    return static_cast<float>(total > 0 ? total : 1);
   }
 #endif
 };

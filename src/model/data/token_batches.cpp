@@ -122,14 +122,43 @@ Result<TokenBatches> cut_batches(const TokenStream& text, std::int64_t batches, 
   return cut;
 }
 
+Result<TokenBatches> batches_of_rows(const PackedRows& rows, std::int64_t batch, bool documents) {
+  if (rows.rows == 0) return Error{ErrorKind::usage, "there are no documents to train on"};
+  TokenBatches made;
+  made.batches = (rows.rows + batch - 1) / batch;
+  made.tokens_per_batch = batch * rows.length;
+  made.tokens = rows.tokens;
+  made.targets = rows.targets;
+  const auto all = static_cast<std::size_t>(made.batches * made.tokens_per_batch);
+  made.tokens.resize(all, 0);
+  made.targets.resize(all, ignored_target);
+  if (documents) {
+    made.document_starts = rows.document_starts;
+    for (std::size_t i = made.document_starts.size(); i < all; ++i) {
+      made.document_starts.push_back(
+          static_cast<std::int32_t>(i % static_cast<std::size_t>(rows.length)));
+    }
+  }
+  for (std::int64_t b = 0; b < made.batches; ++b) sort_places(made, b);
+  return made;
+}
+
 Result<DeviceBatches> DeviceBatches::upload(Device& device, Stream& stream,
                                             const TokenBatches& host) {
   DeviceBatches made;
   made.batches = host.batches;
   made.tokens_per_batch = host.tokens_per_batch;
   std::vector<std::int32_t> all = host.tokens;
-  for (const auto* part : {&host.targets, &host.order, &host.starts}) {
+  for (const auto* part : {&host.targets, &host.order, &host.starts, &host.document_starts}) {
     all.insert(all.end(), part->begin(), part->end());
+  }
+  made.has_documents = !host.document_starts.empty();
+  for (auto begin = host.targets.begin(); begin != host.targets.end();
+       begin += host.tokens_per_batch) {
+    const auto counted = std::count_if(begin, begin + host.tokens_per_batch,
+                                       [](std::int32_t target) { return target >= 0; });
+    made.counted += counted;
+    all.push_back(static_cast<std::int32_t>(counted));
   }
   made.data = TRY(device.allocate(all.size() * sizeof(std::int32_t), MemoryKind::device));
   TRY(stream.copy(made.data.data(), all.data(), made.data.bytes()));

@@ -8,6 +8,7 @@
 #include "compute/device/device.h"
 #include "compute/kernels/step_state.h"
 #include "core/result.h"
+#include "model/data/packed_rows.h"
 
 namespace assay {
 
@@ -39,7 +40,9 @@ SplitTokens hold_back(TokenStream text, std::int64_t least);
 /// Batches on the host, one after the other, each of batch x sequence tokens.
 struct TokenBatches {
   std::int64_t batches = 0, tokens_per_batch = 0;
-  std::vector<std::int32_t> tokens, targets;  ///< target: the token that follows
+  std::vector<std::int32_t> tokens, targets;  ///< target: the token that follows, or ignored_target
+  /// Where in its sequence the document of each token begins; empty: sequences are whole documents.
+  std::vector<std::int32_t> document_starts;
   /// Of each batch: the places of its tokens sorted by token, and where in that order each distinct
   /// token begins, then tokens_per_batch up to tokens_per_batch + 1 numbers.
   std::vector<std::int32_t> order, starts;
@@ -50,17 +53,34 @@ struct TokenBatches {
 Result<TokenBatches> cut_batches(const TokenStream& text, std::int64_t batches, std::int64_t batch,
                                  std::int64_t sequence, std::uint64_t seed);
 
+/// Batches of `batch` rows each. Rows without targets that count fill the last one. `documents`:
+/// whether attention and positions keep to the documents of a row. Error: usage if there are no
+/// rows.
+Result<TokenBatches> batches_of_rows(const PackedRows& rows, std::int64_t batch, bool documents);
+
 /// Token batches in device memory.
 struct DeviceBatches {
   static Result<DeviceBatches> upload(Device& device, Stream& stream, const TokenBatches& host);
 
   std::int64_t batches = 0, tokens_per_batch = 0;
+  std::int64_t counted = 0;  ///< targets of all batches that count in the loss
+  bool has_documents = false;
   Buffer data;
 
   std::int32_t* tokens() const { return data.as<std::int32_t>(); }
   std::int32_t* targets() const { return tokens() + batches * tokens_per_batch; }
   std::int32_t* order() const { return targets() + batches * tokens_per_batch; }
   std::int32_t* starts() const { return order() + batches * tokens_per_batch; }
+  /// Null if sequences are whole documents.
+  std::int32_t* document_starts() const {
+    return has_documents ? starts() + batches * (tokens_per_batch + 1) : nullptr;
+  }
+  /// The number of each batch's targets that count; null if all do.
+  std::int32_t* targets_of_batches() const {
+    if (counted == batches * tokens_per_batch) return nullptr;
+    return starts() + batches * (tokens_per_batch + 1) +
+           (has_documents ? batches * tokens_per_batch : 0);
+  }
 };
 
 }  // namespace assay

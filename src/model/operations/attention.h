@@ -19,6 +19,9 @@ struct AttentionShape {
   /// Heads of keys and values; each is shared by equally many neighbouring query heads. 0: as many
   /// as query heads.
   std::int64_t kv_heads = 0;
+  /// i32 [batch, sequence] on the device: the first token of its sequence that a token attends to,
+  /// because its document begins there. It never falls within a sequence. Null: 0 for all.
+  const std::int32_t* document_starts = nullptr;
 
   std::int64_t heads_of_keys() const { return kv_heads > 0 ? kv_heads : heads; }
   std::int64_t width() const { return heads * head_width; }
@@ -64,7 +67,8 @@ struct FlashAttentionSettings {
   /// best: what the environment variable ASSAY_OWN_ATTENTION names, "waves" or "groups", if it is
   /// set.
   FlashKind kind = FlashKind::best;
-  bool backward = true;  ///< whether backward() will be called
+  bool backward = true;    ///< whether backward() will be called
+  bool documents = false;  ///< whether AttentionShape::document_starts will be given
 };
 
 /// By assay's own kernels on matrix units, which keep no scores. One kernel always gives the same

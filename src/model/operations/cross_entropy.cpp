@@ -10,14 +10,14 @@ Result<CrossEntropy> CrossEntropy::create(Device& device, DataType type) {
 
 Status CrossEntropy::forward_backward(Stream& stream, void* logits, void* losses,
                                       const DeviceBatches& data, BatchChoice choice,
+                                      std::int64_t first, std::int64_t rows,
                                       std::int64_t vocabulary, std::int64_t columns) {
-  const std::int64_t rows = data.tokens_per_batch;
-  const float factor = 1 / (static_cast<float>(rows) * static_cast<float>(choice.accumulate));
   // Large blocks: with few rows at work at once, the second reading finds them in the cache.
   constexpr std::int64_t most_threads = 512;  // as in kernels/cross_entropy.cu
   return launch(stream, *cross_entropy_, shape_of_rows(*facts_, rows, columns, most_threads),
-                logits, losses, data.targets(), choice, std::uint64_t(rows),
-                std::uint64_t(vocabulary), std::uint64_t(columns), factor);
+                logits, static_cast<float*>(losses) + first, data.targets() + first, choice,
+                std::uint64_t(rows), std::uint64_t(data.tokens_per_batch),
+                std::uint64_t(vocabulary), std::uint64_t(columns));
 }
 
 }  // namespace assay

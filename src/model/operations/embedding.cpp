@@ -7,6 +7,7 @@ Result<Embedding> Embedding::create(Device& device, DataType type) {
   made.embed_ = TRY(made.kernels_.of_type("embed"));
   made.embedding_gradient_ = TRY(made.kernels_.of_type("embedding_gradient"));
   made.position_gradient_ = TRY(made.kernels_.of_type("position_gradient"));
+  made.take_batch_ = TRY(made.kernels_.plain("take_batch"));
   return made;
 }
 
@@ -16,6 +17,12 @@ Status Embedding::forward(Stream& stream, void* x, const void* embedding, const 
   return launch(stream, *embed_, shape_of_elements(*facts_, data.tokens_per_batch * width), x,
                 embedding, positions, data.tokens(), choice, std::uint64_t(data.tokens_per_batch),
                 std::uint64_t(sequence), std::uint64_t(width));
+}
+
+Status Embedding::document_starts(Stream& stream, std::int32_t* starts, const DeviceBatches& data,
+                                  BatchChoice choice) {
+  return launch(stream, *take_batch_, shape_of_elements(*facts_, data.tokens_per_batch), starts,
+                data.document_starts(), choice, std::uint64_t(data.tokens_per_batch));
 }
 
 Status Embedding::backward(Stream& stream, void* d_embedding, void* d_positions, const void* dx,

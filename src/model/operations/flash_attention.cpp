@@ -87,11 +87,12 @@ Result<std::unique_ptr<Attention>> flash_attention(Device& device, DataType type
                                                    const FlashAttentionSettings& settings) {
   FlashKind kind = settings.kind;
   if (kind == FlashKind::best) kind = TRY(kind_of_environment());
-  FlashForward forward = TRY(choose_flash_forward(device, type, head_width, kind));
+  FlashForward forward =
+      TRY(choose_flash_forward(device, type, head_width, kind, settings.documents));
   std::unique_ptr<FlashBackward> backward;
   if (settings.backward) {
-    backward =
-        std::make_unique<FlashBackward>(TRY(choose_flash_backward(device, type, head_width, kind)));
+    backward = std::make_unique<FlashBackward>(
+        TRY(choose_flash_backward(device, type, head_width, kind, settings.documents)));
   }
   return std::unique_ptr<Attention>(
       std::make_unique<OwnAttention>(std::move(forward), std::move(backward)));

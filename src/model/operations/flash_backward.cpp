@@ -54,7 +54,7 @@ bool FlashBackward::has_groups(const DeviceFacts& facts, std::int64_t head_width
 }
 
 ProgramSource FlashBackward::source(const DeviceFacts& facts, DataType type,
-                                    std::int64_t head_width, bool groups) {
+                                    std::int64_t head_width, bool groups, bool documents) {
   const OwnBackwardGeometry g = OwnBackwardGeometry::of(facts, head_width);
   return {groups ? "flash_backward_wgmma" : "flash_backward",
           {{"FLASH_WAVES", std::to_string(g.waves)},
@@ -64,14 +64,15 @@ ProgramSource FlashBackward::source(const DeviceFacts& facts, DataType type,
            {"FLASH_STAGES", std::to_string(g.stages)},
            {"FLASH_WIDTH", std::to_string(head_width)},
            {"FLASH_ONLY", std::string(name_of(type))},
-           {"FLASH_TYPE", type == DataType::bf16 ? "Bf16" : "F16"}}};
+           {"FLASH_TYPE", type == DataType::bf16 ? "Bf16" : "F16"},
+           {"FLASH_DOCUMENTS", documents ? "1" : "0"}}};
 }
 
 Result<FlashBackward> FlashBackward::build(Device& device, DataType type, std::int64_t head_width,
-                                           bool groups) {
+                                           bool groups, bool documents) {
   FlashBackward made(device.facts(), head_width, groups);
   const auto build = [&](bool of_groups) {
-    return device.build(source(device.facts(), type, head_width, of_groups));
+    return device.build(source(device.facts(), type, head_width, of_groups, documents));
   };
   const auto find = [&](Program& program, const char* name) {
     return program.kernel(fmt::format("flash_{}_{}_{}", name, head_width, name_of(type)));
@@ -112,7 +113,7 @@ Status FlashBackward::enqueue(Stream& stream, void* d_qkv, const void* dy, const
              memory.log_sum, tops, std::uint64_t(shape.batch), sequence, heads, kv_heads));
   TRY(launch(stream, *gradients_,
              grid(all_kv_heads, shape.sequence, g.keys, g.waves, shared_bytes()), d_qkv, sums, dy,
-             qkv, rows, tops, sequence, heads, kv_heads, scale));
+             qkv, rows, tops, shape.document_starts, sequence, heads, kv_heads, scale));
   return launch(stream, *query_gradients_,
                 grid(all_heads, shape.sequence, g.queries, g.waves, query_tile_bytes()), d_qkv,
                 sums, rows, tops, sequence, heads, kv_heads, scale);
@@ -150,15 +151,17 @@ std::uint64_t flash_attention_scratch_bytes(std::int64_t heads, std::int64_t seq
 }
 
 Result<FlashBackward> choose_flash_backward(Device& device, DataType type, std::int64_t head_width,
-                                            FlashKind kind) {
+                                            FlashKind kind, bool documents) {
   const DeviceFacts& facts = device.facts();
   const bool has = FlashBackward::has_groups(facts, head_width);
-  if (kind == FlashKind::groups && has) return FlashBackward::build(device, type, head_width, true);
-  FlashBackward waves = TRY(FlashBackward::build(device, type, head_width, false));
+  if (kind == FlashKind::groups && has) {
+    return FlashBackward::build(device, type, head_width, true, documents);
+  }
+  FlashBackward waves = TRY(FlashBackward::build(device, type, head_width, false, documents));
   if (kind != FlashKind::best || !has || !gains_by_groups(facts)) return waves;
   std::vector<FlashBackward> candidates;
   candidates.push_back(std::move(waves));
-  auto groups = FlashBackward::build(device, type, head_width, true);
+  auto groups = FlashBackward::build(device, type, head_width, true, documents);
   std::string left_out;
   if (groups.ok()) {
     candidates.push_back(std::move(*groups));

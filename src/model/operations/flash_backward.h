@@ -22,10 +22,10 @@ class FlashBackward {
  public:
   /// The kernel file, of waves or of groups, and the macros that select `type` and the geometry.
   static ProgramSource source(const DeviceFacts& facts, DataType type, std::int64_t head_width,
-                              bool groups);
+                              bool groups, bool documents = false);
   /// `groups`: whether warpgroups compute together. Error: from Device::build().
   static Result<FlashBackward> build(Device& device, DataType type, std::int64_t head_width,
-                                     bool groups);
+                                     bool groups, bool documents = false);
   /// Whether there are kernels of groups.
   static bool has_groups(const DeviceFacts& facts, std::int64_t head_width);
 
@@ -58,6 +58,6 @@ class FlashBackward {
 
 /// Chooses as choose_flash_forward() does.
 Result<FlashBackward> choose_flash_backward(Device& device, DataType type, std::int64_t head_width,
-                                            FlashKind kind);
+                                            FlashKind kind, bool documents = false);
 
 }  // namespace assay

@@ -67,13 +67,14 @@ unsigned FlashForward::shared_bytes() const {
 }
 
 ProgramSource FlashForward::source(DataType type, std::int64_t head_width,
-                                   const OwnForwardGeometry& geometry) {
+                                   const OwnForwardGeometry& geometry, bool documents) {
   const bool groups = geometry.kind == FlashKind::groups;
   ProgramSource source = {groups ? "flash_attention_wgmma" : "flash_attention",
                           {{"FLASH_STEP", std::to_string(geometry.step)},
                            {"FLASH_WIDTH", std::to_string(head_width)},
                            {"FLASH_ONLY", std::string(name_of(type))},
-                           {"FLASH_TYPE", type == DataType::bf16 ? "Bf16" : "F16"}}};
+                           {"FLASH_TYPE", type == DataType::bf16 ? "Bf16" : "F16"},
+                           {"FLASH_DOCUMENTS", documents ? "1" : "0"}}};
   if (groups) {
     source.defines.emplace_back("FLASH_GROUPS", std::to_string(geometry.units));
     source.defines.emplace_back("FLASH_BLOCKS", std::to_string(geometry.blocks));
@@ -85,10 +86,10 @@ ProgramSource FlashForward::source(DataType type, std::int64_t head_width,
 }
 
 Result<FlashForward> FlashForward::build(Device& device, DataType type, std::int64_t head_width,
-                                         const OwnForwardGeometry& geometry) {
+                                         const OwnForwardGeometry& geometry, bool documents) {
   const bool groups = geometry.kind == FlashKind::groups;
   FlashForward made(device.facts(), head_width, geometry,
-                    TRY(device.build(source(type, head_width, geometry))));
+                    TRY(device.build(source(type, head_width, geometry, documents))));
   made.kernel_ = TRY(made.program_->kernel(fmt::format(
       "flash_{}_{}_{}", groups ? "attention_wgmma" : "forward", head_width, name_of(type))));
   TRY(made.kernel_->allow_dynamic_shared(made.shared_bytes()));
@@ -103,8 +104,9 @@ Status FlashForward::enqueue(Stream& stream, void* y, const void* qkv, void* log
       {static_cast<unsigned>(shape.batch * shape.heads * tiles)},
       {static_cast<unsigned>(geometry_.units * unit_waves() * facts_->wave_size)},
       shared_bytes()};
-  return launch(stream, *kernel_, grid, y, log_sum, qkv, std::uint64_t(shape.sequence),
-                std::uint64_t(shape.heads), std::uint64_t(shape.heads_of_keys()),
+  return launch(stream, *kernel_, grid, y, log_sum, qkv, shape.document_starts,
+                std::uint64_t(shape.sequence), std::uint64_t(shape.heads),
+                std::uint64_t(shape.heads_of_keys()),
                 1 / std::sqrt(static_cast<float>(head_width_)));
 }
 
@@ -113,7 +115,7 @@ std::string FlashForward::describe() const {
 }
 
 Result<FlashForward> choose_flash_forward(Device& device, DataType type, std::int64_t head_width,
-                                          FlashKind kind) {
+                                          FlashKind kind, bool documents) {
   const DeviceFacts& facts = device.facts();
   const std::vector<OwnForwardGeometry> groups = of_groups(facts, head_width);
   if (kind == FlashKind::groups) {
@@ -123,15 +125,16 @@ Result<FlashForward> choose_flash_forward(Device& device, DataType type, std::in
                                "not {}",
                                head_width)};
     }
-    return FlashForward::build(device, type, head_width, groups.front());
+    return FlashForward::build(device, type, head_width, groups.front(), documents);
   }
-  FlashForward waves = TRY(FlashForward::build(device, type, head_width, of_waves(facts)));
+  FlashForward waves =
+      TRY(FlashForward::build(device, type, head_width, of_waves(facts), documents));
   if (kind == FlashKind::waves || groups.empty() || !gains_by_groups(facts)) return waves;
   std::vector<FlashForward> candidates;
   candidates.push_back(std::move(waves));
   std::string left_out;
   for (const OwnForwardGeometry& geometry : groups) {
-    auto made = FlashForward::build(device, type, head_width, geometry);
+    auto made = FlashForward::build(device, type, head_width, geometry, documents);
     if (made.ok()) {
       candidates.push_back(std::move(*made));
     } else {  // an old compiler, or one that this code is new to

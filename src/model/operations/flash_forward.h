@@ -30,9 +30,9 @@ class FlashForward {
  public:
   /// The kernel file, and the macros that select `type` and the geometry.
   static ProgramSource source(DataType type, std::int64_t head_width,
-                              const OwnForwardGeometry& geometry);
+                              const OwnForwardGeometry& geometry, bool documents = false);
   static Result<FlashForward> build(Device& device, DataType type, std::int64_t head_width,
-                                    const OwnForwardGeometry& geometry);
+                                    const OwnForwardGeometry& geometry, bool documents = false);
 
   /// Computes Attention::forward(); log_sum may be null.
   Status enqueue(Stream& stream, void* y, const void* qkv, void* log_sum,
@@ -61,9 +61,9 @@ class FlashForward {
 
 /// The fastest on this device of those whose result is that of the kernel of waves, found by
 /// measuring and kept in the user's cache, or the kernel of waves, where nothing can be measured;
-/// `kind`, if it is not best, is taken as it is. Error: unsupported, if there is no such kernel for
-/// heads of this width.
+/// `kind`, if it is not best, is taken as it is. `documents`: FlashAttentionSettings::documents.
+/// Error: unsupported, if there is no such kernel for heads of this width.
 Result<FlashForward> choose_flash_forward(Device& device, DataType type, std::int64_t head_width,
-                                          FlashKind kind);
+                                          FlashKind kind, bool documents = false);
 
 }  // namespace assay

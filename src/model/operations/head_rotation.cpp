@@ -52,9 +52,9 @@ Status HeadRotation::forward(Stream& stream, void* y, const void* qkv, const Nor
   const std::int64_t vectors = tokens * (shape.heads + 2 * kv_heads);
   return launch(stream, *forward_,
                 shape_of_elements(*facts_, vectors * facts_->wave_size * row_pack), y, qkv,
-                norms.query, norms.key, angles_.data(), std::uint64_t(tokens),
-                std::uint64_t(shape.sequence), std::uint64_t(shape.heads), std::uint64_t(kv_heads),
-                std::uint64_t(shape.head_width), epsilon_);
+                norms.query, norms.key, angles_.data(), shape.document_starts,
+                std::uint64_t(tokens), std::uint64_t(shape.sequence), std::uint64_t(shape.heads),
+                std::uint64_t(kv_heads), std::uint64_t(shape.head_width), epsilon_);
 }
 
 Status HeadRotation::backward(Stream& stream, ColumnSums& sums, void* d_qkv,
@@ -62,11 +62,11 @@ Status HeadRotation::backward(Stream& stream, ColumnSums& sums, void* d_qkv,
                               void* scratch, const AttentionShape& shape, bool add) {
   const std::int64_t tokens = shape.batch * shape.sequence;
   const std::uint64_t stripes = token_stripes(shape);
-  void* const partial = norms.query != nullptr ? scratch : nullptr;
+  void* const partial = gradients.query != nullptr ? scratch : nullptr;
   TRY(launch(stream, *backward_,
              {{static_cast<unsigned>(stripes)}, {facts_->runs_on_host ? 1 : block_threads}}, d_qkv,
-             partial, qkv, norms.query, norms.key, angles_.data(), std::uint64_t(tokens),
-             std::uint64_t(shape.sequence), std::uint64_t(shape.heads),
+             partial, qkv, norms.query, norms.key, angles_.data(), shape.document_starts,
+             std::uint64_t(tokens), std::uint64_t(shape.sequence), std::uint64_t(shape.heads),
              std::uint64_t(shape.heads_of_keys()), std::uint64_t(shape.head_width), epsilon_));
   if (partial == nullptr) return {};
   return sums.of_stripes(stream, {gradients.query, gradients.key, nullptr}, partial, 2,

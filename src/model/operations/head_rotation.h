@@ -19,11 +19,13 @@ class HeadRotation {
   struct Norms {
     const void *query = nullptr, *key = nullptr;
   };
+  /// Null: not wanted.
   struct NormGradients {
     void *query = nullptr, *key = nullptr;
   };
 
-  /// Positions begin anew in every sequence. Error: unsupported, for heads wider than 256.
+  /// Positions begin anew in every sequence, and in every document of one. Error: unsupported, for
+  /// heads wider than 256.
   static Result<HeadRotation> create(Device& device, Stream& stream, DataType type,
                                      const std::vector<double>& frequencies, std::int64_t sequence,
                                      double epsilon);

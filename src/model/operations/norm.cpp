@@ -47,6 +47,7 @@ Status Norm::backward(Stream& on, ColumnSums& sums, const Gradients& gradients, 
   TRY(launch(on, *backward_, norm_shape(*facts_, stripes, rows.width), gradients.input, scratch, dy,
              x, statistics, weight, std::uint64_t(rows.rows), std::uint64_t(rows.width),
              gradients.add_input ? 1 : 0, centred_ ? 1 : 0));
+  if (gradients.weight == nullptr && gradients.bias_before == nullptr) return {};  // frozen
   return sums.of_stripes(on, {gradients.weight, gradients.bias, gradients.bias_before}, scratch, 3,
                          rows.width, stripes, gradients.add_parameters);
 }

@@ -58,7 +58,7 @@ class PlainAttention final : public Attention {
         TRY(plans_.enqueue(stream, scores, {.a = at(q, g * d), .b = k, .c = s, .d = s}));
       }
       TRY(launch(stream, softmax_, shape_of_rows(facts_, rows, t), p, memory.scratch,
-                 std::uint64_t(rows), std::uint64_t(t), scale_of(shape)));
+                 documents_of(shape, b), std::uint64_t(rows), std::uint64_t(t), scale_of(shape)));
       for (std::int64_t g = 0; g < l.group; ++g) {
         std::byte* const of_head = at(out, g * d);
         TRY(plans_.enqueue(stream, weighted,
@@ -100,7 +100,7 @@ class PlainAttention final : public Attention {
         TRY(plans_.enqueue(stream, to_probabilities, {.a = of_head, .b = v, .c = to, .d = to}));
       }
       TRY(launch(stream, softmax_backward_, shape_of_rows(facts_, rows, t), ds, dp, p,
-                 std::uint64_t(rows), std::uint64_t(t), scale_of(shape)));
+                 documents_of(shape, b), std::uint64_t(rows), std::uint64_t(t), scale_of(shape)));
       for (std::int64_t g = 0; g < l.group; ++g) {
         const std::byte* const of_scores = at(ds, g * t * t);
         std::byte* const of_queries = at(dq, g * d);
@@ -128,6 +128,11 @@ class PlainAttention final : public Attention {
           results{s.width(), group * s.head_width},
           squares{s.sequence, group * s.sequence * s.sequence} {}
   };
+
+  static const std::int32_t* documents_of(const AttentionShape& shape, std::int64_t sequence) {
+    const std::int32_t* const all = shape.document_starts;
+    return all != nullptr ? all + sequence * shape.sequence : nullptr;
+  }
 
   /// The address of an element of an array of the precision.
   const std::byte* at(const void* array, std::int64_t element) const {

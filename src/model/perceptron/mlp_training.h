@@ -38,7 +38,9 @@ class MlpTraining final : public Training {
   Status load_operations();
   Status write_initial_weights(Stream& stream) override;
 
-  std::int64_t held_back_batches() const override { return held_back_.batches; }
+  HeldBack held_back() const override {
+    return {held_back_.batches, held_back_.batches * plan_.batch};
+  }
   Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) override;
 
   /// Leaves a loss of each sample in losses_.

@@ -195,10 +195,11 @@ Status Training::timed(Stream& stream, Phase phase, std::string_view name, Statu
   return clock_ != nullptr ? clock_->mark(stream, phase, name) : Status();
 }
 
-BatchChoice Training::choose_batch(std::uint64_t number, std::int64_t batches, int rank) const {
+BatchChoice Training::choose_batch_of(int rank, std::uint64_t number, std::int64_t batches,
+                                      const std::int32_t* targets) const {
   const auto all = std::uint64_t(ranks());
   return {state_.as<StepState>(), std::uint64_t(batches), std::uint64_t(training_.accumulate) * all,
-          number * all + std::uint64_t(rank)};
+          number * all + std::uint64_t(rank), targets};
 }
 
 Status Training::allocate(Buffer& buffer, std::uint64_t bytes) {
@@ -300,21 +301,21 @@ Result<StepState> Training::state(Stream& stream) {
 }
 
 Result<std::optional<double>> Training::held_back_loss(Stream& stream) {
-  const std::int64_t batches = held_back_batches();
-  if (batches == 0) return std::optional<double>();
+  const HeldBack held = held_back();
+  if (held.batches == 0) return std::optional<double>();
   TRY(begin_step(stream));
   double total = 0;
-  for (std::int64_t i = 0; i < batches; ++i) {
+  for (std::int64_t i = 0; i < held.batches; ++i) {
     // Whatever the step is, these are all batches, each once.
-    const BatchChoice choice = {state_.as<StepState>(), std::uint64_t(batches), 1,
-                                std::uint64_t(i)};
+    const BatchChoice choice = {state_.as<StepState>(), std::uint64_t(held.batches), 1,
+                                std::uint64_t(i), held.targets};
     const Losses losses = TRY(held_back_pass(stream, choice));
     if (parallel_) TRY(parallel_->finish(stream));
     TRY(settle(stream));
     const std::vector<float> rows = TRY(read_back<float>(
         stream, static_cast<const float*>(losses.address), static_cast<std::size_t>(losses.rows)));
     for (const float loss : rows) {
-      total += static_cast<double>(loss) / static_cast<double>(losses.rows * batches);
+      total += static_cast<double>(loss) / static_cast<double>(held.counted);
     }
   }
   return std::optional<double>(total);

@@ -142,6 +142,12 @@ class Training {
     const void* address;
     std::int64_t rows;
   };
+  /// Batches that no step trains on.
+  struct HeldBack {
+    std::int64_t batches = 0;
+    std::int64_t counted = 0;               ///< their losses that count
+    const std::int32_t* targets = nullptr;  ///< BatchChoice::targets
+  };
 
   /// `device` and `stream` must outlive it.
   Training(Device& device, Stream& stream, TrainingSettings settings, const ParameterPlan& plan);
@@ -160,16 +166,19 @@ class Training {
   Status keep_initial(Stream& stream, std::size_t section);
   Status allocate(Buffer& buffer, std::uint64_t bytes);
 
-  virtual std::int64_t held_back_batches() const = 0;
+  virtual HeldBack held_back() const = 0;
   /// Queues a forward pass over one of them, and says where its losses will be.
   virtual Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) = 0;
 
-  /// The batch that pass `number` reads, out of `batches` on the device.
-  BatchChoice choose_batch(std::uint64_t number, std::int64_t batches) const {
-    return choose_batch(number, batches, rank());
+  /// The batch that pass `number` reads, out of `batches` on the device. `targets`: those of each
+  /// batch that count, on the device; null: all.
+  BatchChoice choose_batch(std::uint64_t number, std::int64_t batches,
+                           const std::int32_t* targets = nullptr) const {
+    return choose_batch_of(rank(), number, batches, targets);
   }
-  /// The batch of another rank; all have all batches.
-  BatchChoice choose_batch(std::uint64_t number, std::int64_t batches, int rank) const;
+  /// The batch of any rank; all have all batches.
+  BatchChoice choose_batch_of(int rank, std::uint64_t number, std::int64_t batches,
+                              const std::int32_t* targets = nullptr) const;
   /// Keeps the mean of the losses of pass `number`.
   Status record_losses(Stream& stream, const Losses& losses, BatchChoice choice,
                        std::uint64_t number) {

@@ -1,5 +1,7 @@
 #include "model/training/training_costs.h"
 
+#include <string_view>
+
 namespace assay {
 
 std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t accumulate) {
@@ -36,6 +38,7 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
   };
   const auto add_gradients = [&](const Product& product) {
     for (const char* of : {"_weight", "_input"}) {
+      if (plan.lora && of == std::string_view("_weight")) continue;  // frozen
       add(Phase::backward, product.name + of, product.count * product.flops(),
           product.count * product.elements());
     }
@@ -49,8 +52,10 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
   add_product(Phase::forward, up, gated ? 0 : n * f);  // a GELU's epilogue also writes its input
   if (gated) add(Phase::forward, "swiglu", 0, l * 3 * n * f);
   add_product(Phase::forward, down);
-  add_product(Phase::forward, head);
-  add(Phase::forward, "loss", 0, 2 * n * v);
+  // Logits that are cut into parts are computed where their gradients are used.
+  const Phase of_head = plan.cuts_logits() ? Phase::backward : Phase::forward;
+  add_product(of_head, head);
+  add(of_head, "loss", 0, 2 * n * v);
   // Whatever is computed again belongs to the backward pass.
   const bool layer = plan.recompute == Recompute::layer;
   const double again = layer ? 1 : 0;
@@ -68,7 +73,7 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
     const double computed_again = plan.recompute == Recompute::none ? 0 : 3;
     add(Phase::backward, "swiglu", 0, l * (5 + computed_again) * n * f);
   }
-  if (shape.has_qkv_bias()) {
+  if (shape.has_qkv_bias() && !plan.lora) {
     add(Phase::backward, "bias", 0, l * n * (qkv + (shape.has_all_biases() ? up.outputs : 0)));
   }
   add_gradients(up);
@@ -81,8 +86,24 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
   const auto passes = static_cast<double>(accumulate);
   const double lookups =
       gathered_lookups(plan) > 0 ? (passes - 1 + plan.parallel.ranks) / passes : 1;
-  add(Phase::backward, "embedding", 0, (learned ? 3 : 2) * n * c * lookups);
-  const auto parameters = static_cast<double>(TransformerParameters::of(shape).elements);
+  if (!plan.lora) add(Phase::backward, "embedding", 0, (learned ? 3 : 2) * n * c * lookups);
+  // Of adapters the bytes of results and gradients that they add to.
+  if (plan.lora) {
+    const LoraParameters adapters = plan.adapters();
+    double results = 0, inputs = 0;
+    for (const LoraLayer& of : adapters.layers) {
+      for (const LoraGroup* group : {&of.qkv, &of.proj, &of.up, &of.down}) {
+        for (const LoraGroup::Part& part : group->parts)
+          results += static_cast<double>(part.b.rows);
+        inputs += static_cast<double>(group->a.columns);
+      }
+    }
+    const double flops = 2 * n * adapters.parameters();
+    add(Phase::forward, "adapters", flops, n * (inputs + 2 * results));
+    add(Phase::backward, "adapters", 2 * flops, n * (3 * inputs + 2 * results));
+  }
+  const auto parameters = static_cast<double>(
+      plan.lora ? plan.adapters().elements : TransformerParameters::of(shape).elements);
   costs.push_back({Phase::update, "optimizer", 0, parameters * update_bytes(plan)});
   return costs;
 }

@@ -15,8 +15,9 @@ namespace {
 
 /// The activations of one block, from the arenas of the plan's type and of f32. `shared_hidden`:
 /// that of all blocks, or null.
-LayerActivations layer_activations(const TransformerPlan& plan, TensorPlaces& place,
-                                   TensorPlaces& floats, const Tensor* shared_hidden) {
+LayerActivations layer_activations(const TransformerPlan& plan, const LoraLayer& adapters,
+                                   TensorPlaces& place, TensorPlaces& floats,
+                                   const Tensor* shared_hidden) {
   const TransformerShape& shape = plan.shape;
   const std::int64_t n = plan.tokens(), c = shape.width;
   const std::int64_t rows = plan.batch * shape.heads * plan.sequence;
@@ -33,6 +34,10 @@ LayerActivations layer_activations(const TransformerPlan& plan, TensorPlaces& pl
   a.normed2 = place.next(n, c);
   a.before_activation = place.next(n, shape.up_width());
   a.hidden = shared_hidden != nullptr ? *shared_hidden : place.next(n, shape.hidden);
+  a.qkv_ranks = place.next(n, adapters.qkv.ranks());
+  a.proj_ranks = place.next(n, adapters.proj.ranks());
+  a.up_ranks = place.next(n, adapters.up.ranks());
+  a.down_ranks = place.next(n, adapters.down.ranks());
   a.statistics1 = floats.next(n, 2);
   a.statistics2 = floats.next(n, 2);
   return a;
@@ -40,9 +45,35 @@ LayerActivations layer_activations(const TransformerPlan& plan, TensorPlaces& pl
 
 }  // namespace
 
+LoraParameters TransformerPlan::adapters() const {
+  return LoraParameters::of(shape, lora.value_or(LoraSettings()), parallel.ranks);
+}
+
+std::vector<Section> TransformerPlan::sections() const {
+  return lora ? adapters().sections : TransformerParameters::of(shape, layout()).sections;
+}
+
+double TransformerPlan::trained_parameters() const {
+  return lora ? adapters().parameters() : shape.parameters();
+}
+
+std::int64_t TransformerPlan::rows_of_logits() const {
+  constexpr std::int64_t most_of_all = std::int64_t{2} << 30, most_of_part = 512 << 20;  // bytes
+  constexpr std::int64_t multiple = 128;  // of matrix units
+  if (head_rows > 0) return std::min(head_rows, tokens());
+  const std::int64_t row = shape.padded_vocabulary() * static_cast<std::int64_t>(size_of(type));
+  if (tokens() * row <= most_of_all) return tokens();
+  // Parts are as large as each other, so that one algorithm of their products suits nearly all.
+  const std::int64_t most = std::max<std::int64_t>(1, most_of_part / row);
+  const std::int64_t parts = (tokens() + most - 1) / most;
+  const std::int64_t rows = (tokens() + parts - 1) / parts;
+  return std::min(tokens(), (rows + multiple - 1) / multiple * multiple);
+}
+
 TrainingActivations TrainingActivations::of(const TransformerPlan& plan) {
   const TransformerShape& shape = plan.shape;
   const std::int64_t n = plan.tokens(), c = shape.width;
+  const LoraParameters adapters = plan.adapters();
   TensorPlaces place, floats;
   TrainingActivations a;
   a.embedded = place.next(n, c);
@@ -52,19 +83,19 @@ TrainingActivations TrainingActivations::of(const TransformerPlan& plan) {
   if (shares_hidden) shared_hidden = place.next(n, shape.hidden);
   LayerActivations shared;
   if (plan.recompute == Recompute::layer) {
-    shared = layer_activations(plan, place, floats, nullptr);
+    shared = layer_activations(plan, adapters.layers.front(), place, floats, nullptr);
   }
   for (std::int64_t i = 0; i < shape.layers; ++i) {
-    LayerActivations layer =
-        plan.recompute == Recompute::layer
-            ? shared
-            : layer_activations(plan, place, floats, shares_hidden ? &shared_hidden : nullptr);
+    LayerActivations layer = plan.recompute == Recompute::layer
+                                 ? shared
+                                 : layer_activations(plan, adapters.layers.front(), place, floats,
+                                                     shares_hidden ? &shared_hidden : nullptr);
     layer.result = place.next(n, c);
     a.layers.push_back(layer);
   }
   a.normed = place.next(n, c);
   a.statistics = floats.next(n, 2);
-  a.logits = place.next(n, shape.padded_vocabulary());
+  a.logits = place.next(plan.rows_of_logits(), shape.padded_vocabulary());
   a.rotated = place.next(shape.changes_heads() ? n : 0, shape.qkv_width());
   a.stream_gradient = place.next(n, c);
   a.branch_gradient = place.next(n, std::max(c, shape.query_width()));
@@ -75,6 +106,7 @@ TrainingActivations TrainingActivations::of(const TransformerPlan& plan) {
   }
   a.qkv_gradient = place.next(n, shape.qkv_width());
   a.branch = place.next(n, c);
+  a.ranks_gradient = place.next(n, adapters.most_ranks());
   a.elements = place.used();
   a.floats = floats.used();
   return a;
@@ -132,6 +164,7 @@ std::uint64_t scratch_bytes(const TransformerPlan& plan) {
 }
 
 std::uint64_t gathered_lookups(const TransformerPlan& plan) {
+  if (plan.lora) return 0;         // embeddings are frozen
   if (!plan.shape.tied) return 0;  // then only lookups make the embedding's gradient
   const TransformerParameters parameters = TransformerParameters::of(plan.shape, plan.layout());
   const auto rows = static_cast<std::uint64_t>(plan.tokens() * plan.shape.width);
@@ -143,7 +176,8 @@ TrainingMemory memory_of(const TransformerPlan& plan) {
   const TrainingActivations activations = TrainingActivations::of(plan);
   const std::uint64_t element = size_of(plan.type);
   TrainingMemory memory =
-      memory_of_parameters(plan, parameters.sections, TransformerParameters::kept_sections);
+      memory_of_parameters(plan, plan.sections(), TransformerParameters::kept_sections);
+  if (plan.lora) memory.parameters += parameters.elements * element;
   memory.logits = static_cast<std::uint64_t>(activations.logits.elements()) * element;
   memory.activations =
       activations.elements * element + activations.floats * sizeof(float) - memory.logits;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "model/operations/attention.h"
 #include "model/tensors/parameter_plan.h"
 #include "model/tensors/tensor_layout.h"
+#include "model/transformer/lora.h"
 #include "model/transformer/transformer_parameters.h"
 
 namespace assay {
@@ -40,24 +42,42 @@ struct TransformerPlan : ParameterPlan {
   std::int64_t batch = 0, sequence = 0;
   Recompute recompute = Recompute::none;
   AttentionWay attention = AttentionWay::plain;
+  bool documents = false;  ///< whether a sequence holds several, within which tokens attend
+  /// Tokens whose logits are in memory at a time; 0: all of a pass, or parts of them if the logits
+  /// of all would take gigabytes.
+  std::int64_t head_rows = 0;
+  /// Adapters that are trained instead of the model's own parameters, which are frozen.
+  std::optional<LoraSettings> lora = std::nullopt;
 
   std::int64_t tokens() const { return batch * sequence; }
-  ParameterLayout layout() const { return {.slices = parallel.ranks}; }
+  /// head_rows, decided.
+  std::int64_t rows_of_logits() const;
+  bool cuts_logits() const { return rows_of_logits() < tokens(); }
+  /// Frozen parameters are whole on every rank.
+  ParameterLayout layout() const { return {.slices = lora ? 1 : parallel.ranks}; }
+  /// The adapters, if there are any; else of every block none.
+  LoraParameters adapters() const;
+  /// The sections of the parameters that are trained.
+  std::vector<Section> sections() const;
+  /// The numbers that are trained.
+  double trained_parameters() const;
 };
 
 /// Activations that a block keeps from forward to backward. Elements are of the plan's type unless
 /// f32 is written, which is an arena of its own. N is the number of tokens.
 struct LayerActivations {
-  Tensor normed1;                   ///< [N, C]
-  Tensor qkv;                       ///< [N, qkv_width], before norms of heads and rotation
-  Tensor probabilities;             ///< [B H T, T], with plain attention
-  Tensor log_sum;                   ///< f32 [B H, T], otherwise: log of the sum of exponentials
-  Tensor attended;                  ///< [N, query_width]
-  Tensor middle;                    ///< [N, C]: the residual stream behind attention
-  Tensor normed2;                   ///< [N, C]
-  Tensor before_activation;         ///< [N, up_width]
-  Tensor hidden;                    ///< [N, F]: behind GELU or SwiGLU
-  Tensor result;                    ///< [N, C]: the residual stream behind the block
+  Tensor normed1;            ///< [N, C]
+  Tensor qkv;                ///< [N, qkv_width], before norms of heads and rotation
+  Tensor probabilities;      ///< [B H T, T], with plain attention
+  Tensor log_sum;            ///< f32 [B H, T], otherwise: log of the sum of exponentials
+  Tensor attended;           ///< [N, query_width]
+  Tensor middle;             ///< [N, C]: the residual stream behind attention
+  Tensor normed2;            ///< [N, C]
+  Tensor before_activation;  ///< [N, up_width]
+  Tensor hidden;             ///< [N, F]: behind GELU or SwiGLU
+  Tensor result;             ///< [N, C]: the residual stream behind the block
+  /// [N, ranks of the group]: inputs of adapted matrices times their A.
+  Tensor qkv_ranks, proj_ranks, up_ranks, down_ranks;
   Tensor statistics1, statistics2;  ///< f32 [N, 2]: mean and 1 / deviation of each norm's rows
 };
 
@@ -66,7 +86,7 @@ struct TrainingActivations {
   std::vector<LayerActivations> layers;
   Tensor normed;      ///< [N, C]: behind the last norm
   Tensor statistics;  ///< f32 [N, 2]
-  Tensor logits;      ///< [N, padded vocabulary]; then their gradients
+  Tensor logits;      ///< [rows_of_logits(), padded vocabulary]; then their gradients
   // Every block uses these again.
   Tensor rotated;                     ///< [N, qkv_width]: attention's input, if it is not `qkv`
   Tensor branch;                      ///< [N, C]: what a block adds to the stream, forward
@@ -75,6 +95,7 @@ struct TrainingActivations {
   Tensor hidden_gradient;             ///< [N, F]
   Tensor before_activation_gradient;  ///< [N, up_width], if it is not hidden_gradient
   Tensor qkv_gradient;                ///< [N, qkv_width]
+  Tensor ranks_gradient;              ///< [N, most ranks of a group of adapters]
   std::size_t elements = 0;           ///< size of the arena of the plan's type
   std::size_t floats = 0;             ///< size of the arena of f32
 

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
 
 #include "core/hash.h"
+#include "core/random.h"
 #include "model/operations/norm_shape.h"
 #include "model/tensors/weights.h"
 #include "model/training/training_attention.h"
+#include "model/training/weight_files.h"
 
 namespace assay {
 namespace {
@@ -19,7 +22,8 @@ std::string hash_of(const TokenBatches& batches) {
     const std::span<const std::byte> all = std::as_bytes(std::span(numbers));
     return std::string(reinterpret_cast<const char*>(all.data()), all.size());
   };
-  return hash_of_parts(std::array{bytes(batches.tokens), bytes(batches.targets)});
+  return hash_of_parts(
+      std::array{bytes(batches.tokens), bytes(batches.targets), bytes(batches.document_starts)});
 }
 
 }  // namespace
@@ -27,25 +31,32 @@ std::string hash_of(const TokenBatches& batches) {
 // ---- One pass, from top to bottom ----
 
 Status TransformerTraining::pass(Stream& stream, std::uint64_t number) {
-  const BatchChoice choice = choose_batch(number, batches_.batches);
+  const BatchChoice choice = choose_batch(number, batches_.batches, batches_.targets_of_batches());
   TRY(forward(stream, batches_, choice));
-  TRY(timed(stream, Phase::forward, "loss",
-            record_losses(stream, losses_of_tokens(), choice, number)));
+  if (!plan_.cuts_logits()) {
+    TRY(forward_head(stream, batches_, choice));
+    TRY(timed(stream, Phase::forward, "loss",
+              record_losses(stream, losses_of_tokens(), choice, number)));
+  }
   return backward(stream, choice, number);
 }
 
 Result<Training::Losses> TransformerTraining::held_back_pass(Stream& stream, BatchChoice choice) {
   TRY(forward(stream, held_back_, choice));
+  TRY(forward_head(stream, held_back_, choice));
   return losses_of_tokens();
 }
 
 Status TransformerTraining::forward(Stream& stream, const DeviceBatches& data, BatchChoice choice) {
-  const TransformerShape& shape = plan_.shape;
-  const std::int64_t n = plan_.tokens(), c = shape.width;
+  const std::int64_t n = plan_.tokens(), c = plan_.shape.width;
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::forward, name, std::move(queued));
   };
-  TRY(enter(stream, Phase::forward, embeddings));
+  if (plan_.documents) {
+    TRY(embedding_->document_starts(stream, document_starts_.as<std::int32_t>(), data, choice));
+  }
+  if (frozen()) TRY(enter(stream, Phase::forward, all_adapters));
+  TRY(enter_part(stream, Phase::forward, embeddings));
   TRY(done(
       "embedding",
       embedding_->forward(stream, active(activations_.embedded), weight(parameters_.embedding),
@@ -54,8 +65,8 @@ Status TransformerTraining::forward(Stream& stream, const DeviceBatches& data, B
   void* stream_in = active(activations_.embedded);
   void* branch_in = nullptr;
   for (std::size_t i = 0; i < activations_.layers.size(); ++i) {
-    if (i > 0) TRY(leave(stream, Phase::forward, section_of(i - 1)));
-    TRY(enter(stream, Phase::forward, section_of(i)));
+    if (i > 0) TRY(leave_part(stream, Phase::forward, section_of(i - 1)));
+    TRY(enter_part(stream, Phase::forward, section_of(i)));
     TRY(forward_layer(stream, Phase::forward, i, stream_in, branch_in));
     TRY(leave_branch(stream, i));
     stream_in = active(activations_.layers[i].middle);
@@ -66,15 +77,42 @@ Status TransformerTraining::forward(Stream& stream, const DeviceBatches& data, B
            norm_->forward(stream, active(activations_.normed), statistic(activations_.statistics),
                           last, stream_in, branch_in, weight(parameters_.norm_weight),
                           weight_or_null(parameters_.norm_bias), {n, c})));
-  TRY(leave(stream, Phase::forward, section_of(activations_.layers.size() - 1)));
-  if (!parameters_.tied) TRY(enter(stream, Phase::forward, head_section()));
-  TRY(done("head",
-           linear_->forward(stream, active(activations_.logits), active(activations_.normed),
-                            weight(parameters_.head), nullptr, {n, shape.padded_vocabulary(), c})));
-  if (!parameters_.tied) TRY(leave(stream, Phase::forward, head_section()));
-  return done("loss", cross_entropy_->forward_backward(
-                          stream, active(activations_.logits), losses_.data(), data, choice,
-                          shape.vocabulary, shape.padded_vocabulary()));
+  return leave_part(stream, Phase::forward, section_of(activations_.layers.size() - 1));
+}
+
+/// Leaves a loss of each token in losses_.
+Status TransformerTraining::forward_head(Stream& stream, const DeviceBatches& data,
+                                         BatchChoice choice) {
+  if (!parameters_.tied) TRY(enter_part(stream, Phase::forward, head_section()));
+  TRY(for_parts_of_logits([&](std::int64_t first, std::int64_t rows) {
+    return logits_and_losses(stream, Phase::forward, data, choice, first, rows);
+  }));
+  return parameters_.tied ? Status() : leave_part(stream, Phase::forward, head_section());
+}
+
+/// The losses of some tokens, and the gradients of their logits in the place of these.
+Status TransformerTraining::logits_and_losses(Stream& stream, Phase phase,
+                                              const DeviceBatches& data, BatchChoice choice,
+                                              std::int64_t first, std::int64_t rows) {
+  const TransformerShape& shape = plan_.shape;
+  const std::int64_t c = shape.width;
+  void* const logits = active(activations_.logits);
+  TRY(timed(
+      stream, phase, "head",
+      linear_->forward(stream, logits, rows_from(activations_.normed, first, c),
+                       weight(parameters_.head), nullptr, {rows, shape.padded_vocabulary(), c})));
+  return timed(stream, phase, "loss",
+               cross_entropy_->forward_backward(stream, logits, losses_.data(), data, choice, first,
+                                                rows, shape.vocabulary, shape.padded_vocabulary()));
+}
+
+template <typename Body>
+Status TransformerTraining::for_parts_of_logits(Body body) const {
+  const std::int64_t n = plan_.tokens(), rows = plan_.rows_of_logits();
+  for (std::int64_t first = 0; first < n; first += rows) {
+    TRY(body(first, std::min(rows, n - first)));
+  }
+  return {};
 }
 
 /// Block `layer` up to its activation, all that backward needs of it. Its input is stream_in +
@@ -95,11 +133,14 @@ Status TransformerTraining::forward_layer(Stream& stream, Phase phase, std::size
                                   weight_or_null(p.norm1_bias), {n, c})));
   TRY(done("qkv", linear_->forward(stream, active(a.qkv), active(a.normed1), weight(p.qkv),
                                    weight_or_null(p.qkv_bias), {n, shape.qkv_width(), c})));
+  TRY(adapt(stream, phase, active(a.qkv), a.qkv_ranks, active(a.normed1),
+            adapters_.layers[layer].qkv));
   TRY(rotate(stream, phase, layer));
   TRY(done("attention", attention_->forward(stream, active(a.attended), attention_input(a),
                                             attention_memory(a), attention_shape())));
   TRY(done("proj", linear_->forward(stream, branch, active(a.attended), weight(p.proj),
                                     weight_or_null(p.proj_bias), {n, c, q})));
+  TRY(adapt(stream, phase, branch, a.proj_ranks, active(a.attended), adapters_.layers[layer].proj));
   TRY(done("norm", norm_->forward(stream, active(a.normed2), statistic(a.statistics2),
                                   active(a.middle), input, branch, weight(p.norm2_weight),
                                   weight_or_null(p.norm2_bias), {n, c})));
@@ -111,6 +152,8 @@ Status TransformerTraining::forward_layer(Stream& stream, Phase phase, std::size
   }
   TRY(done("gate_up", linear_->forward(stream, active(a.before_activation), active(a.normed2),
                                        weight(p.up), weight_or_null(p.up_bias), up)));
+  TRY(adapt(stream, phase, active(a.before_activation), a.up_ranks, active(a.normed2),
+            adapters_.layers[layer].up));
   return activate(stream, phase, layer);
 }
 
@@ -141,16 +184,54 @@ Status TransformerTraining::leave_branch(Stream& stream, std::size_t layer) {
   const LayerParameters& p = parameters_.layers[layer];
   const LayerActivations& a = activations_.layers[layer];
   const LinearShape shape = {plan_.tokens(), plan_.shape.width, plan_.shape.hidden};
-  return timed(stream, Phase::forward, parameters_.gated ? "down" : "fc2",
-               linear_->forward(stream, active(activations_.branch), active(a.hidden),
-                                weight(p.down), weight_or_null(p.down_bias), shape));
+  TRY(timed(stream, Phase::forward, parameters_.gated ? "down" : "fc2",
+            linear_->forward(stream, active(activations_.branch), active(a.hidden), weight(p.down),
+                             weight_or_null(p.down_bias), shape)));
+  return adapt(stream, Phase::forward, active(activations_.branch), a.down_ranks, active(a.hidden),
+               adapters_.layers[layer].down);
+}
+
+/// Adds to y what adapters make of x. Their `ranks` are kept for the backward pass.
+Status TransformerTraining::adapt(Stream& stream, Phase phase, void* y, const Tensor& ranks,
+                                  const void* x, const LoraGroup& group) {
+  if (group.parts.empty()) return {};
+  const LowRankGroup adapters = low_rank_group(group);
+  TRY(low_rank_->project(stream, active(ranks), x, adapters));
+  return timed(stream, phase, "adapters", low_rank_->add(stream, y, active(ranks), adapters));
+}
+
+/// Adds to dx, unless it is null, and to the adapters' gradients.
+Status TransformerTraining::adapters_backward(Stream& stream, void* dx, const void* dy,
+                                              const void* x, const Tensor& ranks,
+                                              const LoraGroup& group, bool add) {
+  if (group.parts.empty()) return {};
+  return timed(
+      stream, Phase::backward, "adapters",
+      low_rank_->backward(stream, dx, dy, x, active(ranks), active(activations_.ranks_gradient),
+                          low_rank_group(group), add));
+}
+
+LowRankGroup TransformerTraining::low_rank_group(const LoraGroup& group) const {
+  LowRankGroup made = {.a = arenas().weight(group.a),
+                       .d_a = arenas().gradient(group.a),
+                       .parts = {},
+                       .rows = plan_.tokens(),
+                       .inputs = group.a.columns,
+                       .columns = group.outputs,
+                       .rank = adapters_.rank};
+  for (const LoraGroup::Part& part : group.parts) {
+    made.parts.push_back(
+        {arenas().weight(part.b), arenas().gradient(part.b), part.first, part.b.rows});
+  }
+  return made;
 }
 
 Status TransformerTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t number) {
-  TRY(backward_head(stream, number));
+  if (frozen()) TRY(enter(stream, Phase::backward, all_adapters));
+  TRY(backward_head(stream, choice, number));
   for (std::size_t i = activations_.layers.size(); i-- > 0;) {
-    TRY(enter(stream, Phase::backward, section_of(i)));
-    const bool add = adds_gradients(section_of(i), number);
+    TRY(enter_part(stream, Phase::backward, section_of(i)));
+    const bool add = adds_to_part(section_of(i), number);
     if (i + 1 == activations_.layers.size()) TRY(backward_last_norm(stream, add));
     if (plan_.recompute == Recompute::layer) {
       TRY(forward_layer(stream, Phase::backward, i, input_of(i), nullptr));
@@ -159,28 +240,40 @@ Status TransformerTraining::backward(Stream& stream, BatchChoice choice, std::ui
     TRY(backward_attention(stream, i, add));
     if (i == 0) TRY(send_lookups(stream, number));
     TRY(weight_gradient_of_qkv(stream, i, add));
-    TRY(leave(stream, Phase::backward, section_of(i)));
+    TRY(leave_part(stream, Phase::backward, section_of(i)));
   }
   return backward_embedding(stream, choice, number);
 }
 
 /// Continues from the gradients of the logits to that of the last norm's result, in
-/// branch_gradient. The gradient of a tied head is the first part of the embedding's.
-Status TransformerTraining::backward_head(Stream& stream, std::uint64_t number) {
-  const LinearShape head = {plan_.tokens(), plan_.shape.padded_vocabulary(), plan_.shape.width};
+/// branch_gradient. The gradient of a tied head is the first part of the embedding's. If the logits
+/// are cut into parts, each part is computed here, because its gradients take its place.
+Status TransformerTraining::backward_head(Stream& stream, BatchChoice choice,
+                                          std::uint64_t number) {
+  const std::int64_t c = plan_.shape.width;
   void* const d_logits = active(activations_.logits);
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
-  if (!parameters_.tied) TRY(enter(stream, Phase::backward, head_section()));
-  TRY(done("head_input", linear_->input_gradient(stream, active(activations_.branch_gradient),
-                                                 d_logits, weight(parameters_.head), head)));
-  TRY(done("head_weight", linear_->weight_gradient(stream, gradient(parameters_.head), d_logits,
-                                                   active(activations_.normed), head,
-                                                   adds_gradients(head_section(), number))));
+  if (!parameters_.tied) TRY(enter_part(stream, Phase::backward, head_section()));
+  const bool add = adds_to_part(head_section(), number);
+  TRY(for_parts_of_logits([&](std::int64_t first, std::int64_t rows) -> Status {
+    const LinearShape head = {rows, plan_.shape.padded_vocabulary(), c};
+    if (plan_.cuts_logits()) {
+      TRY(logits_and_losses(stream, Phase::backward, batches_, choice, first, rows));
+    }
+    TRY(done("head_input",
+             linear_->input_gradient(stream, rows_from(activations_.branch_gradient, first, c),
+                                     d_logits, weight(parameters_.head), head)));
+    return weight_gradient(stream, "head_weight", parameters_.head, d_logits,
+                           rows_from(activations_.normed, first, c), head, add || first > 0);
+  }));
+  if (plan_.cuts_logits()) {
+    TRY(done("loss", record_losses(stream, losses_of_tokens(), choice, number)));
+  }
   if (!parameters_.tied) {
-    TRY(leave(stream, Phase::backward, head_section()));
-    if (number == 0) TRY(clear_gradient(stream, parameters_.embedding));
+    TRY(leave_part(stream, Phase::backward, head_section()));
+    if (number == 0 && !frozen()) TRY(clear_gradient(stream, parameters_.embedding));
   }
   return send_embedding_without_lookups(stream, number);
 }
@@ -191,7 +284,7 @@ Status TransformerTraining::backward_last_norm(Stream& stream, bool add) {
                norm_->backward(
                    stream, *column_sums_,
                    {.input = active(activations_.stream_gradient),
-                    .weight = gradient(parameters_.norm_weight),
+                    .weight = gradient_or_null(parameters_.norm_weight),
                     .bias = gradient_or_null(parameters_.norm_bias),
                     .bias_before = gradient_or_null(parameters_.layers.back().down_bias),
                     .add_input = false,
@@ -214,17 +307,24 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
   void* const d_branch = active(activations_.branch_gradient);
   void* const d_hidden = active(activations_.hidden_gradient);
   void* const d_before = active(activations_.before_activation_gradient);
+  const LoraLayer& adapters = adapters_.layers[layer];
   const bool gated = parameters_.gated;
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
   if (plan_.recompute == Recompute::activation) TRY(activate(stream, Phase::backward, layer));
-  TRY(done(
-      gated ? "down_weight" : "fc2_weight",
-      linear_->weight_gradient(stream, gradient(p.down), d_stream, active(a.hidden), down, add)));
+  TRY(weight_gradient(stream, gated ? "down_weight" : "fc2_weight", p.down, d_stream,
+                      active(a.hidden), down, add));
   if (gated) {
     TRY(done("down_input",
              linear_->input_gradient(stream, d_hidden, d_stream, weight(p.down), down)));
+    // The forward pass of the blocks after this one has overwritten what all blocks share.
+    if (plan_.recompute == Recompute::layer && !adapters.down.parts.empty()) {
+      TRY(done("adapters", low_rank_->project(stream, active(a.down_ranks), active(a.hidden),
+                                              low_rank_group(adapters.down))));
+    }
+    TRY(adapters_backward(stream, d_hidden, d_stream, active(a.hidden), a.down_ranks, adapters.down,
+                          add));
     TRY(done("swiglu", activation_functions_->swiglu_backward(stream, d_before, d_hidden,
                                                               active(a.before_activation), n, f)));
   } else {
@@ -232,13 +332,15 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
                                                        active(a.before_activation), down)));
   }
   TRY(bias_gradient(stream, p.up_bias, d_before, add));
-  TRY(done(gated ? "gate_up_weight" : "fc_weight",
-           linear_->weight_gradient(stream, gradient(p.up), d_before, active(a.normed2), up, add)));
+  TRY(weight_gradient(stream, gated ? "gate_up_weight" : "fc_weight", p.up, d_before,
+                      active(a.normed2), up, add));
   TRY(done(gated ? "gate_up_input" : "fc_input",
            linear_->input_gradient(stream, d_branch, d_before, weight(p.up), up)));
+  TRY(adapters_backward(stream, d_branch, d_before, active(a.normed2), a.up_ranks, adapters.up,
+                        add));
   return done("norm", norm_->backward(stream, *column_sums_,
                                       {.input = d_stream,
-                                       .weight = gradient(p.norm2_weight),
+                                       .weight = gradient_or_null(p.norm2_weight),
                                        .bias = gradient_or_null(p.norm2_bias),
                                        .bias_before = gradient_or_null(p.proj_bias),
                                        .add_input = true,
@@ -260,10 +362,12 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
-  TRY(done("proj_weight", linear_->weight_gradient(stream, gradient(p.proj), d_stream,
-                                                   active(a.attended), proj, add)));
+  const LoraLayer& adapters = adapters_.layers[layer];
+  TRY(weight_gradient(stream, "proj_weight", p.proj, d_stream, active(a.attended), proj, add));
   TRY(done("proj_input",
            linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), proj)));
+  TRY(adapters_backward(stream, d_branch, d_stream, active(a.attended), a.proj_ranks, adapters.proj,
+                        add));
   if (plan_.recompute != Recompute::layer) TRY(rotate(stream, Phase::backward, layer));
   TRY(done("attention",
            attention_->backward(stream, d_qkv, d_branch, active(a.attended), attention_input(a),
@@ -276,14 +380,20 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
                                  attention_shape(), add)));
   }
   TRY(bias_gradient(stream, p.qkv_bias, d_qkv, add));
+  if (frozen() && layer == 0) {  // nothing before it is trained
+    return adapters_backward(stream, nullptr, d_qkv, active(a.normed1), a.qkv_ranks, adapters.qkv,
+                             add);
+  }
   TRY(done("qkv_input", linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), qkv)));
+  TRY(adapters_backward(stream, d_branch, d_qkv, active(a.normed1), a.qkv_ranks, adapters.qkv,
+                        add));
   // The bias before this norm is the last one of the block before.
-  if (layer > 0) TRY(open_gradients(stream, section_of(layer - 1)));
+  if (layer > 0 && !frozen()) TRY(open_gradients(stream, section_of(layer - 1)));
   void* const d_bias_before =
       layer > 0 ? gradient_or_null(parameters_.layers[layer - 1].down_bias) : nullptr;
   return done("norm", norm_->backward(stream, *column_sums_,
                                       {.input = d_stream,
-                                       .weight = gradient(p.norm1_weight),
+                                       .weight = gradient_or_null(p.norm1_weight),
                                        .bias = gradient_or_null(p.norm1_bias),
                                        .bias_before = d_bias_before,
                                        .add_input = true,
@@ -294,23 +404,30 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
 
 Status TransformerTraining::bias_gradient(Stream& stream, const Tensor& bias, const void* dy,
                                           bool add) {
-  if (bias.elements() == 0) return {};
+  if (bias.elements() == 0 || frozen()) return {};
   return timed(stream, Phase::backward, "bias",
                column_sums_->of(stream, gradient(bias), dy, scratch_.data(),
                                 {plan_.tokens(), bias.columns}, add));
 }
 
+Status TransformerTraining::weight_gradient(Stream& stream, std::string_view name,
+                                            const Tensor& matrix, const void* dy, const void* x,
+                                            LinearShape shape, bool add) {
+  if (frozen()) return {};
+  return timed(stream, Phase::backward, name,
+               linear_->weight_gradient(stream, gradient(matrix), dy, x, shape, add));
+}
+
 Status TransformerTraining::weight_gradient_of_qkv(Stream& stream, std::size_t layer, bool add) {
   const std::int64_t n = plan_.tokens(), c = plan_.shape.width;
-  const Tensor& qkv = parameters_.layers[layer].qkv;
-  return timed(stream, Phase::backward, "qkv_weight",
-               linear_->weight_gradient(stream, gradient(qkv), active(activations_.qkv_gradient),
-                                        active(activations_.layers[layer].normed1),
-                                        {n, plan_.shape.qkv_width(), c}, add));
+  return weight_gradient(
+      stream, "qkv_weight", parameters_.layers[layer].qkv, active(activations_.qkv_gradient),
+      active(activations_.layers[layer].normed1), {n, plan_.shape.qkv_width(), c}, add);
 }
 
 Status TransformerTraining::backward_embedding(Stream& stream, BatchChoice choice,
                                                std::uint64_t number) {
+  if (frozen()) return leave(stream, Phase::backward, all_adapters);
   if (gathers_rows(number)) return add_lookups(stream, number);
   const bool add = number > 0;
   TRY(timed(stream, Phase::backward, "embedding",
@@ -350,8 +467,8 @@ Status TransformerTraining::add_lookups(Stream& stream, std::uint64_t number) {
     TRY(timed(stream, Phase::backward, "embedding",
               embedding_->backward(stream, gradient(parameters_.embedding),
                                    gradient_or_null(parameters_.positions), rows, batches_,
-                                   choose_batch(number, batches_.batches, rank), plan_.sequence, c,
-                                   true)));
+                                   choose_batch_of(rank, number, batches_.batches), plan_.sequence,
+                                   c, true)));
     rows += bytes_of_one;
   }
   return {};
@@ -369,21 +486,42 @@ TransformerTraining::TransformerTraining(Device& device, Stream& stream,
     : Training(device, stream, settings, settings.plan),
       plan_(settings.plan),
       fuse_gelu_(settings.fuse_gelu),
+      folder_(settings.weights),
       parameters_(TransformerParameters::of(plan_.shape, plan_.layout())),
+      adapters_(plan_.adapters()),
       activations_(TrainingActivations::of(plan_)) {}
 
 Result<std::unique_ptr<TransformerTraining>> TransformerTraining::create(
     Device& device, Stream& stream, const TransformerSettings& settings,
     const TokenBatches& batches, const TokenBatches& held_back) {
   TRY(validate(settings.plan.shape));
+  if (settings.plan.lora) {
+    TRY(validate(*settings.plan.lora, settings.plan.shape));
+    if (settings.plan.parallel.slices_parameters()) {
+      return Error{ErrorKind::unsupported,
+                   "parallel=fsdp does not shard the frozen weights beside adapters; allowed: ddp, "
+                   "zero1"};
+    }
+  }
   const bool learned = settings.plan.shape.position == PositionKind::learned;
   if (learned && settings.plan.shape.positions < settings.plan.sequence) {
     return Error{ErrorKind::usage,
                  fmt::format("a sequence of {} is longer than the model's {} positions",
                              settings.plan.sequence, settings.plan.shape.positions)};
   }
+  if (learned && settings.plan.documents) {
+    return Error{ErrorKind::usage,
+                 "learned positions do not begin anew in packed documents; allowed: models with "
+                 "rotary positions, or packing=none"};
+  }
   for (const TokenBatches* given : {&batches, &held_back}) {
-    if (given->batches == 0 || given->tokens_per_batch == settings.plan.tokens()) continue;
+    if (given->batches == 0) continue;
+    if (given->document_starts.empty() == settings.plan.documents) {
+      return Error{ErrorKind::usage, settings.plan.documents
+                                         ? "the batches do not say where documents begin"
+                                         : "the batches hold documents, the plan has none"};
+    }
+    if (given->tokens_per_batch == settings.plan.tokens()) continue;
     return Error{ErrorKind::usage,
                  fmt::format("batches of {} tokens do not fit {} sequences of {}",
                              given->tokens_per_batch, settings.plan.batch, settings.plan.sequence)};
@@ -404,12 +542,18 @@ Result<std::unique_ptr<TransformerTraining>> TransformerTraining::create(
 Status TransformerTraining::allocate_arenas(Stream& stream) {
   TRY(check_memory(memory_of(plan_),
                    [&](std::uint64_t bytes) { return what_would_fit(plan_, bytes); }));
-  TRY(allocate_parameters(stream, parameters_.named(), parameters_.sections,
-                          TransformerParameters::kept_sections));
+  TRY(allocate_parameters(stream, frozen() ? adapters_.named() : parameters_.named(),
+                          plan_.sections(), TransformerParameters::kept_sections));
+  if (frozen()) {
+    TRY(allocate(frozen_, parameters_.elements * element_));
+    TRY(stream.fill(frozen_.data(), 0, frozen_.bytes()));
+  }
   TRY(allocate_rows(gathered_lookups(plan_)));
   TRY(allocate(active_, activations_.elements * element_));
   TRY(allocate(floats_, activations_.floats * sizeof(float)));
-  TRY(allocate(losses_, static_cast<std::uint64_t>(plan_.tokens()) * sizeof(float)));
+  const auto tokens = static_cast<std::uint64_t>(plan_.tokens());
+  TRY(allocate(losses_, tokens * sizeof(float)));
+  if (plan_.documents) TRY(allocate(document_starts_, tokens * sizeof(std::int32_t)));
   return allocate(scratch_, scratch_bytes(plan_));
 }
 
@@ -426,6 +570,7 @@ Status TransformerTraining::load_operations(Stream& stream) {
   }
   activation_functions_ = TRY(Activations::create(device_, type));
   linear_.emplace(plans_, *activation_functions_, precision, fuse_gelu_);
+  if (frozen()) low_rank_.emplace(plans_, precision, adapters_.scale);
   attention_ = TRY(open_attention(device_, plans_, plan_, precision));
   cross_entropy_ = TRY(CrossEntropy::create(device_, type));
   return {};
@@ -437,9 +582,44 @@ bool TransformerTraining::can_fuse_gelu() {
   return linear_->can_fuse({n, f, c}, plan_.shape.has_all_biases(), {n, c, f});
 }
 
+Status TransformerTraining::write_initial_weights(Stream& stream) {
+  if (!frozen()) return write_model(stream);
+  if (!has_frozen_) TRY(write_model(stream));
+  has_frozen_ = true;
+  return write_initial_adapters(stream);
+}
+
+Status TransformerTraining::write_model(Stream& stream) {
+  if (folder_.empty()) return write_random_model(stream);
+  std::vector<ParameterArenas::Range> kept;
+  if (frozen()) kept.push_back({frozen_.data(), 0, parameters_.elements});
+  for (std::size_t i = 0; !frozen() && i < parameters_.sections.size(); ++i) {
+    kept.push_back(arenas().kept_of(ParameterPart::weights, i));
+  }
+  return read_weight_files(device_, stream, plan_.type, kept, plan_.shape, parameters_, folder_);
+}
+
+/// A is uniform within 1 / sqrt(inputs), which is PEFT's kaiming_uniform_ with a = sqrt(5); B stays
+/// 0, so that the model begins as it is without adapters.
+Status TransformerTraining::write_initial_adapters(Stream& stream) {
+  std::vector<float> adapters(adapters_.elements, 0);
+  for (const LoraLayer& layer : adapters_.layers) {
+    for (const LoraGroup* group : {&layer.qkv, &layer.proj, &layer.up, &layer.down}) {
+      Random random(training_.seed + group->a.offset);
+      const double bound = 1 / std::sqrt(static_cast<double>(group->a.columns));
+      const auto first = adapters.begin() + static_cast<std::ptrdiff_t>(group->a.offset);
+      std::generate(first, first + group->a.elements(),
+                    [&] { return static_cast<float>(bound * (2 * random.uniform() - 1)); });
+    }
+  }
+  return write_weights(stream,
+                       arenas().section_in_pass(ParameterPart::weights, all_adapters).address,
+                       plan_.type, adapters);
+}
+
 /// Weights begin as in GPT-2: normal with deviation 0.02, projections back into the stream divided
 /// by sqrt(2 L); norms are 1, biases and the vocabulary's padding 0.
-Status TransformerTraining::write_initial_weights(Stream& stream) {
+Status TransformerTraining::write_random_model(Stream& stream) {
   constexpr double deviation = 0.02;
   const TransformerShape& shape = plan_.shape;
   const double into_stream = deviation / std::sqrt(2 * static_cast<double>(shape.layers));
@@ -450,7 +630,10 @@ Status TransformerTraining::write_initial_weights(Stream& stream) {
   if (p.positions.elements() > 0) {
     TRY(initial.normal(weight(p.positions), alone.positions, deviation));
   }
-  TRY(keep_initial(stream, embeddings));
+  const auto keep = [&](std::size_t section) {
+    return frozen() ? Status() : keep_initial(stream, section);
+  };
+  TRY(keep(embeddings));
   for (std::size_t i = 0; i < p.layers.size(); ++i) {
     const LayerParameters &here = p.layers[i], &there = alone.layers[i];
     TRY(initial.ones(weight(here.norm1_weight), there.norm1_weight));
@@ -464,11 +647,11 @@ Status TransformerTraining::write_initial_weights(Stream& stream) {
     TRY(initial.normal(weight(here.up), there.up, deviation));
     TRY(initial.normal(weight(here.down), there.down, into_stream));
     if (i + 1 == p.layers.size()) TRY(initial.ones(weight(p.norm_weight), alone.norm_weight));
-    TRY(keep_initial(stream, section_of(i)));
+    TRY(keep(section_of(i)));
   }
   if (!p.tied) {
     TRY(initial.normal(weight(p.head), alone.head, shape.vocabulary, deviation));
-    TRY(keep_initial(stream, head_section()));
+    TRY(keep(head_section()));
   }
   return stream.synchronize();
 }
@@ -478,11 +661,15 @@ Status TransformerTraining::write_initial_weights(Stream& stream) {
 std::uint64_t TransformerTraining::allocated_bytes() const {
   std::uint64_t bytes = Training::allocated_bytes() + attention_->allocated_bytes();
   if (rotation_) bytes += rotation_->allocated_bytes();
-  for (const Buffer* buffer :
-       {&active_, &floats_, &losses_, &scratch_, &batches_.data, &held_back_.data}) {
+  for (const Buffer* buffer : {&frozen_, &active_, &floats_, &losses_, &document_starts_, &scratch_,
+                               &batches_.data, &held_back_.data}) {
     bytes += buffer->bytes();
   }
   return bytes;
+}
+
+Result<std::vector<float>> TransformerTraining::frozen_weights(Stream& stream) const {
+  return read_weights(stream, frozen_.data(), plan_.type, frozen() ? parameters_.elements : 0);
 }
 
 std::vector<std::pair<std::string, std::string>> TransformerTraining::notes() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "model/operations/embedding.h"
 #include "model/operations/head_rotation.h"
 #include "model/operations/linear.h"
+#include "model/operations/low_rank.h"
 #include "model/operations/norm.h"
 #include "model/training/training.h"
 #include "model/training/training_plan.h"
@@ -26,6 +28,8 @@ struct TransformerSettings : TrainingSettings {
   /// Whether products' epilogues compute the GELU, where a library has such; empty: where they are
   /// faster.
   std::optional<bool> fuse_gelu;
+  /// The folder of a model in Hugging Face's format whose weights are trained; empty: random ones.
+  std::filesystem::path weights;
 };
 
 class TransformerTraining final : public Training {
@@ -39,6 +43,8 @@ class TransformerTraining final : public Training {
                                                              const TokenBatches& held_back = {});
 
   Status pass(Stream& stream, std::uint64_t number) override;
+  /// The frozen weights beside adapters as f32, laid out as TransformerParameters::of(shape).
+  Result<std::vector<float>> frozen_weights(Stream& stream) const;
   /// Whether there are epilogues for TransformerSettings::fuse_gelu to choose.
   bool can_fuse_gelu();
   /// Beside products "attention": "own", "library (cuDNN 9.19.0)".
@@ -50,23 +56,41 @@ class TransformerTraining final : public Training {
   Status allocate_arenas(Stream& stream);
   Status load_operations(Stream& stream);
   Status write_initial_weights(Stream& stream) override;
+  Status write_model(Stream& stream);
+  Status write_random_model(Stream& stream);
+  Status write_initial_adapters(Stream& stream);
 
-  std::int64_t held_back_batches() const override { return held_back_.batches; }
+  HeldBack held_back() const override {
+    return {held_back_.batches, held_back_.counted, held_back_.targets_of_batches()};
+  }
   Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) override;
 
-  /// Leaves a loss of each token in losses_.
+  /// Computes the last norm's result, all that logits need.
   Status forward(Stream& stream, const DeviceBatches& data, BatchChoice choice);
+  Status forward_head(Stream& stream, const DeviceBatches& data, BatchChoice choice);
+  Status logits_and_losses(Stream& stream, Phase phase, const DeviceBatches& data,
+                           BatchChoice choice, std::int64_t first, std::int64_t rows);
   Status forward_layer(Stream& stream, Phase phase, std::size_t layer, void* stream_in,
                        void* branch_in);
   Status rotate(Stream& stream, Phase phase, std::size_t layer);
   Status activate(Stream& stream, Phase phase, std::size_t layer);
   Status leave_branch(Stream& stream, std::size_t layer);
+  Status adapt(Stream& stream, Phase phase, void* y, const Tensor& ranks, const void* x,
+               const LoraGroup& group);
+  Status adapters_backward(Stream& stream, void* dx, const void* dy, const void* x,
+                           const Tensor& ranks, const LoraGroup& group, bool add);
+  LowRankGroup low_rank_group(const LoraGroup& group) const;
   Status backward(Stream& stream, BatchChoice choice, std::uint64_t number);
-  Status backward_head(Stream& stream, std::uint64_t number);
+  Status backward_head(Stream& stream, BatchChoice choice, std::uint64_t number);
+  /// Calls body(first, rows) for each part of the tokens whose logits are in memory at a time.
+  template <typename Body>
+  Status for_parts_of_logits(Body body) const;
   Status backward_last_norm(Stream& stream, bool add);
   Status backward_perceptron(Stream& stream, std::size_t layer, bool add);
   Status backward_attention(Stream& stream, std::size_t layer, bool add);
   Status bias_gradient(Stream& stream, const Tensor& bias, const void* dy, bool add);
+  Status weight_gradient(Stream& stream, std::string_view name, const Tensor& matrix,
+                         const void* dy, const void* x, LinearShape shape, bool add);
   Status weight_gradient_of_qkv(Stream& stream, std::size_t layer, bool add);
   Status backward_embedding(Stream& stream, BatchChoice choice, std::uint64_t number);
   Status send_embedding_without_lookups(Stream& stream, std::uint64_t number);
@@ -74,6 +98,27 @@ class TransformerTraining final : public Training {
   Status add_lookups(Stream& stream, std::uint64_t number);
   Status clear_gradient(Stream& stream, const Tensor& tensor);
 
+  // With adapters the model's own parameters are frozen: no gradients, and no sections.
+
+  bool frozen() const { return plan_.lora.has_value(); }
+  void* weight(const Tensor& t) const {
+    return frozen() ? address_of(frozen_, t, element_) : Training::weight(t);
+  }
+  void* weight_or_null(const Tensor& t) const { return t.elements() > 0 ? weight(t) : nullptr; }
+  void* gradient_or_null(const Tensor& t) const {
+    return frozen() ? nullptr : Training::gradient_or_null(t);
+  }
+  Status enter_part(Stream& stream, Phase phase, std::size_t section) {
+    return frozen() ? Status() : enter(stream, phase, section);
+  }
+  Status leave_part(Stream& stream, Phase phase, std::size_t section) {
+    return frozen() ? Status() : leave(stream, phase, section);
+  }
+  bool adds_to_part(std::size_t section, std::uint64_t number) const {
+    return adds_gradients(frozen() ? all_adapters : section, number);
+  }
+  /// The only section with adapters.
+  static constexpr std::size_t all_adapters = 0;
   // Indices of TransformerParameters::sections.
   static constexpr std::size_t embeddings = 0;
   static std::size_t section_of(std::size_t layer) { return layer + 1; }
@@ -83,7 +128,11 @@ class TransformerTraining final : public Training {
 
   Losses losses_of_tokens() const { return {losses_.data(), plan_.tokens()}; }
   AttentionMemory attention_memory(const LayerActivations& a) const;
-  AttentionShape attention_shape() const { return attention_shape_of(plan_); }
+  AttentionShape attention_shape() const {
+    AttentionShape shape = attention_shape_of(plan_);
+    if (plan_.documents) shape.document_starts = document_starts_.as<std::int32_t>();
+    return shape;
+  }
   void* attention_input(const LayerActivations& a) const {
     return active(rotation_ ? activations_.rotated : a.qkv);
   }
@@ -95,12 +144,18 @@ class TransformerTraining final : public Training {
   void* input_of(std::size_t layer) const {
     return active(layer > 0 ? activations_.layers[layer - 1].result : activations_.embedded);
   }
+  /// The rows of an activation from `first` on.
+  void* rows_from(const Tensor& t, std::int64_t first, std::int64_t width) const {
+    return static_cast<std::byte*>(active(t)) + static_cast<std::size_t>(first * width) * element_;
+  }
   void* active(const Tensor& t) const { return address_of(active_, t, element_); }
   void* statistic(const Tensor& t) const { return address_of(floats_, t, sizeof(float)); }
 
   const TransformerPlan plan_;
   const std::optional<bool> fuse_gelu_;
+  const std::filesystem::path folder_;  // of the weights; empty: random ones
   const TransformerParameters parameters_;
+  const LoraParameters adapters_;
   const TrainingActivations activations_;
   std::optional<Embedding> embedding_;
   std::optional<ColumnSums> column_sums_;
@@ -108,11 +163,15 @@ class TransformerTraining final : public Training {
   std::optional<HeadRotation> rotation_;  // empty: attention reads qkv as it is
   std::optional<Activations> activation_functions_;
   std::optional<Linear> linear_;
+  std::optional<LowRank> low_rank_;
   std::unique_ptr<Attention> attention_;
   std::optional<CrossEntropy> cross_entropy_;
   DeviceBatches batches_, held_back_;
-  Buffer active_, floats_;  // arenas of TrainingActivations
-  Buffer losses_;           // f32 [tokens]
+  Buffer frozen_;            // weights beside adapters, laid out as parameters_
+  bool has_frozen_ = false;  // whether they are written
+  Buffer active_, floats_;   // arenas of TrainingActivations
+  Buffer losses_;            // f32 [tokens]
+  Buffer document_starts_;   // i32 [tokens], of the batch of this pass
   Buffer scratch_;
   const void* lookups_ = nullptr;  // of all ranks, during the pass that gathers them
 };

@@ -50,25 +50,28 @@ Moments moments(const double* row, std::size_t width, NormKind kind, double epsi
 
 // ---- A pass, from top to bottom ----
 
-TransformerOracle::Pass TransformerOracle::run(std::span<const std::int32_t> tokens,
-                                               std::size_t sequence) const {
+TransformerOracle::Pass TransformerOracle::run(
+    std::span<const std::int32_t> tokens, std::size_t sequence,
+    std::span<const std::int32_t> document_starts) const {
   const std::size_t n = tokens.size(), c = width();
   Pass pass;
   pass.sequence = sequence;
   pass.tokens.assign(tokens.begin(), tokens.end());
+  pass.starts.assign(document_starts.begin(), document_starts.end());
+  pass.starts.resize(n, 0);
   Vector stream(n * c, 0);
   for (std::size_t i = 0; i < n; ++i) {
     add_scaled(&stream[i * c], 1, values(layout_.embedding) + pass.tokens[i] * c, c);
     if (layout_.positions.elements() == 0) continue;
-    add_scaled(&stream[i * c], 1, values(layout_.positions) + i % sequence * c, c);
+    add_scaled(&stream[i * c], 1, values(layout_.positions) + pass.position(i) * c, c);
   }
   for (const LayerParameters& p : layout_.layers) {
     Block b;
     b.input = stream;
     b.normed1 = norm(b.input, p.norm1_weight, p.norm1_bias);
     b.qkv = linear(b.normed1, p.qkv, p.qkv_bias);
-    b.rotated = rotate_heads(b.qkv, p, sequence);
-    b.attended = attend(b.rotated, b.probabilities, sequence);
+    b.rotated = rotate_heads(b.qkv, p, pass);
+    b.attended = attend(b.rotated, b.probabilities, pass);
     b.middle = sum(b.input, linear(b.attended, p.proj, p.proj_bias));
     b.normed2 = norm(b.middle, p.norm2_weight, p.norm2_bias);
     b.before_activation = linear(b.normed2, p.up, p.up_bias);
@@ -83,7 +86,7 @@ TransformerOracle::Pass TransformerOracle::run(std::span<const std::int32_t> tok
 }
 
 std::vector<double> TransformerOracle::logits(std::span<const std::int32_t> tokens) const {
-  const Pass pass = run(tokens, tokens.size());
+  const Pass pass = run(tokens, tokens.size(), {});
   Vector result;
   for (std::size_t row = 0; row < tokens.size(); ++row) {
     const double* const begin = &pass.logits[row * columns()];
@@ -93,14 +96,18 @@ std::vector<double> TransformerOracle::logits(std::span<const std::int32_t> toke
 }
 
 double TransformerOracle::forward(std::span<const std::int32_t> tokens,
-                                  std::span<const std::int32_t> targets, std::int64_t sequence) {
-  pass_ = run(tokens, static_cast<std::size_t>(sequence));
+                                  std::span<const std::int32_t> targets, std::int64_t sequence,
+                                  std::span<const std::int32_t> document_starts) {
+  pass_ = run(tokens, static_cast<std::size_t>(sequence), document_starts);
   targets_.assign(targets.begin(), targets.end());
+  counted_ = 0;
   double loss = 0;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
-    loss += log_sum_exp(i) - pass_.logits[i * columns() + targets_[i]];
+    if (targets_[i] < 0) continue;
+    ++counted_;
+    loss += log_sum_exp(i) - pass_.logits[i * columns() + static_cast<std::size_t>(targets_[i])];
   }
-  return loss / static_cast<double>(targets_.size());
+  return loss / counted_;
 }
 
 void TransformerOracle::backward() {
@@ -108,10 +115,12 @@ void TransformerOracle::backward() {
   const std::size_t n = targets_.size(), c = width();
   Vector d_logits(pass_.logits.size(), 0);
   for (std::size_t i = 0; i < n; ++i) {
+    if (targets_[i] < 0) continue;
+    const auto target = static_cast<std::size_t>(targets_[i]);
     const double log_sum = log_sum_exp(i);
     for (std::size_t v = 0; v < static_cast<std::size_t>(shape_.vocabulary); ++v) {
       const double p = std::exp(pass_.logits[i * columns() + v] - log_sum);
-      d_logits[i * columns() + v] = (p - (v == targets_[i] ? 1 : 0)) / static_cast<double>(n);
+      d_logits[i * columns() + v] = (p - (v == target ? 1 : 0)) / counted_;
     }
   }
   const Vector d_normed = linear_back(d_logits, pass_.normed, layout_.head, Tensor{});
@@ -132,7 +141,7 @@ void TransformerOracle::backward() {
   for (std::size_t i = 0; i < n; ++i) {
     add_scaled(gradient(layout_.embedding) + pass_.tokens[i] * c, 1, &d_stream[i * c], c);
     if (layout_.positions.elements() == 0) continue;
-    add_scaled(gradient(layout_.positions) + i % pass_.sequence * c, 1, &d_stream[i * c], c);
+    add_scaled(gradient(layout_.positions) + pass_.position(i) * c, 1, &d_stream[i * c], c);
   }
 }
 
@@ -257,13 +266,13 @@ void TransformerOracle::rotate(double* head, std::size_t position, Direction dir
 }
 
 std::vector<double> TransformerOracle::rotate_heads(const Vector& qkv, const LayerParameters& p,
-                                                    std::size_t sequence) const {
+                                                    const Pass& pass) const {
   Vector y = qkv;
   const std::size_t tokens = qkv.size() / static_cast<std::size_t>(shape_.qkv_width());
   for_each_rotated_head(tokens, p, [&](std::size_t at, std::size_t token, const Tensor& weight) {
     if (shape_.head_norms) norm_row(&y[at], &qkv[at], NormKind::rms, weight, Tensor{});
     if (shape_.position == PositionKind::rotary) {
-      rotate(&y[at], token % sequence, Direction::forward);
+      rotate(&y[at], pass.position(token), Direction::forward);
     }
   });
   return y;
@@ -274,7 +283,7 @@ std::vector<double> TransformerOracle::rotate_heads_back(Vector d, const Vector&
   const std::size_t tokens = qkv.size() / static_cast<std::size_t>(shape_.qkv_width());
   for_each_rotated_head(tokens, p, [&](std::size_t at, std::size_t token, const Tensor& weight) {
     if (shape_.position == PositionKind::rotary) {
-      rotate(&d[at], token % pass_.sequence, Direction::backward);
+      rotate(&d[at], pass_.position(token), Direction::backward);
     }
     if (shape_.head_norms) {
       norm_row_back(&d[at], &d[at], &qkv[at], NormKind::rms, weight, Tensor{});
@@ -288,8 +297,8 @@ std::vector<double> TransformerOracle::rotate_heads_back(Vector d, const Vector&
 /// Queries, keys and values lie in [n, heads + 2 kv_heads, d], probabilities in [batch, heads, t,
 /// t].
 std::vector<double> TransformerOracle::attend(const Vector& qkv, Vector& probabilities,
-                                              std::size_t sequence) const {
-  const std::size_t d = head_width(), t = sequence, row = (heads() + 2 * kv_heads()) * d,
+                                              const Pass& pass) const {
+  const std::size_t d = head_width(), t = pass.sequence, row = (heads() + 2 * kv_heads()) * d,
                     n = qkv.size() / row, c = heads() * d;
   const double scale = 1 / std::sqrt(static_cast<double>(d));
   probabilities.assign(n / t * heads() * t * t, 0);
@@ -302,13 +311,14 @@ std::vector<double> TransformerOracle::attend(const Vector& qkv, Vector& probabi
     };
     for (std::size_t i = 0; i < t; ++i) {
       double* const p = &probabilities[(head * t + i) * t];
+      const std::size_t begin = pass.starts[first + i];
       double total = 0;
-      for (std::size_t j = 0; j <= i; ++j) {
+      for (std::size_t j = begin; j <= i; ++j) {
         p[j] = scale * dot(part(i, h), part(j, heads() + shared), d);
       }
-      const double largest = *std::max_element(p, p + i + 1);
-      for (std::size_t j = 0; j <= i; ++j) total += p[j] = std::exp(p[j] - largest);
-      for (std::size_t j = 0; j <= i; ++j) {
+      const double largest = *std::max_element(p + begin, p + i + 1);
+      for (std::size_t j = begin; j <= i; ++j) total += p[j] = std::exp(p[j] - largest);
+      for (std::size_t j = begin; j <= i; ++j) {
         p[j] /= total;
         add_scaled(&y[(first + i) * c + h * d], p[j], part(j, heads() + kv_heads() + shared), d);
       }
@@ -332,14 +342,15 @@ std::vector<double> TransformerOracle::attend_back(const Vector& dy, const Vecto
     for (std::size_t i = 0; i < t; ++i) {
       const double* const p = &probabilities[(head * t + i) * t];
       const double* const g = &dy[(first + i) * c + h * d];
+      const std::size_t begin = pass_.starts[first + i];
       double delta = 0;
-      for (std::size_t j = 0; j <= i; ++j) {
+      for (std::size_t j = begin; j <= i; ++j) {
         const std::size_t value = place(j, heads() + kv_heads() + shared);
         dp[j] = dot(g, &qkv[value], d);
         add_scaled(&d_qkv[value], p[j], g, d);
         delta += p[j] * dp[j];
       }
-      for (std::size_t j = 0; j <= i; ++j) {
+      for (std::size_t j = begin; j <= i; ++j) {
         const std::size_t query = place(i, h), key = place(j, heads() + shared);
         const double ds = scale * p[j] * (dp[j] - delta);
         add_scaled(&d_qkv[query], ds, &qkv[key], d);

@@ -30,10 +30,11 @@ class TransformerOracle {
   /// Logits of every token of one sequence, [tokens, vocabulary].
   std::vector<double> logits(std::span<const std::int32_t> tokens) const;
 
-  /// The mean of -log of the probability given to each target. Tokens and targets are those of
-  /// sequences of `sequence` tokens, one after another.
+  /// The mean of -log of the probability given to each target that is not negative. Tokens and
+  /// targets are those of sequences of `sequence` tokens, one after another. `document_starts`,
+  /// unless empty: where in its sequence each token's document begins.
   double forward(std::span<const std::int32_t> tokens, std::span<const std::int32_t> targets,
-                 std::int64_t sequence);
+                 std::int64_t sequence, std::span<const std::int32_t> document_starts = {});
   /// Computes the gradients of the last forward()'s loss with respect to every parameter.
   void backward();
 
@@ -47,8 +48,12 @@ class TransformerOracle {
   struct Pass {
     std::size_t sequence = 0;
     std::vector<std::size_t> tokens;
+    std::vector<std::size_t> starts;  // of each token's document in its sequence
     std::vector<Block> blocks;
     Vector last, normed, logits;  // logits with padding
+
+    /// The position of a token in its document.
+    std::size_t position(std::size_t token) const { return token % sequence - starts[token]; }
   };
   enum class Direction { forward, backward };
 
@@ -60,7 +65,8 @@ class TransformerOracle {
   const double* values(const Tensor& t) const { return &parameters_[t.offset]; }
   double* gradient(const Tensor& t) { return &gradients_[t.offset]; }
 
-  Pass run(std::span<const std::int32_t> tokens, std::size_t sequence) const;
+  Pass run(std::span<const std::int32_t> tokens, std::size_t sequence,
+           std::span<const std::int32_t> document_starts) const;
   Vector linear(const Vector& x, const Tensor& weight, const Tensor& bias) const;
   Vector linear_back(const Vector& dy, const Vector& x, const Tensor& weight, const Tensor& bias);
   void norm_row(double* y, const double* x, NormKind kind, const Tensor& weight,
@@ -72,9 +78,9 @@ class TransformerOracle {
   template <typename Body>
   void for_each_rotated_head(std::size_t tokens, const LayerParameters& p, Body body) const;
   void rotate(double* head, std::size_t position, Direction direction) const;
-  Vector rotate_heads(const Vector& qkv, const LayerParameters& p, std::size_t sequence) const;
+  Vector rotate_heads(const Vector& qkv, const LayerParameters& p, const Pass& pass) const;
   Vector rotate_heads_back(Vector d, const Vector& qkv, const LayerParameters& p);
-  Vector attend(const Vector& qkv, Vector& probabilities, std::size_t sequence) const;
+  Vector attend(const Vector& qkv, Vector& probabilities, const Pass& pass) const;
   Vector attend_back(const Vector& dy, const Vector& qkv, const Vector& probabilities) const;
   Vector activate(const Vector& before) const;
   Vector activate_back(const Vector& dy, const Vector& before) const;
@@ -84,7 +90,8 @@ class TransformerOracle {
   TransformerParameters layout_;
   Vector frequencies_, parameters_, gradients_;
   Pass pass_;
-  std::vector<std::size_t> targets_;
+  std::vector<std::int32_t> targets_;
+  double counted_ = 0;  // targets that are not negative
 };
 
 }  // namespace assay

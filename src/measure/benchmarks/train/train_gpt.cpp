@@ -28,9 +28,7 @@ class TrainGpt final : public TrainModel {
     settings_.stop_requested = std::move(stop_requested);
   }
   const ParameterPlan& plan_of_parameters() const override { return plan(); }
-  std::vector<Section> sections() const override {
-    return TransformerParameters::of(plan().shape, plan().layout()).sections;
-  }
+  std::vector<Section> sections() const override { return plan().sections(); }
   void set_bucket(std::uint64_t bytes) override { settings_.plan.parallel.bucket_bytes = bytes; }
   double parameters() const override { return plan().shape.parameters(); }
   Work work() const override {

@@ -307,7 +307,7 @@ TEST_P(ModelKernels, CrossEntropyInPlace) {
     const Values losses = unknown(DataType::f32, rows);
     LossHistory history = LossHistory::create(*device_).value();
     ASSERT_TRUE(loss.forward_backward(*stream_, logits.buffer.data(), losses.buffer.data(), data,
-                                      choice, vocabulary, columns));
+                                      choice, 0, rows, vocabulary, columns));
     ASSERT_TRUE(history.record(*stream_, losses.buffer.data(), choice, rows, true));
     std::vector<double> expected(rows * columns), expected_losses(rows);
     double mean = 0;
@@ -327,6 +327,45 @@ TEST_P(ModelKernels, CrossEntropyInPlace) {
     expect_near(read(logits, type), expected, type, "gradient");
     expect_near(read(losses, DataType::f32), expected_losses, DataType::f32, "loss");
     EXPECT_NEAR(history.read(*stream_, 3, 1).value()[0], mean, 1e-4 * mean);
+  }
+}
+
+/// Part of a batch's rows: ignored targets have no loss and no gradient, and the mean is over the
+/// others of all passes of the step.
+TEST_P(ModelKernels, CrossEntropyIgnoresTargets) {
+  for (const DataType type : types) {
+    CrossEntropy loss = CrossEntropy::create(*device_, type).value();
+    constexpr std::int64_t rows = 5, vocabulary = 100, columns = 128;
+    TokenBatches host;
+    host.batches = 2;
+    host.tokens_per_batch = rows;
+    host.tokens.assign(2 * rows, 0);
+    host.targets = {1, ignored_target, 99, ignored_target, 2, 3, ignored_target, 4, 5, 6};
+    host.document_starts.assign(2 * rows, 0);
+    host.order.assign(2 * rows, 0);
+    host.starts.assign(2 * (rows + 1), 0);
+    const DeviceBatches data = DeviceBatches::upload(*device_, *stream_, host).value();
+    ASSERT_EQ(data.counted, 7);
+    const Buffer state = upload(std::vector<StepState>{StepState{}});
+    const BatchChoice choice = {state.as<StepState>(), 2, 2, 0, data.targets_of_batches()};
+    const Values logits = normal(type, 3 * columns, 3), losses = unknown(DataType::f32, rows);
+    ASSERT_TRUE(loss.forward_backward(*stream_, logits.buffer.data(), losses.buffer.data(), data,
+                                      choice, 1, 3, vocabulary, columns));
+    std::vector<double> expected(3 * columns);
+    double total = 0;
+    for (std::size_t i = 0; i < vocabulary; ++i) total += std::exp(logits.host[columns + i]);
+    for (std::size_t i = 0; i < vocabulary; ++i) {
+      expected[columns + i] = (std::exp(logits.host[columns + i]) / total - (i == 99 ? 1 : 0)) / 7;
+    }
+    expect_near(read(logits, type), expected, type, "gradient");
+    const std::vector<float> found = read(losses, DataType::f32);
+    EXPECT_EQ(found[1], 0);
+    EXPECT_NEAR(found[2], std::log(total) - logits.host[columns + 99], 1e-4);
+    EXPECT_EQ(found[3], 0);
+    LossHistory history = LossHistory::create(*device_).value();
+    const Values of_pass = values(DataType::f32, {7, 0, 14, 0, 0});
+    ASSERT_TRUE(history.record(*stream_, of_pass.buffer.data(), choice, rows, true));
+    EXPECT_EQ(history.read(*stream_, 0, 1).value()[0], 3);
   }
 }
 

@@ -13,8 +13,12 @@
 #include "core/read_file.h"
 #include "core/write_file.h"
 #include "model/training/checkpoint.h"
+#include "model/training/training_self_check.h"
+#include "model/training/weight_files.h"
+#include "model/transformer/lora_oracle.h"
 #include "model/transformer/named_shapes.h"
 #include "support/kernel_test.h"
+#include "support/model_folder.h"
 #include "support/temporary_folder.h"
 #include "support/training_example.h"
 
@@ -46,7 +50,10 @@ class TrainingATransformer : public KernelTest {
   /// The gradients of one pass over `data`, each tensor within `tolerance` of the reference.
   void expect_gradients(const TransformerSettings& settings, double loss_tolerance,
                         double tolerance) {
-    const TokenBatches data = random_batches(settings.plan, 1, 5);
+    expect_gradients(settings, random_batches(settings.plan, 1, 5), loss_tolerance, tolerance);
+  }
+  void expect_gradients(const TransformerSettings& settings, const TokenBatches& data,
+                        double loss_tolerance, double tolerance) {
     std::vector<float> weights = random_weights(settings.plan.shape, 3);
     auto training = start(settings, data, weights);
     ASSERT_NE(training, nullptr);
@@ -54,7 +61,8 @@ class TrainingATransformer : public KernelTest {
     const Status queued = training->pass(*stream_, 0);
     ASSERT_TRUE(queued) << queued.error().message;
     TransformerOracle oracle = oracle_of(settings.plan, weights);
-    const double loss = oracle.forward(data.tokens, data.targets, settings.plan.sequence);
+    const double loss =
+        oracle.forward(data.tokens, data.targets, settings.plan.sequence, data.document_starts);
     oracle.backward();
     EXPECT_NEAR(training->losses(*stream_, 0, 1).value()[0], loss, loss_tolerance);
     const std::vector<float> gradients = training->gradients(*stream_).value();
@@ -120,6 +128,198 @@ TEST_P(TrainingATransformer, OwnAttentionOfSharedKeysIsTheReferences) {
     settings.plan.batch = 2;
     expect_gradients(settings, 0.02, 0.03);
   }
+}
+
+/// Documents of all lengths packed into rows, with targets that are ignored, by plain attention and
+/// by own attention with tiles that hold several documents and documents that hold several tiles.
+TEST_P(TrainingATransformer, PackedDocumentsAreTheReferences) {
+  struct Case {
+    AttentionWay attention;
+    const char* model;
+    std::int64_t sequence;
+    std::uint64_t longest;
+  };
+  for (const Case c : {Case{AttentionWay::plain, "2L4H2K16D72C40F101V", 33, 9},
+                       {AttentionWay::own, "1L4H2K32D72C40F101V", 150, 20},
+                       {AttentionWay::own, "1L2H1K64D72C40F101V", 200, 150},
+                       {AttentionWay::own, "1L2H128D72C40F101V", 140, 130}}) {
+    TransformerSettings settings =
+        small_training(c.attention == AttentionWay::plain ? DataType::f32 : DataType::bf16);
+    TransformerPlan& plan = settings.plan;
+    plan.shape = parse_decoder_shape(c.model).value();
+    plan.shape.head_norms = true;
+    plan.attention = c.attention;
+    plan.sequence = c.sequence;
+    plan.batch = 2;
+    plan.documents = true;
+    const PackedRows rows =
+        random_documents(plan.shape.vocabulary, plan.batch, plan.sequence, c.longest, 5);
+    const bool exact = c.attention == AttentionWay::plain;
+    expect_gradients(settings, batches_of_rows(rows, plan.batch, true).value(), exact ? 1e-5 : 0.02,
+                     exact ? 1e-4 : 0.03);
+  }
+}
+
+/// Kernels of warpgroups attend within documents, too.
+TEST_P(TrainingATransformer, PackedDocumentsInWarpgroupsAreTheReferences) {
+  setenv("ASSAY_OWN_ATTENTION", "groups", 1);
+  TransformerSettings settings = small_training(DataType::bf16);
+  TransformerPlan& plan = settings.plan;
+  plan.shape = parse_decoder_shape("1L2H1K64D72C40F101V").value();
+  plan.attention = AttentionWay::own;
+  plan.sequence = 200;
+  plan.batch = 2;
+  plan.documents = true;
+  const PackedRows rows = random_documents(plan.shape.vocabulary, 2, plan.sequence, 90, 5);
+  expect_gradients(settings, batches_of_rows(rows, 2, true).value(), 0.02, 0.03);
+  unsetenv("ASSAY_OWN_ATTENTION");
+}
+
+/// Logits of a few tokens at a time, of a head of its own and of a tied one, have the losses and
+/// gradients of all at once.
+TEST_P(TrainingATransformer, LogitsInPartsAreThoseOfAll) {
+  for (const bool tied : {false, true}) {
+    TransformerSettings settings = small_training();
+    TransformerPlan& plan = settings.plan;
+    plan.shape = parse_decoder_shape("1L4H2K16D72C40F101V").value();
+    plan.shape.tied = tied;
+    plan.documents = true;
+    const PackedRows rows =
+        random_documents(plan.shape.vocabulary, plan.batch, plan.sequence, 9, 5);
+    const TokenBatches data = batches_of_rows(rows, plan.batch, true).value();
+    ASSERT_FALSE(plan.cuts_logits());
+    expect_gradients(settings, data, 1e-5, 1e-4);
+    for (const std::int64_t part : {8, 24}) {
+      plan.head_rows = part;
+      ASSERT_TRUE(plan.cuts_logits());
+      expect_gradients(settings, data, 1e-5, 1e-4);
+    }
+    auto made = TransformerTraining::create(*device_, *stream_, settings, data, data);
+    ASSERT_TRUE(made) << made.error().message;
+    ASSERT_TRUE((*made)->pass(*stream_, 0));
+    EXPECT_NEAR((*made)->held_back_loss(*stream_).value().value(),
+                (*made)->losses(*stream_, 0, 1).value()[0], 1e-5);
+  }
+}
+
+/// Settings for a tiny Llama or Qwen with adapters on all targets, which share a product or not.
+TransformerSettings adapted_training(const TransformerShape& shape, const char* targets,
+                                     DataType precision = DataType::f32) {
+  TransformerSettings settings = small_training(precision);
+  settings.plan.shape = shape;
+  settings.plan.lora =
+      LoraSettings{.rank = 4, .alpha = 6, .targets = parse_lora_targets(targets).value()};
+  return settings;
+}
+
+/// The gate compares every adapter's gradients with those of the merged model, of several passes
+/// and with activations kept and computed again.
+TEST_P(TrainingATransformer, AdaptersHaveTheGradientsOfTheMergedModel) {
+  for (const TransformerShape& shape : other_shapes()) {
+    if (shape.has_all_biases()) continue;
+    for (const char* targets : {"all", "torchtune", "k+down", "q+v"}) {
+      for (const Recompute recompute : {Recompute::none, Recompute::activation, Recompute::layer}) {
+        TransformerSettings settings = adapted_training(shape, targets);
+        settings.plan.recompute = recompute;
+        settings.plan.documents = recompute == Recompute::activation;
+        const auto gate = check_training(*device_, *stream_, settings);
+        ASSERT_TRUE(gate) << gate.error().message;
+        EXPECT_TRUE(gate->passed) << targets << ": " << gate->worst << " " << gate->gradient_error
+                                  << ", loss " << gate->loss_error;
+      }
+    }
+  }
+}
+
+TEST_P(TrainingATransformer, AdaptersInBf16AreNearTheMergedModel) {
+  const auto gate = check_training(*device_, *stream_,
+                                   adapted_training(other_shapes().front(), "all", DataType::bf16));
+  ASSERT_TRUE(gate) << gate.error().message;
+  EXPECT_TRUE(gate->passed) << gate->worst << " " << gate->gradient_error;
+}
+
+/// With adapters only adapters are trained: the first loss is the model's, the next are lower, and
+/// no frozen weight changes.
+TEST_P(TrainingATransformer, AdaptersLearnAndFreezeTheModel) {
+  const TransformerShape shape = other_shapes()[1];
+  TransformerSettings settings = adapted_training(shape, "all");
+  settings.rates = {1e-2f};
+  const TokenBatches data = random_batches(settings.plan, 1, 5);
+  auto made = TransformerTraining::create(*device_, *stream_, settings, data);
+  ASSERT_TRUE(made) << made.error().message;
+  const std::vector<float> before = (*made)->frozen_weights(*stream_).value();
+  const std::vector<float> losses = train(**made, 4);
+  TransformerPlan alone = settings.plan;
+  TransformerOracle oracle = oracle_of(alone, before);
+  EXPECT_NEAR(losses.front(), oracle.forward(data.tokens, data.targets, alone.sequence), 1e-5);
+  EXPECT_LT(losses.back(), losses.front());
+  EXPECT_EQ((*made)->frozen_weights(*stream_).value(), before);
+  EXPECT_EQ((*made)->plan_of_parameters().optimizer_bytes(), 8u);
+  EXPECT_EQ((*made)->arenas().elements(), alone.adapters().elements);
+}
+
+/// Weights come from files, of one type or another, and go back to files without a change of a bit.
+TEST_P(TrainingATransformer, WeightsOfFilesComeBack) {
+  TransformerShape shape = other_shapes()[2];
+  for (const bool tied : {false, true}) {
+    shape.tied = tied;
+    const TemporaryFolder from, to;
+    write_model(from, shape, model_tensors(shape, random_weights(shape, 3)), DataType::bf16, 2);
+    from.write("tokenizer.json", "{}");
+    TransformerSettings settings = small_training(DataType::bf16);
+    settings.plan.shape = shape;
+    settings.weights = from.path();
+    auto made = TransformerTraining::create(*device_, *stream_, settings,
+                                            random_batches(settings.plan, 1, 5));
+    ASSERT_TRUE(made) << made.error().message;
+    const TransformerParameters layout = TransformerParameters::of(shape);
+    const std::filesystem::path folder = to.path() / "tuned";
+    for (const std::size_t most : {std::size_t{1} << 30, std::size_t{9000}}) {
+      std::filesystem::remove_all(folder);
+      const Status saved = save_weights(**made, *stream_, shape, layout, from.path(), folder, most);
+      ASSERT_TRUE(saved) << saved.error().message;
+      EXPECT_EQ(std::filesystem::exists(folder / "model.safetensors"), most > 9000);
+      EXPECT_TRUE(std::filesystem::exists(folder / "tokenizer.json"));
+      settings.weights = folder;
+      auto again = TransformerTraining::create(*device_, *stream_, settings,
+                                               random_batches(settings.plan, 1, 5));
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_EQ((*again)->weights(*stream_).value(), (*made)->weights(*stream_).value());
+      EXPECT_NE((*again)->weights(*stream_).value().at(0), 0);
+    }
+    TransformerSettings wide = small_training();
+    wide.plan.shape = shape;
+    wide.weights = from.path();
+    auto widened =
+        TransformerTraining::create(*device_, *stream_, wide, random_batches(wide.plan, 1, 5));
+    ASSERT_TRUE(widened) << widened.error().message;
+    EXPECT_EQ((*widened)->weights(*stream_).value(), (*made)->weights(*stream_).value());
+  }
+}
+
+/// The last batch is filled with rows that do not count, and each step's mean is over all targets
+/// of its passes.
+TEST_P(TrainingATransformer, AccumulatedPassesOfDocumentsAreOneLargerBatch) {
+  TransformerSettings settings = small_training();
+  TransformerPlan& plan = settings.plan;
+  plan.shape = parse_decoder_shape("2L4H2K16D72C40F101V").value();
+  plan.documents = true;
+  plan.batch = 2;
+  settings.accumulate = 2;
+  const PackedRows rows = random_documents(plan.shape.vocabulary, 3, plan.sequence, 9, 5);
+  const TokenBatches data = batches_of_rows(rows, plan.batch, true).value();
+  ASSERT_EQ(data.batches, 2);
+  const std::vector<float> weights = random_weights(plan.shape, 3);
+  auto training = start(settings, data, weights);
+  ASSERT_NE(training, nullptr);
+  for (int pass = 0; pass < 2; ++pass) ASSERT_TRUE(training->pass(*stream_, std::uint64_t(pass)));
+  TransformerOracle oracle = oracle_of(plan, weights);
+  const double loss =
+      oracle.forward(rows.tokens, rows.targets, plan.sequence, rows.document_starts);
+  oracle.backward();
+  EXPECT_NEAR(training->losses(*stream_, 0, 1).value()[0], loss, 1e-5);
+  const std::vector<float> gradients = training->gradients(*stream_).value();
+  EXPECT_LT(relative_distance(gradients, oracle.gradients(), 0, gradients.size()), 1e-4);
 }
 
 /// Passes that add to gradients have those of one larger batch, also of a head of its own.

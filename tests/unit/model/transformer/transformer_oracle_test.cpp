@@ -15,15 +15,21 @@ namespace {
 using testing::HasSubstr;
 
 /// One sequence after another of a shape's random model against finite differences, by tensor.
-void expect_gradients_of_differences(const TransformerShape& shape) {
+void expect_gradients_of_differences(const TransformerShape& shape, bool documents = false) {
   TransformerPlan plan;
   plan.shape = shape;
   plan.sequence = 5;
   plan.batch = 2;
   if (shape.position == PositionKind::learned) plan.shape.positions = plan.sequence;
-  const TokenBatches data = random_batches(plan, 1, 5);
+  TokenBatches data = random_batches(plan, 1, 5);
+  if (documents) {
+    const PackedRows rows = random_documents(shape.vocabulary, plan.batch, plan.sequence, 4, 5);
+    data = batches_of_rows(rows, plan.batch, true).value();
+  }
   TransformerOracle oracle = oracle_of(plan, random_weights(plan.shape, 3));
-  const auto loss = [&] { return oracle.forward(data.tokens, data.targets, plan.sequence); };
+  const auto loss = [&] {
+    return oracle.forward(data.tokens, data.targets, plan.sequence, data.document_starts);
+  };
   loss();
   oracle.backward();
   const std::vector<double> gradients = oracle.gradients();
@@ -65,6 +71,46 @@ TEST(TransformerOracle, GradientsOfAQwenAreThoseOfFiniteDifferences) {
   shape.head_norms = shape.tied = true;
   shape.biases = Biases::qkv;
   expect_gradients_of_differences(shape);
+}
+
+TEST(TransformerOracle, GradientsOfDocumentsAreThoseOfFiniteDifferences) {
+  TransformerShape shape = parse_decoder_shape("2L3H1K16D16C24F13V").value();
+  shape.head_norms = true;
+  expect_gradients_of_differences(shape, true);
+}
+
+/// Documents packed together have the mean loss and gradients of each alone, by targets that count.
+TEST(TransformerOracle, DocumentsPackedTogetherAreThoseAlone) {
+  const TransformerShape shape = parse_decoder_shape("2L4H2K16D24C16F13V").value();
+  const PackedRows rows = random_documents(shape.vocabulary, 2, 17, 7, 5);
+  TransformerPlan plan;
+  plan.shape = shape;
+  const std::vector<float> weights = random_weights(shape, 3);
+  TransformerOracle together = oracle_of(plan, weights), alone = oracle_of(plan, weights);
+  const double loss =
+      together.forward(rows.tokens, rows.targets, rows.length, rows.document_starts);
+  together.backward();
+  double total = 0, counted = 0;
+  std::vector<double> gradients(together.gradients().size(), 0);
+  for (std::size_t begin = 0, end = 0; begin < rows.tokens.size(); begin = end) {
+    const auto is_new = [&](std::size_t i) {
+      return i == rows.tokens.size() ||
+             rows.document_starts[i] == static_cast<std::int32_t>(i % 17);
+    };
+    for (end = begin + 1; !is_new(end);) ++end;
+    const auto tokens = std::span(rows.tokens).subspan(begin, end - begin),
+               targets = std::span(rows.targets).subspan(begin, end - begin);
+    const auto count = static_cast<double>(
+        std::ranges::count_if(targets, [](std::int32_t target) { return target >= 0; }));
+    if (count == 0) continue;
+    total += count * alone.forward(tokens, targets, static_cast<std::int64_t>(end - begin));
+    counted += count;
+    alone.backward();
+    for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] += count * alone.gradients()[i];
+  }
+  for (double& gradient : gradients) gradient /= counted;
+  EXPECT_NEAR(loss, total / counted, 1e-12);
+  EXPECT_LT(relative_distance(together.gradients(), gradients, 0, gradients.size()), 1e-12);
 }
 
 /// Each field of a shape by itself, in a combination that no named model has.

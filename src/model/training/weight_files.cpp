@@ -1,0 +1,176 @@
+#include "model/training/weight_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/json.h"
+#include "core/read_file.h"
+#include "core/write_file.h"
+#include "model/decoder/decoder_files.h"
+#include "model/operations/elementwise.h"
+#include "model/transformer/checkpoint_tensors.h"
+
+namespace assay {
+namespace {
+
+/// The files beside the weights that other programs need to use them.
+constexpr const char* files_of_a_model[] = {"config.json",       "generation_config.json",
+                                            "tokenizer.json",    "tokenizer_config.json",
+                                            "vocab.json",        "merges.txt",
+                                            "tokenizer.model",   "chat_template.jinja",
+                                            "added_tokens.json", "special_tokens_map.json"};
+
+/// Tensors that one file holds.
+struct Shard {
+  std::size_t begin = 0, end = 0;  // among all
+};
+
+std::size_t bytes_of(const NamedTensor& named, DataType type) {
+  return static_cast<std::size_t>(named.tensor.elements()) * size_of(type);
+}
+
+std::vector<Shard> cut_into_shards(const std::vector<NamedTensor>& tensors, DataType type,
+                                   std::size_t most) {
+  std::vector<Shard> shards = {{}};
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::size_t more = bytes_of(tensors[i], type);
+    if (bytes > 0 && bytes + more > most) {
+      shards.push_back({i, i});
+      bytes = 0;
+    }
+    bytes += more;
+    shards.back().end = i + 1;
+  }
+  return shards;
+}
+
+std::string name_of_shard(std::size_t index, std::size_t count) {
+  if (count == 1) return "model.safetensors";
+  return fmt::format("model-{:05}-of-{:05}.safetensors", index + 1, count);
+}
+
+Status copy_model_files(const std::filesystem::path& from, const std::filesystem::path& to) {
+  constexpr std::size_t most = std::size_t{256} << 20;
+  for (const char* name : files_of_a_model) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(from / name, ignored)) continue;
+    const std::string text = TRY(read_operand(from / name, most));
+    TRY(write_file(to / name, text));
+  }
+  return {};
+}
+
+Status make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return {};
+  return Error{ErrorKind::file,
+               fmt::format("{}: cannot make this folder: {}", folder.string(), error.message())};
+}
+
+std::string index_of(const std::vector<NamedTensor>& tensors, const std::vector<Shard>& shards,
+                     DataType type) {
+  std::size_t bytes = 0;
+  SortedJson places = SortedJson::object();
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    for (std::size_t i = shards[s].begin; i < shards[s].end; ++i) {
+      places[tensors[i].name] = name_of_shard(s, shards.size());
+      bytes += bytes_of(tensors[i], type);
+    }
+  }
+  return SortedJson{{"metadata", {{"total_size", bytes}}}, {"weight_map", places}}.dump(2) + "\n";
+}
+
+}  // namespace
+
+Status read_weight_files(Device& device, Stream& stream, DataType type,
+                         const std::vector<ParameterArenas::Range>& kept,
+                         const TransformerShape& shape, const TransformerParameters& layout,
+                         const std::filesystem::path& folder) {
+  const DecoderFiles files = TRY(DecoderFiles::open(folder, tensors_of_shard(shape, layout)));
+  Elementwise elementwise = TRY(Elementwise::create(device, type));
+  Buffer stored, converted;
+  const auto make_room = [&](Buffer& buffer, std::size_t bytes) -> Status {
+    if (buffer.bytes() >= bytes) return {};
+    TRY(stream.synchronize());  // what is replaced may still be read
+    buffer = TRY(device.allocate(bytes, MemoryKind::device));
+    return {};
+  };
+  /// Copies what is kept of `elements` numbers that begin with number `first` of the layout.
+  const auto keep = [&](std::size_t first, std::size_t elements, const void* numbers) -> Status {
+    for (const ParameterArenas::Range& own : kept) {
+      const std::size_t begin = std::max(first, own.first),
+                        end = std::min(first + elements, own.first + own.elements);
+      if (begin >= end) continue;
+      TRY(stream.copy(static_cast<std::byte*>(own.address) + (begin - own.first) * size_of(type),
+                      static_cast<const std::byte*>(numbers) + (begin - first) * size_of(type),
+                      (end - begin) * size_of(type)));
+    }
+    return {};
+  };
+  const Status got = files.read(
+      device, stream, [&](const Tensor& place, const void* rows, DataType in_file) -> Status {
+        const auto elements = static_cast<std::size_t>(place.elements());
+        if (in_file == type) return keep(place.offset, elements, rows);
+        if (type == DataType::f16) {
+          return Error{ErrorKind::unsupported,
+                       fmt::format("{}: weights in {} are not rounded to f16; allowed: "
+                                   "precision=bf16, f32, tf32",
+                                   folder.string(), name_of(in_file))};
+        }
+        constexpr std::size_t multiple = 8;  // of Elementwise::convert()
+        const std::size_t rounded = (elements + multiple - 1) / multiple * multiple;
+        TRY(make_room(stored, rounded * size_of(in_file)));
+        TRY(make_room(converted, rounded * size_of(type)));
+        TRY(stream.copy(stored.data(), rows, elements * size_of(in_file)));
+        TRY(elementwise.convert(stream, converted.data(), stored.data(), in_file, rounded));
+        return keep(place.offset, elements, converted.data());
+      });
+  TRY(stream.synchronize());  // buffers are still read, also after an error
+  return got;
+}
+
+Status save_weights(Training& training, Stream& stream, const TransformerShape& shape,
+                    const TransformerParameters& layout, const std::filesystem::path& model,
+                    const std::filesystem::path& folder, std::size_t most_shard_bytes) {
+  const DataType type = training.arenas().type_of(ParameterPart::weights);
+  std::vector<NamedTensor> tensors = tensors_of_shard(shape, layout);
+  // In the order of sections, so that each is gathered once for a shard.
+  std::ranges::sort(tensors, {}, [](const NamedTensor& one) { return one.tensor.offset; });
+  const std::vector<Shard> shards = cut_into_shards(tensors, type, most_shard_bytes);
+  const bool writes = training.rank() == 0;
+  if (writes) TRY(make_folder(folder));
+  const std::vector<Section>& sections = training.arenas().sections();
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    std::vector<StoredTensor> stored;
+    for (std::size_t i = shards[s].begin; i < shards[s].end; ++i) {
+      stored.push_back({.name = tensors[i].name, .type = type, .shape = tensors[i].shape});
+    }
+    TensorFile file = lay_out_tensors(std::move(stored), {{"format", "pt"}});
+    std::size_t next = shards[s].begin;
+    for (std::size_t i = 0; i < sections.size() && next < shards[s].end; ++i) {
+      if (tensors[next].tensor.offset >= sections[i].end) continue;
+      const auto* const whole =
+          static_cast<const std::byte*>(TRY(training.section(stream, ParameterPart::weights, i)));
+      for (; next < shards[s].end && tensors[next].tensor.offset < sections[i].end; ++next) {
+        const StoredTensor& tensor = file.tensors[next - shards[s].begin];
+        const std::size_t at = tensors[next].tensor.offset - sections[i].begin;
+        TRY(stream.copy(file.data(tensor), whole + at * size_of(type), tensor.bytes));
+      }
+      TRY(stream.synchronize());
+    }
+    if (writes) TRY(write_file(folder / name_of_shard(s, shards.size()), file.bytes));
+  }
+  if (!writes) return {};
+  if (shards.size() > 1) {
+    TRY(write_file(folder / "model.safetensors.index.json", index_of(tensors, shards, type)));
+  }
+  return copy_model_files(model, folder);
+}
+
+}  // namespace assay

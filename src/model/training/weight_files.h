@@ -1,0 +1,34 @@
+// The weights of a model in training as files in Hugging Face's format.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "core/data_type.h"
+#include "core/result.h"
+#include "model/training/training.h"
+#include "model/transformer/transformer_parameters.h"
+
+namespace assay {
+
+/// Reads the weights in `kept`, ranges of the layout as elements of type `type`, from a folder's
+/// model.safetensors, or the shards that its index names. Gaps between tensors stay as they are.
+/// Error: usage, naming the file and what does not fit the shape; unsupported, if numbers would
+/// have to be rounded to f16.
+Status read_weight_files(Device& device, Stream& stream, DataType type,
+                         const std::vector<ParameterArenas::Range>& kept,
+                         const TransformerShape& shape, const TransformerParameters& layout,
+                         const std::filesystem::path& folder);
+
+/// Writes all weights to `folder`, which is made, in shards of at most `most_shard_bytes`, if a
+/// tensor is not larger, and copies the other files of the model, its configuration and tokenizer,
+/// from `model`. All ranks call it together; rank 0 writes. Error: file or exhausted, naming the
+/// file.
+Status save_weights(Training& training, Stream& stream, const TransformerShape& shape,
+                    const TransformerParameters& layout, const std::filesystem::path& model,
+                    const std::filesystem::path& folder,
+                    std::size_t most_shard_bytes = std::size_t{4} << 30);
+
+}  // namespace assay
