@@ -17,6 +17,7 @@
 #include "support/decoder_reference.h"
 #include "support/model_folder.h"
 #include "support/one_cpu.h"
+#include "support/random_adapter.h"
 
 namespace assay {
 namespace {
@@ -69,6 +70,52 @@ TEST_F(Inference, AServerGeneratesByTheWeightsOfTheFiles) {
   EXPECT_EQ(parsed["choices"][0]["token_ids"].get<std::vector<std::uint32_t>>(),
             reference.generate({5, 6, 7, 130}, 20));
   EXPECT_EQ(parsed["model"], "files");
+}
+
+TEST_F(Inference, AServerGeneratesWithAnAdapter) {
+  const OneCpu one_cpu;
+  const LoraAdapter adapter = random_adapter(shape_);
+  const std::vector<float> sums = with_adapter(shape_, weights_, adapter);
+  ASSERT_TRUE(write_adapter(folder_.path() / "adapter", adapter, DataType::f32, "").ok());
+  Process server({"serve", "--weights", folder_.path().string(), "--adapter", file("adapter"),
+                  "--device", "cpu", "--precision", "f32", "--port", "0", "--max-model-len", "64",
+                  "--max-num-batched-tokens", "16", "--max-num-seqs", "4"});
+  const auto ports = ports_of(server, 1);
+  ASSERT_EQ(ports.size(), 1u) << server.error_text();
+  const std::string reply = ask(
+      ports[0],
+      post("/v1/completions", R"({"prompt":[5,6,7,130],"max_tokens":20,"return_token_ids":true})"));
+  const Json parsed = Json::parse(body_of(reply), nullptr, false);
+  const auto expected = [&](const std::vector<float>& weights) {
+    return ReferenceDecoder(shape_, {weights.begin(), weights.end()}).generate({5, 6, 7, 130}, 20);
+  };
+  EXPECT_EQ(parsed["choices"][0]["token_ids"].get<std::vector<std::uint32_t>>(), expected(sums));
+  EXPECT_NE(expected(sums), expected(weights_));
+}
+
+TEST_F(Inference, AnAdapterIsAnAxisOnlyWhereThereIsOne) {
+  ASSERT_TRUE(write_adapter(file("adapter"), random_adapter(shape_), DataType::f32, "").ok());
+  const Json with = record({"decode", "precision=f32", "context=4", "adapter=" + file("adapter")});
+  EXPECT_EQ(with["axes"]["adapter"], file("adapter"));
+  const Json without = record({"decode", "precision=f32", "context=4"});
+  EXPECT_TRUE(without["axes"].contains("weights"));
+  EXPECT_FALSE(without["axes"].contains("adapter"));
+}
+
+TEST_F(Inference, AnAdapterNeedsItsModel) {
+  const TransformerShape wider = parse_decoder_shape("2L4H2K16D48C48F131V").value();
+  ASSERT_TRUE(write_adapter(file("adapter"), random_adapter(wider), DataType::f32, "").ok());
+  const Outcome other = run({"decode", "weights=" + folder_.path().string(), "precision=f32",
+                             "context=4", "adapter=" + file("adapter")});
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("adapter_model.safetensors: tensor \"base_model.model."),
+                               HasSubstr("is the adapter of another one?")));
+  const Outcome alone = run({"decode", "adapter=" + file("adapter")});
+  EXPECT_EQ(alone.status, 2);
+  EXPECT_THAT(alone.err, HasSubstr("an adapter belongs to a model's weights; set weights=FOLDER"));
+  const Outcome served = assay_run({"serve", "--adapter", file("adapter")});
+  EXPECT_EQ(served.status, 2);
+  EXPECT_THAT(served.err, HasSubstr("--adapter belongs to a model's weights; give --weights, too"));
 }
 
 /// A server would otherwise answer with token 0, whatever it is asked.

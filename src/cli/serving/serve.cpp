@@ -117,8 +117,11 @@ Result<std::string> read_model(const Arguments& arguments, const Device& device,
       return Error{ErrorKind::usage, "--weights has its own shape; give it without --model"};
     }
     executor.folder = arguments.get("--weights");
+    executor.adapter = arguments.get("--adapter");
     executor.shape = TRY(read_decoder_config(executor.folder));
     name = std::filesystem::weakly_canonical(executor.folder).filename().string();
+  } else if (arguments.has("--adapter")) {
+    return Error{ErrorKind::usage, "--adapter belongs to a model's weights; give --weights, too"};
   } else {
     executor.shape = TRY(parse_decoder_shape(name));
   }
@@ -281,6 +284,9 @@ simulation; it is made to measure machines, not to serve customers. Weights are 
             {"--weights", "FOLDER",
              "weights of a model in Hugging Face's format, config.json and safetensors; default: "
              "random ones",
+             "folder"},
+            {"--adapter", "FOLDER",
+             "a LoRA adapter in PEFT's format, which is added to the weights as they are read",
              "folder"},
             {"--tokenizer", "FILE",
              "tokenizer.json; default: that of --weights, or a token for each byte", "file"},

@@ -218,7 +218,9 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
     return std::pair(sources_[i].file, sources_[i].stored.offset);
   });
   std::size_t room = piece_bytes;
-  for (const std::size_t i : order) room = std::max(room, row_bytes(i));
+  for (const std::size_t i : order) {
+    room = std::max(room, row_bytes(i) / size_of(sources_[i].stored.type) * sizeof(float));
+  }
   struct Half {
     Buffer host;
     std::unique_ptr<Event> taken;  // by the device
@@ -230,28 +232,38 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
     TRY(stream.record(*half.taken));
   }
   std::size_t turn = 0;
+  std::vector<std::byte> stored_rows;  // before an adapter is added
   const auto read_tensor_rows = [&](std::size_t i) -> Status {
     const Tensor& tensor = tensors_[i].tensor;
     const auto& [f, stored] = sources_[i];
-    const std::size_t of_row = row_bytes(i), element = size_of(stored.type);
-    const auto rows = static_cast<std::int64_t>(room / of_row);
+    const LoraMatrix* const added = adapter_.find(stored.name);
+    const DataType type = added != nullptr ? DataType::f32 : stored.type;
+    const std::size_t of_row = row_bytes(i), element = size_of(type);
+    const std::size_t handed_out = of_row / size_of(stored.type) * element;  // bytes of a row
+    const auto rows = static_cast<std::int64_t>(room / handed_out);
     for (std::int64_t first = 0; first < tensor.rows; first += rows) {
       const std::int64_t count = std::min(rows, tensor.rows - first);
+      const std::int64_t in_file = tensors_[i].row + first;
       const std::size_t bytes = static_cast<std::size_t>(count) * of_row;
       Half& half = halves[turn++ % halves.size()];
       TRY(half.taken->synchronize());
-      const std::size_t begin =
-          stored.offset + static_cast<std::size_t>(tensors_[i].row + first) * of_row;
-      const Status got =
-          read_piece(files_[f], {half.host.as<std::byte>(), bytes}, begin, stored.type);
+      std::byte* const host = half.host.as<std::byte>();
+      if (added != nullptr) stored_rows.resize(bytes);
+      const std::span<std::byte> to(added != nullptr ? stored_rows.data() : host, bytes);
+      const Status got = read_piece(
+          files_[f], to, stored.offset + static_cast<std::size_t>(in_file) * of_row, stored.type);
       if (!got.ok()) {
         return of_path(paths_[f], fmt::format("tensor \"{}\" {}", shown_line(stored.name, 100),
                                               got.error().message));
       }
-      keep_columns(half.host.as<std::byte>(), static_cast<std::size_t>(count), of_row,
+      if (added != nullptr) {
+        add_adapter(adapter_, *added, in_file, count, to.data(), stored.type,
+                    half.host.as<float>());
+      }
+      keep_columns(host, static_cast<std::size_t>(count), handed_out,
                    static_cast<std::size_t>(tensors_[i].column) * element,
                    static_cast<std::size_t>(tensor.columns) * element);
-      TRY(keep(tensor.rows_from(first, count), half.host.data(), stored.type));
+      TRY(keep(tensor.rows_from(first, count), host, type));
       TRY(stream.record(*half.taken));
     }
     return {};

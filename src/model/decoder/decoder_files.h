@@ -6,12 +6,14 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compute/device/device.h"
 #include "core/input_file.h"
 #include "model/tensors/safetensors.h"
 #include "model/transformer/checkpoint_tensors.h"
+#include "model/transformer/lora_adapter.h"
 
 namespace assay {
 
@@ -23,6 +25,9 @@ class DecoderFiles {
   /// usage, naming the file and the tensor.
   static Result<DecoderFiles> open(const std::filesystem::path& folder,
                                    std::vector<NamedTensor> tensors);
+
+  /// Has read() add the adapter to its matrices, which are handed out in f32 then.
+  void merge(LoraAdapter adapter) { adapter_ = std::move(adapter); }
 
   /// The bytes that are read. Where only some columns of a matrix are wanted, whole rows are read.
   std::uint64_t bytes() const;
@@ -52,6 +57,7 @@ class DecoderFiles {
   std::vector<InputFile> files_;
   std::vector<TensorIndex> indices_;
   std::vector<Source> sources_;  // of each tensor
+  LoraAdapter adapter_;          // without matrices: there is none
 };
 
 }  // namespace assay

@@ -40,8 +40,9 @@ Result<DecoderParameters> DecoderParameters::create(Device& device, Stream& stre
       TRY(made.allocate(stream));
       return made.write_random(stream);
     }
-    const DecoderFiles files = TRY(
+    DecoderFiles files = TRY(
         DecoderFiles::open(settings.folder, tensors_of_shard(shape, made.layout_, settings.part)));
+    if (!settings.adapter.empty()) files.merge(TRY(read_adapter(settings.adapter, shape)));
     TRY(made.allocate(stream));
     return made.read(stream, files);
   };

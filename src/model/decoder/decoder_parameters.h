@@ -22,6 +22,7 @@ struct DecoderWeightSettings {
   std::uint64_t seed = 1;               ///< of random ones
   std::filesystem::path folder;         ///< whose files hold them (decoder_files.h); empty: random
   TensorParallelShard part = {};        ///< what of them this rank has
+  std::filesystem::path adapter = {};   ///< folder of a LoRA adapter to add to them; empty: none
 
   ParameterLayout layout() const { return {.quantized = codes.has_value(), .shard = part}; }
 };

@@ -36,6 +36,7 @@ struct DecoderSettings {
   std::uint64_t seed = 1;                ///< seed of random weights
   std::optional<DataType> codes = {};    ///< type of quantized matrices: e4m3, e4m3_fnuz or i8
   std::filesystem::path folder = {};     ///< folder with the weights; empty: they are random
+  std::filesystem::path adapter = {};    ///< folder of a LoRA adapter of those; empty: none
   TensorParallelShard part = {};         ///< this rank's shard
   ModelRanks ranks = {};                 ///< the ranks that share the model, if there are several
   PromptAttentionSettings prompts = {};  ///< how attention of whole prompts is computed
@@ -49,7 +50,7 @@ struct DecoderSettings {
   /// model leave it unset: if one ended, the others would wait for it.
   std::function<bool()> stop_requested = {};
 
-  DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part}; }
+  DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part, adapter}; }
 };
 
 /// The tokens of a pass, as the host gives them. The first three have an element per token.

@@ -55,6 +55,7 @@ DecoderSettings ExecutorSettings::decoder() const {
           .seed = seed,
           .codes = codes,
           .folder = folder,
+          .adapter = adapter,
           .part = part,
           .ranks = ranks,
           .prompts = {.way = deterministic ? PromptWay::own : attention, .any_lengths = true},

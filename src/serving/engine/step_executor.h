@@ -35,6 +35,7 @@ struct ExecutorSettings {
   std::uint64_t seed = 1;              ///< of random weights
   std::optional<DataType> codes = {};  ///< of quantized matrices, as in DecoderSettings
   std::filesystem::path folder = {};   ///< whose files hold the weights; empty: they are random
+  std::filesystem::path adapter = {};  ///< folder of a LoRA adapter of those; empty: none
   std::int64_t max_sequences = 256, max_batched_tokens = 2048;
   std::int64_t max_length = 4096;  ///< tokens of a sequence
   std::int64_t blocks = 0;         ///< of the cache

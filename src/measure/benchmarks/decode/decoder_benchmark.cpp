@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::string_view chosen_by_device = "auto";
 constexpr std::string_view random_numbers = "random";
+constexpr std::string_view no_adapter = "none";
 constexpr std::string_view prompt_attention_axis = "attention";
 constexpr std::size_t most_tokens_of_sequence = 1 << 20;
 
@@ -36,7 +37,7 @@ PromptWay prompt_way(std::string_view attention) {
 /// The value of an axis that names a file or folder; empty if it names none.
 std::filesystem::path path_in(const Cell& cell, std::string_view axis) {
   const std::string_view value = cell.text(axis);
-  return value == random_numbers || value == "no" ? "" : value;
+  return value == random_numbers || value == no_adapter || value == "no" ? "" : value;
 }
 
 Status check_decoder_model(std::string_view text) {
@@ -81,6 +82,13 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
        .kind = Axis::Kind::text,
        .defaults = {std::string(random_numbers)},
        .choices = {std::string(random_numbers)},
+       .check = check_path,
+       .allowed = "a folder"},
+      {.name = "adapter",
+       .description = "a LoRA adapter in PEFT's format, which is added to the weights of a folder",
+       .kind = Axis::Kind::text,
+       .defaults = {std::string(no_adapter)},
+       .choices = {std::string(no_adapter)},
        .check = check_path,
        .allowed = "a folder"},
       {.name = "quantization",
@@ -160,6 +168,8 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
   }
   decide(tokens_axis_, phase_ == DecoderPhase::prefill ? "2048" : "1024", "64");
   decide("precision", "bf16", "f32");
+  // Cells without an adapter are those of records from before there was this axis.
+  if (decided.text("adapter") == no_adapter) decided = without_axis(decided, "adapter");
   return {decided};
 }
 
@@ -186,7 +196,11 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
   DecoderCell parsed;
   parsed.phase = phase_;
   parsed.folder = path_in(cell, "weights");
+  parsed.adapter = path_in(cell, "adapter");
   const std::string_view model = cell.text("model");
+  if (parsed.folder.empty() && !parsed.adapter.empty()) {
+    return Error{ErrorKind::usage, "an adapter belongs to a model's weights; set weights=FOLDER"};
+  }
   if (parsed.folder.empty()) {
     parsed.shape = TRY(parse_decoder_shape(model));
   } else {
@@ -228,7 +242,7 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
 }
 
 bool DecoderBenchmark::names_files(const Cell& cell) const {
-  return !path_in(cell, "weights").empty() ||
+  return !path_in(cell, "weights").empty() || !path_in(cell, "adapter").empty() ||
          (phase_ == DecoderPhase::prefill && !path_in(cell, "tokens").empty());
 }
 

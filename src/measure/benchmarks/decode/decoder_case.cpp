@@ -351,6 +351,7 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
                           .seed = seed,
                           .codes = codes,
                           .folder = folder,
+                          .adapter = adapter,
                           .part = part,
                           .prompts = {.way = attention, .any_lengths = false}};
   DecoderLimits& limits = made.limits;

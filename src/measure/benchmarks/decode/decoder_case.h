@@ -29,6 +29,7 @@ struct DecoderCell {
       1;  ///< decode: tokens to generate per sequence; the last is number `tokens`
   std::optional<DataType> codes = {};   ///< type of quantized weights; empty: not quantized
   std::filesystem::path folder = {};    ///< folder with the weights; empty: random weights
+  std::filesystem::path adapter = {};   ///< folder with a LoRA adapter of those; empty: none
   std::vector<std::int32_t> text = {};  ///< the prompt of every sequence; empty: random tokens
   std::filesystem::path logits = {};  ///< prefill: file to write all tokens' logits to; empty: none
   TensorParallelShard part = {};      ///< this rank's shard of the model

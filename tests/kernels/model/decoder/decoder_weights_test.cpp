@@ -3,15 +3,20 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
 
+#include "compute/kernels/element_types.h"
 #include "core/random.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_self_check.h"
 #include "model/tensors/weights.h"
+#include "model/transformer/decoder_config.h"
+#include "model/transformer/lora_adapter.h"
 #include "model/transformer/named_shapes.h"
 #include "model/transformer/transformer_oracle.h"
 #include "support/kernel_test.h"
 #include "support/model_folder.h"
+#include "support/random_adapter.h"
 
 namespace assay {
 namespace {
@@ -145,6 +150,91 @@ TEST_P(DecodersOfFiles, SayWhatCannotBeRead) {
     ASSERT_FALSE(decoder.ok());
     EXPECT_NE(decoder.error().message.find("cut off"), std::string::npos);
   }
+}
+
+TEST_P(DecodersOfFiles, AreTheSumWithAnAdapter) {
+  const TransformerShape shape = parse_decoder_shape("2L4H2K16D32C48F131V").value();
+  const std::vector<float> weights = random_weights(shape);
+  const LoraAdapter adapter = random_adapter(shape);
+  const std::vector<float> sums = with_adapter(shape, weights, adapter);
+  const TemporaryFolder folder;
+  write_model(folder, shape, model_tensors(shape, weights), DataType::bf16, 2);
+  ASSERT_TRUE(write_adapter(folder.path() / "adapter", adapter, DataType::f32, "").ok());
+  for (const DataType precision : {DataType::f32, DataType::bf16}) {
+    for (int rank = 0; rank < 2; ++rank) {
+      DecoderWeightSettings settings = {.precision = precision,
+                                        .folder = folder.path(),
+                                        .part = {rank, 2},
+                                        .adapter = folder.path() / "adapter"};
+      auto parameters = DecoderParameters::create(*device_, *stream_, shape, settings);
+      ASSERT_TRUE(parameters.ok()) << parameters.error().message;
+      std::vector<float> part;
+      ASSERT_TRUE(parameters->copy_to_host(*stream_, part).ok());
+      for (const NamedTensor& tensor :
+           tensors_of_shard(shape, parameters->layout(), settings.part)) {
+        for (std::int64_t i = 0; i < tensor.tensor.elements(); ++i) {
+          const std::int64_t row = i / tensor.tensor.columns, column = i % tensor.tensor.columns;
+          const std::size_t at = tensor.whole.offset + tensor.first +
+                                 static_cast<std::size_t>(row * tensor.whole.columns + column);
+          const float expected =
+              precision == DataType::f32 ? sums[at] : Bf16::encode(sums[at]).decode();
+          ASSERT_EQ(part[at], expected) << tensor.name << " " << row << " " << column;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(DecodersOfFiles, OfAnotherAdapterAreRefused) {
+  const TransformerShape shape = parse_decoder_shape("1L2H1K16D32C48F131V").value(),
+                         wider = parse_decoder_shape("1L2H1K16D48C48F131V").value();
+  const TemporaryFolder folder;
+  write_model(folder, shape, model_tensors(shape, random_weights(shape)), DataType::bf16);
+  ASSERT_TRUE(write_adapter(folder.path(), random_adapter(wider), DataType::f32, "").ok());
+  const auto decoder = Decoder::create(
+      *device_, *stream_,
+      {.shape = shape, .limits = limits_, .folder = folder.path(), .adapter = folder.path()});
+  ASSERT_FALSE(decoder.ok());
+  EXPECT_NE(decoder.error().message.find("is the adapter of another one?"), std::string::npos);
+}
+
+/// A model and an adapter that transformers and PEFT wrote, with the logits that they computed in
+/// bf16.
+TEST_P(DecodersOfFiles, HaveTheLogitsOfPeft) {
+  const std::filesystem::path data =
+      std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/data/peft";
+  if (!std::filesystem::is_directory(data)) GTEST_SKIP() << data << " is not there";
+  const std::vector<float> expected = {-0.032958984375F, -0.00250244140625F, -0.1328125F,
+                                       0.126953125F,     -0.01708984375F,    0.08740234375F,
+                                       0.14453125F,      0.058837890625F};
+  const TransformerShape shape = read_decoder_config(data / "base").value();
+  DecoderSettings settings = {
+      .shape = shape,
+      .limits = {.tokens = 12, .results = 1, .sequences = 1, .positions = 16, .blocks = 1},
+      .precision = DataType::f32,
+      .folder = data / "base",
+      .adapter = data / "adapter"};
+  const auto distance = [&] {
+    auto decoder = Decoder::create(*device_, *stream_, settings);
+    EXPECT_TRUE(decoder.ok()) << decoder.error().message;
+    if (!decoder.ok()) return 1.0;
+    EXPECT_TRUE((*decoder)->set_tables(*stream_, {0}));
+    std::vector<std::int32_t> tokens(12), positions(12);
+    std::iota(tokens.begin(), tokens.end(), 0);
+    std::iota(positions.begin(), positions.end(), 0);
+    EXPECT_TRUE(
+        (*decoder)->set_tokens(*stream_, {tokens, positions, std::vector<std::int32_t>(12), {11}}));
+    EXPECT_TRUE((*decoder)->enqueue(*stream_, {12, 1, 11, {{0, 12, 1}}}));
+    const std::vector<float> logits = (*decoder)->logits(*stream_, 1).value();
+    double most = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      most = std::max(most, std::fabs(double(logits[i]) - double(expected[i])));
+    }
+    return most;
+  };
+  EXPECT_LT(distance(), 0.003);  // the logits were rounded to bf16, as was every result before
+  settings.adapter.clear();
+  EXPECT_GT(distance(), 0.01);
 }
 
 /// Each row's largest magnitude becomes the largest code; a row of zeros stays one.

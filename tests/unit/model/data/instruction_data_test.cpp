@@ -1,0 +1,214 @@
+#include "model/data/instruction_data.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "core/read_file.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_model.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Rows in a file, read with the tokenizer of a tiny Qwen.
+class InstructionData : public testing::Test {
+ protected:
+  InstructionData() {
+    write_tiny_tokenizer(folder_);
+    settings_ = {.file = folder_.path() / "rows.jsonl", .model = folder_.path(), .vocabulary = 259};
+  }
+
+  Result<InstructionDocuments> read(const std::string& rows) {
+    folder_.write("rows.jsonl", rows);
+    return read_instructions(settings_);
+  }
+  std::string why(const std::string& rows) {
+    const auto documents = read(rows);
+    return documents.ok() ? "accepted" : documents.error().message;
+  }
+  /// The text of all documents, with tokens that have a loss in [] and "/" at ends.
+  std::string text(const std::string& rows) {
+    const auto read_rows = read(rows);
+    if (!read_rows.ok()) return read_rows.error().message;
+    const Documents& documents = read_rows->documents;
+    std::string all;
+    bool in_loss = false;
+    for (std::size_t d = 0; d < documents.count(); ++d) {
+      for (std::size_t i = documents.begin_of(d); i < documents.ends[d]; ++i) {
+        const bool has_loss = documents.has_loss[i] != 0;
+        if (has_loss != in_loss) all += has_loss ? "[" : "]";
+        in_loss = has_loss;
+        const std::int32_t token = documents.tokens[i];
+        all += token == 256   ? "<|endoftext|>"
+               : token == 257 ? "<s>"
+               : token == 258 ? "<e>"
+                              : std::string(1, static_cast<char>(token));
+      }
+      all += in_loss ? "]/" : "/";
+      in_loss = false;
+    }
+    return all;
+  }
+
+  TemporaryFolder folder_;
+  InstructionSettings settings_;
+};
+
+TEST_F(InstructionData, MessagesHaveALossOnReplies) {
+  EXPECT_EQ(text(R"({"messages": [{"role": "user", "content": "Hi"},
+                                  {"role": "assistant", "content": "Yo"}]})"),
+            folder_.path().string() +
+                "/rows.jsonl: no row can be used, line 1: it is not JSON; a row is a JSON object "
+                "with \"messages\", with \"instruction\" and \"output\", or with \"text\"");
+  EXPECT_EQ(text(R"({"messages": [{"role": "user", "content": "Hi"}, )"
+                 R"({"role": "assistant", "content": "Yo"}, {"role": "user", "content": "?"}]})"),
+            "<s>user\nHi<e>\n<s>assistant\n[Yo<e>]\n<s>user\n?<e>\n/");
+}
+
+TEST_F(InstructionData, InstructionsAreConversations) {
+  EXPECT_EQ(text("{\"instruction\": \"Add\", \"input\": \"1 2\", \"output\": \"3\"}\n\n"
+                 "{\"instruction\": \"Go\", \"input\": null, \"output\": \"ok\"}"),
+            "<s>user\nAdd\n\n1 2<e>\n<s>assistant\n[3<e>]\n/"
+            "<s>user\nGo<e>\n<s>assistant\n[ok<e>]\n/");
+}
+
+TEST_F(InstructionData, TextHasALossEverywhereAndAnEnd) {
+  EXPECT_EQ(text("{\"text\": \"abc\"}\r\n"), "[abc<|endoftext|>]/");
+}
+
+TEST_F(InstructionData, WithLossOnAllPromptsHaveOne) {
+  settings_.loss_on_all = true;
+  EXPECT_EQ(text(R"({"instruction": "Go", "output": "ok"})"),
+            "[<s>user\nGo<e>\n<s>assistant\nok<e>\n]/");
+}
+
+TEST_F(InstructionData, ATemplateCanBeNamed) {
+  settings_.chat_template = "alpaca";
+  EXPECT_THAT(text(R"({"instruction": "Go", "output": "ok"})"),
+              HasSubstr("### Instruction:\nGo\n\n### Response:\n[ok<|endoftext|>]/"));
+  settings_.chat_template = "llama3";
+  EXPECT_THAT(text(R"({"instruction": "Go", "output": "ok"})"),
+              HasSubstr("the tokenizer has no token <|begin_of_text|>, which the chat template "
+                        "llama3 needs"));
+}
+
+TEST_F(InstructionData, WithoutAModelEachByteIsAToken) {
+  settings_.model.clear();
+  EXPECT_EQ(text(R"({"text": "abc"})"), "[abc]/");
+  EXPECT_THAT(text(R"({"instruction": "Go", "output": "ok"})"), HasSubstr("Response:\n[ok]/"));
+}
+
+TEST_F(InstructionData, OnlyRowsThatAreChatsNeedATemplate) {
+  std::filesystem::remove(folder_.path() / "tokenizer_config.json");
+  EXPECT_EQ(why(R"({"text": "abc"})"), "accepted");
+  EXPECT_THAT(why("{\"text\": \"abc\"}\n{\"instruction\": \"Go\", \"output\": \"ok\"}"),
+              HasSubstr("the model has no chat template"));
+}
+
+TEST_F(InstructionData, ATokenThatBeginsTextsIsThereOnce) {
+  Json file = tiny_tokenizer();
+  file["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single",
+       {{{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}},
+        {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+      {"special_tokens",
+       {{"<|endoftext|>",
+         {{"id", "<|endoftext|>"}, {"ids", {256}}, {"tokens", {"<|endoftext|>"}}}}}}};
+  folder_.write("tokenizer.json", file.dump());
+  EXPECT_EQ(text(R"({"text": "abc"})"), "[<|endoftext|>abc<|endoftext|>]/");
+  EXPECT_EQ(text(R"({"instruction": "Go", "output": "ok"})"),
+            "<|endoftext|><s>user\nGo<e>\n<s>assistant\n[ok<e>]\n/");
+  EXPECT_EQ(text(R"({"messages": [{"role": "assistant", "content": "x"}]})"),
+            "<|endoftext|><s>assistant\n[x<e>]\n/");
+}
+
+TEST_F(InstructionData, DamagedRowsAreNamedAndCounted) {
+  const auto documents = read(
+      "{\"text\": \"abc\"}\n\n{\"text\": \n[1]\n{\"a\": 1}\n{\"text\": 1}\n{\"text\": \"\"}\n"
+      "{\"messages\": 1}\n{\"messages\": [1]}\n{\"messages\": [{\"role\": \"user\"}]}\n"
+      "{\"messages\": [{\"role\": \"tool\\n\", \"content\": \"\"}]}\n"
+      "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}\n"
+      "{\"instruction\": \"a\"}\n{\"text\": \"\xFF\"}\n{\"text\": \"def\"}\n");
+  ASSERT_TRUE(documents.ok()) << documents.error().message;
+  EXPECT_EQ(documents->documents.count(), 2u);
+  EXPECT_EQ(documents->damaged, 12);
+  EXPECT_THAT(documents->first_damaged,
+              ElementsAre("line 3: it is not JSON", "line 4: it is no JSON object",
+                          "line 5: has none of \"messages\", \"instruction\" and \"text\"",
+                          "line 6: \"text\" is no text", "line 7: its \"text\" is empty",
+                          "line 8: \"messages\" is no list", "line 9: a message is no object",
+                          "line 10: a message has no \"role\" or no \"content\"",
+                          "line 11: the role tool\\u000a is none of system, user and assistant",
+                          "line 12: has no reply"));
+}
+
+TEST_F(InstructionData, AFileWithoutRowsIsRefused) {
+  EXPECT_THAT(why("\n \n"), HasSubstr("rows.jsonl: holds no rows; a row is a JSON object with"));
+  settings_.file = folder_.path() / "absent.jsonl";
+  EXPECT_THAT(why(""), HasSubstr("absent.jsonl"));
+}
+
+TEST_F(InstructionData, ATokenizerOfALargerModelIsRefused) {
+  settings_.vocabulary = 258;
+  EXPECT_EQ(why("{\"text\": \"abc\"}"),
+            folder_.path().string() +
+                ": the tokenizer has 259 tokens and the model 258; give a "
+                "model and its own tokenizer");
+}
+
+TEST_F(InstructionData, ManyRowsKeepTheirOrder) {
+  std::string rows, expected;
+  for (int i = 0; i < 3000; ++i) {
+    rows += i == 2999 ? "bad\n" : "{\"text\": \"" + std::to_string(i) + "\"}\n";
+    if (i != 2999) expected += "[" + std::to_string(i) + "<|endoftext|>]/";
+  }
+  EXPECT_EQ(text(rows), expected);
+  EXPECT_THAT(read(rows)->first_damaged, ElementsAre("line 3000: it is not JSON"));
+}
+
+TEST_F(InstructionData, TokensAreKeptAndDamagedOnesMadeAnew) {
+  settings_.cache = folder_.path() / "cache";
+  const std::string rows = "{\"instruction\": \"Go\", \"output\": \"ok\"}\nbad\n";
+  const auto first = read(rows), second = read(rows);
+  EXPECT_FALSE(first->from_cache);
+  EXPECT_TRUE(second->from_cache);
+  EXPECT_EQ(first->documents.tokens, second->documents.tokens);
+  EXPECT_EQ(first->documents.has_loss, second->documents.has_loss);
+  EXPECT_EQ(first->documents.ends, second->documents.ends);
+  EXPECT_EQ(second->damaged, 1);
+  EXPECT_EQ(first->first_damaged, second->first_damaged);
+  for (const auto& entry : std::filesystem::directory_iterator(settings_.cache)) {
+    std::string bytes = *read_file(entry.path());
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    std::ofstream(entry.path(), std::ios::binary) << bytes;
+  }
+  EXPECT_FALSE(read(rows)->from_cache);
+  EXPECT_TRUE(read(rows)->from_cache);
+}
+
+TEST_F(InstructionData, WhatChangesTheTokensIsNotTakenFromTheCache) {
+  settings_.cache = folder_.path() / "cache";
+  const std::string rows = R"({"instruction": "Go", "output": "ok"})";
+  EXPECT_FALSE(read(rows)->from_cache);
+  EXPECT_FALSE(read(rows + "\n")->from_cache);
+  settings_.loss_on_all = true;
+  EXPECT_FALSE(read(rows)->from_cache);
+  settings_.chat_template = "alpaca";
+  EXPECT_FALSE(read(rows)->from_cache);
+  Json file = tiny_tokenizer();
+  file["version"] = "2.0";
+  folder_.write("tokenizer.json", file.dump());
+  EXPECT_FALSE(read(rows)->from_cache);
+  EXPECT_TRUE(read(rows)->from_cache);
+}
+
+}  // namespace
+}  // namespace assay
