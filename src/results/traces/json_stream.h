@@ -29,6 +29,12 @@ class JsonLetters {
   void Flush() {}
   std::size_t PutEnd(Ch*) { return 0; }
 
+  /// Returns whether anything but white space is left.
+  bool more_follows() {
+    while (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t') Take();
+    return *at_ != '\0';
+  }
+
   /// Marks that a token has ended. One that does not end within 64 MiB ends the text, so that
   /// nothing large is collected.
   void end_token() { token_ = before_; }

@@ -448,8 +448,12 @@ class Reader : public TraceReader {
     if (!problem.empty() && !handler.found_events()) {
       return Error{ErrorKind::usage, fmt::format("{} {}", stream.name(), problem)};
     }
-    if (!problem.empty())
+    if (problem.empty() && letters.more_follows()) {
+      problem = "has one JSON value, after which more text follows";
+    }
+    if (!problem.empty()) {
       timeline.note(fmt::format("{} {}; what is before was read", stream.name(), problem));
+    }
     return {};
   }
 };
