@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "judge/compare/admissible_records.h"
-#include "judge/history/database.h"
+#include "core/database.h"
 
 namespace assay {
 

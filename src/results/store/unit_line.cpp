@@ -61,7 +61,8 @@ std::optional<UnitLine> parse_unit_line(std::string_view text) {
 
 Result<std::vector<UnitLine>> read_unit_lines(const std::filesystem::path& folder) {
   // assay's own lines hold at most 4 KiB of standard error; a longer one would only cost time.
-  constexpr std::size_t most_bytes = std::size_t{256} << 20, longest_line = std::size_t{1} << 20;
+  constexpr std::size_t most_bytes = std::size_t{256} << 20,
+                        longest_unit_line = std::size_t{1} << 20;
   const std::string text = TRY(read_operand(folder / campaign_units_name, most_bytes));
   std::vector<UnitLine> lines;
   std::size_t begin = 0;
@@ -69,7 +70,7 @@ Result<std::vector<UnitLine>> read_unit_lines(const std::filesystem::path& folde
   for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
     const std::string_view line = std::string_view(text).substr(begin, end - begin);
     begin = end + 1;
-    if (line.size() > longest_line) continue;
+    if (line.size() > longest_unit_line) continue;
     if (auto unit = parse_unit_line(line)) lines.push_back(std::move(*unit));
   }
   return lines;

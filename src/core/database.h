@@ -1,5 +1,5 @@
 // An SQLite file: safe opening, statements, transactions. Errors are one line that names the file;
-// no SQLite type leaves this folder.
+// no SQLite type leaves it.
 #pragma once
 
 #include <cstdint>
@@ -51,12 +51,17 @@ class Statement {
 
 class Database {
  public:
-  enum class Access { read, write };
+  /// How a file is used. A reader of assay's own file may repair it; others' files are only looked
+  /// at.
+  enum class Access { read, write, look };
 
   /// With Access::write, creates the file and its folder if necessary. Waits up to 30 s for other
   /// processes' locks. The file's schema is not trusted. Error: usage (no file, no permission, no
   /// database) or exhausted.
   static Result<Database> open(const std::filesystem::path& path, Access access);
+  /// Opens a database that is in memory, such as a decompressed one, to look at it. `bytes` must
+  /// outlive it; `path` is for messages. Error: exhausted.
+  static Result<Database> open_bytes(std::string& bytes, const std::filesystem::path& path);
 
   Result<Statement> prepare(std::string_view sql) const;
   /// Runs statements without results.
@@ -72,10 +77,13 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const;
   };
-  Database(std::filesystem::path path, sqlite3* handle) : path_(std::move(path)), handle_(handle) {}
+  Database(std::filesystem::path path, sqlite3* handle, Access access)
+      : path_(std::move(path)), handle_(handle), access_(access) {}
+  void distrust_schema() const;
 
   std::filesystem::path path_;
   std::unique_ptr<sqlite3, Close> handle_;
+  Access access_;
 };
 
 /// All reads inside a transaction see the same state. A writing one takes the write lock at once,

@@ -1,4 +1,4 @@
-#include "judge/history/database.h"
+#include "core/database.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -74,20 +74,41 @@ Result<Database> Database::open(const fs::path& path, Access access) {
   }
   // Even readers open it for writing: they roll back what a killed writer left unfinished. Without
   // write permission SQLite opens the file read-only.
-  const int flags = SQLITE_OPEN_READWRITE | (access == Access::write ? SQLITE_OPEN_CREATE : 0);
+  const int flags = access == Access::look ? SQLITE_OPEN_READONLY
+                                           : SQLITE_OPEN_READWRITE |
+                                                 (access == Access::write ? SQLITE_OPEN_CREATE : 0);
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
-  Database database(path, handle);
+  Database database(path, handle, access);
   if (code != SQLITE_OK) return database.failure();
   constexpr int patience_ms = 30'000;
   sqlite3_busy_timeout(handle, patience_ms);
+  database.distrust_schema();
+  return database;
+}
+
+Result<Database> Database::open_bytes(std::string& bytes, const fs::path& path) {
+  sqlite3* handle = nullptr;
+  int code = sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE, nullptr);
+  Database database(path, handle, Access::look);
+  if (code == SQLITE_OK) {
+    const auto size = static_cast<sqlite3_int64>(bytes.size());
+    code = sqlite3_deserialize(handle, "main", reinterpret_cast<unsigned char*>(bytes.data()), size,
+                               size, SQLITE_DESERIALIZE_READONLY);
+  }
+  if (code != SQLITE_OK) return database.failure();
+  database.distrust_schema();
+  return database;
+}
+
+void Database::distrust_schema() const {
+  sqlite3* const handle = handle_.get();
   // Views and triggers in the file are not trusted: they must neither call functions nor change
   // pages.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
-  return database;
 }
 
 Result<Statement> Database::prepare(std::string_view sql) const {
@@ -116,6 +137,10 @@ Error Database::failure() const {
     case SQLITE_NOTADB:
     case SQLITE_ERROR:  // a table or column is missing
     case SQLITE_SCHEMA:
+      if (access_ == Access::look) {
+        return {ErrorKind::usage,
+                fmt::format("{} is damaged or has other tables ({})", path_.string(), words)};
+      }
       return {
           ErrorKind::usage,
           fmt::format("{} is damaged or not a history ({}); move it away and add the stores again",

@@ -1,0 +1,137 @@
+// assay trace read: where the time of a program went, by the traces of other programs' profilers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cli/cli.h"
+#include "cli/command.h"
+#include "cli/judge/trace_view.h"
+#include "cli/option_values.h"
+#include "core/json.h"
+#include "core/shown_text.h"
+#include "results/traces/trace_reader.h"
+
+namespace assay::cli::trace_command {
+namespace {
+
+struct ReadTraces {
+  std::vector<TraceReport> reports;
+  RankComparison ranks;
+  std::vector<Advice> rank_advice;
+};
+
+Result<ReadTraces> read(const std::vector<std::string>& paths) {
+  const std::vector<Timeline> timelines = TRY(read_traces(paths));
+  std::vector<TraceIndex> indices;
+  indices.reserve(timelines.size());
+  for (const Timeline& timeline : timelines) indices.emplace_back(timeline);
+  std::stable_sort(indices.begin(), indices.end(), [](const TraceIndex& a, const TraceIndex& b) {
+    return a.timeline().rank.value_or(-1) < b.timeline().rank.value_or(-1);
+  });
+  ReadTraces all;
+  std::vector<const TraceIndex*> ranks;
+  std::int64_t span = 0;
+  for (const TraceIndex& index : indices) {
+    all.reports.push_back(report_trace(index));
+    ranks.push_back(&index);
+    for (const DeviceReport& device : all.reports.back().devices) {
+      span = std::max(span, device.times.span);
+    }
+  }
+  all.ranks = compare_ranks(ranks);
+  all.rank_advice = rank_advice(all.ranks, span);
+  return all;
+}
+
+/// Returns what is missing of the job that the traces say they are part of.
+std::string missing_ranks(const std::vector<TraceReport>& reports) {
+  if (reports.size() < 2 || !reports.front().world_size) return {};
+  const auto world = static_cast<std::size_t>(*reports.front().world_size);
+  if (reports.size() >= world) return {};
+  return fmt::format("{} of the job's {} ranks are here\n", reports.size(), world);
+}
+
+int run(const Arguments& arguments, Terminal& terminal) {
+  constexpr std::uint64_t most_rows = 1'000'000;
+  auto top = whole_number("--top", arguments.get("--top", "10"), 1, most_rows);
+  if (!top.ok()) return report(terminal, top.error());
+  // The first positional is "read".
+  const std::vector<std::string> paths(arguments.positionals.begin() + 1,
+                                       arguments.positionals.end());
+  const auto all = read(paths);
+  if (!all.ok()) return report(terminal, all.error());
+  if (arguments.has("--json")) {
+    Json traces = Json::array();
+    for (const TraceReport& one : all->reports) traces.push_back(trace_json(one));
+    const Json json = {{"traces", std::move(traces)},
+                       {"ranks", ranks_json(all->ranks)},
+                       {"advice", advice_json(all->rank_advice)}};
+    terminal.print(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    return exit_ok;
+  }
+  const auto width = static_cast<std::size_t>(terminal.width());
+  const Style style = terminal.out_style();
+  bool first = true;
+  for (const TraceReport& one : all->reports) {
+    terminal.print((first ? "" : "\n") +
+                   trace_text(one, static_cast<std::size_t>(*top), width, style));
+    first = false;
+  }
+  terminal.print(ranks_text(all->ranks, width, style) + missing_ranks(all->reports) +
+                 advice_text(all->rank_advice, width, style));
+  return exit_ok;
+}
+
+const Command read_command = {
+    .name = "trace read",
+    .summary = "Say where the time went, by a profiler's trace, and what would get it back",
+    .group = CommandGroup::diagnose,
+    .positionals = "FILE|FOLDER...",
+    .least_positionals = 2,
+    .most_positionals = 4096,
+    .details =
+        R"(Reads traces of PyTorch's profiler (also of vLLM and SGLang) and of other profilers; `assay help
+trace` lists them. Several files are the ranks of one job, and so are those of a folder. For each
+GPU and step: how long it computed, communicated, copied and was idle, and why; its kernels by
+category and name, its matrix products by shape, its collectives; then what to change, what that
+saves at most, and the command that tries it.
+
+  assay trace read trace.json.gz
+  assay trace read traces/ --json
+
+)",
+    .options = {{"--top", "N", "rows of each table, default 10", ""}},
+    .run = &run,
+    .operands = "file",
+};
+const CommandRegistry::Add registered_read{&read_command};
+
+int run_without_kind(const Arguments& arguments, Terminal& terminal) {
+  return report(terminal,
+                {ErrorKind::usage,
+                 fmt::format("trace has no \"{}\"; allowed: read, as in assay trace read FILE",
+                             shown_line(arguments.positionals.front(), 100))});
+}
+
+const Command command = {
+    .name = "trace",
+    .summary = "Say where the time of a program went (trace read)",
+    .group = CommandGroup::diagnose,
+    .positionals = "read FILE|FOLDER...",
+    .least_positionals = 1,
+    .most_positionals = 4096,
+    .details =
+        R"(Reads traces that profilers of other programs wrote: `assay trace read --help`.
+
+  assay trace read trace.json.gz
+
+)",
+    .options = {},
+    .run = &run_without_kind,
+    .operands = "read",
+    .no_json = "its kinds have it: assay trace read --json",
+};
+const CommandRegistry::Add registered{&command};
+
+}  // namespace
+}  // namespace assay::cli::trace_command

@@ -1,0 +1,66 @@
+// The collectives in traces: their bus bandwidth, and which rank the others waited for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/trace/trace_index.h"
+
+namespace assay {
+
+/// What a collective is, as far as the trace says it.
+struct CollectiveShape {
+  std::string operation;    ///< "all_gather", as axes name it; else the kernel's name
+  std::string type;         ///< "bf16"; empty: unknown
+  std::uint64_t bytes = 0;  ///< of the larger of a rank's two buffers; 0: unknown
+  std::uint32_t ranks = 0;  ///< that take part; 0: unknown
+  std::string group;        ///< the process group's name
+  auto operator<=>(const CollectiveShape&) const = default;
+};
+
+CollectiveShape collective_shape(const TraceIndex& index, const TraceEvent& event);
+
+/// Returns the bytes that each link carries for every byte of the buffer, as nccl-tests define bus
+/// bandwidth; empty for an operation without such a definition.
+std::optional<double> bus_factor(const CollectiveShape& shape);
+
+struct CollectiveGroup {
+  CollectiveShape shape;
+  std::size_t count = 0;
+  std::int64_t total = 0, median = 0, shortest = 0;  ///< ns, the wait for late ranks included
+  std::optional<double> bus_bandwidth;               ///< bytes/s of the median; empty: unknown
+};
+
+/// Longest total first.
+std::vector<CollectiveGroup> collectives_of(const TraceIndex& index,
+                                            const std::vector<const TraceEvent*>& events);
+
+/// How one rank spent its time in the collectives that were found on all ranks.
+struct RankWait {
+  std::string file;
+  int rank = 0;               ///< as the file says, else its position
+  std::int64_t duration = 0;  ///< ns of its collectives
+  std::int64_t waited = 0;    ///< ns of these, for ranks that came later
+  std::size_t came_last = 0;  ///< collectives that the others waited for this rank
+};
+
+/// The collectives of several ranks beside each other. A collective moves bytes only once the last
+/// rank is there, so the shortest duration of the ranks is that of the transfer, and the rest of
+/// each is a wait. This needs no common clock.
+struct RankComparison {
+  std::vector<RankWait> ranks;
+  std::size_t matched = 0;    ///< collectives found on all ranks
+  std::size_t unmatched = 0;  ///< of the first rank
+  std::int64_t transfer = 0;  ///< ns of the matched ones, without waits
+  std::string problem;        ///< why they cannot be compared; empty: they can
+  /// The largest spread of the ranks' ends of a matched collective, in ns; empty if their clocks
+  /// are not known to be the same.
+  std::optional<std::int64_t> end_spread;
+};
+
+/// Compares the collectives of traces, each the one of a rank.
+RankComparison compare_ranks(const std::vector<const TraceIndex*>& ranks);
+
+}  // namespace assay

@@ -1,0 +1,126 @@
+#include "judge/trace/device_times.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace assay {
+namespace {
+
+/// Returns the number of the step in which the work was launched; empty if that is unknown.
+std::optional<std::size_t> step_of(const TraceIndex& index, const TraceEvent& event) {
+  const TraceEvent* const call = index.launch_of(event);
+  const auto& steps = index.steps();
+  if (call == nullptr || steps.empty()) return std::nullopt;
+  const auto after = std::upper_bound(
+      steps.begin(), steps.end(), call->start,
+      [](std::int64_t time, const TraceStep& step) { return time < step.host.begin; });
+  if (after == steps.begin() || call->start >= std::prev(after)->host.end) return std::nullopt;
+  return static_cast<std::size_t>(after - steps.begin()) - 1;
+}
+
+/// Adds what the gaps of `busy` were caused by.
+void explain_gaps(const TraceIndex& index, const std::vector<const TraceEvent*>& events,
+                  const TimeRanges& busy, DeviceTimes& times) {
+  auto next = events.begin();
+  std::optional<std::size_t> last_step;
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    // The first event that begins with a range ends the gap before it.
+    while ((*next)->start < busy[i].begin) {
+      if (const auto step = step_of(index, **next)) last_step = step;
+      ++next;
+    }
+    if (i == 0) continue;
+    const std::int64_t gap = busy[i].begin - busy[i - 1].end;
+    ++times.gaps;
+    times.longest_gap = std::max(times.longest_gap, gap);
+    const TraceEvent* const call = index.launch_of(**next);
+    if (call == nullptr) {
+      times.unknown += gap;
+    } else if (call->start > busy[i - 1].end) {
+      ++times.host_late_gaps;
+      times.host_late += gap;
+    } else {
+      times.launched_before += gap;
+    }
+    const auto step = step_of(index, **next);
+    if (step && last_step && *step != *last_step) times.between_steps += gap;
+  }
+}
+
+void count_streams(const std::vector<const TraceEvent*>& events, DeviceTimes& times) {
+  std::unordered_map<LaneId, std::int64_t> ends;
+  for (const TraceEvent* event : events) {
+    const auto [at, is_first] = ends.emplace(event->lane, event->end());
+    if (is_first) continue;
+    if (event->start < at->second) ++times.same_stream_overlaps;
+    at->second = event->end();
+  }
+  times.streams = ends.size();
+}
+
+}  // namespace
+
+DeviceTimes device_times(const TraceIndex& index, const std::vector<const TraceEvent*>& events) {
+  DeviceTimes times;
+  if (events.empty()) return times;
+  std::map<WorkKind, std::vector<TimeRange>> work;
+  std::vector<TimeRange> all;
+  std::int64_t last = events.front()->end();
+  for (const TraceEvent* event : events) {
+    const TimeRange range = {event->start, event->end()};
+    all.push_back(range);
+    work[work_kind_of(index, *event)].push_back(range);
+    last = std::max(last, range.end);
+    const bool copies = event->kind == TraceEventKind::copy || event->kind == TraceEventKind::fill;
+    ++(copies ? times.copies : times.kernels);
+    if (!copies) times.kernel_sum = add_saturated(times.kernel_sum, event->duration);
+    if (index.is_from_graph(*event)) ++times.from_graphs;
+  }
+  const TimeRanges busy = union_of(std::move(all));
+  const TimeRanges compute = union_of(std::move(work[WorkKind::compute]));
+  const TimeRanges collective = union_of(std::move(work[WorkKind::collective]));
+  const TimeRanges copy = union_of(std::move(work[WorkKind::copy]));
+  times.span = last - events.front()->start;
+  times.busy = size_of(busy);
+  times.idle = times.span - times.busy;
+  times.compute = size_of(compute);
+  times.collective = size_of(collective);
+  times.copy = size_of(copy);
+  times.exposed_collective = size_of(minus(collective, compute));
+  times.exposed_copy = size_of(minus(minus(copy, compute), collective));
+  explain_gaps(index, events, busy, times);
+  count_streams(events, times);
+  return times;
+}
+
+std::vector<DeviceStep> device_steps(const TraceIndex& index,
+                                     const std::vector<const TraceEvent*>& events) {
+  std::map<std::size_t, std::vector<const TraceEvent*>> work;
+  for (const TraceEvent* event : events) {
+    if (const auto step = step_of(index, *event)) work[*step].push_back(event);
+  }
+  std::vector<DeviceStep> steps;
+  for (auto at = work.begin(); at != work.end(); ++at) {
+    const auto next = std::next(at);
+    std::int64_t end = 0;
+    for (const TraceEvent* event : at->second) end = std::max(end, event->end());
+    DeviceStep step;
+    step.name = index.steps()[at->first].name;
+    step.window.begin = at->second.front()->start;
+    step.window.end = next == work.end() ? end : next->second.front()->start;
+    step.times = device_times(index, at->second);
+    // Work that reaches into the next step's window is rare; the window keeps at least its span.
+    step.window.end = std::max(step.window.end, step.window.begin + step.times.span);
+    step.times.idle += step.window.size() - step.times.span;
+    step.times.span = step.window.size();
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+bool is_launch_bound(const DeviceTimes& times) {
+  return times.span > 0 && times.host_late > times.span / 10;
+}
+
+}  // namespace assay

@@ -1,0 +1,45 @@
+// Matrix products in a trace: the tile and the types that a kernel's name says, and the problem
+// that the shapes of its operation say.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace assay {
+
+/// What the name of a GEMM kernel says. Fields that it does not say are empty or 0.
+struct GemmKernel {
+  std::string library;           ///< "Tensile", "nvjet", "xmma", "cutlass", "cuBLAS"
+  unsigned m = 0, n = 0, k = 0;  ///< of the tile that a workgroup computes
+  std::string types;             ///< "bf16", or of A, B, the result: "f16 f16 f32"
+  std::string transposes;        ///< "TN", as BLAS libraries name them, column by column
+};
+
+/// Empty if the name is that of no library whose names are known.
+std::optional<GemmKernel> parse_gemm_kernel(std::string_view name);
+
+/// out[M,N] = A[M,K] @ B[K,N], `batch` times.
+struct GemmProblem2D {
+  std::uint64_t m = 0, n = 0, k = 0, batch = 1;
+  std::string type;  ///< "bf16", as axes name it; empty: unknown
+  double flops() const {
+    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
+           static_cast<double>(batch);
+  }
+  auto operator<=>(const GemmProblem2D&) const = default;
+};
+
+/// Returns the product that PyTorch's operation computes, such as "aten::addmm" with the shapes
+/// "[[4],[2,3],[3,4]]" and types "[float,float,float]". Empty if it is none or its shapes are
+/// unknown.
+std::optional<GemmProblem2D> gemm_problem(std::string_view operation, std::string_view shapes,
+                                          std::string_view types);
+
+/// Returns the share of the tiles' work that the problem needs, times that of the last wave of
+/// tiles on `units`: 1 is no loss. Empty if the tile or `units` is unknown.
+std::optional<double> tile_efficiency(const GemmKernel& kernel, const GemmProblem2D& problem,
+                                      unsigned units);
+
+}  // namespace assay

@@ -1,0 +1,257 @@
+#include "judge/trace/trace_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compute/device/peaks.h"
+#include "core/units.h"
+
+namespace assay {
+namespace {
+
+constexpr double nanosecond = 1e-9;
+
+std::string time_text(std::int64_t ns) {
+  return format_seconds(static_cast<double>(ns) * nanosecond);
+}
+
+double share_of(std::int64_t part, std::int64_t whole) {
+  return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+/// Collects advice that saves enough to be worth a line.
+class Adviser {
+ public:
+  explicit Adviser(std::int64_t span) : span_(span) {}
+  void add(std::string what, std::string why, std::int64_t most, std::string command) {
+    constexpr double least_share = 0.01;
+    const double share = share_of(most, span_);
+    if (share < least_share) return;
+    advice_.push_back({std::move(what), std::move(why), most, share, std::move(command)});
+  }
+  std::vector<Advice> sorted() && {
+    std::stable_sort(advice_.begin(), advice_.end(),
+                     [](const Advice& a, const Advice& b) { return a.most > b.most; });
+    return std::move(advice_);
+  }
+
+ private:
+  std::int64_t span_;
+  std::vector<Advice> advice_;
+};
+
+void advise_launches(const DeviceReport& report, Adviser& adviser) {
+  const DeviceTimes& times = report.times;
+  if (!is_launch_bound(times)) return;
+  adviser.add("capture the step in a graph, or let torch.compile fuse it",
+              fmt::format("the GPU waited for the host in {} of {} gaps, {} in all; a larger batch "
+                          "gives each launch more work",
+                          times.host_late_gaps, times.gaps, time_text(times.host_late)),
+              times.host_late, "assay run launch");
+}
+
+/// GEMMs with known shapes are held against the device's peak rate.
+void advise_gemms(const DeviceReport& report, Adviser& adviser) {
+  DeviceFacts facts;
+  facts.name = report.product;
+  facts.multiprocessors = static_cast<int>(report.units);
+  std::int64_t most = 0, total = 0;
+  std::vector<std::string> shapes, layouts;
+  std::string type;
+  constexpr std::size_t most_shapes = 8;
+  for (const GemmGroup& gemm : report.gemms) {
+    const auto data_type = parse_data_type(gemm.problem.type);
+    if (!data_type) continue;
+    const auto peak = peak_compute_rate(facts, *data_type);
+    const double ideal =
+        peak ? gemm.problem.flops() * static_cast<double>(gemm.count) / peak->rate / nanosecond : 0;
+    total = add_saturated(total, gemm.total);
+    if (ideal < static_cast<double>(gemm.total)) {
+      most = add_saturated(most, gemm.total - static_cast<std::int64_t>(ideal));
+    }
+    if (type.empty()) type = gemm.problem.type;
+    if (type != gemm.problem.type || gemm.problem.batch != 1 || shapes.size() == most_shapes) {
+      continue;
+    }
+    shapes.push_back(fmt::format("{}x{}x{}", gemm.problem.m, gemm.problem.n, gemm.problem.k));
+    const std::string layout = gemm.layout.empty() ? "any" : gemm.layout;
+    if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) {
+      layouts.push_back(layout);
+    }
+  }
+  if (!shapes.empty()) {
+    adviser.add(
+        "tune these matrix products",
+        fmt::format("they take {}; the gain is what is above the peak of the data sheet{}",
+                    time_text(total), report.product.empty() ? ", which is unknown here" : ""),
+        most,
+        fmt::format("assay tune gemm shape={} dtype={} layout={}", fmt::join(shapes, ","), type,
+                    fmt::join(layouts, ",")));
+    return;
+  }
+  for (const KernelGroup& group : report.categories) {
+    if (group.name != "gemm") continue;
+    adviser.add("record shapes (record_shapes=True), then tune the matrix products",
+                fmt::format("matrix products take {}, and the trace has no shapes of them",
+                            time_text(group.total)),
+                group.total, "");
+  }
+}
+
+void advise_collectives(const DeviceReport& report, Adviser& adviser) {
+  const DeviceTimes& times = report.times;
+  std::string command;
+  if (!report.collectives.empty()) {
+    const CollectiveShape& shape = report.collectives.front().shape;
+    if (shape.bytes > 0 && bus_factor(shape)) {
+      command = fmt::format(
+          "assay tune collective op={} size={}{} --ranks {} "
+          "NCCL_MIN_NCHANNELS=32,64,112",
+          shape.operation, format_size(shape.bytes),
+          shape.type.empty() ? "" : " dtype=" + shape.type, shape.ranks);
+    }
+  }
+  adviser.add("overlap the collectives with computing, or make fewer and larger ones (buckets)",
+              fmt::format("{} of {} in collectives nothing was computed",
+                          time_text(times.exposed_collective), time_text(times.collective)),
+              times.exposed_collective, std::move(command));
+}
+
+void advise_rest(const DeviceReport& report, Adviser& adviser) {
+  const DeviceTimes& times = report.times;
+  adviser.add("copy from pinned memory, on a stream of its own",
+              fmt::format("{} of {} in copies nothing else ran", time_text(times.exposed_copy),
+                          time_text(times.copy)),
+              times.exposed_copy, "assay run copy");
+  std::int64_t layout = 0, conv = 0, short_total = 0;
+  std::size_t short_count = 0;
+  constexpr std::int64_t short_kernel = 5'000;  // ns
+  for (const KernelGroup& group : report.kernels) {
+    if (group.category == "layout") layout = add_saturated(layout, group.total);
+    if (group.category == "conv") conv = add_saturated(conv, group.total);
+    if (group.median < short_kernel && group.category != "gemm" && group.category != "collective" &&
+        group.category != "copy") {
+      short_total = add_saturated(short_total, group.total);
+      short_count += group.count;
+    }
+  }
+  adviser.add("keep tensors in the layout that the convolutions want (channels_last)",
+              fmt::format("kernels that only change layouts take {}", time_text(layout)), layout,
+              "");
+  adviser.add(
+      "tune the convolutions",
+      fmt::format("convolutions take {}; the gain is at most a part of it", time_text(conv)), conv,
+      "assay tune conv");
+  adviser.add(
+      "fuse short kernels (torch.compile), or raise the batch",
+      fmt::format("{} kernels shorter than 5 us take {}", short_count, time_text(short_total)),
+      short_total, "");
+}
+
+void add_notes(const TraceIndex& index, TraceReport& report) {
+  const Timeline& timeline = index.timeline();
+  report.notes = timeline.notes();
+  if (index.devices().empty()) {
+    report.notes.push_back(
+        "the trace has no work of a GPU, so nothing can be said of its time; record with "
+        "activities=[CPU, CUDA]");
+  }
+  for (const DeviceReport& device : report.devices) {
+    const DeviceTimes& times = device.times;
+    const auto note = [&](std::string sentence) {
+      report.notes.push_back(fmt::format("GPU {}: {}", device.device, std::move(sentence)));
+    };
+    if (times.from_graphs > 0) {
+      note(
+          fmt::format("{} of {} events come from graph launches, which do not say what launched "
+                      "each of them, nor shapes",
+                      times.from_graphs, times.kernels + times.copies));
+    }
+    if (!index.has_calls()) {
+      note("the trace has no calls of the host, so idle time has no known cause");
+    } else if (times.unknown > times.span / 100) {
+      note(
+          fmt::format("work after {} of idle time was launched before the recording began, so its "
+                      "cause is unknown",
+                      time_text(times.unknown)));
+    }
+    if (times.same_stream_overlaps > 0) {
+      note(fmt::format("{} events began before the one before them on the same stream ended",
+                       times.same_stream_overlaps));
+    }
+    const bool amd = device.product.find("AMD") != std::string::npos;
+    if (amd && times.gaps > 0) {
+      note(
+          "ROCm counts the start of a queued kernel as part of the kernel; idle time and short "
+          "kernels cannot be compared with NVIDIA's");
+    }
+  }
+  // Two processes with one GPU's number cannot be told apart.
+  std::set<TextId> processes;
+  for (const TraceEvent& event : timeline.events()) {
+    if (event.kind == TraceEventKind::call) processes.insert(timeline.lane(event.lane).process);
+  }
+  if (processes.size() > 1) {
+    report.notes.push_back(
+        fmt::format("{} processes are in one file; correlations of one may be taken for those of "
+                    "another, so causes of idle time are doubtful",
+                    processes.size()));
+  }
+}
+
+}  // namespace
+
+TraceReport report_trace(const TraceIndex& index) {
+  const Timeline& timeline = index.timeline();
+  TraceReport report;
+  report.file = timeline.file;
+  report.format = timeline.format;
+  report.rank = timeline.rank;
+  report.world_size = timeline.world_size;
+  for (const auto& [name, events] : index.devices()) {
+    DeviceReport device;
+    device.device = name;
+    const auto known = timeline.devices.find(name);
+    if (known != timeline.devices.end()) {
+      device.product = known->second.name;
+      device.units = known->second.units;
+    }
+    device.times = device_times(index, events);
+    device.steps = device_steps(index, events);
+    device.categories = kernels_by_category(index, events);
+    device.kernels = kernels_by_name(index, events);
+    device.gemms = gemms_by_problem(index, events, device.units);
+    device.collectives = collectives_of(index, events);
+    Adviser adviser(device.times.span);
+    advise_launches(device, adviser);
+    advise_gemms(device, adviser);
+    advise_collectives(device, adviser);
+    advise_rest(device, adviser);
+    device.advice = std::move(adviser).sorted();
+    report.devices.push_back(std::move(device));
+  }
+  add_notes(index, report);
+  return report;
+}
+
+std::vector<Advice> rank_advice(const RankComparison& comparison, std::int64_t span) {
+  Adviser adviser(span);
+  if (!comparison.ranks.empty() && comparison.matched > 0) {
+    const auto late = std::max_element(
+        comparison.ranks.begin(), comparison.ranks.end(),
+        [](const RankWait& a, const RankWait& b) { return a.came_last < b.came_last; });
+    std::int64_t longest_wait = 0;
+    for (const RankWait& rank : comparison.ranks)
+      longest_wait = std::max(longest_wait, rank.waited);
+    adviser.add(fmt::format("find out why rank {} is late", late->rank),
+                fmt::format("the others waited for it in {} of {} collectives, up to {} in all",
+                            late->came_last, comparison.matched, time_text(longest_wait)),
+                longest_wait, "assay doctor");
+  }
+  return std::move(adviser).sorted();
+}
+
+}  // namespace assay

@@ -1,0 +1,106 @@
+#include "results/timeline/timeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace assay {
+
+TextId Timeline::text_id(std::string_view text) {
+  const auto at = text_ids_.find(text);
+  if (at != text_ids_.end()) return at->second;
+  texts_.emplace_back(text);
+  const auto id = static_cast<TextId>(texts_.size() - 1);
+  text_ids_.emplace(texts_.back(), id);
+  return id;
+}
+
+LaneId Timeline::lane_id(const TraceLane& lane) {
+  const auto [at, is_new] = lane_ids_.emplace(lane, static_cast<LaneId>(lanes_.size()));
+  if (is_new) lanes_.push_back(lane);
+  return at->second;
+}
+
+std::uint32_t Timeline::detail_id(const EventDetail& detail) {
+  const auto [at, is_new] =
+      detail_ids_.emplace(detail, static_cast<std::uint32_t>(details_.size()));
+  if (is_new) details_.push_back(detail);
+  return at->second;
+}
+
+std::vector<std::string> Timeline::notes() const {
+  std::vector<std::string> sentences;
+  for (const auto& [sentence, count] : notes_) {
+    sentences.push_back(count == 1 ? sentence : fmt::format("{} ({} times)", sentence, count));
+  }
+  return sentences;
+}
+
+std::size_t Timeline::bytes() const {
+  constexpr std::size_t node = 48;  // of a map, with its links
+  std::size_t total = events_.size() * sizeof(TraceEvent) +
+                      details_.size() * (2 * sizeof(EventDetail) + node) +
+                      lanes_.size() * (2 * sizeof(TraceLane) + node);
+  for (const std::string& text : texts_) total += text.size() + sizeof(std::string) + node;
+  return total;
+}
+
+std::optional<std::int64_t> decimal_time(std::string_view text, int exponent) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  // The value is digits * 10^shift. Of digits beyond the 30th only matters whether they are zero.
+  __int128 digits = 0;
+  int shift = exponent, seen = 0;
+  bool rest = false, point = false;
+  std::size_t at = 0;
+  for (; at < text.size(); ++at) {
+    const char letter = text[at];
+    if (letter == '.' && !point) {
+      point = true;
+      continue;
+    }
+    if (letter < '0' || letter > '9') break;
+    ++seen;
+    const int digit = letter - '0';
+    constexpr __int128 full = static_cast<__int128>(1'000'000'000'000'000) * 100'000'000'000'000;
+    if (digits < full) {
+      digits = digits * 10 + digit;
+      shift -= point ? 1 : 0;
+    } else {
+      rest = rest || digit != 0;
+      shift += point ? 0 : 1;
+    }
+  }
+  if (seen == 0) return std::nullopt;
+  if (at < text.size()) {
+    if (text[at] != 'e' && text[at] != 'E') return std::nullopt;
+    ++at;
+    const bool down = at < text.size() && text[at] == '-';
+    if (at < text.size() && (text[at] == '-' || text[at] == '+')) ++at;
+    if (at == text.size()) return std::nullopt;
+    int power = 0;
+    for (; at < text.size(); ++at) {
+      if (text[at] < '0' || text[at] > '9') return std::nullopt;
+      power = std::min(power * 10 + (text[at] - '0'), 10'000);
+    }
+    shift += down ? -power : power;
+  }
+  if (digits == 0) return 0;
+  for (; shift > 0 && digits <= longest_time; --shift) digits *= 10;
+  if (shift > 0) return std::nullopt;
+  for (; shift < -1; ++shift) {
+    if (digits == 0) return 0;
+    rest = rest || digits % 10 != 0;
+    digits /= 10;
+  }
+  if (shift == -1) {
+    const int last = static_cast<int>(digits % 10);
+    digits /= 10;
+    if (last > 5 || (last == 5 && (rest || digits % 2 == 1))) ++digits;
+  }
+  if (digits > longest_time) return std::nullopt;
+  const auto value = static_cast<std::int64_t>(digits);
+  return negative ? -value : value;
+}
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+// Events of RapidJSON from a trace stream, for JSON files that are larger than memory.
+#pragma once
+
+#include <fmt/format.h>
+#include <rapidjson/reader.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "results/traces/trace_stream.h"
+
+namespace assay {
+
+/// Presents a trace stream to RapidJSON.
+class JsonLetters {
+ public:
+  using Ch = char;
+  explicit JsonLetters(TraceStream& stream) : stream_(stream) { refill(); }
+  Ch Peek() const { return *at_; }
+  Ch Take() {
+    const Ch letter = *at_++;
+    if (at_ == end_) refill();
+    return letter;
+  }
+  std::size_t Tell() const { return before_ + static_cast<std::size_t>(at_ - begin_); }
+  Ch* PutBegin() { return nullptr; }
+  void Put(Ch) {}
+  void Flush() {}
+  std::size_t PutEnd(Ch*) { return 0; }
+
+  /// Returns whether anything but white space is left.
+  bool more_follows() {
+    while (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t') Take();
+    return *at_ != '\0';
+  }
+
+  /// Marks that a token has ended. One that does not end within 64 MiB ends the text, so that
+  /// nothing large is collected.
+  void end_token() { token_ = before_; }
+
+ private:
+  void refill() {
+    constexpr std::size_t longest_token = std::size_t{64} << 20;
+    before_ += static_cast<std::size_t>(end_ - begin_);
+    const std::string_view bytes =
+        before_ - token_ > longest_token ? std::string_view() : stream_.read();
+    begin_ = at_ = bytes.empty() ? &nothing : bytes.data();
+    end_ = bytes.empty() ? &nothing + 1 : bytes.data() + bytes.size();
+  }
+  static constexpr char nothing = '\0';
+
+  TraceStream& stream_;
+  const char *begin_ = nullptr, *at_ = nullptr, *end_ = nullptr;
+  std::size_t before_ = 0;  // bytes before begin_
+  std::size_t token_ = 0;
+};
+
+/// Sends the events of one JSON value to `handler`, whose levels must be bounded by the handler
+/// itself. Numbers arrive as text. Returns why reading stopped before the value's end: "is cut off
+/// at byte 17: ..."; empty if it did not.
+template <typename Handler>
+std::string parse_json_stream(JsonLetters& letters, Handler& handler) {
+  constexpr unsigned flags = rapidjson::kParseNumbersAsStringsFlag |
+                             rapidjson::kParseNanAndInfFlag | rapidjson::kParseStopWhenDoneFlag |
+                             rapidjson::kParseTrailingCommasFlag;
+  rapidjson::Reader reader;
+  const rapidjson::ParseResult result = reader.Parse<flags>(letters, handler);
+  if (!result.IsError()) return {};
+  if (letters.Peek() == '\0') return fmt::format("is cut off at byte {}", letters.Tell());
+  return fmt::format("is no JSON from byte {} on", result.Offset());
+}
+
+}  // namespace assay

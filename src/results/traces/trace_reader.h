@@ -1,0 +1,47 @@
+// Reads traces of other programs into timelines. A reader recognises its format by content. A new
+// format is one new file in formats/ that ends in
+//   const TraceReaderRegistry::Add registered{&reader};
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/registry.h"
+#include "core/result.h"
+#include "results/timeline/timeline.h"
+#include "results/traces/trace_stream.h"
+
+namespace assay {
+
+class TraceReader {
+ public:
+  virtual ~TraceReader() = default;
+  virtual std::string_view name() const = 0;     ///< "kineto"
+  virtual std::string_view summary() const = 0;  ///< one line
+  /// Returns whether `start`, the first bytes of a file, has the format. It only searches for
+  /// marks.
+  virtual bool recognises(std::string_view start) const = 0;
+  /// Adds the events of the file to `timeline`, and a note for everything that could not be read.
+  /// Error: usage, if nothing could be read. Never throws; the file is not trusted.
+  virtual Status read(TraceStream& stream, Timeline& timeline) const = 0;
+};
+using TraceReaderRegistry = Registry<const TraceReader*>;
+
+/// Limit of the events of one timeline, which take about 110 bytes each.
+constexpr std::size_t most_trace_events = 40'000'000;
+
+/// Sorted by name.
+std::vector<const TraceReader*> trace_readers();
+
+/// Adds the events of a file to `timeline`, by the reader that recognises it. Error: usage, naming
+/// the file and the formats.
+Status read_trace(TraceStream stream, Timeline& timeline);
+
+/// Reads files and the trace files in folders. Files that one run of rocprofv3 wrote as CSV become
+/// one timeline. What is in a folder and is no trace is left out. Error: usage, if a file is no
+/// trace or a folder has none.
+Result<std::vector<Timeline>> read_traces(const std::vector<std::string>& paths);
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+// The bytes of a trace file, decompressed and in order, with a limit on how many there are. Traces
+// may be larger than memory.
+#pragma once
+
+#include <zlib.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/input_file.h"
+#include "core/result.h"
+
+namespace assay {
+
+/// Limit of the decompressed bytes of one file.
+constexpr std::size_t most_trace_bytes = std::size_t{64} << 30;
+
+class TraceStream {
+ public:
+  /// Opens a file or a pipe, plain or compressed with gzip. Error: as unreadable().
+  static Result<TraceStream> open(const std::filesystem::path& path);
+  /// Reads `bytes`, which must outlive this object, as if they were a file's.
+  static TraceStream of(std::string_view bytes, std::string name);
+
+  const std::string& name() const { return name_; }
+  bool is_compressed() const { return inflate_ != nullptr; }
+
+  /// Returns the first `most` bytes, or all if there are fewer; read() returns them again. Call it
+  /// before read().
+  std::string_view start(std::size_t most);
+  /// Returns the next bytes, at least one unless the stream has ended; valid until the next call.
+  std::string_view read();
+  /// Returns everything that is left. Error: usage, if that is more than `most` bytes.
+  Result<std::string> read_all(std::size_t most);
+
+  /// Returns why the stream ended early: "it is cut off: ...". Empty if it has not.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  struct EndInflate {
+    void operator()(z_stream* stream) const;
+  };
+  std::string_view raw();
+  std::string_view inflated();
+
+  std::string name_, problem_;
+  InputFile file_;          // not open if bytes are read
+  std::string_view bytes_;  // that read() has not returned
+  std::vector<char> buffer_, compressed_;
+  std::string start_;
+  std::unique_ptr<z_stream, EndInflate> inflate_;
+  std::size_t returned_ = 0;
+  bool ended_ = false, file_ended_ = false;
+};
+
+}  // namespace assay

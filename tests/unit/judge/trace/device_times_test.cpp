@@ -1,0 +1,153 @@
+// Small traces for each trap of judging the time of a GPU.
+#include "judge/trace/device_times.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/trace/trace_report.h"
+#include "support/trace_text.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string host_event(std::string_view category, std::string_view name, std::string_view ts,
+                       std::string_view dur, std::string_view args = "",
+                       std::string_view pid = "9") {
+  return "{\"ph\":\"X\",\"cat\":\"" + std::string(category) + "\",\"name\":\"" + std::string(name) +
+         "\",\"pid\":" + std::string(pid) + ",\"tid\":1,\"ts\":" + std::string(ts) +
+         ",\"dur\":" + std::string(dur) + ",\"args\":{" + std::string(args) + "}}";
+}
+
+DeviceTimes times_of(const std::string& events) {
+  const Timeline timeline = timeline_of(kineto_text(events));
+  const TraceIndex index(timeline);
+  return device_times(index, index.devices().at("0"));
+}
+
+TEST(DeviceTimes, WorkOnSeveralStreamsCountsOnce) {
+  const DeviceTimes times = times_of(gpu_event("kernel", "gemm", "20", "10", "", "1") + "," +
+                                     gpu_event("kernel", "gemm", "0", "10", "", "1") + "," +
+                                     gpu_event("kernel", "gemm", "5", "10", "", "2"));
+  EXPECT_EQ(times.span, 30'000);
+  EXPECT_EQ(times.busy, 25'000);
+  EXPECT_EQ(times.idle, 5'000);
+  EXPECT_EQ(times.kernel_sum, 30'000);
+  EXPECT_EQ(times.streams, 2u);
+  EXPECT_EQ(times.same_stream_overlaps, 0u);
+}
+
+TEST(DeviceTimes, AnnotationsOfTheGpuAreNoWork) {
+  const DeviceTimes times = times_of(gpu_event("gpu_user_annotation", "step", "0", "100") + "," +
+                                     gpu_event("kernel", "k", "10", "10"));
+  EXPECT_EQ(times.span, 10'000);
+  EXPECT_EQ(times.busy, 10'000);
+}
+
+TEST(DeviceTimes, CollectivesAndCopiesAreExposedWhereNothingIsComputed) {
+  const DeviceTimes times =
+      times_of(gpu_event("kernel", "gemm", "0", "10", "", "1") + "," +
+               gpu_event("kernel", "ncclDevKernel_AllReduce_RING_LL", "5", "10", "", "2") + "," +
+               gpu_event("gpu_memcpy", "Memcpy HtoD", "8", "12", "", "3"));
+  EXPECT_EQ(times.compute, 10'000);
+  EXPECT_EQ(times.exposed_collective, 5'000);
+  EXPECT_EQ(times.exposed_copy, 5'000);
+}
+
+TEST(DeviceTimes, CopiesThatRocmRecordsAsKernelsAreCopies) {
+  const DeviceTimes times = times_of(gpu_event("kernel", "__amd_rocclr_copyBuffer", "0", "10"));
+  EXPECT_EQ(times.kernels, 1u);
+  EXPECT_EQ(times.copy, 10'000);
+  EXPECT_EQ(times.compute, 0);
+}
+
+TEST(DeviceTimes, TheHostIsLateIfTheCallBeganAfterTheGapDid) {
+  const DeviceTimes times = times_of(
+      gpu_event("kernel", "a", "0", "10", R"("correlation":1)") + "," +
+      gpu_event("kernel", "b", "20", "10", R"("correlation":2)") + "," +
+      gpu_event("kernel", "c", "40", "10", R"("correlation":3)") + "," +
+      gpu_event("kernel", "d", "60", "10", R"("correlation":4)") + "," +
+      host_event("cuda_runtime", "cudaLaunchKernel", "12", "2", R"("correlation":2)") + "," +
+      host_event("cuda_runtime", "cudaLaunchKernel", "25", "9", R"("correlation":3)"));
+  EXPECT_EQ(times.gaps, 3u);
+  EXPECT_EQ(times.host_late_gaps, 1u);
+  EXPECT_EQ(times.host_late, 10'000);
+  EXPECT_EQ(times.launched_before, 10'000);
+  EXPECT_EQ(times.unknown, 10'000);
+  EXPECT_TRUE(is_launch_bound(times));
+}
+
+TEST(DeviceTimes, ManyKernelsOfOneGraphLaunchHaveOneCall) {
+  const DeviceTimes times =
+      times_of(gpu_event("kernel", "a", "10", "10", R"("correlation":1)") + "," +
+               gpu_event("kernel", "b", "30", "10", R"("correlation":1)") + "," +
+               host_event("cuda_runtime", "hipGraphLaunch", "0", "2", R"("correlation":1)"));
+  EXPECT_EQ(times.from_graphs, 2u);
+  EXPECT_EQ(times.host_late_gaps, 0u);
+}
+
+TEST(DeviceTimes, OverlapsOnOneStreamAreCounted) {
+  EXPECT_EQ(
+      times_of(gpu_event("kernel", "a", "0", "10") + "," + gpu_event("kernel", "b", "9", "10"))
+          .same_stream_overlaps,
+      1u);
+}
+
+TEST(DeviceSteps, WorkBelongsToTheStepThatLaunchedIt) {
+  const Timeline timeline = timeline_of(kineto_text(
+      host_event("user_annotation", "ProfilerStep#2", "100", "50") + "," +
+      host_event("user_annotation", "ProfilerStep#1", "0", "50") + "," +
+      host_event("cuda_runtime", "cudaLaunchKernel", "10", "1", R"("correlation":1)") + "," +
+      host_event("cuda_runtime", "cudaLaunchKernel", "110", "1", R"("correlation":2)") + "," +
+      // The first step's work runs while the host is in the second one.
+      gpu_event("kernel", "a", "105", "20", R"("correlation":1)") + "," +
+      gpu_event("kernel", "b", "150", "30", R"("correlation":2)")));
+  const TraceIndex index(timeline);
+  const auto steps = device_steps(index, index.devices().at("0"));
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].name, "ProfilerStep#1");
+  EXPECT_EQ(steps[0].times.span, 45'000);
+  EXPECT_EQ(steps[0].times.idle, 25'000);
+  EXPECT_EQ(steps[1].times.span, 30'000);
+  EXPECT_EQ(device_times(index, index.devices().at("0")).between_steps, 25'000);
+}
+
+TEST(TraceReport, SaysWhatTheTraceCannotTell) {
+  const auto notes = [](const std::string& events) {
+    const Timeline timeline = timeline_of(kineto_text(events));
+    return report_trace(TraceIndex(timeline)).notes;
+  };
+  EXPECT_THAT(notes(host_event("cpu_op", "aten::mm", "0", "1")),
+              ElementsAre(HasSubstr("no work of a GPU")));
+  EXPECT_THAT(notes(gpu_event("kernel", "k", "0", "1")),
+              ElementsAre(HasSubstr("no calls of the host")));
+  EXPECT_THAT(notes(host_event("cuda_runtime", "a", "0", "1", "", "1") + "," +
+                    host_event("cuda_runtime", "b", "0", "1", "", "2") + "," +
+                    gpu_event("kernel", "k", "0", "1")),
+              Contains(HasSubstr("2 processes are in one file")));
+}
+
+TEST(TraceReport, AdvisesToTuneProductsByTheirShapes) {
+  const Timeline timeline = timeline_of(
+      R"({"deviceProperties":[{"id":0,"name":"NVIDIA H200","numSms":132}],"traceEvents":[)" +
+      host_event("cpu_op", "aten::mm", "0", "5",
+                 R"("External id":1,"Input Dims":[[2048,4096],[4096,1024]],"Input type":)"
+                 R"(["c10::BFloat16","c10::BFloat16"])") +
+      "," +
+      gpu_event("kernel", "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT", "10", "100",
+                R"("External id":1)") +
+      "]}");
+  const TraceReport report = report_trace(TraceIndex(timeline));
+  ASSERT_EQ(report.devices.size(), 1u);
+  ASSERT_FALSE(report.devices.front().advice.empty());
+  const Advice& advice = report.devices.front().advice.front();
+  EXPECT_EQ(advice.command, "assay tune gemm shape=2048x1024x4096 dtype=bf16 layout=TN");
+  // 2 * 2048 * 1024 * 4096 operations take 17.4 us at 989.4 TFLOP/s.
+  EXPECT_NEAR(static_cast<double>(advice.most), 82'636, 50);
+}
+
+}  // namespace
+}  // namespace assay
