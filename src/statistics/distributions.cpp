@@ -18,12 +18,12 @@ using Policy = bm::policies::policy<bm::policies::domain_error<bm::policies::ign
 
 }  // namespace
 
-double student_t_cdf(double t, double freedom) {
-  return bm::cdf(bm::students_t_distribution<double, Policy>(freedom), t);
+double student_t_cdf(double t, double degrees_of_freedom) {
+  return bm::cdf(bm::students_t_distribution<double, Policy>(degrees_of_freedom), t);
 }
 
-double student_t_quantile(double probability, double freedom) {
-  return bm::quantile(bm::students_t_distribution<double, Policy>(freedom), probability);
+double student_t_quantile(double probability, double degrees_of_freedom) {
+  return bm::quantile(bm::students_t_distribution<double, Policy>(degrees_of_freedom), probability);
 }
 
 double normal_quantile(double probability) {

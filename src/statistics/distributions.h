@@ -6,18 +6,19 @@
 
 namespace assay {
 
-/// P(T <= t) and its inverse for Student's t with `freedom` > 0 degrees; 0 < probability < 1.
-double student_t_cdf(double t, double freedom);
-double student_t_quantile(double probability, double freedom);
+/// Return P(T <= t), and its inverse, of Student's t; degrees_of_freedom > 0 may be fractional, and
+/// 0 < probability < 1. Here as below, other arguments give NaN or infinity, never an exception.
+double student_t_cdf(double t, double degrees_of_freedom);
+double student_t_quantile(double probability, double degrees_of_freedom);
 
 /// Requires 0 < probability < 1.
 double normal_quantile(double probability);
 
-/// Returns P(X <= successes) for n fair coins; 0 <= successes <= n.
+/// Returns P(X <= successes) for X successes in n trials of probability 1/2; 0 <= successes <= n.
 double coin_cdf(std::size_t successes, std::size_t n);
 
-/// Returns the one-sided Clopper-Pearson upper bound, at the given confidence, of a share that was
-/// `successes` in n > 0 trials.
+/// Returns the one-sided Clopper-Pearson upper bound of the probability of success, after
+/// `successes` in n > 0 trials; 0 < confidence < 1.
 double share_upper_bound(std::size_t successes, std::size_t n, double confidence);
 
 }  // namespace assay

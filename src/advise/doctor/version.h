@@ -1,4 +1,4 @@
-// Versions of drivers and libraries, which decide whether advice applies.
+// The versions of ROCm and the Linux kernel, on which some advice depends.
 #pragma once
 
 #include <compare>
@@ -16,13 +16,15 @@ struct Version {
   auto operator<=>(const Version&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// The leading numbers in "6.2.4-120", "rocm-7.0.1" or "5.15.0-generic"; the rest is ignored.
+/// The first up to three numbers with dots between them: of "6.2.4-120", "rocm-7.0.1" or
+/// "5.15.0-generic". Missing and too large numbers are 0. Empty if `text` has no digit.
 std::optional<Version> parse_version(std::string_view text);
 std::string to_string(const Version& version);  ///< as in "6.2.4"
 
-/// The version of the installation in /opt/rocm, else of the newest /opt/rocm-*.
+/// The version in /opt/rocm/.info/version, else the newest in rocm-* and core-* of /opt and
+/// /opt/rocm. Empty if there is none.
 std::optional<Version> read_rocm_version(const Machine& machine);
-/// The version of the running kernel.
+/// The version of the running Linux kernel; empty if it cannot be read.
 std::optional<Version> read_kernel_version(const Machine& machine);
 
 }  // namespace assay

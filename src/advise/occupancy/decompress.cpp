@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <memory>
@@ -19,6 +20,10 @@ std::size_t room_after(std::size_t before, std::uint64_t size) {
   return std::min(chunk, size + 1 - before);
 }
 
+Error no_memory(std::string_view method) {
+  return {ErrorKind::exhausted, fmt::format("no memory for {}", method)};
+}
+
 Error damaged(std::string_view method) {
   return malformed(fmt::format("damaged or cut off: a part compressed by {}", method));
 }
@@ -29,11 +34,11 @@ thread_local std::optional<std::uint64_t> claimed;
 
 Status check_size(std::uint64_t size) {
   const std::uint64_t before = claimed.value_or(0);
-  if (size > most_decompressed - before) {
+  if (size > most_decompressed_bytes - before) {
     return malformed(fmt::format(
         "the compressed parts claim at least {} bytes in total; at most {} are read: extract the "
         "code object of interest",
-        size > UINT64_MAX - before ? size : before + size, most_decompressed));
+        size > UINT64_MAX - before ? size : before + size, most_decompressed_bytes));
   }
   if (claimed) *claimed += size;
   return {};
@@ -66,6 +71,7 @@ Result<std::string> decompress_zlib(Bytes data, std::uint64_t size) {
     status = ::inflate(&stream, Z_NO_FLUSH);
     out.resize(before + room - stream.avail_out);
   }
+  if (status == Z_MEM_ERROR) return no_memory("zlib");
   if (status != Z_STREAM_END || out.size() != size) return damaged("zlib");
   return out;
 }
@@ -74,7 +80,7 @@ Result<std::string> decompress_zstd(Bytes data, std::uint64_t size) {
   TRY(check_size(size));
   const std::unique_ptr<ZSTD_DStream, std::size_t (*)(ZSTD_DStream*)> stream(::ZSTD_createDStream(),
                                                                              &::ZSTD_freeDStream);
-  if (!stream) return Error{ErrorKind::exhausted, "no memory for zstd"};
+  if (!stream) return no_memory("zstd");
   ZSTD_inBuffer in = {data.text().data(), data.size(), 0};
   std::string out;
   std::size_t status = 1;  // 0: the frame is complete
@@ -85,6 +91,7 @@ Result<std::string> decompress_zstd(Bytes data, std::uint64_t size) {
     ZSTD_outBuffer to = {out.data() + before, room, 0};
     status = ::ZSTD_decompressStream(stream.get(), &to, &in);
     out.resize(before + to.pos);
+    if (::ZSTD_getErrorCode(status) == ZSTD_error_memory_allocation) return no_memory("zstd");
     const bool starved = status != 0 && to.pos < room && in.pos == in.size;
     if (::ZSTD_isError(status) != 0 || starved) return damaged("zstd");
   }

@@ -1,5 +1,6 @@
-// The compression methods of fat binaries. The claimed size limits the output, and memory grows
-// only with the actual output, so a wrong claim is harmless.
+// Decompresses the code in fat binaries. The size in a file's header limits the output, which is
+// allocated as it grows, so a wrong size is harmless. zstd also allocates its window, of at most
+// 128 MiB.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@
 
 namespace assay::occupancy {
 
-/// The limit for all parts of one file together.
-constexpr std::uint64_t most_decompressed = std::uint64_t{256} << 20;
+/// The limit for the decompressed size of all parts of one file together.
+constexpr std::uint64_t most_decompressed_bytes = std::uint64_t{256} << 20;
 
-/// Sums the sizes claimed by the parts of one file that this thread reads during the budget's
-/// lifetime. Without one, each part is limited separately.
+/// While a budget exists, the sizes of all parts that this thread decompresses count together
+/// against the limit; otherwise each part has the whole limit. A thread has at most one budget.
 class DecompressionBudget {
  public:
   DecompressionBudget();
@@ -22,8 +23,8 @@ class DecompressionBudget {
   DecompressionBudget& operator=(const DecompressionBudget&) = delete;
 };
 
-/// Decompresses `data` to exactly `size` bytes. Error: usage if `data` is damaged or `size` exceeds
-/// the budget; exhausted without memory.
+/// Decompresses `data` to exactly `size` bytes. Error: usage if `data` is damaged, has another
+/// size, or `size` exceeds what is left of the budget; exhausted if the library finds no memory.
 Result<std::string> decompress_zlib(Bytes data, std::uint64_t size);
 Result<std::string> decompress_zstd(Bytes data, std::uint64_t size);
 /// Decompresses one LZ4 block without a frame header.

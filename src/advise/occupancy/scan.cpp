@@ -41,11 +41,11 @@ bool begins(std::string_view name, std::initializer_list<std::string_view> prefi
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// Whether an instruction accesses scratch. gfx90a uses the buffer descriptor that the driver puts
-/// in s[0:3]; later processors have scratch instructions.
+/// Whether an instruction accesses scratch. gfx908 and gfx90a use the buffer descriptor that the
+/// driver puts in s[0:3]; later processors have scratch instructions.
 bool is_scratch(const Instruction& instruction, const KernelUse& use, std::string_view arch) {
   if (begins(instruction.name, {"scratch_load", "scratch_store"})) return true;
-  return arch == "gfx90a" && use.scratch_bytes > 0 &&
+  return (arch == "gfx908" || arch == "gfx90a") && use.scratch_bytes > 0 &&
          begins(instruction.name, {"buffer_load", "buffer_store"}) &&
          instruction.operands.find("s[0:3]") != std::string_view::npos;
 }

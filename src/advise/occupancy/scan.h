@@ -10,22 +10,24 @@
 namespace assay::occupancy {
 
 struct Finding {
-  std::string topic;   ///< "global load", "LDS", "MFMA", "wait", "scratch"
-  std::string what;    ///< "global_load_dword", "vmcnt(0)", "f32_16x16x16_f16"
-  unsigned bytes = 0;  ///< per lane and instruction; 0 if not applicable
-  unsigned count = 0;
-  unsigned in_loops = 0;
-  std::string advice;  ///< empty: nothing to improve
-  std::string source;  ///< source of the advice
+  std::string topic;      ///< "global load", "LDS", "MFMA", "wait", "scratch"
+  std::string what;       ///< "global_load_dword", "vmcnt(0)", "f32_16x16x16_f16"
+  unsigned bytes = 0;     ///< per lane and instruction; 0: does not apply, or unknown
+  unsigned count = 0;     ///< such instructions in the code
+  unsigned in_loops = 0;  ///< those of them that lie in loops
+  std::string advice;     ///< empty: nothing to improve
+  std::string source;     ///< the section of AMD's guide that gives the advice
 };
 
 struct Scan {
   unsigned instructions = 0;
   unsigned loops = 0;
-  bool calls = false;  ///< it calls functions, whose instructions are not counted
+  bool calls = false;  ///< the kernel has s_swappc_b64; callees' instructions are not counted
   std::vector<Finding> findings;
 };
 
+/// `use` and `arch` ("gfx942") decide which buffer instructions access scratch. Findings are sorted
+/// by topic and `what`.
 Scan scan(const Function& function, const KernelUse& use, std::string_view arch);
 
 }  // namespace assay::occupancy

@@ -178,7 +178,7 @@ std::string study_text(const std::vector<StudyCell>& cells, std::size_t width, c
                  {"together", Align::right},
                  {"together / alone", Align::left}});
     for (const StudyPart& part : cell.parts) {
-      table.add({part.environment, shown(part.each), shown(part.together),
+      table.add({part.environment, shown(part.alone), shown(part.together),
                  ratio_text(part.interference)});
     }
     text += table.render(width, style);

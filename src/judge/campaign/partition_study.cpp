@@ -81,15 +81,15 @@ class Study {
       if (interference.pairs == 0) return std::nullopt;
       cell.parts.push_back({name, median_of(alone), median_of(together.back()), interference});
     }
-    const bool rate = cell.better == Better::higher;
+    const bool grows = cell.better == Better::higher;
     const auto worst = std::min_element(
         cell.parts.begin(), cell.parts.end(), [&](const StudyPart& a, const StudyPart& b) {
-          return rate ? a.together < b.together : a.together > b.together;
+          return grows ? a.together < b.together : a.together > b.together;
         });
     cell.worst = worst->environment;
     const ByPair whole = plan_.whole.empty() ? ByPair() : series_of(plan_.whole, key, cell);
     if (!whole.empty()) cell.whole = median_of(whole);
-    if (!rate) return cell;
+    if (!grows || !cell.unit.ends_with("/s")) return cell;  // shares have no sum
     const ByPair sums = sums_of(together);
     if (!sums.empty()) cell.sum = median_of(sums);
     if (const StudyRatio ratio = ratio_of(sums, whole); ratio.pairs > 0) cell.sum_to_whole = ratio;
@@ -140,7 +140,7 @@ Json to_json(const StudyCell& cell) {
   if (cell.emulated) json["emulated"] = true;
   for (const StudyPart& part : cell.parts) {
     json["parts"].push_back({{"environment", part.environment},
-                             {"each", part.each},
+                             {"each", part.alone},
                              {"together", part.together},
                              {"interference", to_json(part.interference)}});
   }

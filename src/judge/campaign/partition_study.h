@@ -15,7 +15,8 @@
 
 namespace assay {
 
-/// A ratio over pairs: the geometric mean with its 95% interval (Student's t on logarithms).
+/// Geometric mean over pairs of the ratio of two values of one pair, with its 95% interval
+/// (Student's t on logarithms). For a single pair the interval is 0 to infinity.
 struct StudyRatio {
   double ratio = 1;
   Interval interval95;
@@ -24,8 +25,8 @@ struct StudyRatio {
 
 struct StudyPart {
   std::string environment;
-  double each = 0, together = 0;  ///< medians over units, in the metric's unit
-  StudyRatio interference;        ///< together over each: for a rate, below 1 means slower
+  double alone = 0, together = 0;  ///< medians over units, in the metric's unit
+  StudyRatio interference;         ///< together over alone: for a rate, below 1 means slower
 };
 
 /// One metric of one cell, measured in all partitions.
@@ -34,15 +35,17 @@ struct StudyCell {
   Better better = Better::higher;
   bool emulated = false;  ///< devices are emulated, so values come from a model
   std::vector<StudyPart> parts;
-  /// Sum over partitions, only for rates; the median over pairs.
+  /// For rates: the sum of all partitions' values together, the median over the pairs that all
+  /// have.
   std::optional<double> sum;
-  std::optional<double> whole;  ///< value of the undivided device
+  std::optional<double> whole;  ///< the undivided device, median over units; empty: not measured
   std::optional<StudyRatio> sum_to_whole;
-  std::string worst;  ///< the slowest partition when all run together
+  std::string worst;  ///< partition with the lowest rate or highest latency together (medians)
 };
 
-/// `values` is indexed by environment (the store's name) and pair. Cells without a pair in every
-/// partition are left out.
+/// `values` is indexed by environment and pair; what partition NAME measures beside the others is
+/// in environment together_of(NAME). Concludes about the partitions in `study.together`, and leaves
+/// out a cell unless each of them has a pair with both values.
 std::vector<StudyCell> conclude_study(
     const StudyPlan& study,
     const std::map<std::pair<std::string, std::size_t>, UnitValues>& values);

@@ -1,4 +1,5 @@
-// How much of the CPUs' time other programs took while something was measured. Pure functions.
+// How much of the CPUs' time other programs and the hypervisor took during measurements. Pure
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +8,16 @@
 
 namespace assay {
 
-/// What a disturbance means for a comparison.
+/// The advice that follows used_by_others() in messages about comparisons.
 constexpr std::string_view quieter_proves_more = "on a quieter machine, fewer pairs prove more";
 
 struct Disturbance {
-  double most = 0;            ///< largest share of the CPUs' time that others took
-  std::size_t disturbed = 0;  ///< how many took more than `much_taken`
-  std::size_t watched = 0;    ///< how many are known
+  double most = 0;            ///< largest share (0 to 1) that add() was given
+  std::size_t disturbed = 0;  ///< units, cells or runs that lost more than `much_taken`
+  std::size_t watched = 0;    ///< units, cells or runs whose share is known
 
+  /// `taken`: the share that one unit, cell or run lost, as taken_by_others()
+  /// (machine/telemetry/summary.h).
   void add(double taken);
   void add(const Disturbance& other);
 };

@@ -45,7 +45,7 @@ struct HostTelemetry {
 /// Returns the share of all CPUs' time that other programs and the hypervisor used; empty if both
 /// are unknown.
 std::optional<double> taken_by_others(const HostTelemetry& host);
-/// From this share on, the CPUs were too busy for their speed to be representative.
+/// Above this share, the CPUs were too busy for their speed to be representative.
 constexpr double much_taken = 0.1;
 
 /// The work done during the telemetry.

@@ -1,5 +1,5 @@
-// Holds a stream while work is queued behind it, so that the measured time does not include
-// submission.
+// A gate in a stream: the work that is queued behind the gate starts when the host opens it, so
+// that the measured time does not include the time to queue the work.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,9 @@ class Gate {
  public:
   static Result<Gate> create(Device& device);
 
-  /// Queues the gate: later work on `stream` waits until open(), at most one second.
+  /// Queues the gate: later work on `stream` waits until open(), at most one second after the
+  /// stream reaches the gate. The gate closed before must have been passed, and this object must
+  /// live until the new one has. Error: as launch().
   Status close(Stream& stream);
   void open();
   /// Whether the gate last opened because of its time limit and not because of open(). Call when

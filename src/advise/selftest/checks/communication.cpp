@@ -179,6 +179,12 @@ Result<std::optional<double>> copy_rate(Stage& stage, Sampler& sampler, const Ce
 
 Answer copies(Stage& stage, const std::string& pattern) {
   TRY(open_neighbour(stage, 1));
+  constexpr int most_emulated = 16;  // all to all, each pair takes several emulated kernels
+  if (!stage.large && pattern == "all_to_all" && stage.device.siblings() > most_emulated) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("copies between all of {} devices take an emulator too long",
+                             stage.device.siblings())};
+  }
   const auto sampler = TRY(Sampler::create(stage.device));
   double fastest = 0;
   for (const std::string engine : {"copy", "kernel"}) {

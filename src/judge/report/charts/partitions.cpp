@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "core/json.h"
 #include "judge/compare/emulated.h"
 #include "judge/report/charts/charts.h"
 #include "judge/report/number_text.h"
 #include "results/store/json_reader.h"
+#include "statistics/summary.h"
 
 namespace assay::report {
 namespace {
 
 struct Ratio {
-  double ratio = 1, low = 1, high = 1;
+  double ratio = 1;
+  std::optional<Interval> interval95;  ///< of a single pair there is none
 };
 
 struct Part {
@@ -35,11 +38,12 @@ Result<Ratio> read_ratio(const JsonReader& json) {
   ratio.ratio = TRY(json.number("ratio"));
   const Json* interval = json.find("interval95");
   if (interval == nullptr || !interval->is_array() || interval->size() != 2 ||
-      !(*interval)[0].is_number() || !(*interval)[1].is_number()) {
-    return json.wrong("interval95", "must be two numbers");
+      !(*interval)[0].is_number()) {
+    return json.wrong("interval95", "must be two numbers, or 0 and null after a single pair");
   }
-  ratio.low = (*interval)[0].get<double>();
-  ratio.high = (*interval)[1].get<double>();
+  if ((*interval)[1].is_number()) {
+    ratio.interval95 = {(*interval)[0].get<double>(), (*interval)[1].get<double>()};
+  }
   return ratio;
 }
 
@@ -97,9 +101,11 @@ Table table_of(const std::vector<StudyCell>& cells) {
                    {"whole", "whole device", ColumnKind::measured}};
   for (const StudyCell& cell : cells) {
     for (const Part& part : cell.parts) {
+      const auto& interval = part.interference.interval95;
       table.rows.push_back(
           {cell.cell, cell.metric, cell.unit, part.environment, part.each, part.together,
-           part.interference.ratio, part.interference.low, part.interference.high,
+           part.interference.ratio, interval ? Field(interval->low) : Field(),
+           interval ? Field(interval->high) : Field(),
            std::string(part.environment == cell.worst ? "worst" : ""),
            cell.sum ? Field(*cell.sum) : Field(), cell.whole ? Field(*cell.whole) : Field()});
     }
@@ -173,12 +179,15 @@ std::string study_answer(const ReportInput& input) {
     }
   }
   if (worst == nullptr) return "Nothing can be said.";
-  std::string text = fmt::format(
-      "Beside the others, a partition keeps at least {:.1f}% of its {} (95% interval {:.1f}% to "
-      "{:.1f}%: {}, {})",
-      100 * worst->interference.ratio,
-      worst_cell->better == Better::higher ? "rate" : "own latency", 100 * worst->interference.low,
-      100 * worst->interference.high, worst->environment, worst_cell->cell);
+  const std::optional<Interval>& interval = worst->interference.interval95;
+  std::string text =
+      fmt::format("Beside the others, a partition keeps at least {:.1f}% of its {} ({}: {}, {})",
+                  100 * worst->interference.ratio,
+                  worst_cell->better == Better::higher ? "rate" : "own latency",
+                  interval ? fmt::format("95% interval {:.1f}% to {:.1f}%", 100 * interval->low,
+                                         100 * interval->high)
+                           : "a single pair",
+                  worst->environment, worst_cell->cell);
   if (worst_cell->sum) {
     text +=
         fmt::format("; their sum there is {}", quantity_text(*worst_cell->sum, worst_cell->unit));

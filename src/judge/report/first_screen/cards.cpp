@@ -290,8 +290,9 @@ Card certainty_card(const ReportInput& input) {
         "{}: {}", others,
         input.comparisons.empty() ? "alone this machine is faster" : quieter_proves_more)));
   } else if (disturbance.watched > 0) {
-    card.lines.push_back(fmt::format("Other programs used at most {} of the CPUs' time",
-                                     format_share(disturbance.most)));
+    card.lines.push_back(
+        fmt::format("Other programs and the hypervisor used at most {} of the CPUs' time",
+                    format_share(disturbance.most)));
   }
   for (const Environment& environment : input.environments) add_faults(environment.results, card);
   if (input.comparisons.empty()) {

@@ -13,10 +13,10 @@ namespace assay {
 
 const std::vector<Axis>& conv_axes();
 
-/// Replaces "auto" in the axes precision, n, w and pad: by what suits the device, by h, and by the
-/// padding that keeps the extents at stride 1 with an odd filter. Writes filter, stride, pad and
-/// dilation with a single number where all dimensions are equal ("1" for "1x1"). The axis library
-/// may remain "auto".
+/// Replaces "auto" in four axes: precision and n get what suits the device, w gets h, and pad gets
+/// "same" padding, with which the output is as large as the input at stride 1 if the filter is odd.
+/// Shortens filter, stride, pad and dilation to one number where all dimensions are equal ("1" for
+/// "1x1"). The axis library may remain "auto".
 Cell decide_conv_cell(const Cell& cell, const DeviceFacts& facts);
 
 struct ConvCell {
@@ -25,8 +25,9 @@ struct ConvCell {
   ConvolutionSearch search = ConvolutionSearch::every;  ///< axis find; "best" is `every`
   bool graph = false;  ///< each launch replays a captured graph of 20 convolutions
 };
-/// Parses a cell that decide_conv_cell() returned. Error: usage, if an axis is still "auto" or
-/// validate() refuses the problem.
+/// Parses a cell that decide_conv_cell() returned. Error: usage, if precision, n, w or pad is still
+/// "auto", if filter, stride, pad or dilation has neither one number nor one for each dimension, or
+/// if validate() refuses the problem.
 Result<ConvCell> parse_conv_cell(const Cell& cell);
 
 /// Returns the key under which ChoiceCache keeps the fastest algorithm for launches without a

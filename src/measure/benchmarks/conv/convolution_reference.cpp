@@ -16,7 +16,7 @@ std::array<std::int64_t, 3> deepened(const ConvolutionProblem& problem,
 /// Calls `body(place)` for every position within `shape`; positions are the numbers 2 to 4 of
 /// `place`.
 template <typename Body>
-void for_each_position(const ConvolutionPlace& shape, ConvolutionPlace place, const Body& body) {
+void for_each_position(const ConvolutionIndex& shape, ConvolutionIndex place, const Body& body) {
   for (place[2] = 0; place[2] < shape[2]; ++place[2]) {
     for (place[3] = 0; place[3] < shape[3]; ++place[3]) {
       for (place[4] = 0; place[4] < shape[4]; ++place[4]) body(place);
@@ -83,7 +83,7 @@ std::int64_t ConvolutionReference::most_terms() const {
 }
 
 ConvolutionSum ConvolutionReference::at(const ConvolutionTensors& tensors,
-                                        const ConvolutionPlace& place) const {
+                                        const ConvolutionIndex& place) const {
   switch (problem_.direction) {
     case ConvolutionDirection::data:
       return data(tensors, place);
@@ -94,8 +94,8 @@ ConvolutionSum ConvolutionReference::at(const ConvolutionTensors& tensors,
   }
 }
 
-bool ConvolutionReference::input_of(const ConvolutionPlace& o, const ConvolutionPlace& f,
-                                    ConvolutionPlace& in) const {
+bool ConvolutionReference::input_of(const ConvolutionIndex& o, const ConvolutionIndex& f,
+                                    ConvolutionIndex& in) const {
   for (std::size_t i = 0; i < 3; ++i) {
     in[i + 2] = o[i + 2] * stride_[i] + f[i + 2] * dilation_[i] - pad_[i];
     if (in[i + 2] < 0 || in[i + 2] >= x_.shape[i + 2]) return false;
@@ -104,13 +104,13 @@ bool ConvolutionReference::input_of(const ConvolutionPlace& o, const Convolution
 }
 
 ConvolutionSum ConvolutionReference::forward(const ConvolutionTensors& tensors,
-                                             const ConvolutionPlace& place) const {
+                                             const ConvolutionIndex& place) const {
   const std::int64_t channels = w_.shape[1];
   const std::int64_t group = place[1] / (problem_.k / problem_.groups);
   ConvolutionSum sum;
   for (std::int64_t c = 0; c < channels; ++c) {
-    ConvolutionPlace in = {place[0], group * channels + c};
-    for_each_position(w_.shape, {place[1], c}, [&](const ConvolutionPlace& f) {
+    ConvolutionIndex in = {place[0], group * channels + c};
+    for_each_position(w_.shape, {place[1], c}, [&](const ConvolutionIndex& f) {
       if (!input_of(place, f, in)) return;
       add(sum, at_offset(tensors.x, x_.offset(in)), at_offset(tensors.w, w_.offset(f)));
     });
@@ -119,13 +119,13 @@ ConvolutionSum ConvolutionReference::forward(const ConvolutionTensors& tensors,
 }
 
 ConvolutionSum ConvolutionReference::data(const ConvolutionTensors& tensors,
-                                          const ConvolutionPlace& place) const {
+                                          const ConvolutionIndex& place) const {
   const std::int64_t channels = w_.shape[1], filters = problem_.k / problem_.groups;
   const std::int64_t group = place[1] / channels;
   ConvolutionSum sum;
   for (std::int64_t k = group * filters; k < (group + 1) * filters; ++k) {
-    for_each_position(w_.shape, {k, place[1] % channels}, [&](const ConvolutionPlace& f) {
-      ConvolutionPlace out = {place[0], k};
+    for_each_position(w_.shape, {k, place[1] % channels}, [&](const ConvolutionIndex& f) {
+      ConvolutionIndex out = {place[0], k};
       for (std::size_t i = 0; i < 3; ++i) {
         const std::int64_t scaled = place[i + 2] + pad_[i] - f[i + 2] * dilation_[i];
         out[i + 2] = scaled / stride_[i];
@@ -138,12 +138,12 @@ ConvolutionSum ConvolutionReference::data(const ConvolutionTensors& tensors,
 }
 
 ConvolutionSum ConvolutionReference::weights(const ConvolutionTensors& tensors,
-                                             const ConvolutionPlace& place) const {
+                                             const ConvolutionIndex& place) const {
   const std::int64_t group = place[0] / (problem_.k / problem_.groups);
   ConvolutionSum sum;
   for (std::int64_t n = 0; n < problem_.n; ++n) {
-    ConvolutionPlace in = {n, group * w_.shape[1] + place[1]};
-    for_each_position(y_.shape, {n, place[0]}, [&](const ConvolutionPlace& out) {
+    ConvolutionIndex in = {n, group * w_.shape[1] + place[1]};
+    for_each_position(y_.shape, {n, place[0]}, [&](const ConvolutionIndex& out) {
       if (!input_of(out, place, in)) return;
       add(sum, at_offset(tensors.x, x_.offset(in)), at_offset(tensors.y, y_.offset(out)));
     });

@@ -18,31 +18,33 @@ struct ConvolutionTensors {
 
 /// The indices of an element: (n, channel, position) in x or y, (k, channel within the group,
 /// position) in w. A position has three numbers; in two dimensions the first is 0.
-using ConvolutionPlace = std::array<std::int64_t, 5>;
+using ConvolutionIndex = std::array<std::int64_t, 5>;
 
 /// The value of an element as a sum, and the figures that bound its error.
 struct ConvolutionSum {
   double sum = 0;
   double squares = 0;      ///< sum of the squared products
-  std::int64_t terms = 0;  ///< number of products, without those of padding
+  std::int64_t terms = 0;  ///< products, without those that padding or stride leaves out
 };
 
 class ConvolutionReference {
  public:
   explicit ConvolutionReference(const ConvolutionProblem& problem);
 
-  /// The extents of the result, in the order of a ConvolutionPlace.
-  const ConvolutionPlace& shape() const { return result().shape; }
+  /// The extents of the result, in the order of a ConvolutionIndex.
+  const ConvolutionIndex& shape() const { return result().shape; }
   /// The offset in memory of an element of the result, in elements.
-  std::int64_t offset(const ConvolutionPlace& place) const { return result().offset(place); }
-  /// The largest number of products in any element of the result.
+  std::int64_t offset(const ConvolutionIndex& place) const { return result().offset(place); }
+  /// An upper bound of the number of products in an element of the result; stride or padding skip
+  /// some.
   std::int64_t most_terms() const;
-  ConvolutionSum at(const ConvolutionTensors& tensors, const ConvolutionPlace& place) const;
+  /// Computes one element of the result from the other two tensors. `place` is within shape().
+  ConvolutionSum at(const ConvolutionTensors& tensors, const ConvolutionIndex& place) const;
 
  private:
   struct Tensor {
-    ConvolutionPlace shape, strides;
-    std::int64_t offset(const ConvolutionPlace& place) const {
+    ConvolutionIndex shape, strides;
+    std::int64_t offset(const ConvolutionIndex& place) const {
       std::int64_t sum = 0;
       for (std::size_t i = 0; i < place.size(); ++i) sum += place[i] * strides[i];
       return sum;
@@ -52,11 +54,11 @@ class ConvolutionReference {
   const Tensor& result() const;
   /// Sets `in` to the input position under filter position `f` for output `o`; false if it is in
   /// the padding.
-  bool input_of(const ConvolutionPlace& o, const ConvolutionPlace& f, ConvolutionPlace& in) const;
+  bool input_of(const ConvolutionIndex& o, const ConvolutionIndex& f, ConvolutionIndex& in) const;
 
-  ConvolutionSum forward(const ConvolutionTensors& tensors, const ConvolutionPlace& place) const;
-  ConvolutionSum data(const ConvolutionTensors& tensors, const ConvolutionPlace& place) const;
-  ConvolutionSum weights(const ConvolutionTensors& tensors, const ConvolutionPlace& place) const;
+  ConvolutionSum forward(const ConvolutionTensors& tensors, const ConvolutionIndex& place) const;
+  ConvolutionSum data(const ConvolutionTensors& tensors, const ConvolutionIndex& place) const;
+  ConvolutionSum weights(const ConvolutionTensors& tensors, const ConvolutionIndex& place) const;
 
   ConvolutionProblem problem_;
   Tensor x_, w_, y_;

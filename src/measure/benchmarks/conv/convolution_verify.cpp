@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t least_samples = 64, most_samples = 4096;
 
-std::int64_t count_of(const ConvolutionPlace& shape) {
+std::int64_t count_of(const ConvolutionIndex& shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) count *= extent;
   return count;
@@ -23,7 +23,7 @@ std::int64_t count_of(const ConvolutionPlace& shape) {
 /// Draws elements of a result, cycling through its groups of channels.
 class Drawing {
  public:
-  Drawing(const ConvolutionProblem& problem, const ConvolutionPlace& shape, std::uint64_t seed)
+  Drawing(const ConvolutionProblem& problem, const ConvolutionIndex& shape, std::uint64_t seed)
       : shape_(shape),
         random_(seed),
         groups_(problem.groups),
@@ -31,24 +31,24 @@ class Drawing {
         channels_at_(problem.direction == ConvolutionDirection::weights ? 0 : 1) {}
 
   /// Draws an element in group `i` modulo the number of groups.
-  ConvolutionPlace any(std::int64_t i) {
-    ConvolutionPlace place;
+  ConvolutionIndex any(std::int64_t i) {
+    ConvolutionIndex place;
     for (std::size_t at = 0; at < place.size(); ++at) place[at] = below(shape_[at]);
     const std::int64_t channels = shape_[channels_at_] / groups_;
     place[channels_at_] = i % groups_ * channels + below(channels);
     return place;
   }
   /// Draws an element of that group in a corner; the bits of `corner` select the corner.
-  ConvolutionPlace corner(std::int64_t i, unsigned corner) {
-    ConvolutionPlace place = any(i);
+  ConvolutionIndex corner(std::int64_t i, unsigned corner) {
+    ConvolutionIndex place = any(i);
     for (unsigned at = 0; at < 3; ++at) {
       place[at + 2] = (corner >> at & 1) != 0 ? shape_[at + 2] - 1 : 0;
     }
     return place;
   }
   /// Draws an element of that group with one coordinate at a border.
-  ConvolutionPlace border(std::int64_t i) {
-    ConvolutionPlace place = any(i);
+  ConvolutionIndex border(std::int64_t i) {
+    ConvolutionIndex place = any(i);
     const auto at = static_cast<std::size_t>(2 + below(3));
     place[at] = below(2) != 0 ? shape_[at] - 1 : 0;
     return place;
@@ -59,15 +59,15 @@ class Drawing {
     return static_cast<std::int64_t>(random_.next() % static_cast<std::uint64_t>(count));
   }
 
-  ConvolutionPlace shape_;
+  ConvolutionIndex shape_;
   Random random_;
   std::int64_t groups_;
   std::size_t channels_at_;
 };
 
-std::vector<ConvolutionPlace> all_places(const ConvolutionPlace& shape) {
-  std::vector<ConvolutionPlace> places;
-  ConvolutionPlace p;
+std::vector<ConvolutionIndex> all_places(const ConvolutionIndex& shape) {
+  std::vector<ConvolutionIndex> places;
+  ConvolutionIndex p;
   for (p[0] = 0; p[0] < shape[0]; ++p[0]) {
     for (p[1] = 0; p[1] < shape[1]; ++p[1]) {
       for (p[2] = 0; p[2] < shape[2]; ++p[2]) {
@@ -108,13 +108,13 @@ Expectation expected(const ConvolutionProblem& problem, const ConvolutionSum& su
 
 }  // namespace
 
-std::vector<ConvolutionPlace> convolution_places(const ConvolutionProblem& problem,
+std::vector<ConvolutionIndex> convolution_places(const ConvolutionProblem& problem,
                                                  std::int64_t budget, std::uint64_t seed) {
   const ConvolutionReference reference(problem);
-  const ConvolutionPlace& shape = reference.shape();
+  const ConvolutionIndex& shape = reference.shape();
   if (count_of(shape) <= budget / reference.most_terms()) return all_places(shape);
   Drawing drawing(problem, shape, seed);
-  std::vector<ConvolutionPlace> places;
+  std::vector<ConvolutionIndex> places;
   const std::int64_t affordable =
       std::clamp(budget / reference.most_terms(), least_samples, most_samples);
   for (unsigned corner = 0; corner < 8; ++corner) places.push_back(drawing.corner(corner, corner));
@@ -133,7 +133,7 @@ Verification verify_convolution(const ConvolutionProblem& problem,
                                 std::int64_t budget, std::uint64_t seed) {
   const ConvolutionReference reference(problem);
   const std::vector<float>& result = result_of(problem, tensors);
-  const std::vector<ConvolutionPlace> places = convolution_places(problem, budget, seed);
+  const std::vector<ConvolutionIndex> places = convolution_places(problem, budget, seed);
   Verification verification;
   const bool all = static_cast<std::int64_t>(places.size()) == count_of(reference.shape());
   verification.method =
@@ -151,7 +151,7 @@ Verification verify_convolution(const ConvolutionProblem& problem,
     verification.error = INFINITY;
     return verification;
   }
-  for (const ConvolutionPlace& place : places) {
+  for (const ConvolutionIndex& place : places) {
     const Expectation right = expected(problem, reference.at(tensors, place), transforms);
     const double got = result[static_cast<std::size_t>(reference.offset(place))];
     const double off = std::abs(got - right.value);

@@ -12,7 +12,7 @@ namespace assay {
 /// The elements of the result to compare: all if the sums of all have at most `budget` products.
 /// Otherwise corners and random elements of every group of channels, and random elements on borders
 /// and elsewhere, as many as the budget allows, but at least 64 in all.
-std::vector<ConvolutionPlace> convolution_places(const ConvolutionProblem& problem,
+std::vector<ConvolutionIndex> convolution_places(const ConvolutionProblem& problem,
                                                  std::int64_t budget, std::uint64_t seed);
 
 /// Compares the result in `tensors` with the definition. Every element must be finite, which shows

@@ -120,11 +120,11 @@ TEST(OccupancyBundle, WrongSizesAreRefused) {
 TEST(OccupancyDecompress, ClaimsBeyondTheLimitCostNothing) {
   EXPECT_THAT(decompress_zstd(Bytes(zstd("x")), u64{1} << 62).error().message,
               HasSubstr("at most 268435456"));
-  EXPECT_FALSE(decompress_zlib(Bytes(zlib("x")), most_decompressed));
+  EXPECT_FALSE(decompress_zlib(Bytes(zlib("x")), most_decompressed_bytes));
 }
 
 TEST(OccupancyDecompress, AllPartsOfAFileShareOneLimit) {
-  const std::string half(most_decompressed / 2, 'x'), packed = zstd(half);
+  const std::string half(most_decompressed_bytes / 2, 'x'), packed = zstd(half);
   {
     const DecompressionBudget budget;
     EXPECT_TRUE(decompress_zstd(Bytes(packed), half.size()));

@@ -112,7 +112,9 @@ TEST(OccupancyScan, OnGfx90aBuffersOfTheDriverAreScratch) {
       "\tbuffer_load_dwordx2 v[0:1], v2, s[4:7], 0 offen\n");
   KernelUse spills;
   spills.scratch_bytes = 8;
-  EXPECT_EQ(find(scan(functions.at(0), spills, "gfx90a"), "buffer_store_dword")->topic, "scratch");
+  for (const char* arch : {"gfx908", "gfx90a"}) {
+    EXPECT_EQ(find(scan(functions.at(0), spills, arch), "buffer_store_dword")->topic, "scratch");
+  }
   EXPECT_EQ(find(scan(functions.at(0), spills, "gfx90a"), "buffer_load_dwordx2")->topic,
             "global load");
   EXPECT_EQ(find(scan(functions.at(0), {}, "gfx90a"), "buffer_store_dword"), nullptr);

@@ -218,6 +218,17 @@ TEST(Study, SumWorstAndInterference) {
   EXPECT_NEAR(cell.sum_to_whole->ratio, 0.7, 1e-12);
 }
 
+TEST(Study, SharesDoNotAddUp) {
+  Values values;
+  for (const char* name : {"p", "q", "p-together", "q-together"}) {
+    values[{name, 0}] = one(0.9, Better::higher);
+    for (auto& [key, value] : values[{name, 0}]) value.unit = "1";
+  }
+  const auto cells = conclude_study({{"p", "q"}, {"p", "q"}, ""}, values);
+  ASSERT_EQ(cells.size(), 1u);
+  EXPECT_FALSE(cells[0].sum);
+}
+
 TEST(Study, LatenciesDoNotAddUp) {
   const StudyPlan study{{"p", "q"}, {"p", "q"}, ""};
   Values values;

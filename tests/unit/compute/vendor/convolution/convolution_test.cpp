@@ -202,14 +202,14 @@ TEST(Convolution, SamplesHaveEveryGroupCornerAndBorder) {
     p.in = {40, 30, 0};
     p.filter = {5, 3, 0};
     p.pad = {2, 1, 0};
-    const ConvolutionPlace shape = ConvolutionReference(p).shape();
+    const ConvolutionIndex shape = ConvolutionReference(p).shape();
     const auto places = convolution_places(p, 1000, 9);
     EXPECT_GE(places.size(), 208U);
     EXPECT_LT(places.size(), 300U);
     const std::size_t at = direction == ConvolutionDirection::weights ? 0 : 1;
     std::set<std::int64_t> groups;
     std::set<std::pair<std::int64_t, std::int64_t>> corners;
-    for (const ConvolutionPlace& place : places) {
+    for (const ConvolutionIndex& place : places) {
       for (std::size_t i = 0; i < place.size(); ++i) {
         ASSERT_GE(place[i], 0);
         ASSERT_LT(place[i], shape[i]);

@@ -352,6 +352,10 @@ TEST(ReportCharts, PartitionsAddUpBesideTheWhole) {
   ASSERT_EQ(table.rows.size(), 3U);
   EXPECT_EQ(std::get<double>(field(table, 0, "interference")), 0.95);
   EXPECT_EQ(std::get<std::string>(field(table, 0, "worst")), "worst");
+  // The interval of a single pair is 0 to infinity, which JSON writes as null.
+  input.study[0]["parts"][0]["interference"]["interval95"] = {0.0, nullptr};
+  EXPECT_THAT(study_answer(input), HasSubstr("95.0% of its rate (a single pair: p1"));
+  EXPECT_EQ(partitions_chapter(input)->blocks.size(), 2U);
   input.study = "nonsense";
   EXPECT_FALSE(partitions_chapter(input).has_value());
 }
