@@ -163,7 +163,7 @@ class TrainCase final : public Case {
     return Error{ErrorKind::verification, TRY(not_finite(*stream_, steps - 1))};
   }
 
-  /// Adds the loss of the batches held back, after so many steps.
+  /// Adds the loss of the batches held back to the curve, at step `steps`.
   Status evaluate(std::uint64_t steps) {
     const std::optional<double> loss = TRY(training_->held_back_loss(*stream_));
     if (!loss) return {};

@@ -27,13 +27,13 @@ struct TrainCell {
   std::vector<std::uint64_t> buckets;  ///< bucket sizes in bytes to choose from; empty: the model's
   std::optional<std::size_t> steps;  ///< number of steps to time; empty: until the time is precise
   std::string from, save;  ///< checkpoints to load first and to write at the end; empty: none
-  /// After every so many steps the loss of the batches held back is computed; 0: only at the end.
+  /// The loss of the batches held back is computed whenever these have passed; 0: at the end only.
   std::uint64_t steps_between_evaluations = 0;
   std::string output;  ///< folder for what was learnt, as other programs read it; empty: none
 };
 
 const std::vector<Axis>& train_axes();
-/// Those of them that another benchmark has, too, in the order of `names`.
+/// The axes with these names, for a benchmark that shares them.
 std::vector<Axis> axes_of_training(const std::vector<std::string>& names);
 
 /// The cell with its number of ranks and its communication library decided for the team; several

@@ -14,7 +14,7 @@ double TrainTransformer::tokens() const {
   return static_cast<double>(plan().tokens() * settings_.accumulate);
 }
 
-/// As llm.c counts the causal half.
+/// Counts the causal half as llm.c does.
 double TrainTransformer::keys() const {
   return static_cast<double>(plan().sequence) / 2;
 }
