@@ -43,8 +43,8 @@ struct TokenBatches {
   std::vector<std::int32_t> tokens, targets;  ///< target: the token that follows, or ignored_target
   /// Where in its sequence the document of each token begins; empty: sequences are whole documents.
   std::vector<std::int32_t> document_starts;
-  /// Of each batch: the places of its tokens sorted by token, and where in that order each distinct
-  /// token begins, then tokens_per_batch up to tokens_per_batch + 1 numbers.
+  /// For each batch, its places sorted by token, and where in that order each distinct token
+  /// begins, then tokens_per_batch up to tokens_per_batch + 1 numbers.
   std::vector<std::int32_t> order, starts;
 };
 

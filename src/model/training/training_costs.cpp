@@ -4,10 +4,12 @@
 
 namespace assay {
 
-std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t accumulate) {
+std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t accumulate,
+                                    std::optional<double> keys) {
   const TransformerShape& shape = plan.shape;
   const auto n = static_cast<double>(plan.tokens()), c = static_cast<double>(shape.width),
-             f = static_cast<double>(shape.hidden), t = static_cast<double>(plan.sequence),
+             f = static_cast<double>(shape.hidden),
+             t = 2 * keys.value_or(static_cast<double>(plan.sequence) / 2),
              l = static_cast<double>(shape.layers),
              v = static_cast<double>(shape.padded_vocabulary()),
              q = static_cast<double>(shape.query_width()),
@@ -87,7 +89,7 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
   const double lookups =
       gathered_lookups(plan) > 0 ? (passes - 1 + plan.parallel.ranks) / passes : 1;
   if (!plan.lora) add(Phase::backward, "embedding", 0, (learned ? 3 : 2) * n * c * lookups);
-  // Of adapters the bytes of results and gradients that they add to.
+  // Adapters add to results and gradients, which are read and written.
   if (plan.lora) {
     const LoraParameters adapters = plan.adapters();
     double results = 0, inputs = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include "compute/device/helpers.h"
 #include "core/units.h"
@@ -238,20 +239,6 @@ std::int64_t usual_sequence(std::string_view model, bool on_cpu) {
   return model == "7B" || model == "13B" ? 1024 : 512;
 }
 
-/// The cell with the first attention implementation that the device supports and has the memory
-/// for.
-Cell with_best_attention(const Cell& cell, const DeviceFacts& facts) {
-  for (const AttentionWay way : {best_library_way(facts), AttentionWay::own}) {
-    const Cell candidate = with_value(cell, "attention", std::string(name_of(way)));
-    const auto parsed = parse_train_cell(candidate);
-    if (!parsed.ok() || parsed->model->unsupported(facts)) continue;
-    const bool fits =
-        facts.memory_bytes == 0 || parsed->model->memory().total() <= facts.memory_bytes;
-    if (fits || !is_by_library(way)) return candidate;
-  }
-  return with_value(cell, "attention", "plain");
-}
-
 Result<ParallelPlan> parse_parallel_plan(const Cell& cell, DataType type) {
   ParallelPlan plan;
   const int ranks = std::max(1, static_cast<int>(cell.integer("ranks")));
@@ -295,11 +282,6 @@ Result<ParameterPlan> parse_parameter_plan(const Cell& cell, DataType precision)
   plan.optimizer = cell.text("optimizer") == "sgd" ? Optimizer::sgd : Optimizer::adamw;
   plan.parallel = TRY(parse_parallel_plan(cell, plan.type));
   return plan;
-}
-
-/// The number of ranks that divide one batch: all of them for strong scaling, otherwise 1.
-std::int64_t batch_cuts(const Cell& cell) {
-  return cell.text("scaling") == "strong" ? static_cast<std::int64_t>(cell.integer("ranks")) : 1;
 }
 
 /// The batch of one pass on one rank.
@@ -347,26 +329,16 @@ Result<std::unique_ptr<TrainModel>> parse_mlp(const Cell& cell) {
 }
 
 Result<std::unique_ptr<TrainModel>> parse_gpt(const Cell& cell) {
-  TransformerSettings settings;
-  static_cast<TrainingSettings&>(settings) = parse_settings(cell);
-  TransformerPlan& plan = settings.plan;
-  static_cast<ParameterPlan&>(plan) = TRY(parse_parameter_plan(cell, settings.precision));
-  plan.shape = TRY(parse_shape(cell.text("model")));
-  if (cell.text("bias") == "off") plan.shape.biases = Biases::none;
-  plan.batch = TRY(parse_batch(cell));
-  plan.sequence = static_cast<std::int64_t>(cell.integer("sequence"));
-  if (plan.shape.position == PositionKind::learned) plan.shape.positions = plan.sequence;
-  plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::activation
-                   : cell.text("recompute") == "layer" ? Recompute::layer
-                                                       : Recompute::none;
-  plan.attention = parse_attention_way(cell.text("attention"));
+  TransformerShape shape = TRY(parse_shape(cell.text("model")));
+  if (cell.text("bias") == "off") shape.biases = Biases::none;
+  TransformerSettings settings = TRY(parse_transformer(cell, shape));
   TokenSource source;
   source.data = cell.text("data");
   source.bytes_per_token = cell.text("tokens") == "u16" ? 2 : cell.text("tokens") == "u32" ? 4 : 1;
   // Text read as bytes needs a vocabulary of 256 only, unless the model names another one.
   const bool bytes = source.data != "synthetic" && source.bytes_per_token == 1;
   if (bytes && cell.text("model").find_first_of("Vv") == std::string_view::npos) {
-    plan.shape.vocabulary = bytes_vocabulary;
+    settings.plan.shape.vocabulary = bytes_vocabulary;
   }
   source.batch_cuts = batch_cuts(cell);
   return train_gpt(std::move(settings), std::move(source));
@@ -391,6 +363,48 @@ Cell with_ranks(const Cell& cell, int ranks, std::string_view library) {
 const std::vector<Axis>& train_axes() {
   static const std::vector<Axis> axes = make_train_axes();
   return axes;
+}
+
+std::vector<Axis> axes_of_training(const std::vector<std::string>& names) {
+  std::vector<Axis> axes;
+  for (const std::string& name : names) {
+    const auto axis = std::ranges::find(train_axes(), name, &Axis::name);
+    if (axis != train_axes().end()) axes.push_back(*axis);
+  }
+  return axes;
+}
+
+Cell with_best_attention(const Cell& cell, const DeviceFacts& facts,
+                         const std::function<Result<TrainCell>(const Cell&)>& parse) {
+  for (const AttentionWay way : {best_library_way(facts), AttentionWay::own}) {
+    const Cell candidate = with_value(cell, "attention", std::string(name_of(way)));
+    const auto parsed = parse(candidate);
+    if (!parsed.ok() || parsed->model->unsupported(facts)) continue;
+    const bool fits =
+        facts.memory_bytes == 0 || parsed->model->memory().total() <= facts.memory_bytes;
+    if (fits || !is_by_library(way)) return candidate;
+  }
+  return with_value(cell, "attention", "plain");
+}
+
+std::int64_t batch_cuts(const Cell& cell) {
+  return cell.text("scaling") == "strong" ? static_cast<std::int64_t>(cell.integer("ranks")) : 1;
+}
+
+Result<TransformerSettings> parse_transformer(const Cell& cell, TransformerShape shape) {
+  TransformerSettings settings;
+  static_cast<TrainingSettings&>(settings) = parse_settings(cell);
+  TransformerPlan& plan = settings.plan;
+  static_cast<ParameterPlan&>(plan) = TRY(parse_parameter_plan(cell, settings.precision));
+  plan.shape = shape;
+  plan.batch = TRY(parse_batch(cell));
+  plan.sequence = static_cast<std::int64_t>(cell.integer("sequence"));
+  if (plan.shape.position == PositionKind::learned) plan.shape.positions = plan.sequence;
+  plan.recompute = cell.text("recompute") == "gelu"    ? Recompute::activation
+                   : cell.text("recompute") == "layer" ? Recompute::layer
+                                                       : Recompute::none;
+  plan.attention = parse_attention_way(cell.text("attention"));
+  return settings;
 }
 
 std::vector<Cell> decide_ranks(const Cell& cell, const Device& device, const Team& team) {
@@ -421,15 +435,21 @@ Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts) {
   const std::string precision(decided.text("precision"));
   decide("sums", precision == "tf32" ? "f32" : precision);
   if (decided.text("attention") == by_device && !is_mlp(model)) {
-    decided = with_best_attention(decided, facts);
+    decided = with_best_attention(decided, facts, parse_train_cell);
   }
   return decided;
 }
 
 Result<TrainCell> parse_train_cell(const Cell& cell) {
-  TrainCell parsed;
-  parsed.model = is_mlp(cell.text("model")) ? TRY(parse_mlp(cell)) : TRY(parse_gpt(cell));
+  auto model = is_mlp(cell.text("model")) ? TRY(parse_mlp(cell)) : TRY(parse_gpt(cell));
+  TrainCell parsed = TRY(complete_train_cell(std::move(model), cell));
   parsed.data = cell.text("data");
+  return parsed;
+}
+
+Result<TrainCell> complete_train_cell(std::unique_ptr<TrainModel> model, const Cell& cell) {
+  TrainCell parsed;
+  parsed.model = std::move(model);
   parsed.graph = cell.text("graph") == "on";
   parsed.ranks = static_cast<int>(cell.integer("ranks"));
   parsed.library = cell.text("library");

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,9 +27,14 @@ struct TrainCell {
   std::vector<std::uint64_t> buckets;  ///< bucket sizes in bytes to choose from; empty: the model's
   std::optional<std::size_t> steps;  ///< number of steps to time; empty: until the time is precise
   std::string from, save;  ///< checkpoints to load first and to write at the end; empty: none
+  /// The loss of the batches held back is computed whenever these have passed; 0: at the end only.
+  std::uint64_t steps_between_evaluations = 0;
+  std::string output;  ///< folder for what was learnt, as other programs read it; empty: none
 };
 
 const std::vector<Axis>& train_axes();
+/// The axes with these names, for a benchmark that shares them.
+std::vector<Axis> axes_of_training(const std::vector<std::string>& names);
 
 /// The cell with its number of ranks and its communication library decided for the team; several
 /// cells for ranks=powers.
@@ -36,7 +42,20 @@ std::vector<Cell> decide_ranks(const Cell& cell, const Device& device, const Tea
 /// The cell with its other "auto" values decided for the device: a model, a batch and a sequence
 /// that suit it.
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts);
+/// The cell with the first implementation of attention that the device supports and has the memory
+/// for. `parse`: of the benchmark's cells.
+Cell with_best_attention(const Cell& cell, const DeviceFacts& facts,
+                         const std::function<Result<TrainCell>(const Cell&)>& parse);
 /// Parses a decided cell. Error: usage if its values do not fit together.
 Result<TrainCell> parse_train_cell(const Cell& cell);
+
+// Parts of that, which other benchmarks use.
+
+/// The settings of a transformer, from the axes that describe its training.
+Result<TransformerSettings> parse_transformer(const Cell& cell, TransformerShape shape);
+/// How many ranks divide one batch: all of them for strong scaling, otherwise 1.
+std::int64_t batch_cuts(const Cell& cell);
+/// The model with the axes that describe a run.
+Result<TrainCell> complete_train_cell(std::unique_ptr<TrainModel> model, const Cell& cell);
 
 }  // namespace assay

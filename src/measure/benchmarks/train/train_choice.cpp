@@ -153,6 +153,9 @@ Result<std::string> exchange_problem(const Cell& cell, const DeviceFacts& facts,
                            "sums", "bucket", "graph", "bias", "library", "data", "tokens"}) {
     problem += fmt::format("{}={} ", axis, cell.text(axis));
   }
+  for (const char* axis : {"mode", "rank", "targets", "packing"}) {  // of finetune
+    if (!cell.text(axis).empty()) problem += fmt::format("{}={} ", axis, cell.text(axis));
+  }
   const std::vector<std::string> devices = TRY(team.exchange(
       "what an exchange depends on", fmt::format("{} {}", facts.uuid, library_variables())));
   for (std::size_t i = 0; i < static_cast<std::size_t>(cell.integer("ranks")); ++i) {

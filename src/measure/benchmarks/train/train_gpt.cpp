@@ -1,11 +1,4 @@
-#include <fmt/format.h>
-
-#include <cmath>
-
-#include "measure/benchmarks/train/train_model.h"
-#include "model/training/training_attention.h"
-#include "model/training/training_costs.h"
-#include "model/training/training_self_check.h"
+#include "measure/benchmarks/train/train_transformer.h"
 
 namespace assay {
 namespace {
@@ -13,57 +6,13 @@ namespace {
 constexpr std::int64_t token_batches = 64;  // the batches repeat in this cycle
 constexpr std::int64_t token_batches_held_back = 4;
 
-double number(std::int64_t x) {
-  return static_cast<double>(x);
-}
-
-class TrainGpt final : public TrainModel {
+class TrainGpt final : public TrainTransformer {
  public:
   TrainGpt(TransformerSettings settings, TokenSource source)
-      : settings_(std::move(settings)), source_(std::move(source)) {}
+      : TrainTransformer(std::move(settings)), source_(std::move(source)) {}
 
-  const TrainingSettings& settings() const override { return settings_; }
-  void set_seed(std::uint64_t seed) override { settings_.seed = seed; }
-  void set_stop_requested(std::function<bool()> stop_requested) override {
-    settings_.stop_requested = std::move(stop_requested);
-  }
-  const ParameterPlan& plan_of_parameters() const override { return plan(); }
-  std::vector<Section> sections() const override { return plan().sections(); }
-  void set_bucket(std::uint64_t bytes) override { settings_.plan.parallel.bucket_bytes = bytes; }
-  double parameters() const override { return plan().shape.parameters(); }
-  Work work() const override {
-    const TransformerShape& shape = plan().shape;
-    return {.flops =
-                flops_by_parameters() + tokens() * shape.attention_flops_per_token(plan().sequence),
-            .math = settings_.precision,
-            .tokens = tokens() * ranks(),
-            .ranks = ranks()};
-  }
   double flops_by_parameters() const override {
     return tokens() * plan().shape.training_flops_per_token();
-  }
-  Quantity quantity() const override { return Quantity::token_rate; }
-  double samples() const override { return number(plan().batch * settings_.accumulate) * ranks(); }
-  std::vector<OperationCost> costs() const override {
-    return costs_of(plan(), settings_.accumulate);
-  }
-  TrainingMemory memory() const override { return memory_of(plan()); }
-  std::int64_t largest_batch(std::uint64_t bytes) const override {
-    return assay::largest_batch(plan(), bytes);
-  }
-  std::string what_would_fit(std::uint64_t bytes) const override {
-    return assay::what_would_fit(plan(), bytes);
-  }
-  std::optional<std::string> unsupported(const DeviceFacts& facts) const override {
-    const auto reason = attention_unsupported(plan(), settings_.precision, facts);
-    if (!reason) return std::nullopt;
-    return fmt::format("attention={}: {}", name_of(plan().attention), *reason);
-  }
-  /// The loss when all tokens are equally likely.
-  double untrained_loss() const override { return std::log(number(plan().shape.vocabulary)); }
-
-  Result<GateResult> check(Device& device, Stream& stream) const override {
-    return check_training(device, stream, settings_);
   }
   Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
                                            TrainingRanks ranks) const override {
@@ -84,11 +33,6 @@ class TrainGpt final : public TrainModel {
   }
 
  private:
-  const TransformerPlan& plan() const { return settings_.plan; }
-  double ranks() const { return plan().parallel.all_ranks(); }
-  /// The tokens of all passes of one step, on one rank.
-  double tokens() const { return number(plan().tokens() * settings_.accumulate); }
-
   Result<SplitTokens> tokens_of_source() const {
     const auto vocabulary = static_cast<std::int32_t>(plan().shape.vocabulary);
     const std::int64_t least = plan().sequence + 1;
@@ -101,7 +45,6 @@ class TrainGpt final : public TrainModel {
         least);
   }
 
-  TransformerSettings settings_;
   TokenSource source_;
 };
 

@@ -52,6 +52,14 @@ class TrainModel {
   virtual std::optional<std::string> unsupported(const DeviceFacts& facts) const = 0;
   /// The expected loss before the first step.
   virtual double untrained_loss() const = 0;
+  /// How far above the first loss, `first`, the last ones may be.
+  virtual double allowed_rise(double /*first*/) const { return 0; }
+  /// What is reported of a step of `seconds` beside what all models report.
+  virtual std::vector<Metric> more_metrics(double /*seconds*/) const { return {}; }
+  /// Writes what was learnt as other programs read it. All ranks call it together.
+  virtual Status write_weights(Training&, Stream&, const std::string& /*folder*/) const {
+    return {};
+  }
 
   virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
   /// Creates a training with its data. Error: usage if a file cannot be read; as from the device's

@@ -89,9 +89,11 @@ std::vector<CompileRequest> attention_of_hopper(const std::string& library) {
   for (const std::int64_t width : {64, 128}) {
     for (const OwnForwardGeometry& geometry : OwnForwardGeometry::all_of(facts, width)) {
       sources.push_back(FlashForward::source(DataType::bf16, width, geometry));
+      sources.push_back(FlashForward::source(DataType::bf16, width, geometry, true));
     }
     for (const bool groups : {false, true}) {
       sources.push_back(FlashBackward::source(facts, DataType::bf16, width, groups));
+      sources.push_back(FlashBackward::source(facts, DataType::bf16, width, groups, true));
     }
   }
   std::vector<CompileRequest> all;

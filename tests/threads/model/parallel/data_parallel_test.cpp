@@ -17,6 +17,7 @@
 #include "model/perceptron/mlp_training.h"
 #include "model/training/checkpoint.h"
 #include "model/transformer/named_shapes.h"
+#include "support/model_folder.h"
 #include "support/temporary_folder.h"
 #include "support/training_example.h"
 #include "support/training_ranks.h"
@@ -84,9 +85,16 @@ Result<Outcome> outcome_of(Training& training, Stream& stream, bool captured) {
                  TRY(training.state(stream))};
 }
 
+TokenBatches batches_for(const TransformerPlan& plan, std::int64_t count, std::uint64_t seed) {
+  if (!plan.documents) return random_batches(plan, count, seed);
+  const PackedRows rows =
+      random_documents(plan.shape.vocabulary, count * plan.batch, plan.sequence, 9, seed);
+  return batches_of_rows(rows, plan.batch, true).value();
+}
+
 std::vector<Outcome> train(const Way& way, const TransformerSettings& settings) {
-  const TokenBatches batches = random_batches(settings.plan, 9, 5);
-  const TokenBatches held_back = random_batches(settings.plan, 2, 6);
+  const TokenBatches batches = batches_for(settings.plan, 9, 5);
+  const TokenBatches held_back = batches_for(settings.plan, 2, 6);
   std::vector<Outcome> runs(static_cast<std::size_t>(way.ranks));
   on_ranks(way.ranks, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
     TransformerSettings own = settings;
@@ -130,6 +138,52 @@ TEST_P(DataParallelTraining, IsThatOfOneRankOnTheSameBatchesBitForBitEachTime) {
   const Outcome again = train(GetParam(), settings_for(GetParam())).front();
   EXPECT_EQ(again.losses, runs.front().losses);
   EXPECT_EQ(again.weights, runs.front().weights);
+}
+
+/// Batches whose numbers of targets differ, weights of files, and a head whose logits are computed
+/// in parts where their gradients are used.
+TEST_P(DataParallelTraining, OfPackedDocumentsIsThatOfOneRank) {
+  static const TemporaryFolder folder;
+  const auto settings = [](const Way& way) {
+    TransformerSettings made = settings_for(way);
+    TransformerPlan& plan = made.plan;
+    plan.shape = parse_decoder_shape("3L4H2K16D72C40F101V").value();
+    plan.documents = true;
+    plan.head_rows = 24;
+    write_model(folder, plan.shape, model_tensors(plan.shape, random_weights(plan.shape, 3)),
+                DataType::bf16, 2);
+    made.weights = folder.path();
+    return made;
+  };
+  static const Outcome expected = train(one_rank, settings(one_rank)).front();
+  const std::vector<Outcome> runs = train(GetParam(), settings(GetParam()));
+  for (const Outcome& run : runs) {
+    ASSERT_EQ(run.losses.size(), steps);
+    for (std::size_t i = 0; i < steps; ++i) EXPECT_NEAR(run.losses[i], expected.losses[i], 1e-5);
+    EXPECT_NEAR(run.held_back.value(), expected.held_back.value(), 1e-5);
+    EXPECT_LT(largest_distance(run, expected), 1e-4);
+    EXPECT_EQ(run.weights, runs.front().weights) << "ranks differ";
+  }
+}
+
+TEST_P(DataParallelTraining, OfAdaptersIsThatOfOneRank) {
+  if (GetParam().sharding == Sharding::parameters) {
+    GTEST_SKIP() << "frozen weights beside adapters are not sharded";
+  }
+  const auto settings = [](const Way& way) {
+    TransformerSettings made = settings_for(way);
+    made.plan.shape = parse_decoder_shape("3L4H2K16D72C40F101V").value();
+    made.plan.lora = {.rank = 4, .alpha = 8, .targets = parse_lora_targets("all").value()};
+    return made;
+  };
+  static const Outcome expected = train(one_rank, settings(one_rank)).front();
+  EXPECT_NE(expected.losses.back(), expected.losses.front());
+  for (const Outcome& run : train(GetParam(), settings(GetParam()))) {
+    ASSERT_EQ(run.losses.size(), steps);
+    for (std::size_t i = 0; i < steps; ++i) EXPECT_NEAR(run.losses[i], expected.losses[i], 1e-5);
+    EXPECT_NEAR(run.held_back.value(), expected.held_back.value(), 1e-5);
+    EXPECT_LT(largest_distance(run, expected), 1e-4);
+  }
 }
 
 /// The head is a section of its own, which the backward pass completes first.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "model/training/gradient_self_check.h"
+#include "model/transformer/named_shapes.h"
 #include "support/training_example.h"
 
 namespace assay {
@@ -26,6 +27,37 @@ TEST(TrainingPlan, LessIsKeptWhenMoreIsComputedAgain) {
   EXPECT_LE(memory_of(plan).total(), std::uint64_t{1} << 30);
   plan.batch = batch + 1;
   EXPECT_GT(memory_of(plan).total(), std::uint64_t{1} << 30);
+}
+
+/// Logits of more than 2 GiB are computed in equal parts of at most 512 MiB, in whole tiles.
+TEST(TrainingPlan, LargeLogitsAreCutIntoParts) {
+  TransformerPlan plan;
+  plan.shape = parse_decoder_shape("qwen3-8b").value();
+  plan.batch = 1;
+  plan.sequence = 4096;
+  EXPECT_FALSE(plan.cuts_logits());
+  EXPECT_EQ(plan.rows_of_logits(), 4096);
+  plan.sequence = 8192;
+  EXPECT_TRUE(plan.cuts_logits());
+  EXPECT_EQ(plan.rows_of_logits(), 1664);  // 8192 / 5, rounded up to a multiple of 128
+  EXPECT_EQ(memory_of(plan).logits, std::uint64_t{1664} * 151936 * 2);
+  plan.head_rows = 10000;
+  EXPECT_EQ(plan.rows_of_logits(), 8192);
+}
+
+/// Frozen weights take two bytes each, and nothing else; what is trained takes as much as ever.
+TEST(TrainingPlan, FrozenWeightsHaveNoGradients) {
+  TransformerPlan plan;
+  plan.shape = parse_decoder_shape("qwen3-0.6b").value();
+  plan.batch = 1;
+  plan.sequence = 512;
+  plan.lora = {.rank = 16, .targets = parse_lora_targets("all").value()};
+  const TrainingMemory memory = memory_of(plan);
+  const double trained = plan.trained_parameters();
+  EXPECT_NEAR(static_cast<double>(memory.parameters), 2 * (plan.shape.parameters() + trained), 1e5);
+  EXPECT_NEAR(static_cast<double>(memory.gradients), 2 * trained, 1e4);
+  EXPECT_NEAR(static_cast<double>(memory.optimizer), 12 * trained, 1e4);
+  EXPECT_EQ(plan.sections().size(), 1u);
 }
 
 TEST(GradientGate, WhatIsNotANumberStaysTheWorst) {

@@ -1,0 +1,249 @@
+#include "measure/benchmarks/finetune/finetune_cell.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "compute/device/helpers.h"
+#include "measure/benchmarks/finetune/finetune_model.h"
+#include "model/transformer/decoder_config.h"
+#include "model/transformer/lora.h"
+#include "model/transformer/named_shapes.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* decided_later = "auto";
+constexpr const char* of_no_adapter = "none";
+constexpr const char* random_weights_of_model = "random";
+constexpr const char* small_decoder = "2L4H2K32D128C512V";  // for CPUs
+
+Status check_decoder(std::string_view text) {
+  const auto shape = parse_decoder_shape(text);
+  return shape.ok() ? Status() : Status(shape.error());
+}
+
+Status check_alpha(std::string_view text) {
+  char* end = nullptr;
+  const std::string copy(text);
+  const double alpha = std::strtod(copy.c_str(), &end);
+  if (!copy.empty() && *end == '\0' && std::isfinite(alpha) && alpha > 0) return {};
+  return Error{ErrorKind::usage, fmt::format("\"{}\" is no alpha; allowed: above 0", text)};
+}
+
+Status check_targets(std::string_view text) {
+  const auto targets = parse_lora_targets(text);
+  return targets.ok() ? Status() : Status(targets.error());
+}
+
+Status check_any_path(std::string_view) {
+  return {};  // reading or writing it reports errors
+}
+
+std::vector<Axis> make_finetune_axes() {
+  std::vector<std::string> models = {decided_later};
+  models.insert(models.end(), decoder_names().begin(), decoder_names().end());
+  std::vector<Axis> axes = {
+      {.name = "model",
+       .description = "a Llama or Qwen; auto: that of the weights, else qwen3-0.6b on a GPU and a "
+                      "small one on a CPU",
+       .kind = Axis::Kind::text,
+       .defaults = {decided_later},
+       .choices = models,
+       .check = check_decoder,
+       .allowed = "or numbers with letters: 2L4H2K64D256C has 2 layers, 4 heads, 2 heads of keys, "
+                  "64 wide, and width 256"},
+      {.name = "weights",
+       .description = "random ones, or a folder of a model in Hugging Face's format",
+       .kind = Axis::Kind::text,
+       .defaults = {random_weights_of_model},
+       .choices = {random_weights_of_model},
+       .check = check_any_path,
+       .allowed = "a folder"},
+      {.name = "mode",
+       .description = "full: all parameters are trained; lora: adapters of matrices, beside frozen "
+                      "parameters",
+       .defaults = {"full"},
+       .choices = {"full", "lora"}},
+      {.name = "rank",
+       .description = "rank of adapters; auto: 16; none: mode=full",
+       .kind = Axis::Kind::integer,
+       .defaults = {decided_later},
+       .choices = {decided_later, of_no_adapter},
+       .most = 1024},
+      {.name = "alpha",
+       .description = "adapters are scaled by alpha / rank; auto: twice the rank",
+       .kind = Axis::Kind::text,
+       .defaults = {decided_later},
+       .choices = {decided_later, of_no_adapter},
+       .check = check_alpha,
+       .allowed = "above 0"},
+      {.name = "targets",
+       .description = "matrices with adapters; torchtune: q, v, o and the perceptron; trl: q and "
+                      "v; auto: all",
+       .kind = Axis::Kind::text,
+       .defaults = {decided_later},
+       .choices = {decided_later, of_no_adapter, "torchtune", "trl", "all"},
+       .check = check_targets,
+       .allowed = "or some of q, k, v, o, gate, up, down, joined by +"},
+      {.name = "packing",
+       .description = "documents: many in a row, attention within them; causal: many in a row, "
+                      "which is one sequence; none: one in a row, then padding",
+       .defaults = {"documents"},
+       .choices = {"documents", "causal", "none"}},
+  };
+  for (Axis& axis :
+       axes_of_training({"batch",      "sequence",  "precision", "states",  "optimizer",
+                         "accumulate", "recompute", "attention", "ranks",   "scaling",
+                         "parallel",   "sums",      "bucket",    "library", "graph",
+                         "clip",       "rate",      "steps",     "from",    "save"})) {
+    axes.push_back(std::move(axis));
+  }
+  const auto axis_named = [&](std::string_view name) -> Axis& {
+    return *std::ranges::find(axes, name, &Axis::name);
+  };
+  Axis& states = axis_named("states");
+  states.description += "; auto: stochastic for mode=full in bf16, else master";
+  states.defaults = {decided_later};
+  states.choices.insert(states.choices.begin(), decided_later);
+  axis_named("rate").description =
+      "highest learning rate, see schedule; auto: 1e-5 for weights of a folder, 3e-4 for random "
+      "ones, and ten times as much for adapters, at most 1e-3";
+  axes.push_back({.name = "schedule",
+                  .description =
+                      "the learning rate rises over 10 steps; then cosine: to a tenth at "
+                      "step 10,000; constant: it stays",
+                  .defaults = {"cosine"},
+                  .choices = {"cosine", "constant"}});
+  axes.push_back({.name = "eval",
+                  .description = "steps between evaluations of documents that no step trains on; "
+                                 "end: only after the last step",
+                  .kind = Axis::Kind::integer,
+                  .defaults = {"end"},
+                  .choices = {"end"},
+                  .most = 1'000'000});
+  axes.push_back({.name = "output",
+                  .description = "folder for the trained weights in Hugging Face's format, of "
+                                 "mode=full with weights of a folder",
+                  .kind = Axis::Kind::text,
+                  .defaults = {"no"},
+                  .choices = {"no"},
+                  .check = check_any_path,
+                  .allowed = "a folder"});
+  return axes;
+}
+
+bool has_folder(const Cell& cell) {
+  return cell.text("weights") != random_weights_of_model;
+}
+
+Result<TransformerShape> shape_of(const Cell& cell) {
+  if (!has_folder(cell)) return parse_decoder_shape(cell.text("model"));
+  const TransformerShape shape = TRY(read_decoder_config(std::string(cell.text("weights"))));
+  if (cell.text("model") != decided_later) TRY(check_decoder_shape(shape, cell.text("model")));
+  return shape;
+}
+
+Result<std::optional<LoraSettings>> parse_lora(const Cell& cell) {
+  if (cell.text("mode") == "full") return std::optional<LoraSettings>();
+  for (const char* axis : {"rank", "alpha", "targets"}) {
+    if (cell.text(axis) != of_no_adapter) continue;
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{}=none is for mode=full; allowed with mode=lora: auto or a value", axis)};
+  }
+  return std::optional<LoraSettings>(
+      LoraSettings{.rank = static_cast<std::int64_t>(cell.integer("rank")),
+                   .alpha = std::strtod(std::string(cell.text("alpha")).c_str(), nullptr),
+                   .targets = TRY(parse_lora_targets(cell.text("targets")))});
+}
+
+Packing parse_packing(std::string_view name) {
+  return name == "causal" ? Packing::causal : name == "none" ? Packing::none : Packing::documents;
+}
+
+const char* usual_finetune_rate(const Cell& cell) {
+  if (cell.text("optimizer") == "sgd") return "0.1";
+  const bool lora = cell.text("mode") == "lora";
+  if (has_folder(cell)) return lora ? "1e-4" : "1e-5";
+  return lora ? "1e-3" : "3e-4";
+}
+
+}  // namespace
+
+const std::vector<Axis>& finetune_axes() {
+  static const std::vector<Axis> axes = make_finetune_axes();
+  return axes;
+}
+
+Cell decide_finetune_cell(const Cell& cell, const DeviceFacts& facts) {
+  const bool on_cpu = !suits_large_work(facts);
+  Cell decided = cell;
+  const auto decide = [&](std::string_view axis, const std::string& value) {
+    if (decided.text(axis) == decided_later) decided = with_value(decided, axis, value);
+  };
+  if (has_folder(decided)) {
+    const auto shape = shape_of(decided);
+    if (shape.ok()) decide("model", decoder_shape_text(*shape));
+  } else {
+    decide("model", on_cpu ? small_decoder : "qwen3-0.6b");
+  }
+  const bool lora = decided.text("mode") == "lora";
+  if (lora) {
+    decide("rank", "16");
+    decide("targets", "all");
+    if (decided.text("rank") != of_no_adapter) {
+      decide("alpha", std::to_string(2 * decided.integer("rank")));
+    }
+  } else {
+    for (const char* axis : {"rank", "alpha", "targets"}) {
+      decided = with_value(decided, axis, of_no_adapter);
+    }
+  }
+  decide("batch", on_cpu ? "4" : "1");
+  decide("sequence", on_cpu ? "128" : "8192");
+  decide("precision", on_cpu ? "f32" : "bf16");
+  const std::string precision(decided.text("precision"));
+  decide("states", precision == "bf16" && !lora ? "stochastic" : "master");
+  decide("rate", usual_finetune_rate(decided));
+  decide("sums", precision == "tf32" ? "f32" : precision);
+  if (decided.text("attention") == decided_later) {
+    decided = with_best_attention(decided, facts, parse_finetune_cell);
+  }
+  return decided;
+}
+
+Result<TrainCell> parse_finetune_cell(const Cell& cell) {
+  const TransformerShape shape = TRY(shape_of(cell));
+  TransformerSettings settings = TRY(parse_transformer(cell, shape));
+  settings.plan.lora = TRY(parse_lora(cell));
+  if (settings.plan.lora) TRY(validate(*settings.plan.lora, settings.plan.shape));
+  if (has_folder(cell)) settings.weights = std::string(cell.text("weights"));
+  if (cell.text("schedule") == "constant") {
+    constexpr std::size_t warm_up_steps = 10;
+    settings.rates.resize(warm_up_steps + 1);
+  }
+  const Packing packing = parse_packing(cell.text("packing"));
+  settings.plan.documents = packing == Packing::documents;
+  const std::string output = cell.text("output") != "no" ? std::string(cell.text("output")) : "";
+  if (!output.empty() && (settings.plan.lora || settings.weights.empty())) {
+    return Error{ErrorKind::usage,
+                 fmt::format("output={} is for the weights of mode=full, with the configuration "
+                             "of weights=FOLDER beside them",
+                             output)};
+  }
+  TrainCell parsed = TRY(
+      complete_train_cell(finetune_model(std::move(settings), {packing, batch_cuts(cell)}), cell));
+  parsed.data = "synthetic";
+  parsed.output = output;
+  if (cell.text("eval") != "end") parsed.steps_between_evaluations = cell.integer("eval");
+  return parsed;
+}
+
+}  // namespace assay

@@ -1,0 +1,144 @@
+#include "measure/benchmarks/finetune/finetune_model.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "measure/benchmarks/train/train_transformer.h"
+#include "model/data/synthetic_documents.h"
+#include "model/training/weight_files.h"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t document_batches = 64;  // the batches repeat in this cycle
+constexpr std::int64_t document_batches_held_back = 4;
+
+double count_of(std::int64_t x) {
+  return static_cast<double>(x);
+}
+
+/// What a pass over the documents costs on average.
+struct DocumentCounts {
+  double keys = 0;       ///< tokens that a token attends to, half of its own as in TrainTransformer
+  double counted = 0;    ///< share of the tokens that have a loss
+  double documents = 0;  ///< documents of a row
+};
+
+/// A token of padding is no document.
+DocumentCounts count_documents(const PackedRows& rows, Packing packing) {
+  double pairs = 0, counted = 0, documents = 0;
+  for (std::size_t i = 0; i < rows.tokens.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(i) % rows.length;
+    const std::int64_t start = rows.document_starts[i];
+    pairs += count_of(packing == Packing::documents ? place - start : place) + 0.5;
+    counted += rows.targets[i] >= 0 ? 1 : 0;
+    const bool first_target =
+        rows.targets[i] >= 0 && (place == start || rows.targets[i - 1] == ignored_target);
+    documents += first_target ? 1 : 0;
+  }
+  const double all = count_of(rows.rows * rows.length);
+  return {pairs / all, counted / all, documents / count_of(rows.rows)};
+}
+
+/// `count` rows from `first` on.
+PackedRows rows_from(const PackedRows& rows, std::int64_t first, std::int64_t count) {
+  PackedRows part;
+  part.rows = count;
+  part.length = rows.length;
+  const auto cut = [&](const std::vector<std::int32_t>& all) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first * rows.length);
+    return std::vector<std::int32_t>(begin, begin + count * rows.length);
+  };
+  part.tokens = cut(rows.tokens);
+  part.targets = cut(rows.targets);
+  part.document_starts = cut(rows.document_starts);
+  return part;
+}
+
+class FinetuneModel final : public TrainTransformer {
+ public:
+  FinetuneModel(TransformerSettings settings, FinetuneData data)
+      : TrainTransformer(std::move(settings)), data_(data) {}
+
+  void set_seed(std::uint64_t seed) override {
+    TrainTransformer::set_seed(seed);
+    rows_.reset();
+  }
+
+  /// Two operations for each parameter of a matrix and token, forward and for the gradients of
+  /// inputs, and if it is trained for its own gradient.
+  double flops_by_parameters() const override {
+    const double of_model = (plan().lora ? 4 : 6) * plan().shape.products();
+    const double of_adapters = plan().lora ? 6 * plan().trained_parameters() : 0;
+    return tokens() * (of_model + of_adapters);
+  }
+
+  /// A model that knows much already may have its lowest losses first.
+  double allowed_rise(double first) const override {
+    constexpr double share = 0.1;
+    return settings_.weights.empty() ? 0 : share * first;
+  }
+
+  std::vector<Metric> more_metrics(double seconds) const override {
+    const DocumentCounts counts = count_documents(rows(), data_.packing);
+    const double per_gpu = tokens() / seconds;
+    const double trained = plan().trained_parameters();
+    const double frozen = plan().lora ? plan().shape.parameters() : 0;
+    const auto metric = [](const char* name, double value, const char* unit) {
+      return Metric{.name = name, .value = value, .unit = unit, .text = ""};
+    };
+    return {metric("token_rate_per_rank", per_gpu, "tokens/s"),
+            metric("token_rate_per_rank_with_loss", per_gpu * counts.counted, "tokens/s"),
+            metric("document_rate", samples() * counts.documents / seconds, "documents/s"),
+            metric("trained_parameters", trained, "1"), metric("frozen_parameters", frozen, "1")};
+  }
+
+  Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
+                                           TrainingRanks ranks) const override {
+    TransformerSettings settings = settings_;
+    settings.ranks = ranks;
+    const std::int64_t held = plan().batch * document_batches_held_back;
+    const std::int64_t training = rows().rows - held;
+    const auto batches = [&](std::int64_t first, std::int64_t count) {
+      return batches_of_rows(rows_from(rows(), first, count), plan().batch, plan().documents);
+    };
+    const TokenBatches trained = TRY(batches(0, training));
+    const TokenBatches held_back = TRY(batches(training, held));
+    auto made = TRY(TransformerTraining::create(device, stream, settings, trained, held_back));
+    return std::unique_ptr<Training>(std::move(made));
+  }
+
+  Status write_weights(Training& training, Stream& stream,
+                       const std::string& folder) const override {
+    return save_weights(training, stream, plan().shape,
+                        TransformerParameters::of(plan().shape, plan().layout()), settings_.weights,
+                        folder);
+  }
+
+ protected:
+  double keys() const override { return count_documents(rows(), data_.packing).keys; }
+
+ private:
+  /// The rows to train on, and after them those that are held back; made when they are needed.
+  const PackedRows& rows() const {
+    if (!rows_) {
+      const std::int64_t batches = document_batches * data_.batch_cuts + document_batches_held_back;
+      rows_ = synthetic_documents(static_cast<std::int32_t>(plan().shape.vocabulary),
+                                  plan().batch * batches, plan().sequence, settings_.seed,
+                                  data_.packing);
+    }
+    return *rows_;
+  }
+
+  FinetuneData data_;
+  mutable std::optional<PackedRows> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainModel> finetune_model(TransformerSettings settings, FinetuneData data) {
+  return std::make_unique<FinetuneModel>(std::move(settings), data);
+}
+
+}  // namespace assay

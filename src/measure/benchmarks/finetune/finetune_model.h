@@ -1,0 +1,20 @@
+// The model, the data and the work of a fine-tuning.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "measure/benchmarks/train/train_model.h"
+#include "model/data/document_packing.h"
+#include "model/training/transformer_training.h"
+
+namespace assay {
+
+struct FinetuneData {
+  Packing packing = Packing::documents;
+  std::int64_t batch_cuts = 1;  ///< TokenSource::batch_cuts
+};
+
+std::unique_ptr<TrainModel> finetune_model(TransformerSettings settings, FinetuneData data);
+
+}  // namespace assay

@@ -1,0 +1,139 @@
+// `assay run finetune`, as users run it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "e2e/json_lines.h"
+#include "e2e/process.h"
+#include "model/transformer/named_shapes.h"
+#include "support/model_folder.h"
+#include "support/temporary_folder.h"
+#include "support/training_example.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* tiny_decoder = "1L4H2K16D32C48F97V";
+
+/// The record of a run of so many words on the CPU, of a tiny model unless they name another.
+Json finetuned(std::vector<std::string> more, bool with_model = true) {
+  std::vector<std::string> words = {"run",      "finetune", "--telemetry", "off",        "--json",
+                                    "--device", "cpu",      "batch=2",     "sequence=64"};
+  if (with_model) words.push_back(std::string("model=") + tiny_decoder);
+  words.insert(words.end(), more.begin(), more.end());
+  const Outcome outcome = assay_run(words);
+  const std::vector<Json> records = json_lines(outcome.out);
+  EXPECT_EQ(records.size(), 1u) << outcome.err;
+  return records.empty() ? Json() : records.front();
+}
+
+double number_of(const Json& record, std::string_view name) {
+  for (const Json& one : record["metrics"]) {
+    if (one["name"] == name) return one["value"];
+  }
+  ADD_FAILURE() << "no metric " << name;
+  return 0;
+}
+
+std::vector<double> losses_of(const Json& record) {
+  EXPECT_EQ(record["status"], "passed") << record.value("reason", "");
+  return record["curves"][0]["y"].get<std::vector<double>>();
+}
+
+TEST(Finetune, TrainsAllOrAdaptersAndCountsBoth) {
+  const double all = parse_decoder_shape(tiny_decoder).value().parameters();
+  const Json full = finetuned({"steps=12", "rate=1e-2", "eval=6"});
+  ASSERT_EQ(full["status"], "passed") << full["reason"];
+  EXPECT_EQ(full["value"]["quantity"], "token_rate");
+  EXPECT_NEAR(number_of(full, "first_loss"), std::log(97), 0.2);
+  EXPECT_EQ(number_of(full, "trained_parameters"), all);
+  EXPECT_EQ(number_of(full, "frozen_parameters"), 0);
+  EXPECT_EQ(full["curves"][1]["name"], "eval_loss");
+  const Json lora = finetuned({"steps=12", "mode=lora", "rank=4", "targets=q+v", "rate=1e-2"});
+  ASSERT_EQ(lora["status"], "passed") << lora["reason"];
+  EXPECT_EQ(number_of(lora, "frozen_parameters"), all);
+  // A of q and v, B of 64 and of 32 rows.
+  EXPECT_EQ(number_of(lora, "trained_parameters"), 4 * (32 + 32) + 4 * (64 + 32));
+  EXPECT_LT(number_of(lora, "memory_optimizer"), number_of(full, "memory_optimizer") / 8);
+  EXPECT_EQ(lora["axes"]["alpha"], "8");
+  EXPECT_EQ(full["axes"]["targets"], "none");
+}
+
+/// All packings train on tokens with a loss; padding and prompts have none.
+TEST(Finetune, PackingDecidesWhatATokenSees) {
+  double flops_of_documents = 0;
+  for (const char* packing : {"documents", "causal", "none"}) {
+    const Json record =
+        finetuned({"steps=8", "rate=1e-2", std::string("packing=") + packing, "sequence=256"});
+    ASSERT_EQ(record["status"], "passed") << packing << record["reason"];
+    const double all = number_of(record, "token_rate_per_rank"),
+                 counted = number_of(record, "token_rate_per_rank_with_loss");
+    EXPECT_GT(counted, 0.2 * all) << packing;
+    EXPECT_LT(counted, 0.8 * all) << packing;
+    const double flops =
+        number_of(record, "flop_rate_with_attention") * number_of(record, "step_time");
+    if (flops_of_documents == 0) flops_of_documents = flops;
+    if (packing != std::string("documents")) EXPECT_GT(flops, flops_of_documents) << packing;
+  }
+}
+
+/// Ranks that share the work have the losses of one that accumulates.
+TEST(Finetune, RanksHaveTheLossesOfOne) {
+  for (const std::string mode : {"mode=full", "mode=lora"}) {
+    const std::vector<double> alone =
+        losses_of(finetuned({"steps=6", "accumulate=2", "rank=4", mode, "rate=1e-2"}));
+    for (const std::string parallel : {"ddp", "zero1", "fsdp"}) {
+      const TemporaryFolder folder;
+      const Json record = finetuned({"steps=6", "rank=4", mode, "rate=1e-2", "--ranks", "2",
+                                     "parallel=" + parallel, "--out", folder.path() / "r"});
+      if (parallel == "fsdp" && mode == "mode=lora") {
+        EXPECT_THAT(record.value("reason", ""), HasSubstr("parallel=fsdp does not shard"));
+        continue;
+      }
+      const std::vector<double> together = losses_of(record);
+      ASSERT_GE(together.size(), alone.size());
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        EXPECT_NEAR(together[i], alone[i], 1e-4) << mode << " " << parallel << " step " << i;
+      }
+    }
+  }
+}
+
+/// Weights of a folder are trained and written back; a training of what was written goes on there.
+TEST(Finetune, WeightsComeFromAFolderAndGoToOne) {
+  const TransformerShape shape = parse_decoder_shape(tiny_decoder).value();
+  const TemporaryFolder model, results;
+  write_model(model, shape, model_tensors(shape, random_weights(shape, 3)), DataType::bf16);
+  const std::string weights = "weights=" + model.path().string();
+  const std::string tuned = (results.path() / "tuned").string();
+  const Json first =
+      finetuned({weights, "steps=20", "rate=1e-2", "schedule=constant", "output=" + tuned}, false);
+  ASSERT_EQ(first["status"], "passed") << first["reason"];
+  const Json second = finetuned({"weights=" + tuned, "steps=4", "rate=1e-6"}, false);
+  ASSERT_EQ(second["status"], "passed") << second["reason"];
+  EXPECT_LT(number_of(second, "first_loss"),
+            (number_of(first, "first_loss") + number_of(first, "last_loss")) / 2);
+  EXPECT_TRUE(std::filesystem::exists(tuned + "/config.json"));
+  const Json adapted = finetuned({weights, "steps=4", "mode=lora", "rank=4"}, false);
+  EXPECT_NEAR(number_of(adapted, "first_loss"), number_of(first, "first_loss"), 1e-4);
+}
+
+TEST(Finetune, WhatDoesNotFitIsOneLine) {
+  const TemporaryFolder folder;
+  const auto reason = [](const std::vector<std::string>& words) {
+    return finetuned(words).value("reason", "");
+  };
+  EXPECT_THAT(reason({"weights=" + (folder.path() / "none").string()}), HasSubstr("config.json"));
+  EXPECT_THAT(reason({"mode=lora", "rank=64"}), HasSubstr("allowed: 1 to 32"));
+  EXPECT_THAT(reason({"mode=lora", "rank=none"}), HasSubstr("rank=none is for mode=full"));
+  EXPECT_THAT(reason({"output=x"}), HasSubstr("weights=FOLDER"));
+}
+
+}  // namespace
+}  // namespace assay
