@@ -8,6 +8,9 @@
 #include <string>
 
 #include "core/read_file.h"
+#include "model/decoder/decoder_files.h"
+#include "model/transformer/decoder_config.h"
+#include "model/transformer/named_shapes.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_model.h"
 
@@ -208,6 +211,25 @@ TEST_F(InstructionData, WhatChangesTheTokensIsNotTakenFromTheCache) {
   folder_.write("tokenizer.json", file.dump());
   EXPECT_FALSE(read(rows)->from_cache);
   EXPECT_TRUE(read(rows)->from_cache);
+}
+
+/// The data and the kind of model with which tests train and then serve.
+TEST(TinyModel, ReadsTheCodeWords) {
+  TransformerShape shape = parse_decoder_shape("4L4H2K32D128C384F320V").value();
+  shape.tied = shape.head_norms = true;
+  const TemporaryFolder folder;
+  write_tiny_model(folder, shape);
+  EXPECT_EQ(read_decoder_config(folder.path()).value(), shape);
+  const TransformerParameters layout = TransformerParameters::of(shape);
+  EXPECT_TRUE(DecoderFiles::open(folder.path(), tensors_of_shard(shape, layout)).ok());
+  const auto rows =
+      read_instructions({.file = ASSAY_SOURCE_DIR "/tests/data/finetune/code_words.jsonl",
+                         .model = folder.path(),
+                         .vocabulary = shape.vocabulary});
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  EXPECT_EQ(rows->documents.count(), 32u);
+  EXPECT_EQ(rows->damaged, 0);
+  EXPECT_EQ(pack_documents(rows->documents, 64, Packing::documents, 1).cut, 0);
 }
 
 }  // namespace
