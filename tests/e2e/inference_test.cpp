@@ -107,11 +107,11 @@ TEST_F(Inference, AnAdapterNeedsItsModel) {
   ASSERT_TRUE(write_adapter(file("adapter"), random_adapter(wider), DataType::f32, "").ok());
   const Outcome other = run({"decode", "weights=" + folder_.path().string(), "precision=f32",
                              "context=4", "adapter=" + file("adapter")});
-  EXPECT_EQ(other.status, 2);
+  EXPECT_EQ(other.status, 4);
   EXPECT_THAT(other.err, AllOf(HasSubstr("adapter_model.safetensors: tensor \"base_model.model."),
                                HasSubstr("is the adapter of another one?")));
   const Outcome alone = run({"decode", "adapter=" + file("adapter")});
-  EXPECT_EQ(alone.status, 2);
+  EXPECT_EQ(alone.status, 4);
   EXPECT_THAT(alone.err, HasSubstr("an adapter belongs to a model's weights; set weights=FOLDER"));
   const Outcome served = assay_run({"serve", "--adapter", file("adapter")});
   EXPECT_EQ(served.status, 2);

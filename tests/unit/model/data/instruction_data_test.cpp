@@ -8,6 +8,9 @@
 #include <string>
 
 #include "core/read_file.h"
+#include "model/decoder/decoder_files.h"
+#include "model/transformer/decoder_config.h"
+#include "model/transformer/named_shapes.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_model.h"
 
@@ -49,6 +52,7 @@ class InstructionData : public testing::Test {
         all += token == 256   ? "<|endoftext|>"
                : token == 257 ? "<s>"
                : token == 258 ? "<e>"
+               : token > 258  ? "<" + std::to_string(token) + ">"
                               : std::string(1, static_cast<char>(token));
       }
       all += in_loss ? "]/" : "/";
@@ -114,20 +118,24 @@ TEST_F(InstructionData, OnlyRowsThatAreChatsNeedATemplate) {
 
 TEST_F(InstructionData, ATokenThatBeginsTextsIsThereOnce) {
   Json file = tiny_tokenizer();
-  file["post_processor"] = {
-      {"type", "TemplateProcessing"},
-      {"single",
-       {{{"SpecialToken", {{"id", "<|endoftext|>"}, {"type_id", 0}}}},
-        {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
-      {"special_tokens",
-       {{"<|endoftext|>",
-         {{"id", "<|endoftext|>"}, {"ids", {256}}, {"tokens", {"<|endoftext|>"}}}}}}};
+  file["added_tokens"].push_back(added(259, "<|begin_of_text|>", true));
+  file["added_tokens"].push_back(added(260, "<|start_header_id|>", true));
+  file["added_tokens"].push_back(added(261, "<|end_header_id|>", true));
+  file["added_tokens"].push_back(added(262, "<|eot_id|>", true));
+  file["post_processor"] = Json::parse(R"({
+      "type": "TemplateProcessing",
+      "single": [{"SpecialToken": {"id": "<|begin_of_text|>", "type_id": 0}},
+                 {"Sequence": {"id": "A", "type_id": 0}}],
+      "special_tokens": {"<|begin_of_text|>": {"id": "<|begin_of_text|>", "ids": [259],
+                                               "tokens": ["<|begin_of_text|>"]}}})");
   folder_.write("tokenizer.json", file.dump());
-  EXPECT_EQ(text(R"({"text": "abc"})"), "[<|endoftext|>abc<|endoftext|>]/");
-  EXPECT_EQ(text(R"({"instruction": "Go", "output": "ok"})"),
-            "<|endoftext|><s>user\nGo<e>\n<s>assistant\n[ok<e>]\n/");
-  EXPECT_EQ(text(R"({"messages": [{"role": "assistant", "content": "x"}]})"),
-            "<|endoftext|><s>assistant\n[x<e>]\n/");
+  settings_.vocabulary = 263;
+  EXPECT_EQ(text(R"({"text": "abc"})"), "[<259>abc<|endoftext|>]/");
+  // Qwen's template does not write it, Llama's does.
+  const std::string row = R"({"instruction": "Go", "output": "ok"})";
+  EXPECT_EQ(text(row), "<259><s>user\nGo<e>\n<s>assistant\n[ok<e>]\n/");
+  settings_.chat_template = "llama3";
+  EXPECT_EQ(text(row), "<259><260>user<261>\n\nGo<262><260>assistant<261>\n\n[ok<262>]/");
 }
 
 TEST_F(InstructionData, DamagedRowsAreNamedAndCounted) {
@@ -208,6 +216,25 @@ TEST_F(InstructionData, WhatChangesTheTokensIsNotTakenFromTheCache) {
   folder_.write("tokenizer.json", file.dump());
   EXPECT_FALSE(read(rows)->from_cache);
   EXPECT_TRUE(read(rows)->from_cache);
+}
+
+/// The data and the kind of model with which tests train and then serve.
+TEST(TinyModel, ReadsTheCodeWords) {
+  TransformerShape shape = parse_decoder_shape("4L4H2K32D128C384F320V").value();
+  shape.tied = shape.head_norms = true;
+  const TemporaryFolder folder;
+  write_tiny_model(folder, shape);
+  EXPECT_EQ(read_decoder_config(folder.path()).value(), shape);
+  const TransformerParameters layout = TransformerParameters::of(shape);
+  EXPECT_TRUE(DecoderFiles::open(folder.path(), tensors_of_shard(shape, layout)).ok());
+  const auto rows =
+      read_instructions({.file = ASSAY_SOURCE_DIR "/tests/data/finetune/code_words.jsonl",
+                         .model = folder.path(),
+                         .vocabulary = shape.vocabulary});
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  EXPECT_EQ(rows->documents.count(), 32u);
+  EXPECT_EQ(rows->damaged, 0);
+  EXPECT_EQ(pack_documents(rows->documents, 64, Packing::documents, 1).cut, 0);
 }
 
 }  // namespace

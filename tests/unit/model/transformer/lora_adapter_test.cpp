@@ -4,13 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "core/json.h"
 #include "core/read_file.h"
+#include "model/tensors/safetensors.h"
+#include "model/transformer/checkpoint_tensors.h"
 #include "model/transformer/named_shapes.h"
+#include "model/transformer/transformer_oracle.h"
 #include "support/model_folder.h"
 #include "support/temporary_folder.h"
 
@@ -23,14 +28,14 @@ using testing::SizeIs;
 
 class LoraAdapters : public testing::Test {
  protected:
-  const TransformerShape shape_ = parse_decoder_shape("2L2H1K8D16C24F32V").value();
+  const TransformerShape shape_ = parse_decoder_shape("2L2H1K16D16C24F32V").value();
   TemporaryFolder folder_;
   Json config_ = {{"peft_type", "LORA"}, {"r", 2},
                   {"lora_alpha", 3},     {"bias", "none"},
                   {"use_dora", false},   {"modules_to_save", nullptr}};
   std::vector<ModelTensor> tensors_ = {
       {"base_model.model.model.layers.1.self_attn.k_proj.lora_A.weight", {2, 16}, numbers(32)},
-      {"base_model.model.model.layers.1.self_attn.k_proj.lora_B.weight", {8, 2}, numbers(16)},
+      {"base_model.model.model.layers.1.self_attn.k_proj.lora_B.weight", {16, 2}, numbers(32)},
       {"base_model.model.model.layers.0.mlp.down_proj.lora_A.weight", {2, 24}, numbers(48)},
       {"base_model.model.model.layers.0.mlp.down_proj.lora_B.weight", {16, 2}, numbers(32)}};
 
@@ -198,6 +203,58 @@ TEST_F(LoraAdapters, WithoutTheirFilesAreRefused) {
   folder_.write("adapter_config.json", config_.dump());
   EXPECT_THAT(read_adapter(folder_.path(), shape_).error().message,
               HasSubstr("adapter_model.safetensors"));
+}
+
+/// A model and an adapter that transformers and PEFT wrote, with the logits that they computed in
+/// bf16. Inference has no kernels for its heads, which are 8 wide; the reference needs none.
+TEST(LoraAdaptersOfPeft, GiveItsLogits) {
+  const std::filesystem::path data =
+      std::filesystem::path(ASSAY_SOURCE_DIR) / "../shared/data/peft";
+  if (!std::filesystem::is_directory(data)) GTEST_SKIP() << data << " is not there";
+  const TransformerShape shape = {.layers = 2,
+                                  .heads = 2,
+                                  .kv_heads = 1,
+                                  .head_width = 8,
+                                  .width = 16,
+                                  .hidden = 32,
+                                  .vocabulary = 64,
+                                  .norm_epsilon = 1e-6,
+                                  .rope_theta = 10000,
+                                  .head_norms = true,
+                                  .tied = true};
+  const auto adapter = read_adapter(data / "adapter", shape);
+  ASSERT_TRUE(adapter.ok()) << adapter.error().message;
+  EXPECT_EQ(adapter->scale(), 2);
+  EXPECT_THAT(adapter->matrices, SizeIs(10));
+  const TensorFile file = read_tensors(data / "base" / "model.safetensors").value();
+  const LoraAdapter nothing = {.rank = 1, .alpha = 0, .matrices = {}};
+  const auto logits_with = [&](const LoraAdapter& added) {
+    const TransformerParameters layout = TransformerParameters::of(shape);
+    std::vector<float> weights(layout.elements);
+    for (const NamedTensor& tensor : tensors_of_shard(shape, layout)) {
+      const StoredTensor* const stored = file.find(tensor.name);
+      EXPECT_NE(stored, nullptr) << tensor.name;
+      if (stored == nullptr) continue;
+      const LoraMatrix* const matrix = added.find(tensor.name);
+      const std::int64_t rows = tensor.tensor.rows, columns = tensor.tensor.columns;
+      const LoraMatrix zeros = {"", rows, columns,
+                                std::vector<float>(static_cast<std::size_t>(columns)),
+                                std::vector<float>(static_cast<std::size_t>(rows))};
+      add_adapter(matrix != nullptr ? added : nothing, matrix != nullptr ? *matrix : zeros, 0, rows,
+                  file.data(*stored), stored->type, &weights[tensor.tensor.offset]);
+    }
+    std::vector<std::int32_t> tokens(12);
+    std::iota(tokens.begin(), tokens.end(), 0);
+    const TransformerOracle oracle(shape, {weights.begin(), weights.end()});
+    const std::vector<double> all = oracle.logits(tokens);
+    return std::vector<double>(all.end() - shape.vocabulary, all.end() - shape.vocabulary + 8);
+  };
+  const std::vector<double> expected = {-0.032958984375, -0.00250244140625, -0.1328125,
+                                        0.126953125,     -0.01708984375,    0.08740234375,
+                                        0.14453125,      0.058837890625};
+  EXPECT_THAT(logits_with(*adapter), testing::Pointwise(testing::DoubleNear(0.003), expected));
+  EXPECT_THAT(logits_with(nothing),
+              testing::Not(testing::Pointwise(testing::DoubleNear(0.01), expected)));
 }
 
 }  // namespace
