@@ -21,13 +21,13 @@ struct ReadTraces {
 };
 
 Result<ReadTraces> read(const std::vector<std::string>& paths) {
-  const std::vector<Timeline> timelines = TRY(read_traces(paths));
+  std::vector<Timeline> timelines = TRY(read_traces(paths));
+  std::stable_sort(timelines.begin(), timelines.end(), [](const Timeline& a, const Timeline& b) {
+    return a.rank.value_or(-1) < b.rank.value_or(-1);
+  });
   std::vector<TraceIndex> indices;
   indices.reserve(timelines.size());
   for (const Timeline& timeline : timelines) indices.emplace_back(timeline);
-  std::stable_sort(indices.begin(), indices.end(), [](const TraceIndex& a, const TraceIndex& b) {
-    return a.timeline().rank.value_or(-1) < b.timeline().rank.value_or(-1);
-  });
   ReadTraces all;
   std::vector<const TraceIndex*> ranks;
   std::int64_t span = 0;

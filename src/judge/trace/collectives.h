@@ -29,7 +29,7 @@ std::optional<double> bus_factor(const CollectiveShape& shape);
 struct CollectiveGroup {
   CollectiveShape shape;
   std::size_t count = 0;
-  std::int64_t total = 0, median = 0, shortest = 0;  ///< ns, the wait for late ranks included
+  std::int64_t total = 0, median = 0, shortest = 0;  ///< ns, the wait for stragglers included
   std::optional<double> bus_bandwidth;               ///< bytes/s of the median; empty: unknown
 };
 

@@ -32,7 +32,7 @@ struct DeviceTimes {
   std::int64_t launched_before = 0;
   /// Gaps after which work began whose launching call is not in the trace.
   std::int64_t unknown = 0;
-  /// Of all gaps: those between the work of one step and that of the next.
+  /// The part of all gaps that lies between the work of one step and that of the next.
   std::int64_t between_steps = 0;
 
   std::size_t same_stream_overlaps = 0;  ///< work that began before its predecessor ended

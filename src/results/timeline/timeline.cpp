@@ -28,6 +28,30 @@ std::uint32_t Timeline::detail_id(const EventDetail& detail) {
   return at->second;
 }
 
+bool Timeline::add(TraceEvent event, std::optional<std::int64_t> start,
+                   std::optional<std::int64_t> end) {
+  if (events_.size() >= most_trace_events) {
+    note(fmt::format("the file has more than {} million events, of which the rest was not read",
+                     most_trace_events / 1'000'000));
+    return false;
+  }
+  if (!start || !end) {
+    note("an event has no time or an impossible one, and was left out");
+    return true;
+  }
+  if (is_gpu_work(event.kind) && *start == 0 && *end == 0) {
+    note(
+        "work of a GPU has the time 0, which CUPTI writes if it lost the real one, and was left "
+        "out");
+    return true;
+  }
+  if (*end < *start) note("an event has a negative duration, which counts as 0");
+  event.start = *start;
+  event.duration = std::max<std::int64_t>(*end - *start, 0);
+  add(event);
+  return true;
+}
+
 std::vector<std::string> Timeline::notes() const {
   std::vector<std::string> sentences;
   for (const auto& [sentence, count] : notes_) {

@@ -98,6 +98,9 @@ class Timeline {
   const EventDetail& detail(std::uint32_t id) const { return details_[id]; }
 
   void add(const TraceEvent& event) { events_.push_back(event); }
+  /// Sets the event's times and adds it. What is impossible is noted and left out, or becomes 0 if
+  /// it is a negative duration. Returns false if there is no room for further events.
+  bool add(TraceEvent event, std::optional<std::int64_t> start, std::optional<std::int64_t> end);
   const std::deque<TraceEvent>& events() const { return events_; }
 
   /// Adds a sentence about what could not be read or is doubtful. `count` sentences with the same
@@ -128,6 +131,9 @@ class Timeline {
   std::deque<TraceEvent> events_;
   std::map<std::string, std::size_t> notes_;
 };
+
+/// Limit of the events of one timeline, which take about 110 bytes each.
+constexpr std::size_t most_trace_events = 40'000'000;
 
 /// Converts decimal text to an integer: "12.345" with `exponent` 3 is 12345. More digits are
 /// rounded, halves to the even neighbour. Empty if it is not a number or beyond `longest_time`.

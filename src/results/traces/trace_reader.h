@@ -29,9 +29,6 @@ class TraceReader {
 };
 using TraceReaderRegistry = Registry<const TraceReader*>;
 
-/// Limit of the events of one timeline, which take about 110 bytes each.
-constexpr std::size_t most_trace_events = 40'000'000;
-
 /// Sorted by name.
 std::vector<const TraceReader*> trace_readers();
 

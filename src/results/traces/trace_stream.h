@@ -29,7 +29,8 @@ class TraceStream {
   static TraceStream of(std::string_view bytes, std::string name);
 
   const std::string& name() const { return name_; }
-  bool is_compressed() const { return inflate_ != nullptr; }
+  /// Returns whether the bytes are those of the file that name() names.
+  bool is_file() const { return inflate_ == nullptr && file_.is_open() && file_.size() > 0; }
 
   /// Returns the first `most` bytes, or all if there are fewer; read() returns them again. Call it
   /// before read().

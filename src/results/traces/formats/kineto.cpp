@@ -153,12 +153,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   bool EndObject(rapidjson::SizeType) {
     if (level_ == event_level_) {
       letters_.end_token();
-      if (timeline_.events().size() >= most_trace_events) {
-        problem_ = fmt::format("has more than {} million events, of which the rest was not read",
-                               most_trace_events / 1'000'000);
-        return false;
-      }
       finish_event();
+      if (full_) return false;
     } else if (level_ == event_level_ + 1) {
       in_args_ = false;
     }
@@ -360,19 +356,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     return true;
   }
 
-  void add(TraceEvent event, std::int64_t duration) {
-    if (duration < 0) {
-      timeline_.note("an event has a negative duration, which counts as 0");
-      duration = 0;
-    }
-    if (is_gpu_work(event.kind) && event.start == 0 && duration == 0) {
-      timeline_.note(
-          "work of a GPU has the time 0, which CUPTI writes if it lost the real one, "
-          "and was left out");
-      return;
-    }
-    event.duration = duration;
-    timeline_.add(event);
+  void add(const TraceEvent& event, std::int64_t duration) {
+    full_ = !timeline_.add(event, event.start, event.start + duration);
   }
 
   void complete() {
@@ -421,7 +406,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   Field field_ = Field::none;
   int level_ = 0;               // of nesting
   int event_level_ = no_level;  // of the objects that are events
-  bool at_args_ = false, in_args_ = false, found_ = false;
+  bool at_args_ = false, in_args_ = false, found_ = false, full_ = false;
 };
 
 class Reader : public TraceReader {

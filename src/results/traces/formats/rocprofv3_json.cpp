@@ -1,0 +1,235 @@
+// rocprofv3 -f json: one object for each process. Agents, names of kernels and names of calls come
+// before the records that use them, as the tool writes them.
+#include <map>
+
+#include "core/text.h"
+#include "results/traces/json_stream.h"
+#include "results/traces/trace_reader.h"
+
+namespace assay::rocprofv3_json {
+namespace {
+
+/// One object of a list, flattened: "dispatch_info.queue_id.handle" -> "18".
+using FlatRecord = std::map<std::string, std::string, std::less<>>;
+
+std::string_view at(const FlatRecord& record, std::string_view key) {
+  const auto found = record.find(key);
+  return found == record.end() ? std::string_view() : std::string_view(found->second);
+}
+
+class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
+ public:
+  Handler(JsonLetters& letters, Timeline& timeline) : letters_(letters), timeline_(timeline) {}
+
+  bool Null() { return value({}); }
+  bool Bool(bool) { return value({}); }
+  bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
+    return value({text, length});
+  }
+  bool String(const char* text, rapidjson::SizeType length, bool) { return value({text, length}); }
+  bool Key(const char* text, rapidjson::SizeType length, bool) {
+    letters_.end_token();
+    levels_.back().key.assign(text, length);
+    return true;
+  }
+  bool StartObject() {
+    letters_.end_token();
+    if (record_level_ == 0 && levels_.size() >= 2 && levels_.back().is_list &&
+        is_used(list_name())) {
+      record_level_ = levels_.size() + 1;
+      record_.clear();
+    }
+    return open(false);
+  }
+  bool EndObject(rapidjson::SizeType) {
+    const bool is_record = levels_.size() == record_level_;
+    levels_.pop_back();
+    if (!is_record) return close();
+    record_level_ = 0;
+    use(list_name());
+    return !full_ && close();
+  }
+  bool StartArray() { return open(true); }
+  bool EndArray(rapidjson::SizeType) {
+    levels_.pop_back();
+    return close();
+  }
+  bool found_events() const { return found_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  struct Level {
+    bool is_list = false;
+    std::string key;        // of the member that is being read
+    std::size_t items = 0;  // of a list, so far
+  };
+
+  bool open(bool is_list) {
+    letters_.end_token();
+    constexpr std::size_t most_levels = 64;
+    if (levels_.size() >= most_levels) {
+      problem_ = "is nested more than 64 levels deep";
+      return false;
+    }
+    levels_.push_back({is_list, {}, 0});
+    return true;
+  }
+  bool close() {
+    if (!levels_.empty()) ++levels_.back().items;
+    return true;
+  }
+  bool value(std::string_view text) {
+    letters_.end_token();
+    constexpr std::size_t most_members = 100'000;
+    if (record_level_ != 0 && record_.size() < most_members) record_.insert_or_assign(key(), text);
+    return close();
+  }
+  /// The path of the value inside the record.
+  std::string key() const {
+    std::string path;
+    for (std::size_t i = record_level_ - 1; i < levels_.size(); ++i) {
+      if (!path.empty()) path += '.';
+      path += levels_[i].is_list ? std::to_string(levels_[i].items) : levels_[i].key;
+    }
+    return path;
+  }
+  /// The name of the list that is being read, after that of the object it is in:
+  /// "buffer_records.kernel_dispatch", ".agents".
+  std::string list_name() const {
+    std::string name;
+    const std::size_t list = levels_.size() - 1;
+    for (std::size_t i = list >= 2 ? list - 2 : 0; i < list; ++i) {
+      if (levels_[i].is_list) continue;
+      name += (name.empty() ? "" : ".") + levels_[i].key;
+    }
+    return name;
+  }
+  static bool is_used(std::string_view list) {
+    return list == "agents" || list == "kernel_symbols" || list == "strings.buffer_records" ||
+           list == "buffer_records.kernel_dispatch" || list == "buffer_records.memory_copy" ||
+           list == "buffer_records.hip_api" || list == "buffer_records.rccl_api" ||
+           list == "buffer_records.marker_api";
+  }
+
+  void use(std::string_view list) {
+    if (list == "agents") {
+      const std::string agent(at(record_, "node_id"));
+      agents_[std::string(at(record_, "id.handle"))] = agent;
+      if (at(record_, "type") != "2") return;
+      constexpr std::size_t most_devices = 1024;
+      if (timeline_.devices.size() >= most_devices) return;
+      TraceDevice& device = timeline_.devices[agent];
+      device.name =
+          at(record_, "product_name").empty() ? at(record_, "name") : at(record_, "product_name");
+      device.units = static_cast<unsigned>(parse_count(at(record_, "cu_count")).value_or(0));
+    } else if (list == "kernel_symbols") {
+      kernels_[std::string(at(record_, "kernel_id"))] =
+          timeline_.text_id(at(record_, "formatted_kernel_name"));
+    } else if (list == "strings.buffer_records") {
+      for (const auto& [key, name] : record_) {
+        constexpr std::string_view operations = "operations.";
+        if (key.starts_with(operations)) {
+          calls_[fmt::format("{}.{}", kinds_, key.substr(operations.size()))] = name;
+        }
+      }
+      ++kinds_;
+    } else {
+      add_event(list);
+    }
+  }
+
+  std::string agent_of(std::string_view handle) const {
+    const auto found = agents_.find(handle);
+    return found == agents_.end() ? std::string(handle) : found->second;
+  }
+  std::uint32_t small_at(std::string_view key) const {
+    const auto count = parse_count(at(record_, key));
+    return count && *count <= UINT32_MAX ? static_cast<std::uint32_t>(*count) : 0;
+  }
+
+  void add_event(std::string_view list) {
+    found_ = true;
+    TraceEvent event;
+    event.correlation = parse_count(at(record_, "correlation_id.internal")).value_or(no_number);
+    if (list == "buffer_records.kernel_dispatch") {
+      event.kind = TraceEventKind::kernel;
+      const auto name = kernels_.find(at(record_, "dispatch_info.kernel_id"));
+      if (name == kernels_.end()) timeline_.note("a kernel's name is not in the file");
+      event.name =
+          name != kernels_.end()
+              ? name->second
+              : timeline_.text_id(fmt::format("kernel {}", at(record_, "dispatch_info.kernel_id")));
+      event.lane = timeline_.lane_id(
+          {timeline_.text_id(agent_of(at(record_, "dispatch_info.agent_id.handle"))),
+           timeline_.text_id(at(record_, "dispatch_info.queue_id.handle")), true});
+      EventDetail detail;
+      detail.grid = {small_at("dispatch_info.grid_size.x"), small_at("dispatch_info.grid_size.y"),
+                     small_at("dispatch_info.grid_size.z")};
+      detail.block = {small_at("dispatch_info.workgroup_size.x"),
+                      small_at("dispatch_info.workgroup_size.y"),
+                      small_at("dispatch_info.workgroup_size.z")};
+      event.detail = timeline_.detail_id(detail);
+    } else if (list == "buffer_records.memory_copy") {
+      event.kind = TraceEventKind::copy;
+      event.name = timeline_.text_id("Memcpy");
+      event.lane =
+          timeline_.lane_id({timeline_.text_id(agent_of(at(record_, "dst_agent_id.handle"))),
+                             timeline_.text_id("copy"), true});
+      EventDetail detail;
+      detail.bytes = parse_count(at(record_, "bytes")).value_or(0);
+      event.detail = timeline_.detail_id(detail);
+    } else {
+      event.kind =
+          list == "buffer_records.marker_api" ? TraceEventKind::annotation : TraceEventKind::call;
+      const auto name =
+          calls_.find(fmt::format("{}.{}", at(record_, "kind"), at(record_, "operation")));
+      event.name = timeline_.text_id(name == calls_.end() ? std::string_view("a call")
+                                                          : std::string_view(name->second));
+      event.lane = timeline_.lane_id(
+          {timeline_.text_id("host"), timeline_.text_id(at(record_, "thread_id")), false});
+    }
+    full_ = !timeline_.add(event, decimal_time(at(record_, "start_timestamp"), 0),
+                           decimal_time(at(record_, "end_timestamp"), 0));
+  }
+
+  JsonLetters& letters_;
+  Timeline& timeline_;
+  std::vector<Level> levels_;
+  std::size_t record_level_ = 0;  // of the record that is being read; 0: none
+  FlatRecord record_;
+  std::map<std::string, std::string, std::less<>> agents_, calls_;
+  std::map<std::string, TextId, std::less<>> kernels_;
+  std::size_t kinds_ = 0;
+  std::string problem_;
+  bool found_ = false, full_ = false;
+};
+
+class Reader : public TraceReader {
+ public:
+  std::string_view name() const override { return "rocprofv3-json"; }
+  std::string_view summary() const override { return "rocprofv3 -f json"; }
+  bool recognises(std::string_view start) const override {
+    return trim(start).starts_with('{') &&
+           start.substr(0, 1000).find("\"rocprofiler-sdk-tool\"") != start.npos;
+  }
+  Status read(TraceStream& stream, Timeline& timeline) const override {
+    timeline.grid_in_work_items = true;
+    JsonLetters letters(stream);
+    Handler handler(letters, timeline);
+    std::string problem = parse_json_stream(letters, handler);
+    if (!handler.problem().empty()) problem = handler.problem();
+    if (!problem.empty() && !handler.found_events()) {
+      return Error{ErrorKind::usage, fmt::format("{} {}", stream.name(), problem)};
+    }
+    if (!problem.empty()) {
+      timeline.note(fmt::format("{} {}; what is before was read", stream.name(), problem));
+    }
+    return {};
+  }
+};
+
+const Reader reader;
+const TraceReaderRegistry::Add registered{&reader};
+
+}  // namespace
+}  // namespace assay::rocprofv3_json

@@ -1,0 +1,35 @@
+#include "results/traces/sqlite_trace.h"
+
+#include <algorithm>
+
+namespace assay {
+
+Result<SqliteTrace> SqliteTrace::open(TraceStream& stream) {
+  constexpr std::size_t most_in_memory = std::size_t{2} << 30;
+  SqliteTrace trace;
+  if (stream.is_file()) {
+    trace.database_ = TRY(Database::open(stream.name(), Database::Access::look));
+  } else {
+    trace.bytes_ = std::make_unique<std::string>(TRY(stream.read_all(most_in_memory)));
+    trace.database_ = TRY(Database::open_bytes(*trace.bytes_, stream.name()));
+  }
+  Statement names =
+      TRY(trace.database_->prepare("SELECT name FROM sqlite_master WHERE type = 'table'"));
+  while (TRY(names.step())) trace.tables_.push_back(names.text(0));
+  return trace;
+}
+
+bool SqliteTrace::has(std::string_view table) const {
+  return std::find(tables_.begin(), tables_.end(), table) != tables_.end();
+}
+
+std::string sql_name(std::string_view name) {
+  std::string text = "\"";
+  for (const char letter : name) {
+    text += letter;
+    if (letter == '"') text += letter;
+  }
+  return text + '"';
+}
+
+}  // namespace assay

@@ -1,0 +1,50 @@
+// Opens a trace that is an SQLite database, plain or compressed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/database.h"
+#include "results/timeline/timeline.h"
+#include "results/traces/trace_stream.h"
+
+namespace assay {
+
+class SqliteTrace {
+ public:
+  /// A compressed database is held in memory. Error: usage, exhausted.
+  static Result<SqliteTrace> open(TraceStream& stream);
+
+  const std::vector<std::string>& tables() const { return tables_; }
+  bool has(std::string_view table) const;
+
+  /// Calls `use(row)` for each row of the query until it returns false. A query that fails, such as
+  /// one for a column that this version of the file lacks, becomes a note that names `what`.
+  template <typename Use>
+  void rows(const std::string& sql, std::string_view what, Timeline& timeline, const Use& use) {
+    auto statement = database_->prepare(sql);
+    while (statement.ok()) {
+      const auto more = statement->step();
+      if (more.ok() && *more && use(*statement)) continue;
+      if (more.ok()) return;
+      break;
+    }
+    timeline.note(std::string(what) +
+                  " could not be read to the end: " + database_->failure().message);
+  }
+
+ private:
+  std::unique_ptr<std::string> bytes_;  // of a database in memory
+  std::optional<Database> database_;
+  std::vector<std::string> tables_;
+};
+
+/// Returns the name as SQL writes it.
+std::string sql_name(std::string_view name);
+
+/// The first bytes of every database.
+constexpr std::string_view sqlite_mark = "SQLite format 3";
+
+}  // namespace assay
