@@ -12,7 +12,9 @@
 #include "core/write_file.h"
 #include "model/decoder/decoder_files.h"
 #include "model/operations/elementwise.h"
+#include "model/tensors/weights.h"
 #include "model/transformer/checkpoint_tensors.h"
+#include "model/transformer/lora_adapter.h"
 
 namespace assay {
 namespace {
@@ -171,6 +173,39 @@ Status save_weights(Training& training, Stream& stream, const TransformerShape& 
     TRY(write_file(folder / "model.safetensors.index.json", index_of(tensors, shards, type)));
   }
   return copy_model_files(model, folder);
+}
+
+Status save_adapters(Training& training, Stream& stream, const LoraParameters& adapters,
+                     const LoraSettings& settings, const std::filesystem::path& base,
+                     const std::filesystem::path& folder) {
+  const DataType type = training.arenas().type_of(ParameterPart::weights);
+  const void* const whole = TRY(training.section(stream, ParameterPart::weights, 0));
+  const std::vector<float> numbers =
+      TRY(read_weights(stream, whole, type, adapters.sections.front().end));
+  if (training.rank() != 0) return {};
+  LoraAdapter adapter{.rank = settings.rank, .alpha = settings.alpha};
+  const auto cut = [&](std::size_t first, std::int64_t count) {
+    const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(first);
+    return std::vector<float>(begin, begin + count);
+  };
+  for (std::size_t layer = 0; layer < adapters.layers.size(); ++layer) {
+    const LoraLayer& groups = adapters.layers[layer];
+    for (const LoraGroup* group : {&groups.qkv, &groups.proj, &groups.up, &groups.down}) {
+      std::size_t a = group->a.offset;
+      for (const LoraGroup::Part& part : group->parts) {
+        const std::int64_t elements_of_a = settings.rank * group->a.columns;
+        adapter.matrices.push_back({.module = module_of(layer, part.target),
+                                    .rows = part.b.rows,
+                                    .columns = group->a.columns,
+                                    .a = cut(a, elements_of_a),
+                                    .b = cut(part.b.offset, part.b.elements())});
+        a += static_cast<std::size_t>(elements_of_a);
+      }
+    }
+  }
+  TRY(make_folder(folder));
+  return write_adapter(folder, adapter, type == DataType::bf16 ? type : DataType::f32,
+                       base.string());
 }
 
 }  // namespace assay

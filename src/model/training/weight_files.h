@@ -9,6 +9,7 @@
 #include "core/data_type.h"
 #include "core/result.h"
 #include "model/training/training.h"
+#include "model/transformer/lora.h"
 #include "model/transformer/transformer_parameters.h"
 
 namespace assay {
@@ -30,5 +31,12 @@ Status save_weights(Training& training, Stream& stream, const TransformerShape& 
                     const TransformerParameters& layout, const std::filesystem::path& model,
                     const std::filesystem::path& folder,
                     std::size_t most_shard_bytes = std::size_t{4} << 30);
+
+/// Writes the adapters that were trained beside the frozen weights of the folder `base` as PEFT's
+/// adapter_config.json and adapter_model.safetensors, in the type of the training or f32. All ranks
+/// call it together; rank 0 writes. Error: as write_adapter().
+Status save_adapters(Training& training, Stream& stream, const LoraParameters& adapters,
+                     const LoraSettings& settings, const std::filesystem::path& base,
+                     const std::filesystem::path& folder);
 
 }  // namespace assay

@@ -40,6 +40,12 @@ std::string_view name_of(LoraTarget target) {
   return "?";
 }
 
+std::string module_of(std::size_t layer, LoraTarget target) {
+  const bool attention = target <= LoraTarget::o;
+  return fmt::format("model.layers.{}.{}.{}_proj", layer, attention ? "self_attn" : "mlp",
+                     name_of(target));
+}
+
 Result<std::vector<LoraTarget>> parse_lora_targets(std::string_view text) {
   using enum LoraTarget;
   if (text == "all") return std::vector(all_lora_targets.begin(), all_lora_targets.end());

@@ -17,6 +17,8 @@ namespace assay {
 /// The matrices of a block that can have an adapter, named as files name them without "_proj".
 enum class LoraTarget { q, k, v, o, gate, up, down };
 std::string_view name_of(LoraTarget target);
+/// The matrix's name in files: "model.layers.0.self_attn.q_proj".
+std::string module_of(std::size_t layer, LoraTarget target);
 
 struct LoraSettings {
   std::int64_t rank = 16;

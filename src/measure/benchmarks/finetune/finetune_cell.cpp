@@ -22,6 +22,7 @@ namespace {
 constexpr const char* decided_later = "auto";
 constexpr const char* of_no_adapter = "none";
 constexpr const char* random_weights_of_model = "random";
+constexpr const char* synthetic_documents_only = "synthetic";
 constexpr const char* small_decoder = "2L4H2K32D128C512V";  // for CPUs
 
 Status check_decoder(std::string_view text) {
@@ -92,6 +93,21 @@ std::vector<Axis> make_finetune_axes() {
        .choices = {decided_later, of_no_adapter, "torchtune", "trl", "all"},
        .check = check_targets,
        .allowed = "or some of q, k, v, o, gate, up, down, joined by +"},
+      {.name = "data",
+       .description = "synthetic documents, or a JSONL file of messages, instructions or texts",
+       .kind = Axis::Kind::text,
+       .defaults = {synthetic_documents_only},
+       .choices = {synthetic_documents_only},
+       .check = check_any_path,
+       .allowed = "a file"},
+      {.name = "template",
+       .description = "chat template of the data; auto: that of the weights' folder",
+       .defaults = {decided_later},
+       .choices = {decided_later, "chatml", "llama3", "alpaca"}},
+      {.name = "loss",
+       .description = "tokens of the data with a loss",
+       .defaults = {"replies"},
+       .choices = {"replies", "all"}},
       {.name = "packing",
        .description = "documents: many in a row, attention within them; causal: many in a row, "
                       "which is one sequence; none: one in a row, then padding",
@@ -129,8 +145,8 @@ std::vector<Axis> make_finetune_axes() {
                   .choices = {"end"},
                   .most = 1'000'000});
   axes.push_back({.name = "output",
-                  .description = "folder for the trained weights in Hugging Face's format, of "
-                                 "mode=full with weights of a folder",
+                  .description = "folder for the trained weights in Hugging Face's format (with "
+                                 "weights of a folder), or for the adapter as PEFT has it",
                   .kind = Axis::Kind::text,
                   .defaults = {"no"},
                   .choices = {"no"},
@@ -232,15 +248,20 @@ Result<TrainCell> parse_finetune_cell(const Cell& cell) {
   const Packing packing = parse_packing(cell.text("packing"));
   settings.plan.documents = packing == Packing::documents;
   const std::string output = cell.text("output") != "no" ? std::string(cell.text("output")) : "";
-  if (!output.empty() && (settings.plan.lora || settings.weights.empty())) {
-    return Error{ErrorKind::usage,
-                 fmt::format("output={} is for the weights of mode=full, with the configuration "
-                             "of weights=FOLDER beside them",
-                             output)};
+  if (!output.empty() && settings.weights.empty()) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("output={} is for weights=FOLDER, to which an adapter belongs and whose "
+                    "configuration trained weights need",
+                    output)};
   }
-  TrainCell parsed = TRY(
-      complete_train_cell(finetune_model(std::move(settings), {packing, batch_cuts(cell)}), cell));
-  parsed.data = "synthetic";
+  FinetuneData data = {.packing = packing, .batch_cuts = batch_cuts(cell)};
+  if (cell.text("data") != synthetic_documents_only) data.file = cell.text("data");
+  if (cell.text("template") != decided_later) data.chat_template = cell.text("template");
+  data.loss_on_all = cell.text("loss") == "all";
+  TrainCell parsed =
+      TRY(complete_train_cell(finetune_model(std::move(settings), std::move(data)), cell));
+  parsed.data = cell.text("data");
   parsed.output = output;
   if (cell.text("eval") != "end") parsed.steps_between_evaluations = cell.integer("eval");
   return parsed;

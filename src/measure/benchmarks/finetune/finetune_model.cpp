@@ -1,10 +1,14 @@
 #include "measure/benchmarks/finetune/finetune_model.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "measure/benchmarks/train/train_transformer.h"
+#include "model/data/instruction_data.h"
 #include "model/data/synthetic_documents.h"
 #include "model/training/weight_files.h"
 
@@ -81,7 +85,7 @@ class FinetuneModel final : public TrainTransformer {
   }
 
   std::vector<Metric> more_metrics(double seconds) const override {
-    const DocumentCounts counts = count_documents(rows(), data_.packing);
+    const DocumentCounts counts = counted();
     const double per_gpu = tokens() / seconds;
     const double trained = plan().trained_parameters();
     const double frozen = plan().lora ? plan().shape.parameters() : 0;
@@ -98,41 +102,85 @@ class FinetuneModel final : public TrainTransformer {
                                            TrainingRanks ranks) const override {
     TransformerSettings settings = settings_;
     settings.ranks = ranks;
-    const std::int64_t held = plan().batch * document_batches_held_back;
-    const std::int64_t training = rows().rows - held;
-    const auto batches = [&](std::int64_t first, std::int64_t count) {
-      return batches_of_rows(rows_from(rows(), first, count), plan().batch, plan().documents);
+    const PackedRows& all = *TRY(rows());
+    const std::int64_t training = all.rows - held_back_rows(all);
+    const auto batches = [&](std::int64_t first, std::int64_t count) -> Result<TokenBatches> {
+      if (count == 0) return TokenBatches();
+      return batches_of_rows(rows_from(all, first, count), plan().batch, plan().documents);
     };
     const TokenBatches trained = TRY(batches(0, training));
-    const TokenBatches held_back = TRY(batches(training, held));
+    const TokenBatches held_back = TRY(batches(training, all.rows - training));
     auto made = TRY(TransformerTraining::create(device, stream, settings, trained, held_back));
     return std::unique_ptr<Training>(std::move(made));
   }
 
+  std::vector<std::pair<std::string, std::string>> notes() const override {
+    std::vector<std::pair<std::string, std::string>> all;
+    if (!read_) return all;
+    all.emplace_back("documents",
+                     fmt::format("{}, of which {} were cut at the length of a row; rows: {}",
+                                 read_->documents.count(), cut_, rows_->rows));
+    if (read_->damaged > 0) {
+      all.emplace_back("damaged_rows", fmt::format("{}: {}", read_->damaged,
+                                                   fmt::join(read_->first_damaged, "; ")));
+    }
+    return all;
+  }
+
   Status write_weights(Training& training, Stream& stream,
                        const std::string& folder) const override {
+    if (plan().lora) {
+      return save_adapters(training, stream, plan().adapters(), *plan().lora, settings_.weights,
+                           folder);
+    }
     return save_weights(training, stream, plan().shape,
                         TransformerParameters::of(plan().shape, plan().layout()), settings_.weights,
                         folder);
   }
 
  protected:
-  double keys() const override { return count_documents(rows(), data_.packing).keys; }
+  double keys() const override { return counted().keys; }
 
  private:
+  /// Zeros, if the documents cannot be read, which create() reports.
+  DocumentCounts counted() const {
+    const auto all = rows();
+    return all.ok() ? count_documents(**all, data_.packing) : DocumentCounts();
+  }
+
   /// The rows to train on, and after them those that are held back; made when they are needed.
-  const PackedRows& rows() const {
-    if (!rows_) {
+  Result<const PackedRows*> rows() const {
+    if (rows_) return &*rows_;
+    if (data_.file.empty()) {
       const std::int64_t batches = document_batches * data_.batch_cuts + document_batches_held_back;
       rows_ = synthetic_documents(static_cast<std::int32_t>(plan().shape.vocabulary),
                                   plan().batch * batches, plan().sequence, settings_.seed,
                                   data_.packing);
+      return &*rows_;
     }
-    return *rows_;
+    auto read = TRY(read_instructions({.file = data_.file,
+                                       .model = settings_.weights,
+                                       .chat_template = data_.chat_template,
+                                       .loss_on_all = data_.loss_on_all,
+                                       .vocabulary = plan().shape.vocabulary,
+                                       .cache = instruction_cache_folder()}));
+    PackedDocuments packed =
+        pack_documents(read.documents, plan().sequence, data_.packing, settings_.seed);
+    read_ = std::move(read);
+    cut_ = packed.cut;
+    rows_ = std::move(packed.rows);
+    return &*rows_;
+  }
+
+  /// A tenth of a file's rows, or none if that is less than one.
+  std::int64_t held_back_rows(const PackedRows& all) const {
+    return data_.file.empty() ? plan().batch * document_batches_held_back : all.rows / 10;
   }
 
   FinetuneData data_;
   mutable std::optional<PackedRows> rows_;
+  mutable std::optional<InstructionDocuments> read_;  ///< from a file
+  mutable std::int64_t cut_ = 0;                      ///< documents longer than a row
 };
 
 }  // namespace

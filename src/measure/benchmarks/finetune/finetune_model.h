@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 
 #include "measure/benchmarks/train/train_model.h"
 #include "model/data/document_packing.h"
@@ -12,7 +13,10 @@ namespace assay {
 
 struct FinetuneData {
   Packing packing = Packing::documents;
-  std::int64_t batch_cuts = 1;  ///< TokenSource::batch_cuts
+  std::int64_t batch_cuts = 1;     ///< TokenSource::batch_cuts
+  std::string file = {};           ///< JSONL; empty: synthetic documents
+  std::string chat_template = {};  ///< InstructionSettings::chat_template
+  bool loss_on_all = false;        ///< InstructionSettings::loss_on_all
 };
 
 std::unique_ptr<TrainModel> finetune_model(TransformerSettings settings, FinetuneData data);

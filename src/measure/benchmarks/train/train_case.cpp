@@ -121,6 +121,7 @@ class TrainCase final : public Case {
   std::vector<std::pair<std::string, std::string>> notes() const override {
     if (!takes_part()) return {};
     auto all = training_->notes();
+    for (auto& note : cell_.model->notes()) all.push_back(std::move(note));
     all.emplace_back("parameters", fmt::format("{:.0f}", cell_.model->parameters()));
     all.emplace_back("gate",
                      fmt::format("gradients within {:.2g} of the double-precision reference, "

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compute/device/device.h"
@@ -56,6 +57,8 @@ class TrainModel {
   virtual double allowed_rise(double /*first*/) const { return 0; }
   /// What is reported of a step of `seconds` beside what all models report.
   virtual std::vector<Metric> more_metrics(double /*seconds*/) const { return {}; }
+  /// Notes for the record about the data, after create().
+  virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
   /// Writes what was learnt as other programs read it. All ranks call it together.
   virtual Status write_weights(Training&, Stream&, const std::string& /*folder*/) const {
     return {};
