@@ -78,11 +78,7 @@ class FinetuneModel final : public TrainTransformer {
     return tokens() * (of_model + of_adapters);
   }
 
-  /// A model that knows much already may have its lowest losses first.
-  double allowed_rise(double first) const override {
-    constexpr double share = 0.1;
-    return settings_.weights.empty() ? 0 : share * first;
-  }
+  bool begins_trained() const override { return !settings_.weights.empty(); }
 
   std::vector<Metric> more_metrics(double seconds) const override {
     const DocumentCounts counts = counted();

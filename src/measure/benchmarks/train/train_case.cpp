@@ -223,14 +223,15 @@ class TrainCase final : public Case {
     skipped_updates_ = state.skipped;
     held_back_loss_ = TRY(training_->held_back_loss(stream));
     TRY(take_operation_times(stream));
-    // For a model loaded from a checkpoint, chance decides whether its loss falls further. Its loss
+    // For a model that was trained before, chance decides whether its loss falls further. Its loss
     // only has to be below that of an untrained model.
-    const double before = begun_ == 0 ? first_loss_ : cell_.model->untrained_loss();
+    const bool untrained = begun_ == 0 && !cell_.model->begins_trained();
+    const double before = untrained ? first_loss_ : cell_.model->untrained_loss();
     verification.error = last_loss_ - before;
-    verification.passed = verification.error < cell_.model->allowed_rise(before);
+    verification.passed = verification.error < 0;
     if (!verification.passed) {
       verification.detail =
-          begun_ == 0
+          untrained
               ? fmt::format("the loss does not fall: {:.4f} at step 0, {:.4f} after {} steps",
                             before, last_loss_, state.step)
               : fmt::format("the loss after {} steps is {:.4f}; an untrained model has {:.4f}",

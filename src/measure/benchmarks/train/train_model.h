@@ -53,8 +53,8 @@ class TrainModel {
   virtual std::optional<std::string> unsupported(const DeviceFacts& facts) const = 0;
   /// The expected loss before the first step.
   virtual double untrained_loss() const = 0;
-  /// How far above the first loss, `first`, the last ones may be.
-  virtual double allowed_rise(double /*first*/) const { return 0; }
+  /// Whether the weights are trained ones, whose loss need not fall further.
+  virtual bool begins_trained() const { return false; }
   /// What is reported of a step of `seconds` beside what all models report.
   virtual std::vector<Metric> more_metrics(double /*seconds*/) const { return {}; }
   /// Notes for the record about the data, after create().
