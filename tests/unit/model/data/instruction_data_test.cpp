@@ -7,10 +7,12 @@
 #include <fstream>
 #include <string>
 
+#include "core/random.h"
 #include "core/read_file.h"
 #include "model/decoder/decoder_files.h"
 #include "model/transformer/decoder_config.h"
 #include "model/transformer/named_shapes.h"
+#include "support/damaged_json.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_model.h"
 
@@ -156,6 +158,22 @@ TEST_F(InstructionData, DamagedRowsAreNamedAndCounted) {
                           "line 10: a message has no \"role\" or no \"content\"",
                           "line 11: the role tool\\u000a is none of system, user and assistant",
                           "line 12: has no reply"));
+}
+
+TEST_F(InstructionData, RowsSurviveDamage) {
+  const Json rows[] = {
+      {{"messages",
+        {{{"role", "user"}, {"content", "a"}}, {{"role", "assistant"}, {"content", "b"}}}}},
+      {{"instruction", "a"}, {"input", "b"}, {"output", "c"}},
+      {{"text", "a"}}};
+  Random random(31);
+  std::string all = "{\"text\": \"x\"}\n";
+  for (int round = 0; round < 600; ++round) all += damaged(rows[round % 3], random).dump() + "\n";
+  const auto documents = read(all);
+  ASSERT_TRUE(documents.ok()) << documents.error().message;
+  EXPECT_EQ(static_cast<std::int64_t>(documents->documents.count()) + documents->damaged, 601);
+  EXPECT_GT(documents->damaged, 300);
+  EXPECT_EQ(documents->first_damaged.size(), 10u);
 }
 
 TEST_F(InstructionData, AFileWithoutRowsIsRefused) {

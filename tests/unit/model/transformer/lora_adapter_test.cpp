@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/random.h"
 #include "core/read_file.h"
 #include "model/tensors/safetensors.h"
 #include "model/transformer/checkpoint_tensors.h"
 #include "model/transformer/named_shapes.h"
 #include "model/transformer/transformer_oracle.h"
+#include "support/damaged_json.h"
 #include "support/model_folder.h"
 #include "support/temporary_folder.h"
 
@@ -191,7 +193,9 @@ TEST_F(LoraAdapters, ThatNeedMoreThanLoraAreRefused) {
     EXPECT_THAT(why_with("r", rank), HasSubstr(", allowed: 1 to 4096"));
   }
   EXPECT_THAT(why_with("r", 3), HasSubstr("the model and r need [3, "));
-  EXPECT_THAT(why_with("lora_alpha", "x"), HasSubstr("lora_alpha is \"x\", allowed: a number"));
+  EXPECT_THAT(why_with("lora_alpha", "x"),
+              HasSubstr("lora_alpha is \"x\", allowed: -65536 to 65536"));
+  EXPECT_THAT(why_with("lora_alpha", 1e300), HasSubstr("lora_alpha is 1e+300, allowed"));
 }
 
 TEST_F(LoraAdapters, WithoutTheirFilesAreRefused) {
@@ -203,6 +207,21 @@ TEST_F(LoraAdapters, WithoutTheirFilesAreRefused) {
   folder_.write("adapter_config.json", config_.dump());
   EXPECT_THAT(read_adapter(folder_.path(), shape_).error().message,
               HasSubstr("adapter_model.safetensors"));
+}
+
+/// Whatever is in the config: read, or an error that names the file.
+TEST_F(LoraAdapters, SurviveDamage) {
+  Random random(29);
+  int refused = 0;
+  for (int round = 0; round < 400; ++round) {
+    const Json before = config_;
+    config_ = damaged(config_, random);
+    const std::string found = why();
+    refused += found == "accepted" ? 0 : 1;
+    EXPECT_TRUE(found == "accepted" || found.starts_with(folder_.path().string())) << found;
+    config_ = before;
+  }
+  EXPECT_GT(refused, 200);
 }
 
 /// A model and an adapter that transformers and PEFT wrote, with the logits that they computed in
