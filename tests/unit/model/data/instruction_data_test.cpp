@@ -190,16 +190,6 @@ TEST_F(InstructionData, ATokenizerOfALargerModelIsRefused) {
                 "model and its own tokenizer");
 }
 
-TEST_F(InstructionData, ManyRowsKeepTheirOrder) {
-  std::string rows, expected;
-  for (int i = 0; i < 3000; ++i) {
-    rows += i == 2999 ? "bad\n" : "{\"text\": \"" + std::to_string(i) + "\"}\n";
-    if (i != 2999) expected += "[" + std::to_string(i) + "<|endoftext|>]/";
-  }
-  EXPECT_EQ(text(rows), expected);
-  EXPECT_THAT(read(rows)->first_damaged, ElementsAre("line 3000: it is not JSON"));
-}
-
 TEST_F(InstructionData, TokensAreKeptAndDamagedOnesMadeAnew) {
   settings_.cache = folder_.path() / "cache";
   const std::string rows = "{\"instruction\": \"Go\", \"output\": \"ok\"}\nbad\n";
