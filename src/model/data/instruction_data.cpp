@@ -292,7 +292,7 @@ Result<InstructionDocuments> read_instructions(const InstructionSettings& settin
       "instructions 1", sha256_hex(data), sha256_hex(tokenizer_text),
       chat_template.ok() ? chat_template->key() : "", settings.loss_on_all ? "all" : "replies"};
   const std::string key = hash_of_parts(key_parts);
-  const KernelCache cache(settings.cache);
+  const KernelCache cache(settings.cache);  // which keeps any bytes, not only kernels
   if (const auto bytes = cache.load(key)) {
     if (auto kept = from_bytes(*bytes, settings.vocabulary)) return std::move(*kept);
   }

@@ -11,11 +11,12 @@ namespace assay {
 namespace {
 
 using testing::HasSubstr;
-using Client = ScriptedServer::Client;
+using ScriptedClient = ScriptedServer::Client;
 
 /// The log of one request whose reply is `reply`. A second request gets a good reply.
-RequestLog log_of(const std::function<void(Client&)>& reply, LoadPlan plan = closed_loop(1)) {
-  ScriptedServer server([&](Client& client, int number, const std::string&) {
+RequestLog log_of(const std::function<void(ScriptedClient&)>& reply,
+                  LoadPlan plan = closed_loop(1)) {
+  ScriptedServer server([&](ScriptedClient& client, int number, const std::string&) {
     // The connection made to find the server sends nothing.
     if (number == 0) return reply(client);
     answer_well(client);
@@ -28,7 +29,7 @@ RequestLog log_of(const std::function<void(Client&)>& reply, LoadPlan plan = clo
 }
 
 TEST(LoadReplies, AWholeReplyIsTimedAndCounted) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.wait(0.02);
     client.token("a");
@@ -48,7 +49,7 @@ TEST(LoadReplies, AWholeReplyIsTimedAndCounted) {
 }
 
 TEST(LoadReplies, AResetWithinAReplyIsBroken) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.token("a");
     client.wait(0.02);
@@ -60,7 +61,7 @@ TEST(LoadReplies, AResetWithinAReplyIsBroken) {
 }
 
 TEST(LoadReplies, AnEndWithinAReplyIsBroken) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.token("a");
     client.close();
@@ -71,7 +72,7 @@ TEST(LoadReplies, AnEndWithinAReplyIsBroken) {
 
 TEST(LoadReplies, OtherStatusesAreRefusalsWithTheServersWords) {
   for (const auto& [status, text] : {std::pair(429, "Too Many"), std::pair(503, "overloaded")}) {
-    const RequestLog log = log_of([&](Client& client) {
+    const RequestLog log = log_of([&](ScriptedClient& client) {
       const std::string body = fmt::format(R"({{"error":{{"message":"{}"}}}})", text);
       client.say(fmt::format("HTTP/1.1 {} x\r\nRetry-After: 1\r\nContent-Length: {}\r\n\r\n{}",
                              status, body.size(), body));
@@ -84,7 +85,7 @@ TEST(LoadReplies, OtherStatusesAreRefusalsWithTheServersWords) {
 TEST(LoadReplies, AServerThatFallsSilentIsGivenUp) {
   LoadPlan plan = closed_loop(1);
   plan.silence_seconds = 2;
-  const auto falls_silent = [](Client& client) {
+  const auto falls_silent = [](ScriptedClient& client) {
     client.begin_stream();
     client.token("a");
     client.wait_for_close();
@@ -98,7 +99,7 @@ TEST(LoadReplies, CommentsAreNoSignOfLife) {
   LoadPlan plan = closed_loop(1);
   plan.silence_seconds = 2;
   const RequestLog log = log_of(
-      [](Client& client) {
+      [](ScriptedClient& client) {
         client.begin_stream();
         for (int i = 0; i < 200 && !client.hung_up(); ++i) {
           client.chunk(": ping\n\n");
@@ -114,7 +115,7 @@ TEST(LoadReplies, ARequestHasATimeInAll) {
   LoadPlan plan = closed_loop(1);
   plan.request_seconds = 2;
   const RequestLog log = log_of(
-      [](Client& client) {
+      [](ScriptedClient& client) {
         client.begin_stream();
         client.token("a");
         for (int i = 0; i < 200 && !client.hung_up(); ++i) {
@@ -129,7 +130,7 @@ TEST(LoadReplies, ARequestHasATimeInAll) {
 }
 
 TEST(LoadReplies, AStreamWithoutEndIsCutOff) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     for (int i = 0; i < 1'000'000 && !client.hung_up(); ++i) client.token("a");
     client.close();
@@ -142,7 +143,7 @@ TEST(LoadReplies, AStreamWithoutEndIsCutOff) {
 TEST(LoadReplies, ImpossibleCountsOfTokensAreNotBelieved) {
   const auto counted = [](std::int64_t prompt, std::int64_t output, LoadPlan plan) {
     return log_of(
-        [&](Client& client) {
+        [&](ScriptedClient& client) {
           client.begin_stream();
           client.token("a");
           client.token("b");
@@ -168,7 +169,7 @@ TEST(LoadReplies, ImpossibleCountsOfTokensAreNotBelieved) {
 }
 
 TEST(LoadReplies, InterimStatusesAreSkipped) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.say("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n");
     client.wait(0.02);
     client.say("HTTP/1.1 103 Early Hints\r\nLink: </b>\r\n\r\n");
@@ -180,7 +181,7 @@ TEST(LoadReplies, InterimStatusesAreSkipped) {
 }
 
 TEST(LoadReplies, ACharacterInTwoChunksIsOneText) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.chunk("data: {\"choices\":[{\"text\":\"\xe2\x82");
     client.wait(0.01);
@@ -194,14 +195,14 @@ TEST(LoadReplies, ACharacterInTwoChunksIsOneText) {
 
 TEST(LoadReplies, EventsCountHoweverTheyAreCut) {
   const std::string token = R"(data: {"choices":[{"text":"x"}]})";
-  const RequestLog merged = log_of([&](Client& client) {
+  const RequestLog merged = log_of([&](ScriptedClient& client) {
     client.begin_stream();
     client.chunk(token + "\n\n" + token + "\r\n\r\n" + token + "\n\n");
     client.usage(5, 3);
     client.end_stream();
   });
   EXPECT_EQ(merged.gaps.size(), 2u);
-  const RequestLog split = log_of([&](Client& client) {
+  const RequestLog split = log_of([&](ScriptedClient& client) {
     client.begin_stream();
     const std::string chunk = fmt::format("{:x}\r\n{}\n\n\r\n", token.size() + 2, token);
     for (std::size_t at = 0; at < chunk.size(); at += 4) {
@@ -217,7 +218,7 @@ TEST(LoadReplies, EventsCountHoweverTheyAreCut) {
 }
 
 TEST(LoadReplies, AStreamWithoutItsEndMarkIsUnfinished) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.token("a");
     client.say("0\r\n\r\n");
@@ -227,7 +228,7 @@ TEST(LoadReplies, AStreamWithoutItsEndMarkIsUnfinished) {
 }
 
 TEST(LoadReplies, WithoutUsageEventsStandForTokens) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.token("a");
     client.token("b");
@@ -239,7 +240,7 @@ TEST(LoadReplies, WithoutUsageEventsStandForTokens) {
 }
 
 TEST(LoadReplies, ALineOfTenMegabytesIsRead) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.token(std::string(10 << 20, 'x'));
     client.usage(5, 1);
@@ -250,7 +251,7 @@ TEST(LoadReplies, ALineOfTenMegabytesIsRead) {
 }
 
 TEST(LoadReplies, AReplyWithoutATokenIsEmpty) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.usage(5, 0);
     client.end_stream();
@@ -261,7 +262,7 @@ TEST(LoadReplies, AReplyWithoutATokenIsEmpty) {
 
 TEST(LoadReplies, NonsenseIsMalformed) {
   for (const char* nonsense : {"data: {\"choices\":[\n\n", "data: no json\n\n"}) {
-    const RequestLog log = log_of([&](Client& client) {
+    const RequestLog log = log_of([&](ScriptedClient& client) {
       client.begin_stream();
       client.token("a");
       client.chunk(nonsense);
@@ -269,7 +270,7 @@ TEST(LoadReplies, NonsenseIsMalformed) {
     });
     EXPECT_EQ(log.reply_end, ReplyEnd::malformed);
   }
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.say("SSH-2.0-OpenSSH_9.2\r\n\r\n");
     client.close();
   });
@@ -277,7 +278,7 @@ TEST(LoadReplies, NonsenseIsMalformed) {
 }
 
 TEST(LoadReplies, AnErrorWithinAStreamIsARefusal) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.token("a");
     client.event(R"({"error":{"message":"engine died","code":500}})");
@@ -291,7 +292,7 @@ TEST(LoadReplies, ARoleIsNoToken) {
   LoadPlan plan = closed_loop(1);
   plan.request.api = Api::chat;
   const RequestLog log = log_of(
-      [](Client& client) {
+      [](ScriptedClient& client) {
         client.begin_stream();
         client.event(R"({"choices":[{"delta":{"role":"assistant","content":""}}]})");
         client.wait(0.05);
@@ -309,7 +310,7 @@ TEST(LoadReplies, ARoleIsNoToken) {
 TEST(LoadReplies, AReplyThatIsNotStreamedIsRead) {
   LoadPlan plan = closed_loop(1);
   plan.request.stream = false;
-  ScriptedServer server([](Client& client, int, const std::string&) {
+  ScriptedServer server([](ScriptedClient& client, int, const std::string&) {
     const std::string body =
         R"({"choices":[{"text":"abc","finish_reason":"length"}],"usage":{"prompt_tokens":5,"completion_tokens":3}})";
     client.say(fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", body.size(), body));
@@ -323,7 +324,7 @@ TEST(LoadReplies, AReplyThatIsNotStreamedIsRead) {
 RequestLog log_of_chat(const std::vector<std::string>& deltas, std::string_view usage) {
   LoadPlan plan = closed_loop(1);
   plan.request.api = Api::chat;
-  ScriptedServer server([&](Client& client, int, const std::string&) {
+  ScriptedServer server([&](ScriptedClient& client, int, const std::string&) {
     client.begin_stream();
     for (const std::string& delta : deltas) {
       client.event(fmt::format(R"({{"choices":[{{"delta":{}}}]}})", delta));
@@ -359,7 +360,7 @@ TEST(LoadReplies, TokensOfATemplateArePartOfThePrompt) {
 }
 
 TEST(LoadReplies, WhatFollowsTheEndMarkIsNoPartOfTheReply) {
-  const RequestLog log = log_of([](Client& client) {
+  const RequestLog log = log_of([](ScriptedClient& client) {
     client.begin_stream();
     client.token("a");
     client.usage(5, 1);
@@ -374,7 +375,7 @@ TEST(LoadReplies, WhatFollowsTheEndMarkIsNoPartOfTheReply) {
 }
 
 TEST(LoadReplies, WhatOnlyOpensOrClosesAReplyIsNoToken) {
-  const RequestLog log = log_of([](Client& client) {  // as llama.cpp's server does
+  const RequestLog log = log_of([](ScriptedClient& client) {  // as llama.cpp's server does
     client.begin_stream();
     client.token("a");
     client.token("b");

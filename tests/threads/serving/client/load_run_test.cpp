@@ -20,7 +20,7 @@ namespace {
 using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Client = ScriptedServer::Client;
+using ScriptedClient = ScriptedServer::Client;
 
 class LongText final : public Prompts {
  public:
@@ -40,7 +40,7 @@ class LongText final : public Prompts {
 TEST(LoadRun, ARequestThatIsLongerThanTheSocketTakesArrivesWhole) {
   std::atomic<std::size_t> size = 0;
   std::atomic<bool> whole = false;
-  ScriptedServer server([&](Client& client, int, const std::string& body) {
+  ScriptedServer server([&](ScriptedClient& client, int, const std::string& body) {
     size = body.size();
     whole = body.find("xthe end\"") != std::string::npos && body.ends_with('}');
     answer_well(client);
@@ -55,9 +55,10 @@ TEST(LoadRun, ARequestThatIsLongerThanTheSocketTakesArrivesWhole) {
 }
 
 /// The log of a request that is refused as soon as its head has arrived.
-RequestLog log_of_refused(std::function<void(Client&)> refuse) {
-  ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); },
-                        std::move(refuse));
+RequestLog log_of_refused(std::function<void(ScriptedClient&)> refuse) {
+  ScriptedServer server(
+      [](ScriptedClient& client, int, const std::string&) { answer_well(client); },
+      std::move(refuse));
   const LoadOutcome outcome = load_server(server, closed_loop(1), LongText());
   EXPECT_EQ(outcome.logs.size(), 1u);
   EXPECT_EQ(server.requests(), 0);
@@ -65,14 +66,14 @@ RequestLog log_of_refused(std::function<void(Client&)> refuse) {
 }
 
 TEST(LoadRun, AResetWhileARequestIsSentIsBroken) {
-  const RequestLog log = log_of_refused([](Client& client) { client.reset(); });
+  const RequestLog log = log_of_refused([](ScriptedClient& client) { client.reset(); });
   EXPECT_EQ(log.reply_end, ReplyEnd::broken);
   // Depends on which of the two notices first.
   EXPECT_THAT(log.error, AnyOf(HasSubstr("sending: "), HasSubstr("reading: ")));
 }
 
 TEST(LoadRun, ARefusalWhileARequestIsSentIsRead) {
-  const RequestLog log = log_of_refused([](Client& client) {
+  const RequestLog log = log_of_refused([](ScriptedClient& client) {
     client.say("HTTP/1.1 413 x\r\nContent-Length: 8\r\n\r\ntoo long");
     client.wait_for_close();
   });
@@ -88,7 +89,7 @@ TEST(LoadRun, TokensAreTimedOnArrival) {
     std::atomic<double> after = 0, before = 0;  ///< bounds on when the token went out
   };
   std::array<Sent, 30> sent;
-  ScriptedServer server([&](Client& client, int, const std::string&) {
+  ScriptedServer server([&](ScriptedClient& client, int, const std::string&) {
     client.begin_stream();
     for (Sent& token : sent) {
       token.after = now();
@@ -123,7 +124,7 @@ TEST(LoadRun, TokensAreTimedOnArrival) {
 TEST(LoadRun, ConnectionsAreKeptAndAClosedLoopKeepsItsNumber) {
   std::atomic<int> in_flight = 0, most = 0;
   const auto end = LoadClock::now() + std::chrono::seconds(20);
-  ScriptedServer server([&](Client& client, int, const std::string&) {
+  ScriptedServer server([&](ScriptedClient& client, int, const std::string&) {
     const int now = ++in_flight;
     int before = most;
     while (before < now && !most.compare_exchange_weak(before, now)) {
@@ -157,7 +158,8 @@ class TimedPrompts final : public Prompts {
 };
 
 TEST(LoadRun, RequestsThatBeginTogetherAreMadeBeforeTheClockStarts) {
-  ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); });
+  ScriptedServer server(
+      [](ScriptedClient& client, int, const std::string&) { answer_well(client); });
   const TimedPrompts prompts;
   const LoadOutcome outcome = load_server(server, closed_loop(8), prompts);
   EXPECT_EQ(outcome.logs.size(), 8u);
@@ -167,7 +169,8 @@ TEST(LoadRun, RequestsThatBeginTogetherAreMadeBeforeTheClockStarts) {
 
 /// How many connections are there before any request; none is sent.
 int opened_ahead(LoadPlan plan) {
-  ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); });
+  ScriptedServer server(
+      [](ScriptedClient& client, int, const std::string&) { answer_well(client); });
   plan.send_seconds = 1e-9;
   EXPECT_EQ(load_server(server, plan, TextPrompts(3)).logs.size(), 0u);
   // This one's reply comes after all before it were accepted.
@@ -193,7 +196,7 @@ TEST(LoadRun, AConnectionThatIsClosedBeforeItsRequestCostsNone) {
   // The server expects requests soon: those opened ahead are over.
   const auto end = LoadClock::now() + std::chrono::seconds(20);
   ScriptedServer* self = nullptr;
-  ScriptedServer server([&](Client& client, int number, const std::string&) {
+  ScriptedServer server([&](ScriptedClient& client, int number, const std::string&) {
     if (number >= 3) return answer_well(client);
     // All three are there before one comes again.
     while (self->requests() < 3 && LoadClock::now() < end) client.wait(0.001);
@@ -206,7 +209,7 @@ TEST(LoadRun, AConnectionThatIsClosedBeforeItsRequestCostsNone) {
     EXPECT_TRUE(log.resent);
   }
   // Not again: a server that answers nothing is broken.
-  ScriptedServer broken([](Client& client, int, const std::string&) { client.close(); });
+  ScriptedServer broken([](ScriptedClient& client, int, const std::string&) { client.close(); });
   for (const RequestLog& log : load_server(broken, closed_loop(3), TextPrompts(3)).logs) {
     EXPECT_EQ(log.reply_end, ReplyEnd::broken);
   }
@@ -237,7 +240,7 @@ class PromptsOfABurst final : public Prompts {
 
 TEST(LoadRun, RepliesAreReadWhileRequestsAreMadeAfterABurst) {
   std::atomic<bool> answered = false;
-  ScriptedServer server([&](Client& client, int, const std::string&) {
+  ScriptedServer server([&](ScriptedClient& client, int, const std::string&) {
     answer_well(client);
     answered = true;
   });
@@ -253,7 +256,8 @@ TEST(LoadRun, RepliesAreReadWhileRequestsAreMadeAfterABurst) {
 }
 
 TEST(LoadRun, AStopBeforeTheClockStartsSendsNothing) {
-  ScriptedServer server([](Client& client, int, const std::string&) { answer_well(client); });
+  ScriptedServer server(
+      [](ScriptedClient& client, int, const std::string&) { answer_well(client); });
   auto endpoint = find_endpoint(*parse_url(server.url()), false);
   for (const std::size_t most : {3u, 8u}) {  // while requests are made, and after that
     const TimedPrompts prompts;
@@ -269,7 +273,7 @@ TEST(LoadRun, AStopBeforeTheClockStartsSendsNothing) {
 
 // Little's law compares the two, so neither may be computed from the other.
 TEST(LoadRun, TheTimeInFlightIsCountedApartFromTheLogs) {
-  ScriptedServer server([](Client& client, int, const std::string&) {
+  ScriptedServer server([](ScriptedClient& client, int, const std::string&) {
     client.wait(0.02);
     answer_well(client);
   });
@@ -282,7 +286,7 @@ TEST(LoadRun, TheTimeInFlightIsCountedApartFromTheLogs) {
 
 TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
   // This is what llama.cpp's server does: it closes without announcing it.
-  ScriptedServer server([](Client& client, int, const std::string&) {
+  ScriptedServer server([](ScriptedClient& client, int, const std::string&) {
     answer_well(client);
     client.close();
   });
@@ -293,7 +297,7 @@ TEST(LoadRun, AKeptConnectionThatIsClosedCostsNoRequest) {
 TEST(LoadRun, AStalledServerDoesNotThinTheLoad) {
   // Stalls until all requests have arrived, which a load that waits for replies would never send.
   std::latch came(20);
-  ScriptedServer server([&](Client& client, int, const std::string&) {
+  ScriptedServer server([&](ScriptedClient& client, int, const std::string&) {
     came.count_down();
     for (int i = 0; i < 30'000 && !came.try_wait(); ++i) client.wait(0.001);
     EXPECT_TRUE(came.try_wait());
@@ -314,7 +318,7 @@ TEST(LoadRun, AStalledServerDoesNotThinTheLoad) {
 }
 
 TEST(LoadRun, ACapOnARateShowsTheQueue) {
-  ScriptedServer server([](Client& client, int, const std::string&) {
+  ScriptedServer server([](ScriptedClient& client, int, const std::string&) {
     client.wait(0.05);
     answer_well(client);
   });
@@ -332,7 +336,7 @@ TEST(LoadRun, ALaterTurnCarriesWhatWasSaid) {
   std::vector<std::string> bodies;
   LoadPlan plan = closed_loop(1);
   plan.request.api = Api::chat;
-  ScriptedServer chat([&](Client& client, int, const std::string& body) {
+  ScriptedServer chat([&](ScriptedClient& client, int, const std::string& body) {
     bodies.push_back(body);
     client.begin_stream();
     client.event(R"({"choices":[{"delta":{"content":"answer"}}]})");
@@ -350,7 +354,7 @@ TEST(LoadRun, ALaterTurnCarriesWhatWasSaid) {
 TEST(LoadRun, WhatAServerNeverAcceptsIsUnconnected) {
   std::vector<Endpoint> targets(1);
   {
-    ScriptedServer server([](Client&, int, const std::string&) {});
+    ScriptedServer server([](ScriptedClient&, int, const std::string&) {});
     targets[0] = *find_endpoint(*parse_url(server.url()), false);
   }
   const auto outcome = run_load(closed_loop(2), TextPrompts(4), targets, nullptr, nullptr);
@@ -359,7 +363,7 @@ TEST(LoadRun, WhatAServerNeverAcceptsIsUnconnected) {
 }
 
 TEST(LoadRun, AStopEndsWhatIsInFlight) {
-  ScriptedServer server([](Client& client, int, const std::string&) {
+  ScriptedServer server([](ScriptedClient& client, int, const std::string&) {
     client.begin_stream();
     client.token("a");
     client.wait_for_close();
