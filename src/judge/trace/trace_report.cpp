@@ -151,6 +151,18 @@ void advise_rest(const DeviceReport& report, Adviser& adviser) {
       short_total, "");
 }
 
+/// Returns what the trace says of this GPU. ROCm numbers the GPUs of events in another way than the
+/// list of GPUs, so a list of equal GPUs describes all.
+TraceDevice described(const Timeline& timeline, const std::string& name) {
+  const auto& devices = timeline.devices;
+  const auto known = devices.find(name);
+  if (known != devices.end()) return known->second;
+  const bool equal = std::all_of(devices.begin(), devices.end(), [&](const auto& one) {
+    return one.second.name == devices.begin()->second.name;
+  });
+  return equal && !devices.empty() ? devices.begin()->second : TraceDevice();
+}
+
 void add_notes(const TraceIndex& index, TraceReport& report) {
   const Timeline& timeline = index.timeline();
   report.notes = timeline.notes();
@@ -214,11 +226,9 @@ TraceReport report_trace(const TraceIndex& index) {
   for (const auto& [name, events] : index.devices()) {
     DeviceReport device;
     device.device = name;
-    const auto known = timeline.devices.find(name);
-    if (known != timeline.devices.end()) {
-      device.product = known->second.name;
-      device.units = known->second.units;
-    }
+    const TraceDevice known = described(timeline, name);
+    device.product = known.name;
+    device.units = known.units;
     device.times = device_times(index, events);
     device.steps = device_steps(index, events);
     device.categories = kernels_by_category(index, events);

@@ -23,6 +23,22 @@ bool SqliteTrace::has(std::string_view table) const {
   return std::find(tables_.begin(), tables_.end(), table) != tables_.end();
 }
 
+std::optional<std::int64_t> time_at(const Statement& row, int column) {
+  const std::int64_t time = row.integer(column);
+  if (time > longest_time || time < -longest_time) return std::nullopt;
+  return time;
+}
+
+std::uint64_t number_at(const Statement& row, int column) {
+  const std::int64_t number = row.integer(column);
+  return number < 0 ? no_number : static_cast<std::uint64_t>(number);
+}
+
+std::uint32_t small_at(const Statement& row, int column) {
+  const std::int64_t number = row.integer(column);
+  return number < 0 || number > UINT32_MAX ? 0 : static_cast<std::uint32_t>(number);
+}
+
 std::string sql_name(std::string_view name) {
   std::string text = "\"";
   for (const char letter : name) {

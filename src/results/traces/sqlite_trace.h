@@ -41,6 +41,13 @@ class SqliteTrace {
   std::vector<std::string> tables_;
 };
 
+/// Returns a time of the current row; empty if it is impossible.
+std::optional<std::int64_t> time_at(const Statement& row, int column);
+/// Returns a correlation; no_number if it is negative.
+std::uint64_t number_at(const Statement& row, int column);
+/// Returns a count; 0 if it does not fit.
+std::uint32_t small_at(const Statement& row, int column);
+
 /// Returns the name as SQL writes it.
 std::string sql_name(std::string_view name);
 

@@ -24,19 +24,6 @@ std::string without_version(std::string name) {
   return name;
 }
 
-std::uint64_t number_of(std::int64_t number) {
-  return number < 0 ? no_number : static_cast<std::uint64_t>(number);
-}
-
-std::uint32_t small_of(std::int64_t number) {
-  return number < 0 || number > UINT32_MAX ? 0 : static_cast<std::uint32_t>(number);
-}
-
-std::optional<std::int64_t> time_of(std::int64_t time) {
-  if (time > longest_time || time < -longest_time) return std::nullopt;
-  return time;
-}
-
 void read_kernels(SqliteTrace& trace, Timeline& timeline) {
   trace.rows(
       "SELECT start, \"end\", deviceId, streamId, correlationId, S.value, gridX, gridY, gridZ, "
@@ -45,17 +32,17 @@ void read_kernels(SqliteTrace& trace, Timeline& timeline) {
       "the table of kernels", timeline, [&](const Statement& row) {
         TraceEvent event;
         event.kind = TraceEventKind::kernel;
-        event.correlation = number_of(row.integer(4));
+        event.correlation = number_at(row, 4);
         event.name = timeline.text_id(row.text(5));
         event.lane =
             timeline.lane_id({timeline.text_id(row.text(2)), timeline.text_id(row.text(3)), true});
         EventDetail detail;
         for (int i = 0; i < 3; ++i) {
-          detail.grid[static_cast<std::size_t>(i)] = small_of(row.integer(6 + i));
-          detail.block[static_cast<std::size_t>(i)] = small_of(row.integer(9 + i));
+          detail.grid[static_cast<std::size_t>(i)] = small_at(row, 6 + i);
+          detail.block[static_cast<std::size_t>(i)] = small_at(row, 9 + i);
         }
         event.detail = timeline.detail_id(detail);
-        return timeline.add(event, time_of(row.integer(0)), time_of(row.integer(1)));
+        return timeline.add(event, time_at(row, 0), time_at(row, 1));
       });
 }
 
@@ -68,14 +55,14 @@ void read_others(SqliteTrace& trace, Timeline& timeline, const char* table, Trac
              table, timeline, [&](const Statement& row) {
                TraceEvent event;
                event.kind = kind;
-               event.correlation = number_of(row.integer(4));
+               event.correlation = number_at(row, 4);
                event.name = timeline.text_id(name);
                event.lane = timeline.lane_id(
                    {timeline.text_id(row.text(2)), timeline.text_id(row.text(3)), true});
                EventDetail detail;
                detail.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(row.integer(5), 0));
                event.detail = timeline.detail_id(detail);
-               return timeline.add(event, time_of(row.integer(0)), time_of(row.integer(1)));
+               return timeline.add(event, time_at(row, 0), time_at(row, 1));
              });
 }
 
@@ -91,10 +78,10 @@ void read_host(SqliteTrace& trace, Timeline& timeline) {
         "the table of calls", timeline, [&](const Statement& row) {
           TraceEvent event;
           event.kind = TraceEventKind::call;
-          event.correlation = number_of(row.integer(4));
+          event.correlation = number_at(row, 4);
           event.name = timeline.text_id(without_version(row.text(3)));
           event.lane = lane(row);
-          return timeline.add(event, time_of(row.integer(0)), time_of(row.integer(1)));
+          return timeline.add(event, time_at(row, 0), time_at(row, 1));
         });
   }
   if (trace.has("NVTX_EVENTS")) {
@@ -106,7 +93,7 @@ void read_host(SqliteTrace& trace, Timeline& timeline) {
           event.kind = TraceEventKind::annotation;
           event.name = timeline.text_id(row.text(3));
           event.lane = lane(row);
-          return timeline.add(event, time_of(row.integer(0)), time_of(row.integer(1)));
+          return timeline.add(event, time_at(row, 0), time_at(row, 1));
         });
   }
 }
@@ -124,7 +111,7 @@ class Reader : public TraceReader {
       constexpr std::size_t most_devices = 1024;
       trace.rows("SELECT id, name, smCount FROM TARGET_INFO_GPU", "the table of GPUs", timeline,
                  [&](const Statement& row) {
-                   timeline.devices[row.text(0)] = {row.text(1), small_of(row.integer(2))};
+                   timeline.devices[row.text(0)] = {row.text(1), small_at(row, 2)};
                    return timeline.devices.size() < most_devices;
                  });
     }

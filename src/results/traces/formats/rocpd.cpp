@@ -10,19 +10,6 @@ namespace {
 
 constexpr std::string_view dispatch_prefix = "rocpd_kernel_dispatch";
 
-std::uint64_t number_of(std::int64_t number) {
-  return number < 0 ? no_number : static_cast<std::uint64_t>(number);
-}
-
-std::uint32_t small_of(std::int64_t number) {
-  return number < 0 || number > UINT32_MAX ? 0 : static_cast<std::uint32_t>(number);
-}
-
-std::optional<std::int64_t> time_of(std::int64_t time) {
-  if (time > longest_time || time < -longest_time) return std::nullopt;
-  return time;
-}
-
 /// The tables of one process.
 class Process {
  public:
@@ -52,8 +39,8 @@ class Process {
           TraceEvent one = work(row, TraceEventKind::kernel);
           EventDetail detail;
           for (int i = 0; i < 3; ++i) {
-            detail.grid[static_cast<std::size_t>(i)] = small_of(row.integer(6 + i));
-            detail.block[static_cast<std::size_t>(i)] = small_of(row.integer(9 + i));
+            detail.grid[static_cast<std::size_t>(i)] = small_at(row, 6 + i);
+            detail.block[static_cast<std::size_t>(i)] = small_at(row, 9 + i);
           }
           one.detail = timeline_.detail_id(detail);
           return add(one, row);
@@ -91,13 +78,13 @@ class Process {
     TraceEvent event;
     event.kind = kind;
     event.name = timeline_.text_id(row.text(4));
-    event.correlation = number_of(row.integer(5));
+    event.correlation = number_at(row, 5);
     event.lane = timeline_.lane_id(
         {timeline_.text_id(row.text(2)), timeline_.text_id(row.text(3)), is_gpu_work(kind)});
     return event;
   }
   bool add(const TraceEvent& event, const Statement& row) {
-    return timeline_.add(event, time_of(row.integer(0)), time_of(row.integer(1)));
+    return timeline_.add(event, time_at(row, 0), time_at(row, 1));
   }
 
   SqliteTrace& trace_;

@@ -1,0 +1,81 @@
+// Protobuf's wire format, read by hand: fields of a message, one after the other, with bounds. The
+// bytes are not trusted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace assay {
+
+/// One field of a message. Which of the values it has follows from the sender's schema.
+struct WireField {
+  std::uint32_t number = 0;
+  std::uint64_t integer = 0;  ///< of a varint or a fixed-size field
+  std::string_view bytes;     ///< of a text or a nested message
+};
+
+/// Reads the fields of a message. `bytes` must outlive it.
+class WireReader {
+ public:
+  explicit WireReader(std::string_view bytes) : rest_(bytes) {}
+
+  /// Reads the next field. Returns false at the end of the message, and where it is damaged.
+  bool next(WireField& field) {
+    std::uint64_t key = 0;
+    if (rest_.empty() || !varint(key)) return false;
+    field.number = static_cast<std::uint32_t>(key >> 3);
+    field.integer = 0;
+    field.bytes = {};
+    switch (key & 7) {
+      case 0:
+        return varint(field.integer);
+      case 1:
+        return fixed(field.integer, 8);
+      case 2: {
+        std::uint64_t size = 0;
+        if (!varint(size) || size > rest_.size()) return damaged();
+        field.bytes = rest_.substr(0, size);
+        rest_.remove_prefix(size);
+        return true;
+      }
+      case 5:
+        return fixed(field.integer, 4);
+      default:
+        return damaged();
+    }
+  }
+  /// Returns how many bytes have not been read.
+  std::size_t left() const { return rest_.size(); }
+  /// Returns whether reading stopped before the end of the message.
+  bool is_damaged() const { return damaged_; }
+
+ private:
+  bool damaged() {
+    damaged_ = true;
+    rest_ = {};
+    return false;
+  }
+  bool varint(std::uint64_t& value) {
+    value = 0;
+    for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(rest_.front());
+      rest_.remove_prefix(1);
+      value |= std::uint64_t{byte & 0x7fU} << shift;
+      if (byte < 0x80) return true;
+    }
+    return damaged();
+  }
+  bool fixed(std::uint64_t& value, std::size_t size) {
+    if (rest_.size() < size) return damaged();
+    std::memcpy(&value, rest_.data(), size);  // little-endian, as this machine
+    rest_.remove_prefix(size);
+    return true;
+  }
+
+  std::string_view rest_;
+  bool damaged_ = false;
+};
+
+}  // namespace assay

@@ -1,0 +1,266 @@
+// Perfetto's protobuf, as rocprofv3 (-f pftrace), rocprof-sys and others write it: track events.
+// rocprofv3 moves the ends of overlapping kernels to their middle, so its other formats are better.
+#include <fmt/format.h>
+
+#include <map>
+#include <unordered_map>
+
+#include "core/wire.h"
+#include "results/traces/trace_reader.h"
+
+namespace assay::perfetto {
+namespace {
+
+struct Track {
+  std::uint64_t parent = 0;
+  std::string name;
+};
+
+/// Texts of a sequence of packets, by number.
+struct Interned {
+  std::unordered_map<std::uint64_t, std::string> categories, names, keys, values;
+};
+
+/// What a track event says, as far as it is used.
+struct Slice {
+  std::uint64_t type = 0, track = 0, flow = no_number;
+  std::string name, category, agent;
+  std::uint64_t correlation = no_number;
+};
+
+struct Open {
+  TraceEvent event;
+  bool used = false;
+};
+
+void intern(std::string_view bytes, std::unordered_map<std::uint64_t, std::string>& texts) {
+  std::uint64_t number = 0;
+  std::string_view text;
+  WireReader reader(bytes);
+  for (WireField field; reader.next(field);) {
+    if (field.number == 1) number = field.integer;
+    if (field.number == 2) text = field.bytes;
+  }
+  texts[number] = text;
+}
+
+class Packets {
+ public:
+  explicit Packets(Timeline& timeline) : timeline_(timeline) {}
+
+  /// Returns false if there is no room for further events.
+  bool add(std::string_view packet) {
+    std::optional<std::uint64_t> time;
+    std::uint64_t sequence = 0, flags = 0;
+    std::string_view event, interned, track;
+    WireReader reader(packet);
+    for (WireField field; reader.next(field);) {
+      if (field.number == 8) time = field.integer;
+      if (field.number == 10) sequence = field.integer;
+      if (field.number == 13) flags = field.integer;
+      if (field.number == 12) interned = field.bytes;
+      if (field.number == 60) track = field.bytes;
+      if (field.number == 11) event = field.bytes;
+      if (field.number == 42) timeline_.note("the recorder lost packets before some of the events");
+      if (field.number == 50 || field.number == 133) {
+        timeline_.note("compressed packets were not read");
+      }
+    }
+    constexpr std::size_t most_sequences = 100'000;
+    if (sequences_.size() > most_sequences) return false;
+    Interned& texts = sequences_[sequence];
+    if ((flags & 1) != 0) texts = {};
+    WireReader entries(interned);
+    for (WireField field; entries.next(field);) {
+      if (field.number == 1) intern(field.bytes, texts.categories);
+      if (field.number == 2) intern(field.bytes, texts.names);
+      if (field.number == 3) intern(field.bytes, texts.keys);
+      if (field.number == 29) intern(field.bytes, texts.values);
+    }
+    if (!track.empty()) add_track(track);
+    if (event.empty() || !time) return true;
+    return use(slice_of(event, texts), *time);
+  }
+
+  void finish() {
+    std::size_t open = 0;
+    for (const auto& [track, slices] : open_) open += slices.size();
+    timeline_.note("an event begins and does not end", open);
+  }
+
+ private:
+  void add_track(std::string_view bytes) {
+    std::uint64_t number = 0;
+    Track track;
+    WireReader reader(bytes);
+    for (WireField field; reader.next(field);) {
+      if (field.number == 1) number = field.integer;
+      if (field.number == 5) track.parent = field.integer;
+      if (field.number == 2 || field.number == 10) track.name = field.bytes;
+      if (field.number != 3 && field.number != 4) continue;
+      // A process has its name in field 6, a thread in field 5.
+      WireReader owner(field.bytes);
+      for (WireField part; owner.next(part);) {
+        if (part.number == (field.number == 3 ? 6U : 5U) && track.name.empty()) {
+          track.name = part.bytes;
+        }
+      }
+    }
+    tracks_[number] = std::move(track);
+  }
+
+  Slice slice_of(std::string_view bytes, const Interned& texts) {
+    Slice slice;
+    const auto text = [](const auto& map, std::uint64_t number) {
+      const auto at = map.find(number);
+      return at == map.end() ? std::string() : at->second;
+    };
+    WireReader reader(bytes);
+    for (WireField field; reader.next(field);) {
+      if (field.number == 9) slice.type = field.integer;
+      if (field.number == 11) slice.track = field.integer;
+      if (field.number == 23) slice.name = field.bytes;
+      if (field.number == 10) slice.name = text(texts.names, field.integer);
+      if (field.number == 22) slice.category = field.bytes;
+      if (field.number == 3) slice.category = text(texts.categories, field.integer);
+      if (field.number == 47 || field.number == 48) slice.flow = field.integer;
+      if (field.number == 4) read_annotation(field.bytes, texts, slice);
+    }
+    return slice;
+  }
+
+  static void read_annotation(std::string_view bytes, const Interned& texts, Slice& slice) {
+    std::string key, value;
+    std::uint64_t number = no_number;
+    WireReader reader(bytes);
+    for (WireField field; reader.next(field);) {
+      if (field.number == 10) key = field.bytes;
+      if (field.number == 1) {
+        const auto at = texts.keys.find(field.integer);
+        if (at != texts.keys.end()) key = at->second;
+      }
+      if (field.number == 3 || field.number == 4) number = field.integer;
+      if (field.number == 6) value = field.bytes;
+      if (field.number == 17) {
+        const auto at = texts.values.find(field.integer);
+        if (at != texts.values.end()) value = at->second;
+      }
+    }
+    if (key == "corr_id" || key == "correlation") slice.correlation = number;
+    if (key == "agent") slice.agent = value.empty() ? std::to_string(number) : value;
+  }
+
+  /// Returns the GPU that a track belongs to: "2" for a track below one named "GPU 2", and what is
+  /// in brackets for rocprofv3's "COMPUTE AGENT [2] ..". Empty: none.
+  std::string device_of(std::uint64_t number) const {
+    const auto at = tracks_.find(number);
+    if (at == tracks_.end()) return {};
+    for (const std::string& name : {at->second.name, parent_name(at->second)}) {
+      constexpr std::string_view gpu = "GPU ";
+      if (name.starts_with(gpu)) return name.substr(gpu.size());
+      if (name.find("COMPUTE") == name.npos && name.find("COPY") == name.npos) continue;
+      const std::size_t open = name.find('['), close = name.find(']', open);
+      if (close != name.npos) return name.substr(open + 1, close - open - 1);
+    }
+    return {};
+  }
+  std::string parent_name(const Track& track) const {
+    const auto at = tracks_.find(track.parent);
+    return at == tracks_.end() ? std::string() : at->second.name;
+  }
+
+  bool use(const Slice& slice, std::uint64_t time) {
+    constexpr std::uint64_t begin = 1, end = 2;
+    const auto at = time > static_cast<std::uint64_t>(longest_time)
+                        ? std::nullopt
+                        : std::optional(static_cast<std::int64_t>(time));
+    auto& open = open_[slice.track];
+    if (slice.type == begin) {
+      open.push_back({event_of(slice), at.has_value()});
+      open.back().event.start = at.value_or(0);
+      return true;
+    }
+    if (slice.type != end) return true;
+    if (open.empty()) {
+      timeline_.note("an event ends that did not begin");
+      return true;
+    }
+    const Open last = open.back();
+    open.pop_back();
+    return timeline_.add(last.event, last.used ? std::optional(last.event.start) : std::nullopt,
+                         at);
+  }
+
+  TraceEvent event_of(const Slice& slice) {
+    TraceEvent event;
+    const std::string device = device_of(slice.track);
+    const std::string_view category = slice.category;
+    event.name = timeline_.text_id(slice.name);
+    event.correlation = slice.correlation != no_number ? slice.correlation : slice.flow;
+    if (device.empty()) {
+      const bool calls = category.find("api") != category.npos || category.starts_with("cuda_") ||
+                         slice.flow != no_number;
+      event.kind = calls ? TraceEventKind::call : TraceEventKind::annotation;
+    } else if (category.find("memset") != category.npos) {
+      event.kind = TraceEventKind::fill;
+    } else {
+      const bool copies =
+          category.find("copy") != category.npos || category.find("memcpy") != category.npos;
+      event.kind = copies ? TraceEventKind::copy : TraceEventKind::kernel;
+    }
+    event.lane =
+        timeline_.lane_id({timeline_.text_id(device),
+                           timeline_.text_id(std::to_string(slice.track)), !device.empty()});
+    return event;
+  }
+
+  Timeline& timeline_;
+  std::unordered_map<std::uint64_t, Track> tracks_;
+  std::unordered_map<std::uint64_t, Interned> sequences_;
+  std::unordered_map<std::uint64_t, std::vector<Open>> open_;
+};
+
+class Reader : public TraceReader {
+ public:
+  std::string_view name() const override { return "perfetto"; }
+  std::string_view summary() const override { return "Perfetto's protobuf, rocprofv3 -f pftrace"; }
+  bool recognises(std::string_view start) const override {
+    // A file is a list of packets; the first one names its sequence (field 10) or a clock.
+    WireReader reader(start);
+    WireField field;
+    if (!start.starts_with('\x0a') || !reader.next(field) || field.number != 1) return false;
+    bool sequence = false;
+    WireReader packet(field.bytes);
+    for (WireField part; packet.next(part);) sequence = sequence || part.number == 10;
+    return sequence && !packet.is_damaged();
+  }
+  Status read(TraceStream& stream, Timeline& timeline) const override {
+    constexpr std::size_t longest_packet = std::size_t{64} << 20;
+    Packets packets(timeline);
+    std::string part;
+    for (;;) {
+      const std::string_view more = stream.read();
+      part.append(more);
+      // Only whole packets are used; the last one may go on in the next part.
+      std::string_view rest = part;
+      for (WireField field; !rest.empty();) {
+        WireReader reader(rest);
+        if (!reader.next(field)) break;
+        const std::size_t left = reader.left();
+        rest.remove_prefix(rest.size() - left);
+        if (field.number == 1 && !packets.add(field.bytes)) return {};
+      }
+      part.erase(0, part.size() - rest.size());
+      if (!more.empty() && part.size() <= longest_packet) continue;
+      if (!part.empty()) timeline.note(fmt::format("{} is cut off or damaged", stream.name()));
+      packets.finish();
+      return {};
+    }
+  }
+};
+
+const Reader perfetto_reader;
+const TraceReaderRegistry::Add registered{&perfetto_reader};
+
+}  // namespace
+}  // namespace assay::perfetto

@@ -1,0 +1,85 @@
+#include "judge/trace/collectives.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/trace_text.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view gather_args =
+    R"("Collective name":"_allgather_base","In msg nelems":8388608,"Out msg nelems":16777216,)"
+    R"("Group size":2,"dtype":"BFloat16","Process Group Name":"0")";
+
+std::string gather(std::string_view ts, std::string_view dur) {
+  return gpu_event("kernel", "ncclDevKernel_Generic", ts, dur, gather_args, "17");
+}
+
+std::string rank_text(int rank, std::string_view events) {
+  return R"({"distributedInfo":{"rank":)" + std::to_string(rank) +
+         R"(,"world_size":2},"baseTimeNanoseconds":1790857026000000000,"traceEvents":[)" +
+         std::string(events) + "]}";
+}
+
+TEST(Collectives, BusBandwidthIsThatOfNcclTests) {
+  const Timeline timeline =
+      timeline_of(kineto_text(gather("0", "100") + "," + gather("200", "300")));
+  const TraceIndex index(timeline);
+  const auto groups = collectives_of(index, index.devices().at("0"));
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].shape.operation, "all_gather");
+  EXPECT_EQ(groups[0].shape.bytes, 33'554'432u);
+  EXPECT_EQ(groups[0].count, 2u);
+  EXPECT_EQ(groups[0].shortest, 100'000);
+  // Half of 32 MiB in 100 us.
+  ASSERT_TRUE(groups[0].bus_bandwidth);
+  EXPECT_NEAR(*groups[0].bus_bandwidth, 167.77216e9, 1);
+}
+
+TEST(Collectives, WhatTheNameDoesNotSayIsUnknown) {
+  const Timeline timeline =
+      timeline_of(kineto_text(gpu_event("kernel", "ncclKernel_AllReduce_RING_LL", "0", "5")));
+  const TraceIndex index(timeline);
+  const auto groups = collectives_of(index, index.devices().at("0"));
+  EXPECT_EQ(groups.front().shape.operation, "all_reduce");
+  EXPECT_FALSE(groups.front().bus_bandwidth);
+}
+
+RankComparison compared(const std::string& first, const std::string& second) {
+  const Timeline a = timeline_of(first), b = timeline_of(second);
+  const TraceIndex index_a(a), index_b(b);
+  return compare_ranks({&index_a, &index_b});
+}
+
+TEST(Ranks, TheOneThatComesLastWaitsLeast) {
+  // Rank 1 comes 300 us late to the first collective and 50 us early to the second.
+  const auto ranks = compared(rank_text(0, gather("1000", "400") + "," + gather("3000", "100")),
+                              rank_text(1, gather("1300", "100") + "," + gather("2950", "150")));
+  ASSERT_EQ(ranks.problem, "");
+  EXPECT_EQ(ranks.matched, 2u);
+  EXPECT_EQ(ranks.unmatched, 0u);
+  EXPECT_EQ(ranks.transfer, 200'000);
+  EXPECT_EQ(ranks.ranks[0].waited, 300'000);
+  EXPECT_EQ(ranks.ranks[1].waited, 50'000);
+  EXPECT_EQ(ranks.ranks[1].came_last, 1u);
+  EXPECT_EQ(ranks.end_spread, 0);
+}
+
+TEST(Ranks, CollectivesThatDoNotEndTogetherAreNoPair) {
+  const auto partly = compared(rank_text(0, gather("1000", "400") + "," + gather("90000", "100")),
+                               rank_text(1, gather("90010", "100") + "," + gather("180000", "9")));
+  EXPECT_EQ(partly.matched, 1u);
+  EXPECT_EQ(partly.unmatched, 1u);
+  const auto never =
+      compared(rank_text(0, gather("1000", "400")), rank_text(1, gather("90000", "9")));
+  EXPECT_THAT(never.problem, HasSubstr("no collective ends at the same time"));
+  EXPECT_THAT(
+      compared(rank_text(0, gather("1000", "400")), kineto_text(gather("1000", "400"))).problem,
+      HasSubstr("what time their time 0 is"));
+}
+
+}  // namespace
+}  // namespace assay

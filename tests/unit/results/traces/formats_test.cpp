@@ -1,0 +1,198 @@
+// Small traces of the formats other than PyTorch's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/database.h"
+#include "core/wire.h"
+#include "support/temporary_folder.h"
+#include "support/trace_text.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// The start of a TraceEvent in a sentence: "kernel add on 4/1 from 5 to 9".
+std::vector<std::string> lines_of(const Timeline& timeline) {
+  std::vector<std::string> lines;
+  for (const TraceEvent& event : timeline.events()) {
+    const TraceLane& lane = timeline.lane(event.lane);
+    lines.push_back(std::string(timeline.text(event.name)) + " on " +
+                    std::string(timeline.text(lane.process)) + "/" +
+                    std::string(timeline.text(lane.thread)) + " from " +
+                    std::to_string(event.start) + " to " + std::to_string(event.end()));
+  }
+  return lines;
+}
+
+TEST(RocprofCsv, ColumnsAreFoundByName) {
+  const Timeline timeline = timeline_of(
+      "\"End_Timestamp\",\"Start_Timestamp\",\"Kernel_Name\",\"Agent_Id\",\"Queue_Id\","
+      "\"Correlation_Id\"\n9,5,\"add(int, float)\",\"Agent 4\",1,7\n20,30,back,\"Agent 4\",1,8\n"
+      "x,1,never,\"Agent 4\",1,9\n");
+  EXPECT_THAT(lines_of(timeline), ElementsAre("add(int, float) on Agent 4/1 from 5 to 9",
+                                              "back on Agent 4/1 from 30 to 30"));
+  EXPECT_EQ(timeline.events().front().correlation, 7u);
+  EXPECT_TRUE(timeline.grid_in_work_items);
+  EXPECT_THAT(timeline.notes(), ElementsAre(HasSubstr("negative duration"), HasSubstr("no time")));
+}
+
+TEST(RocprofCsv, TablesOfTheOldRocprofAreRead) {
+  EXPECT_THAT(
+      lines_of(timeline_of(
+          "Index,KernelName,gpu-id,queue-id,BeginNs,EndNs\n0,\"copy [clone .kd]\",2,0,5,9\n")),
+      ElementsAre("copy [clone .kd] on 2/0 from 5 to 9"));
+}
+
+TEST(RocprofCsv, ATableOfCountersIsNoTrace) {
+  EXPECT_THAT(
+      timeline_of("Kernel_Name,Counter_Name,Start_Timestamp,End_Timestamp\nk,c,1,2\n").notes(),
+      ElementsAre(HasSubstr("is not a trace")));
+}
+
+TEST(RocprofCsv, TheTablesOfOneRunAreOneTrace) {
+  const TemporaryFolder folder;
+  folder.write("7_kernel_trace.csv",
+               "Kernel_Name,Agent_Id,Queue_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+               "k,Agent 4,1,3,10,20\n");
+  folder.write("7_hip_api_trace.csv",
+               "Function,Process_Id,Thread_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+               "hipLaunchKernel,1,1,3,1,2\n");
+  folder.write("8_kernel_trace.csv",
+               "Kernel_Name,Agent_Id,Queue_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n");
+  folder.write("notes.txt", "nothing");
+  const auto timelines = read_traces({folder.path().string()});
+  ASSERT_TRUE(timelines.ok());
+  ASSERT_EQ(timelines->size(), 2u);
+  EXPECT_EQ(timelines->front().events().size(), 2u);
+}
+
+constexpr std::string_view rocprofv3 =
+    R"({"rocprofiler-sdk-tool":[{"agents":[{"id":{"handle":77},"node_id":2,"type":2,)"
+    R"("name":"gfx942","product_name":"AMD Instinct MI300X","cu_count":304}],)"
+    R"("strings":{"buffer_records":[{"kind":"NONE","operations":[]},)"
+    R"({"kind":"HIP","operations":["a","hipLaunchKernel"]}]},)"
+    R"("kernel_symbols":[{"kernel_id":8,"formatted_kernel_name":"add"}],)"
+    R"("buffer_records":{"kernel_dispatch":[{"correlation_id":{"internal":3,"external":9},)"
+    R"("start_timestamp":5,"end_timestamp":9,"dispatch_info":{"agent_id":{"handle":77},)"
+    R"("queue_id":{"handle":1},"kernel_id":8,"workgroup_size":{"x":256,"y":1,"z":1},)"
+    R"("grid_size":{"x":512,"y":1,"z":1}}},{"start_timestamp":6,"end_timestamp":7,)"
+    R"("dispatch_info":{"kernel_id":9}}],"hip_api":[{"kind":1,"operation":1,"thread_id":4,)"
+    R"("correlation_id":{"internal":3},"start_timestamp":1,"end_timestamp":2}]}}]})";
+
+TEST(Rocprofv3Json, RecordsAreJoinedWithTheirNames) {
+  const Timeline timeline = timeline_of(rocprofv3);
+  EXPECT_THAT(lines_of(timeline), ElementsAre("add on 2/1 from 5 to 9", "kernel 9 on / from 6 to 7",
+                                              "hipLaunchKernel on host/4 from 1 to 2"));
+  EXPECT_EQ(timeline.events().front().correlation, 3u);
+  EXPECT_EQ(timeline.detail(timeline.events().front().detail).block[0], 256u);
+  EXPECT_EQ(timeline.devices.at("2").units, 304u);
+  EXPECT_THAT(timeline.notes(), ElementsAre(HasSubstr("name is not in the file")));
+}
+
+TEST(Rocprofv3Json, ACutFileIsReadUpToItsEnd) {
+  const Timeline timeline = timeline_of(rocprofv3.substr(0, rocprofv3.find("hip_api") - 3));
+  EXPECT_EQ(timeline.events().size(), 2u);
+  EXPECT_THAT(timeline.notes(), testing::Contains(HasSubstr("is cut off at byte")));
+}
+
+Timeline timeline_of_sql(const TemporaryFolder& folder, const char* sql) {
+  const auto path = folder.path() / "trace.sqlite";
+  {
+    auto database = Database::open(path, Database::Access::write);
+    EXPECT_TRUE(database.ok() && database->execute(sql).ok());
+  }
+  Timeline timeline;
+  auto stream = TraceStream::open(path);
+  const Status status = read_trace(std::move(stream).value(), timeline);
+  if (!status.ok()) timeline.note(status.error().message);
+  return timeline;
+}
+
+TEST(Nsys, WhatAVersionLacksIsNamedAndTheRestIsRead) {
+  const TemporaryFolder folder;
+  const Timeline timeline = timeline_of_sql(
+      folder,
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES "
+      "(1, 'cudaLaunchKernel_v7000'); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, "
+      "\"end\" INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2); CREATE TABLE "
+      "CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, \"end\" INTEGER, globalTid INTEGER, "
+      "correlationId "
+      "INTEGER, nameId INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (5, 9, 16777218, "
+      "3, "
+      "1);");
+  EXPECT_THAT(lines_of(timeline), ElementsAre("cudaLaunchKernel on 1/2 from 5 to 9"));
+  EXPECT_THAT(timeline.notes(), ElementsAre(HasSubstr("the table of kernels could not be read")));
+}
+
+TEST(Nsys, GraphsThatWereRecordedWholeAreNamed) {
+  const TemporaryFolder folder;
+  const Timeline timeline = timeline_of_sql(
+      folder,
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); CREATE TABLE "
+      "CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId "
+      "INTEGER, correlationId INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES "
+      "(5, 9, 0, 7, 3);");
+  EXPECT_THAT(lines_of(timeline), ElementsAre("a CUDA graph on 0/7 from 5 to 9"));
+  EXPECT_THAT(timeline.notes(), ElementsAre(HasSubstr("--cuda-graph-trace=node")));
+}
+
+TEST(Rocpd, AnotherSchemaIsNamed) {
+  const TemporaryFolder folder;
+  const Timeline timeline =
+      timeline_of_sql(folder, "CREATE TABLE rocpd_kernel_dispatch_1 (id INTEGER);");
+  EXPECT_THAT(timeline.events(), IsEmpty());
+  EXPECT_THAT(timeline.notes(), testing::Contains(HasSubstr("the table of kernels")));
+}
+
+TEST(Rocpd, ADamagedDatabaseIsRefused) {
+  const std::string bytes =
+      "SQLite format 3" + std::string(1, '\0') + "rocpd_" + std::string(500, 'x');
+  EXPECT_THAT(timeline_of(bytes).notes(), ElementsAre(HasSubstr("is damaged")));
+}
+
+/// A field of protobuf with a text or a message of less than 128 bytes, or with a small number.
+std::string field(int number, std::string_view bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} +
+         std::string(bytes);
+}
+std::string field(int number, char value) {
+  return {static_cast<char>(number << 3), value};
+}
+
+TEST(Xplane, LinesThatAreDerivedFromStreamsAreSkipped) {
+  const std::string event = field(1, 5) + field(2, 100) + field(3, 50);
+  const auto line = [&](std::string_view name) {
+    return field(3, field(1, 7) + field(2, name) + field(3, 2) + field(4, event));
+  };
+  const std::string plane = field(2, "/device:GPU:1") +
+                            field(4, field(1, 5) + field(2, field(2, "add"))) +
+                            line("Stream #7(Kernel)") + line("XLA Ops");
+  EXPECT_THAT(lines_of(timeline_of(field(1, plane))), ElementsAre("add on 1/7 from 2 to 2"));
+  const std::string cut = field(1, plane) + field(1, plane).substr(0, 20);
+  EXPECT_THAT(timeline_of(cut).notes(), ElementsAre(HasSubstr("is cut off or damaged")));
+}
+
+TEST(Wire, NoFieldReachesBeyondTheMessage) {
+  for (const std::string& bytes :
+       {std::string("\x0a\x05xy"), std::string("\x08"), std::string(11, '\x80'),
+        std::string("\x09xyz"), std::string("\x0dxy"), std::string("\x0b")}) {
+    WireReader reader(bytes);
+    WireField found;
+    EXPECT_FALSE(reader.next(found));
+    EXPECT_TRUE(reader.is_damaged());
+  }
+  WireReader reader("\x08\x96\x01\x12\x02hi");
+  WireField found;
+  ASSERT_TRUE(reader.next(found));
+  EXPECT_EQ(found.integer, 150u);
+  ASSERT_TRUE(reader.next(found));
+  EXPECT_EQ(found.bytes, "hi");
+  EXPECT_FALSE(reader.next(found));
+  EXPECT_FALSE(reader.is_damaged());
+}
+
+}  // namespace
+}  // namespace assay
