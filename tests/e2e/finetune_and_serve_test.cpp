@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,13 +114,11 @@ TEST_F(FinetuneAndServe, TheServerAnswersWithWhatWasLearnt) {
   folder_.write("others.jsonl", jsonl_of(others));
   folder_.write("chats.jsonl", jsonl_of(chats));
   ASSERT_NO_FATAL_FAILURE(
-      finetune(model.path(), folder_.path() / "others.jsonl", base, {"steps=120"}));
+      finetune(model.path(), folder_.path() / "others.jsonl", base, {"steps=100"}));
   ASSERT_NO_FATAL_FAILURE(finetune(base, folder_.path() / "chats.jsonl", adapter,
                                    {"mode=lora", "rank=16", "steps=90"}));
-  const std::size_t most_missed = chats.size() / 4;
-  EXPECT_GE(right_answers(others, {"--weights", base}), chats.size() - most_missed);
-  EXPECT_GE(right_answers(chats, {"--weights", base, "--adapter", adapter}),
-            chats.size() - most_missed);
+  EXPECT_LE(right_answers(chats, {"--weights", base}), chats.size() / 4);
+  EXPECT_GE(right_answers(chats, {"--weights", base, "--adapter", adapter}), chats.size() * 3 / 4);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 struct ReadTraces {
   std::vector<TraceReport> reports;
   RankComparison ranks;
-  std::vector<Advice> rank_advice;
+  std::vector<TraceAdvice> rank_advice;
 };
 
 Result<ReadTraces> read(const std::vector<std::string>& paths) {

@@ -230,10 +230,11 @@ Json device_json(const DeviceReport& device) {
 
 }  // namespace
 
-std::string advice_text(const std::vector<Advice>& advice, std::size_t width, const Style& style) {
+std::string advice_text(const std::vector<TraceAdvice>& advice, std::size_t width,
+                        const Style& style) {
   std::string text;
   std::size_t number = 0;
-  for (const Advice& one : advice) {
+  for (const TraceAdvice& one : advice) {
     text +=
         wrapped(fmt::format("  {}. {}: at most {} ({:.0f}%); {}\n", ++number, style.bold(one.what),
                             seconds_text(one.most), 100 * one.share, one.why),
@@ -304,8 +305,8 @@ std::string ranks_text(const RankComparison& ranks, std::size_t width, const Sty
   return text;
 }
 
-Json advice_json(const std::vector<Advice>& advice) {
-  return list_json(advice, [](const Advice& one) {
+Json advice_json(const std::vector<TraceAdvice>& advice) {
+  return list_json(advice, [](const TraceAdvice& one) {
     return Json{{"what", one.what},
                 {"why", one.why},
                 {"saves_at_most_ns", one.most},

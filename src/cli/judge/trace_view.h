@@ -15,11 +15,12 @@ namespace assay::cli {
 std::string trace_text(const TraceReport& report, std::size_t top, std::size_t width,
                        const Style& style);
 /// What `advice` advises, or that nothing stands out.
-std::string advice_text(const std::vector<Advice>& advice, std::size_t width, const Style& style);
+std::string advice_text(const std::vector<TraceAdvice>& advice, std::size_t width,
+                        const Style& style);
 std::string ranks_text(const RankComparison& ranks, std::size_t width, const Style& style);
 
 Json trace_json(const TraceReport& report);
-Json advice_json(const std::vector<Advice>& advice);
+Json advice_json(const std::vector<TraceAdvice>& advice);
 Json ranks_json(const RankComparison& ranks);
 
 }  // namespace assay::cli

@@ -55,8 +55,8 @@ constexpr ElementType element_types[] = {{"BFloat16", "bf16", 2},   {"Half", "f1
                                          {"Float8_e5m2", "e5m2", 1}};
 
 /// The collectives of one rank by shape, in order of start.
-std::map<CollectiveShape, std::vector<const TraceEvent*>> by_shape(const TraceIndex& index) {
-  std::map<CollectiveShape, std::vector<const TraceEvent*>> shapes;
+std::map<TracedCollective, std::vector<const TraceEvent*>> by_shape(const TraceIndex& index) {
+  std::map<TracedCollective, std::vector<const TraceEvent*>> shapes;
   for (const auto& [device, events] : index.devices()) {
     for (const TraceEvent* event : events) {
       if (work_kind_of(index, *event) != WorkKind::collective) continue;
@@ -86,10 +86,10 @@ const TraceEvent* nearest(const TraceIndex& index, const std::vector<const Trace
 
 }  // namespace
 
-CollectiveShape collective_shape(const TraceIndex& index, const TraceEvent& event) {
+TracedCollective collective_shape(const TraceIndex& index, const TraceEvent& event) {
   const Timeline& timeline = index.timeline();
   const EventDetail& detail = timeline.detail(event.detail);
-  CollectiveShape shape;
+  TracedCollective shape;
   shape.operation = operation_in(timeline.text(detail.collective));
   if (shape.operation.empty()) shape.operation = operation_in(index.name_of(event));
   if (shape.operation.empty()) shape.operation = index.name_of(event);
@@ -104,7 +104,7 @@ CollectiveShape collective_shape(const TraceIndex& index, const TraceEvent& even
   return shape;
 }
 
-std::optional<double> bus_factor(const CollectiveShape& shape) {
+std::optional<double> bus_factor(const TracedCollective& shape) {
   if (shape.ranks < 2) return std::nullopt;
   const double others = shape.ranks - 1, all = shape.ranks;
   if (shape.operation == "all_reduce") return 2 * others / all;
@@ -120,7 +120,7 @@ std::optional<double> bus_factor(const CollectiveShape& shape) {
 
 std::vector<CollectiveGroup> collectives_of(const TraceIndex& index,
                                             const std::vector<const TraceEvent*>& events) {
-  std::map<CollectiveShape, std::vector<std::int64_t>> shapes;
+  std::map<TracedCollective, std::vector<std::int64_t>> shapes;
   for (const TraceEvent* event : events) {
     if (work_kind_of(index, *event) != WorkKind::collective) continue;
     shapes[collective_shape(index, *event)].push_back(event->duration);
@@ -149,7 +149,7 @@ std::vector<CollectiveGroup> collectives_of(const TraceIndex& index,
 
 RankComparison compare_ranks(const std::vector<const TraceIndex*>& ranks) {
   RankComparison comparison;
-  std::vector<std::map<CollectiveShape, std::vector<const TraceEvent*>>> shapes;
+  std::vector<std::map<TracedCollective, std::vector<const TraceEvent*>>> shapes;
   bool same_clock = true;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     const Timeline& timeline = ranks[i]->timeline();

@@ -11,23 +11,23 @@
 namespace assay {
 
 /// What a collective is, as far as the trace says it.
-struct CollectiveShape {
+struct TracedCollective {
   std::string operation;    ///< "all_gather", as axes name it; else the kernel's name
   std::string type;         ///< "bf16"; empty: unknown
   std::uint64_t bytes = 0;  ///< of the larger of a rank's two buffers; 0: unknown
   std::uint32_t ranks = 0;  ///< that take part; 0: unknown
   std::string group;        ///< the process group's name
-  auto operator<=>(const CollectiveShape&) const = default;
+  auto operator<=>(const TracedCollective&) const = default;
 };
 
-CollectiveShape collective_shape(const TraceIndex& index, const TraceEvent& event);
+TracedCollective collective_shape(const TraceIndex& index, const TraceEvent& event);
 
 /// Returns the bytes that each link carries for every byte of the buffer, as nccl-tests define bus
 /// bandwidth; empty for an operation without such a definition.
-std::optional<double> bus_factor(const CollectiveShape& shape);
+std::optional<double> bus_factor(const TracedCollective& shape);
 
 struct CollectiveGroup {
-  CollectiveShape shape;
+  TracedCollective shape;
   std::size_t count = 0;
   std::int64_t total = 0, median = 0, shortest = 0;  ///< ns, the wait for stragglers included
   std::optional<double> bus_bandwidth;               ///< bytes/s of the median; empty: unknown

@@ -32,15 +32,15 @@ class Adviser {
     if (share < least_share) return;
     advice_.push_back({std::move(what), std::move(why), most, share, std::move(command)});
   }
-  std::vector<Advice> sorted() && {
+  std::vector<TraceAdvice> sorted() && {
     std::stable_sort(advice_.begin(), advice_.end(),
-                     [](const Advice& a, const Advice& b) { return a.most > b.most; });
+                     [](const TraceAdvice& a, const TraceAdvice& b) { return a.most > b.most; });
     return std::move(advice_);
   }
 
  private:
   std::int64_t span_;
-  std::vector<Advice> advice_;
+  std::vector<TraceAdvice> advice_;
 };
 
 void advise_launches(const DeviceReport& report, Adviser& adviser) {
@@ -105,7 +105,7 @@ void advise_collectives(const DeviceReport& report, Adviser& adviser) {
   const DeviceTimes& times = report.times;
   std::string command;
   if (!report.collectives.empty()) {
-    const CollectiveShape& shape = report.collectives.front().shape;
+    const TracedCollective& shape = report.collectives.front().shape;
     if (shape.bytes > 0 && bus_factor(shape)) {
       command = fmt::format(
           "assay tune collective op={} size={}{} --ranks {} "
@@ -247,7 +247,7 @@ TraceReport report_trace(const TraceIndex& index) {
   return report;
 }
 
-std::vector<Advice> rank_advice(const RankComparison& comparison, std::int64_t span) {
+std::vector<TraceAdvice> rank_advice(const RankComparison& comparison, std::int64_t span) {
   Adviser adviser(span);
   if (!comparison.ranks.empty() && comparison.matched > 0) {
     const auto late = std::max_element(

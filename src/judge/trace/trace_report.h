@@ -11,7 +11,7 @@
 namespace assay {
 
 /// Something that would make the program faster.
-struct Advice {
+struct TraceAdvice {
   std::string what;       ///< "capture the step in a graph"
   std::string why;        ///< one sentence with the numbers
   std::int64_t most = 0;  ///< ns that it saves at most
@@ -28,7 +28,7 @@ struct DeviceReport {
   std::vector<KernelGroup> categories, kernels;
   std::vector<GemmGroup> gemms;
   std::vector<CollectiveGroup> collectives;
-  std::vector<Advice> advice;  ///< largest gain first
+  std::vector<TraceAdvice> advice;  ///< largest gain first
 };
 
 struct TraceReport {
@@ -42,6 +42,6 @@ struct TraceReport {
 TraceReport report_trace(const TraceIndex& index);
 
 /// Returns what to do about waits between ranks; empty if there is none.
-std::vector<Advice> rank_advice(const RankComparison& comparison, std::int64_t span);
+std::vector<TraceAdvice> rank_advice(const RankComparison& comparison, std::int64_t span);
 
 }  // namespace assay

@@ -47,7 +47,7 @@ ResultSet set_of(const std::string& name, double factor, double noise = 0.002, s
   return set;
 }
 
-const VerdictRule rule;
+const VerdictRule plain_rule;
 
 /// What trainings came to besides their rate stands beside the verdict; other metrics do not.
 TEST(Comparison, LossAndMemoryStandBesideTheVerdict) {
@@ -66,7 +66,8 @@ TEST(Comparison, LossAndMemoryStandBesideTheVerdict) {
     }
     return result_set_of(records, name);
   };
-  const Comparison same = compare(set("a", {2, 2}, 1024), set("b", {2, 2}, 2048), nullptr, rule);
+  const Comparison same =
+      compare(set("a", {2, 2}, 1024), set("b", {2, 2}, 2048), nullptr, plain_rule);
   ASSERT_EQ(same.beside.size(), 2u);
   EXPECT_EQ(same.beside[0].key.metric, "loss_at_step_10");
   EXPECT_TRUE(same.beside[0].same);
@@ -77,13 +78,14 @@ TEST(Comparison, LossAndMemoryStandBesideTheVerdict) {
   EXPECT_THAT(text, testing::ContainsRegex("loss_at_step_10 +2.000 +2.000  the same in all runs"));
   EXPECT_THAT(text, testing::ContainsRegex("memory +1 KiB +2 KiB  [+]100.0%"));
   EXPECT_EQ(to_json(same)["beside"][1]["median_a"], 1024);
-  const Comparison other = compare(set("a", {2, 2}, 1024), set("b", {2, 3}, 1024), nullptr, rule);
+  const Comparison other =
+      compare(set("a", {2, 2}, 1024), set("b", {2, 3}, 1024), nullptr, plain_rule);
   EXPECT_FALSE(other.beside[0].same);
-  EXPECT_TRUE(compare(set_of("a", 1), set_of("b", 1), nullptr, rule).beside.empty());
+  EXPECT_TRUE(compare(set_of("a", 1), set_of("b", 1), nullptr, plain_rule).beside.empty());
 }
 
 TEST(Comparison, HigherBandwidthIsFaster) {
-  const Comparison faster = compare(set_of("a", 1), set_of("b", 1.1), nullptr, rule);
+  const Comparison faster = compare(set_of("a", 1), set_of("b", 1.1), nullptr, plain_rule);
   ASSERT_EQ(faster.cells.size(), 2u);
   EXPECT_EQ(faster.cells[0].judgement.verdict, Verdict::faster);
   EXPECT_NEAR(faster.cells[0].ratio, 1.1, 0.005);
@@ -91,7 +93,7 @@ TEST(Comparison, HigherBandwidthIsFaster) {
   EXPECT_GE(faster.cells[0].ratio95.high, faster.cells[0].ratio);
   EXPECT_EQ(faster.all.judgement.verdict, Verdict::faster);
   EXPECT_NEAR(faster.all.ratio.value(), 1 / 1.1, 0.005) << "the overall ratio is a ratio of times";
-  const Comparison slower = compare(set_of("b", 1.1), set_of("a", 1), nullptr, rule);
+  const Comparison slower = compare(set_of("b", 1.1), set_of("a", 1), nullptr, plain_rule);
   EXPECT_EQ(slower.all.judgement.verdict, Verdict::slower);
 }
 
@@ -103,7 +105,7 @@ TEST(Comparison, CellsAreInTheOrderOfTheirSizesAndRates) {
     }
   }
   const ResultSet set = result_set_of(records, "a");
-  const Comparison comparison = compare(set, set, nullptr, rule);
+  const Comparison comparison = compare(set, set, nullptr, plain_rule);
   std::vector<std::string> cells;
   for (const CellComparison& cell : comparison.cells) cells.push_back(cell.key.cell);
   EXPECT_EQ(cells,
@@ -121,16 +123,16 @@ TEST(Comparison, LongerLatencyIsSlower) {
     b.push_back(record(run, triad, 1.2e-5 * (1 + 1e-4 * (i % 4)), Quantity::latency));
   }
   const Comparison comparison =
-      compare(result_set_of(a, "a"), result_set_of(b, "b"), nullptr, rule);
+      compare(result_set_of(a, "a"), result_set_of(b, "b"), nullptr, plain_rule);
   EXPECT_EQ(comparison.cells[0].judgement.verdict, Verdict::slower);
   EXPECT_NEAR(comparison.cells[0].ratio, 1.2, 0.001);
 }
 
 TEST(Comparison, EqualNeedsPairs) {
-  EXPECT_EQ(compare(set_of("a", 1), set_of("b", 1), nullptr, rule).all.judgement.verdict,
+  EXPECT_EQ(compare(set_of("a", 1), set_of("b", 1), nullptr, plain_rule).all.judgement.verdict,
             Verdict::equal);
-  const Comparison unpaired =
-      compare(set_of("a", 1, 0.002, 12, false), set_of("b", 1, 0.002, 12, false), nullptr, rule);
+  const Comparison unpaired = compare(set_of("a", 1, 0.002, 12, false),
+                                      set_of("b", 1, 0.002, 12, false), nullptr, plain_rule);
   EXPECT_FALSE(unpaired.paired);
   EXPECT_EQ(unpaired.cells[0].judgement.code, "unpaired");
   EXPECT_EQ(unpaired.all.judgement.verdict, Verdict::inconclusive);
@@ -147,7 +149,7 @@ TEST(Comparison, PairsAreMatchedByNumberNotByOrder) {
     }
   }
   b.units[3].pair = std::nullopt;  // never finished
-  const Comparison comparison = compare(a, b, nullptr, rule);
+  const Comparison comparison = compare(a, b, nullptr, plain_rule);
   EXPECT_EQ(comparison.cells[0].effect.pairs, 11u);
   EXPECT_EQ(comparison.cells[0].judgement.verdict, Verdict::equal);
   EXPECT_EQ(comparison.units_a, 12u);
@@ -157,18 +159,18 @@ TEST(Comparison, PairsAreMatchedByNumberNotByOrder) {
 TEST(Comparison, TheControlIsJudgedPerCell) {
   const ResultSet a = set_of("a", 1), b = set_of("b", 1);
   const ResultSet again = set_of("again", 1), moved = set_of("moved", 1.03);
-  EXPECT_EQ(compare(a, b, &again, rule).cells[0].control_state, Control::quiet);
-  const Comparison voided = compare(a, b, &moved, rule);
+  EXPECT_EQ(compare(a, b, &again, plain_rule).cells[0].control_state, Control::quiet);
+  const Comparison voided = compare(a, b, &moved, plain_rule);
   EXPECT_EQ(voided.cells[0].judgement.code, "control_moved");
   EXPECT_EQ(voided.all.judgement.verdict, Verdict::invalid);
   const ResultSet few = set_of("again", 1, 0.002, 4);
-  EXPECT_EQ(compare(a, b, &few, rule).cells[0].judgement.code, "control_too_short");
+  EXPECT_EQ(compare(a, b, &few, plain_rule).cells[0].judgement.code, "control_too_short");
 }
 
 TEST(Comparison, UnsoundResultsAreNeverWinners) {
   const auto code = [](const std::vector<Record>& a, const std::vector<Record>& b) {
     const Comparison comparison =
-        compare(result_set_of(a, "a"), result_set_of(b, "b"), nullptr, rule);
+        compare(result_set_of(a, "a"), result_set_of(b, "b"), nullptr, plain_rule);
     EXPECT_EQ(comparison.cells[0].judgement.verdict, Verdict::invalid);
     EXPECT_EQ(comparison.all.judgement.verdict, Verdict::invalid);
     return comparison.cells[0].judgement.code;
@@ -205,7 +207,7 @@ Record serving(double ttft, std::vector<std::pair<std::string, double>> counts) 
 TEST(Comparison, RepliesWithoutTokensAreNoSuccess) {
   const auto judgement = [](const Record& b) {
     return compare(result_set_of({serving(1.0, {{"total_output_tokens", 1000}})}, "a"),
-                   result_set_of({b}, "b"), nullptr, rule)
+                   result_set_of({b}, "b"), nullptr, plain_rule)
         .cells[0]
         .judgement;
   };
@@ -218,11 +220,12 @@ TEST(Comparison, RepliesWithoutTokensAreNoSuccess) {
 
 TEST(Comparison, SaysWhatIsMissing) {
   const ResultSet empty = result_set_of({}, "empty");
-  const Comparison nothing = compare(empty, empty, nullptr, rule);
+  const Comparison nothing = compare(empty, empty, nullptr, plain_rule);
   EXPECT_EQ(nothing.all.judgement.reason, "neither has a result to compare");
   const ResultSet a = result_set_of({record("10", triad, 1e11)}, "a");
   const ResultSet b = result_set_of({record("10", copy, 1e11)}, "b");
-  EXPECT_EQ(compare(a, b, nullptr, rule).all.judgement.reason, "the two have no cell in common");
+  EXPECT_EQ(compare(a, b, nullptr, plain_rule).all.judgement.reason,
+            "the two have no cell in common");
 }
 
 TEST(Comparison, ManyEqualCellsRaiseNoAlarm) {
@@ -241,7 +244,7 @@ TEST(Comparison, ManyEqualCellsRaiseNoAlarm) {
     for (std::size_t i = 0; i < set->units.size(); ++i) set->units[i].pair = i;
     set->paired = true;
   }
-  const Comparison comparison = compare(set_a, set_b, nullptr, rule);
+  const Comparison comparison = compare(set_a, set_b, nullptr, plain_rule);
   std::size_t alone = 0, different = 0;
   for (const CellComparison& cell : comparison.cells) {
     alone += cell.effect.t95.low > 0 || cell.effect.t95.high < 0 ? 1 : 0;
@@ -329,7 +332,7 @@ TEST(ResultSet, ThrottledSamplesAreSaidWithTheirShare) {
   EXPECT_THAT(side(200).problems,
               testing::ElementsAre(HasSubstr("100% of its samples were throttled (200 of 200)")));
   EXPECT_THAT(side(1).problems, testing::IsEmpty()) << "half a percent";
-  const Comparison comparison = compare(side(0), side(60), nullptr, rule);
+  const Comparison comparison = compare(side(0), side(60), nullptr, plain_rule);
   EXPECT_THAT(comparison.problems,
               testing::Contains(HasSubstr("x: 30% of its samples were throttled")));
 }

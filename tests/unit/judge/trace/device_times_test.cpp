@@ -143,7 +143,7 @@ TEST(TraceReport, AdvisesToTuneProductsByTheirShapes) {
   const TraceReport report = report_trace(TraceIndex(timeline));
   ASSERT_EQ(report.devices.size(), 1u);
   ASSERT_FALSE(report.devices.front().advice.empty());
-  const Advice& advice = report.devices.front().advice.front();
+  const TraceAdvice& advice = report.devices.front().advice.front();
   EXPECT_EQ(advice.command, "assay tune gemm shape=2048x1024x4096 dtype=bf16 layout=TN");
   // 2 * 2048 * 1024 * 4096 operations take 17.4 us at 989.4 TFLOP/s.
   EXPECT_NEAR(static_cast<double>(advice.most), 82'636, 50);
