@@ -169,6 +169,7 @@ Json times_json(const DeviceTimes& times) {
           {"between_steps_ns", times.between_steps},
           {"launch_bound", is_launch_bound(times)},
           {"same_stream_overlaps", times.same_stream_overlaps},
+          {"implausible_durations", times.implausible},
           {"events_from_graphs", times.from_graphs}};
 }
 
@@ -297,10 +298,11 @@ std::string ranks_text(const RankComparison& ranks, std::size_t width, const Sty
   }
   text += table.render(width, style);
   text += wrapped(
-      fmt::format("  {} collectives were found on all ranks{}; without waits they take {}\n",
-                  ranks.matched,
-                  ranks.unmatched == 0 ? "" : fmt::format(", {} were not", ranks.unmatched),
-                  seconds_text(ranks.transfer)),
+      fmt::format(
+          "  {} collectives were found on all ranks{}, their ends at most {} apart; without "
+          "waits they take {}\n",
+          ranks.matched, ranks.unmatched == 0 ? "" : fmt::format(", {} were not", ranks.unmatched),
+          seconds_text(ranks.end_spread.value_or(0)), seconds_text(ranks.transfer)),
       4, width);
   return text;
 }

@@ -49,14 +49,23 @@ void explain_gaps(const TraceIndex& index, const std::vector<const TraceEvent*>&
 }
 
 void count_streams(const std::vector<const TraceEvent*>& events, DeviceTimes& times) {
-  std::unordered_map<LaneId, std::int64_t> ends;
+  struct Stream {
+    std::int64_t last_end, latest_end;
+    std::size_t inside = 0;  // events that began before latest_end
+  };
+  constexpr std::size_t too_many_inside = 3;
+  std::unordered_map<LaneId, Stream> streams;
   for (const TraceEvent* event : events) {
-    const auto [at, is_first] = ends.emplace(event->lane, event->end());
+    const auto [at, is_first] = streams.emplace(event->lane, Stream{event->end(), event->end()});
     if (is_first) continue;
-    if (event->start < at->second) ++times.same_stream_overlaps;
-    at->second = event->end();
+    Stream& stream = at->second;
+    if (event->start < stream.last_end) ++times.same_stream_overlaps;
+    if (event->start < stream.latest_end && ++stream.inside == too_many_inside) ++times.implausible;
+    if (event->end() >= stream.latest_end) stream.inside = 0;
+    stream.latest_end = std::max(stream.latest_end, event->end());
+    stream.last_end = event->end();
   }
-  times.streams = ends.size();
+  times.streams = streams.size();
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ struct DeviceTimes {
   std::int64_t between_steps = 0;
 
   std::size_t same_stream_overlaps = 0;  ///< work that began before its predecessor ended
+  std::size_t implausible = 0;           ///< during which three others began on the same stream
   std::size_t from_graphs = 0;           ///< events that a graph launch caused
 };
 

@@ -60,7 +60,9 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
   facts.multiprocessors = static_cast<int>(report.units);
   std::int64_t most = 0, total = 0;
   std::vector<std::string> shapes, layouts;
+  // A command has one type and one batch: those of the costliest product.
   std::string type;
+  std::uint64_t batch = 1;
   constexpr std::size_t most_shapes = 8;
   for (const GemmGroup& gemm : report.gemms) {
     const auto data_type = parse_data_type(gemm.problem.type);
@@ -72,8 +74,11 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
     if (ideal < static_cast<double>(gemm.total)) {
       most = add_saturated(most, gemm.total - static_cast<std::int64_t>(ideal));
     }
-    if (type.empty()) type = gemm.problem.type;
-    if (type != gemm.problem.type || gemm.problem.batch != 1 || shapes.size() == most_shapes) {
+    if (shapes.empty()) {
+      type = gemm.problem.type;
+      batch = gemm.problem.batch;
+    }
+    if (type != gemm.problem.type || batch != gemm.problem.batch || shapes.size() == most_shapes) {
       continue;
     }
     shapes.push_back(fmt::format("{}x{}x{}", gemm.problem.m, gemm.problem.n, gemm.problem.k));
@@ -88,12 +93,12 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
         fmt::format("they take {}; the gain is what is above the peak of the data sheet{}",
                     time_text(total), report.product.empty() ? ", which is unknown here" : ""),
         most,
-        fmt::format("assay tune gemm shape={} dtype={} layout={}", fmt::join(shapes, ","), type,
-                    fmt::join(layouts, ",")));
+        fmt::format("assay tune gemm shape={} dtype={} layout={}{}", fmt::join(shapes, ","), type,
+                    fmt::join(layouts, ","), batch > 1 ? fmt::format(" batch={}", batch) : ""));
     return;
   }
   for (const KernelGroup& group : report.categories) {
-    if (group.name != "gemm") continue;
+    if (group.name != "gemm" || !report.gemms.empty()) continue;
     adviser.add("record shapes (record_shapes=True), then tune the matrix products",
                 fmt::format("matrix products take {}, and the trace has no shapes of them",
                             time_text(group.total)),
@@ -193,6 +198,12 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
     if (times.same_stream_overlaps > 0) {
       note(fmt::format("{} events began before the one before them on the same stream ended",
                        times.same_stream_overlaps));
+    }
+    if (times.implausible > 0) {
+      note(
+          fmt::format("{} events last so long that several others began on the same stream before "
+                      "they ended; their durations are wrong",
+                      times.implausible));
     }
     const bool amd = device.product.find("AMD") != std::string::npos;
     if (amd && times.gaps > 0) {

@@ -96,6 +96,21 @@ TEST(DeviceTimes, OverlapsOnOneStreamAreCounted) {
       1u);
 }
 
+TEST(DeviceTimes, ADurationThatSwallowsItsSuccessorsIsImplausible) {
+  std::string events = gpu_event("kernel", "seconds", "0", "1000");
+  for (const char* start : {"10", "20", "30"}) {
+    events += "," + gpu_event("kernel", "k", start, "5");
+  }
+  EXPECT_EQ(times_of(events).implausible, 1u);
+  // A dependent launch overlaps its predecessor only.
+  EXPECT_EQ(
+      times_of(gpu_event("kernel", "a", "0", "10") + "," + gpu_event("kernel", "b", "9", "10") +
+               "," + gpu_event("kernel", "c", "18", "10") + "," +
+               gpu_event("kernel", "d", "27", "10"))
+          .implausible,
+      0u);
+}
+
 TEST(DeviceSteps, WorkBelongsToTheStepThatLaunchedIt) {
   const Timeline timeline = timeline_of(kineto_text(
       host_event("user_annotation", "ProfilerStep#2", "100", "50") + "," +

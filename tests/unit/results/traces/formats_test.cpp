@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "core/database.h"
+#include "core/read_file.h"
 #include "core/wire.h"
+#include "judge/trace/trace_report.h"
 #include "support/temporary_folder.h"
 #include "support/trace_text.h"
 
@@ -173,6 +175,93 @@ TEST(Xplane, LinesThatAreDerivedFromStreamsAreSkipped) {
   EXPECT_THAT(lines_of(timeline_of(field(1, plane))), ElementsAre("add on 1/7 from 2 to 2"));
   const std::string cut = field(1, plane) + field(1, plane).substr(0, 20);
   EXPECT_THAT(timeline_of(cut).notes(), ElementsAre(HasSubstr("is cut off or damaged")));
+}
+
+/// A trace of Perfetto: a kernel from 5 to 9 on a stream of GPU 2, launched by a call from 1 to 2.
+std::string perfetto_trace() {
+  const auto track = [](int number, std::string_view name, int parent) {
+    std::string body = field(1, static_cast<char>(number)) + field(2, name);
+    if (parent > 0) body += field(5, static_cast<char>(parent));
+    // Field numbers above 15 take two bytes.
+    return field(1, field(10, '\x01') + "\xe2\x03" + static_cast<char>(body.size()) + body);
+  };
+  const auto slice = [](int time, int type, int number, std::string_view name, int flow_field) {
+    std::string event = field(9, static_cast<char>(type)) + field(11, static_cast<char>(number));
+    if (!name.empty()) {
+      event += "\xba\x01" + std::string(1, static_cast<char>(name.size())) + std::string(name);
+      event += flow_field == 47 ? "\xf9\x02" : "\x81\x03";
+      event += std::string("\x07\0\0\0\0\0\0\0", 8);
+    }
+    return field(1, field(8, static_cast<char>(time)) + field(10, '\x01') + field(11, event));
+  };
+  return track(1, "main", 0) + track(2, "GPU 2", 0) + track(3, "stream 0", 2) +
+         slice(1, 1, 1, "hipLaunchKernel", 47) + slice(2, 2, 1, "", 0) + slice(5, 1, 3, "add", 48) +
+         slice(9, 2, 3, "", 0) + slice(12, 2, 3, "", 0) + slice(13, 1, 3, "open", 48);
+}
+
+TEST(Perfetto, SlicesOfTracksBelowAGpuAreItsWork) {
+  const Timeline timeline = timeline_of(perfetto_trace());
+  EXPECT_THAT(lines_of(timeline),
+              ElementsAre("hipLaunchKernel on /1 from 1 to 2", "add on 2/3 from 5 to 9"));
+  EXPECT_EQ(timeline.events()[0].correlation, timeline.events()[1].correlation);
+  EXPECT_THAT(timeline.notes(),
+              ElementsAre("an event begins and does not end", "an event ends that did not begin"));
+}
+
+/// A database as bytes.
+std::string database_bytes(const char* sql) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "trace.sqlite";
+  {
+    auto database = Database::open(path, Database::Access::write);
+    EXPECT_TRUE(database.ok() && database->execute(sql).ok());
+  }
+  return read_bytes(path, std::size_t{1} << 20).text;
+}
+
+TEST(TraceReaders, WhatIsDamagedIsReadOrRefused) {
+  const std::string kernel = gpu_event("kernel", "ncclDevKernel", "1", "2", R"("correlation":1)");
+  const std::string samples[] = {
+      kineto_text(kernel + "," + gpu_event("gpu_memcpy", "c", "2", "5", R"("grid":[1,2,3])")),
+      "Kernel_Name,Agent_Id,Queue_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+      "\"add(int, float)\",\"Agent 4\",1,7,5,9\n",
+      std::string(rocprofv3),
+      perfetto_trace(),
+      field(1, field(2, "/device:GPU:1") +
+                   field(3, field(2, "Stream #7") + field(4, field(1, 5) + field(2, 100)))),
+  };
+  std::size_t read = 0;
+  const auto check = [&](std::string_view bytes) {
+    const Timeline timeline = timeline_of(bytes);
+    const TraceIndex index(timeline);
+    for (const DeviceReport& device : report_trace(index).devices) {
+      EXPECT_EQ(device.times.busy + device.times.idle, device.times.span);
+      EXPECT_GE(device.times.idle, 0);
+      ++read;
+    }
+  };
+  for (const std::string& sample : samples) {
+    for (std::size_t i = 0; i < sample.size(); ++i) {
+      check(std::string_view(sample).substr(0, i));
+      for (const char letter : {'9', '\xff'}) {
+        std::string damaged = sample;
+        damaged[i] = letter;
+        check(damaged);
+      }
+    }
+  }
+  const std::string database = database_bytes(
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); CREATE TABLE "
+      "CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, \"end\" INTEGER, deviceId INTEGER, streamId "
+      "INTEGER, correlationId INTEGER); INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES "
+      "(5, 9, 0, 7, 3);");
+  for (std::size_t i = 0; i < database.size(); i += 137) {
+    std::string damaged = database;
+    damaged[i] = static_cast<char>(damaged[i] ^ '\x55');
+    check(damaged);
+    check(std::string_view(database).substr(0, i));
+  }
+  EXPECT_GT(read, 500u);
 }
 
 TEST(Wire, NoFieldReachesBeyondTheMessage) {
