@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 constexpr const char* tiny_decoder = "1L4H2K16D32C48F97V";
 
-/// The record of a run of so many words on the CPU, of a tiny model unless they name another.
+/// The record of a run on the CPU with these axes, of a tiny model unless they name another.
 Json finetuned(std::vector<std::string> more, bool with_model = true) {
   std::vector<std::string> words = {"run",    "finetune", "--telemetry", "off",
                                     "--json", "--device", "cpu",         "batch=2"};
@@ -108,7 +108,7 @@ TEST(Finetune, RanksHaveTheLossesOfOne) {
   }
 }
 
-/// Weights of a folder are trained and written back; a training of what was written goes on there.
+/// Weights of a folder are trained and written back, and a second training begins with them.
 TEST(Finetune, WeightsComeFromAFolderAndGoToOne) {
   const TransformerShape shape = parse_decoder_shape(tiny_decoder).value();
   const TemporaryFolder model, results;

@@ -73,7 +73,7 @@ Status randomize_adapters(TransformerTraining& training, Stream& stream, std::ui
 
 struct TrainingReference {
   double loss = 0;
-  std::vector<double> gradients;  ///< of what is trained
+  std::vector<double> gradients;  ///< of the trained parameters
 };
 
 Result<TrainingReference> reference_of(TransformerTraining& training, Stream& stream,

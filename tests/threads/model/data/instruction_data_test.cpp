@@ -1,4 +1,4 @@
-// Files with so many rows that several threads encode them.
+// Files with enough rows for several threads to encode them.
 #include "model/data/instruction_data.h"
 
 #include <gmock/gmock.h>
