@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "judge/compare/admissible_records.h"
 #include "core/database.h"
+#include "judge/compare/admissible_records.h"
 
 namespace assay {
 
