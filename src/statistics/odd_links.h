@@ -34,7 +34,7 @@ struct OddEndpoint {
 struct OddLinks {
   double median = 0;                   ///< median rate of the links judged, see find_odd_links()
   std::vector<OddEndpoint> endpoints;  ///< as they first appear, but one with half the links first
-  std::vector<OddLink> links;          ///< odd links that no odd endpoint explains, as given
+  std::vector<OddLink> links;          ///< those that no odd endpoint explains, as given
   bool none() const { return endpoints.empty() && links.empty(); }
 };
 

@@ -8,7 +8,7 @@ extern "C" {
 ///   port_state      of every port, in the library's numbers (4: active)
 ///   gid             index of the only address that connections may use (3)
 ///   infiniband      1: ports are InfiniBand, else Ethernet with four addresses
-///   fail_open, fail_register, fail_register_dmabuf, fail_inline   number of the next calls that fail
+///   fail_open, fail_register, fail_register_dmabuf, fail_inline   number of failures
 ///   fail_request    the request of this number from now on is refused
 ///   fail_status     the next request completes with this status
 void mock_verbs_set(const char* name, int value);
