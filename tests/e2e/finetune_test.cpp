@@ -13,6 +13,7 @@
 #include "model/transformer/named_shapes.h"
 #include "support/model_folder.h"
 #include "support/temporary_folder.h"
+#include "support/tiny_model.h"
 #include "support/training_example.h"
 
 namespace assay {
@@ -137,6 +138,30 @@ TEST(Finetune, WhatDoesNotFitIsOneLine) {
   EXPECT_THAT(reason({"mode=lora", "rank=64"}), HasSubstr("allowed: 1 to 32"));
   EXPECT_THAT(reason({"mode=lora", "rank=none"}), HasSubstr("rank=none is for mode=full"));
   EXPECT_THAT(reason({"output=x"}), HasSubstr("weights=FOLDER"));
+}
+
+TEST(Finetune, DataWithoutAnythingToLearnIsRefused) {
+  const TemporaryFolder folder;
+  folder.write("long.jsonl", R"({"instruction":")" + std::string(100, 'a') +
+                                 R"(","input":"","output":"b"})" + "\n");
+  const Json record = finetuned({"model=1L4H2K16D32C48F300V", "template=alpaca",
+                                 "data=" + (folder.path() / "long.jsonl").string()},
+                                false);
+  EXPECT_THAT(record.value("reason", ""),
+              HasSubstr("no token to train on has a loss in rows of 64"));
+}
+
+/// The small model of the check has adapters of a lower rank, and their scale.
+TEST(Finetune, AdaptersOfALargeScaleAreChecked) {
+  EXPECT_EQ(finetuned({"mode=lora", "rank=32", "alpha=640", "steps=2"})["status"], "passed");
+}
+
+TEST(Finetune, TheFolderOfTheWeightsIsNotReplaced) {
+  const TemporaryFolder model;
+  write_tiny_model(model, parse_decoder_shape("1L4H2K16D32C48F300V").value());
+  const std::string folder = model.path();
+  const Json record = finetuned({"weights=" + folder, "output=" + folder, "steps=2"}, false);
+  EXPECT_THAT(record.value("reason", ""), HasSubstr("choose another"));
 }
 
 }  // namespace

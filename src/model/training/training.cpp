@@ -302,7 +302,7 @@ Result<StepState> Training::state(Stream& stream) {
 
 Result<std::optional<double>> Training::held_back_loss(Stream& stream) {
   const HeldBack held = held_back();
-  if (held.batches == 0) return std::optional<double>();
+  if (held.batches == 0 || held.counted == 0) return std::optional<double>();
   TRY(begin_step(stream));
   double total = 0;
   for (std::int64_t i = 0; i < held.batches; ++i) {
@@ -353,6 +353,7 @@ Result<std::uint64_t> Training::checksum(Stream& stream) {
     TRY(elementwise_->checksum(stream, sum.as<std::uint64_t>(), weights,
                                section.elements() * element_, section.begin * element_ / 4));
   }
+  TRY(add_checksum(stream, *elementwise_, sum.as<std::uint64_t>()));
   return TRY(read_back<std::uint64_t>(stream, sum.as<std::uint64_t>(), 1)).front();
 }
 

@@ -160,6 +160,8 @@ class Training {
   /// ParameterArenas::allocate().
   Status allocate_parameters(Stream& stream, std::vector<NamedTensor> tensors,
                              std::vector<Section> sections, std::size_t kept);
+  /// Adds weights that are not trained to checksum().
+  virtual Status add_checksum(Stream&, Elementwise&, std::uint64_t* /*sum*/) { return {}; }
   /// Writes the weights that begin with something else than 0 to where weight() is, section by
   /// section, each followed by keep_initial().
   virtual Status write_initial_weights(Stream& stream) = 0;

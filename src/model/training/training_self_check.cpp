@@ -16,6 +16,8 @@ TransformerSettings small_version_of(const TransformerSettings& settings,
   TransformerSettings small = settings;
   TransformerPlan& plan = small.plan;
   plan.parallel = {};  // each rank checks its own device
+  constexpr std::int64_t few_rows = 16;
+  if (plan.cuts_logits()) plan.head_rows = few_rows;
   const std::int64_t head_width = std::min<std::int64_t>(plan.shape.head_width, 128);
   plan.shape.layers = 2;
   // Two heads of keys, if those are fewer than the others.
@@ -32,7 +34,11 @@ TransformerSettings small_version_of(const TransformerSettings& settings,
   plan.batch = 2;
   small.weights.clear();
   constexpr std::int64_t most_ranks = 8;
-  if (plan.lora) plan.lora->rank = std::min(plan.lora->rank, most_ranks);
+  if (plan.lora) {
+    const double scale = plan.lora->scale();
+    plan.lora->rank = std::min(plan.lora->rank, most_ranks);
+    plan.lora->alpha = scale * static_cast<double>(plan.lora->rank);
+  }
   // A library that only takes whole tiles gets whole ones.
   if (is_by_library(plan.attention) &&
       fused_attention_unsupported(fused_attention_of(plan), facts)) {

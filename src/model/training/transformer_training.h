@@ -55,6 +55,7 @@ class TransformerTraining final : public Training {
   TransformerTraining(Device& device, Stream& stream, const TransformerSettings& settings);
   Status allocate_arenas(Stream& stream);
   Status load_operations(Stream& stream);
+  Status add_checksum(Stream& stream, Elementwise& elementwise, std::uint64_t* sum) override;
   Status write_initial_weights(Stream& stream) override;
   Status write_model(Stream& stream);
   Status write_random_model(Stream& stream);

@@ -128,6 +128,13 @@ bool TransformerTraining::can_fuse_gelu() {
   return linear_->can_fuse({n, f, c}, plan_.shape.has_all_biases(), {n, c, f});
 }
 
+Status TransformerTraining::add_checksum(Stream& stream, Elementwise& elementwise,
+                                         std::uint64_t* sum) {
+  if (!frozen()) return {};
+  const std::uint64_t behind = arenas().sections().back().end * element_ / 4;
+  return elementwise.checksum(stream, sum, frozen_.data(), frozen_.bytes(), behind);
+}
+
 Status TransformerTraining::write_initial_weights(Stream& stream) {
   if (!frozen()) return write_model(stream);
   if (!has_frozen_) TRY(write_model(stream));

@@ -75,6 +75,24 @@ Status make_folder(const std::filesystem::path& folder) {
                fmt::format("{}: cannot make this folder: {}", folder.string(), error.message())};
 }
 
+/// Makes the folder. What would be read instead of the shards that are written now is removed.
+Status prepare_folder(const std::filesystem::path& folder) {
+  TRY(make_folder(folder));
+  std::error_code ignored;  // what stays is found when files are written
+  for (const char* name : {"model.safetensors.index.json", "model.safetensors"}) {
+    std::filesystem::remove(folder / name, ignored);
+  }
+  return {};
+}
+
+TensorFile laid_out(const std::vector<NamedTensor>& tensors, const Shard& shard, DataType type) {
+  std::vector<StoredTensor> stored;
+  for (std::size_t i = shard.begin; i < shard.end; ++i) {
+    stored.push_back({.name = tensors[i].name, .type = type, .shape = tensors[i].shape});
+  }
+  return lay_out_tensors(std::move(stored), {{"format", "pt"}});
+}
+
 std::string index_of(const std::vector<NamedTensor>& tensors, const std::vector<Shard>& shards,
                      DataType type) {
   std::size_t bytes = 0;
@@ -146,28 +164,29 @@ Status save_weights(Training& training, Stream& stream, const TransformerShape& 
   std::ranges::sort(tensors, {}, [](const NamedTensor& one) { return one.tensor.offset; });
   const std::vector<Shard> shards = cut_into_shards(tensors, type, most_shard_bytes);
   const bool writes = training.rank() == 0;
-  if (writes) TRY(make_folder(folder));
+  // Where rank 0 cannot write, it gathers with the others to the end.
+  Status written = writes ? prepare_folder(folder) : Status();
   const std::vector<Section>& sections = training.arenas().sections();
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    std::vector<StoredTensor> stored;
-    for (std::size_t i = shards[s].begin; i < shards[s].end; ++i) {
-      stored.push_back({.name = tensors[i].name, .type = type, .shape = tensors[i].shape});
-    }
-    TensorFile file = lay_out_tensors(std::move(stored), {{"format", "pt"}});
+    TensorFile file = writes ? laid_out(tensors, shards[s], type) : TensorFile();
     std::size_t next = shards[s].begin;
     for (std::size_t i = 0; i < sections.size() && next < shards[s].end; ++i) {
       if (tensors[next].tensor.offset >= sections[i].end) continue;
       const auto* const whole =
           static_cast<const std::byte*>(TRY(training.section(stream, ParameterPart::weights, i)));
       for (; next < shards[s].end && tensors[next].tensor.offset < sections[i].end; ++next) {
+        if (!writes) continue;
         const StoredTensor& tensor = file.tensors[next - shards[s].begin];
         const std::size_t at = tensors[next].tensor.offset - sections[i].begin;
         TRY(stream.copy(file.data(tensor), whole + at * size_of(type), tensor.bytes));
       }
       TRY(stream.synchronize());
     }
-    if (writes) TRY(write_file(folder / name_of_shard(s, shards.size()), file.bytes));
+    if (writes && written.ok()) {
+      written = write_file(folder / name_of_shard(s, shards.size()), file.bytes);
+    }
   }
+  TRY(std::move(written));
   if (!writes) return {};
   if (shards.size() > 1) {
     TRY(write_file(folder / "model.safetensors.index.json", index_of(tensors, shards, type)));
@@ -206,6 +225,19 @@ Status save_adapters(Training& training, Stream& stream, const LoraParameters& a
   TRY(make_folder(folder));
   return write_adapter(folder, adapter, type == DataType::bf16 ? type : DataType::f32,
                        base.string());
+}
+
+Status check_output(const std::filesystem::path& folder, const std::filesystem::path& base) {
+  std::error_code ignored;  // a folder that is not there yet is another one
+  if (std::filesystem::equivalent(folder, base, ignored)) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{}: the weights are read from this folder; choose another for what is "
+                    "learnt",
+                    folder.string())};
+  }
+  TRY(make_folder(folder));
+  return check_writable(folder / "model.safetensors");
 }
 
 }  // namespace assay

@@ -23,6 +23,10 @@ Status read_weight_files(Device& device, Stream& stream, DataType type,
                          const TransformerShape& shape, const TransformerParameters& layout,
                          const std::filesystem::path& folder);
 
+/// Whether what is learnt beside or from the weights in `base` can be written to `folder`, which is
+/// made. Error: usage, if it is the same folder; file or exhausted.
+Status check_output(const std::filesystem::path& folder, const std::filesystem::path& base);
+
 /// Writes all weights to `folder`, which is made, in shards of at most `most_shard_bytes`, if a
 /// tensor is not larger, and copies the other files of the model, its configuration and tokenizer,
 /// from `model`. All ranks call it together; rank 0 writes. Error: file or exhausted, naming the

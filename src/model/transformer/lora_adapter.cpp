@@ -63,6 +63,15 @@ Result<LoraAdapter> parse_adapter_config(std::string_view text) {
     if (is_off(member(key))) continue;
     return wrong(fmt::format("{} is {}, which is not computed here", key, shown(key)));
   }
+  // With other initial values PEFT trains beside weights that it has changed.
+  const Json initial = member("init_lora_weights");
+  if (!initial.is_null() && !initial.is_boolean() && initial != "gaussian" && initial != "eva" &&
+      initial != "orthogonal") {
+    return wrong(
+        fmt::format("init_lora_weights is {}, which changes the base model; allowed: "
+                    "true, false, \"gaussian\", \"eva\", \"orthogonal\"",
+                    shown("init_lora_weights")));
+  }
   LoraAdapter adapter;
   const Json rank = member("r"), alpha = member("lora_alpha");
   if (!rank.is_number_integer() || rank < 1 || rank > most_rank) {
@@ -186,6 +195,16 @@ void write_numbers(const std::vector<float>& numbers, DataType type, char* to) {
   }
 }
 
+/// The most bytes of a file with adapters of all matrices in f32.
+std::uint64_t most_bytes(const TransformerShape& shape, std::int64_t rank) {
+  constexpr std::uint64_t most_header = std::uint64_t{16} << 20;
+  const std::int64_t attention = 2 * (shape.query_width() + shape.width) +  // q and o
+                                 2 * (shape.kv_width() + shape.width);
+  const std::int64_t perceptron = 3 * (shape.hidden + shape.width);
+  const std::int64_t numbers = shape.layers * rank * (attention + perceptron);
+  return most_header + 4 * static_cast<std::uint64_t>(numbers);
+}
+
 }  // namespace
 
 double LoraAdapter::scale() const {
@@ -208,6 +227,13 @@ Result<LoraAdapter> read_adapter(const std::filesystem::path& folder,
   const std::string text = TRY(read_operand(config, most_config));
   auto parsed = parse_adapter_config(text);
   if (!parsed.ok()) return about_adapter(config, parsed.error().message);
+  std::error_code unknown;  // reading the file reports what is wrong
+  const std::uintmax_t bytes = std::filesystem::file_size(tensors, unknown);
+  if (const std::uint64_t most = most_bytes(shape, parsed->rank); !unknown && bytes > most) {
+    return about_adapter(tensors, fmt::format("has {} bytes; an adapter of rank {} of this model "
+                                              "has at most {}",
+                                              bytes, parsed->rank, most));
+  }
   const TensorFile file = TRY(read_tensors(tensors));
   const Status read = AdapterTensors(shape, *parsed).read(file);
   if (!read.ok()) return about_adapter(tensors, read.error().message);

@@ -263,6 +263,13 @@ Result<TrainCell> parse_finetune_cell(const Cell& cell) {
       TRY(complete_train_cell(finetune_model(std::move(settings), std::move(data)), cell));
   parsed.data = cell.text("data");
   parsed.output = output;
+  if (const int alone = parsed.model->parallel().replicas; !output.empty() && alone > 1) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("output={} would be written by {} ranks that train alone; allowed with "
+                    "ranks=1, or parallel=ddp, zero1, fsdp",
+                    output, alone)};
+  }
   if (cell.text("eval") != "end") parsed.steps_between_evaluations = cell.integer("eval");
   return parsed;
 }

@@ -68,6 +68,7 @@ class FinetuneModel final : public TrainTransformer {
   void set_seed(std::uint64_t seed) override {
     TrainTransformer::set_seed(seed);
     rows_.reset();
+    counts_.reset();
   }
 
   /// Two operations for each parameter of a matrix and token, forward and for the gradients of
@@ -100,6 +101,13 @@ class FinetuneModel final : public TrainTransformer {
     settings.ranks = ranks;
     const PackedRows& all = *TRY(rows());
     const std::int64_t training = all.rows - held_back_rows(all);
+    const auto end = all.targets.begin() + static_cast<std::ptrdiff_t>(training * all.length);
+    if (std::none_of(all.targets.begin(), end, [](std::int32_t target) { return target >= 0; })) {
+      return Error{ErrorKind::usage,
+                   fmt::format("{}: no token to train on has a loss in rows of {} tokens; choose a "
+                               "longer sequence, or loss=all",
+                               data_.file, all.length)};
+    }
     const auto batches = [&](std::int64_t first, std::int64_t count) -> Result<TokenBatches> {
       if (count == 0) return TokenBatches();
       return batches_of_rows(rows_from(all, first, count), plan().batch, plan().documents);
@@ -115,12 +123,16 @@ class FinetuneModel final : public TrainTransformer {
     if (!read_) return all;
     all.emplace_back("documents",
                      fmt::format("{}, of which {} were cut at the length of a row; rows: {}",
-                                 read_->documents.count(), cut_, rows_->rows));
+                                 documents_, cut_, rows_->rows));
     if (read_->damaged > 0) {
       all.emplace_back("damaged_rows", fmt::format("{}: {}", read_->damaged,
                                                    fmt::join(read_->first_damaged, "; ")));
     }
     return all;
+  }
+
+  Status check_output(const std::string& folder) const override {
+    return assay::check_output(folder, settings_.weights);
   }
 
   Status write_weights(Training& training, Stream& stream,
@@ -140,8 +152,11 @@ class FinetuneModel final : public TrainTransformer {
  private:
   /// Zeros, if the documents cannot be read, which create() reports.
   DocumentCounts counted() const {
+    if (counts_) return *counts_;
     const auto all = rows();
-    return all.ok() ? count_documents(**all, data_.packing) : DocumentCounts();
+    if (!all.ok()) return {};
+    counts_ = count_documents(**all, data_.packing);
+    return *counts_;
   }
 
   /// The rows to train on, and after them those that are held back; made when they are needed.
@@ -162,6 +177,7 @@ class FinetuneModel final : public TrainTransformer {
                                        .cache = instruction_cache_folder()}));
     PackedDocuments packed =
         pack_documents(read.documents, plan().sequence, data_.packing, settings_.seed);
+    documents_ = std::exchange(read.documents, {}).count();
     read_ = std::move(read);
     cut_ = packed.cut;
     rows_ = std::move(packed.rows);
@@ -175,7 +191,9 @@ class FinetuneModel final : public TrainTransformer {
 
   FinetuneData data_;
   mutable std::optional<PackedRows> rows_;
-  mutable std::optional<InstructionDocuments> read_;  ///< from a file
+  mutable std::optional<DocumentCounts> counts_;      ///< of the rows
+  mutable std::optional<InstructionDocuments> read_;  ///< from a file; without the documents
+  mutable std::size_t documents_ = 0;                 ///< their number
   mutable std::int64_t cut_ = 0;                      ///< documents longer than a row
 };
 

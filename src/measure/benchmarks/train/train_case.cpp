@@ -66,6 +66,9 @@ class TrainCase final : public Case {
     if (!cell_.save.empty() && ranks_.team->rank() == 0) {
       TRY(check_writable(cell_.save, {cell_.data}));
     }
+    if (!cell_.output.empty() && ranks_.team->rank() == 0) {
+      TRY(cell_.model->check_output(cell_.output));
+    }
     gate_ = TRY(cell_.model->check(device_, stream));
     if (!gate_.passed) return gate_error();
     start_.gate = clock_.lap();
@@ -84,7 +87,7 @@ class TrainCase final : public Case {
     if (!cell_.from.empty()) {
       from_checksum_ = std::to_string(TRY(load_checkpoint(*training_, stream, cell_.from)));
     }
-    begun_ = TRY(training_->state(stream)).step;
+    begun_ = evaluated_ = TRY(training_->state(stream)).step;
     return {};
   }
 
@@ -157,8 +160,11 @@ class TrainCase final : public Case {
     }
     if (!takes_part()) return {};
     const std::uint64_t steps = TRY(training_->state(*stream_)).step;
-    if (cell_.steps_between_evaluations > 0 && steps % cell_.steps_between_evaluations == 0) {
+    // A sample may be several steps.
+    if (const std::uint64_t between = cell_.steps_between_evaluations;
+        between > 0 && steps / between > evaluated_ / between) {
       TRY(evaluate(steps));
+      evaluated_ = steps;
     }
     const float loss = TRY(training_->own_losses(*stream_, steps - 1, 1)).front();
     if (std::isfinite(loss)) return {};
@@ -480,6 +486,7 @@ class TrainCase final : public Case {
   std::uint64_t driver_bytes_ = 0;
   std::string from_checksum_;     // checksum of the checkpoint that was loaded
   std::uint64_t begun_ = 0;       // number of steps trained before this run
+  std::uint64_t evaluated_ = 0;   // number of steps before the last evaluation
   std::uint64_t first_step_ = 0;  // number of the first step in losses_
   std::vector<float> losses_;
   double first_loss_ = 0, last_loss_ = 0;

@@ -59,6 +59,8 @@ class TrainModel {
   virtual std::vector<Metric> more_metrics(double /*seconds*/) const { return {}; }
   /// Notes for the record about the data, after create().
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
+  /// Whether write_weights() could write to `folder`, before the training, which may take hours.
+  virtual Status check_output(const std::string& /*folder*/) const { return {}; }
   /// Writes what was learnt as other programs read it. All ranks call it together.
   virtual Status write_weights(Training&, Stream&, const std::string& /*folder*/) const {
     return {};
