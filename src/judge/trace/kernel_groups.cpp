@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 namespace assay {
 namespace {
@@ -14,6 +15,22 @@ struct Durations {
     total = add_saturated(total, duration);
   }
 };
+
+/// Returns whether several workgroups share a tile, so that tiles do not say how many there are.
+/// NVIDIA's names say it in a word; Tensile's have a count of parts, or "_SK3" for Stream-K.
+bool splits_k(std::string_view name) {
+  for (const std::string_view mark : {"splitK", "SplitK", "splitk", "_GSU", "_SK"}) {
+    const std::size_t at = name.find(mark);
+    if (at == name.npos) continue;
+    if (mark.front() != '_') return true;
+    const std::string_view parts = name.substr(at + mark.size()).substr(0, 2);
+    const bool one =
+        parts.starts_with('1') && (parts.size() < 2 || parts[1] < '0' || parts[1] > '9');
+    const bool any = !parts.empty() && parts[0] >= '1' && parts[0] <= '9';
+    if (any && (!one || mark == "_SK")) return true;
+  }
+  return false;
+}
 
 template <typename KeyOf>
 std::vector<KernelGroup> grouped(const TraceIndex& index,
@@ -66,24 +83,39 @@ std::vector<KernelGroup> kernels_by_category(const TraceIndex& index,
 std::vector<GemmGroup> gemms_by_problem(const TraceIndex& index,
                                         const std::vector<const TraceEvent*>& events,
                                         unsigned units) {
+  struct Operation {
+    const TraceEvent* event = nullptr;
+    std::int64_t duration = 0;
+    const TraceEvent* longest = nullptr;
+  };
+  // A product may take several kernels, such as one that adds the parts of a split K.
+  std::vector<Operation> operations;
+  std::unordered_map<const TraceEvent*, std::size_t> places;
+  for (const TraceEvent* event : events) {
+    if (event->kind != TraceEventKind::kernel || index.category_of(*event) != "gemm") continue;
+    const TraceEvent* const operation = index.operation_of(*event);
+    if (operation == nullptr) continue;
+    const auto [at, is_new] = places.emplace(operation, operations.size());
+    if (is_new) operations.push_back({operation, 0, event});
+    Operation& product = operations[at->second];
+    product.duration = add_saturated(product.duration, event->duration);
+    if (event->duration > product.longest->duration) product.longest = event;
+  }
   struct Found {
     Durations durations;
     const TraceEvent* longest = nullptr;
   };
   std::map<GemmProblem2D, Found> problems;
   const Timeline& timeline = index.timeline();
-  for (const TraceEvent* event : events) {
-    if (event->kind != TraceEventKind::kernel || index.category_of(*event) != "gemm") continue;
-    const TraceEvent* const operation = index.operation_of(*event);
-    if (operation == nullptr) continue;
-    const EventDetail& detail = timeline.detail(operation->detail);
-    const auto problem = gemm_problem(index.name_of(*operation), timeline.text(detail.shapes),
+  for (const Operation& product : operations) {
+    const EventDetail& detail = timeline.detail(product.event->detail);
+    const auto problem = gemm_problem(index.name_of(*product.event), timeline.text(detail.shapes),
                                       timeline.text(detail.types));
     if (!problem) continue;
     Found& found = problems[*problem];
-    found.durations.add(event->duration);
-    if (found.longest == nullptr || event->duration > found.longest->duration) {
-      found.longest = event;
+    found.durations.add(product.duration);
+    if (found.longest == nullptr || product.longest->duration > found.longest->duration) {
+      found.longest = product.longest;
     }
   }
   std::vector<GemmGroup> groups;
@@ -93,7 +125,9 @@ std::vector<GemmGroup> gemms_by_problem(const TraceIndex& index,
     group.kernel = index.name_of(*found.longest);
     if (const auto kernel = parse_gemm_kernel(group.kernel)) {
       group.layout = kernel->transposes;  // axes name it as BLAS libraries do
-      group.efficiency = tile_efficiency(*kernel, problem, units);
+      if (!splits_k(group.kernel)) {
+        group.efficiency = tile_efficiency(*kernel, problem, units);
+      }
     }
     group.count = found.durations.all.size();
     group.total = found.durations.total;

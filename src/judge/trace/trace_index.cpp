@@ -7,6 +7,26 @@
 
 namespace assay {
 
+namespace {
+
+/// Sorts steps and leaves out those that are parts of others: the profiler's own have the program's
+/// inside them.
+std::vector<TraceStep> separate_steps(std::vector<TraceStep> steps) {
+  const auto is_program = [](const TraceStep& step) { return !step.name.starts_with("Profiler"); };
+  if (!std::all_of(steps.begin(), steps.end(), is_program)) std::erase_if(steps, is_program);
+  std::stable_sort(steps.begin(), steps.end(), [](const TraceStep& a, const TraceStep& b) {
+    return a.host.begin != b.host.begin ? a.host.begin < b.host.begin : a.host.end > b.host.end;
+  });
+  std::vector<TraceStep> separate;
+  for (TraceStep& step : steps) {
+    const bool inside = !separate.empty() && step.host.end <= separate.back().host.end;
+    if (!inside) separate.push_back(std::move(step));
+  }
+  return separate;
+}
+
+}  // namespace
+
 TraceIndex::TraceIndex(const Timeline& timeline) : timeline_(timeline) {
   bool host_seen = false;
   for (const TraceEvent& event : timeline.events()) {
@@ -38,9 +58,7 @@ TraceIndex::TraceIndex(const Timeline& timeline) : timeline_(timeline) {
       return a->start != b->start ? a->start < b->start : a->end() < b->end();
     });
   }
-  std::stable_sort(steps_.begin(), steps_.end(), [](const TraceStep& a, const TraceStep& b) {
-    return a.host.begin < b.host.begin;
-  });
+  steps_ = separate_steps(std::move(steps_));
 }
 
 const TraceEvent* TraceIndex::launch_of(const TraceEvent& event) const {

@@ -8,9 +8,10 @@
 
 namespace assay {
 
-/// Calls `use(row)` for each row until it returns false. A line longer than 64 MiB ends the file.
+/// Calls `use(row)` for each row until it returns false. Returns false if a line longer than 64 MiB
+/// ended reading.
 template <typename Use>
-void for_each_csv_row(TraceStream& stream, const Use& use) {
+[[nodiscard]] bool for_each_csv_row(TraceStream& stream, const Use& use) {
   constexpr std::size_t longest_row = std::size_t{64} << 20;
   std::string part;
   for (;;) {
@@ -21,10 +22,11 @@ void for_each_csv_row(TraceStream& stream, const Use& use) {
     CsvReader reader(std::string_view(part).substr(0, end), ',');
     CsvRow row;
     while (reader.next(row)) {
-      if (!use(row)) return;
+      if (!use(row)) return true;
     }
     part.erase(0, end);
-    if (more.empty() || part.size() > longest_row) return;
+    if (more.empty()) return true;
+    if (part.size() > longest_row) return false;
   }
 }
 

@@ -194,6 +194,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     }
   }
   bool found_events() const { return found_; }
+  /// Returns whether reading stopped because no further event may be added.
+  bool is_full() const { return full_; }
 
  private:
   static constexpr int no_level = 1000, most_levels = 64;
@@ -224,6 +226,11 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       text_of(field_).assign(text);
       give(field_);
     } else if (captures()) {
+      constexpr std::size_t longest_list = std::size_t{64} << 10;
+      if (text_of(field_).size() + text.size() > longest_list) {
+        timeline_.note("a list of shapes or types is longer than 64 KiB and was cut");
+        return true;
+      }
       append_separator();
       text_of(field_).append(text);
     } else if (level_ > 0 && level_ <= 3) {
@@ -376,6 +383,12 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     const LaneId lane = lane_of(false);
     // One of no use still has an end, which must not become that of another.
     const bool used = kind_of_event && fill_event(event, *kind_of_event);
+    constexpr std::size_t most_begun = 1'000'000;
+    full_ = ++begun_count_ > most_begun;
+    if (full_) {
+      timeline_.note("more than a million events began that do not end, so the rest was not read");
+      return;
+    }
     begun_[lane].push_back({event, used});
   }
 
@@ -387,6 +400,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     }
     const Begun begun = events.back();
     events.pop_back();
+    --begun_count_;
     const auto time = decimal_time(at(Field::time), microseconds);
     if (begun.used && time) add(begun.event, *time - begun.event.start);
   }
@@ -401,6 +415,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   std::array<std::string, field_count> texts_;
   std::bitset<field_count> given_;
   std::unordered_map<LaneId, std::vector<Begun>> begun_;
+  std::size_t begun_count_ = 0;
   std::map<std::string, std::size_t, std::less<>> skipped_;
   std::string problem_, key_, top_key_, device_id_;
   Field field_ = Field::none;
@@ -430,6 +445,7 @@ class Reader : public TraceReader {
     std::string problem = parse_json_stream(letters, handler);
     if (!handler.problem().empty()) problem = handler.problem();
     handler.finish();
+    if (handler.is_full()) return {};
     if (!problem.empty() && !handler.found_events()) {
       return Error{ErrorKind::usage, fmt::format("{} {}", stream.name(), problem)};
     }

@@ -21,6 +21,70 @@ struct Interned {
   std::unordered_map<std::uint64_t, std::string> categories, names, keys, values;
 };
 
+/// A clock of a sequence. Times of an incremental one are differences to the time before.
+struct Clock {
+  std::uint64_t last = 0;  // ns
+  std::uint64_t unit = 1;  // ns
+  bool incremental = false;
+};
+
+/// What packets of a sequence leave out because earlier ones said it.
+struct Sequence {
+  Interned texts;
+  static constexpr std::uint64_t boot_time = 6;
+  std::uint64_t clock = boot_time, track = 0;
+  std::unordered_map<std::uint64_t, Clock> clocks;
+
+  /// Forgets all but the clocks.
+  void clear() {
+    texts = {};
+    clock = boot_time;
+    track = 0;
+  }
+  void set_defaults(std::string_view bytes);
+  void set_clocks(std::string_view snapshot);
+  /// Returns the time in ns of a packet with this value of a clock.
+  std::uint64_t time_of(std::uint64_t id, std::uint64_t value) {
+    const auto at = clocks.find(id);
+    if (at == clocks.end()) return value;
+    const std::uint64_t time = value * at->second.unit;
+    if (!at->second.incremental) return time;
+    at->second.last += time;
+    return at->second.last;
+  }
+};
+
+void Sequence::set_defaults(std::string_view bytes) {
+  WireReader reader(bytes);
+  for (WireField field; reader.next(field);) {
+    if (field.number == 58) clock = field.integer;
+    if (field.number != 11) continue;
+    WireReader event(field.bytes);
+    for (WireField part; event.next(part);) {
+      if (part.number == 11) track = part.integer;
+    }
+  }
+}
+
+void Sequence::set_clocks(std::string_view snapshot) {
+  WireReader reader(snapshot);
+  for (WireField field; reader.next(field);) {
+    if (field.number != 1) continue;
+    std::uint64_t id = 0;
+    Clock found;
+    WireReader parts(field.bytes);
+    for (WireField part; parts.next(part);) {
+      if (part.number == 1) id = part.integer;
+      if (part.number == 2) found.last = part.integer;
+      if (part.number == 3) found.incremental = part.integer != 0;
+      if (part.number == 4 && part.integer != 0) found.unit = part.integer;
+    }
+    found.last *= found.unit;
+    constexpr std::uint64_t first_global = 128;  // of clocks that programs define
+    if (id < first_global) clocks[id] = found;
+  }
+}
+
 /// What a track event says, as far as it is used.
 struct Slice {
   std::uint64_t type = 0, track = 0, flow = no_number;
@@ -50,13 +114,16 @@ class Packets {
 
   /// Returns false if there is no room for further events.
   bool add(std::string_view packet) {
-    std::optional<std::uint64_t> time;
-    std::uint64_t sequence = 0, flags = 0;
-    std::string_view event, interned, track;
+    std::optional<std::uint64_t> time, clock;
+    std::uint64_t number = 0, flags = 0;
+    std::string_view event, interned, track, defaults, snapshot;
     WireReader reader(packet);
     for (WireField field; reader.next(field);) {
       if (field.number == 8) time = field.integer;
-      if (field.number == 10) sequence = field.integer;
+      if (field.number == 58) clock = field.integer;
+      if (field.number == 6) snapshot = field.bytes;
+      if (field.number == 59) defaults = field.bytes;
+      if (field.number == 10) number = field.integer;
       if (field.number == 13) flags = field.integer;
       if (field.number == 12) interned = field.bytes;
       if (field.number == 60) track = field.bytes;
@@ -68,8 +135,11 @@ class Packets {
     }
     constexpr std::size_t most_sequences = 100'000;
     if (sequences_.size() > most_sequences) return false;
-    Interned& texts = sequences_[sequence];
-    if ((flags & 1) != 0) texts = {};
+    Sequence& sequence = sequences_[number];
+    if ((flags & 1) != 0) sequence.clear();
+    sequence.set_defaults(defaults);
+    sequence.set_clocks(snapshot);
+    Interned& texts = sequence.texts;
     WireReader entries(interned);
     for (WireField field; entries.next(field);) {
       if (field.number == 1) intern(field.bytes, texts.categories);
@@ -78,8 +148,10 @@ class Packets {
       if (field.number == 29) intern(field.bytes, texts.values);
     }
     if (!track.empty()) add_track(track);
-    if (event.empty() || !time) return true;
-    return use(slice_of(event, texts), *time);
+    // A snapshot says what its clocks show and moves none of them.
+    if (!time || !snapshot.empty()) return true;
+    const std::uint64_t ns = sequence.time_of(clock.value_or(sequence.clock), *time);
+    return event.empty() || use(slice_of(event, sequence), ns);
   }
 
   void finish() {
@@ -109,8 +181,10 @@ class Packets {
     tracks_[number] = std::move(track);
   }
 
-  Slice slice_of(std::string_view bytes, const Interned& texts) {
+  Slice slice_of(std::string_view bytes, const Sequence& sequence) {
+    const Interned& texts = sequence.texts;
     Slice slice;
+    slice.track = sequence.track;
     const auto text = [](const auto& map, std::uint64_t number) {
       const auto at = map.find(number);
       return at == map.end() ? std::string() : at->second;
@@ -176,6 +250,13 @@ class Packets {
                         : std::optional(static_cast<std::int64_t>(time));
     auto& open = open_[slice.track];
     if (slice.type == begin) {
+      constexpr std::size_t most_open = 1'000'000;
+      if (open_count_ == most_open) {
+        timeline_.note(
+            "more than a million events began that do not end, so the rest was not read");
+        return false;
+      }
+      ++open_count_;
       open.push_back({event_of(slice), at.has_value()});
       open.back().event.start = at.value_or(0);
       return true;
@@ -187,6 +268,7 @@ class Packets {
     }
     const Open last = open.back();
     open.pop_back();
+    --open_count_;
     return timeline_.add(last.event, last.used ? std::optional(last.event.start) : std::nullopt,
                          at);
   }
@@ -216,8 +298,9 @@ class Packets {
 
   Timeline& timeline_;
   std::unordered_map<std::uint64_t, Track> tracks_;
-  std::unordered_map<std::uint64_t, Interned> sequences_;
+  std::unordered_map<std::uint64_t, Sequence> sequences_;
   std::unordered_map<std::uint64_t, std::vector<Open>> open_;
+  std::size_t open_count_ = 0;
 };
 
 class Reader : public TraceReader {

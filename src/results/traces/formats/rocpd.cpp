@@ -47,11 +47,13 @@ class Process {
         });
     trace_.rows(
         fmt::format(
-            "SELECT M.start, M.\"end\", A.absolute_index, M.queue_id, R.string, "
+            "SELECT M.start, M.\"end\", CASE WHEN F.type = 'GPU' AND A.type IS NOT 'GPU' THEN "
+            "F.absolute_index ELSE A.absolute_index END, M.queue_id, R.string, "
             "E.correlation_id, M.size FROM {} M LEFT JOIN {} A ON A.id = M.dst_agent_id AND "
-            "A.guid = M.guid LEFT JOIN {} R ON R.id = M.name_id LEFT JOIN {} E ON E.id = "
+            "A.guid = M.guid LEFT JOIN {} F ON F.id = M.src_agent_id AND F.guid = M.guid "
+            "LEFT JOIN {} R ON R.id = M.name_id LEFT JOIN {} E ON E.id = "
             "M.event_id AND E.guid = M.guid",
-            table("memory_copy"), table("info_agent"), table("string"), event),
+            table("memory_copy"), table("info_agent"), table("info_agent"), table("string"), event),
         "the table of copies", timeline_, [&](const Statement& row) {
           TraceEvent one = work(row, TraceEventKind::copy);
           EventDetail detail;

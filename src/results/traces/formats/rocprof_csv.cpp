@@ -1,5 +1,7 @@
 // Tables of rocprofv3 (-f csv) and of rocprof before it: kernels, memory copies, calls. Columns are
 // found by name, because each version has others.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -79,7 +81,7 @@ class Reader : public TraceReader {
   Status read(TraceStream& stream, Timeline& timeline) const override {
     timeline.grid_in_work_items = true;
     CsvTable table;
-    for_each_csv_row(stream, [&](const CsvRow& row) {
+    const bool whole = for_each_csv_row(stream, [&](const CsvRow& row) {
       if (table.size() == 0) {
         table = CsvTable(row.fields);
         if (kind_of(table) == TraceEventKind::copy) {
@@ -93,6 +95,10 @@ class Reader : public TraceReader {
       return timeline.add(event_of(table, row, timeline), time({"Start_Timestamp", "BeginNs"}),
                           time({"End_Timestamp", "EndNs"}));
     });
+    if (!whole) {
+      timeline.note(fmt::format("{} has a line longer than 64 MiB; what is before it was read",
+                                stream.name()));
+    }
     return {};
   }
 };

@@ -55,6 +55,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     return close();
   }
   bool found_events() const { return found_; }
+  /// Returns whether reading stopped because no further event may be added.
+  bool is_full() const { return full_; }
   const std::string& problem() const { return problem_; }
 
  private:
@@ -142,6 +144,13 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     const auto found = agents_.find(handle);
     return found == agents_.end() ? std::string(handle) : found->second;
   }
+  /// Returns the destination of a copy, or its source if only that is a GPU.
+  std::string gpu_of_copy() const {
+    std::string to = agent_of(at(record_, "dst_agent_id.handle"));
+    std::string from = agent_of(at(record_, "src_agent_id.handle"));
+    const auto& gpus = timeline_.devices;
+    return gpus.count(to) == 0 && gpus.count(from) > 0 ? from : to;
+  }
   std::uint32_t small_at(std::string_view key) const {
     const auto count = parse_count(at(record_, key));
     return count && *count <= UINT32_MAX ? static_cast<std::uint32_t>(*count) : 0;
@@ -173,8 +182,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       event.kind = TraceEventKind::copy;
       event.name = timeline_.text_id("Memcpy");
       event.lane =
-          timeline_.lane_id({timeline_.text_id(agent_of(at(record_, "dst_agent_id.handle"))),
-                             timeline_.text_id("copy"), true});
+          timeline_.lane_id({timeline_.text_id(gpu_of_copy()), timeline_.text_id("copy"), true});
       EventDetail detail;
       detail.bytes = parse_count(at(record_, "bytes")).value_or(0);
       event.detail = timeline_.detail_id(detail);
@@ -217,6 +225,7 @@ class Reader : public TraceReader {
     JsonLetters letters(stream);
     Handler handler(letters, timeline);
     std::string problem = parse_json_stream(letters, handler);
+    if (handler.is_full()) return {};
     if (!handler.problem().empty()) problem = handler.problem();
     if (!problem.empty() && !handler.found_events()) {
       return Error{ErrorKind::usage, fmt::format("{} {}", stream.name(), problem)};

@@ -131,6 +131,18 @@ TEST(DeviceSteps, WorkBelongsToTheStepThatLaunchedIt) {
   EXPECT_EQ(device_times(index, index.devices().at("0")).between_steps, 25'000);
 }
 
+TEST(DeviceSteps, StepsInsideAnotherAreItsParts) {
+  const auto count = [](const std::string& outer, const std::string& inner) {
+    const Timeline timeline =
+        timeline_of(kineto_text(host_event("user_annotation", outer, "0", "100") + "," +
+                                host_event("user_annotation", inner, "10", "50") + "," +
+                                host_event("user_annotation", inner, "200", "50")));
+    return TraceIndex(timeline).steps().size();
+  };
+  EXPECT_EQ(count("ProfilerStep#1", "execute_32"), 1u);
+  EXPECT_EQ(count("execute_64", "execute_32"), 2u);
+}
+
 TEST(DeviceSteps, TimesMayBeNegative) {
   const Timeline timeline = timeline_of(kineto_text(
       host_event("user_annotation", "ProfilerStep#1", "-1000", "100") + "," +
@@ -207,6 +219,16 @@ TEST(TraceReport, APeakThatIsNotKnownIsSaidToBe) {
       advice_of(product_of_floats("aten::mm", "[[2048,4096],[4096,1024]]"), "another GPU");
   ASSERT_EQ(advice.size(), 1u);
   EXPECT_THAT(advice[0].why, HasSubstr("which is not known for all"));
+}
+
+TEST(TraceReport, AProductOfTwoKernelsCountsOnce) {
+  const Timeline timeline = timeline_of(kineto_text(
+      product_of_floats("aten::mm", "[[2048,4096],[4096,1024]]") + "," +
+      gpu_event("kernel", "cublasLt::splitKreduce_kernel<32>", "120", "10", R"("External id":1)")));
+  const TraceReport report = report_trace(TraceIndex(timeline));
+  ASSERT_EQ(report.devices.front().gemms.size(), 1u);
+  EXPECT_EQ(report.devices.front().gemms[0].count, 1u);
+  EXPECT_EQ(report.devices.front().gemms[0].median, 110'000);
 }
 
 TEST(TraceReport, CommandsHaveOnlyWhatTuneTakes) {

@@ -86,6 +86,16 @@ TEST(TraceReaders, AFileIsReadOnceHoweverOftenItIsGiven) {
               ElementsAre(HasSubstr("a.json is given twice"), HasSubstr("a.json.gz is given")));
 }
 
+TEST(Rocprofv3Json, ACopyToTheHostIsWorkOfTheGpu) {
+  EXPECT_THAT(
+      lines_of(timeline_of(
+          R"({"rocprofiler-sdk-tool":[{"agents":[{"id":{"handle":76},"node_id":0,"type":1},)"
+          R"({"id":{"handle":77},"node_id":2,"type":2}],"buffer_records":{"memory_copy":[)"
+          R"({"src_agent_id":{"handle":77},"dst_agent_id":{"handle":76},"start_timestamp":5,)"
+          R"("end_timestamp":9}]}}]})")),
+      ElementsAre("Memcpy on 2/copy from 5 to 9"));
+}
+
 constexpr std::string_view rocprofv3 =
     R"({"rocprofiler-sdk-tool":[{"agents":[{"id":{"handle":77},"node_id":2,"type":2,)"
     R"("name":"gfx942","product_name":"AMD Instinct MI300X","cu_count":304}],)"
@@ -192,14 +202,16 @@ TEST(Xplane, LinesThatAreDerivedFromStreamsAreSkipped) {
   EXPECT_THAT(timeline_of(cut).notes(), ElementsAre(HasSubstr("is cut off or damaged")));
 }
 
+/// A packet with the description of a track.
+std::string perfetto_track(int number, std::string_view name, int parent) {
+  std::string body = field(1, static_cast<char>(number)) + field(2, name);
+  if (parent > 0) body += field(5, static_cast<char>(parent));
+  // Field numbers above 15 take two bytes.
+  return field(1, field(10, '\x01') + "\xe2\x03" + static_cast<char>(body.size()) + body);
+}
+
 /// A trace of Perfetto: a kernel from 5 to 9 on a stream of GPU 2, launched by a call from 1 to 2.
 std::string perfetto_trace() {
-  const auto track = [](int number, std::string_view name, int parent) {
-    std::string body = field(1, static_cast<char>(number)) + field(2, name);
-    if (parent > 0) body += field(5, static_cast<char>(parent));
-    // Field numbers above 15 take two bytes.
-    return field(1, field(10, '\x01') + "\xe2\x03" + static_cast<char>(body.size()) + body);
-  };
   const auto slice = [](int time, int type, int number, std::string_view name, int flow_field) {
     std::string event = field(9, static_cast<char>(type)) + field(11, static_cast<char>(number));
     if (!name.empty()) {
@@ -209,9 +221,10 @@ std::string perfetto_trace() {
     }
     return field(1, field(8, static_cast<char>(time)) + field(10, '\x01') + field(11, event));
   };
-  return track(1, "main", 0) + track(2, "GPU 2", 0) + track(3, "stream 0", 2) +
-         slice(1, 1, 1, "hipLaunchKernel", 47) + slice(2, 2, 1, "", 0) + slice(5, 1, 3, "add", 48) +
-         slice(9, 2, 3, "", 0) + slice(12, 2, 3, "", 0) + slice(13, 1, 3, "open", 48);
+  return perfetto_track(1, "main", 0) + perfetto_track(2, "GPU 2", 0) +
+         perfetto_track(3, "stream 0", 2) + slice(1, 1, 1, "hipLaunchKernel", 47) +
+         slice(2, 2, 1, "", 0) + slice(5, 1, 3, "add", 48) + slice(9, 2, 3, "", 0) +
+         slice(12, 2, 3, "", 0) + slice(13, 1, 3, "open", 48);
 }
 
 TEST(Perfetto, SlicesOfTracksBelowAGpuAreItsWork) {
@@ -221,6 +234,26 @@ TEST(Perfetto, SlicesOfTracksBelowAGpuAreItsWork) {
   EXPECT_EQ(timeline.events()[0].correlation, timeline.events()[1].correlation);
   EXPECT_THAT(timeline.notes(),
               ElementsAre("an event begins and does not end", "an event ends that did not begin"));
+}
+
+TEST(Perfetto, IncrementalClocksAndDefaultsAreThoseOfTheSequence) {
+  // Clock 64 counts microseconds from 100 on, and events that name no track are on track 3.
+  const std::string defaults = "\xd0\x03\x40" + field(11, field(11, '\x03'));
+  const std::string clock = field(1, '\x40') + field(2, '\x64') + field(3, '\x01') + "\x20\xe8\x07";
+  std::string trace =
+      perfetto_track(2, "GPU 2", 0) + perfetto_track(3, "stream 0", 2) +
+      field(1, field(10, '\x01') + field(13, '\x01') + "\xda\x03" +
+                   static_cast<char>(defaults.size()) + defaults + field(6, field(1, clock)));
+  const std::string begin = field(11, field(9, '\x01') + "\xba\x01\x03" + "add");
+  for (int i = 0; i < 5; ++i) {
+    trace += field(1, field(8, '\x01') + field(10, '\x01') + begin);
+    trace += field(1, field(8, '\x03') + field(10, '\x01') + field(11, field(9, '\x02')));
+  }
+  const Timeline timeline = timeline_of(trace);
+  const auto lines = lines_of(timeline);
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines.front(), "add on 2/3 from 101000 to 104000");
+  EXPECT_EQ(lines.back(), "add on 2/3 from 117000 to 120000");
 }
 
 /// A database as bytes.
