@@ -46,8 +46,7 @@ Result<Pattern> Pattern::compile(std::string_view text) {
   return pattern;
 }
 
-Result<Pattern> Pattern::compile_unicode(std::string_view text) {
-  constexpr std::uint32_t most_steps = 100'000'000;  // megabytes of spaces take one step each
+Result<Pattern> Pattern::compile_unicode(std::string_view text, std::uint32_t most_steps) {
   return compile(text, PCRE2_UTF | PCRE2_UCP, most_steps);
 }
 

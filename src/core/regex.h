@@ -18,8 +18,11 @@ class Pattern {
   /// also if there is no group.
   static Result<Pattern> compile(std::string_view text);
   /// Compiles a pattern only for next(), which needs no group; classes such as \s and \p{L} are
-  /// Unicode's.
-  static Result<Pattern> compile_unicode(std::string_view text);
+  /// Unicode's. A text that takes more than `most_steps` does not match.
+  static Result<Pattern> compile_unicode(std::string_view text,
+                                         std::uint32_t most_steps = many_steps);
+  /// Megabytes of spaces take one step each.
+  static constexpr std::uint32_t many_steps = 100'000'000;
   Pattern(Pattern&&) noexcept;
   Pattern& operator=(Pattern&&) noexcept;
   ~Pattern();

@@ -160,6 +160,7 @@ Json times_json(const DeviceTimes& times) {
           {"exposed_collective_ns", times.exposed_collective},
           {"copy_ns", times.copy},
           {"exposed_copy_ns", times.exposed_copy},
+          {"exposed_host_copy_ns", times.exposed_host_copy},
           {"gaps", times.gaps},
           {"longest_gap_ns", times.longest_gap},
           {"host_bound_gaps", times.host_late_gaps},
@@ -291,10 +292,12 @@ std::string ranks_text(const RankComparison& ranks, std::size_t width, const Sty
                {"in collectives", right_side},
                {"waiting of it", right_side},
                {"came last", right_side},
+               {"kept others waiting", right_side},
                {"file", Column::Align::left, 1}});
   for (const RankWait& rank : ranks.ranks) {
     table.add({std::to_string(rank.rank), seconds_text(rank.duration), seconds_text(rank.waited),
-               std::to_string(rank.came_last), shown_line(rank.file, longest_name)});
+               std::to_string(rank.came_last), seconds_text(rank.caused),
+               shown_line(rank.file, longest_name)});
   }
   text += table.render(width, style);
   text += wrapped(
@@ -333,7 +336,8 @@ Json ranks_json(const RankComparison& ranks) {
                                             {"file", rank.file},
                                             {"collectives_ns", rank.duration},
                                             {"waited_ns", rank.waited},
-                                            {"came_last", rank.came_last}};
+                                            {"came_last", rank.came_last},
+                                            {"caused_ns", rank.caused}};
                               })},
           {"matched", ranks.matched},
           {"unmatched", ranks.unmatched},

@@ -14,7 +14,7 @@ namespace assay::cli {
 /// `top` limits the rows of each table; `width` 0 means unlimited.
 std::string trace_text(const TraceReport& report, std::size_t top, std::size_t width,
                        const Style& style);
-/// What `advice` advises, or that nothing stands out.
+/// Returns what `advice` advises; empty if it advises nothing.
 std::string advice_text(const std::vector<TraceAdvice>& advice, std::size_t width,
                         const Style& style);
 std::string ranks_text(const RankComparison& ranks, std::size_t width, const Style& style);

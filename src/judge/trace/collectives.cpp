@@ -25,6 +25,7 @@ constexpr OperationWord operation_words[] = {{"allreduce", "all_reduce"},
                                              {"broadcast", "broadcast"},
                                              {"sendrecv", "send_recv"},
                                              {"crossdevicereduce", "all_reduce"},
+                                             {"quickreduce", "all_reduce"},
                                              {"gather", "gather"},
                                              {"scatter", "scatter"},
                                              {"send", "send_recv"},
@@ -66,8 +67,25 @@ std::map<TracedCollective, std::vector<const TraceEvent*>> by_shape(const TraceI
   return shapes;
 }
 
+/// Returns the time since 1970, within bounds whose difference does not overflow.
+std::int64_t absolute(const TraceIndex& index, std::int64_t time) {
+  return std::clamp(add_saturated(index.timeline().epoch, time), -longest_time, longest_time);
+}
+
 std::int64_t absolute_end(const TraceIndex& index, const TraceEvent& event) {
-  return add_saturated(index.timeline().epoch, event.end());
+  return absolute(index, event.end());
+}
+
+/// Returns how far the starts of the ranks' events are apart.
+std::int64_t start_spread(const std::vector<const TraceIndex*>& ranks,
+                          const std::vector<const TraceEvent*>& events) {
+  std::int64_t first = longest_time, last = -longest_time;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    const std::int64_t start = absolute(*ranks[i], events[i]->start);
+    first = std::min(first, start);
+    last = std::max(last, start);
+  }
+  return last - first;
 }
 
 /// Returns the event of `others`, sorted by end, whose end is nearest to `end`.
@@ -162,7 +180,11 @@ RankComparison compare_ranks(const std::vector<const TraceIndex*>& ranks) {
     comparison.problem = "some of the traces say what time their time 0 is, others do not";
     return comparison;
   }
-  std::int64_t largest_spread = 0;
+  if (ranks.front()->timeline().epoch == 0) {
+    comparison.problem = "the traces do not say what time their time 0 is";
+    return comparison;
+  }
+  std::int64_t largest_spread = 0, largest_start_spread = 0;
   for (const auto& [shape, events] : shapes.front()) {
     std::vector<std::vector<const TraceEvent*>> others;
     for (const auto& rank : shapes) {
@@ -198,20 +220,31 @@ RankComparison compare_ranks(const std::vector<const TraceIndex*>& ranks) {
       }
       ++comparison.matched;
       largest_spread = std::max(largest_spread, spread);
-      const auto shortest = std::min_element(
+      const auto [shortest, longest] = std::minmax_element(
           together.begin(), together.end(),
           [](const TraceEvent* a, const TraceEvent* b) { return a->duration < b->duration; });
+      largest_start_spread = std::max(largest_start_spread, start_spread(ranks, together));
       comparison.transfer = add_saturated(comparison.transfer, (*shortest)->duration);
       for (std::size_t i = 0; i < together.size(); ++i) {
         RankWait& rank = comparison.ranks[i];
         rank.duration = add_saturated(rank.duration, together[i]->duration);
         rank.waited = add_saturated(rank.waited, together[i]->duration - (*shortest)->duration);
       }
-      ++comparison.ranks[static_cast<std::size_t>(shortest - together.begin())].came_last;
+      // A wait that is no longer than the ends are apart is none.
+      const std::int64_t wait = (*longest)->duration - (*shortest)->duration;
+      if (wait <= spread) continue;
+      RankWait& last = comparison.ranks[static_cast<std::size_t>(shortest - together.begin())];
+      ++last.came_last;
+      last.caused = add_saturated(last.caused, wait);
     }
   }
   if (comparison.matched > 0) {
     comparison.end_spread = largest_spread;
+    if (largest_spread > largest_start_spread) {
+      comparison.problem =
+          "the collectives end at more different times on the ranks than they begin: the clocks "
+          "are not the same, or they are not the same collectives";
+    }
   } else {
     comparison.problem =
         comparison.unmatched == 0

@@ -44,6 +44,7 @@ struct RankWait {
   std::int64_t duration = 0;  ///< ns of its collectives
   std::int64_t waited = 0;    ///< ns of these, for ranks that came later
   std::size_t came_last = 0;  ///< collectives that the others waited for this rank
+  std::int64_t caused = 0;    ///< ns that the longest wait for it took, summed over these
 };
 
 /// The collectives of several ranks beside each other. A collective moves bytes only once the last

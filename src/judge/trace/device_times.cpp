@@ -48,6 +48,18 @@ void explain_gaps(const TraceIndex& index, const std::vector<const TraceEvent*>&
   }
 }
 
+/// Returns whether the event is a copy that is not known to stay on GPUs.
+bool may_cross_host_link(const TraceIndex& index, const TraceEvent& event) {
+  if (work_kind_of(index, event) != WorkKind::copy || event.kind == TraceEventKind::fill) {
+    return false;
+  }
+  const std::string_view name = index.name_of(event);
+  for (const char* mark : {"DtoD", "PtoP", "DEVICE_TO_DEVICE", "Memset", "fillBuffer"}) {
+    if (name.find(mark) != name.npos) return false;
+  }
+  return true;
+}
+
 void count_streams(const std::vector<const TraceEvent*>& events, DeviceTimes& times) {
   struct Stream {
     std::int64_t last_end, latest_end;
@@ -74,12 +86,13 @@ DeviceTimes device_times(const TraceIndex& index, const std::vector<const TraceE
   DeviceTimes times;
   if (events.empty()) return times;
   std::map<WorkKind, std::vector<TimeRange>> work;
-  std::vector<TimeRange> all;
+  std::vector<TimeRange> all, host_copies;
   std::int64_t last = events.front()->end();
   for (const TraceEvent* event : events) {
     const TimeRange range = {event->start, event->end()};
     all.push_back(range);
     work[work_kind_of(index, *event)].push_back(range);
+    if (may_cross_host_link(index, *event)) host_copies.push_back(range);
     last = std::max(last, range.end);
     const bool copies = event->kind == TraceEventKind::copy || event->kind == TraceEventKind::fill;
     ++(copies ? times.copies : times.kernels);
@@ -98,6 +111,8 @@ DeviceTimes device_times(const TraceIndex& index, const std::vector<const TraceE
   times.copy = size_of(copy);
   times.exposed_collective = size_of(minus(collective, compute));
   times.exposed_copy = size_of(minus(minus(copy, compute), collective));
+  const TimeRanges host_copy = union_of(std::move(host_copies));
+  times.exposed_host_copy = size_of(minus(minus(host_copy, compute), collective));
   explain_gaps(index, events, busy, times);
   count_streams(events, times);
   return times;
@@ -112,7 +127,7 @@ std::vector<DeviceStep> device_steps(const TraceIndex& index,
   std::vector<DeviceStep> steps;
   for (auto at = work.begin(); at != work.end(); ++at) {
     const auto next = std::next(at);
-    std::int64_t end = 0;
+    std::int64_t end = at->second.front()->end();
     for (const TraceEvent* event : at->second) end = std::max(end, event->end());
     DeviceStep step;
     step.name = index.steps()[at->first].name;

@@ -28,9 +28,17 @@ std::vector<KernelGroup> grouped(const TraceIndex& index,
   }
   std::vector<KernelGroup> sorted;
   for (auto& [name, group] : groups) {
-    sorted.push_back({std::string(name), std::string(index.category_of(*group.first)),
-                      group.second.all.size(), group.second.total,
-                      lower_median(std::move(group.second.all))});
+    KernelGroup& one = sorted.emplace_back();
+    one.name = name;
+    one.category = index.category_of(*group.first);
+    one.count = group.second.all.size();
+    one.total = group.second.total;
+    for (const std::int64_t duration : group.second.all) {
+      if (duration >= short_kernel) continue;
+      ++one.short_count;
+      one.short_total += duration;
+    }
+    one.median = lower_median(std::move(group.second.all));
   }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const KernelGroup& a, const KernelGroup& b) { return a.total > b.total; });

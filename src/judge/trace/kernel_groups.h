@@ -16,7 +16,12 @@ struct KernelGroup {
   std::string category;
   std::size_t count = 0;
   std::int64_t total = 0, median = 0;  ///< ns
+  std::size_t short_count = 0;         ///< of those shorter than `short_kernel`
+  std::int64_t short_total = 0;        ///< ns of these
 };
+
+/// A kernel that is shorter, in ns, costs little more than its launch.
+constexpr std::int64_t short_kernel = 5'000;
 
 /// Longest total first; equal ones by name. Copies and memsets are left out.
 std::vector<KernelGroup> kernels_by_name(const TraceIndex& index,

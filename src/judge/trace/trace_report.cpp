@@ -28,6 +28,7 @@ class Adviser {
   explicit Adviser(std::int64_t span) : span_(span) {}
   void add(std::string what, std::string why, std::int64_t most, std::string command) {
     constexpr double least_share = 0.01;
+    most = std::min(most, span_);  // work on several streams exceeds it
     const double share = share_of(most, span_);
     if (share < least_share) return;
     advice_.push_back({std::move(what), std::move(why), most, share, std::move(command)});
@@ -46,11 +47,24 @@ class Adviser {
 void advise_launches(const DeviceReport& report, Adviser& adviser) {
   const DeviceTimes& times = report.times;
   if (!is_launch_bound(times)) return;
-  adviser.add("capture the step in a graph, or let torch.compile fuse it",
+  adviser.add("capture the step in a graph",
               fmt::format("the GPU waited for the host in {} of {} gaps, {} in all; a larger batch "
                           "gives each launch more work",
                           times.host_late_gaps, times.gaps, time_text(times.host_late)),
               times.host_late, "assay run launch");
+}
+
+/// Returns the type that the product computes in. Its operands of TF32 are stored as f32.
+std::string math_of(const GemmGroup& gemm) {
+  if (gemm.problem.type != "f32") return gemm.problem.type;
+  const auto kernel = parse_gemm_kernel(gemm.kernel);
+  return kernel && kernel->types == "tf32" ? kernel->types : gemm.problem.type;
+}
+
+/// Returns whether `assay tune gemm` takes the shape and the batch.
+bool can_be_tuned(const GemmProblem2D& problem) {
+  constexpr std::uint64_t most_batch = 65'535, longest_side = std::uint64_t{1} << 24;
+  return problem.batch <= most_batch && std::max({problem.m, problem.n, problem.k}) <= longest_side;
 }
 
 /// GEMMs with known shapes are held against the device's peak rate.
@@ -59,26 +73,30 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
   facts.name = report.product;
   facts.multiprocessors = static_cast<int>(report.units);
   std::int64_t most = 0, total = 0;
+  bool peaks_known = true;
   std::vector<std::string> shapes, layouts;
   // A command has one type and one batch: those of the costliest product.
   std::string type;
   std::uint64_t batch = 1;
   constexpr std::size_t most_shapes = 8;
   for (const GemmGroup& gemm : report.gemms) {
-    const auto data_type = parse_data_type(gemm.problem.type);
+    const std::string math = math_of(gemm);
+    const auto data_type = parse_data_type(math);
     if (!data_type) continue;
     const auto peak = peak_compute_rate(facts, *data_type);
     const double ideal =
         peak ? gemm.problem.flops() * static_cast<double>(gemm.count) / peak->rate / nanosecond : 0;
+    peaks_known = peaks_known && peak;
     total = add_saturated(total, gemm.total);
     if (ideal < static_cast<double>(gemm.total)) {
       most = add_saturated(most, gemm.total - static_cast<std::int64_t>(ideal));
     }
+    if (!can_be_tuned(gemm.problem)) continue;
     if (shapes.empty()) {
-      type = gemm.problem.type;
+      type = math;
       batch = gemm.problem.batch;
     }
-    if (type != gemm.problem.type || batch != gemm.problem.batch || shapes.size() == most_shapes) {
+    if (type != math || batch != gemm.problem.batch || shapes.size() == most_shapes) {
       continue;
     }
     shapes.push_back(fmt::format("{}x{}x{}", gemm.problem.m, gemm.problem.n, gemm.problem.k));
@@ -91,7 +109,7 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
     adviser.add(
         "tune these matrix products",
         fmt::format("they take {}; the gain is what is above the peak of the data sheet{}",
-                    time_text(total), report.product.empty() ? ", which is unknown here" : ""),
+                    time_text(total), peaks_known ? "" : ", which is not known for all"),
         most,
         fmt::format("assay tune gemm shape={} dtype={} layout={}{}", fmt::join(shapes, ","), type,
                     fmt::join(layouts, ","), batch > 1 ? fmt::format(" batch={}", batch) : ""));
@@ -111,7 +129,8 @@ void advise_collectives(const DeviceReport& report, Adviser& adviser) {
   std::string command;
   if (!report.collectives.empty()) {
     const TracedCollective& shape = report.collectives.front().shape;
-    if (shape.bytes > 0 && bus_factor(shape)) {
+    constexpr std::uint32_t most_ranks = 8;  // of one host
+    if (shape.bytes > 0 && bus_factor(shape) && shape.ranks <= most_ranks) {
       command = fmt::format(
           "assay tune collective op={} size={}{} --ranks {} "
           "NCCL_MIN_NCHANNELS=32,64,112",
@@ -128,19 +147,17 @@ void advise_collectives(const DeviceReport& report, Adviser& adviser) {
 void advise_rest(const DeviceReport& report, Adviser& adviser) {
   const DeviceTimes& times = report.times;
   adviser.add("copy from pinned memory, on a stream of its own",
-              fmt::format("{} of {} in copies nothing else ran", time_text(times.exposed_copy),
-                          time_text(times.copy)),
-              times.exposed_copy, "assay run copy");
+              fmt::format("in {} of copies between the host and the GPU nothing else ran",
+                          time_text(times.exposed_host_copy)),
+              times.exposed_host_copy, "assay run copy");
   std::int64_t layout = 0, conv = 0, short_total = 0;
   std::size_t short_count = 0;
-  constexpr std::int64_t short_kernel = 5'000;  // ns
   for (const KernelGroup& group : report.kernels) {
     if (group.category == "layout") layout = add_saturated(layout, group.total);
     if (group.category == "conv") conv = add_saturated(conv, group.total);
-    if (group.median < short_kernel && group.category != "gemm" && group.category != "collective" &&
-        group.category != "copy") {
-      short_total = add_saturated(short_total, group.total);
-      short_count += group.count;
+    if (group.category != "gemm" && group.category != "collective" && group.category != "copy") {
+      short_total = add_saturated(short_total, group.short_total);
+      short_count += group.short_count;
     }
   }
   adviser.add("keep tensors in the layout that the convolutions want (channels_last)",
@@ -260,17 +277,14 @@ TraceReport report_trace(const TraceIndex& index) {
 
 std::vector<TraceAdvice> rank_advice(const RankComparison& comparison, std::int64_t span) {
   Adviser adviser(span);
-  if (!comparison.ranks.empty() && comparison.matched > 0) {
-    const auto late = std::max_element(
-        comparison.ranks.begin(), comparison.ranks.end(),
-        [](const RankWait& a, const RankWait& b) { return a.came_last < b.came_last; });
-    std::int64_t longest_wait = 0;
-    for (const RankWait& rank : comparison.ranks)
-      longest_wait = std::max(longest_wait, rank.waited);
+  if (!comparison.ranks.empty() && comparison.problem.empty()) {
+    const auto late =
+        std::max_element(comparison.ranks.begin(), comparison.ranks.end(),
+                         [](const RankWait& a, const RankWait& b) { return a.caused < b.caused; });
     adviser.add(fmt::format("find out why rank {} is late", late->rank),
                 fmt::format("the others waited for it in {} of {} collectives, up to {} in all",
-                            late->came_last, comparison.matched, time_text(longest_wait)),
-                longest_wait, "assay doctor");
+                            late->came_last, comparison.matched, time_text(late->caused)),
+                late->caused, "assay doctor");
   }
   return std::move(adviser).sorted();
 }

@@ -35,7 +35,10 @@ bool Timeline::add(TraceEvent event, std::optional<std::int64_t> start,
                      most_trace_events / 1'000'000));
     return false;
   }
-  if (!start || !end) {
+  const auto is_time = [](const std::optional<std::int64_t>& time) {
+    return time && *time >= -longest_time && *time <= longest_time;
+  };
+  if (!is_time(start) || !is_time(end)) {
     note("an event has no time or an impossible one, and was left out");
     return true;
   }

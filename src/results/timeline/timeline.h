@@ -139,7 +139,8 @@ constexpr std::size_t most_trace_events = 40'000'000;
 /// rounded, halves to the even neighbour. Empty if it is not a number or beyond `longest_time`.
 std::optional<std::int64_t> decimal_time(std::string_view text, int exponent);
 
-/// The latest time and the longest duration, 126 years in ns: sums of two of them do not overflow.
+/// The latest time and the longest duration, 126 years in ns. Neither sums of two of them nor
+/// differences of two times overflow.
 constexpr std::int64_t longest_time = 4'000'000'000'000'000'000;
 
 }  // namespace assay

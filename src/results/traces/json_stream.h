@@ -16,7 +16,14 @@ namespace assay {
 class JsonLetters {
  public:
   using Ch = char;
-  explicit JsonLetters(TraceStream& stream) : stream_(stream) { refill(); }
+  /// Skips a byte-order mark.
+  explicit JsonLetters(TraceStream& stream) : stream_(stream) {
+    refill();
+    constexpr std::string_view mark = "\xef\xbb\xbf";
+    if (!std::string_view(begin_, static_cast<std::size_t>(end_ - begin_)).starts_with(mark))
+      return;
+    for (std::size_t i = 0; i < mark.size(); ++i) Take();
+  }
   Ch Peek() const { return *at_; }
   Ch Take() {
     const Ch letter = *at_++;

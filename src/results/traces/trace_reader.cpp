@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <system_error>
 
 namespace assay {
 namespace {
@@ -33,6 +34,15 @@ std::string run_of(const std::string& path) {
     if (name.ends_with(suffix)) return std::string(name.substr(0, name.size() - suffix.size()));
   }
   return path;
+}
+
+/// Returns the same text for all paths of one file, compressed or not.
+std::string file_of(const std::string& path) {
+  std::error_code error;
+  std::string file = fs::weakly_canonical(path, error).string();
+  if (error) file = path;
+  if (file.ends_with(".gz")) file.resize(file.size() - 3);
+  return file;
 }
 
 }  // namespace
@@ -66,8 +76,16 @@ Status read_trace(TraceStream stream, Timeline& timeline) {
 Result<std::vector<Timeline>> read_traces(const std::vector<std::string>& paths) {
   std::vector<Timeline> timelines;
   std::map<std::string, std::size_t> runs;  // of several files
+  std::map<std::string, std::size_t> files;
   const auto read = [&](const std::string& path, TraceStream stream) -> Status {
+    const std::string file = file_of(path);
+    const auto before = files.find(file);
+    if (before != files.end()) {
+      timelines[before->second].note(fmt::format("{} is given twice and was read once", path));
+      return {};
+    }
     const auto [at, is_new] = runs.emplace(run_of(path), timelines.size());
+    files.emplace(file, at->second);
     if (is_new) timelines.emplace_back();
     return read_trace(std::move(stream), timelines[at->second]);
   };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "judge/trace/trace_report.h"
 #include "support/trace_text.h"
 
 namespace assay {
@@ -48,6 +49,13 @@ TEST(Collectives, WhatTheNameDoesNotSayIsUnknown) {
   EXPECT_FALSE(groups.front().bus_bandwidth);
 }
 
+TEST(Collectives, QuickReduceIsAnAllReduce) {
+  const Timeline timeline =
+      timeline_of(kineto_text(gpu_event("kernel", "quick_reduce_twoshot", "0", "5")));
+  const TraceIndex index(timeline);
+  EXPECT_EQ(collectives_of(index, index.devices().at("0")).front().shape.operation, "all_reduce");
+}
+
 RankComparison compared(const std::string& first, const std::string& second) {
   const Timeline a = timeline_of(first), b = timeline_of(second);
   const TraceIndex index_a(a), index_b(b);
@@ -79,6 +87,34 @@ TEST(Ranks, CollectivesThatDoNotEndTogetherAreNoPair) {
   EXPECT_THAT(
       compared(rank_text(0, gather("1000", "400")), kineto_text(gather("1000", "400"))).problem,
       HasSubstr("what time their time 0 is"));
+}
+
+TEST(Ranks, ClocksThatAreNotKnownToBeTheSameAreAProblem) {
+  const std::string unknown = kineto_text(gather("1000", "400"));
+  EXPECT_THAT(compared(unknown, unknown).problem, HasSubstr("the traces do not say what time"));
+  EXPECT_THAT(
+      compared(rank_text(0, gather("1000", "100")), rank_text(1, gather("1000", "50"))).problem,
+      HasSubstr("end at more different times"));
+}
+
+TEST(Ranks, TheOneThatCostsTheOthersMostIsNamed) {
+  // Rank 0 is 1 us late three times, rank 1 is 9.9 ms late once; the last collective has no wait.
+  std::string first = gather("20000", "10000") + "," + gather("50000", "100");
+  std::string second = gather("29900", "100") + "," + gather("50000", "100");
+  for (const char* start : {"1", "4", "7"}) {
+    first += "," + gather(std::string(start) + "001", "100");
+    second += "," + gather(std::string(start) + "000", "101");
+  }
+  const auto ranks = compared(rank_text(0, first), rank_text(1, second));
+  ASSERT_EQ(ranks.problem, "");
+  EXPECT_EQ(ranks.matched, 5u);
+  EXPECT_EQ(ranks.ranks[0].came_last, 3u);
+  EXPECT_EQ(ranks.ranks[0].caused, 3'000);
+  EXPECT_EQ(ranks.ranks[1].came_last, 1u);
+  const auto advice = rank_advice(ranks, 60'000'000);
+  ASSERT_EQ(advice.size(), 1u);
+  EXPECT_THAT(advice.front().what, HasSubstr("rank 1 is late"));
+  EXPECT_EQ(advice.front().most, 9'900'000);
 }
 
 }  // namespace

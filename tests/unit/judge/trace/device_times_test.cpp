@@ -13,6 +13,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 std::string host_event(std::string_view category, std::string_view name, std::string_view ts,
                        std::string_view dur, std::string_view args = "",
@@ -130,6 +131,17 @@ TEST(DeviceSteps, WorkBelongsToTheStepThatLaunchedIt) {
   EXPECT_EQ(device_times(index, index.devices().at("0")).between_steps, 25'000);
 }
 
+TEST(DeviceSteps, TimesMayBeNegative) {
+  const Timeline timeline = timeline_of(kineto_text(
+      host_event("user_annotation", "ProfilerStep#1", "-1000", "100") + "," +
+      host_event("cuda_runtime", "cudaLaunchKernel", "-990", "1", R"("correlation":1)") + "," +
+      gpu_event("kernel", "a", "-980", "20", R"("correlation":1)")));
+  const TraceIndex index(timeline);
+  const auto steps = device_steps(index, index.devices().at("0"));
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].times.span, 20'000);
+}
+
 TEST(TraceReport, SaysWhatTheTraceCannotTell) {
   const auto notes = [](const std::string& events) {
     const Timeline timeline = timeline_of(kineto_text(events));
@@ -162,6 +174,69 @@ TEST(TraceReport, AdvisesToTuneProductsByTheirShapes) {
   EXPECT_EQ(advice.command, "assay tune gemm shape=2048x1024x4096 dtype=bf16 layout=TN");
   // 2 * 2048 * 1024 * 4096 operations take 17.4 us at 989.4 TFLOP/s.
   EXPECT_NEAR(static_cast<double>(advice.most), 82'636, 50);
+}
+
+/// The advice about GPU 0 of a trace with these events; `product` is the GPU's name.
+std::vector<TraceAdvice> advice_of(const std::string& events, const std::string& product) {
+  const Timeline timeline = timeline_of(R"({"deviceProperties":[{"id":0,"name":")" + product +
+                                        R"(","numSms":132}],"traceEvents":[)" + events + "]}");
+  return report_trace(TraceIndex(timeline)).devices.front().advice;
+}
+
+std::string product_of_floats(const std::string& operation, const std::string& dims) {
+  return host_event(
+             "cpu_op", operation, "0", "5",
+             R"("External id":1,"Input Dims":)" + dims + R"(,"Input type":["float","float"])") +
+         "," +
+         gpu_event("kernel", "cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4", "10", "100",
+                   R"("External id":1)");
+}
+
+TEST(TraceReport, ProductsInTf32AreHeldAgainstItsPeak) {
+  const auto advice =
+      advice_of(product_of_floats("aten::mm", "[[2048,4096],[4096,1024]]"), "NVIDIA H200");
+  ASSERT_EQ(advice.size(), 1u);
+  EXPECT_THAT(advice[0].command, HasSubstr("dtype=tf32"));
+  // 2 * 2048 * 1024 * 4096 operations take 34.7 us at 494.7 TFLOP/s.
+  EXPECT_NEAR(static_cast<double>(advice[0].most), 65'270, 100);
+  EXPECT_THAT(advice[0].why, Not(HasSubstr("not known")));
+}
+
+TEST(TraceReport, APeakThatIsNotKnownIsSaidToBe) {
+  const auto advice =
+      advice_of(product_of_floats("aten::mm", "[[2048,4096],[4096,1024]]"), "another GPU");
+  ASSERT_EQ(advice.size(), 1u);
+  EXPECT_THAT(advice[0].why, HasSubstr("which is not known for all"));
+}
+
+TEST(TraceReport, CommandsHaveOnlyWhatTuneTakes) {
+  EXPECT_THAT(advice_of(product_of_floats("aten::bmm", "[[70000,2,3],[70000,3,4]]"), "NVIDIA H200"),
+              testing::IsEmpty());
+}
+
+TEST(TraceReport, OnlyKernelsThatAreShortAreToBeFused) {
+  const auto advice = advice_of(gpu_event("kernel", "gelu_kernel", "0", "4") + "," +
+                                    gpu_event("kernel", "gelu_kernel", "10", "4") + "," +
+                                    gpu_event("kernel", "gelu_kernel", "20", "80"),
+                                "NVIDIA H200");
+  ASSERT_EQ(advice.size(), 1u);
+  EXPECT_THAT(advice[0].why, HasSubstr("2 kernels shorter than 5 us"));
+  EXPECT_EQ(advice[0].most, 8'000);
+}
+
+TEST(TraceReport, NoGainExceedsTheSpan) {
+  const auto advice = advice_of(gpu_event("kernel", "gelu_kernel", "0", "4", "", "1") + "," +
+                                    gpu_event("kernel", "gelu_kernel", "0", "4", "", "2"),
+                                "NVIDIA H200");
+  ASSERT_EQ(advice.size(), 1u);
+  EXPECT_EQ(advice[0].most, 4'000);
+}
+
+TEST(TraceReport, MemsetsAreNotCopiesFromTheHost) {
+  EXPECT_THAT(advice_of(gpu_event("gpu_memset", "Memset (Device)", "0", "9") + "," +
+                            gpu_event("gpu_memcpy", "Memcpy DtoD (Device -> Device)", "10", "9"),
+                        "NVIDIA H200"),
+              testing::IsEmpty());
 }
 
 }  // namespace

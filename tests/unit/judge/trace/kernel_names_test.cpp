@@ -36,6 +36,18 @@ TEST(KernelCategory, AnyBytesAreJudged) {
   EXPECT_EQ(kernel_category(std::string(1'000'000, '(')), "other");
 }
 
+TEST(KernelCategory, ALongNameTakesFewSteps) {
+  const std::string digits(4000, '1');
+  EXPECT_EQ(kernel_category(digits + "gemm"), "gemm");
+  EXPECT_EQ(kernel_category(digits + "gemm_gpu"), "other");
+  // Only the start of a name is looked at.
+  EXPECT_EQ(kernel_category(digits + digits + "gemm"), "other");
+  std::string means = "triton_red_";
+  for (int i = 0; i < 900; ++i) means += "mean";
+  EXPECT_EQ(kernel_category(means + "rsqrt"), "norm");
+  EXPECT_EQ(kernel_category(means), "reduction");
+}
+
 TEST(KernelCategory, ProfilersMarksAreRemoved) {
   EXPECT_EQ(plain_kernel_name("copy [clone .kd]"), "copy");
   EXPECT_EQ(plain_kernel_name("copy.kd"), "copy");

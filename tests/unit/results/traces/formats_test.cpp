@@ -71,6 +71,21 @@ TEST(RocprofCsv, TheTablesOfOneRunAreOneTrace) {
   EXPECT_EQ(timelines->front().events().size(), 2u);
 }
 
+TEST(TraceReaders, AFileIsReadOnceHoweverOftenItIsGiven) {
+  const TemporaryFolder folder;
+  const std::string text = kineto_text(gpu_event("kernel", "k", "1", "1"));
+  folder.write("a.json", text);
+  folder.write("a.json.gz", text);
+  folder.write("b.json", text);
+  const auto timelines =
+      read_traces({(folder.path() / "." / "a.json").string(), folder.path().string()});
+  ASSERT_TRUE(timelines.ok());
+  ASSERT_EQ(timelines->size(), 2u);
+  EXPECT_EQ(timelines->front().events().size(), 1u);
+  EXPECT_THAT(timelines->front().notes(),
+              ElementsAre(HasSubstr("a.json is given twice"), HasSubstr("a.json.gz is given")));
+}
+
 constexpr std::string_view rocprofv3 =
     R"({"rocprofiler-sdk-tool":[{"agents":[{"id":{"handle":77},"node_id":2,"type":2,)"
     R"("name":"gfx942","product_name":"AMD Instinct MI300X","cu_count":304}],)"
@@ -235,15 +250,16 @@ TEST(TraceReaders, WhatIsDamagedIsReadOrRefused) {
     const Timeline timeline = timeline_of(bytes);
     const TraceIndex index(timeline);
     for (const DeviceReport& device : report_trace(index).devices) {
-      EXPECT_EQ(device.times.busy + device.times.idle, device.times.span);
-      EXPECT_GE(device.times.idle, 0);
+      EXPECT_GE(device.times.span, 0);
+      EXPECT_GE(device.times.busy, 0);
+      EXPECT_LE(device.times.busy, device.times.span);
       ++read;
     }
   };
   for (const std::string& sample : samples) {
     for (std::size_t i = 0; i < sample.size(); ++i) {
       check(std::string_view(sample).substr(0, i));
-      for (const char letter : {'9', '\xff'}) {
+      for (const char letter : {'9', '\xff', '-', 'e'}) {
         std::string damaged = sample;
         damaged[i] = letter;
         check(damaged);

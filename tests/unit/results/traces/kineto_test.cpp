@@ -120,6 +120,20 @@ TEST(KinetoTrace, ImpossibleTimesAreNamed) {
                           HasSubstr("the time 0, which CUPTI writes")));
 }
 
+TEST(KinetoTrace, AnEventThatEndsBeyondTheLatestTimeIsLeftOut) {
+  const Timeline timeline =
+      timeline_of(kineto_text(gpu_event("kernel", "far", "3900000000000000", "3900000000000000") +
+                              "," + gpu_event("kernel", "k", "-3900000000000000", "1")));
+  EXPECT_THAT(starts_of(timeline), ElementsAre(-3'900'000'000'000'000'000));
+  EXPECT_THAT(timeline.notes(), ElementsAre(HasSubstr("impossible")));
+}
+
+TEST(KinetoTrace, AByteOrderMarkIsSkipped) {
+  const Timeline timeline =
+      timeline_of("\xef\xbb\xbf" + kineto_text(gpu_event("kernel", "k", "1", "1")));
+  EXPECT_THAT(starts_of(timeline), ElementsAre(1000));
+}
+
 TEST(KinetoTrace, ACutFileIsReadUpToItsEnd) {
   const std::string whole =
       kineto_text(gpu_event("kernel", "a", "1", "1") + "," + gpu_event("kernel", "b", "2", "1"));
