@@ -203,7 +203,7 @@ std::string what_would_fit(const TransformerPlan& plan, std::uint64_t bytes) {
   std::vector<std::string> fitting;
   const std::int64_t batch = largest_batch(plan, bytes);
   if (batch > 0) fitting.push_back(fmt::format("batch={}", batch));
-  const auto try_plan = [&](TransformerPlan other, const char* text) {
+  const auto try_plan = [&](const TransformerPlan& other, const char* text) {
     if (memory_of(other).total() <= bytes) fitting.emplace_back(text);
   };
   TransformerPlan other = plan;

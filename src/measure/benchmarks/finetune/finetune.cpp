@@ -9,7 +9,7 @@ class FinetuneBenchmark final : public TrainingBenchmark {
  public:
   std::string_view name() const override { return "finetune"; }
   std::string_view summary() const override {
-    return "fine-tuning of a Llama or Qwen on documents, full or LoRA: tokens/s";
+    return "fine-tuning of a Llama or Qwen, full or LoRA: tokens/s";
   }
   const std::vector<Axis>& axes() const override { return finetune_axes(); }
 

@@ -63,7 +63,7 @@ PackedRows rows_from(const PackedRows& rows, std::int64_t first, std::int64_t co
 class FinetuneModel final : public TrainTransformer {
  public:
   FinetuneModel(TransformerSettings settings, FinetuneData data)
-      : TrainTransformer(std::move(settings)), data_(data) {}
+      : TrainTransformer(std::move(settings)), data_(std::move(data)) {}
 
   void set_seed(std::uint64_t seed) override {
     TrainTransformer::set_seed(seed);
@@ -200,7 +200,7 @@ class FinetuneModel final : public TrainTransformer {
 }  // namespace
 
 std::unique_ptr<TrainModel> finetune_model(TransformerSettings settings, FinetuneData data) {
-  return std::make_unique<FinetuneModel>(std::move(settings), data);
+  return std::make_unique<FinetuneModel>(std::move(settings), std::move(data));
 }
 
 }  // namespace assay
