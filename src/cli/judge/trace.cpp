@@ -93,7 +93,7 @@ const Command read_command = {
         R"(Reads traces of PyTorch's profiler (also of vLLM and SGLang) and of other profilers; `assay help
 trace` lists them. Several files are the ranks of one job, and so are those of a folder. For each
 GPU and step: how long it computed, communicated, copied and was idle, and why; its kernels by
-category and name, its matrix products by shape, its collectives; then what to change, what that
+category and name, its GEMMs by shape, its collectives; then what to change, what that
 saves at most, and the command that tries it.
 
   assay trace read trace.json.gz

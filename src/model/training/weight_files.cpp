@@ -222,7 +222,6 @@ Status save_adapters(Training& training, Stream& stream, const LoraParameters& a
       }
     }
   }
-  TRY(make_folder(folder));
   return write_adapter(folder, adapter, type == DataType::bf16 ? type : DataType::f32,
                        base.string());
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/result.h"
+#include "results/timeline/timeline.h"
 #include "results/traces/trace_stream.h"
 
 namespace assay {
@@ -76,6 +78,17 @@ std::string parse_json_stream(JsonLetters& letters, Handler& handler) {
   if (!result.IsError()) return {};
   if (letters.Peek() == '\0') return fmt::format("is cut off at byte {}", letters.Tell());
   return fmt::format("is no JSON from byte {} on", result.Offset());
+}
+
+/// Says what a reader could not read: a note, if there were events before it. Error: usage, if
+/// there were none. `problem`: as parse_json_stream() returns it.
+inline Status report_json_problem(const TraceStream& stream, Timeline& timeline,
+                                  const std::string& problem, bool found_events) {
+  if (problem.empty()) return {};
+  const std::string text = fmt::format("{} {}", stream.name(), problem);
+  if (!found_events) return Error{ErrorKind::usage, text};
+  timeline.note(text + "; what is before was read");
+  return {};
 }
 
 }  // namespace assay

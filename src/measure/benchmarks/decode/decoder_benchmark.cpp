@@ -17,10 +17,6 @@ constexpr std::string_view no_adapter = "none";
 constexpr std::string_view prompt_attention_axis = "attention";
 constexpr std::size_t most_tokens_of_sequence = 1 << 20;
 
-Status check_path(std::string_view) {
-  return {};  // any path is accepted here; reading it reports errors
-}
-
 /// Why the vendor's library cannot compute attention of the cell's prompts; empty: it can.
 std::optional<std::string> library_cannot(const DecoderCell& cell, const DeviceFacts& facts) {
   const TransformerShape& shape = cell.shape;
@@ -82,14 +78,14 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
        .kind = Axis::Kind::text,
        .defaults = {std::string(random_numbers)},
        .choices = {std::string(random_numbers)},
-       .check = check_path,
+       .check = any_path,
        .allowed = "a folder"},
       {.name = "adapter",
        .description = "a LoRA adapter in PEFT's format, which is added to the weights of a folder",
        .kind = Axis::Kind::text,
        .defaults = {std::string(no_adapter)},
        .choices = {std::string(no_adapter)},
-       .check = check_path,
+       .check = any_path,
        .allowed = "a folder"},
       {.name = "quantization",
        .description =
@@ -119,7 +115,7 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
                   .kind = Axis::Kind::text,
                   .defaults = {std::string(random_numbers)},
                   .choices = {std::string(random_numbers)},
-                  .check = check_path,
+                  .check = any_path,
                   .allowed = "a file"});
   axes.push_back({.name = "logits",
                   .description =
@@ -128,7 +124,7 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
                   .kind = Axis::Kind::text,
                   .defaults = {"no"},
                   .choices = {"no"},
-                  .check = check_path,
+                  .check = any_path,
                   .allowed = "a file"});
   return axes;
 }

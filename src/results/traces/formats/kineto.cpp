@@ -446,16 +446,10 @@ class Reader : public TraceReader {
     if (!handler.problem().empty()) problem = handler.problem();
     handler.finish();
     if (handler.is_full()) return {};
-    if (!problem.empty() && !handler.found_events()) {
-      return Error{ErrorKind::usage, fmt::format("{} {}", stream.name(), problem)};
-    }
     if (problem.empty() && letters.more_follows()) {
       problem = "has one JSON value, after which more text follows";
     }
-    if (!problem.empty()) {
-      timeline.note(fmt::format("{} {}; what is before was read", stream.name(), problem));
-    }
-    return {};
+    return report_json_problem(stream, timeline, problem, handler.found_events());
   }
 };
 

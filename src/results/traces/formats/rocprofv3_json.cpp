@@ -227,13 +227,7 @@ class Reader : public TraceReader {
     std::string problem = parse_json_stream(letters, handler);
     if (handler.is_full()) return {};
     if (!handler.problem().empty()) problem = handler.problem();
-    if (!problem.empty() && !handler.found_events()) {
-      return Error{ErrorKind::usage, fmt::format("{} {}", stream.name(), problem)};
-    }
-    if (!problem.empty()) {
-      timeline.note(fmt::format("{} {}; what is before was read", stream.name(), problem));
-    }
-    return {};
+    return report_json_problem(stream, timeline, problem, handler.found_events());
   }
 };
 
