@@ -6,23 +6,13 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/json_text.h"
 #include "core/text.h"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t most_levels = 64;
 constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
-
-/// Returns whether text from valid JSON is UTF-8. RapidJSON checks the bytes of the file, but
-/// writes the escape of a low surrogate without its high one as three bytes that are invalid in
-/// UTF-8.
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = text.find('\xed'); at != text.npos; at = text.find('\xed', at + 1)) {
-    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xa0) return false;
-  }
-  return true;
-}
 
 /// Builds nodes from the parser's events; the parser itself keeps only the text it is reading.
 class NodeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, NodeBuilder> {
@@ -39,7 +29,7 @@ class NodeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, NodeB
   }
   bool String(const char* begin, rapidjson::SizeType length, bool) {
     const std::string_view text(begin, length);
-    return is_utf8(text) && add(JsonNode::Kind::text, text);
+    return !has_surrogate(text) && add(JsonNode::Kind::text, text);
   }
   bool StartObject() { return open(JsonNode::Kind::object); }
   bool StartArray() { return open(JsonNode::Kind::array); }
@@ -48,7 +38,7 @@ class NodeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, NodeB
   bool Key(const char* begin, rapidjson::SizeType length, bool) {
     const std::string_view text(begin, length);
     open_.back()->keys.emplace_back(text);
-    return is_utf8(text);
+    return !has_surrogate(text);
   }
 
   JsonNode& root() { return root_; }
@@ -73,8 +63,8 @@ class NodeBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, NodeB
     return true;
   }
   bool open(JsonNode::Kind kind) {
-    if (open_.size() >= most_levels) {
-      problem_ = fmt::format("its JSON is nested more than {} levels deep", most_levels);
+    if (open_.size() >= most_json_levels) {
+      problem_ = fmt::format("its JSON is nested more than {} levels deep", most_json_levels);
       return false;
     }
     JsonNode* node = place();

@@ -9,12 +9,15 @@
 
 namespace assay {
 
+/// Limit for nesting: parsing and copying a value recurse along it.
+constexpr std::size_t most_json_levels = 64;
+
 /// Limit for members of an object. Each is compared with all before it, so this many take half a
 /// second.
 constexpr std::size_t most_json_members = 20'000;
 
-/// Error: usage, if it is not JSON, nested deeper than 64 levels (copying a value recurses along
-/// its nesting), or has an object of more than `most_members`.
+/// Error: usage, if it is not JSON, nested deeper than `most_json_levels`, or has an object of more
+/// than `most_members`.
 Result<Json> parse_json(std::string_view text, std::size_t most_members = most_json_members);
 
 }  // namespace assay

@@ -41,4 +41,11 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
   return value;
 }
 
+bool has_surrogate(std::string_view text) {
+  for (std::size_t at = text.find('\xed'); at != text.npos; at = text.find('\xed', at + 1)) {
+    if (at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0xa0) return true;
+  }
+  return false;
+}
+
 }  // namespace assay

@@ -1,4 +1,4 @@
-// White space, case and numbers in other programs' text.
+// White space, case, numbers and surrogates in other programs' text.
 #pragma once
 
 #include <cstdint>
@@ -20,5 +20,10 @@ bool is_digits(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 /// Parses "1073741824". The whole text must be digits; else returns nullopt.
 std::optional<std::uint64_t> parse_count(std::string_view text);
+
+/// Returns whether text that is UTF-8 otherwise holds a surrogate, which is invalid there.
+/// RapidJSON checks the bytes of its input, but writes the escape of a low surrogate without its
+/// high one.
+bool has_surrogate(std::string_view text);
 
 }  // namespace assay

@@ -173,7 +173,7 @@ TEST(Folder, NamedLikeAnAxisIsAStore) {
   const std::string there = "cd " + folder.path().string() + " && exec " ASSAY_BINARY " show tp=8";
   const Outcome outcome = Process({"-c", there}, {}, "", "/bin/sh").wait();
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("records.jsonl:1: not JSON, ignored"));
+  EXPECT_THAT(outcome.err, HasSubstr("records.jsonl:1: it is not JSON, ignored"));
 }
 
 TEST(Output, FullDeviceIsAnError) {

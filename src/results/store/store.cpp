@@ -20,23 +20,10 @@ namespace {
 
 constexpr const char* records_name = "records.jsonl";
 constexpr const char* fingerprints_name = "fingerprints.jsonl";
-constexpr std::size_t longest_plain = 256 << 10, longest_record = std::size_t{64} << 20;
+constexpr std::size_t longest_record = std::size_t{64} << 20;
 // The most members of an object: each is compared with all before it.
 constexpr std::size_t most_members = 2000;
-constexpr int deepest_plain = 64;
 constexpr std::size_t longest_line = std::size_t{1} << 30;
-
-/// Returns whether a text is quick to parse as it is: not nested deeply, and without an object of
-/// many members. Brackets and colons within strings count, too.
-bool is_plain(std::string_view text) {
-  int depth = 0;
-  std::size_t colons = 0;
-  return text.size() <= longest_plain && std::ranges::none_of(text, [&](char c) {
-           depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-           colons += c == ':' ? 1 : 0;
-           return depth > deepest_plain || colons > most_members;
-         });
-}
 
 /// Reads one line after another.
 class RecordParser {
@@ -57,15 +44,9 @@ class RecordParser {
 
  private:
   static Result<Record> parse(std::string_view text, const DeviceFacts* device) {
-    if (!is_plain(text)) return parse_any(text, device);
-    const Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded()) return Error{ErrorKind::usage, "not JSON"};
-    return record_from_json(json, device);
-  }
-
-  static Result<Record> parse_any(std::string_view text, const DeviceFacts* device) {
     if (text.size() > longest_record) return Error{ErrorKind::usage, "longer than 64 MiB"};
-    if (text.find("\"schema\"") == std::string_view::npos) {  // such as a baseline of 100 MiB
+    const bool is_long = text.size() > std::size_t{1} << 20;
+    if (is_long && text.find("\"schema\"") == std::string_view::npos) {  // such as a baseline
       return Error{ErrorKind::usage, "field schema is missing"};
     }
     return record_from_json(TRY(parse_json(text, most_members)), device);

@@ -283,7 +283,7 @@ TEST(Store, DamagedLinesAreNamedAndTheRestIsRead) {
   ASSERT_TRUE(store->append(passed_record("2MiB")).ok());
   const auto stored = read_records(folder.path());
   EXPECT_THAT(sizes(*stored), ElementsAre("1MiB", "2MiB"));
-  EXPECT_THAT(stored->problems, ElementsAre("records.jsonl:2: not JSON, ignored",
+  EXPECT_THAT(stored->problems, ElementsAre("records.jsonl:2: it is not JSON, ignored",
                                             "records.jsonl:4: field run is missing, ignored"));
 }
 

@@ -14,15 +14,16 @@ TEST(CompareView, WhatHappenedToManyResultsIsSaidOnce) {
   }
   comparison.problems.push_back("box: run 7: gemm: error: no memory");
   comparison.problems.push_back("box: line 3: not JSON, ignored");
-  comparison.problems.push_back("box: records.jsonl:3: not JSON, ignored");
-  comparison.problems.push_back("box: records.jsonl:4: not JSON, ignored");
-  EXPECT_THAT(comparison_text(comparison, false, 0, Style(false)),
-              testing::EndsWith("note: host: run 0: launch metric=submit: interrupted: the budget "
-                                "was spent (and 29 more such results)\n"
-                                "note: box: run 7: gemm: error: no memory\n"
-                                "note: box: line 3: not JSON, ignored\n"
-                                "note: box: records.jsonl:3: not JSON, ignored (and 1 more such "
-                                "result)\n"));
+  comparison.problems.push_back("box: records.jsonl:3: it is not JSON, ignored");
+  comparison.problems.push_back("box: records.jsonl:4: it is not JSON, ignored");
+  EXPECT_THAT(
+      comparison_text(comparison, false, 0, Style(false)),
+      testing::EndsWith("note: host: run 0: launch metric=submit: interrupted: the budget "
+                        "was spent (and 29 more such results)\n"
+                        "note: box: run 7: gemm: error: no memory\n"
+                        "note: box: line 3: not JSON, ignored\n"
+                        "note: box: records.jsonl:3: it is not JSON, ignored (and 1 more such "
+                        "result)\n"));
 }
 
 TEST(CompareView, PairsThatAreMissingAreSaidOnce) {

@@ -154,7 +154,7 @@ TEST_F(BaselineTest, LinesThatCannotBeReadAreNamed) {
   const auto baseline = made();
   ASSERT_TRUE(baseline.ok());
   EXPECT_THAT(baseline->problems,
-              testing::ElementsAre(HasSubstr("store: records.jsonl:8: not JSON, ignored")));
+              testing::ElementsAre(HasSubstr("store: records.jsonl:8: it is not JSON, ignored")));
 }
 
 TEST_F(BaselineTest, ABaselineIsMadeOfRunsOnly) {
