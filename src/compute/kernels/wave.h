@@ -127,22 +127,30 @@ DEVICE T move_in_row(T value) {
 }
 #endif
 
-/// Combines the values of all lanes; every lane gets the same bits. `combine` must be commutative,
-/// because partners combine the same pair in either order.
+/// Combines the values of `lanes` neighbouring lanes, a power of two; each of them gets the same
+/// bits. `combine` must be commutative, because partners combine the same pair in either order.
 template <typename T, typename Combine>
-DEVICE T wave_reduce(T value, Combine combine) {
+DEVICE T team_reduce(T value, Combine combine, u32 lanes) {
 #if defined(ON_HIP) && defined(__GFX9__)
-  value = combine(value, move_in_row<0xB1>(value));   // quad_perm 1 0 3 2
-  value = combine(value, move_in_row<0x4E>(value));   // quad_perm 2 3 0 1
-  value = combine(value, move_in_row<0x141>(value));  // row_half_mirror: the other four of eight
-  value = combine(value, move_in_row<0x140>(value));  // row_mirror: the other eight of sixteen
-  value = combine(value, shuffle_xor(value, 16));
-  return combine(value, shuffle_xor(value, 32));
+  if (lanes > 1) value = combine(value, move_in_row<0xB1>(value));   // quad_perm 1 0 3 2
+  if (lanes > 2) value = combine(value, move_in_row<0x4E>(value));   // quad_perm 2 3 0 1
+  if (lanes > 4) value = combine(value, move_in_row<0x141>(value));  // row_half_mirror: of eight
+  if (lanes > 8) value = combine(value, move_in_row<0x140>(value));  // row_mirror: of sixteen
+  if (lanes > 16) value = combine(value, shuffle_xor(value, 16));
+  if (lanes > 32) value = combine(value, shuffle_xor(value, 32));
 #else
   UNROLL_LOOP
-  for (u32 mask = 1; mask < wave_width; mask *= 2) value = combine(value, shuffle_xor(value, mask));
-  return value;
+  for (u32 mask = 1; mask < wave_width; mask *= 2) {
+    if (mask < lanes) value = combine(value, shuffle_xor(value, mask));
+  }
 #endif
+  return value;
+}
+
+/// Combines the values of all lanes, as team_reduce().
+template <typename T, typename Combine>
+DEVICE T wave_reduce(T value, Combine combine) {
+  return team_reduce(value, combine, wave_width);
 }
 
 /// The maximum number of waves in a block.

@@ -48,11 +48,9 @@ Result<HeadRotation> HeadRotation::create(Device& device, Stream& stream, DataTy
 Status HeadRotation::forward(Stream& stream, void* y, const void* qkv, const Norms& norms,
                              const AttentionShape& shape) {
   const std::int64_t tokens = shape.batch * shape.sequence, kv_heads = shape.heads_of_keys();
-  // One wave for each head of a token.
-  const std::int64_t vectors = tokens * (shape.heads + 2 * kv_heads);
-  return launch(stream, *forward_,
-                shape_of_elements(*facts_, vectors * facts_->wave_size * row_pack), y, qkv,
-                norms.query, norms.key, angles_.data(), shape.document_starts,
+  // A block for each token.
+  return launch(stream, *forward_, shape_of_elements(*facts_, tokens * block_threads * row_pack), y,
+                qkv, norms.query, norms.key, angles_.data(), shape.document_starts,
                 std::uint64_t(tokens), std::uint64_t(shape.sequence), std::uint64_t(shape.heads),
                 std::uint64_t(kv_heads), std::uint64_t(shape.head_width), epsilon_);
 }

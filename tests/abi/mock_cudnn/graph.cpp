@@ -151,10 +151,22 @@ class Run {
            left.part(left_name) != right.part(right_name);
   }
 
-  /// Over the last dimension, which is all that attention needs.
+  /// Over the last dimension, or over neighbouring heads, which is all that attention needs.
   void reduce(const Descriptor& o) {
     const int m = o.part(attribute::reduction_descriptor)->get<int>(attribute::reduction_mode);
     Tensor x = read(o.part(attribute::reduction_x));
+    const Index reduced = numbers(*o.part(attribute::reduction_y), attribute::tensor_dimensions);
+    if (reduced[3] == x.size[3]) {
+      const std::int64_t group = x.size[1] / reduced[1];
+      write(o.part(attribute::reduction_y), [&](const Index& i) {
+        double sum = 0;
+        for (std::int64_t h = 0; h < group; ++h) {
+          sum += x.at({i[0], i[1] * group + h, i[2], i[3]});
+        }
+        return sum;
+      });
+      return;
+    }
     write(o.part(attribute::reduction_y), [&](const Index& i) {
       double all = m == reduce::max ? -INFINITY : 0;
       for (std::int64_t k = 0; k < x.size[3]; ++k) {

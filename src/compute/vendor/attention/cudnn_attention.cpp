@@ -52,10 +52,6 @@ std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
                        problem.head_width);
   }
   if (problem.sequence < 2) return "cuDNN's attention needs sequences of two tokens or more";
-  if (!problem.forward_only && problem.heads_of_keys() != problem.heads) {
-    return fmt::format("{} heads share {} of keys, which is for inference alone here",
-                       problem.heads, problem.heads_of_keys());
-  }
   const int least_capability = problem.own_lengths ? 90 : 80;
   if (compute_capability(facts) < least_capability) {
     return fmt::format("cuDNN's attention needs sm_{} or newer, not {}", least_capability,

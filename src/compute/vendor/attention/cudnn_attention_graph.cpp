@@ -96,8 +96,7 @@ class AttentionBuilder : public GraphBuilder {
     return made;
   }
 
-  Result<void*> reduce(int mode, void* x, const TensorSpec& y) {
-    void* const into = TRY(tensor(y));
+  Status reduce_into(int mode, void* x, void* into) {
     Descriptor how = TRY(Descriptor::create(library_, descriptor::reduction, "a reduction's mode"));
     TRY(how.set(attribute::reduction_mode, type::reduction_mode, mode));
     TRY(how.set(attribute::reduction_precision, type::data_type, data::f32));
@@ -107,7 +106,11 @@ class AttentionBuilder : public GraphBuilder {
     TRY(made.set_descriptor(attribute::reduction_x, x));
     TRY(made.set_descriptor(attribute::reduction_y, into));
     TRY(made.set_descriptor(attribute::reduction_descriptor, kept));
-    TRY(keep_operation(std::move(made)));
+    return keep_operation(std::move(made));
+  }
+  Result<void*> reduce(int mode, void* x, const TensorSpec& y) {
+    void* const into = TRY(tensor(y));
+    TRY(reduce_into(mode, x, into));
     return into;
   }
 
@@ -118,6 +121,14 @@ class AttentionBuilder : public GraphBuilder {
     TRY(made.set_descriptor(attribute::reshape_y, into));
     TRY(keep_operation(std::move(made)));
     return into;
+  }
+
+  /// Computes the gradient of keys or values, a product that has a part from each query head. Heads
+  /// that share keys are added up.
+  Status gradient_of_keys(void* a, void* b, void* gradient, const Shapes& shapes) {
+    if (shapes.h == shapes.hk) return matmul_into(a, b, gradient);
+    void* const of_each = TRY(matmul(a, b, shapes.contiguous().as(shapes.narrow)));
+    return reduce_into(reduce::add, of_each, gradient);
   }
 
   /// Sets scores of keys after the query to `masked`.
@@ -234,14 +245,14 @@ Result<OperationGraph> attention_backward(const Library& library, void* handle,
   void* const seen = TRY(g.causal(logarithms, scores));
   void* const p = TRY(g.pointwise(mode::exp, seen, nullptr, scores));
   void* const p_t = TRY(g.reshape(p, scores_t));
-  TRY(g.matmul_into(p_t, dy, dv));
+  TRY(g.gradient_of_keys(p_t, dy, dv, shapes));
 
   void* const dp = TRY(g.matmul(dy, v_t, scores));
   void* const centred = TRY(g.pointwise(mode::sub, dp, d, scores));
   void* const gradient = TRY(g.pointwise(mode::mul, centred, p, scores));
   void* const ds = TRY(g.pointwise(mode::mul, gradient, factor, scores));
   void* const ds_t = TRY(g.reshape(ds, scores_t));
-  TRY(g.matmul_into(ds_t, q, dk));
+  TRY(g.gradient_of_keys(ds_t, q, dk, shapes));
 
   void* const k = TRY(g.reshape(k_t, shapes.packed(keys).with_id(0)));
   if (summing == Summing::in_order) {

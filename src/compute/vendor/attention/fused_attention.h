@@ -27,8 +27,7 @@ struct FusedAttentionProblem {
   /// Heads of keys and values; each is shared by equally many neighbouring query heads. 0: as many
   /// as query heads.
   std::int64_t kv_heads = 0;
-  /// For inference: there is no backward pass, and log_sum is not written. Only then may kv_heads
-  /// be below the number of query heads.
+  /// For inference: there is no backward pass, and log_sum is not written.
   bool forward_only = false;
   /// Sequences have individual lengths, up to `sequence`, and begin at any row; forward_at()
   /// computes them. Requires forward_only.

@@ -34,11 +34,14 @@ struct Reference {
       : problem(p), d(static_cast<std::size_t>(p.head_width)) {
     const auto tokens = static_cast<std::size_t>(p.batch * p.sequence);
     const auto width = static_cast<std::size_t>(p.heads) * d;
+    const auto packed_heads = static_cast<std::size_t>(p.heads + 2 * p.heads_of_keys());
     Random random(7);
-    for (std::size_t i = 0; i < 3 * tokens * width; ++i) qkv.push_back(code_of(random.normal()));
+    for (std::size_t i = 0; i < tokens * packed_heads * d; ++i) {
+      qkv.push_back(code_of(random.normal()));
+    }
     for (std::size_t i = 0; i < tokens * width; ++i) dy.push_back(code_of(random.normal()));
     y.resize(tokens * width);
-    d_qkv.resize(3 * tokens * width);
+    d_qkv.resize(tokens * packed_heads * d);
     log_sum.resize(tokens * static_cast<std::size_t>(p.heads));
     for (std::int64_t b = 0; b < p.batch; ++b) {
       for (std::int64_t h = 0; h < p.heads; ++h) head(b, h);
@@ -48,10 +51,12 @@ struct Reference {
   float number(std::uint16_t code) const { return number_of(problem.precision, code); }
   std::uint16_t code_of(double value) const { return assay::code_of(problem.precision, value); }
 
-  std::size_t packed(std::int64_t b, std::int64_t t, std::size_t part, std::int64_t h) const {
-    return static_cast<std::size_t>(
-               ((b * problem.sequence + t) * 3 + std::int64_t(part)) * problem.heads + h) *
-           d;
+  /// Where the query (part 0), the key (1) or the value (2) of a query head begins.
+  std::size_t packed(std::int64_t b, std::int64_t t, std::int64_t part, std::int64_t h) const {
+    const std::int64_t of_keys = problem.heads_of_keys(), all = problem.heads + 2 * of_keys;
+    const std::int64_t at =
+        part == 0 ? h : problem.heads + (part - 1) * of_keys + h / (problem.heads / of_keys);
+    return static_cast<std::size_t>((b * problem.sequence + t) * all + at) * d;
   }
   std::size_t plain(std::int64_t b, std::int64_t t, std::int64_t h) const {
     return static_cast<std::size_t>((b * problem.sequence + t) * problem.heads + h) * d;
@@ -201,6 +206,22 @@ TEST_F(CudnnMock, InAnyOrderItIsRight) {
     expect_right(**attention, problem);
   }
   EXPECT_EQ(live(), 0);
+}
+
+TEST_F(CudnnMock, HeadsThatShareKeysAddTheirGradients) {
+  problem.heads = 6;
+  problem.kv_heads = 2;
+  for (const bool same_bits : {true, false}) {
+    problem.same_bits = same_bits;
+    auto attention = open_fused_attention(device, problem);
+    ASSERT_TRUE(attention) << attention.error().message;
+    EXPECT_EQ((*attention)->deterministic(), same_bits);
+    EXPECT_EQ(graph(),
+              "mul sum mul matmul mul sub index index ge select exp reshape matmul sum "
+              "matmul sub mul mul reshape matmul sum reshape matmul" +
+                  std::string(same_bits ? "" : " identity"));
+    expect_right(**attention, problem);
+  }
 }
 
 TEST_F(CudnnMock, F16IsRightToo) {
