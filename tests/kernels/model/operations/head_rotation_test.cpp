@@ -56,7 +56,8 @@ void rotate_vector(std::vector<double>& x, const std::vector<double>& frequencie
 }
 
 TEST_P(HeadRotations, AndTheirGradients) {
-  const AttentionShape shapes[] = {{2, 9, 3, 16, 1}, {1, 33, 4, 64, 2}, {1, 5, 2, 128}};
+  const AttentionShape shapes[] = {
+      {2, 9, 3, 16, 1}, {1, 33, 4, 64, 2}, {1, 5, 2, 128}, {1, 3, 3, 80, 1}, {1, 3, 2, 256}};
   for (const AttentionShape& s : shapes) {
     for (const DataType type : types) {
       for (const bool with_norms : {false, true}) {
