@@ -182,7 +182,7 @@ def columns(values, form, width):
 
 # ---- Losses ----
 
-STEPS, RATE, WARM_UP, DECAY, EPSILON = 20, 3e-3, 10, 0.01, 1e-8
+STEPS, RATE, WARM_UP, DECAY, EPSILON = 20, 5e-4, 10, 0.01, 1e-8
 ALLOWED = {"f32": 1e-4, "bf16": 0.02}
 TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
 ROW_LENGTH, ROWS_IN_BATCH = 64, 4
