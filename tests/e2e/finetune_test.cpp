@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "e2e/json_lines.h"
@@ -23,18 +24,23 @@ using testing::HasSubstr;
 
 constexpr const char* tiny_decoder = "1L4H2K16D32C48F97V";
 
-/// The record of a run on the CPU with these axes, of a tiny model unless they name another.
-Json finetuned(std::vector<std::string> more, bool with_model = true) {
-  std::vector<std::string> words = {"run",    "finetune", "--telemetry", "off",
+/// The record of a run on the CPU of a suite or benchmark with one cell, with these axes.
+Json finetuned(const std::string& target, std::vector<std::string> more) {
+  std::vector<std::string> words = {"run",    target,     "--telemetry", "off",
                                     "--json", "--device", "cpu",         "batch=2"};
   const auto is_sequence = [](const std::string& word) { return word.starts_with("sequence="); };
   if (std::ranges::none_of(more, is_sequence)) words.emplace_back("sequence=64");
-  if (with_model) words.push_back(std::string("model=") + tiny_decoder);
   words.insert(words.end(), more.begin(), more.end());
   const Outcome outcome = assay_run(words);
   const std::vector<Json> records = json_lines(outcome.out);
   EXPECT_EQ(records.size(), 1u) << outcome.err;
   return records.empty() ? Json() : records.front();
+}
+
+/// The record of the benchmark with these axes, of a tiny model unless they name another.
+Json finetuned(std::vector<std::string> more, bool with_model = true) {
+  if (with_model) more.insert(more.begin(), std::string("model=") + tiny_decoder);
+  return finetuned("finetune", std::move(more));
 }
 
 double number_of(const Json& record, std::string_view name) {
@@ -149,6 +155,18 @@ TEST(Finetune, DataWithoutAnythingToLearnIsRefused) {
                                 false);
   EXPECT_THAT(record.value("reason", ""),
               HasSubstr("no token to train on has a loss in rows of 64"));
+}
+
+/// In six steps these adapters learn less than the batches' losses differ.
+TEST(Finetune, ItsSuiteRunsWithASmallModel) {
+  const Json record = finetuned(
+      "sft", {"model=2L4H2K32D128C512F512V", "accumulate=1", "rate=2e-4", "steps=6", "eval=5"});
+  ASSERT_EQ(record["status"], "passed") << record["reason"];
+  EXPECT_EQ(record["axes"]["rank"], "32");
+  EXPECT_EQ(record["axes"]["recompute"], "layer");
+  EXPECT_EQ(record["curves"][1]["name"], "eval_loss");
+  EXPECT_GT(number_of(record, "sample_rate"), 0);
+  EXPECT_GT(number_of(record, "memory"), 0);
 }
 
 /// The small model of the check has adapters of a lower rank, and their scale.

@@ -63,7 +63,8 @@ TEST(Report, DrawsResultsOfElsewhereBeside) {
   const std::string reported = std::string(ASSAY_SOURCE_DIR) + "/examples/mi350x-reported";
   const Outcome known = assay_run({"report", reported});
   EXPECT_EQ(known.status, 0) << known.err;
-  EXPECT_THAT(known.out, AllOf(HasSubstr("MI350X"), HasSubstr("13B"), HasSubstr("2026-01-08")));
+  EXPECT_THAT(known.out, AllOf(HasSubstr("MI350X"), HasSubstr("13B"), HasSubstr("qwen3-8b"),
+                               HasSubstr("2026-01-08")));
   EXPECT_EQ(known.err, "");
   EXPECT_EQ(assay_run({"report", a, "--beside", "nowhere"}).status, 2);
 }
