@@ -3,17 +3,6 @@
 
 namespace {
 
-/// The largest number that a code can represent; a row's largest magnitude is mapped to it.
-template <typename Code>
-DEVICE float largest_number() {
-  constexpr Code code = {Code::largest};
-  return code.decode();
-}
-template <>
-DEVICE float largest_number<i8>() {
-  return 127;
-}
-
 template <typename T, typename Code>
 DEVICE void quantize_rows(Code* codes, float* factors, const T* x, u64 rows, u64 width) {
   SHARED float scratch[most_waves];

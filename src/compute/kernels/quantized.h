@@ -1,10 +1,21 @@
 // Elements of stored matrices, either numbers or quantized codes, read sixteen bytes at a time and
-// converted to numbers.
+// converted to numbers; and the ranges of codes.
 #pragma once
 
 #include "rows.h"
 
 namespace {
+
+/// The largest number that a code can represent.
+template <typename Code>
+DEVICE float largest_number() {
+  constexpr Code code = {Code::largest};
+  return code.decode();
+}
+template <>
+DEVICE float largest_number<i8>() {
+  return 127;
+}
 
 /// Loads N elements of a matrix and converts them to numbers.
 template <typename Code>

@@ -28,6 +28,7 @@ struct OperationCost {
   std::string name;
   double flops = 0;
   double bytes = 0;  ///< read and written once, as if nothing stayed in a cache
+  bool fp8 = false;  ///< whether the operations are products of FP8
 };
 
 /// y[rows, outputs] = x[rows, inputs] W^T; each of its gradients costs as much.

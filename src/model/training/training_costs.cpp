@@ -1,8 +1,43 @@
 #include "model/training/training_costs.h"
 
+#include <string>
 #include <string_view>
 
 namespace assay {
+namespace {
+
+/// What is quantized is read once at the least, as bf16, and written as one code or, if both
+/// gradients of a product are computed, as two.
+void add_quantization(std::vector<OperationCost>& costs, const TransformerPlan& plan,
+                      std::int64_t accumulate) {
+  const auto n = static_cast<double>(plan.tokens());
+  const double read = static_cast<double>(size_of(plan.type)), codes = plan.lora ? 1 : 2;
+  double inputs = 0, outputs = 0, inputs_again = 0;
+  for (const ShapeMatrix& m : plan.shape.matrices()) {
+    const std::string_view name = m.name;
+    if (name == "head") continue;
+    const auto count = static_cast<double>(m.count);
+    inputs += count * static_cast<double>(m.inputs);
+    outputs += count * static_cast<double>(m.outputs);
+    const bool is_last = name == "down" || name == "fc2";
+    const bool again = plan.recompute == (is_last ? Recompute::activation : Recompute::layer);
+    if (again) inputs_again += count * static_cast<double>(m.inputs);
+  }
+  costs.push_back({Phase::forward, "quantize", 0, n * inputs * (read + codes)});
+  costs.push_back({Phase::backward, "quantize", 0, n * (outputs + inputs_again) * (read + codes)});
+  if (plan.lora) return;  // frozen weights are quantized before the first step
+  const double weights = plan.shape.layer_products() * (read + 2);
+  if (plan.parallel.slices_parameters()) {
+    for (const Phase phase : {Phase::forward, Phase::backward}) {
+      costs.push_back({phase, "quantize_weights", 0, weights});
+    }
+  } else {  // in the first pass of each step
+    costs.push_back(
+        {Phase::forward, "quantize_weights", 0, weights / static_cast<double>(accumulate)});
+  }
+}
+
+}  // namespace
 
 std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t accumulate,
                                     std::optional<double> keys) {
@@ -24,25 +59,35 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
   struct Product : ProductCost {
     std::string name;
     double count;
+    bool fp8;
   };
   std::vector<Product> products;
   for (const ShapeMatrix& m : shape.matrices()) {
     const std::string name = m.name;
     const double outputs = name == "head" ? v : static_cast<double>(m.outputs);
-    products.push_back(
-        {{n, outputs, static_cast<double>(m.inputs)}, name, static_cast<double>(m.count)});
+    products.push_back({{n, outputs, static_cast<double>(m.inputs)},
+                        name,
+                        static_cast<double>(m.count),
+                        plan.fp8 && name != "head"});
   }
   const auto &of_qkv = products[0], &proj = products[1], &up = products[2], &down = products[3],
              &head = products[4];
+  // y = x W^T and each of the gradients read two of x, W and y, and write the third.
+  const auto add_named = [&](Phase phase, const std::string& name, const Product& product,
+                             double written, double more = 0) {
+    const double read = (product.elements() - written) * (product.fp8 ? 1 : element);
+    costs.push_back({phase, name, product.count * product.flops(),
+                     product.count * (read + (written + more) * element), product.fp8});
+  };
   const auto add_product = [&](Phase phase, const Product& product, double more = 0) {
-    add(phase, product.name, product.count * product.flops(),
-        product.count * (product.elements() + more));
+    add_named(phase, product.name, product, product.rows * product.outputs, more);
   };
   const auto add_gradients = [&](const Product& product) {
     for (const char* of : {"_weight", "_input"}) {
-      if (plan.lora && of == std::string_view("_weight")) continue;  // frozen
-      add(Phase::backward, product.name + of, product.count * product.flops(),
-          product.count * product.elements());
+      const bool of_weight = of == std::string_view("_weight");
+      if (plan.lora && of_weight) continue;  // frozen
+      add_named(Phase::backward, product.name + of, product,
+                product.inputs * (of_weight ? product.outputs : product.rows));
     }
   };
   add(Phase::forward, "embedding", 0, (learned ? 3 : 2) * n * c);
@@ -89,6 +134,7 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
   const double lookups =
       gathered_lookups(plan) > 0 ? (passes - 1 + plan.parallel.ranks) / passes : 1;
   if (!plan.lora) add(Phase::backward, "embedding", 0, (learned ? 3 : 2) * n * c * lookups);
+  if (plan.fp8) add_quantization(costs, plan, accumulate);
   // Adapters add to results and gradients, which are read and written.
   if (plan.lora) {
     const LoraParameters adapters = plan.adapters();

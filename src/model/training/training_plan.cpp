@@ -7,8 +7,10 @@
 
 #include "model/operations/attention.h"
 #include "model/operations/column_sums.h"
+#include "model/operations/fp8_linear.h"
 #include "model/operations/head_rotation.h"
 #include "model/operations/norm.h"
+#include "model/training/fp8_layout.h"
 
 namespace assay {
 namespace {
@@ -178,9 +180,12 @@ TrainingMemory memory_of(const TransformerPlan& plan) {
   TrainingMemory memory =
       memory_of_parameters(plan, plan.sections(), TransformerParameters::kept_sections);
   if (plan.lora) memory.parameters += parameters.elements * element;
+  const Fp8Layout fp8 = Fp8Layout::of(plan);
+  memory.parameters += fp8.weight_codes;
   memory.logits = static_cast<std::uint64_t>(activations.logits.elements()) * element;
   memory.activations =
       activations.elements * element + activations.floats * sizeof(float) - memory.logits;
+  memory.activations += fp8.codes - fp8.weight_codes + fp8.scales * fp8_scale_bytes;
   memory.scratch = scratch_bytes(plan);
   memory.exchange +=
       gathered_lookups(plan) * static_cast<std::uint64_t>(plan.parallel.ranks) * element;

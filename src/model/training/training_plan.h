@@ -42,6 +42,7 @@ struct TransformerPlan : ParameterPlan {
   std::int64_t batch = 0, sequence = 0;
   Recompute recompute = Recompute::none;
   AttentionWay attention = AttentionWay::plain;
+  bool fp8 = false;        ///< whether blocks' matrices are multiplied in FP8, see fp8_layout.h
   bool documents = false;  ///< whether a sequence holds several, within which tokens attend
   /// Tokens whose logits are in memory at a time; 0: all of a pass, or parts of them if the logits
   /// of all would take gigabytes.

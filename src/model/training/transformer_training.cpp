@@ -9,7 +9,7 @@ namespace assay {
 
 Status TransformerTraining::pass(Stream& stream, std::uint64_t number) {
   const BatchChoice choice = choose_batch(number, batches_.batches, batches_.targets_of_batches());
-  TRY(forward(stream, batches_, choice));
+  TRY(forward(stream, batches_, choice, number == 0));
   if (!plan_.cuts_logits()) {
     TRY(forward_head(stream, batches_, choice));
     TRY(timed(stream, Phase::forward, "loss",
@@ -19,12 +19,13 @@ Status TransformerTraining::pass(Stream& stream, std::uint64_t number) {
 }
 
 Result<Training::Losses> TransformerTraining::held_back_pass(Stream& stream, BatchChoice choice) {
-  TRY(forward(stream, held_back_, choice));
+  TRY(forward(stream, held_back_, choice, true));
   TRY(forward_head(stream, held_back_, choice));
   return losses_of_tokens();
 }
 
-Status TransformerTraining::forward(Stream& stream, const DeviceBatches& data, BatchChoice choice) {
+Status TransformerTraining::forward(Stream& stream, const DeviceBatches& data, BatchChoice choice,
+                                    bool new_weights) {
   const std::int64_t n = plan_.tokens(), c = plan_.shape.width;
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::forward, name, std::move(queued));
@@ -33,6 +34,7 @@ Status TransformerTraining::forward(Stream& stream, const DeviceBatches& data, B
     TRY(embedding_->document_starts(stream, document_starts_.as<std::int32_t>(), data, choice));
   }
   if (frozen()) TRY(enter(stream, Phase::forward, all_adapters));
+  TRY(begin_fp8_pass(stream, new_weights));
   TRY(enter_part(stream, Phase::forward, embeddings));
   TRY(done(
       "embedding",
@@ -44,6 +46,7 @@ Status TransformerTraining::forward(Stream& stream, const DeviceBatches& data, B
   for (std::size_t i = 0; i < activations_.layers.size(); ++i) {
     if (i > 0) TRY(leave_part(stream, Phase::forward, section_of(i - 1)));
     TRY(enter_part(stream, Phase::forward, section_of(i)));
+    if (quantizes_weights(new_weights)) TRY(quantize_weights(stream, Phase::forward, i));
     TRY(forward_layer(stream, Phase::forward, i, stream_in, branch_in));
     TRY(leave_branch(stream, i));
     stream_in = active(activations_.layers[i].middle);
@@ -99,7 +102,8 @@ Status TransformerTraining::forward_layer(Stream& stream, Phase phase, std::size
   const TransformerShape& shape = plan_.shape;
   const LayerParameters& p = parameters_.layers[layer];
   const LayerActivations& a = activations_.layers[layer];
-  const std::int64_t n = plan_.tokens(), c = shape.width, q = shape.query_width();
+  const BlockMatrices matrices = matrices_of(layer);
+  const std::int64_t n = plan_.tokens(), c = shape.width;
   void* const branch = active(activations_.branch);
   void* const input = layer > 0 ? active(activations_.layers[layer - 1].result) : stream_in;
   const auto done = [&](std::string_view name, Status queued) {
@@ -108,27 +112,23 @@ Status TransformerTraining::forward_layer(Stream& stream, Phase phase, std::size
   TRY(done("norm", norm_->forward(stream, active(a.normed1), statistic(a.statistics1), input,
                                   stream_in, branch_in, weight(p.norm1_weight),
                                   weight_or_null(p.norm1_bias), {n, c})));
-  TRY(done("qkv", linear_->forward(stream, active(a.qkv), active(a.normed1), weight(p.qkv),
-                                   weight_or_null(p.qkv_bias), {n, shape.qkv_width(), c})));
+  TRY(multiply(stream, phase, "qkv", active(a.qkv), active(a.normed1), matrices.qkv));
   TRY(adapt(stream, phase, active(a.qkv), a.qkv_ranks, active(a.normed1),
             adapters_.layers[layer].qkv));
   TRY(rotate(stream, phase, layer));
   TRY(done("attention", attention_->forward(stream, active(a.attended), attention_input(a),
                                             attention_memory(a), attention_shape())));
-  TRY(done("proj", linear_->forward(stream, branch, active(a.attended), weight(p.proj),
-                                    weight_or_null(p.proj_bias), {n, c, q})));
+  TRY(multiply(stream, phase, "proj", branch, active(a.attended), matrices.proj));
   TRY(adapt(stream, phase, branch, a.proj_ranks, active(a.attended), adapters_.layers[layer].proj));
   TRY(done("norm", norm_->forward(stream, active(a.normed2), statistic(a.statistics2),
                                   active(a.middle), input, branch, weight(p.norm2_weight),
                                   weight_or_null(p.norm2_bias), {n, c})));
-  const LinearShape up = {n, shape.up_width(), c};
   if (!parameters_.gated) {
-    return done("fc", linear_->forward_gelu(stream, active(a.hidden), active(a.before_activation),
-                                            active(a.normed2), weight(p.up),
-                                            weight_or_null(p.up_bias), up));
+    return multiply_gelu(stream, phase, "fc", active(a.hidden), active(a.before_activation),
+                         active(a.normed2), matrices.up);
   }
-  TRY(done("gate_up", linear_->forward(stream, active(a.before_activation), active(a.normed2),
-                                       weight(p.up), weight_or_null(p.up_bias), up)));
+  TRY(multiply(stream, phase, "gate_up", active(a.before_activation), active(a.normed2),
+               matrices.up));
   TRY(adapt(stream, phase, active(a.before_activation), a.up_ranks, active(a.normed2),
             adapters_.layers[layer].up));
   return activate(stream, phase, layer);
@@ -158,12 +158,9 @@ Status TransformerTraining::activate(Stream& stream, Phase phase, std::size_t la
 
 /// What block `layer` adds to the stream, into `branch`.
 Status TransformerTraining::leave_branch(Stream& stream, std::size_t layer) {
-  const LayerParameters& p = parameters_.layers[layer];
   const LayerActivations& a = activations_.layers[layer];
-  const LinearShape shape = {plan_.tokens(), plan_.shape.width, plan_.shape.hidden};
-  TRY(timed(stream, Phase::forward, parameters_.gated ? "down" : "fc2",
-            linear_->forward(stream, active(activations_.branch), active(a.hidden), weight(p.down),
-                             weight_or_null(p.down_bias), shape)));
+  TRY(multiply(stream, Phase::forward, parameters_.gated ? "down" : "fc2",
+               active(activations_.branch), active(a.hidden), matrices_of(layer).down));
   return adapt(stream, Phase::forward, active(activations_.branch), a.down_ranks, active(a.hidden),
                adapters_.layers[layer].down);
 }
@@ -210,13 +207,15 @@ Status TransformerTraining::backward(Stream& stream, BatchChoice choice, std::ui
     TRY(enter_part(stream, Phase::backward, section_of(i)));
     const bool add = adds_to_part(section_of(i), number);
     if (i + 1 == activations_.layers.size()) TRY(backward_last_norm(stream, add));
+    if (plan_.parallel.slices_parameters()) TRY(quantize_weights(stream, Phase::backward, i));
     if (plan_.recompute == Recompute::layer) {
       TRY(forward_layer(stream, Phase::backward, i, input_of(i), nullptr));
     }
     TRY(backward_perceptron(stream, i, add));
     TRY(backward_attention(stream, i, add));
     if (i == 0) TRY(send_lookups(stream, number));
-    TRY(weight_gradient_of_qkv(stream, i, add));
+    TRY(weight_gradient(stream, "qkv_weight", active(activations_.qkv_gradient),
+                        active(activations_.layers[i].normed1), matrices_of(i).qkv, add));
     TRY(leave_part(stream, Phase::backward, section_of(i)));
   }
   return backward_embedding(stream, choice, number);
@@ -242,8 +241,11 @@ Status TransformerTraining::backward_head(Stream& stream, BatchChoice choice,
     TRY(done("head_input",
              linear_->input_gradient(stream, rows_from(activations_.branch_gradient, first, c),
                                      d_logits, weight(parameters_.head), head)));
-    return weight_gradient(stream, "head_weight", parameters_.head, d_logits,
-                           rows_from(activations_.normed, first, c), head, add || first > 0);
+    if (frozen()) return {};
+    return done(
+        "head_weight",
+        linear_->weight_gradient(stream, gradient(parameters_.head), d_logits,
+                                 rows_from(activations_.normed, first, c), head, add || first > 0));
   }));
   if (plan_.cuts_logits()) {
     TRY(done("loss", record_losses(stream, losses_of_tokens(), choice, number)));
@@ -278,8 +280,8 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
   const TransformerShape& shape = plan_.shape;
   const LayerParameters& p = parameters_.layers[layer];
   const LayerActivations& a = activations_.layers[layer];
+  const BlockMatrices matrices = matrices_of(layer);
   const std::int64_t n = plan_.tokens(), c = shape.width, f = shape.hidden;
-  const LinearShape down = {n, c, f}, up = {n, shape.up_width(), c};
   void* const d_stream = active(activations_.stream_gradient);
   void* const d_branch = active(activations_.branch_gradient);
   void* const d_hidden = active(activations_.hidden_gradient);
@@ -289,12 +291,15 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
-  if (plan_.recompute == Recompute::activation) TRY(activate(stream, Phase::backward, layer));
-  TRY(weight_gradient(stream, gated ? "down_weight" : "fc2_weight", p.down, d_stream,
-                      active(a.hidden), down, add));
+  if (plan_.recompute == Recompute::activation) {
+    TRY(activate(stream, Phase::backward, layer));
+    TRY(quantize_input_again(stream, active(a.hidden), matrices.down));
+  }
+  TRY(quantize_gradient(stream, d_stream, matrices.down));
+  TRY(weight_gradient(stream, gated ? "down_weight" : "fc2_weight", d_stream, active(a.hidden),
+                      matrices.down, add));
   if (gated) {
-    TRY(done("down_input",
-             linear_->input_gradient(stream, d_hidden, d_stream, weight(p.down), down)));
+    TRY(input_gradient(stream, "down_input", d_hidden, d_stream, matrices.down));
     // The forward pass of the blocks after this one has overwritten what all blocks share.
     if (plan_.recompute == Recompute::layer && !adapters.down.parts.empty()) {
       TRY(done("adapters", low_rank_->project(stream, active(a.down_ranks), active(a.hidden),
@@ -305,14 +310,15 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
     TRY(done("swiglu", activation_functions_->swiglu_backward(stream, d_before, d_hidden,
                                                               active(a.before_activation), n, f)));
   } else {
-    TRY(done("fc2_input", linear_->input_gradient_gelu(stream, d_before, d_stream, weight(p.down),
-                                                       active(a.before_activation), down)));
+    TRY(input_gradient_gelu(stream, "fc2_input", d_before, d_stream, active(a.before_activation),
+                            matrices.down));
   }
   TRY(bias_gradient(stream, p.up_bias, d_before, add));
-  TRY(weight_gradient(stream, gated ? "gate_up_weight" : "fc_weight", p.up, d_before,
-                      active(a.normed2), up, add));
-  TRY(done(gated ? "gate_up_input" : "fc_input",
-           linear_->input_gradient(stream, d_branch, d_before, weight(p.up), up)));
+  TRY(quantize_gradient(stream, d_before, matrices.up));
+  TRY(weight_gradient(stream, gated ? "gate_up_weight" : "fc_weight", d_before, active(a.normed2),
+                      matrices.up, add));
+  TRY(input_gradient(stream, gated ? "gate_up_input" : "fc_input", d_branch, d_before,
+                     matrices.up));
   TRY(adapters_backward(stream, d_branch, d_before, active(a.normed2), a.up_ranks, adapters.up,
                         add));
   return done("norm", norm_->backward(stream, *column_sums_,
@@ -326,13 +332,12 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
                                       weight(p.norm2_weight), scratch_.data(), {n, c}));
 }
 
-/// Continues through attention in the same way; weight_gradient_of_qkv() is left.
+/// Continues through attention in the same way; the gradient of qkv's weight is left.
 Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer, bool add) {
-  const TransformerShape& shape = plan_.shape;
   const LayerParameters& p = parameters_.layers[layer];
   const LayerActivations& a = activations_.layers[layer];
-  const std::int64_t n = plan_.tokens(), c = shape.width;
-  const LinearShape proj = {n, c, shape.query_width()}, qkv = {n, shape.qkv_width(), c};
+  const BlockMatrices matrices = matrices_of(layer);
+  const std::int64_t n = plan_.tokens(), c = plan_.shape.width;
   void* const d_stream = active(activations_.stream_gradient);
   void* const d_branch = active(activations_.branch_gradient);
   void* const d_qkv = active(activations_.qkv_gradient);
@@ -340,9 +345,9 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
     return timed(stream, Phase::backward, name, std::move(queued));
   };
   const LoraLayer& adapters = adapters_.layers[layer];
-  TRY(weight_gradient(stream, "proj_weight", p.proj, d_stream, active(a.attended), proj, add));
-  TRY(done("proj_input",
-           linear_->input_gradient(stream, d_branch, d_stream, weight(p.proj), proj)));
+  TRY(quantize_gradient(stream, d_stream, matrices.proj));
+  TRY(weight_gradient(stream, "proj_weight", d_stream, active(a.attended), matrices.proj, add));
+  TRY(input_gradient(stream, "proj_input", d_branch, d_stream, matrices.proj));
   TRY(adapters_backward(stream, d_branch, d_stream, active(a.attended), a.proj_ranks, adapters.proj,
                         add));
   if (plan_.recompute != Recompute::layer) TRY(rotate(stream, Phase::backward, layer));
@@ -361,7 +366,8 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
     return adapters_backward(stream, nullptr, d_qkv, active(a.normed1), a.qkv_ranks, adapters.qkv,
                              add);
   }
-  TRY(done("qkv_input", linear_->input_gradient(stream, d_branch, d_qkv, weight(p.qkv), qkv)));
+  TRY(quantize_gradient(stream, d_qkv, matrices.qkv));
+  TRY(input_gradient(stream, "qkv_input", d_branch, d_qkv, matrices.qkv));
   TRY(adapters_backward(stream, d_branch, d_qkv, active(a.normed1), a.qkv_ranks, adapters.qkv,
                         add));
   // The bias before this norm is the last one of the block before.
@@ -385,21 +391,6 @@ Status TransformerTraining::bias_gradient(Stream& stream, const Tensor& bias, co
   return timed(stream, Phase::backward, "bias",
                column_sums_->of(stream, gradient(bias), dy, scratch_.data(),
                                 {plan_.tokens(), bias.columns}, add));
-}
-
-Status TransformerTraining::weight_gradient(Stream& stream, std::string_view name,
-                                            const Tensor& matrix, const void* dy, const void* x,
-                                            LinearShape shape, bool add) {
-  if (frozen()) return {};
-  return timed(stream, Phase::backward, name,
-               linear_->weight_gradient(stream, gradient(matrix), dy, x, shape, add));
-}
-
-Status TransformerTraining::weight_gradient_of_qkv(Stream& stream, std::size_t layer, bool add) {
-  const std::int64_t n = plan_.tokens(), c = plan_.shape.width;
-  return weight_gradient(
-      stream, "qkv_weight", parameters_.layers[layer].qkv, active(activations_.qkv_gradient),
-      active(activations_.layers[layer].normed1), {n, plan_.shape.qkv_width(), c}, add);
 }
 
 Status TransformerTraining::backward_embedding(Stream& stream, BatchChoice choice,

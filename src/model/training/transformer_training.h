@@ -14,10 +14,12 @@
 #include "model/operations/attention.h"
 #include "model/operations/cross_entropy.h"
 #include "model/operations/embedding.h"
+#include "model/operations/fp8_linear.h"
 #include "model/operations/head_rotation.h"
 #include "model/operations/linear.h"
 #include "model/operations/low_rank.h"
 #include "model/operations/norm.h"
+#include "model/training/fp8_layout.h"
 #include "model/training/training.h"
 #include "model/training/training_plan.h"
 
@@ -66,8 +68,9 @@ class TransformerTraining final : public Training {
   }
   Result<Losses> held_back_pass(Stream& stream, BatchChoice choice) override;
 
-  /// Computes the last norm's result, all that logits need.
-  Status forward(Stream& stream, const DeviceBatches& data, BatchChoice choice);
+  /// Computes the last norm's result, all that logits need. `new_weights`: whether they may have
+  /// changed since the last pass.
+  Status forward(Stream& stream, const DeviceBatches& data, BatchChoice choice, bool new_weights);
   Status forward_head(Stream& stream, const DeviceBatches& data, BatchChoice choice);
   Status logits_and_losses(Stream& stream, Phase phase, const DeviceBatches& data,
                            BatchChoice choice, std::int64_t first, std::int64_t rows);
@@ -90,9 +93,56 @@ class TransformerTraining final : public Training {
   Status backward_perceptron(Stream& stream, std::size_t layer, bool add);
   Status backward_attention(Stream& stream, std::size_t layer, bool add);
   Status bias_gradient(Stream& stream, const Tensor& bias, const void* dy, bool add);
-  Status weight_gradient(Stream& stream, std::string_view name, const Tensor& matrix,
-                         const void* dy, const void* x, LinearShape shape, bool add);
-  Status weight_gradient_of_qkv(Stream& stream, std::size_t layer, bool add);
+
+  // Products with a block's matrices, of the plan's type or of FP8
+  // (transformer_training_products.cpp).
+
+  struct BlockMatrix {
+    const Tensor& weight;
+    const Tensor& bias;
+    LinearShape shape;
+    const Fp8Operands& fp8;
+  };
+  struct BlockMatrices {
+    BlockMatrix qkv, proj, up, down;
+  };
+  BlockMatrices matrices_of(std::size_t layer) const;
+  /// y = x W^T + b
+  Status multiply(Stream& stream, Phase phase, std::string_view name, void* y, const void* x,
+                  const BlockMatrix& matrix);
+  /// before = x W^T + b, y = gelu(before)
+  Status multiply_gelu(Stream& stream, Phase phase, std::string_view name, void* y, void* before,
+                       const void* x, const BlockMatrix& matrix);
+  /// Prepares input_gradient() and weight_gradient() of the same dy.
+  Status quantize_gradient(Stream& stream, const void* dy, const BlockMatrix& matrix);
+  /// dx = dy W
+  Status input_gradient(Stream& stream, std::string_view name, void* dx, const void* dy,
+                        const BlockMatrix& matrix);
+  /// dx = dy W * gelu'(before)
+  Status input_gradient_gelu(Stream& stream, std::string_view name, void* dx, const void* dy,
+                             const void* before, const BlockMatrix& matrix);
+  /// dW = dy^T x, added to what is there if `add`; nothing if W is frozen.
+  Status weight_gradient(Stream& stream, std::string_view name, const void* dy, const void* x,
+                         const BlockMatrix& matrix, bool add);
+  Status begin_fp8_pass(Stream& stream, bool new_weights);
+  /// Frozen weights were quantized when they were written, and gathered ones are never kept.
+  bool quantizes_weights(bool new_weights) const {
+    return plan_.parallel.slices_parameters() || (new_weights && !frozen());
+  }
+  /// Quantizes a block's weights; nothing if products are not FP8.
+  Status quantize_weights(Stream& stream, Phase phase, std::size_t layer);
+  /// Quantizes x once more for the gradient of W.
+  Status quantize_input_again(Stream& stream, const void* x, const BlockMatrix& matrix);
+  Fp8Matrix fp8_weight(const Fp8Operands& operands) const;
+  Fp8Matrix fp8_input(const Fp8Operands& operands) const;
+  Fp8Matrix fp8_gradient(const Fp8Operands& operands) const;
+  void* code(const Tensor& t) const {
+    return t.elements() > 0 ? codes_.as<std::byte>() + t.offset : nullptr;
+  }
+  void* scale(std::size_t number) const {
+    return scales_.as<std::byte>() + number * fp8_scale_bytes;
+  }
+
   Status backward_embedding(Stream& stream, BatchChoice choice, std::uint64_t number);
   Status send_embedding_without_lookups(Stream& stream, std::uint64_t number);
   Status send_lookups(Stream& stream, std::uint64_t number);
@@ -158,12 +208,14 @@ class TransformerTraining final : public Training {
   const TransformerParameters parameters_;
   const LoraParameters adapters_;
   const TrainingActivations activations_;
+  const Fp8Layout fp8_layout_;
   std::optional<Embedding> embedding_;
   std::optional<ColumnSums> column_sums_;
   std::optional<Norm> norm_;
   std::optional<HeadRotation> rotation_;  // empty: attention reads qkv as it is
   std::optional<Activations> activation_functions_;
   std::optional<Linear> linear_;
+  std::optional<Fp8Linear> fp8_linear_;  // empty: all products are of the plan's type
   std::optional<LowRank> low_rank_;
   std::unique_ptr<Attention> attention_;
   std::optional<CrossEntropy> cross_entropy_;
@@ -171,6 +223,7 @@ class TransformerTraining final : public Training {
   Buffer frozen_;            // weights beside adapters, laid out as parameters_
   bool has_frozen_ = false;  // whether they are written
   Buffer active_, floats_;   // arenas of TrainingActivations
+  Buffer codes_, scales_;    // of Fp8Layout
   Buffer losses_;            // f32 [tokens]
   Buffer document_starts_;   // i32 [tokens], of the batch of this pass
   Buffer scratch_;

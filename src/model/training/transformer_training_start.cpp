@@ -35,12 +35,14 @@ TransformerTraining::TransformerTraining(Device& device, Stream& stream,
       folder_(settings.weights),
       parameters_(TransformerParameters::of(plan_.shape, plan_.layout())),
       adapters_(plan_.adapters()),
-      activations_(TrainingActivations::of(plan_)) {}
+      activations_(TrainingActivations::of(plan_)),
+      fp8_layout_(Fp8Layout::of(plan_)) {}
 
 Result<std::unique_ptr<TransformerTraining>> TransformerTraining::create(
     Device& device, Stream& stream, const TransformerSettings& settings,
     const TokenBatches& batches, const TokenBatches& held_back) {
   TRY(validate(settings.plan.shape));
+  TRY(validate_fp8(settings.plan));
   if (settings.plan.lora) {
     TRY(validate(*settings.plan.lora, settings.plan.shape));
     if (settings.plan.parallel.slices_parameters()) {
@@ -97,6 +99,10 @@ Status TransformerTraining::allocate_arenas(Stream& stream) {
   TRY(allocate_rows(gathered_lookups(plan_)));
   TRY(allocate(active_, activations_.elements * element_));
   TRY(allocate(floats_, activations_.floats * sizeof(float)));
+  if (plan_.fp8) {
+    TRY(allocate(codes_, fp8_layout_.codes));
+    TRY(allocate(scales_, fp8_layout_.scales * fp8_scale_bytes));
+  }
   const auto tokens = static_cast<std::uint64_t>(plan_.tokens());
   TRY(allocate(losses_, tokens * sizeof(float)));
   if (plan_.documents) TRY(allocate(document_starts_, tokens * sizeof(std::int32_t)));
@@ -116,6 +122,7 @@ Status TransformerTraining::load_operations(Stream& stream) {
   }
   activation_functions_ = TRY(Activations::create(device_, type));
   linear_.emplace(plans_, *activation_functions_, precision, fuse_gelu_);
+  if (plan_.fp8) fp8_linear_ = TRY(Fp8Linear::create(device_, plans_));
   if (frozen()) low_rank_.emplace(plans_, precision, adapters_.scale);
   attention_ = TRY(open_attention(device_, plans_, plan_, precision));
   cross_entropy_ = TRY(CrossEntropy::create(device_, type));
@@ -123,7 +130,7 @@ Status TransformerTraining::load_operations(Stream& stream) {
 }
 
 bool TransformerTraining::can_fuse_gelu() {
-  if (parameters_.gated) return false;
+  if (parameters_.gated || plan_.fp8) return false;
   const std::int64_t n = plan_.tokens(), c = plan_.shape.width, f = plan_.shape.hidden;
   return linear_->can_fuse({n, f, c}, plan_.shape.has_all_biases(), {n, c, f});
 }
@@ -137,7 +144,13 @@ Status TransformerTraining::add_checksum(Stream& stream, Elementwise& elementwis
 
 Status TransformerTraining::write_initial_weights(Stream& stream) {
   if (!frozen()) return write_model(stream);
-  if (!has_frozen_) TRY(write_model(stream));
+  if (!has_frozen_) {
+    TRY(write_model(stream));
+    if (fp8_linear_) TRY(stream.fill(scales_.data(), 0, scales_.bytes()));
+    for (std::size_t i = 0; i < parameters_.layers.size(); ++i) {
+      TRY(quantize_weights(stream, Phase::forward, i));
+    }
+  }
   has_frozen_ = true;
   return write_initial_adapters(stream);
 }
@@ -214,8 +227,8 @@ Status TransformerTraining::write_random_model(Stream& stream) {
 std::uint64_t TransformerTraining::allocated_bytes() const {
   std::uint64_t bytes = Training::allocated_bytes() + attention_->allocated_bytes();
   if (rotation_) bytes += rotation_->allocated_bytes();
-  for (const Buffer* buffer : {&frozen_, &active_, &floats_, &losses_, &document_starts_, &scratch_,
-                               &batches_.data, &held_back_.data}) {
+  for (const Buffer* buffer : {&frozen_, &active_, &floats_, &codes_, &scales_, &losses_,
+                               &document_starts_, &scratch_, &batches_.data, &held_back_.data}) {
     bytes += buffer->bytes();
   }
   return bytes;
@@ -228,6 +241,14 @@ Result<std::vector<float>> TransformerTraining::frozen_weights(Stream& stream) c
 std::vector<std::pair<std::string, std::string>> TransformerTraining::notes() const {
   const std::string detail = attention_->detail();
   auto all = Training::notes();
+  if (plan_.fp8) {
+    const std::string value(name_of(fp8_type(device_.facts(), Fp8Role::value)));
+    const std::string gradient(name_of(fp8_type(device_.facts(), Fp8Role::gradient)));
+    all.insert(all.begin(),
+               {"fp8", fmt::format("tensorwise: blocks' matrices and their inputs {}, gradients "
+                                   "{}; in bf16: head, attention, norms, {}weights' gradients",
+                                   value, gradient, plan_.lora ? "adapters, " : "")});
+  }
   all.insert(all.begin(), {"attention", fmt::format("{}{}{}", name_of(plan_.attention),
                                                     detail.empty() ? "" : " ", detail)});
   return all;

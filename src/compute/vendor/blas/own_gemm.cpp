@@ -1,6 +1,6 @@
 // GEMM with assay's own kernels behind the interface of the vendors' libraries, on every backend.
-// gemm.cu shows what the portable dialect achieves on matrix units; gemm_f32.cu is a fallback where
-// no library supports f32.
+// gemm.cu shows what the portable dialect achieves on matrix units; gemm_plain.cu is a fallback
+// where no library supports f32 or fp8.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -49,13 +49,29 @@ std::vector<TileShape> shapes_for(const DeviceFacts& facts) {
   return shapes;
 }
 
+std::optional<std::string> fp8_unsupported(const GemmProblem& problem) {
+  const bool fnuz = is_fnuz(problem.b);
+  const DataType e4m3 = fnuz ? DataType::e4m3_fnuz : DataType::e4m3;
+  const DataType e5m2 = fnuz ? DataType::e5m2_fnuz : DataType::e5m2;
+  if (problem.b != e4m3 || (problem.a != e4m3 && problem.a != e5m2) || problem.c != problem.d ||
+      (problem.d != DataType::bf16 && problem.d != DataType::f32) || problem.batch != 1) {
+    return "multiplies single matrices of e4m3 or e5m2 by e4m3 of the same encoding, into bf16 or "
+           "f32";
+  }
+  if (problem.epilogue != Epilogue::none || problem.scales_d || problem.writes_amax_d) {
+    return "has no epilogues and no factors of results";
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> unsupported(const GemmProblem& problem, const DeviceFacts& facts) {
   if (auto reason = needs_all_multiprocessors(problem)) return reason;
+  if (is_fp8(problem.a) && is_fp8(problem.b)) return fp8_unsupported(problem);
   const bool narrow = problem.a == DataType::bf16 || problem.a == DataType::f16;
   if ((!narrow && problem.a != DataType::f32) || problem.b != problem.a ||
       problem.compute != DataType::f32 || problem.c != problem.d ||
       (problem.d != problem.a && problem.d != DataType::f32)) {
-    return "multiplies f32, bf16 or f16 with sums in f32, into the same type or f32";
+    return "multiplies f32, bf16 or f16 with sums in f32, into the same type or f32, and fp8";
   }
   if (problem.epilogue != Epilogue::none || problem.scales_a || problem.scales_b ||
       problem.scales_d || problem.writes_amax_d) {
@@ -106,10 +122,14 @@ class OwnPlan final : public GemmPlan {
   LaunchShape launch_;
 };
 
+bool runs_plain(const GemmProblem& problem) {
+  return problem.a == DataType::f32 || is_fp8(problem.a);
+}
+
 /// Runs without matrix units.
-class OwnF32Plan final : public GemmPlan {
+class OwnPlainPlan final : public GemmPlan {
  public:
-  OwnF32Plan(GemmProblem problem, std::unique_ptr<Program> program, Kernel& kernel)
+  OwnPlainPlan(GemmProblem problem, std::unique_ptr<Program> program, Kernel& kernel)
       : problem_(problem), program_(std::move(program)), kernel_(kernel) {}
 
   Status enqueue(Stream& stream, const GemmOperands& operands, Workspace) override {
@@ -121,15 +141,22 @@ class OwnF32Plan final : public GemmPlan {
     shape.grid.x = static_cast<unsigned>(((p.m + tile - 1) / tile) * ((p.n + tile - 1) / tile));
     shape.grid.y = static_cast<unsigned>(p.batch);
     shape.block.x = 256;
-    return launch(stream, kernel_, shape, operands.d, operands.a, operands.b, unsigned_of(p.m),
-                  unsigned_of(p.n), unsigned_of(p.k), unsigned_of(row_a), unsigned_of(depth_a),
-                  unsigned_of(depth_b), unsigned_of(column_b), unsigned_of(p.ldd),
-                  unsigned_of(p.stride_a), unsigned_of(p.stride_b), unsigned_of(p.stride_d),
-                  static_cast<float>(p.alpha), static_cast<float>(p.beta));
+    const auto queue = [&](auto... more) {
+      return launch(stream, kernel_, shape, operands.d, operands.a, operands.b, unsigned_of(p.m),
+                    unsigned_of(p.n), unsigned_of(p.k), unsigned_of(row_a), unsigned_of(depth_a),
+                    unsigned_of(depth_b), unsigned_of(column_b), unsigned_of(p.ldd), more...);
+    };
+    const float alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
+    if (is_fp8(p.a)) {
+      return queue(alpha, beta, p.scales_a ? operands.scale_a : nullptr,
+                   p.scales_b ? operands.scale_b : nullptr, p.d == DataType::bf16 ? 1 : 0);
+    }
+    return queue(unsigned_of(p.stride_a), unsigned_of(p.stride_b), unsigned_of(p.stride_d), alpha,
+                 beta);
   }
 
  private:
-  static constexpr std::int64_t tile = 64;  // as in gemm_f32.cu
+  static constexpr std::int64_t tile = 64;  // as in gemm_plain.cu
 
   GemmProblem problem_;
   std::unique_ptr<Program> program_;
@@ -148,7 +175,7 @@ class OwnBlas final : public Blas {
     if (const auto reason = unsupported(problem, device_.facts())) {
       return Error{ErrorKind::unsupported, "own: " + *reason};
     }
-    if (problem.a == DataType::f32) return std::vector<GemmAlgorithm>{{"tile=64x64x16", 0, {}}};
+    if (runs_plain(problem)) return std::vector<GemmAlgorithm>{{"tile=64x64x16", 0, {}}};
     std::vector<GemmAlgorithm> found;
     for (const TileShape& shape : shapes_for(device_.facts())) {
       if (static_cast<int>(found.size()) == most) break;
@@ -159,11 +186,13 @@ class OwnBlas final : public Blas {
 
   Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
                                          const GemmAlgorithm& algorithm) override {
-    if (problem.a == DataType::f32) {
-      auto program = TRY(device_.build({"gemm_f32", {}}));
-      Kernel* kernel = TRY(program->kernel("gemm_f32"));
+    if (runs_plain(problem)) {
+      auto program = TRY(device_.build({"gemm_plain", {}}));
+      Kernel* kernel = TRY(program->kernel(
+          is_fp8(problem.a) ? fmt::format("gemm_{}_{}", name_of(problem.a), name_of(problem.b))
+                            : "gemm_f32"));
       return std::unique_ptr<GemmPlan>(
-          std::make_unique<OwnF32Plan>(problem, std::move(program), *kernel));
+          std::make_unique<OwnPlainPlan>(problem, std::move(program), *kernel));
     }
     const auto& data = algorithm.data;
     const TileShape shape = {data[0], data[1], data[2], data[3], data[4], data[5], data[6]};

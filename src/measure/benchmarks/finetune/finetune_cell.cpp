@@ -12,6 +12,7 @@
 
 #include "compute/device/helpers.h"
 #include "measure/benchmarks/finetune/finetune_model.h"
+#include "model/training/fp8_layout.h"
 #include "model/transformer/decoder_config.h"
 #include "model/transformer/lora.h"
 #include "model/transformer/named_shapes.h"
@@ -23,6 +24,7 @@ constexpr const char* decided_later = "auto";
 constexpr const char* of_no_adapter = "none";
 constexpr const char* random_weights_of_model = "random";
 constexpr const char* synthetic_documents_only = "synthetic";
+constexpr const char* fp8_products = "fp8";
 constexpr const char* small_decoder = "2L4H2K32D128C512V";  // for CPUs
 
 Status check_decoder(std::string_view text) {
@@ -120,6 +122,14 @@ std::vector<Axis> make_finetune_axes() {
   const auto axis_named = [&](std::string_view name) -> Axis& {
     return *std::ranges::find(axes, name, &Axis::name);
   };
+  const auto after_precision = std::ranges::find(axes, "precision", &Axis::name) + 1;
+  axes.insert(after_precision,
+              {.name = "products",
+               .description = "type in which blocks' matrices are multiplied; fp8: e4m3, and e5m2 "
+                              "for gradients, with a factor of each tensor, beside "
+                              "precision=bf16; auto: that of precision",
+               .defaults = {decided_later},
+               .choices = {decided_later, "f32", "tf32", "bf16", "f16", "fp8"}});
   Axis& states = axis_named("states");
   states.description += "; auto: stochastic for mode=full in bf16, else master";
   states.defaults = {decided_later};
@@ -220,8 +230,9 @@ Cell decide_finetune_cell(const Cell& cell, const DeviceFacts& facts) {
   }
   decide("batch", on_cpu ? "4" : "1");
   decide("sequence", on_cpu ? "128" : "8192");
-  decide("precision", on_cpu ? "f32" : "bf16");
+  decide("precision", on_cpu && decided.text("products") != fp8_products ? "f32" : "bf16");
   const std::string precision(decided.text("precision"));
+  decide("products", precision);
   decide("states", precision == "bf16" && !lora ? "stochastic" : "master");
   decide("rate", usual_finetune_rate(decided));
   decide("sums", precision == "tf32" ? "f32" : precision);
@@ -236,6 +247,14 @@ Result<TrainCell> parse_finetune_cell(const Cell& cell) {
   TransformerSettings settings = TRY(parse_transformer(cell, shape));
   settings.plan.lora = TRY(parse_lora(cell));
   if (settings.plan.lora) TRY(validate(*settings.plan.lora, settings.plan.shape));
+  settings.plan.fp8 = cell.text("products") == fp8_products;
+  if (!settings.plan.fp8 && cell.text("products") != cell.text("precision")) {
+    return Error{ErrorKind::usage,
+                 fmt::format("products={} is not for precision={}; allowed: auto, or fp8 with "
+                             "precision=bf16",
+                             cell.text("products"), cell.text("precision"))};
+  }
+  TRY(validate_fp8(settings.plan));
   if (has_folder(cell)) settings.weights = std::string(cell.text("weights"));
   if (cell.text("schedule") == "constant") {
     constexpr std::size_t warm_up_steps = 10;

@@ -79,6 +79,10 @@ class FinetuneModel final : public TrainTransformer {
     return tokens() * (of_model + of_adapters);
   }
 
+  double fp8_flops() const override {
+    return plan().fp8 ? tokens() * (plan().lora ? 4 : 6) * plan().shape.layer_products() : 0;
+  }
+
   bool begins_trained() const override { return !settings_.weights.empty(); }
 
   std::vector<Metric> more_metrics(double seconds) const override {

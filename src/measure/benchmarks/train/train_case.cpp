@@ -14,6 +14,7 @@
 #include "measure/benchmarks/train/exchange_cost.h"
 #include "measure/sampling/roofline.h"
 #include "measure/sampling/team_results.h"
+#include "model/operations/fp8_linear.h"
 #include "model/tensors/weights.h"
 #include "model/training/checkpoint.h"
 #include "ranks/collective/communicators.h"
@@ -72,7 +73,9 @@ class TrainCase final : public Case {
     gate_ = TRY(cell_.model->check(device_, stream));
     if (!gate_.passed) return gate_error();
     start_.gate = clock_.lap();
-    if (!device_.facts().emulated) {  // an emulator's rate says nothing about a chip
+    // An emulator's rate says nothing about a chip, and that of one type nothing about a step of
+    // two.
+    if (!device_.facts().emulated && cell_.model->fp8_flops() == 0) {
       product_rate_ = TRY(measured_product_rate(device_, stream, settings().precision));
     }
     start_.product = clock_.lap();
@@ -132,6 +135,14 @@ class TrainCase final : public Case {
                                  "{:.2g} allowed",
                                  gate_.gradient_error, gate_.tolerance));
     if (exchanges()) all.emplace_back("exchange", described(chosen_));
+    if (const double in_fp8 = cell_.model->fp8_flops(); in_fp8 > 0 && seconds_at_peak()) {
+      all.emplace_back(
+          "share_of_peak",
+          fmt::format("{:.3g}% of the operations at the peak of {}, the others at that "
+                      "of {}",
+                      100 * in_fp8 / work().flops, name_of(fp8_math(device_.facts())),
+                      name_of(settings().precision)));
+    }
     if (!no_times_.empty()) all.emplace_back("operation_times", "not known: " + no_times_);
     exchange_.times.add_doubt(all);
     if (const auto uncalibrated = exchange_.note()) all.emplace_back("simulation", *uncalibrated);
@@ -294,9 +305,8 @@ class TrainCase final : public Case {
     }
     add_bytes("memory", training_->allocated_bytes());
     add("flop_rate_with_attention", rate, "FLOP/s");
-    if (const auto peak = peak_compute_rate(device_.facts(), settings().precision);
-        peak && !device_.facts().emulated) {
-      add("share_of_peak", rate / peak->rate, "1");
+    if (const auto least = seconds_at_peak(); least && !device_.facts().emulated) {
+      add("share_of_peak", *least / seconds.median, "1");
     }
     add("sample_rate", cell_.model->samples() / seconds.median, "samples/s");
     for (Metric& metric : cell_.model->more_metrics(seconds.median)) {
@@ -372,6 +382,16 @@ class TrainCase final : public Case {
 
   const TrainingSettings& settings() const { return cell_.model->settings(); }
 
+  /// The time of a step whose operations run at the peak rates of their types; empty: not known.
+  std::optional<double> seconds_at_peak() const {
+    const double in_fp8 = cell_.model->fp8_flops();
+    const auto peak = peak_compute_rate(device_.facts(), settings().precision);
+    const auto fp8_peak = peak_compute_rate(device_.facts(), fp8_math(device_.facts()));
+    if (!peak || (in_fp8 > 0 && !fp8_peak)) return std::nullopt;
+    const double others = (work().flops - in_fp8) / peak->rate;
+    return in_fp8 > 0 ? others + in_fp8 / fp8_peak->rate : others;
+  }
+
   Error gate_error() const {
     return {ErrorKind::verification,
             fmt::format("training is wrong on this device: the gradient of {} is {:.2g} from the "
@@ -422,7 +442,7 @@ class TrainCase final : public Case {
           time.phase == Phase::update ? 1 : static_cast<double>(settings().accumulate);
       const Work work = {.bytes = cost->bytes * passes,
                          .flops = cost->flops * passes,
-                         .math = settings().precision};
+                         .math = cost->fp8 ? fp8_math(device_.facts()) : settings().precision};
       const auto floor = floor_seconds(device_.facts(), work, Limit::compute);
       if (!floor) continue;
       all.push_back({.name = "share_of_roof_" + name,

@@ -42,6 +42,8 @@ class TrainModel {
   /// estimate of 6 FLOPs for each parameter and each token or sample.
   virtual Work work() const = 0;
   virtual double flops_by_parameters() const = 0;
+  /// The operations of work() that are products of FP8.
+  virtual double fp8_flops() const { return 0; }
   virtual Quantity quantity() const = 0;
   /// Sequences or samples in one step, summed over all ranks.
   virtual double samples() const = 0;

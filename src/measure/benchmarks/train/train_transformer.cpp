@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "model/operations/fp8_linear.h"
 #include "model/training/training_attention.h"
 #include "model/training/training_costs.h"
 #include "model/training/training_self_check.h"
@@ -25,7 +26,7 @@ Work TrainTransformer::work() const {
   const double attention =
       12 * static_cast<double>(shape.layers) * static_cast<double>(shape.query_width()) * keys();
   return {.flops = flops_by_parameters() + tokens() * attention,
-          .math = settings_.precision,
+          .math = plan().fp8 ? DataType::e4m3 : settings_.precision,  // the higher peak
           .tokens = tokens() * ranks(),
           .ranks = ranks()};
 }
@@ -39,6 +40,9 @@ std::vector<OperationCost> TrainTransformer::costs() const {
 }
 
 std::optional<std::string> TrainTransformer::unsupported(const DeviceFacts& facts) const {
+  if (plan().fp8) {
+    if (const auto reason = fp8_unsupported(facts)) return "products=fp8: " + *reason;
+  }
   const auto reason = attention_unsupported(plan(), settings_.precision, facts);
   if (!reason) return std::nullopt;
   return fmt::format("attention={}: {}", name_of(plan().attention), *reason);

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
+#include "model/training/fp8_layout.h"
 #include "model/training/gradient_self_check.h"
+#include "model/training/training_costs.h"
 #include "model/transformer/named_shapes.h"
 #include "support/training_example.h"
 
@@ -58,6 +61,90 @@ TEST(TrainingPlan, FrozenWeightsHaveNoGradients) {
   EXPECT_NEAR(static_cast<double>(memory.gradients), 2 * trained, 1e4);
   EXPECT_NEAR(static_cast<double>(memory.optimizer), 12 * trained, 1e4);
   EXPECT_EQ(plan.sections().size(), 1u);
+}
+
+/// Copies in FP8: two bytes of a weight of blocks; one of each input of their products and, while a
+/// block's are computed, two of the widest input and output.
+TEST(TrainingPlan, CopiesInFp8AreCounted) {
+  TransformerPlan plan;
+  plan.shape = parse_decoder_shape("qwen3-0.6b").value();
+  plan.batch = 1;
+  plan.sequence = 512;
+  plan.recompute = Recompute::layer;
+  const TrainingMemory before = memory_of(plan);
+  plan.fp8 = true;
+  TrainingMemory memory = memory_of(plan);
+  EXPECT_EQ(memory.parameters - before.parameters,
+            static_cast<std::uint64_t>(2 * plan.shape.layer_products()));
+  const std::uint64_t inputs = 1024 + 2048 + 1024 + 3072, widest_input = 3072,
+                      widest_output = 2 * 3072, scales = 28 * 4 * 3 * 16;
+  EXPECT_EQ(memory.activations - before.activations,
+            512 * (inputs + widest_input + 2 * widest_output) + scales);
+  plan.lora = {.rank = 16, .targets = parse_lora_targets("all").value()};
+  memory = memory_of(plan);
+  plan.fp8 = false;
+  EXPECT_EQ(memory.activations - memory_of(plan).activations,
+            512 * (widest_input + widest_output) + scales);
+}
+
+/// With sharded parameters a rank has the copies of one block at a time.
+TEST(TrainingPlan, CopiesOfShardedWeightsAreThoseOfABlock) {
+  TransformerPlan plan;
+  plan.shape = parse_decoder_shape("qwen3-0.6b").value();
+  plan.batch = 1;
+  plan.sequence = 512;
+  plan.parallel.ranks = 2;
+  plan.parallel.sharding = Sharding::parameters;
+  const std::uint64_t before = memory_of(plan).parameters;
+  plan.fp8 = true;
+  EXPECT_EQ(memory_of(plan).parameters - before,
+            static_cast<std::uint64_t>(2 * plan.shape.layer_products() / 28));
+}
+
+TEST(TrainingPlan, SizesThatFp8DoesNotTakeAreNamed) {
+  TransformerPlan plan;
+  plan.shape = parse_decoder_shape("2L2H1K32D64C80F101V").value();
+  plan.batch = 3;
+  plan.sequence = 17;
+  plan.fp8 = true;
+  EXPECT_EQ(validate_fp8(plan).error().message,
+            "products=fp8 takes multiples of 16, and batch x sequence is 51; choose another, or "
+            "products=bf16");
+  plan.sequence = 16;
+  EXPECT_TRUE(validate_fp8(plan));
+  plan.shape.hidden = 72;
+  EXPECT_EQ(validate_fp8(plan).error().kind, ErrorKind::usage);
+  plan.shape.hidden = 80;
+  plan.type = DataType::f32;
+  EXPECT_EQ(validate_fp8(plan).error().message,
+            "products=fp8 has results of bf16, not f32; allowed: precision=bf16");
+}
+
+/// Products of FP8 read one byte for each operand; the head stays as it was.
+TEST(TrainingPlan, CostsSayWhatIsFp8) {
+  TransformerPlan plan;
+  plan.shape = parse_decoder_shape("qwen3-8b").value();
+  plan.batch = 1;
+  plan.sequence = 4096;
+  const std::vector<OperationCost> bf16 = costs_of(plan, 1);
+  plan.fp8 = true;
+  double fp8_flops = 0, quantized = 0;
+  for (const OperationCost& cost : costs_of(plan, 1)) {
+    fp8_flops += cost.fp8 ? cost.flops : 0;
+    quantized += cost.name.starts_with("quantize") ? cost.bytes : 0;
+    const auto before = std::find_if(bf16.begin(), bf16.end(), [&](const OperationCost& one) {
+      return one.phase == cost.phase && one.name == cost.name;
+    });
+    if (before == bf16.end()) continue;
+    EXPECT_EQ(cost.flops, before->flops);
+    if (!cost.fp8) EXPECT_EQ(cost.bytes, before->bytes) << cost.name;
+    if (cost.fp8) EXPECT_LT(cost.bytes, 0.9 * before->bytes) << cost.name;
+    if (cost.fp8) EXPECT_GT(cost.bytes, 0.5 * before->bytes) << cost.name;
+  }
+  EXPECT_DOUBLE_EQ(fp8_flops, 6 * 4096 * plan.shape.layer_products());
+  const double numbers_of_token = 36 * (4096 + 4096 + 4096 + 12288 +  // inputs, then outputs
+                                        6144 + 4096 + 24576 + 4096);
+  EXPECT_DOUBLE_EQ(quantized, 4 * (4096 * numbers_of_token + plan.shape.layer_products()));
 }
 
 TEST(GradientGate, WhatIsNotANumberStaysTheWorst) {

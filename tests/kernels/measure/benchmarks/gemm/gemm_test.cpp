@@ -1,4 +1,4 @@
-// src/compute/kernels/gemm.cu and gemm_f32.cu in every build, through the matrix library made of
+// src/compute/kernels/gemm.cu and gemm_plain.cu in every build, through the matrix library made of
 // them (blas/own_gemm.cpp): every layout and type over awkward shapes; all elements, or thousands
 // of them, are recomputed in double.
 #include <gmock/gmock.h>
@@ -89,6 +89,18 @@ TEST_P(OwnGemm, EveryTypeAndTile) {
         EXPECT_TRUE(verified.passed)
             << describe(problem) << " " << (*algorithms)[i].name << ": " << verified.detail;
       }
+    }
+  }
+}
+
+TEST_P(OwnGemm, EveryKindOfFp8) {
+  for (const DataType type :
+       {DataType::e4m3, DataType::e5m2, DataType::e4m3_fnuz, DataType::e5m2_fnuz}) {
+    for (const DataType result : {DataType::bf16, DataType::f32}) {
+      GemmProblem problem = problem_of(gemm_cell(67, 70, 35, type), "TN");
+      problem.c = problem.d = result;
+      const Verification verified = multiply(gemm_cell(67, 70, 35, type), problem, 0);
+      EXPECT_TRUE(verified.passed) << describe(problem) << ": " << verified.detail;
     }
   }
 }

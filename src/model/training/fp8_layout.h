@@ -1,0 +1,47 @@
+// Where the FP8 copies lie of what a block's matrices multiply: in an arena of codes of one byte
+// and an array of scales.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/result.h"
+#include "model/tensors/tensor_layout.h"
+#include "model/training/training_plan.h"
+
+namespace assay {
+
+/// The copies for y[N, outputs] = x[N, inputs] W^T and its gradients. Scales are numbers in the
+/// array.
+struct Fp8Operands {
+  Tensor weight;          ///< [outputs, inputs]
+  Tensor weight_columns;  ///< [inputs, outputs]
+  /// [inputs, N], kept from forward to backward; empty if W is frozen, or all are used at once.
+  Tensor input_columns;
+  std::size_t weight_scale = 0, input_scale = 0, gradient_scale = 0;
+};
+
+struct Fp8Layer {
+  Fp8Operands qkv, proj, up, down;
+};
+
+struct Fp8Layout {
+  std::vector<Fp8Layer> layers;  ///< of every block; without copies if products are not FP8
+  // Every product uses these again.
+  Tensor input;                   ///< [N, most inputs]
+  Tensor gradient;                ///< [N, most outputs]
+  Tensor gradient_columns;        ///< [most outputs, N]; empty if all weights are frozen
+  std::size_t codes = 0;          ///< bytes of the arena
+  std::size_t weight_codes = 0;   ///< bytes of it that copies of weights take
+  std::size_t weight_scales = 0;  ///< the first scales are those of weights
+  std::size_t scales = 0;
+
+  static Fp8Layout of(const TransformerPlan& plan);
+};
+
+/// Error: usage, if the plan's sizes are not multiples of what products of FP8 take, or its type is
+/// not bf16.
+Status validate_fp8(const TransformerPlan& plan);
+
+}  // namespace assay

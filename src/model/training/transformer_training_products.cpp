@@ -1,0 +1,133 @@
+// The products with a block's matrices in a training pass, forward and backward: of the plan's
+// type, or of FP8, for which their operands are quantized first.
+#include "model/training/transformer_training.h"
+
+namespace assay {
+
+TransformerTraining::BlockMatrices TransformerTraining::matrices_of(std::size_t layer) const {
+  const TransformerShape& shape = plan_.shape;
+  const LayerParameters& p = parameters_.layers[layer];
+  const Fp8Layer& fp8 = fp8_layout_.layers[layer];
+  const std::int64_t n = plan_.tokens(), c = shape.width;
+  return {{p.qkv, p.qkv_bias, {n, shape.qkv_width(), c}, fp8.qkv},
+          {p.proj, p.proj_bias, {n, c, shape.query_width()}, fp8.proj},
+          {p.up, p.up_bias, {n, shape.up_width(), c}, fp8.up},
+          {p.down, p.down_bias, {n, c, shape.hidden}, fp8.down}};
+}
+
+Status TransformerTraining::multiply(Stream& stream, Phase phase, std::string_view name, void* y,
+                                     const void* x, const BlockMatrix& matrix) {
+  void* const bias = weight_or_null(matrix.bias);
+  if (!fp8_linear_) {
+    return timed(stream, phase, name,
+                 linear_->forward(stream, y, x, weight(matrix.weight), bias, matrix.shape));
+  }
+  const Fp8Matrix input = fp8_input(matrix.fp8);
+  TRY(timed(stream, phase, "quantize",
+            fp8_linear_->quantize(stream, Fp8Role::value, input, x, matrix.shape.rows,
+                                  matrix.shape.inputs)));
+  TRY(fp8_linear_->forward(stream, y, input, fp8_weight(matrix.fp8), matrix.shape));
+  Status added;
+  if (bias != nullptr) {
+    added =
+        activation_functions_->add_bias(stream, y, bias, matrix.shape.rows, matrix.shape.outputs);
+  }
+  return timed(stream, phase, name, added);
+}
+
+Status TransformerTraining::multiply_gelu(Stream& stream, Phase phase, std::string_view name,
+                                          void* y, void* before, const void* x,
+                                          const BlockMatrix& matrix) {
+  if (!fp8_linear_) {
+    return timed(stream, phase, name,
+                 linear_->forward_gelu(stream, y, before, x, weight(matrix.weight),
+                                       weight_or_null(matrix.bias), matrix.shape));
+  }
+  TRY(multiply(stream, phase, name, before, x, matrix));
+  return timed(
+      stream, phase, "gelu",
+      activation_functions_->gelu(stream, y, before, matrix.shape.rows * matrix.shape.outputs));
+}
+
+Status TransformerTraining::quantize_gradient(Stream& stream, const void* dy,
+                                              const BlockMatrix& matrix) {
+  if (!fp8_linear_) return {};
+  return timed(stream, Phase::backward, "quantize",
+               fp8_linear_->quantize(stream, Fp8Role::gradient, fp8_gradient(matrix.fp8), dy,
+                                     matrix.shape.rows, matrix.shape.outputs));
+}
+
+Status TransformerTraining::input_gradient(Stream& stream, std::string_view name, void* dx,
+                                           const void* dy, const BlockMatrix& matrix) {
+  return timed(stream, Phase::backward, name,
+               fp8_linear_
+                   ? fp8_linear_->input_gradient(stream, dx, fp8_gradient(matrix.fp8),
+                                                 fp8_weight(matrix.fp8), matrix.shape)
+                   : linear_->input_gradient(stream, dx, dy, weight(matrix.weight), matrix.shape));
+}
+
+Status TransformerTraining::input_gradient_gelu(Stream& stream, std::string_view name, void* dx,
+                                                const void* dy, const void* before,
+                                                const BlockMatrix& matrix) {
+  if (!fp8_linear_) {
+    return timed(
+        stream, Phase::backward, name,
+        linear_->input_gradient_gelu(stream, dx, dy, weight(matrix.weight), before, matrix.shape));
+  }
+  TRY(input_gradient(stream, name, dx, dy, matrix));
+  return timed(stream, Phase::backward, "gelu",
+               activation_functions_->gelu_backward(stream, dx, before,
+                                                    matrix.shape.rows * matrix.shape.inputs));
+}
+
+Status TransformerTraining::weight_gradient(Stream& stream, std::string_view name, const void* dy,
+                                            const void* x, const BlockMatrix& matrix, bool add) {
+  if (frozen()) return {};
+  void* const dw = gradient(matrix.weight);
+  return timed(stream, Phase::backward, name,
+               fp8_linear_ ? fp8_linear_->weight_gradient(stream, dw, fp8_gradient(matrix.fp8),
+                                                          fp8_input(matrix.fp8), matrix.shape, add)
+                           : linear_->weight_gradient(stream, dw, dy, x, matrix.shape, add));
+}
+
+/// Largest magnitudes begin as 0: those of weights, if they are quantized anew, and all others.
+Status TransformerTraining::begin_fp8_pass(Stream& stream, bool new_weights) {
+  if (!fp8_linear_) return {};
+  const std::size_t first = quantizes_weights(new_weights) ? 0 : fp8_layout_.weight_scales;
+  return stream.fill(scale(first), 0, (fp8_layout_.scales - first) * fp8_scale_bytes);
+}
+
+Status TransformerTraining::quantize_weights(Stream& stream, Phase phase, std::size_t layer) {
+  if (!fp8_linear_) return {};
+  const BlockMatrices matrices = matrices_of(layer);
+  for (const BlockMatrix* m : {&matrices.qkv, &matrices.proj, &matrices.up, &matrices.down}) {
+    TRY(fp8_linear_->quantize(stream, Fp8Role::value, fp8_weight(m->fp8), weight(m->weight),
+                              m->shape.outputs, m->shape.inputs));
+  }
+  return timed(stream, phase, "quantize_weights", {});
+}
+
+Status TransformerTraining::quantize_input_again(Stream& stream, const void* x,
+                                                 const BlockMatrix& matrix) {
+  if (!fp8_linear_ || frozen()) return {};
+  Fp8Matrix input = fp8_input(matrix.fp8);
+  input.codes = nullptr;
+  return timed(stream, Phase::backward, "quantize",
+               fp8_linear_->quantize(stream, Fp8Role::value, input, x, matrix.shape.rows,
+                                     matrix.shape.inputs));
+}
+
+Fp8Matrix TransformerTraining::fp8_weight(const Fp8Operands& operands) const {
+  return {code(operands.weight), code(operands.weight_columns), scale(operands.weight_scale)};
+}
+
+Fp8Matrix TransformerTraining::fp8_input(const Fp8Operands& operands) const {
+  return {code(fp8_layout_.input), code(operands.input_columns), scale(operands.input_scale)};
+}
+
+Fp8Matrix TransformerTraining::fp8_gradient(const Fp8Operands& operands) const {
+  return {code(fp8_layout_.gradient), code(fp8_layout_.gradient_columns),
+          scale(operands.gradient_scale)};
+}
+
+}  // namespace assay
