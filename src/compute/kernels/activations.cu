@@ -2,6 +2,7 @@
 // lack such an epilogue.
 #include "fast_math.h"
 #include "rows.h"
+#include "tensor_scale.h"
 
 namespace {
 
@@ -66,7 +67,8 @@ DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
 }
 
 template <typename T>
-DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
+DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width, TensorScale* scale) {
+  LargestMagnitude largest;
   // No array has 2^32 packs, and a 64-bit division would take longer than everything else.
   const u32 packs_of_row = static_cast<u32>(width / row_pack);
   for_each_pack_of_all(rows * width, [&](u64 i) {
@@ -75,12 +77,18 @@ DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width) {
     Floats values = load_floats(gates);
     UNROLL_LOOP
     for (int e = 0; e < row_pack; ++e) values.v[e] = silu(values.v[e]);
-    store_floats(y + i, to_floats(from_floats<T, row_pack>(values)) * load_floats(gates + width));
+    const Pack<T, row_pack> result = from_floats<T, row_pack>(
+        to_floats(from_floats<T, row_pack>(values)) * load_floats(gates + width));
+    store_pack(y + i, result);
+    if (scale != nullptr) largest.see(to_floats(result));
   });
+  if (scale != nullptr) largest.raise(scale);
 }
 
 template <typename T>
-DEVICE void swiglu_backward(T* d, const T* dy, const T* x, u64 rows, u64 width) {
+DEVICE void swiglu_backward(T* d, const T* dy, const T* x, u64 rows, u64 width,
+                            TensorScale* scale) {
+  LargestMagnitude largest;
   const u32 packs_of_row = static_cast<u32>(width / row_pack);
   for_each_pack_of_all(rows * width, [&](u64 i) {
     const u64 row = static_cast<u32>(i / row_pack) / packs_of_row, at = i + row * width;
@@ -93,9 +101,15 @@ DEVICE void swiglu_backward(T* d, const T* dy, const T* x, u64 rows, u64 width) 
       of_up.v[e] = outer.v[e] * gate * s;
       of_gate.v[e] = outer.v[e] * ups.v[e] * s * (1 + gate * (1 - s));
     }
-    store_floats(d + at, of_gate);
-    store_floats(d + at + width, of_up);
+    const Pack<T, row_pack> to_gate = from_floats<T, row_pack>(of_gate),
+                            to_up = from_floats<T, row_pack>(of_up);
+    store_pack(d + at, to_gate);
+    store_pack(d + at + width, to_up);
+    if (scale == nullptr) return;
+    largest.see(to_floats(to_gate));
+    largest.see(to_floats(to_up));
   });
+  if (scale != nullptr) largest.raise(scale);
 }
 
 }  // namespace
@@ -103,28 +117,30 @@ DEVICE void swiglu_backward(T* d, const T* dy, const T* x, u64 rows, u64 width) 
 /// gelu: y = gelu(x). gelu_backward: d *= gelu'(x). relu: x = max(x, 0); NaNs are kept.
 /// relu_backward: d = 0 where y is not above 0. add_bias: x[rows, width] += bias[width]. swiglu:
 /// y[rows, width] = silu(first half) * (second half) of each row of x[rows, 2 width].
-/// swiglu_backward: d[rows, 2 width] = the gradient of x from that of y.
-#define ACTIVATION_KERNELS(T, suffix)                                   \
-  KERNEL(gelu_##suffix, T* y, const T* x, u64 elements) {               \
-    gelu(y, x, elements);                                               \
-  }                                                                     \
-  KERNEL(gelu_backward_##suffix, T* d, const T* x, u64 elements) {      \
-    gelu_backward(d, x, elements);                                      \
-  }                                                                     \
-  KERNEL(relu_##suffix, T* x, u64 elements) {                           \
-    relu(x, elements);                                                  \
-  }                                                                     \
-  KERNEL(relu_backward_##suffix, T* d, const T* y, u64 elements) {      \
-    relu_backward(d, y, elements);                                      \
-  }                                                                     \
-  KERNEL(add_bias_##suffix, T* x, const T* bias, u64 rows, u64 width) { \
-    add_bias(x, bias, rows, width);                                     \
-  }                                                                     \
-  KERNEL(swiglu_##suffix, T* y, const T* x, u64 rows, u64 width) {      \
-    swiglu(y, x, rows, width);                                          \
-  }                                                                     \
-  KERNEL(swiglu_backward_##suffix, T* d, const T* dy, const T* x, u64 rows, u64 width) { \
-    swiglu_backward(d, dy, x, rows, width);                             \
+/// swiglu_backward: d[rows, 2 width] = the gradient of x from that of y. Unless null,
+/// scale->largest is raised to the largest magnitude of the result.
+#define ACTIVATION_KERNELS(T, suffix)                                                  \
+  KERNEL(gelu_##suffix, T* y, const T* x, u64 elements) {                              \
+    gelu(y, x, elements);                                                              \
+  }                                                                                    \
+  KERNEL(gelu_backward_##suffix, T* d, const T* x, u64 elements) {                     \
+    gelu_backward(d, x, elements);                                                     \
+  }                                                                                    \
+  KERNEL(relu_##suffix, T* x, u64 elements) {                                          \
+    relu(x, elements);                                                                 \
+  }                                                                                    \
+  KERNEL(relu_backward_##suffix, T* d, const T* y, u64 elements) {                     \
+    relu_backward(d, y, elements);                                                     \
+  }                                                                                    \
+  KERNEL(add_bias_##suffix, T* x, const T* bias, u64 rows, u64 width) {                \
+    add_bias(x, bias, rows, width);                                                    \
+  }                                                                                    \
+  KERNEL(swiglu_##suffix, T* y, const T* x, u64 rows, u64 width, TensorScale* scale) { \
+    swiglu(y, x, rows, width, scale);                                                  \
+  }                                                                                    \
+  KERNEL(swiglu_backward_##suffix, T* d, const T* dy, const T* x, u64 rows, u64 width, \
+         TensorScale* scale) {                                                         \
+    swiglu_backward(d, dy, x, rows, width, scale);                                     \
   }
 ACTIVATION_KERNELS(float, f32)
 ACTIVATION_KERNELS(Bf16, bf16)

@@ -1,31 +1,9 @@
 // Quantizes a matrix to fp8 codes with one factor for all of it, and stores them as rows and as
 // columns, because products of fp8 read both operands along the sum.
 #include "quantized.h"
+#include "tensor_scale.h"
 
 namespace {
-
-/// What turns the codes of a tensor into its numbers; libraries read the factor.
-struct alignas(16) TensorScale {
-  float factor;  // numbers are codes times this
-  u32 largest;   // the bits of the largest magnitude, which find_largest() raises from 0
-};
-
-/// Infinities count, NaNs do not: they stay NaNs as codes.
-template <typename T>
-DEVICE void find_largest(TensorScale* scale, const T* x, u64 elements) {
-  SHARED float scratch[most_waves];
-  float largest = 0;
-  for_each_pack_of_all(elements, [&](u64 i) {
-    const Floats values = load_floats(x + i);
-    UNROLL_LOOP
-    for (int e = 0; e < row_pack; ++e) {
-      const float magnitude = values.v[e] < 0 ? -values.v[e] : values.v[e];
-      largest = magnitude > largest ? magnitude : largest;
-    }
-  });
-  largest = block_reduce(largest, Maximum{}, scratch);
-  if (thread_index() == 0) atomic_max(&scale->largest, bits_of(largest));
-}
 
 // A block converts tiles of the matrix. Each of its threads converts pieces of part_rows rows and a
 // pack of columns, so that it can store the codes of a column in one word.
@@ -99,7 +77,9 @@ DEVICE void quantize_tensor(Code* codes, Code* columns_of_codes, TensorScale* sc
 
 /// Raises scale->largest to the largest magnitude of x.
 KERNEL(find_largest_bf16, TensorScale* scale, const Bf16* x, u64 elements) {
-  find_largest(scale, x, elements);
+  LargestMagnitude largest;
+  for_each_pack_of_all(elements, [&](u64 i) { largest.see(load_floats(x + i)); });
+  largest.raise(scale);
 }
 
 /// scale->factor = the largest magnitude of x by that of a code, and codes[rows, columns] = x by

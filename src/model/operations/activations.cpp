@@ -34,15 +34,15 @@ Status Activations::relu_backward(Stream& stream, void* d, const void* y, std::i
 }
 
 Status Activations::swiglu(Stream& stream, void* y, const void* x, std::int64_t rows,
-                           std::int64_t width) {
+                           std::int64_t width, void* scale) {
   return launch(stream, *swiglu_, shape_of_elements(*facts_, rows * width), y, x,
-                std::uint64_t(rows), std::uint64_t(width));
+                std::uint64_t(rows), std::uint64_t(width), scale);
 }
 
 Status Activations::swiglu_backward(Stream& stream, void* d, const void* dy, const void* x,
-                                    std::int64_t rows, std::int64_t width) {
+                                    std::int64_t rows, std::int64_t width, void* scale) {
   return launch(stream, *swiglu_backward_, shape_of_elements(*facts_, rows * width), d, dy, x,
-                std::uint64_t(rows), std::uint64_t(width));
+                std::uint64_t(rows), std::uint64_t(width), scale);
 }
 
 Status Activations::add_bias(Stream& stream, void* x, const void* bias, std::int64_t rows,

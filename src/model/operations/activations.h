@@ -18,11 +18,13 @@ class Activations {
   Status relu(Stream& stream, void* x, std::int64_t elements);
   /// d = 0 where y, the result of relu(), is 0.
   Status relu_backward(Stream& stream, void* d, const void* y, std::int64_t elements);
-  /// y[rows, width] = silu(first half of each row of x[rows, 2 width]) times the second.
-  Status swiglu(Stream& stream, void* y, const void* x, std::int64_t rows, std::int64_t width);
-  /// d[rows, 2 width] = the gradient of x from dy, that of y.
+  /// y[rows, width] = silu(first half of each row of x[rows, 2 width]) times the second. Unless
+  /// null, `scale`, as in fp8_linear.h, is raised to the largest magnitude of y.
+  Status swiglu(Stream& stream, void* y, const void* x, std::int64_t rows, std::int64_t width,
+                void* scale = nullptr);
+  /// d[rows, 2 width] = the gradient of x from dy, that of y; `scale`: of d.
   Status swiglu_backward(Stream& stream, void* d, const void* dy, const void* x, std::int64_t rows,
-                         std::int64_t width);
+                         std::int64_t width, void* scale = nullptr);
   /// x[rows, width] += bias[width]
   Status add_bias(Stream& stream, void* x, const void* bias, std::int64_t rows, std::int64_t width);
 

@@ -57,10 +57,13 @@ Result<Fp8Linear> Fp8Linear::create(Device& device, GemmPlans& plans) {
   return made;
 }
 
+Status Fp8Linear::find_largest(Stream& stream, void* scale, const void* x, std::int64_t elements) {
+  return launch(stream, *find_largest_, shape_of_elements(*facts_, elements), scale, x,
+                std::uint64_t(elements));
+}
+
 Status Fp8Linear::quantize(Stream& stream, Fp8Role role, const Fp8Matrix& to, const void* x,
                            std::int64_t rows, std::int64_t columns) {
-  TRY(launch(stream, *find_largest_, shape_of_elements(*facts_, rows * columns), to.scale, x,
-             std::uint64_t(rows * columns)));
   const Kernel& kernel = role == Fp8Role::value ? *quantize_value_ : *quantize_gradient_;
   return launch(stream, kernel, shape_of_tiles(*facts_, rows, columns), to.codes,
                 to.columns_of_codes, to.scale, x, std::uint64_t(rows), std::uint64_t(columns));

@@ -20,7 +20,7 @@ namespace assay {
 struct Fp8Matrix {
   void* codes = nullptr;             ///< [rows, columns]
   void* columns_of_codes = nullptr;  ///< [columns, rows]
-  void* scale = nullptr;             ///< fp8_scale_bytes, whose first four are the factor
+  void* scale = nullptr;             ///< fp8_scale_bytes: factor and largest magnitude, f32
 };
 
 inline constexpr std::size_t fp8_scale_bytes = 16;
@@ -32,10 +32,6 @@ enum class Fp8Role {
   gradient,  ///< e5m2
 };
 DataType fp8_type(const DeviceFacts& facts, Fp8Role role);
-/// The type of the largest rate of these products, e4m3 in the device's encoding, for peaks.
-inline DataType fp8_math(const DeviceFacts& facts) {
-  return fp8_type(facts, Fp8Role::value);
-}
 /// Why the device has no FP8; empty: it has, or it is a CPU, where assay's own product decodes
 /// them.
 std::optional<std::string> fp8_unsupported(const DeviceFacts& facts);
@@ -45,8 +41,11 @@ class Fp8Linear {
   /// `plans` must outlive it. Error: unsupported, if the device or its libraries have no FP8.
   static Result<Fp8Linear> create(Device& device, GemmPlans& plans);
 
-  /// Quantizes x[rows, columns] of bf16 into those members of `to` that are not null. Its scale
-  /// must be 0, or that of the same numbers.
+  /// Raises the largest magnitude of a scale, which begins as 0, to that of x of bf16. Operations
+  /// that produce x may have done so.
+  Status find_largest(Stream& stream, void* scale, const void* x, std::int64_t elements);
+  /// Quantizes x[rows, columns] of bf16, by the largest magnitude in the scale of `to`, into those
+  /// members of `to` that are not null.
   Status quantize(Stream& stream, Fp8Role role, const Fp8Matrix& to, const void* x,
                   std::int64_t rows, std::int64_t columns);
 

@@ -33,14 +33,12 @@ Fp8Layout Fp8Layout::of(const TransformerPlan& plan) {
   const auto matrices = matrices_of_block(plan.shape);
   const std::int64_t n = plan.tokens();
   const bool frozen = plan.lora.has_value();
-  // With sharded parameters a block's weights are whole only while it is used, and so are copies.
-  const bool weights_in_turns = plan.parallel.slices_parameters();
   TensorPlaces place;
   for (Fp8Layer& layer : made.layers) {
     for (const MatrixOfBlock& m : matrices) {
       Fp8Operands& copies = layer.*m.copies;
       copies.weight_scale = made.weight_scales++;
-      if (weights_in_turns && &layer != &made.layers.front()) {
+      if (takes_turns(plan) && &layer != &made.layers.front()) {
         copies.weight = (made.layers.front().*m.copies).weight;
         copies.weight_columns = (made.layers.front().*m.copies).weight_columns;
         continue;

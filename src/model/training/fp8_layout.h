@@ -17,7 +17,7 @@ namespace assay {
 struct Fp8Operands {
   Tensor weight;          ///< [outputs, inputs]
   Tensor weight_columns;  ///< [inputs, outputs]
-  /// [inputs, N], kept from forward to backward; empty if W is frozen, or all are used at once.
+  /// [inputs, N], kept from forward to backward; empty if W is frozen.
   Tensor input_columns;
   std::size_t weight_scale = 0, input_scale = 0, gradient_scale = 0;
 };
@@ -38,6 +38,11 @@ struct Fp8Layout {
   std::size_t scales = 0;
 
   static Fp8Layout of(const TransformerPlan& plan);
+  /// Whether all blocks' weights use the memory of one in turns, and are quantized again in the
+  /// backward pass: where they are whole only while they are used, or memory is to be saved.
+  static bool takes_turns(const TransformerPlan& plan) {
+    return plan.parallel.slices_parameters() || plan.recompute == Recompute::layer;
+  }
 };
 
 /// Error: usage, if the plan's sizes are not multiples of what products of FP8 take, or its type is

@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "model/training/fp8_layout.h"
+
 namespace assay {
 namespace {
 
@@ -20,18 +22,18 @@ void add_quantization(std::vector<OperationCost>& costs, const TransformerPlan& 
     inputs += count * static_cast<double>(m.inputs);
     outputs += count * static_cast<double>(m.outputs);
     const bool is_last = name == "down" || name == "fc2";
-    const bool again = plan.recompute == (is_last ? Recompute::activation : Recompute::layer);
+    const bool again =
+        plan.recompute == Recompute::layer || (plan.recompute == Recompute::activation && is_last);
     if (again) inputs_again += count * static_cast<double>(m.inputs);
   }
   costs.push_back({Phase::forward, "quantize", 0, n * inputs * (read + codes)});
   costs.push_back({Phase::backward, "quantize", 0, n * (outputs + inputs_again) * (read + codes)});
-  if (plan.lora) return;  // frozen weights are quantized before the first step
   const double weights = plan.shape.layer_products() * (read + 2);
-  if (plan.parallel.slices_parameters()) {
+  if (Fp8Layout::takes_turns(plan)) {
     for (const Phase phase : {Phase::forward, Phase::backward}) {
       costs.push_back({phase, "quantize_weights", 0, weights});
     }
-  } else {  // in the first pass of each step
+  } else if (!plan.lora) {  // in the first pass of each step
     costs.push_back(
         {Phase::forward, "quantize_weights", 0, weights / static_cast<double>(accumulate)});
   }

@@ -15,16 +15,34 @@
 namespace assay {
 namespace {
 
-/// The activations of one block, from the arenas of the plan's type and of f32. `shared_hidden`:
-/// that of all blocks, or null.
+/// Activations whose memory all blocks share, as far as they have rows.
+struct SharedActivations {
+  Tensor normed, hidden;
+
+  static SharedActivations of(const TransformerPlan& plan, TensorPlaces& place) {
+    SharedActivations made;
+    // The backward pass multiplies their FP8 copies, which each block keeps.
+    const bool as_codes = plan.fp8 && !plan.lora;
+    if (as_codes) made.normed = place.next(plan.tokens(), plan.shape.width);
+    if (as_codes || plan.recompute == Recompute::activation) {
+      made.hidden = place.next(plan.tokens(), plan.shape.hidden);
+    }
+    return made;
+  }
+};
+
+/// The activations of one block, from the arenas of the plan's type and of f32.
 LayerActivations layer_activations(const TransformerPlan& plan, const LoraLayer& adapters,
                                    TensorPlaces& place, TensorPlaces& floats,
-                                   const Tensor* shared_hidden) {
+                                   const SharedActivations& shared) {
   const TransformerShape& shape = plan.shape;
   const std::int64_t n = plan.tokens(), c = shape.width;
   const std::int64_t rows = plan.batch * shape.heads * plan.sequence;
   LayerActivations a;
-  a.normed1 = place.next(n, c);
+  const auto own = [&](const Tensor& of_all, std::int64_t columns) {
+    return of_all.rows > 0 ? of_all : place.next(n, columns);
+  };
+  a.normed1 = own(shared.normed, c);
   a.qkv = place.next(n, shape.qkv_width());
   if (plan.attention == AttentionWay::plain) {
     a.probabilities = place.next(rows, plan.sequence);
@@ -33,9 +51,9 @@ LayerActivations layer_activations(const TransformerPlan& plan, const LoraLayer&
   }
   a.attended = place.next(n, shape.query_width());
   a.middle = place.next(n, c);
-  a.normed2 = place.next(n, c);
+  a.normed2 = own(shared.normed, c);
   a.before_activation = place.next(n, shape.up_width());
-  a.hidden = shared_hidden != nullptr ? *shared_hidden : place.next(n, shape.hidden);
+  a.hidden = own(shared.hidden, shape.hidden);
   a.qkv_ranks = place.next(n, adapters.qkv.ranks());
   a.proj_ranks = place.next(n, adapters.proj.ranks());
   a.up_ranks = place.next(n, adapters.up.ranks());
@@ -79,19 +97,16 @@ TrainingActivations TrainingActivations::of(const TransformerPlan& plan) {
   TensorPlaces place, floats;
   TrainingActivations a;
   a.embedded = place.next(n, c);
-  // All blocks share the memory of recomputed activations.
-  Tensor shared_hidden;
-  const bool shares_hidden = plan.recompute == Recompute::activation;
-  if (shares_hidden) shared_hidden = place.next(n, shape.hidden);
-  LayerActivations shared;
+  const SharedActivations shared = SharedActivations::of(plan, place);
+  LayerActivations computed_again;
   if (plan.recompute == Recompute::layer) {
-    shared = layer_activations(plan, adapters.layers.front(), place, floats, nullptr);
+    computed_again = layer_activations(plan, adapters.layers.front(), place, floats, shared);
   }
   for (std::int64_t i = 0; i < shape.layers; ++i) {
-    LayerActivations layer = plan.recompute == Recompute::layer
-                                 ? shared
-                                 : layer_activations(plan, adapters.layers.front(), place, floats,
-                                                     shares_hidden ? &shared_hidden : nullptr);
+    LayerActivations layer =
+        plan.recompute == Recompute::layer
+            ? computed_again
+            : layer_activations(plan, adapters.layers.front(), place, floats, shared);
     layer.result = place.next(n, c);
     a.layers.push_back(layer);
   }

@@ -150,7 +150,8 @@ Status TransformerTraining::activate(Stream& stream, Phase phase, std::size_t la
   void* const before = active(a.before_activation);
   if (parameters_.gated) {
     return timed(stream, phase, "swiglu",
-                 activation_functions_->swiglu(stream, active(a.hidden), before, n, f));
+                 activation_functions_->swiglu(stream, active(a.hidden), before, n, f,
+                                               scale(fp8_layout_.layers[layer].down.input_scale)));
   }
   return timed(stream, phase, "gelu",
                activation_functions_->gelu(stream, active(a.hidden), before, n * f));
@@ -207,7 +208,7 @@ Status TransformerTraining::backward(Stream& stream, BatchChoice choice, std::ui
     TRY(enter_part(stream, Phase::backward, section_of(i)));
     const bool add = adds_to_part(section_of(i), number);
     if (i + 1 == activations_.layers.size()) TRY(backward_last_norm(stream, add));
-    if (plan_.parallel.slices_parameters()) TRY(quantize_weights(stream, Phase::backward, i));
+    if (Fp8Layout::takes_turns(plan_)) TRY(quantize_weights(stream, Phase::backward, i));
     if (plan_.recompute == Recompute::layer) {
       TRY(forward_layer(stream, Phase::backward, i, input_of(i), nullptr));
     }
@@ -291,9 +292,9 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
-  if (plan_.recompute == Recompute::activation) {
-    TRY(activate(stream, Phase::backward, layer));
-    TRY(quantize_input_again(stream, active(a.hidden), matrices.down));
+  if (plan_.recompute == Recompute::activation) TRY(activate(stream, Phase::backward, layer));
+  if (plan_.recompute != Recompute::none && !frozen()) {
+    TRY(quantize_input(stream, Phase::backward, active(a.hidden), matrices.down));
   }
   TRY(quantize_gradient(stream, d_stream, matrices.down));
   TRY(weight_gradient(stream, gated ? "down_weight" : "fc2_weight", d_stream, active(a.hidden),
@@ -307,8 +308,9 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
     }
     TRY(adapters_backward(stream, d_hidden, d_stream, active(a.hidden), a.down_ranks, adapters.down,
                           add));
-    TRY(done("swiglu", activation_functions_->swiglu_backward(stream, d_before, d_hidden,
-                                                              active(a.before_activation), n, f)));
+    TRY(done("swiglu", activation_functions_->swiglu_backward(
+                           stream, d_before, d_hidden, active(a.before_activation), n, f,
+                           scale(matrices.up.fp8.gradient_scale))));
   } else {
     TRY(input_gradient_gelu(stream, "fc2_input", d_before, d_stream, active(a.before_activation),
                             matrices.down));

@@ -60,6 +60,7 @@ class TransformerTraining final : public Training {
   Status add_checksum(Stream& stream, Elementwise& elementwise, std::uint64_t* sum) override;
   Status write_initial_weights(Stream& stream) override;
   Status write_model(Stream& stream);
+  Status quantize_frozen_weights(Stream& stream);
   Status write_random_model(Stream& stream);
   Status write_initial_adapters(Stream& stream);
 
@@ -102,6 +103,8 @@ class TransformerTraining final : public Training {
     const Tensor& bias;
     LinearShape shape;
     const Fp8Operands& fp8;
+    /// Whether the operation that produces x or dy also finds its largest magnitude.
+    bool finds_input = false, finds_gradient = false;
   };
   struct BlockMatrices {
     BlockMatrix qkv, proj, up, down;
@@ -125,22 +128,23 @@ class TransformerTraining final : public Training {
   Status weight_gradient(Stream& stream, std::string_view name, const void* dy, const void* x,
                          const BlockMatrix& matrix, bool add);
   Status begin_fp8_pass(Stream& stream, bool new_weights);
-  /// Frozen weights were quantized when they were written, and gathered ones are never kept.
+  /// Frozen weights are quantized when they are written.
   bool quantizes_weights(bool new_weights) const {
-    return plan_.parallel.slices_parameters() || (new_weights && !frozen());
+    return Fp8Layout::takes_turns(plan_) || (new_weights && !frozen());
   }
   /// Quantizes a block's weights; nothing if products are not FP8.
   Status quantize_weights(Stream& stream, Phase phase, std::size_t layer);
-  /// Quantizes x once more for the gradient of W.
-  Status quantize_input_again(Stream& stream, const void* x, const BlockMatrix& matrix);
+  /// Quantizes x for the product and, unless W is frozen, for the gradient of W.
+  Status quantize_input(Stream& stream, Phase phase, const void* x, const BlockMatrix& matrix);
   Fp8Matrix fp8_weight(const Fp8Operands& operands) const;
   Fp8Matrix fp8_input(const Fp8Operands& operands) const;
   Fp8Matrix fp8_gradient(const Fp8Operands& operands) const;
   void* code(const Tensor& t) const {
     return t.elements() > 0 ? codes_.as<std::byte>() + t.offset : nullptr;
   }
+  /// Null, if products are not FP8.
   void* scale(std::size_t number) const {
-    return scales_.as<std::byte>() + number * fp8_scale_bytes;
+    return fp8_linear_ ? scales_.as<std::byte>() + number * fp8_scale_bytes : nullptr;
   }
 
   Status backward_embedding(Stream& stream, BatchChoice choice, std::uint64_t number);

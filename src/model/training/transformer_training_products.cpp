@@ -11,8 +11,8 @@ TransformerTraining::BlockMatrices TransformerTraining::matrices_of(std::size_t 
   const std::int64_t n = plan_.tokens(), c = shape.width;
   return {{p.qkv, p.qkv_bias, {n, shape.qkv_width(), c}, fp8.qkv},
           {p.proj, p.proj_bias, {n, c, shape.query_width()}, fp8.proj},
-          {p.up, p.up_bias, {n, shape.up_width(), c}, fp8.up},
-          {p.down, p.down_bias, {n, c, shape.hidden}, fp8.down}};
+          {p.up, p.up_bias, {n, shape.up_width(), c}, fp8.up, false, parameters_.gated},
+          {p.down, p.down_bias, {n, c, shape.hidden}, fp8.down, parameters_.gated}};
 }
 
 Status TransformerTraining::multiply(Stream& stream, Phase phase, std::string_view name, void* y,
@@ -22,11 +22,8 @@ Status TransformerTraining::multiply(Stream& stream, Phase phase, std::string_vi
     return timed(stream, phase, name,
                  linear_->forward(stream, y, x, weight(matrix.weight), bias, matrix.shape));
   }
-  const Fp8Matrix input = fp8_input(matrix.fp8);
-  TRY(timed(stream, phase, "quantize",
-            fp8_linear_->quantize(stream, Fp8Role::value, input, x, matrix.shape.rows,
-                                  matrix.shape.inputs)));
-  TRY(fp8_linear_->forward(stream, y, input, fp8_weight(matrix.fp8), matrix.shape));
+  TRY(quantize_input(stream, phase, x, matrix));
+  TRY(fp8_linear_->forward(stream, y, fp8_input(matrix.fp8), fp8_weight(matrix.fp8), matrix.shape));
   Status added;
   if (bias != nullptr) {
     added =
@@ -52,9 +49,13 @@ Status TransformerTraining::multiply_gelu(Stream& stream, Phase phase, std::stri
 Status TransformerTraining::quantize_gradient(Stream& stream, const void* dy,
                                               const BlockMatrix& matrix) {
   if (!fp8_linear_) return {};
+  const Fp8Matrix gradient = fp8_gradient(matrix.fp8);
+  const std::int64_t n = matrix.shape.rows, outputs = matrix.shape.outputs;
+  if (!matrix.finds_gradient) {
+    TRY(fp8_linear_->find_largest(stream, gradient.scale, dy, n * outputs));
+  }
   return timed(stream, Phase::backward, "quantize",
-               fp8_linear_->quantize(stream, Fp8Role::gradient, fp8_gradient(matrix.fp8), dy,
-                                     matrix.shape.rows, matrix.shape.outputs));
+               fp8_linear_->quantize(stream, Fp8Role::gradient, gradient, dy, n, outputs));
 }
 
 Status TransformerTraining::input_gradient(Stream& stream, std::string_view name, void* dx,
@@ -90,31 +91,38 @@ Status TransformerTraining::weight_gradient(Stream& stream, std::string_view nam
                            : linear_->weight_gradient(stream, dw, dy, x, matrix.shape, add));
 }
 
-/// Largest magnitudes begin as 0: those of weights, if they are quantized anew, and all others.
+/// Largest magnitudes begin as 0, but for those of weights that are not quantized in this pass.
 Status TransformerTraining::begin_fp8_pass(Stream& stream, bool new_weights) {
   if (!fp8_linear_) return {};
   const std::size_t first = quantizes_weights(new_weights) ? 0 : fp8_layout_.weight_scales;
   return stream.fill(scale(first), 0, (fp8_layout_.scales - first) * fp8_scale_bytes);
 }
 
+/// In the backward pass the largest magnitudes are those of the forward pass.
 Status TransformerTraining::quantize_weights(Stream& stream, Phase phase, std::size_t layer) {
   if (!fp8_linear_) return {};
   const BlockMatrices matrices = matrices_of(layer);
   for (const BlockMatrix* m : {&matrices.qkv, &matrices.proj, &matrices.up, &matrices.down}) {
-    TRY(fp8_linear_->quantize(stream, Fp8Role::value, fp8_weight(m->fp8), weight(m->weight),
-                              m->shape.outputs, m->shape.inputs));
+    const Fp8Matrix copies = fp8_weight(m->fp8);
+    const std::int64_t rows = m->shape.outputs, columns = m->shape.inputs;
+    if (phase == Phase::forward) {
+      TRY(fp8_linear_->find_largest(stream, copies.scale, weight(m->weight), rows * columns));
+    }
+    TRY(fp8_linear_->quantize(stream, Fp8Role::value, copies, weight(m->weight), rows, columns));
   }
   return timed(stream, phase, "quantize_weights", {});
 }
 
-Status TransformerTraining::quantize_input_again(Stream& stream, const void* x,
-                                                 const BlockMatrix& matrix) {
-  if (!fp8_linear_ || frozen()) return {};
-  Fp8Matrix input = fp8_input(matrix.fp8);
-  input.codes = nullptr;
-  return timed(stream, Phase::backward, "quantize",
-               fp8_linear_->quantize(stream, Fp8Role::value, input, x, matrix.shape.rows,
-                                     matrix.shape.inputs));
+Status TransformerTraining::quantize_input(Stream& stream, Phase phase, const void* x,
+                                           const BlockMatrix& matrix) {
+  if (!fp8_linear_) return {};
+  const Fp8Matrix input = fp8_input(matrix.fp8);
+  const std::int64_t n = matrix.shape.rows, inputs = matrix.shape.inputs;
+  if (phase == Phase::forward && !matrix.finds_input) {
+    TRY(fp8_linear_->find_largest(stream, input.scale, x, n * inputs));
+  }
+  return timed(stream, phase, "quantize",
+               fp8_linear_->quantize(stream, Fp8Role::value, input, x, n, inputs));
 }
 
 Fp8Matrix TransformerTraining::fp8_weight(const Fp8Operands& operands) const {

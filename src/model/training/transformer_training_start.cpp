@@ -146,13 +146,19 @@ Status TransformerTraining::write_initial_weights(Stream& stream) {
   if (!frozen()) return write_model(stream);
   if (!has_frozen_) {
     TRY(write_model(stream));
-    if (fp8_linear_) TRY(stream.fill(scales_.data(), 0, scales_.bytes()));
-    for (std::size_t i = 0; i < parameters_.layers.size(); ++i) {
-      TRY(quantize_weights(stream, Phase::forward, i));
-    }
+    if (!Fp8Layout::takes_turns(plan_)) TRY(quantize_frozen_weights(stream));
   }
   has_frozen_ = true;
   return write_initial_adapters(stream);
+}
+
+Status TransformerTraining::quantize_frozen_weights(Stream& stream) {
+  if (!fp8_linear_) return {};
+  TRY(stream.fill(scales_.data(), 0, scales_.bytes()));
+  for (std::size_t i = 0; i < parameters_.layers.size(); ++i) {
+    TRY(quantize_weights(stream, Phase::forward, i));
+  }
+  return {};
 }
 
 Status TransformerTraining::write_model(Stream& stream) {

@@ -140,7 +140,8 @@ class TrainCase final : public Case {
           "share_of_peak",
           fmt::format("{:.3g}% of the operations at the peak of {}, the others at that "
                       "of {}",
-                      100 * in_fp8 / work().flops, name_of(fp8_math(device_.facts())),
+                      100 * in_fp8 / work().flops,
+                      name_of(fp8_type(device_.facts(), Fp8Role::value)),
                       name_of(settings().precision)));
     }
     if (!no_times_.empty()) all.emplace_back("operation_times", "not known: " + no_times_);
@@ -386,7 +387,8 @@ class TrainCase final : public Case {
   std::optional<double> seconds_at_peak() const {
     const double in_fp8 = cell_.model->fp8_flops();
     const auto peak = peak_compute_rate(device_.facts(), settings().precision);
-    const auto fp8_peak = peak_compute_rate(device_.facts(), fp8_math(device_.facts()));
+    const auto fp8_peak =
+        peak_compute_rate(device_.facts(), fp8_type(device_.facts(), Fp8Role::value));
     if (!peak || (in_fp8 > 0 && !fp8_peak)) return std::nullopt;
     const double others = (work().flops - in_fp8) / peak->rate;
     return in_fp8 > 0 ? others + in_fp8 / fp8_peak->rate : others;
@@ -440,9 +442,10 @@ class TrainCase final : public Case {
       if (cost == costs.end() || time.seconds <= 0) continue;
       const double passes =
           time.phase == Phase::update ? 1 : static_cast<double>(settings().accumulate);
-      const Work work = {.bytes = cost->bytes * passes,
-                         .flops = cost->flops * passes,
-                         .math = cost->fp8 ? fp8_math(device_.facts()) : settings().precision};
+      const Work work = {
+          .bytes = cost->bytes * passes,
+          .flops = cost->flops * passes,
+          .math = cost->fp8 ? fp8_type(device_.facts(), Fp8Role::value) : settings().precision};
       const auto floor = floor_seconds(device_.facts(), work, Limit::compute);
       if (!floor) continue;
       all.push_back({.name = "share_of_roof_" + name,

@@ -41,6 +41,7 @@ class Fp8Operations : public ModelTest {
     Quantized made = {allocate(elements), allocate(elements), allocate(fp8_scale_bytes), rows,
                       width};
     EXPECT_TRUE(stream_->fill(made.scale.data(), 0, fp8_scale_bytes));
+    EXPECT_TRUE(linear_->find_largest(*stream_, made.scale.data(), x.buffer.data(), rows * width));
     EXPECT_TRUE(linear_->quantize(*stream_, role, made.matrix(), x.buffer.data(), rows, width));
     return made;
   }
@@ -197,16 +198,16 @@ TEST_P(Fp8Operations, ProductsAreThoseOfTheQuantizedNumbers) {
 
 TEST(Fp8, DevicesWithoutItAreNamed) {
   DeviceFacts facts;
-  const auto reason = [&](const char* vendor, const char* arch) {
-    facts.vendor = vendor;
+  const auto reason = [&](const char* backend, const char* arch) {
+    facts.backend = backend;
     facts.arch = arch;
     return fp8_unsupported(facts).value_or("");
   };
-  EXPECT_EQ(reason("NVIDIA", "sm_90a"), "");
-  EXPECT_EQ(reason("NVIDIA", "sm_80"), "sm_80 has no fp8; it came with sm_89");
-  EXPECT_EQ(reason("AMD", "gfx942"), "");
-  EXPECT_EQ(reason("AMD", "gfx950"), "");
-  EXPECT_EQ(reason("AMD", "gfx90a"), "gfx90a has no OCP fp8");
+  EXPECT_EQ(reason("cuda", "sm_90a"), "");
+  EXPECT_EQ(reason("cuda", "sm_80"), "sm_80 has no fp8; it came with sm_89");
+  EXPECT_EQ(reason("hip", "gfx942"), "");
+  EXPECT_EQ(reason("hip", "gfx950"), "");
+  EXPECT_EQ(reason("hip", "gfx90a"), "gfx90a has no OCP fp8");
 }
 
 ASSAY_KERNEL_BUILDS(Fp8Operations);

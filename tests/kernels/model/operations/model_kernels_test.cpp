@@ -176,7 +176,9 @@ TEST_P(ModelKernels, SwigluOfTwoHalvesAndItsGradient) {
     Activations activations = Activations::create(*device_, type).value();
     constexpr std::size_t rows = 5, width = 72;
     const Values x = normal(type, rows * 2 * width, 1), y = unknown(type, rows * width);
-    ASSERT_TRUE(activations.swiglu(*stream_, y.buffer.data(), x.buffer.data(), rows, width));
+    const Values scales = values(DataType::f32, std::vector<float>(8, 0.0f));  // two of 16 bytes
+    float* const scale = scales.buffer.as<float>();
+    ASSERT_TRUE(activations.swiglu(*stream_, y.buffer.data(), x.buffer.data(), rows, width, scale));
     std::vector<double> expected;
     for (std::size_t i = 0; i < rows * width; ++i) {
       const std::size_t gate = i / width * 2 * width + i % width;
@@ -186,7 +188,7 @@ TEST_P(ModelKernels, SwigluOfTwoHalvesAndItsGradient) {
     expect_near(read(y, type), expected, type, "swiglu");
     const Values dy = normal(type, rows * width, 2), d = unknown(type, rows * 2 * width);
     ASSERT_TRUE(activations.swiglu_backward(*stream_, d.buffer.data(), dy.buffer.data(),
-                                            x.buffer.data(), rows, width));
+                                            x.buffer.data(), rows, width, scale + 4));
     std::vector<double> expected_d(rows * 2 * width);
     for (std::size_t i = 0; i < rows * width; ++i) {
       const std::size_t gate = i / width * 2 * width + i % width;
@@ -195,6 +197,13 @@ TEST_P(ModelKernels, SwigluOfTwoHalvesAndItsGradient) {
       expected_d[gate + width] = dy.host[i] * g * s;
     }
     expect_near(read(d, type), expected_d, type, "gradient of swiglu");
+    const auto largest = [](const std::vector<float>& numbers) {
+      float most = 0;
+      for (const float number : numbers) most = std::max(most, std::abs(number));
+      return most;
+    };
+    EXPECT_EQ(read(scales, DataType::f32)[1], largest(read(y, type)));
+    EXPECT_EQ(read(scales, DataType::f32)[5], largest(read(d, type)));
   }
 }
 

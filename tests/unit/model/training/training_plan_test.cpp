@@ -63,27 +63,36 @@ TEST(TrainingPlan, FrozenWeightsHaveNoGradients) {
   EXPECT_EQ(plan.sections().size(), 1u);
 }
 
-/// Copies in FP8: two bytes of a weight of blocks; one of each input of their products and, while a
-/// block's are computed, two of the widest input and output.
+/// Copies in FP8: two bytes of a weight of blocks; one of each input of their products, instead of
+/// the bf16 that only they need; and, while a block's are computed, some of the widest.
 TEST(TrainingPlan, CopiesInFp8AreCounted) {
   TransformerPlan plan;
   plan.shape = parse_decoder_shape("qwen3-0.6b").value();
   plan.batch = 1;
   plan.sequence = 512;
-  plan.recompute = Recompute::layer;
   const TrainingMemory before = memory_of(plan);
   plan.fp8 = true;
-  TrainingMemory memory = memory_of(plan);
-  EXPECT_EQ(memory.parameters - before.parameters,
-            static_cast<std::uint64_t>(2 * plan.shape.layer_products()));
-  const std::uint64_t inputs = 1024 + 2048 + 1024 + 3072, widest_input = 3072,
-                      widest_output = 2 * 3072, scales = 28 * 4 * 3 * 16;
-  EXPECT_EQ(memory.activations - before.activations,
-            512 * (inputs + widest_input + 2 * widest_output) + scales);
-  plan.lora = {.rank = 16, .targets = parse_lora_targets("all").value()};
-  memory = memory_of(plan);
+  const TrainingMemory memory = memory_of(plan);
+  const auto weights = static_cast<std::uint64_t>(plan.shape.layer_products());
+  EXPECT_EQ(memory.parameters - before.parameters, 2 * weights);
+  const std::int64_t inputs = 1024 + 2048 + 1024 + 3072, only_multiplied = 1024 + 1024 + 3072,
+                     shared = 1024 + 3072, widest_input = 3072, widest_output = 2 * 3072,
+                     scales = 28 * 4 * 3 * 16;
+  EXPECT_EQ(
+      static_cast<std::int64_t>(memory.activations - before.activations),
+      512 * (28 * (inputs - 2 * only_multiplied) + 2 * shared + widest_input + 2 * widest_output) +
+          scales);
+  plan.recompute = Recompute::layer;  // copies of one block
+  const TrainingMemory again = memory_of(plan);
   plan.fp8 = false;
-  EXPECT_EQ(memory.activations - memory_of(plan).activations,
+  const TrainingMemory again_before = memory_of(plan);
+  EXPECT_EQ(again.parameters - again_before.parameters, 2 * weights / 28);
+  EXPECT_EQ(static_cast<std::int64_t>(again.activations - again_before.activations),
+            512 * (inputs - 2 * 1024 + widest_input + 2 * widest_output) + scales);
+  plan.lora = {.rank = 16, .targets = parse_lora_targets("all").value()};
+  const TrainingMemory adapted = memory_of(plan);
+  plan.fp8 = true;
+  EXPECT_EQ(static_cast<std::int64_t>(memory_of(plan).activations - adapted.activations),
             512 * (widest_input + widest_output) + scales);
 }
 
