@@ -124,6 +124,9 @@ Result<Arguments> split_words(const Command& command, const std::vector<std::str
     }
     std::string& kept = arguments.options[name];
     kept = kept.empty() ? std::move(value) : kept + '\n' + value;
+    // An option of several values takes all operands up to the next option.
+    if (!option->repeats || !option->value.ends_with("...")) continue;
+    for (; i + 1 < words.size() && is_operand(words[i + 1]); ++i) kept += '\n' + words[i + 1];
   }
   return arguments;
 }

@@ -1,10 +1,11 @@
-// Protobuf's wire format, read by hand: fields of a message, one after the other, with bounds. The
+// Protobuf's wire format by hand: fields of a message, one after the other. Reading has bounds; the
 // bytes are not trusted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace assay {
@@ -76,6 +77,45 @@ class WireReader {
 
   std::string_view rest_;
   bool damaged_ = false;
+};
+
+/// Appends fields to a message.
+class WireWriter {
+ public:
+  explicit WireWriter(std::string& bytes) : bytes_(bytes) {}
+
+  void integer(std::uint32_t number, std::uint64_t value) {
+    varint(std::uint64_t{number} << 3);
+    varint(value);
+  }
+  void fixed(std::uint32_t number, std::uint64_t value) {
+    varint(std::uint64_t{number} << 3 | 1);
+    char eight[8];
+    std::memcpy(eight, &value, sizeof eight);
+    bytes_.append(eight, sizeof eight);
+  }
+  void real(std::uint32_t number, double value) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    fixed(number, bits);
+  }
+  /// A text or a nested message.
+  void bytes(std::uint32_t number, std::string_view value) {
+    varint(std::uint64_t{number} << 3 | 2);
+    varint(value.size());
+    bytes_.append(value);
+  }
+
+ private:
+  void varint(std::uint64_t value) {
+    char all[10];
+    std::size_t size = 0;
+    for (; value >= 0x80; value >>= 7) all[size++] = static_cast<char>(value | 0x80);
+    all[size++] = static_cast<char>(value);
+    bytes_.append(all, size);
+  }
+
+  std::string& bytes_;
 };
 
 }  // namespace assay

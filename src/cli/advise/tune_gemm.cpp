@@ -360,7 +360,8 @@ std::vector<Option> own_options() {
       {"--tokens", "N[,N...]", "tokens of the model's step, default 8192", ""},
       {"--precision", "TYPE", "of the model, bf16 (default), f16, f32 or tf32",
        "bf16 f16 f32 tf32"},
-      {"--from", "FILE", "the products of a log of hipBLASLt or rocBLAS or of a tuning file",
+      {"--from", "FILE",
+       "the products of a profiler's trace, of a log of hipBLASLt or rocBLAS or of a tuning file",
        "file", true},
       {"--suite", "NAME", "the products of a suite", &suite_names},
       {"--library", "NAME", "only this library, default auto: all", ""},
@@ -413,8 +414,8 @@ const Command command = {
     .most_positionals = 128,
     .details =
         R"(The products are those of the cells named by axes as for `assay run gemm`, of a --suite, of a step
-of a --model (a GPT of `train`, a decoder of `prefill` and `decode`), or --from a log or a tuning file,
-which also says how often each is called; those that take the most time come first. Every solution
+of a --model (a GPT of `train`, a decoder of `prefill` and `decode`), or --from a trace (`assay help
+trace`), a log or a tuning file, which also says how often each is called; those that take the most time come first. Every solution
 that the libraries have for a product is checked for correctness, then timed on rotating operands by
 successive halving. The fastest one is compared with the library's own choice on alternating runs,
 and counts only if these prove a gain.
@@ -429,6 +430,7 @@ With an environment VARIABLE to try, gemm is a benchmark like any other (`assay 
 
   assay tune gemm shape=8192x8192x8192,16384x1024x8192 dtype=bf16,e4m3 layout=TN
   assay tune gemm --model llama3-70b --tokens 16,8192 --devices all --check-pytorch
+  assay tune gemm --from trace.json.gz --check-pytorch
   assay tune gemm --from tunableop_untuned0.csv --from hipblaslt.log --format bench
   assay tune gemm --read tunableop_results0.csv --read tunableop_results1.csv --out merged
 

@@ -4,13 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/cli.h"
 #include "cli/option_values.h"
 #include "core/units.h"
+#include "judge/trace/trace_report.h"
 #include "measure/benchmarks/gemm/gemm_cell.h"
 #include "measure/suites/cells_of_target.h"
 #include "model/transformer/model_products.h"
+#include "results/traces/trace_reader.h"
 
 namespace assay::cli {
 namespace {
@@ -33,6 +36,49 @@ Status add_models(const Arguments& arguments, ProductList& list) {
     }
   }
   return {};
+}
+
+/// Returns whether the file is a profiler's trace. Pipes are none, because looking consumes them.
+bool is_trace(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return false;
+  auto stream = TraceStream::open(file);
+  return stream.ok() && reader_of(*stream) != nullptr;
+}
+
+/// The products of a trace and how often it has each. Where the layout is unknown, it is that of
+/// a @ b.
+Result<ProductList> products_of_trace(const std::string& file) {
+  Timeline timeline;
+  TraceStream stream = TRY(TraceStream::open(file));
+  TRY(read_trace(std::move(stream), timeline));
+  const TraceIndex index(timeline);
+  ProductList list;
+  for (const DeviceReport& device : report_trace(index).devices) {
+    for (const GemmGroup& gemm : device.gemms) {
+      const GemmProblem2D& found = gemm.problem;
+      const auto type = parse_data_type(found.type);
+      constexpr std::uint64_t longest_side = std::uint64_t{1} << 24, most_batch = 65'535;
+      if (!type || std::max({found.m, found.n, found.k}) > longest_side ||
+          found.batch > most_batch) {
+        continue;
+      }
+      const bool transpose_a = gemm.layout == "NT" || gemm.layout == "TT";
+      const bool transpose_b = gemm.layout == "TN" || gemm.layout == "TT";
+      const DataType out = is_fp8(*type) ? DataType::bf16 : *type;
+      const auto side = [](std::uint64_t length) { return static_cast<std::int64_t>(length); };
+      const GemmProblem problem = make_gemm(side(found.m), side(found.n), side(found.k), *type,
+                                            *type == DataType::i8 ? DataType::i32 : out,
+                                            transpose_a, transpose_b, side(found.batch));
+      if (validate(problem).ok()) list.add(problem, gemm.count);
+    }
+  }
+  if (!list.problems.empty()) return list;
+  return Error{
+      ErrorKind::usage,
+      fmt::format("--from {}: the trace has no matrix product with known shapes; record it "
+                  "with record_shapes=True, or with `assay trace record`",
+                  file)};
 }
 
 Status add_cells(const Arguments& arguments, ProductList& list) {
@@ -122,7 +168,8 @@ Result<TuneGemmRequest> read_tune_gemm(const Arguments& arguments) {
   if (!request.read_files.empty()) return request;
   TRY(add_models(arguments, request.products));
   for (const std::string& file : arguments.all("--from")) {
-    request.products.append(TRY(products_of_file(file)));
+    request.products.append(is_trace(file) ? TRY(products_of_trace(file))
+                                           : TRY(products_of_file(file)));
   }
   TRY(add_cells(arguments, request.products));
   return request;

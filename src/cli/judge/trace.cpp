@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "cli/cli.h"
 #include "cli/command.h"
@@ -9,6 +10,9 @@
 #include "cli/option_values.h"
 #include "core/json.h"
 #include "core/shown_text.h"
+#include "core/units.h"
+#include "core/write_file.h"
+#include "ranks/environments/shell_words.h"
 #include "results/traces/trace_reader.h"
 
 namespace assay::cli::trace_command {
@@ -51,6 +55,32 @@ std::string missing_ranks(const std::vector<TraceReport>& reports) {
   return fmt::format("{} of the job's {} ranks are here\n", reports.size(), world);
 }
 
+/// The commands that the traces advise, largest gain first, as a script.
+std::string tuning_script(const ReadTraces& all) {
+  std::vector<TraceAdvice> advice = all.rank_advice;
+  for (const TraceReport& one : all.reports) {
+    for (const DeviceReport& device : one.devices) {
+      for (TraceAdvice advised : device.advice) {
+        // The trace itself says more than a command can: all shapes, types and counts.
+        if (advised.command.starts_with("assay tune gemm ")) {
+          advised.command = "assay tune gemm --from " + shell_quoted(one.file);
+        }
+        advice.push_back(std::move(advised));
+      }
+    }
+  }
+  std::stable_sort(advice.begin(), advice.end(),
+                   [](const TraceAdvice& a, const TraceAdvice& b) { return a.most > b.most; });
+  std::string text = "#!/bin/sh\n# What `assay trace read` advises to tune, largest gain first.\n";
+  std::set<std::string> seen;
+  for (const TraceAdvice& one : advice) {
+    if (!one.command.starts_with("assay tune ") || !seen.insert(one.command).second) continue;
+    text += fmt::format("\n# {}: {}; saves at most {}\n{}\n", one.what, shown_line(one.why, 500),
+                        format_seconds(static_cast<double>(one.most) * 1e-9), one.command);
+  }
+  return text;
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   constexpr std::uint64_t most_rows = 1'000'000;
   auto top = whole_number("--top", arguments.get("--top", "10"), 1, most_rows);
@@ -60,6 +90,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
                                        arguments.positionals.end());
   const auto all = read(paths);
   if (!all.ok()) return report(terminal, all.error());
+  if (arguments.has("--tune")) {
+    const Status written = write_file(arguments.get("--tune"), tuning_script(*all));
+    if (!written.ok()) return report(terminal, about("--tune", written.error()));
+  }
   if (arguments.has("--json")) {
     Json traces = Json::array();
     for (const TraceReport& one : all->reports) traces.push_back(trace_json(one));
@@ -98,26 +132,31 @@ saves at most, and the command that tries it.
 
   assay trace read trace.json.gz
   assay trace read traces/ --json
+  assay trace read trace.json.gz --tune tune.sh && sh tune.sh
 
 )",
-    .options = {{"--top", "N", "rows of each table, default 10", ""}},
+    .options = {{"--top", "N", "rows of each table, default 10", ""},
+                {"--tune", "FILE", "also write the tunings that it advises, as a script", "file"}},
     .run = &run,
     .operands = "file",
 };
 const CommandRegistry::Add registered_read{&read_command};
 
 int run_without_kind(const Arguments& arguments, Terminal& terminal) {
-  return report(terminal,
-                {ErrorKind::usage,
-                 fmt::format("trace has no \"{}\"; allowed: read, as in assay trace read FILE",
-                             shown_line(arguments.positionals.front(), 100))});
+  return report(
+      terminal,
+      {ErrorKind::usage,
+       fmt::format(
+           "trace has no \"{}\"; allowed: read, record, compare, as in assay trace read FILE",
+           shown_line(arguments.positionals.front(), 100))});
 }
 
 const Command command = {
     .name = "trace",
-    .summary = "Say where the time of a program went (trace read)",
+    .summary =
+        "Record timelines, read profilers' traces, compare them (trace record, read, compare)",
     .group = CommandGroup::diagnose,
-    .positionals = "read FILE|FOLDER...",
+    .positionals = "record|read|compare ...",
     .least_positionals = 1,
     .most_positionals = 4096,
     .details =
@@ -128,7 +167,7 @@ const Command command = {
 )",
     .options = {},
     .run = &run_without_kind,
-    .operands = "read",
+    .operands = "record read compare",
     .no_json = "its kinds have it: assay trace read --json",
 };
 const CommandRegistry::Add registered{&command};

@@ -170,6 +170,8 @@ enum class GraphUpdate {
   rebuilt,   ///< the steps differed; this cost as much as a new graph
 };
 
+struct QueuedOperation;  // compute/device/queued_operation.h
+
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -226,6 +228,14 @@ class Stream {
   /// The vendor's stream handle, for one call of a vendor's library; null on the CPU. Another
   /// stream may take its place after a failed capture.
   virtual void* native_handle() = 0;
+
+  /// Whether a recorder notes what is queued. Only then the following three do anything.
+  virtual bool is_recorded() const { return false; }
+  /// What is queued until end_operation() is one operation; see queued_operation.h.
+  virtual Status begin_operation(const QueuedOperation&) { return {}; }
+  virtual Status end_operation() { return {}; }
+  /// What was queued since the last call is one part of a step, such as "forward" and "attention".
+  virtual void end_part(std::string_view /*phase*/, std::string_view /*name*/) {}
 };
 
 /// Device memory as a file that other drivers can open, e.g. that of a network adapter.
@@ -294,6 +304,8 @@ class Device {
   }
   /// Never fails: values that cannot be read stay empty.
   virtual SensorReading sense() const = 0;
+  /// Whether its streams are recorded.
+  virtual bool is_recorded() const { return false; }
 };
 
 /// Returns whether a cluster has more than one block.

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "core/data_type.h"
 #include "core/text.h"
 #include "judge/trace/kernel_groups.h"
 
@@ -118,6 +119,12 @@ TracedCollective collective_shape(const TraceIndex& index, const TraceEvent& eve
     shape.type = type.axis;
     const std::uint64_t elements = std::max(detail.elements_in, detail.elements_out);
     if (__builtin_mul_overflow(elements, type.bytes, &shape.bytes)) shape.bytes = 0;
+  }
+  if (const auto type =
+          parse_data_type(timeline.text(detail.data_type))) {  // of assay's own traces
+    shape.type = name_of(*type);
+    const std::uint64_t elements = std::max(detail.elements_in, detail.elements_out);
+    if (__builtin_mul_overflow(elements, size_of(*type), &shape.bytes)) shape.bytes = 0;
   }
   return shape;
 }

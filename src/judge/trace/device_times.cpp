@@ -60,7 +60,8 @@ bool may_cross_host_link(const TraceIndex& index, const TraceEvent& event) {
   return true;
 }
 
-void count_streams(const std::vector<const TraceEvent*>& events, DeviceTimes& times) {
+void count_streams(const Timeline& timeline, const std::vector<const TraceEvent*>& events,
+                   DeviceTimes& times) {
   struct Stream {
     std::int64_t last_end, latest_end;
     std::size_t inside = 0;  // events that began before latest_end
@@ -69,7 +70,9 @@ void count_streams(const std::vector<const TraceEvent*>& events, DeviceTimes& ti
   std::unordered_map<LaneId, Stream> streams;
   for (const TraceEvent* event : events) {
     const auto [at, is_first] = streams.emplace(event->lane, Stream{event->end(), event->end()});
-    if (is_first) continue;
+    // Copies of several streams may overlap in a lane of all of them.
+    const std::string_view lane = timeline.text(timeline.lane(event->lane).thread);
+    if (is_first || lane.substr(0, lane.find(" of ")) == copies_of_all_streams) continue;
     Stream& stream = at->second;
     if (event->start < stream.last_end) ++times.same_stream_overlaps;
     if (event->start < stream.latest_end && ++stream.inside == too_many_inside) ++times.implausible;
@@ -114,7 +117,7 @@ DeviceTimes device_times(const TraceIndex& index, const std::vector<const TraceE
   const TimeRanges host_copy = union_of(std::move(host_copies));
   times.exposed_host_copy = size_of(minus(minus(host_copy, compute), collective));
   explain_gaps(index, events, busy, times);
-  count_streams(events, times);
+  count_streams(index.timeline(), events, times);
   return times;
 }
 

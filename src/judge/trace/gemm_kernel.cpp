@@ -4,6 +4,8 @@
 #include <charconv>
 #include <vector>
 
+#include "core/data_type.h"
+
 namespace assay {
 namespace {
 
@@ -207,7 +209,7 @@ std::string axis_type(std::string_view type) {
         {"signed char", "i8"}}) {
     if (type == torch) return std::string(axis);
   }
-  return {};
+  return parse_data_type(type) ? std::string(type) : std::string();
 }
 
 /// Returns the item with this number of "[c10::Half,float]".
@@ -240,14 +242,15 @@ std::optional<GemmProblem2D> gemm_problem(std::string_view operation, std::strin
   const auto &a = lists[first], &b = lists[first + 1];
   GemmProblem2D problem;
   problem.type = axis_type(item_of(types, first));
-  if (operation == "aten::mm" || operation == "aten::addmm" || operation == "aten::addmm_" ||
-      operation == "aten::_addmm_activation" || operation == "aten::_scaled_mm" ||
-      operation == "aten::_int_mm") {
+  const bool own = operation.starts_with("gemm ");  // of assay's own traces
+  if (operation == "aten::mm" || (own && a.size() == 2) || operation == "aten::addmm" ||
+      operation == "aten::addmm_" || operation == "aten::_addmm_activation" ||
+      operation == "aten::_scaled_mm" || operation == "aten::_int_mm") {
     if (a.size() != 2 || b.size() != 2 || a[1] != b[0]) return std::nullopt;
     problem.m = a[0];
     problem.k = a[1];
     problem.n = b[1];
-  } else if (operation == "aten::bmm" || operation == "aten::baddbmm") {
+  } else if (operation == "aten::bmm" || own || operation == "aten::baddbmm") {
     if (a.size() != 3 || b.size() != 3 || a[0] != b[0] || a[2] != b[1]) return std::nullopt;
     problem.batch = a[0];
     problem.m = a[1];

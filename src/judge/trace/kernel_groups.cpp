@@ -32,6 +32,15 @@ bool splits_k(std::string_view name) {
   return false;
 }
 
+/// Returns the layout in the name of a product in assay's own traces: "TN" in
+/// "gemm m=64 n=64 k=64 bf16*bf16->bf16 TN". Other names give nothing.
+std::string_view own_layout(std::string_view kernel) {
+  const std::size_t arrow = kernel.find("->");
+  const std::size_t space = arrow == kernel.npos ? arrow : kernel.find(' ', arrow);
+  if (!kernel.starts_with("gemm ") || space == kernel.npos) return {};
+  return kernel.substr(space + 1, 2);
+}
+
 template <typename KeyOf>
 std::vector<KernelGroup> grouped(const TraceIndex& index,
                                  const std::vector<const TraceEvent*>& events,
@@ -93,7 +102,11 @@ std::vector<GemmGroup> gemms_by_problem(const TraceIndex& index,
   std::unordered_map<const TraceEvent*, std::size_t> places;
   for (const TraceEvent* event : events) {
     if (event->kind != TraceEventKind::kernel || index.category_of(*event) != "gemm") continue;
-    const TraceEvent* const operation = index.operation_of(*event);
+    const TraceEvent* operation = index.operation_of(*event);
+    // In assay's own traces the kernel itself has the shapes.
+    if (operation == nullptr && index.timeline().detail(event->detail).shapes != 0) {
+      operation = event;
+    }
     if (operation == nullptr) continue;
     const auto [at, is_new] = places.emplace(operation, operations.size());
     if (is_new) operations.push_back({operation, 0, event});
@@ -129,6 +142,7 @@ std::vector<GemmGroup> gemms_by_problem(const TraceIndex& index,
         group.efficiency = tile_efficiency(*kernel, problem, units);
       }
     }
+    if (group.layout.empty()) group.layout = own_layout(group.kernel);
     group.count = found.durations.all.size();
     group.total = found.durations.total;
     group.median = lower_median(std::move(found.durations.all));

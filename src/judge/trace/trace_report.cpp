@@ -219,7 +219,7 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
     if (times.implausible > 0) {
       note(
           fmt::format("{} events last so long that several others began on the same stream before "
-                      "they ended; their durations are wrong",
+                      "they ended; their durations may be wrong",
                       times.implausible));
     }
     const bool amd = device.product.find("AMD") != std::string::npos;

@@ -14,7 +14,6 @@
 #include "core/units.h"
 #include "core/watchdog.h"
 #include "machine/system/affinity.h"
-#include "machine/telemetry/recorder.h"
 #include "measure/sampling/derive_value.h"
 #include "measure/sampling/external.h"
 #include "measure/sampling/team_results.h"
@@ -38,16 +37,6 @@ RecordStatus status_of(const Error& error) {
     default:
       return RecordStatus::error;
   }
-}
-
-/// Starts recording telemetry; null if telemetry is off.
-std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval) {
-  if (interval <= 0) return nullptr;
-  TelemetryRequest request;
-  request.hardware =
-      facts.pci.empty() ? fmt::format("{}:{}", facts.backend, facts.ordinal) : facts.pci;
-  request.cpus = affinity_cpus();
-  return std::make_unique<TelemetryRecorder>(open_telemetry_sources(std::move(request)), interval);
 }
 
 /// The total work of all samples, including the launches in their lead-ins.
@@ -379,6 +368,15 @@ class Runner {
 };
 
 }  // namespace
+
+std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval) {
+  if (interval <= 0) return nullptr;
+  TelemetryRequest request;
+  request.hardware =
+      facts.pci.empty() ? fmt::format("{}:{}", facts.backend, facts.ordinal) : facts.pci;
+  request.cpus = affinity_cpus();
+  return std::make_unique<TelemetryRecorder>(open_telemetry_sources(std::move(request)), interval);
+}
 
 SamplingLimits limits_within(SamplingLimits limits, double seconds) {
   // A fifth goes to the warm-up and half to the samples; the rest is for preparing and verifying.

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compute/device/device.h"
 #include "core/result.h"
+#include "machine/telemetry/recorder.h"
 #include "measure/grid/benchmark.h"
 #include "measure/grid/external_command.h"
 #include "measure/sampling/barrier.h"
@@ -70,6 +72,9 @@ struct RunOutcome {
 Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
                              const RunOptions& options, RunObserver& observer,
                              Team& team = solo_team());
+
+/// Starts recording telemetry of the device every `interval` seconds; null if that is 0.
+std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval);
 
 /// A new run id, "20260131T120000Z-3f2a". Ids sort by time and are unique even among processes
 /// started in the same second.

@@ -192,6 +192,7 @@ Status Training::settle(Stream& stream) {
 
 Status Training::timed(Stream& stream, Phase phase, std::string_view name, Status queued) {
   TRY(std::move(queued));
+  if (!name.empty()) stream.end_part(name_of(phase), name);
   return clock_ != nullptr ? clock_->mark(stream, phase, name) : Status();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "ranks/collective/recorded_communicator.h"
 #include "ranks/team/agreement.h"
 #include "ranks/team/team_wait.h"
 
@@ -11,7 +12,7 @@ Result<std::unique_ptr<Communicator>> Communicators::create(std::string_view lib
   auto made = TRY(communicator_kind(library)).create(device_, team_, {});
   TRY(agree(team_, fmt::format("making a communicator of {}", library),
             made.ok() ? Status() : Status(made.error())));
-  return made;
+  return recorded_on(device_, std::move(*made));
 }
 
 Result<Communicator*> Communicators::get(std::string_view library) {

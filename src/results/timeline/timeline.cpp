@@ -5,6 +5,11 @@
 #include <algorithm>
 
 namespace assay {
+namespace {
+
+constexpr std::size_t map_node = 48;  // bytes of a map's entry, with its links
+
+}  // namespace
 
 TextId Timeline::text_id(std::string_view text) {
   const auto at = text_ids_.find(text);
@@ -12,19 +17,26 @@ TextId Timeline::text_id(std::string_view text) {
   texts_.emplace_back(text);
   const auto id = static_cast<TextId>(texts_.size() - 1);
   text_ids_.emplace(texts_.back(), id);
+  pool_bytes_ += text.size() + sizeof(std::string) + map_node;
   return id;
 }
 
 LaneId Timeline::lane_id(const TraceLane& lane) {
   const auto [at, is_new] = lane_ids_.emplace(lane, static_cast<LaneId>(lanes_.size()));
-  if (is_new) lanes_.push_back(lane);
+  if (is_new) {
+    lanes_.push_back(lane);
+    pool_bytes_ += 2 * sizeof(TraceLane) + map_node;
+  }
   return at->second;
 }
 
 std::uint32_t Timeline::detail_id(const EventDetail& detail) {
   const auto [at, is_new] =
       detail_ids_.emplace(detail, static_cast<std::uint32_t>(details_.size()));
-  if (is_new) details_.push_back(detail);
+  if (is_new) {
+    details_.push_back(detail);
+    pool_bytes_ += 2 * sizeof(EventDetail) + map_node;
+  }
   return at->second;
 }
 
@@ -33,6 +45,10 @@ bool Timeline::add(TraceEvent event, std::optional<std::int64_t> start,
   if (events_.size() >= most_trace_events) {
     note(fmt::format("the file has more than {} million events, of which the rest was not read",
                      most_trace_events / 1'000'000));
+    return false;
+  }
+  if (bytes() > most_bytes_) {
+    note("the traces take more than 8 GiB of memory, so the rest was not read");
     return false;
   }
   const auto is_time = [](const std::optional<std::int64_t>& time) {
@@ -63,13 +79,18 @@ std::vector<std::string> Timeline::notes() const {
   return sentences;
 }
 
-std::size_t Timeline::bytes() const {
-  constexpr std::size_t node = 48;  // of a map, with its links
-  std::size_t total = events_.size() * sizeof(TraceEvent) +
-                      details_.size() * (2 * sizeof(EventDetail) + node) +
-                      lanes_.size() * (2 * sizeof(TraceLane) + node);
-  for (const std::string& text : texts_) total += text.size() + sizeof(std::string) + node;
-  return total;
+std::uint64_t number_in_process(std::uint64_t process, std::uint64_t number) {
+  constexpr int bits_of_numbers = 48;
+  return number == no_number ? no_number : number ^ process << bits_of_numbers;
+}
+
+std::string text_in_process(std::uint64_t process, std::string_view text) {
+  return process == 0 ? std::string(text) : fmt::format("{} of process {}", text, process + 1);
+}
+
+std::string copy_lane(std::string_view stream) {
+  return stream.empty() ? std::string(copies_of_all_streams)
+                        : fmt::format("{} {}", copies_of_all_streams, stream);
 }
 
 std::optional<std::int64_t> decimal_time(std::string_view text, int exponent) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -60,8 +61,11 @@ struct EventDetail {
   std::uint64_t elements_in = 0, elements_out = 0;  ///< of a collective, on this rank
   std::uint32_t group_size = 0;                     ///< ranks of a collective
   TextId collective = 0, data_type = 0, group = 0;
-  TextId shapes = 0;  ///< of an operation: "[[64,128],[128,32]]"
-  TextId types = 0;   ///< of an operation: "[c10::BFloat16,float]"
+  TextId shapes = 0;            ///< of an operation or its kernel: "[[64,128],[128,32]]"
+  TextId types = 0;             ///< of an operation or its kernel: "[c10::BFloat16,float]"
+  std::uint64_t flops = 0;      ///< that it computes
+  std::uint64_t bus_bytes = 0;  ///< of a collective: over its time they are its bus bandwidth
+  std::uint64_t least = 0;      ///< ns that it takes at the device's peak rates
   auto operator<=>(const EventDetail&) const = default;
 };
 
@@ -73,11 +77,20 @@ struct TraceLane {
   auto operator<=>(const TraceLane&) const = default;
 };
 
+/// Values over time, such as the power of a GPU.
+struct TraceCounter {
+  std::string name, unit;                               ///< "gpu0.power", "W"
+  std::vector<std::pair<std::int64_t, double>> values;  ///< by time in ns
+};
+
 /// What a trace says of its GPU.
 struct TraceDevice {
   std::string name;    ///< "AMD Instinct MI300X"; may be empty
   unsigned units = 0;  ///< compute units or multiprocessors; 0: unknown
 };
+
+/// Limit of the bytes of all timelines of a command.
+constexpr std::size_t most_bytes_of_all = std::size_t{8} << 30;
 
 class Timeline {
  public:
@@ -112,14 +125,17 @@ class Timeline {
   std::vector<std::string> notes() const;
 
   /// Bytes that the timeline takes, without the allocator's overhead.
-  std::size_t bytes() const;
+  std::size_t bytes() const { return events_.size() * sizeof(TraceEvent) + pool_bytes_; }
+  /// Lets add() refuse events once the timeline takes this many bytes.
+  void limit_bytes(std::size_t most) { most_bytes_ = most; }
 
   std::string file;    ///< the first file, as the user named it
   std::string format;  ///< the reader's name
   std::optional<int> rank, world_size;
   std::map<std::string, TraceDevice> devices;  ///< by the names of TraceLane::process
   std::int64_t epoch = 0;                      ///< ns since 1970 of the trace's time 0; 0: unknown
-  bool grid_in_work_items = false;  ///< grids of all kernels count work-items, not blocks
+  bool grid_in_work_items = false;     ///< grids of all kernels count work-items, not blocks
+  std::vector<TraceCounter> counters;  ///< of a recorder; readers do not fill them
 
  private:
   std::deque<std::string> texts_;
@@ -129,11 +145,22 @@ class Timeline {
   std::deque<EventDetail> details_{EventDetail()};
   std::map<EventDetail, std::uint32_t> detail_ids_{{EventDetail(), 0}};
   std::deque<TraceEvent> events_;
+  std::size_t pool_bytes_ = 0, most_bytes_ = most_bytes_of_all;
   std::map<std::string, std::size_t> notes_;
 };
 
 /// Limit of the events of one timeline, which take about 110 bytes each.
 constexpr std::size_t most_trace_events = 40'000'000;
+
+/// Returns a correlation that those of other processes in the same file do not equal. Processes are
+/// numbered from 0.
+std::uint64_t number_in_process(std::uint64_t process, std::uint64_t number);
+/// Returns the name of a lane: "3", and "3 of process 2" if the process is not the first.
+std::string text_in_process(std::uint64_t process, std::string_view text);
+/// Returns the name of a lane of copies whose stream may be unknown: "copy", "copy 3". Copies of
+/// several streams may share the former, so that they may overlap.
+std::string copy_lane(std::string_view stream);
+constexpr std::string_view copies_of_all_streams = "copy";
 
 /// Converts decimal text to an integer: "12.345" with `exponent` 3 is 12345. More digits are
 /// rounded, halves to the even neighbour. Empty if it is not a number or beyond `longest_time`.

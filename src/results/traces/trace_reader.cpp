@@ -14,14 +14,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t start_bytes = std::size_t{1} << 16;
 
-const TraceReader* reader_of(TraceStream& stream) {
-  const std::string_view start = stream.start(start_bytes);
-  for (const TraceReader* reader : trace_readers()) {
-    if (reader->recognises(start)) return reader;
-  }
-  return nullptr;
-}
-
 /// Returns the file's name without what tells the CSV files of one run apart:
 /// "out/123_kernel_trace.csv.gz" becomes "out/123". Other names stay.
 std::string run_of(const std::string& path) {
@@ -52,6 +44,14 @@ std::vector<const TraceReader*> trace_readers() {
   std::sort(readers.begin(), readers.end(),
             [](const auto* a, const auto* b) { return a->name() < b->name(); });
   return readers;
+}
+
+const TraceReader* reader_of(TraceStream& stream) {
+  const std::string_view start = stream.start(start_bytes);
+  for (const TraceReader* reader : trace_readers()) {
+    if (reader->recognises(start)) return reader;
+  }
+  return nullptr;
 }
 
 Status read_trace(TraceStream stream, Timeline& timeline) {
@@ -87,6 +87,11 @@ Result<std::vector<Timeline>> read_traces(const std::vector<std::string>& paths)
     const auto [at, is_new] = runs.emplace(run_of(path), timelines.size());
     files.emplace(file, at->second);
     if (is_new) timelines.emplace_back();
+    std::size_t others = 0;
+    for (std::size_t i = 0; i < timelines.size(); ++i) {
+      if (i != at->second) others += timelines[i].bytes();
+    }
+    timelines[at->second].limit_bytes(most_bytes_of_all - std::min(others, most_bytes_of_all));
     return read_trace(std::move(stream), timelines[at->second]);
   };
   for (const std::string& path : paths) {

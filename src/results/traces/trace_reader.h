@@ -32,6 +32,9 @@ using TraceReaderRegistry = Registry<const TraceReader*>;
 /// Sorted by name.
 std::vector<const TraceReader*> trace_readers();
 
+/// Returns the reader that recognises the file; null: it is no trace. Call it before read().
+const TraceReader* reader_of(TraceStream& stream);
+
 /// Adds the events of a file to `timeline`, by the reader that recognises it. Error: usage, naming
 /// the file and the formats.
 Status read_trace(TraceStream stream, Timeline& timeline);

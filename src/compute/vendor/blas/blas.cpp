@@ -48,4 +48,17 @@ Result<std::unique_ptr<Blas>> open_blas(Device& device, std::string_view choice,
   return Error{kind, std::move(reasons)};
 }
 
+QueuedOperation queued_product(const GemmProblem& problem) {
+  const std::string batch = problem.batch > 1 ? fmt::format("{},", problem.batch) : "";
+  QueuedOperation operation;
+  operation.name = "gemm " + describe(problem);
+  operation.flops = problem.flops();
+  operation.bytes = problem.bytes();
+  operation.math = problem.compute == DataType::tf32 ? DataType::tf32 : problem.a;
+  operation.shapes =
+      fmt::format("[[{0}{1},{2}],[{0}{2},{3}]]", batch, problem.m, problem.k, problem.n);
+  operation.types = fmt::format("[{},{}]", name_of(problem.a), name_of(problem.b));
+  return operation;
+}
+
 }  // namespace assay

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compute/device/device.h"
+#include "compute/device/queued_operation.h"
 #include "compute/vendor/blas/gemm_problem.h"
 #include "core/registry.h"
 #include "core/result.h"
@@ -54,9 +54,13 @@ struct GemmAlgorithm {
   std::string solution = {}, kernel = {};
 };
 
+/// Returns the product as recorders of timelines see it.
+QueuedOperation queued_product(const GemmProblem& problem);
+
 /// A problem bound to an algorithm. May be used from one thread at a time.
 class GemmPlan {
  public:
+  explicit GemmPlan(const GemmProblem& problem) : problem_(problem) {}
   virtual ~GemmPlan() = default;
 
   /// For algorithms that keep B in a private layout (GemmProblem::constant_b): copies B into it.
@@ -64,7 +68,16 @@ class GemmPlan {
   virtual Status pack(Stream&, const void* /*b*/) { return {}; }
   /// Error: failed with the library's status; unsupported if the library cannot take these operands
   /// (e.g. c != d where it works in place).
-  virtual Status enqueue(Stream& stream, const GemmOperands& operands, Workspace workspace) = 0;
+  Status enqueue(Stream& stream, const GemmOperands& operands, Workspace workspace) {
+    return queue_operation(
+        stream, [&] { return queued_product(problem_); },
+        [&] { return queue(stream, operands, workspace); });
+  }
+
+ protected:
+  virtual Status queue(Stream& stream, const GemmOperands& operands, Workspace workspace) = 0;
+
+  GemmProblem problem_;
 };
 
 struct BlasFacts {

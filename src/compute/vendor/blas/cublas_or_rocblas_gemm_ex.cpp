@@ -11,15 +11,15 @@ namespace {
 class GemmExPlan final : public GemmPlan {
  public:
   GemmExPlan(GemmExBlas& blas, const GemmProblem& problem, const GemmAlgorithm& algorithm)
-      : blas_(blas),
-        problem_(problem),
+      : GemmPlan(problem),
+        blas_(blas),
         alpha_(problem.compute, problem.alpha),
         beta_(problem.compute, problem.beta),
         call_(GemmExBlas::call_for(problem, alpha_, beta_)) {
     call_.solution = static_cast<int>(static_cast<std::int64_t>(algorithm.data[0]));
   }
 
-  Status enqueue(Stream& stream, const GemmOperands& operands, Workspace workspace) override {
+  Status queue(Stream& stream, const GemmOperands& operands, Workspace workspace) override {
     call_.left = operands.b;
     call_.right = operands.a;
     call_.c = problem_.beta != 0 ? operands.c : operands.d;
@@ -29,7 +29,6 @@ class GemmExPlan final : public GemmPlan {
 
  private:
   GemmExBlas& blas_;
-  GemmProblem problem_;
   Scalar alpha_, beta_;
   GemmExCall call_;
 };

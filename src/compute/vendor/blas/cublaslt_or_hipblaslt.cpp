@@ -15,16 +15,16 @@ class LtPlan final : public GemmPlan {
  public:
   LtPlan(const Library& library, Handle handle, Device& device, const GemmProblem& problem,
          const GemmAlgorithm& algorithm, Descriptors descriptors)
-      : library_(library),
+      : GemmPlan(problem),
+        library_(library),
         handle_(handle),
         device_(device),
-        problem_(problem),
         algorithm_(algorithm),
         descriptors_(std::move(descriptors)),
         alpha_(problem.compute, problem.alpha),
         beta_(problem.compute, problem.beta) {}
 
-  Status enqueue(Stream& stream, const GemmOperands& operands, Workspace workspace) override {
+  Status queue(Stream& stream, const GemmOperands& operands, Workspace workspace) override {
     if (workspace.bytes < algorithm_.workspace_bytes) {
       return Error{ErrorKind::failed, fmt::format("{}: {} needs {} bytes of workspace, {} given",
                                                   library_.dialect.name, algorithm_.name,
@@ -48,7 +48,6 @@ class LtPlan final : public GemmPlan {
   const Library& library_;
   Handle handle_;
   Device& device_;
-  GemmProblem problem_;
   GemmAlgorithm algorithm_;
   Descriptors descriptors_;
   Scalar alpha_, beta_;

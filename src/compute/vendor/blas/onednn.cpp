@@ -80,7 +80,7 @@ class OneDnnPlan final : public GemmPlan {
  public:
   OneDnnPlan(const Library& library, std::shared_ptr<void> engine, const GemmProblem& problem,
              bool on_one_thread)
-      : library_(library), problem_(problem), execution_(std::make_shared<Execution>()) {
+      : GemmPlan(problem), library_(library), execution_(std::make_shared<Execution>()) {
     execution_->library = &library;
     execution_->on_one_thread = on_one_thread;
     execution_->engine = std::move(engine);
@@ -138,7 +138,7 @@ class OneDnnPlan final : public GemmPlan {
     });
   }
 
-  Status enqueue(assay::Stream& stream, const GemmOperands& operands, Workspace) override {
+  Status queue(assay::Stream& stream, const GemmOperands& operands, Workspace) override {
     // Work runs later on the stream's thread, so its failure is reported on the next call.
     TRY(library_.check(execution_->failure.load(), describe(problem_)));
     std::shared_ptr<void> packed;
@@ -194,7 +194,6 @@ class OneDnnPlan final : public GemmPlan {
   }
 
   const Library& library_;
-  GemmProblem problem_;
   Object desc_{nullptr, nullptr};
   std::shared_ptr<Execution> execution_;
   Step reorder_;                      // set if B is packed

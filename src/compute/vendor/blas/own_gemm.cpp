@@ -98,9 +98,9 @@ Status check_place(const GemmProblem& problem, const GemmOperands& operands) {
 class OwnPlan final : public GemmPlan {
  public:
   OwnPlan(GemmProblem problem, std::unique_ptr<Program> program, Kernel& kernel, LaunchShape launch)
-      : problem_(problem), program_(std::move(program)), kernel_(kernel), launch_(launch) {}
+      : GemmPlan(problem), program_(std::move(program)), kernel_(kernel), launch_(launch) {}
 
-  Status enqueue(Stream& stream, const GemmOperands& operands, Workspace) override {
+  Status queue(Stream& stream, const GemmOperands& operands, Workspace) override {
     TRY(check_place(problem_, operands));
     const auto whole_chunks = [](const void* address, std::int64_t ld, std::int64_t stride) {
       return reinterpret_cast<std::uintptr_t>(address) % 16 == 0 && ld % 8 == 0 && stride % 8 == 0;
@@ -116,7 +116,6 @@ class OwnPlan final : public GemmPlan {
   }
 
  private:
-  GemmProblem problem_;
   std::unique_ptr<Program> program_;
   Kernel& kernel_;
   LaunchShape launch_;
@@ -130,9 +129,9 @@ bool runs_plain(const GemmProblem& problem) {
 class OwnPlainPlan final : public GemmPlan {
  public:
   OwnPlainPlan(GemmProblem problem, std::unique_ptr<Program> program, Kernel& kernel)
-      : problem_(problem), program_(std::move(program)), kernel_(kernel) {}
+      : GemmPlan(problem), program_(std::move(program)), kernel_(kernel) {}
 
-  Status enqueue(Stream& stream, const GemmOperands& operands, Workspace) override {
+  Status queue(Stream& stream, const GemmOperands& operands, Workspace) override {
     const GemmProblem& p = problem_;
     TRY(check_place(p, operands));
     const std::int64_t row_a = p.transpose_a ? 1 : p.lda, depth_a = p.transpose_a ? p.lda : 1;
@@ -158,7 +157,6 @@ class OwnPlainPlan final : public GemmPlan {
  private:
   static constexpr std::int64_t tile = 64;  // as in gemm_plain.cu
 
-  GemmProblem problem_;
   std::unique_ptr<Program> program_;
   Kernel& kernel_;
 };

@@ -243,6 +243,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   void top_value(std::string_view text) {
     if (level_ == 1 && key_ == "baseTimeNanoseconds") {
       timeline_.epoch = decimal_time(text, 0).value_or(0);
+    } else if (level_ == 2 && top_key_ == "assay") {
+      timeline_.note(text);
     } else if (level_ == 2 && top_key_ == "distributedInfo") {
       const std::uint64_t number = number_or_none(text);
       if (number > 1'000'000) return;
@@ -319,12 +321,12 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     if (has(Field::correlation)) event.correlation = number_or_none(at(Field::correlation));
     if (has(Field::external)) event.external = number_or_none(at(Field::external));
     EventDetail detail;
-    if (event.kind == TraceEventKind::operation) {
-      detail.shapes = text_at(Field::shapes);
-      detail.types = text_at(Field::types);
-    } else if (event.kind == TraceEventKind::call) {
+    detail.shapes = text_at(Field::shapes);  // of a kernel only in assay's own traces
+    detail.types = text_at(Field::types);
+    if (event.kind == TraceEventKind::call) {
       return;  // its grid is the kernel's
-    } else {
+    }
+    if (event.kind != TraceEventKind::operation) {
       detail.grid = three_at(Field::grid);
       detail.block = three_at(Field::block);
       if (has(Field::bytes)) {

@@ -2,6 +2,8 @@
 // depends on what was recorded and on the version.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "results/traces/sqlite_trace.h"
 #include "results/traces/trace_reader.h"
 
@@ -24,18 +26,47 @@ std::string without_version(std::string name) {
   return name;
 }
 
-void read_kernels(SqliteTrace& trace, Timeline& timeline) {
+/// The processes of a file in the order in which they are found.
+class Processes {
+ public:
+  /// `number` has the process in its upper bits, as globalPid and globalTid have; 0: unknown, which
+  /// counts as the first.
+  std::uint64_t number_of(std::int64_t number) {
+    if (number == 0) return 0;
+    return numbers_.emplace(thread_part(number, 24), numbers_.size()).first->second;
+  }
+
+ private:
+  std::map<std::string, std::uint64_t> numbers_;
+};
+
+/// Returns the column of work's process; "0" in a table of an older version, which has none.
+std::string process_column(SqliteTrace& trace, const char* table, Timeline& timeline) {
+  std::string column = "0";
+  trace.rows(fmt::format("SELECT 1 FROM pragma_table_info('{}') WHERE name = 'globalPid'", table),
+             table, timeline, [&](const Statement&) {
+               column = "globalPid";
+               return true;
+             });
+  return column;
+}
+
+void read_kernels(SqliteTrace& trace, Timeline& timeline, Processes& processes) {
+  const char* const table = "CUPTI_ACTIVITY_KIND_KERNEL";
   trace.rows(
-      "SELECT start, \"end\", deviceId, streamId, correlationId, S.value, gridX, gridY, gridZ, "
-      "blockX, blockY, blockZ FROM CUPTI_ACTIVITY_KIND_KERNEL LEFT JOIN StringIds S ON S.id = "
-      "demangledName",
+      fmt::format(
+          "SELECT start, \"end\", deviceId, streamId, correlationId, S.value, gridX, gridY, gridZ, "
+          "blockX, blockY, blockZ, {} FROM {} LEFT JOIN StringIds S ON S.id = demangledName",
+          process_column(trace, table, timeline), table),
       "the table of kernels", timeline, [&](const Statement& row) {
         TraceEvent event;
         event.kind = TraceEventKind::kernel;
-        event.correlation = number_at(row, 4);
+        const std::uint64_t process = processes.number_of(row.integer(12));
+        event.correlation = number_in_process(process, number_at(row, 4));
         event.name = timeline.text_id(row.text(5));
         event.lane =
-            timeline.lane_id({timeline.text_id(row.text(2)), timeline.text_id(row.text(3)), true});
+            timeline.lane_id({timeline.text_id(row.text(2)),
+                              timeline.text_id(text_in_process(process, row.text(3))), true});
         EventDetail detail;
         for (int i = 0; i < 3; ++i) {
           detail.grid[static_cast<std::size_t>(i)] = small_at(row, 6 + i);
@@ -47,18 +78,20 @@ void read_kernels(SqliteTrace& trace, Timeline& timeline) {
 }
 
 /// Copies, memsets and whole graphs have the same columns, `bytes` aside.
-void read_others(SqliteTrace& trace, Timeline& timeline, const char* table, TraceEventKind kind,
-                 const char* name, bool has_bytes) {
+void read_others(SqliteTrace& trace, Timeline& timeline, Processes& processes, const char* table,
+                 TraceEventKind kind, const char* name, bool has_bytes) {
   if (!trace.has(table)) return;
-  trace.rows(fmt::format("SELECT start, \"end\", deviceId, streamId, correlationId, {} FROM {}",
-                         has_bytes ? "bytes" : "0", table),
+  trace.rows(fmt::format("SELECT start, \"end\", deviceId, streamId, correlationId, {}, {} FROM {}",
+                         has_bytes ? "bytes" : "0", process_column(trace, table, timeline), table),
              table, timeline, [&](const Statement& row) {
                TraceEvent event;
                event.kind = kind;
-               event.correlation = number_at(row, 4);
+               const std::uint64_t process = processes.number_of(row.integer(6));
+               event.correlation = number_in_process(process, number_at(row, 4));
                event.name = timeline.text_id(name);
                event.lane = timeline.lane_id(
-                   {timeline.text_id(row.text(2)), timeline.text_id(row.text(3)), true});
+                   {timeline.text_id(row.text(2)),
+                    timeline.text_id(text_in_process(process, row.text(3))), true});
                EventDetail detail;
                detail.bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(row.integer(5), 0));
                event.detail = timeline.detail_id(detail);
@@ -66,7 +99,7 @@ void read_others(SqliteTrace& trace, Timeline& timeline, const char* table, Trac
              });
 }
 
-void read_host(SqliteTrace& trace, Timeline& timeline) {
+void read_host(SqliteTrace& trace, Timeline& timeline, Processes& processes) {
   const auto lane = [&](const Statement& row) {
     return timeline.lane_id({timeline.text_id(thread_part(row.integer(2), 24)),
                              timeline.text_id(thread_part(row.integer(2), 0)), false});
@@ -78,7 +111,8 @@ void read_host(SqliteTrace& trace, Timeline& timeline) {
         "the table of calls", timeline, [&](const Statement& row) {
           TraceEvent event;
           event.kind = TraceEventKind::call;
-          event.correlation = number_at(row, 4);
+          event.correlation =
+              number_in_process(processes.number_of(row.integer(2)), number_at(row, 4));
           event.name = timeline.text_id(without_version(row.text(3)));
           event.lane = lane(row);
           return timeline.add(event, time_at(row, 0), time_at(row, 1));
@@ -115,19 +149,20 @@ class Reader : public TraceReader {
                    return timeline.devices.size() < most_devices;
                  });
     }
-    if (trace.has("CUPTI_ACTIVITY_KIND_KERNEL")) read_kernels(trace, timeline);
-    read_others(trace, timeline, "CUPTI_ACTIVITY_KIND_MEMCPY", TraceEventKind::copy, "Memcpy",
-                true);
-    read_others(trace, timeline, "CUPTI_ACTIVITY_KIND_MEMSET", TraceEventKind::fill, "Memset",
-                true);
-    read_others(trace, timeline, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE", TraceEventKind::graph,
-                "a CUDA graph", false);
+    Processes processes;
+    if (trace.has("CUPTI_ACTIVITY_KIND_KERNEL")) read_kernels(trace, timeline, processes);
+    read_others(trace, timeline, processes, "CUPTI_ACTIVITY_KIND_MEMCPY", TraceEventKind::copy,
+                "Memcpy", true);
+    read_others(trace, timeline, processes, "CUPTI_ACTIVITY_KIND_MEMSET", TraceEventKind::fill,
+                "Memset", true);
+    read_others(trace, timeline, processes, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+                TraceEventKind::graph, "a CUDA graph", false);
     if (trace.has("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")) {
       timeline.note(
           "graphs were recorded as a whole; record their kernels with "
           "--cuda-graph-trace=node");
     }
-    read_host(trace, timeline);
+    read_host(trace, timeline, processes);
     return {};
   }
 };

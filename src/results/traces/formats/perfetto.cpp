@@ -19,6 +19,7 @@ struct Track {
 /// Texts of a sequence of packets, by number.
 struct Interned {
   std::unordered_map<std::uint64_t, std::string> categories, names, keys, values;
+  std::size_t bytes = 0;  // of all of them
 };
 
 /// A clock of a sequence. Times of an incremental one are differences to the time before.
@@ -32,6 +33,7 @@ struct Clock {
 struct Sequence {
   Interned texts;
   static constexpr std::uint64_t boot_time = 6;
+  std::uint64_t epoch = 0;  // ns since 1970 of the last snapshot
   std::uint64_t clock = boot_time, track = 0;
   std::unordered_map<std::uint64_t, Clock> clocks;
 
@@ -80,6 +82,8 @@ void Sequence::set_clocks(std::string_view snapshot) {
       if (part.number == 4 && part.integer != 0) found.unit = part.integer;
     }
     found.last *= found.unit;
+    constexpr std::uint64_t since_1970 = 1;
+    if (id == since_1970) epoch = found.last;
     constexpr std::uint64_t first_global = 128;  // of clocks that programs define
     if (id < first_global) clocks[id] = found;
   }
@@ -90,14 +94,35 @@ struct Slice {
   std::uint64_t type = 0, track = 0, flow = no_number;
   std::string name, category, agent;
   std::uint64_t correlation = no_number;
+  EventDetail detail;
 };
+
+/// Where the numbers and texts of assay's own traces belong.
+struct NumberKey {
+  std::string_view key;
+  std::uint64_t EventDetail::*field;
+};
+constexpr NumberKey number_keys[] = {{"bytes", &EventDetail::bytes},
+                                     {"In msg nelems", &EventDetail::elements_in},
+                                     {"Out msg nelems", &EventDetail::elements_out}};
+struct TextKey {
+  std::string_view key;
+  TextId EventDetail::*field;
+};
+constexpr TextKey text_keys[] = {{"Collective name", &EventDetail::collective},
+                                 {"dtype", &EventDetail::data_type},
+                                 {"Process Group Name", &EventDetail::group},
+                                 {"Input Dims", &EventDetail::shapes},
+                                 {"Input type", &EventDetail::types}};
 
 struct Open {
   TraceEvent event;
   bool used = false;
 };
 
-void intern(std::string_view bytes, std::unordered_map<std::uint64_t, std::string>& texts) {
+/// Adds a text, unless those of the sequence would take more than 64 MiB.
+bool intern(std::string_view bytes, Interned& all,
+            std::unordered_map<std::uint64_t, std::string>& texts) {
   std::uint64_t number = 0;
   std::string_view text;
   WireReader reader(bytes);
@@ -105,7 +130,11 @@ void intern(std::string_view bytes, std::unordered_map<std::uint64_t, std::strin
     if (field.number == 1) number = field.integer;
     if (field.number == 2) text = field.bytes;
   }
+  constexpr std::size_t most_bytes = std::size_t{64} << 20, entry = 64;
+  if (all.bytes + text.size() + entry > most_bytes) return false;
+  all.bytes += text.size() + entry;
   texts[number] = text;
+  return true;
 }
 
 class Packets {
@@ -139,13 +168,20 @@ class Packets {
     if ((flags & 1) != 0) sequence.clear();
     sequence.set_defaults(defaults);
     sequence.set_clocks(snapshot);
+    const auto boot = sequence.clocks.find(Sequence::boot_time);
+    if (!snapshot.empty() && boot != sequence.clocks.end() && sequence.epoch > boot->second.last &&
+        sequence.epoch <= static_cast<std::uint64_t>(longest_time)) {
+      timeline_.epoch = static_cast<std::int64_t>(sequence.epoch - boot->second.last);
+    }
     Interned& texts = sequence.texts;
     WireReader entries(interned);
     for (WireField field; entries.next(field);) {
-      if (field.number == 1) intern(field.bytes, texts.categories);
-      if (field.number == 2) intern(field.bytes, texts.names);
-      if (field.number == 3) intern(field.bytes, texts.keys);
-      if (field.number == 29) intern(field.bytes, texts.values);
+      bool fits = true;
+      if (field.number == 1) fits = intern(field.bytes, texts, texts.categories);
+      if (field.number == 2) fits = intern(field.bytes, texts, texts.names);
+      if (field.number == 3) fits = intern(field.bytes, texts, texts.keys);
+      if (field.number == 29) fits = intern(field.bytes, texts, texts.values);
+      if (!fits) timeline_.note("a sequence names more than 64 MiB of texts; the rest is missing");
     }
     if (!track.empty()) add_track(track);
     // A snapshot says what its clocks show and moves none of them.
@@ -178,7 +214,13 @@ class Packets {
         }
       }
     }
-    tracks_[number] = std::move(track);
+    constexpr std::size_t most_tracks = 1'000'000, longest_name = 4096;
+    if (track.name.size() > longest_name) track.name.resize(longest_name);
+    if (tracks_.size() < most_tracks || tracks_.count(number) > 0) {
+      tracks_[number] = std::move(track);
+    } else {
+      timeline_.note("more than a million tracks are named; the others have no names");
+    }
   }
 
   Slice slice_of(std::string_view bytes, const Sequence& sequence) {
@@ -203,7 +245,7 @@ class Packets {
     return slice;
   }
 
-  static void read_annotation(std::string_view bytes, const Interned& texts, Slice& slice) {
+  void read_annotation(std::string_view bytes, const Interned& texts, Slice& slice) {
     std::string key, value;
     std::uint64_t number = no_number;
     WireReader reader(bytes);
@@ -221,6 +263,25 @@ class Packets {
       }
     }
     if (key == "corr_id" || key == "correlation") slice.correlation = number;
+    for (const NumberKey& one : number_keys) {
+      if (one.key == key && number != no_number) slice.detail.*one.field = number;
+    }
+    for (const TextKey& one : text_keys) {
+      if (one.key == key) slice.detail.*one.field = timeline_.text_id(value);
+    }
+    constexpr std::string_view axes = "xyz";
+    for (const auto& [name, three] :
+         {std::pair{"grid ", &slice.detail.grid}, std::pair{"block ", &slice.detail.block}}) {
+      const std::string_view prefix = name;
+      if (key.size() != prefix.size() + 1 || !key.starts_with(prefix)) continue;
+      const std::size_t axis = axes.find(key.back());
+      if (axis != axes.npos && number <= UINT32_MAX) {
+        (*three)[axis] = static_cast<std::uint32_t>(number);
+      }
+    }
+    if (key == "Group size" && number <= UINT32_MAX) {
+      slice.detail.group_size = static_cast<std::uint32_t>(number);
+    }
     if (key == "agent") slice.agent = value.empty() ? std::to_string(number) : value;
   }
 
@@ -238,8 +299,9 @@ class Packets {
     }
     return {};
   }
-  std::string parent_name(const Track& track) const {
-    const auto at = tracks_.find(track.parent);
+  std::string parent_name(const Track& track) const { return track_name(track.parent); }
+  std::string track_name(std::uint64_t number) const {
+    const auto at = tracks_.find(number);
     return at == tracks_.end() ? std::string() : at->second.name;
   }
 
@@ -260,6 +322,10 @@ class Packets {
       open.push_back({event_of(slice), at.has_value()});
       open.back().event.start = at.value_or(0);
       return true;
+    }
+    constexpr std::uint64_t instant = 3;
+    if (slice.type == instant && track_name(slice.track) == "assay's notes") {
+      timeline_.note(slice.name);
     }
     if (slice.type != end) return true;
     if (open.empty()) {
@@ -283,6 +349,8 @@ class Packets {
       const bool calls = category.find("api") != category.npos || category.starts_with("cuda_") ||
                          slice.flow != no_number;
       event.kind = calls ? TraceEventKind::call : TraceEventKind::annotation;
+    } else if (category.find("annotation") != category.npos) {
+      event.kind = TraceEventKind::gpu_annotation;
     } else if (category.find("memset") != category.npos) {
       event.kind = TraceEventKind::fill;
     } else {
@@ -290,6 +358,7 @@ class Packets {
           category.find("copy") != category.npos || category.find("memcpy") != category.npos;
       event.kind = copies ? TraceEventKind::copy : TraceEventKind::kernel;
     }
+    event.detail = timeline_.detail_id(slice.detail);
     event.lane =
         timeline_.lane_id({timeline_.text_id(device),
                            timeline_.text_id(std::to_string(slice.track)), !device.empty()});

@@ -13,8 +13,8 @@ constexpr std::string_view dispatch_prefix = "rocpd_kernel_dispatch";
 /// The tables of one process.
 class Process {
  public:
-  Process(SqliteTrace& trace, std::string suffix, Timeline& timeline)
-      : trace_(trace), suffix_(std::move(suffix)), timeline_(timeline) {}
+  Process(SqliteTrace& trace, std::string suffix, std::uint64_t number, Timeline& timeline)
+      : trace_(trace), suffix_(std::move(suffix)), number_(number), timeline_(timeline) {}
 
   void read() {
     const std::string event = table("event");
@@ -80,9 +80,10 @@ class Process {
     TraceEvent event;
     event.kind = kind;
     event.name = timeline_.text_id(row.text(4));
-    event.correlation = number_at(row, 5);
-    event.lane = timeline_.lane_id(
-        {timeline_.text_id(row.text(2)), timeline_.text_id(row.text(3)), is_gpu_work(kind)});
+    event.correlation = number_in_process(number_, number_at(row, 5));
+    event.lane = timeline_.lane_id({timeline_.text_id(row.text(2)),
+                                    timeline_.text_id(text_in_process(number_, row.text(3))),
+                                    is_gpu_work(kind)});
     return event;
   }
   bool add(const TraceEvent& event, const Statement& row) {
@@ -91,6 +92,7 @@ class Process {
 
   SqliteTrace& trace_;
   std::string suffix_;
+  std::uint64_t number_;
   Timeline& timeline_;
 };
 
@@ -104,13 +106,12 @@ class Reader : public TraceReader {
   Status read(TraceStream& stream, Timeline& timeline) const override {
     SqliteTrace trace = TRY(SqliteTrace::open(stream));
     timeline.grid_in_work_items = true;
-    bool found = false;
+    std::uint64_t processes = 0;
     for (const std::string& table : trace.tables()) {
       if (!table.starts_with(dispatch_prefix)) continue;
-      found = true;
-      Process(trace, table.substr(dispatch_prefix.size()), timeline).read();
+      Process(trace, table.substr(dispatch_prefix.size()), processes++, timeline).read();
     }
-    if (found) return {};
+    if (processes > 0) return {};
     return Error{ErrorKind::usage, fmt::format("{} has no table {}*: it is no trace of rocprofv3",
                                                stream.name(), dispatch_prefix)};
   }

@@ -48,7 +48,7 @@ TraceEvent event_of(const CsvTable& table, const CsvRow& row, Timeline& timeline
   }
   const TextId device = text({"Agent_Id", "GPU_ID", "gpu-id", "Destination_Agent_Id"});
   const TextId queue = event.kind == TraceEventKind::copy
-                           ? timeline.text_id("copy")
+                           ? timeline.text_id(copy_lane(field_of(table, row, {"Stream_Id"})))
                            : text({"Queue_Id", "Queue_ID", "queue-id"});
   event.lane = timeline.lane_id({device, queue, true});
   EventDetail detail;

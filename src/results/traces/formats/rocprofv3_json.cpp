@@ -1,5 +1,5 @@
-// rocprofv3 -f json: one object for each process. Agents, names of kernels and names of calls come
-// before the records that use them, as the tool writes them.
+// rocprofv3 -f json: a list with one object for each process. Agents, names of kernels and names of
+// calls come before the records that use them, as the tool writes them.
 #include <map>
 
 #include "core/text.h"
@@ -38,13 +38,18 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
         is_used(list_name())) {
       record_level_ = levels_.size() + 1;
       record_.clear();
+      record_bytes_ = 0;
     }
     return open(false);
   }
   bool EndObject(rapidjson::SizeType) {
     const bool is_record = levels_.size() == record_level_;
     levels_.pop_back();
-    if (!is_record) return close();
+    if (!is_record) {
+      constexpr std::size_t of_processes = 2;  // the list in the outermost object
+      if (levels_.size() == of_processes && levels_.back().is_list) end_process();
+      return close();
+    }
     record_level_ = 0;
     use(list_name());
     return !full_ && close();
@@ -82,8 +87,15 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   }
   bool value(std::string_view text) {
     letters_.end_token();
-    constexpr std::size_t most_members = 100'000;
-    if (record_level_ != 0 && record_.size() < most_members) record_.insert_or_assign(key(), text);
+    constexpr std::size_t most_members = 100'000, most_bytes = std::size_t{16} << 20;
+    if (record_level_ == 0) return close();
+    record_bytes_ += text.size();
+    if (record_.size() < most_members && record_bytes_ < most_bytes) {
+      record_.insert_or_assign(key(), text);
+    } else {
+      timeline_.note(
+          "a record has more than 100,000 members or 16 MiB; the rest of it was left out");
+    }
     return close();
   }
   /// The path of the value inside the record.
@@ -140,6 +152,18 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     }
   }
 
+  /// Numbers of kernels, calls and launches begin anew in the next process.
+  void end_process() {
+    ++process_;
+    agents_.clear();
+    calls_.clear();
+    kernels_.clear();
+    kinds_ = 0;
+  }
+  TextId text_of_process(std::string_view text) {
+    return timeline_.text_id(text_in_process(process_, text));
+  }
+
   std::string agent_of(std::string_view handle) const {
     const auto found = agents_.find(handle);
     return found == agents_.end() ? std::string(handle) : found->second;
@@ -159,7 +183,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   void add_event(std::string_view list) {
     found_ = true;
     TraceEvent event;
-    event.correlation = parse_count(at(record_, "correlation_id.internal")).value_or(no_number);
+    event.correlation = number_in_process(
+        process_, parse_count(at(record_, "correlation_id.internal")).value_or(no_number));
     if (list == "buffer_records.kernel_dispatch") {
       event.kind = TraceEventKind::kernel;
       const auto name = kernels_.find(at(record_, "dispatch_info.kernel_id"));
@@ -170,7 +195,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
               : timeline_.text_id(fmt::format("kernel {}", at(record_, "dispatch_info.kernel_id")));
       event.lane = timeline_.lane_id(
           {timeline_.text_id(agent_of(at(record_, "dispatch_info.agent_id.handle"))),
-           timeline_.text_id(at(record_, "dispatch_info.queue_id.handle")), true});
+           text_of_process(at(record_, "dispatch_info.queue_id.handle")), true});
       EventDetail detail;
       detail.grid = {small_at("dispatch_info.grid_size.x"), small_at("dispatch_info.grid_size.y"),
                      small_at("dispatch_info.grid_size.z")};
@@ -182,7 +207,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       event.kind = TraceEventKind::copy;
       event.name = timeline_.text_id("Memcpy");
       event.lane =
-          timeline_.lane_id({timeline_.text_id(gpu_of_copy()), timeline_.text_id("copy"), true});
+          timeline_.lane_id({timeline_.text_id(gpu_of_copy()),
+                             text_of_process(copy_lane(at(record_, "stream_id.handle"))), true});
       EventDetail detail;
       detail.bytes = parse_count(at(record_, "bytes")).value_or(0);
       event.detail = timeline_.detail_id(detail);
@@ -194,7 +220,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       event.name = timeline_.text_id(name == calls_.end() ? std::string_view("a call")
                                                           : std::string_view(name->second));
       event.lane = timeline_.lane_id(
-          {timeline_.text_id("host"), timeline_.text_id(at(record_, "thread_id")), false});
+          {text_of_process("host"), timeline_.text_id(at(record_, "thread_id")), false});
     }
     full_ = !timeline_.add(event, decimal_time(at(record_, "start_timestamp"), 0),
                            decimal_time(at(record_, "end_timestamp"), 0));
@@ -207,7 +233,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   FlatRecord record_;
   std::map<std::string, std::string, std::less<>> agents_, calls_;
   std::map<std::string, TextId, std::less<>> kernels_;
-  std::size_t kinds_ = 0;
+  std::size_t kinds_ = 0, record_bytes_ = 0;
+  std::uint64_t process_ = 0;
   std::string problem_;
   bool found_ = false, full_ = false;
 };

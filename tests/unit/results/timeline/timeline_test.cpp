@@ -76,5 +76,20 @@ TEST(Timeline, NotesWithTheSameWordsAreCounted) {
               testing::ElementsAre("an event is odd (3 times)", "the file is cut off"));
 }
 
+TEST(Timeline, EventsBeyondTheLimitOfBytesAreRefusedAndNamed) {
+  Timeline timeline;
+  timeline.limit_bytes(10'000);
+  std::size_t added = 0;
+  for (std::int64_t i = 0; i < 1'000; ++i) {
+    TraceEvent event;
+    event.name = timeline.text_id("a kernel with the number " + std::to_string(i));
+    if (!timeline.add(event, i, i + 1)) break;
+    ++added;
+  }
+  EXPECT_LT(added, 100u) << "a name and an event take above 100 bytes";
+  EXPECT_LT(timeline.bytes(), 11'000u);
+  EXPECT_THAT(timeline.notes(), testing::ElementsAre(testing::HasSubstr("8 GiB")));
+}
+
 }  // namespace
 }  // namespace assay

@@ -125,6 +125,41 @@ TEST(Rocprofv3Json, ACutFileIsReadUpToItsEnd) {
   EXPECT_THAT(timeline.notes(), testing::Contains(HasSubstr("is cut off at byte")));
 }
 
+TEST(Rocprofv3Json, ProcessesHaveLaunchesKernelsAndLanesOfTheirOwn) {
+  std::string both(rocprofv3);
+  const std::size_t list = both.find("[{\"agents");
+  std::string other = both.substr(list + 1, both.size() - list - 3);
+  other.replace(other.find("\"add\""), 5, "\"mul\"");
+  both.insert(both.size() - 2, "," + other);
+  const Timeline timeline = timeline_of(both);
+  EXPECT_THAT(
+      lines_of(timeline),
+      ElementsAre("add on 2/1 from 5 to 9", "kernel 9 on / from 6 to 7",
+                  "hipLaunchKernel on host/4 from 1 to 2", "mul on 2/1 of process 2 from 5 to 9",
+                  "kernel 9 on / of process 2 from 6 to 7",
+                  "hipLaunchKernel on host of process 2/4 from 1 to 2"));
+  const auto& events = timeline.events();
+  EXPECT_EQ(events[0].correlation, events[2].correlation);
+  EXPECT_EQ(events[3].correlation, events[5].correlation);
+  EXPECT_NE(events[0].correlation, events[3].correlation);
+}
+
+TEST(RocprofCsv, CopiesOfSeveralStreamsDoNotOverlapInOneLane) {
+  const std::string header =
+      "Direction,Destination_Agent_Id,Start_Timestamp,End_Timestamp,Correlation_Id";
+  const auto overlaps = [](const Timeline& timeline) {
+    const TraceIndex index(timeline);
+    return device_times(index, index.devices().at("4")).same_stream_overlaps;
+  };
+  const Timeline with_streams = timeline_of(header + ",Stream_Id\nH2D,4,5,9,1,7\nH2D,4,6,8,2,8\n");
+  EXPECT_THAT(lines_of(with_streams),
+              ElementsAre("H2D on 4/copy 7 from 5 to 9", "H2D on 4/copy 8 from 6 to 8"));
+  EXPECT_EQ(overlaps(with_streams), 0u);
+  EXPECT_EQ(overlaps(timeline_of(header + ",Stream_Id\nH2D,4,5,9,1,7\nH2D,4,6,8,2,7\n")), 1u);
+  EXPECT_EQ(overlaps(timeline_of(header + "\nH2D,4,5,9,1\nH2D,4,6,8,2\n")), 0u)
+      << "the streams are unknown";
+}
+
 Timeline timeline_of_sql(const TemporaryFolder& folder, const char* sql) {
   const auto path = folder.path() / "trace.sqlite";
   {
@@ -164,6 +199,27 @@ TEST(Nsys, GraphsThatWereRecordedWholeAreNamed) {
       "(5, 9, 0, 7, 3);");
   EXPECT_THAT(lines_of(timeline), ElementsAre("a CUDA graph on 0/7 from 5 to 9"));
   EXPECT_THAT(timeline.notes(), ElementsAre(HasSubstr("--cuda-graph-trace=node")));
+}
+
+TEST(Nsys, ProcessesHaveLaunchesOfTheirOwn) {
+  const TemporaryFolder folder;
+  const Timeline timeline = timeline_of_sql(
+      folder,
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES "
+      "(1, 'k'); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, \"end\", deviceId, streamId, "
+      "correlationId, demangledName, gridX, gridY, gridZ, blockX, blockY, blockZ, globalPid); "
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (5, 9, 0, 7, 3, 1, 1, 1, 1, 1, 1, 1, "
+      "16777216),"
+      " (6, 8, 0, 7, 3, 1, 1, 1, 1, 1, 1, 1, 33554432); CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME "
+      "(start, \"end\", globalTid, correlationId, nameId); INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME "
+      "VALUES (1, 2, 33554433, 3, 1), (3, 4, 16777217, 3, 1);");
+  EXPECT_THAT(lines_of(timeline),
+              ElementsAre("k on 0/7 from 5 to 9", "k on 0/7 of process 2 from 6 to 8",
+                          "k on 2/1 from 1 to 2", "k on 1/1 from 3 to 4"));
+  const auto& events = timeline.events();
+  EXPECT_EQ(events[0].correlation, events[3].correlation);
+  EXPECT_EQ(events[1].correlation, events[2].correlation);
+  EXPECT_NE(events[0].correlation, events[1].correlation);
 }
 
 TEST(Rocpd, AnotherSchemaIsNamed) {

@@ -29,8 +29,9 @@ std::string library_version = "1";
 /// "slow" takes 2 ms, "broken" fails, "quick" takes no time.
 class ScriptedPlan final : public GemmPlan {
  public:
-  explicit ScriptedPlan(std::string name) : name_(std::move(name)) {}
-  Status enqueue(Stream& stream, const GemmOperands& operands, Workspace workspace) override {
+  ScriptedPlan(const GemmProblem& problem, std::string name)
+      : GemmPlan(problem), name_(std::move(name)) {}
+  Status queue(Stream& stream, const GemmOperands& operands, Workspace workspace) override {
     ++asked.products;
     matrices_read.insert(operands.b);
     if (workspace.bytes < scratch) return Error{ErrorKind::failed, "too little workspace"};
@@ -55,10 +56,10 @@ class ScriptedBlas final : public Blas {
     all.resize(std::min<std::size_t>(all.size(), static_cast<std::size_t>(most)));
     return all;
   }
-  Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem&,
+  Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
                                          const GemmAlgorithm& algorithm) override {
     ++asked.plans;
-    return std::unique_ptr<GemmPlan>(std::make_unique<ScriptedPlan>(algorithm.name));
+    return std::unique_ptr<GemmPlan>(std::make_unique<ScriptedPlan>(problem, algorithm.name));
   }
 
  private:

@@ -1,0 +1,104 @@
+// Records what a device and the host thread that drives it do when, by events of the device around
+// each operation. This works on every backend. An operation is a kernel, a copy, a fill, or what
+// queue_operation() describes. In captured graphs the events are part of the graph, and one event
+// ends an operation and begins the next.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compute/device/queued_operation.h"
+#include "results/timeline/timeline.h"
+
+namespace assay {
+
+class RecordingStream;
+
+/// Returns nanoseconds of the host's monotonic clock, the clock of recorded timelines.
+std::int64_t host_time();
+
+/// Used by one thread at a time, the one that drives the device.
+class TimelineRecorder {
+ public:
+  /// `name` is that of the GPU in the timeline, "0".
+  TimelineRecorder(Device& device, std::string name);
+
+  /// Begins a step on the idle device: from here on operations outside graphs are recorded too.
+  Status begin_step(Stream& stream, const std::string& name);
+  /// Ends the step, waits for all recorded streams, and reads the times of its operations.
+  Status end_step();
+  /// Adds a range of the host thread.
+  void add_range(std::string_view name, std::int64_t begin, std::int64_t end);
+  /// Returns everything recorded, and begins anew.
+  Timeline take();
+
+ private:
+  friend class RecordingStream;
+  friend class RecordingDevice;
+
+  struct Operation {
+    QueuedOperation what;
+    TraceEventKind kind = TraceEventKind::kernel;
+    LaneId lane = 0;
+    LaunchShape shape;
+    std::uint64_t correlation = no_number;
+    std::int64_t called = 0;  ///< host time of the call; 0: in a graph
+    std::shared_ptr<Event> begin, end;
+  };
+  /// Operations of a part of a step, from `first` until before `last`.
+  struct Part {
+    std::string name;
+    LaneId lane = 0;
+    std::size_t first = 0, last = 0;
+  };
+  struct OperationList {
+    std::vector<Operation> operations;
+    std::vector<Part> parts;
+    std::size_t next_part = 0;  ///< the first operation of the part that has not ended
+  };
+  struct Replay {
+    std::shared_ptr<const OperationList> graph;
+    std::uint64_t correlation = no_number;
+    std::int64_t called = 0;
+  };
+
+  LaneId add_stream(RecordingStream* stream);
+  void remove_stream(RecordingStream* stream) { streams_.erase(stream); }
+  OperationList& list() { return capture_ ? *capture_ : queued_; }
+  Status read_times();
+  Status read_list(const OperationList& list, std::uint64_t correlation, std::int64_t called);
+  Result<std::int64_t> time_of(const Event& event) const;
+  std::uint64_t least_time(const QueuedOperation& operation) const;
+  void add_call(std::string_view name, std::int64_t begin, std::uint64_t correlation);
+
+  Device& device_;
+  const std::string name_;
+  Timeline timeline_;
+  LaneId host_ = 0;
+  std::map<const Kernel*, std::string> kernels_;
+  std::set<RecordingStream*> streams_;
+  std::size_t stream_count_ = 0;
+  bool in_step_ = false;
+  bool events_in_graphs_ = true;
+  std::string step_;
+  std::int64_t step_begin_ = 0;
+  std::shared_ptr<OperationList> capture_;  ///< of the graph that is being captured
+  OperationList queued_;
+  std::vector<Replay> replays_;
+  std::uint64_t correlation_ = 0;
+  std::shared_ptr<Event> origin_;  ///< recorded at origin_time_
+  std::int64_t origin_time_ = 0;
+  bool waited_ = false;  ///< for a graph that was launched again within a step
+};
+
+/// Returns a device whose streams `recorder` records. Both arguments must outlive it; `device` is
+/// the recorder's.
+std::unique_ptr<Device> recorded_device(Device& device, TimelineRecorder& recorder);
+
+}  // namespace assay

@@ -1,0 +1,53 @@
+// Explains why the steps of one program take longer than those of another: by category, then kernel
+// by kernel. Every moment of a step belongs to one kernel, copy or idle time, so the parts add up
+// to the step on both sides.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/compare/family.h"
+#include "judge/trace/trace_index.h"
+
+namespace assay {
+
+/// A step of one trace, on average over its steps and GPUs. Times are in ns.
+struct StepParts {
+  double step = 0;
+  std::size_t steps = 0;  ///< that were averaged; 0: the trace names none, and it counts as one
+  std::map<std::string, double>
+      categories;                         ///< "gemm", "collective", "copy", "idle"; sum is `step`
+  std::map<std::string, double> kernels;  ///< by name, without copies and idle time
+  std::map<std::string, std::string> category_of;  ///< of kernels
+  std::map<std::string, double> counts;            ///< of kernels, in a step
+};
+
+/// Returns the mean over the traces, which are the ranks of one job.
+StepParts step_parts(const std::vector<const TraceIndex*>& ranks);
+
+/// One category, or one kernel, on both sides: medians over the traces.
+struct PartDifference {
+  std::string name, category;
+  std::string other_name;  ///< of B's kernel, if it has another name
+  double a = 0, b = 0;     ///< ns a step
+  double count_a = 0, count_b = 0;
+  double share = 0;  ///< of A's step that the difference is: 0.4 of "1.4x"
+  std::optional<JudgedMember> judged;
+};
+
+struct TraceDifference {
+  std::size_t traces_a = 0, traces_b = 0;
+  PartDifference step;
+  double ratio = 0;                        ///< B's step over A's; 0: unknown
+  std::vector<PartDifference> categories;  ///< largest difference first
+  std::vector<PartDifference> kernels;     ///< likewise
+  std::vector<std::string> notes;
+};
+
+/// With at least `least_units` traces on each side, steps and categories are judged together.
+TraceDifference compare_traces(const std::vector<StepParts>& a, const std::vector<StepParts>& b,
+                               const VerdictRule& rule);
+
+}  // namespace assay

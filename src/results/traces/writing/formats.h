@@ -1,0 +1,18 @@
+// The formats of trace_writer.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "results/timeline/timeline.h"
+
+namespace assay {
+
+/// `shift` is added to all times, in ns.
+std::string chrome_part(const Timeline& timeline, int rank, std::int64_t shift);
+std::string whole_chrome(const std::vector<std::string>& parts, std::int64_t base);
+std::string perfetto_part(const Timeline& timeline, int rank, std::int64_t shift);
+std::string whole_perfetto(const std::vector<std::string>& parts, std::int64_t base);
+
+}  // namespace assay

@@ -1,0 +1,46 @@
+// Writes timelines as files that ui.perfetto.dev, chrome://tracing and assay's own readers open:
+// Perfetto's protobuf, or Chrome's JSON. The timelines of several ranks become one file on one
+// clock. Each rank makes its part, and the parts are put together.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "results/timeline/timeline.h"
+
+namespace assay {
+
+enum class TraceFormat { chrome, perfetto };
+
+struct TraceFileKind {
+  TraceFormat format = TraceFormat::chrome;
+  bool compressed = false;
+};
+
+/// What a file of this name holds: "a.json", "a.pftrace", "a.perfetto-trace", each also with ".gz".
+/// Error: usage.
+Result<TraceFileKind> trace_file_kind(std::string_view name);
+
+/// The part of `rank`. Times become those since `base`, in ns since 1970.
+std::string trace_part(const Timeline& timeline, TraceFormat format, int rank, std::int64_t base);
+
+/// The file made of the parts of all ranks.
+Result<std::string> whole_trace(const std::vector<std::string>& parts, TraceFileKind kind,
+                                std::int64_t base);
+
+/// The events of a timeline, arranged in rows in which they nest. Events that overlap otherwise,
+/// which viewers drop, are in further rows.
+struct TraceRow {
+  LaneId lane = 0;
+  std::size_t number = 0;                 ///< of the rows of this lane
+  std::vector<const TraceEvent*> events;  ///< by start; the longer one first
+};
+std::vector<TraceRow> nested_rows(const Timeline& timeline);
+
+/// A row's number in a file, which no other row of any rank has.
+constexpr std::uint64_t most_rows_of_rank = 1'000'000;
+
+}  // namespace assay

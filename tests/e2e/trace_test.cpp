@@ -1,0 +1,86 @@
+// assay trace record, read, compare, and tune gemm --from a trace, on CPUs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/json.h"
+#include "core/read_file.h"
+#include "e2e/process.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+Outcome assay(const std::vector<std::string>& arguments) {
+  Process process(arguments);
+  return process.wait();
+}
+
+Json json_of(const Outcome& outcome) {
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  return Json::parse(outcome.out, nullptr, false);
+}
+
+TEST(TraceCommand, AProductIsRecordedReadTunedAndCompared) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "gemm.pftrace").string();
+  const Json recorded = json_of(
+      assay({"trace", "record", "gemm", "shape=96x64x128", "dtype=f32", "layout=TN", "--device",
+             "cpu", "--steps", "2", "--telemetry", "off", "--out", file, "--json"}));
+  EXPECT_EQ(recorded["steps"], 2);
+  EXPECT_GT(recorded["step_seconds_without_recording"].get<double>(), 0);
+  const Json read = json_of(assay({"trace", "read", file, "--json", "--tune", file + ".sh"}));
+  const Json& device = read["traces"][0]["devices"][0];
+  EXPECT_EQ(device["steps"].size(), 2u);
+  EXPECT_EQ(device["products"][0]["shape"], "96x64x128");
+  EXPECT_EQ(device["products"][0]["layout"], "TN");
+  EXPECT_EQ(device["products"][0]["dtype"], "f32");
+  EXPECT_THAT(read["traces"][0]["notes"].dump(), HasSubstr("own events"));
+  EXPECT_THAT(*read_file(file + ".sh"), HasSubstr("assay tune gemm --from " + file));
+  const Outcome listed = assay({"tune", "gemm", "--from", file, "--device", "cpu", "--dry-run"});
+  EXPECT_EQ(listed.status, 0) << listed.err;
+  EXPECT_THAT(listed.out, HasSubstr("m=96 n=64 k=128"));
+  const Json compared = json_of(assay({"trace", "compare", file, "--with", file, "--json"}));
+  EXPECT_EQ(compared["ratio"], 1.0);
+  EXPECT_EQ(compared["traces_b"], 1);
+}
+
+TEST(TraceCommand, ARecordedTrainingStepHasItsParts) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "train.json").string();
+  json_of(assay({"trace", "record", "train", "model=1L2H32C", "batch=1", "sequence=16",
+                 "attention=plain", "--device", "cpu", "--steps", "1", "--out", file, "--json"}));
+  const Json read = json_of(assay({"trace", "read", file, "--json"}));
+  const Json& device = read["traces"][0]["devices"][0];
+  EXPECT_EQ(device["steps"].size(), 1u);
+  EXPECT_EQ(device["same_stream_overlaps"], 0);
+  EXPECT_GT(device["products"].size(), 3u);
+  EXPECT_THAT(*read_file(file), HasSubstr("\"backward "));
+  EXPECT_GT(device["events_from_graphs"].get<int>() + device["kernels"].get<int>(), 3);
+}
+
+TEST(TraceCommand, RanksAreSideBySide) {
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "ranks.json").string();
+  json_of(assay({"trace", "record", "collective", "op=all_reduce", "size=64KiB", "dtype=f32",
+                 "library=tcp", "--device", "cpu", "--ranks", "2", "--steps", "2", "--telemetry",
+                 "off", "--out", file, "--json"}));
+  const Json read = json_of(assay({"trace", "read", file, "--json"}));
+  const Json& devices = read["traces"][0]["devices"];
+  ASSERT_EQ(devices.size(), 2u);
+  for (const Json& device : devices) {
+    const Json& collective = device["collectives"][0];
+    EXPECT_EQ(collective["operation"], "all_reduce");
+    EXPECT_EQ(collective["bytes"], 65536);
+    EXPECT_EQ(collective["ranks"], 2);
+    EXPECT_GT(collective["bus_bandwidth"].get<double>(), 0);
+  }
+}
+
+TEST(TraceCommand, WhatCannotBeRecordedIsSaid) {
+  EXPECT_THAT(assay({"trace", "record", "gemm", "--out", "x.txt"}).err, HasSubstr("FILE.pftrace"));
+  EXPECT_THAT(assay({"trace", "compare", "a.json"}).err, HasSubstr("--with"));
+}
+
+}  // namespace
+}  // namespace assay

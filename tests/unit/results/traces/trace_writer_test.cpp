@@ -1,0 +1,192 @@
+#include "results/traces/writing/trace_writer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/json.h"
+#include "core/write_file.h"
+#include "results/traces/trace_reader.h"
+#include "support/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// A launch, its kernel with shapes inside a part of the step, a collective that overlaps the
+/// kernel's end on the same stream, and a copy.
+Timeline recorded_timeline() {
+  Timeline timeline;
+  const LaneId host =
+      timeline.lane_id({timeline.text_id("host 0"), timeline.text_id("main"), false});
+  const LaneId stream =
+      timeline.lane_id({timeline.text_id("0"), timeline.text_id("stream 1"), true});
+  timeline.devices["0"] = {"a \"GPU\"", 304};
+  timeline.epoch = 1'700'000'000'000'000'000;
+  const auto add = [&](TraceEventKind kind, LaneId lane, const char* name, std::int64_t start,
+                       std::int64_t duration, std::uint64_t correlation,
+                       const EventDetail& detail = {}) {
+    TraceEvent event;
+    event.kind = kind;
+    event.lane = lane;
+    event.name = timeline.text_id(name);
+    event.start = start;
+    event.duration = duration;
+    event.correlation = correlation;
+    event.detail = timeline.detail_id(detail);
+    timeline.add(event);
+  };
+  add(TraceEventKind::annotation, host, "ProfilerStep#1", 1'000, 99'001, no_number);
+  add(TraceEventKind::call, host, "LaunchKernel", 2'001, 3'000, 1);
+  EventDetail product;
+  product.shapes = timeline.text_id("[[64,128],[128,32]]");
+  product.types = timeline.text_id("[bf16,bf16]");
+  product.flops = 1'000'000;
+  product.least = 500;
+  add(TraceEventKind::gpu_annotation, stream, "forward qkv", 6'000, 10'000, no_number);
+  add(TraceEventKind::kernel, stream, "gemm m=64", 6'000, 10'000, 1, product);
+  EventDetail collective;
+  collective.collective = timeline.text_id("all_reduce");
+  collective.data_type = timeline.text_id("f32");
+  collective.elements_in = collective.elements_out = 256;
+  collective.group_size = 2;
+  collective.bus_bytes = 1'024;
+  add(TraceEventKind::kernel, stream, "all_reduce f32", 12'345, 10'000, 2, collective);
+  EventDetail copy;
+  copy.bytes = 4'096;
+  add(TraceEventKind::copy, stream, "Memcpy", 30'000, 7, 3, copy);
+  timeline.counters.push_back({"gpu0.power", "W", {{5'000, 250.5}}});
+  timeline.note("recorded by own events");
+  return timeline;
+}
+
+using Row = std::tuple<std::string, int, std::int64_t, std::int64_t, bool>;
+
+std::vector<Row> rows_of(const Timeline& timeline) {
+  std::vector<Row> rows;
+  for (const TraceEvent& event : timeline.events()) {
+    rows.emplace_back(timeline.text(event.name), static_cast<int>(event.kind), event.start,
+                      event.duration, event.correlation != no_number);
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+Timeline written_and_read(const std::string& name) {
+  const Timeline timeline = recorded_timeline();
+  const auto kind = trace_file_kind(name);
+  EXPECT_TRUE(kind.ok());
+  const std::int64_t base = timeline.epoch;
+  const auto text = whole_trace({trace_part(timeline, kind->format, 0, base)}, *kind, base);
+  EXPECT_TRUE(text.ok());
+  Timeline read;
+  const TemporaryFolder folder;
+  const auto path = folder.path() / name;
+  EXPECT_TRUE(write_file(path, *text).ok());
+  auto stream = TraceStream::open(path);
+  EXPECT_TRUE(stream.ok());
+  const Status status = read_trace(std::move(*stream), read);
+  EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
+  return read;
+}
+
+class TraceWriter : public testing::TestWithParam<const char*> {};
+
+TEST_P(TraceWriter, OwnReadersFindWhatWasWritten) {
+  const Timeline timeline = recorded_timeline();
+  const Timeline read = written_and_read(GetParam());
+  EXPECT_EQ(rows_of(read), rows_of(timeline));
+  EXPECT_EQ(read.epoch, timeline.epoch);
+  EXPECT_THAT(read.notes(), ElementsAre("recorded by own events"));
+  std::uint64_t launch = 0;
+  std::map<std::string, std::pair<EventDetail, std::uint64_t>> found;
+  for (const TraceEvent& event : read.events()) {
+    found[std::string(read.text(event.name))] = {read.detail(event.detail), event.correlation};
+    if (event.kind == TraceEventKind::call) launch = event.correlation;
+  }
+  EXPECT_EQ(found["gemm m=64"].second, launch);
+  EXPECT_EQ(read.text(found["gemm m=64"].first.shapes), "[[64,128],[128,32]]");
+  EXPECT_EQ(read.text(found["gemm m=64"].first.types), "[bf16,bf16]");
+  EXPECT_EQ(read.text(found["all_reduce f32"].first.collective), "all_reduce");
+  EXPECT_EQ(found["all_reduce f32"].first.elements_in, 256u);
+  EXPECT_EQ(found["all_reduce f32"].first.group_size, 2u);
+  EXPECT_EQ(found["Memcpy"].first.bytes, 4'096u);
+}
+INSTANTIATE_TEST_SUITE_P(All, TraceWriter,
+                         testing::Values("a.json", "a.json.gz", "a.pftrace", "a.pftrace.gz"));
+
+TEST(TraceRows, EventsThatOverlapWithoutNestingGetARowOfTheirOwn) {
+  const Timeline timeline = recorded_timeline();
+  std::vector<std::size_t> sizes;
+  for (const TraceRow& row : nested_rows(timeline)) sizes.push_back(row.events.size());
+  EXPECT_THAT(sizes, ElementsAre(2u, 3u, 1u)) << "the collective is alone";
+}
+
+TEST(TraceFiles, RanksHaveLanesAndLaunchesOfTheirOwn) {
+  const Timeline timeline = recorded_timeline();
+  const std::int64_t base = timeline.epoch - 1'000;
+  const auto text = whole_trace({trace_part(timeline, TraceFormat::chrome, 0, base),
+                                 trace_part(timeline, TraceFormat::chrome, 1, base)},
+                                {TraceFormat::chrome, false}, base);
+  ASSERT_TRUE(text.ok());
+  const Json json = Json::parse(*text);
+  std::set<std::pair<std::uint64_t, std::uint64_t>> hosts;
+  std::set<std::uint64_t> launches;
+  double first = 1e9, power = 0;
+  std::size_t flows = 0;
+  for (const Json& event : json["traceEvents"]) {
+    if (event["ph"] == "X") first = std::min(first, event["ts"].get<double>());
+    if (event["ph"] == "s" || event["ph"] == "f") ++flows;
+    if (event["ph"] == "C") power = event["args"]["value"];
+    if (event.value("cat", "") != "cuda_runtime") continue;
+    hosts.emplace(event["pid"], event["tid"]);
+    launches.insert(event["args"]["correlation"].get<std::uint64_t>());
+  }
+  EXPECT_EQ(hosts.size(), 2u);
+  EXPECT_EQ(launches.size(), 2u);
+  EXPECT_EQ(first, 2.0) << "us since the base";
+  EXPECT_EQ(power, 250.5);
+  EXPECT_EQ(flows, 8u);
+  const Json& kernel =
+      *std::find_if(json["traceEvents"].begin(), json["traceEvents"].end(),
+                    [](const Json& event) { return event.value("name", "") == "all_reduce f32"; });
+  EXPECT_NEAR(kernel["args"]["bus GB/s"].get<double>(), 1'024 / 10'000.0, 1e-12);
+}
+
+TEST(TraceFiles, AnotherEndingIsRefused) {
+  const auto kind = trace_file_kind("trace.txt");
+  ASSERT_FALSE(kind.ok());
+  EXPECT_THAT(kind.error().message, HasSubstr("FILE.pftrace"));
+}
+
+TEST(TraceFiles, ProtocReadsThePerfettoFormat) {
+  if (std::system("protoc --version > /dev/null 2>&1") != 0) {
+    GTEST_SKIP() << "protoc is not installed here (Debian: protobuf-compiler)";
+  }
+  const Timeline timeline = recorded_timeline();
+  const auto text = whole_trace({trace_part(timeline, TraceFormat::perfetto, 0, timeline.epoch)},
+                                {TraceFormat::perfetto, false}, timeline.epoch);
+  ASSERT_TRUE(text.ok());
+  const TemporaryFolder folder;
+  const std::string file = (folder.path() / "a.pftrace").string();
+  ASSERT_TRUE(write_file(file, *text).ok());
+  const std::string command = "protoc --decode_raw < '" + file + "' > '" + file + ".txt'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::ifstream decoded(file + ".txt");
+  const std::string lines((std::istreambuf_iterator<char>(decoded)),
+                          std::istreambuf_iterator<char>());
+  EXPECT_THAT(lines, HasSubstr("gemm m=64"));
+  EXPECT_THAT(lines, HasSubstr("60 {")) << "tracks";
+}
+
+}  // namespace
+}  // namespace assay
