@@ -65,10 +65,11 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
     for (const Product* product : {&of_qkv, &proj, &up}) add_product(Phase::backward, *product);
   }
   add_gradients(head);
-  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + again * l * 8 * n * c);
+  const double norm_again = plan.recompute == Recompute::selective ? 4 : again * 8;
+  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + norm_again * l * n * c);
   add_gradients(down);
   if (!gated) costs.back().bytes += l * n * f * element;  // the GELU's inputs
-  if (plan.recompute == Recompute::activation && !gated) {
+  if (recomputes_activation(plan.recompute) && !gated) {
     add(Phase::backward, "gelu", 0, l * 2 * n * f);
   }
   if (gated) {

@@ -13,16 +13,24 @@
 namespace assay {
 namespace {
 
-/// The activations of one block, from the arenas of the plan's type and of f32. `shared_hidden`:
-/// that of all blocks, or null.
+/// What all blocks share, because backward computes it again; empty tensors are not shared.
+struct SharedActivations {
+  Tensor normed;  ///< of both norms: the first one's is no longer needed at the second
+  Tensor hidden;
+};
+
+/// The activations of one block, from the arenas of the plan's type and of f32.
 LayerActivations layer_activations(const TransformerPlan& plan, const LoraLayer& adapters,
                                    TensorPlaces& place, TensorPlaces& floats,
-                                   const Tensor* shared_hidden) {
+                                   const SharedActivations& shared) {
   const TransformerShape& shape = plan.shape;
   const std::int64_t n = plan.tokens(), c = shape.width;
   const std::int64_t rows = plan.batch * shape.heads * plan.sequence;
+  const auto shared_or_own = [&](const Tensor& tensor, std::int64_t columns) {
+    return tensor.elements() > 0 ? tensor : place.next(n, columns);
+  };
   LayerActivations a;
-  a.normed1 = place.next(n, c);
+  a.normed1 = shared_or_own(shared.normed, c);
   a.qkv = place.next(n, shape.qkv_width());
   if (plan.attention == AttentionWay::plain) {
     a.probabilities = place.next(rows, plan.sequence);
@@ -31,9 +39,9 @@ LayerActivations layer_activations(const TransformerPlan& plan, const LoraLayer&
   }
   a.attended = place.next(n, shape.query_width());
   a.middle = place.next(n, c);
-  a.normed2 = place.next(n, c);
+  a.normed2 = shared_or_own(shared.normed, c);
   a.before_activation = place.next(n, shape.up_width());
-  a.hidden = shared_hidden != nullptr ? *shared_hidden : place.next(n, shape.hidden);
+  a.hidden = shared_or_own(shared.hidden, shape.hidden);
   a.qkv_ranks = place.next(n, adapters.qkv.ranks());
   a.proj_ranks = place.next(n, adapters.proj.ranks());
   a.up_ranks = place.next(n, adapters.up.ranks());
@@ -77,19 +85,16 @@ TrainingActivations TrainingActivations::of(const TransformerPlan& plan) {
   TensorPlaces place, floats;
   TrainingActivations a;
   a.embedded = place.next(n, c);
-  // All blocks share the memory of recomputed activations.
-  Tensor shared_hidden;
-  const bool shares_hidden = plan.recompute == Recompute::activation;
-  if (shares_hidden) shared_hidden = place.next(n, shape.hidden);
-  LayerActivations shared;
-  if (plan.recompute == Recompute::layer) {
-    shared = layer_activations(plan, adapters.layers.front(), place, floats, nullptr);
-  }
+  SharedActivations shared;
+  if (recomputes_activation(plan.recompute)) shared.hidden = place.next(n, shape.hidden);
+  if (plan.recompute == Recompute::selective) shared.normed = place.next(n, c);
+  const auto next_layer = [&] {
+    return layer_activations(plan, adapters.layers.front(), place, floats, shared);
+  };
+  LayerActivations whole_layer;
+  if (plan.recompute == Recompute::layer) whole_layer = next_layer();
   for (std::int64_t i = 0; i < shape.layers; ++i) {
-    LayerActivations layer = plan.recompute == Recompute::layer
-                                 ? shared
-                                 : layer_activations(plan, adapters.layers.front(), place, floats,
-                                                     shares_hidden ? &shared_hidden : nullptr);
+    LayerActivations layer = plan.recompute == Recompute::layer ? whole_layer : next_layer();
     layer.result = place.next(n, c);
     a.layers.push_back(layer);
   }
@@ -207,8 +212,10 @@ std::string what_would_fit(const TransformerPlan& plan, std::uint64_t bytes) {
     if (memory_of(other).total() <= bytes) fitting.emplace_back(text);
   };
   TransformerPlan other = plan;
+  other.recompute = Recompute::selective;
+  if (plan.recompute < other.recompute) try_plan(other, "recompute=selective");
   other.recompute = Recompute::layer;
-  if (plan.recompute != Recompute::layer) try_plan(other, "recompute=layer");
+  if (plan.recompute < other.recompute) try_plan(other, "recompute=layer");
   other = plan;
   other.type = DataType::bf16;
   other.states = OptimizerStates::stochastic;

@@ -22,8 +22,13 @@ namespace assay {
 enum class Recompute {
   none,
   activation,  ///< the result of GELU or SwiGLU
+  selective,   ///< that and the results of norms; products and attention are kept
   layer,       ///< everything but the result of each block
 };
+/// Whether the activation is computed again from what is before it, which is kept.
+inline bool recomputes_activation(Recompute recompute) {
+  return recompute == Recompute::activation || recompute == Recompute::selective;
+}
 
 /// The implementation of attention in training.
 enum class AttentionWay {
