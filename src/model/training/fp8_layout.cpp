@@ -61,7 +61,7 @@ Fp8Layout Fp8Layout::of(const TransformerPlan& plan) {
       if (frozen) continue;
       const bool computed_again =
           plan.recompute == Recompute::layer ||
-          (plan.recompute == Recompute::activation && m.copies == &Fp8Layer::down);
+          (recomputes_activation(plan.recompute) && m.copies == &Fp8Layer::down);
       copies.input_columns = computed_again && &layer != &first ? (first.*m.copies).input_columns
                                                                 : place.next(m.inputs, n);
     }

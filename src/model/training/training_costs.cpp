@@ -23,7 +23,7 @@ void add_quantization(std::vector<OperationCost>& costs, const TransformerPlan& 
     outputs += count * static_cast<double>(m.outputs);
     const bool is_last = name == "down" || name == "fc2";
     const bool again =
-        plan.recompute == Recompute::layer || (plan.recompute == Recompute::activation && is_last);
+        plan.recompute == Recompute::layer || (recomputes_activation(plan.recompute) && is_last);
     if (again) inputs_again += count * static_cast<double>(m.inputs);
   }
   costs.push_back({Phase::forward, "quantize", 0, n * inputs * (read + codes)});
@@ -112,10 +112,12 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
     for (const Product* product : {&of_qkv, &proj, &up}) add_product(Phase::backward, *product);
   }
   add_gradients(head);
-  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + again * l * 8 * n * c);
+  const double norm_again =
+      plan.recompute == Recompute::selective ? (plan.keeps_inputs_as_codes() ? 0 : 4) : again * 8;
+  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + norm_again * l * n * c);
   add_gradients(down);
   if (!gated) costs.back().bytes += l * n * f * element;  // the GELU's inputs
-  if (plan.recompute == Recompute::activation && !gated) {
+  if (recomputes_activation(plan.recompute) && !gated) {
     add(Phase::backward, "gelu", 0, l * 2 * n * f);
   }
   if (gated) {

@@ -15,16 +15,19 @@
 namespace assay {
 namespace {
 
-/// Activations whose memory all blocks share, as far as they have rows.
+/// What all blocks share, because backward computes it again or multiplies codes that each block
+/// keeps; empty tensors are not shared.
 struct SharedActivations {
-  Tensor normed, hidden;
+  Tensor normed;  ///< of both norms: the first one's is no longer needed at the second
+  Tensor hidden;
 
   static SharedActivations of(const TransformerPlan& plan, TensorPlaces& place) {
     SharedActivations made;
-    // The backward pass multiplies their FP8 copies, which each block keeps.
-    const bool as_codes = plan.fp8 && !plan.lora;
-    if (as_codes) made.normed = place.next(plan.tokens(), plan.shape.width);
-    if (as_codes || plan.recompute == Recompute::activation) {
+    const bool as_codes = plan.keeps_inputs_as_codes();
+    if (as_codes || plan.recompute == Recompute::selective) {
+      made.normed = place.next(plan.tokens(), plan.shape.width);
+    }
+    if (as_codes || recomputes_activation(plan.recompute)) {
       made.hidden = place.next(plan.tokens(), plan.shape.hidden);
     }
     return made;
@@ -38,11 +41,11 @@ LayerActivations layer_activations(const TransformerPlan& plan, const LoraLayer&
   const TransformerShape& shape = plan.shape;
   const std::int64_t n = plan.tokens(), c = shape.width;
   const std::int64_t rows = plan.batch * shape.heads * plan.sequence;
-  LayerActivations a;
-  const auto own = [&](const Tensor& of_all, std::int64_t columns) {
-    return of_all.rows > 0 ? of_all : place.next(n, columns);
+  const auto shared_or_own = [&](const Tensor& tensor, std::int64_t columns) {
+    return tensor.elements() > 0 ? tensor : place.next(n, columns);
   };
-  a.normed1 = own(shared.normed, c);
+  LayerActivations a;
+  a.normed1 = shared_or_own(shared.normed, c);
   a.qkv = place.next(n, shape.qkv_width());
   if (plan.attention == AttentionWay::plain) {
     a.probabilities = place.next(rows, plan.sequence);
@@ -51,9 +54,9 @@ LayerActivations layer_activations(const TransformerPlan& plan, const LoraLayer&
   }
   a.attended = place.next(n, shape.query_width());
   a.middle = place.next(n, c);
-  a.normed2 = own(shared.normed, c);
+  a.normed2 = shared_or_own(shared.normed, c);
   a.before_activation = place.next(n, shape.up_width());
-  a.hidden = own(shared.hidden, shape.hidden);
+  a.hidden = shared_or_own(shared.hidden, shape.hidden);
   a.qkv_ranks = place.next(n, adapters.qkv.ranks());
   a.proj_ranks = place.next(n, adapters.proj.ranks());
   a.up_ranks = place.next(n, adapters.up.ranks());
@@ -98,15 +101,13 @@ TrainingActivations TrainingActivations::of(const TransformerPlan& plan) {
   TrainingActivations a;
   a.embedded = place.next(n, c);
   const SharedActivations shared = SharedActivations::of(plan, place);
-  LayerActivations computed_again;
-  if (plan.recompute == Recompute::layer) {
-    computed_again = layer_activations(plan, adapters.layers.front(), place, floats, shared);
-  }
+  const auto next_layer = [&] {
+    return layer_activations(plan, adapters.layers.front(), place, floats, shared);
+  };
+  LayerActivations whole_layer;
+  if (plan.recompute == Recompute::layer) whole_layer = next_layer();
   for (std::int64_t i = 0; i < shape.layers; ++i) {
-    LayerActivations layer =
-        plan.recompute == Recompute::layer
-            ? computed_again
-            : layer_activations(plan, adapters.layers.front(), place, floats, shared);
+    LayerActivations layer = plan.recompute == Recompute::layer ? whole_layer : next_layer();
     layer.result = place.next(n, c);
     a.layers.push_back(layer);
   }
@@ -227,8 +228,10 @@ std::string what_would_fit(const TransformerPlan& plan, std::uint64_t bytes) {
     if (memory_of(other).total() <= bytes) fitting.emplace_back(text);
   };
   TransformerPlan other = plan;
+  other.recompute = Recompute::selective;
+  if (plan.recompute < other.recompute) try_plan(other, "recompute=selective");
   other.recompute = Recompute::layer;
-  if (plan.recompute != Recompute::layer) try_plan(other, "recompute=layer");
+  if (plan.recompute < other.recompute) try_plan(other, "recompute=layer");
   other = plan;
   other.type = DataType::bf16;
   other.states = OptimizerStates::stochastic;

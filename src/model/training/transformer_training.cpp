@@ -134,6 +134,17 @@ Status TransformerTraining::forward_layer(Stream& stream, Phase phase, std::size
   return activate(stream, phase, layer);
 }
 
+/// Computes what backward needs of a norm from its input, if it was not kept.
+Status TransformerTraining::norm_again(Stream& stream, const Tensor& normed,
+                                       const Tensor& statistics, void* input, const Tensor& weight,
+                                       const Tensor& bias) {
+  if (plan_.recompute != Recompute::selective || plan_.keeps_inputs_as_codes()) return {};
+  return timed(stream, Phase::backward, "norm",
+               norm_->forward(stream, active(normed), statistic(statistics), nullptr, input,
+                              nullptr, this->weight(weight), weight_or_null(bias),
+                              {plan_.tokens(), plan_.shape.width}));
+}
+
 /// Norms and rotates the heads of queries and keys, if the model does, for attention_input().
 Status TransformerTraining::rotate(Stream& stream, Phase phase, std::size_t layer) {
   if (!rotation_) return {};
@@ -292,10 +303,11 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
-  if (plan_.recompute == Recompute::activation) TRY(activate(stream, Phase::backward, layer));
+  if (recomputes_activation(plan_.recompute)) TRY(activate(stream, Phase::backward, layer));
   if (plan_.recompute != Recompute::none && !frozen()) {
     TRY(quantize_input(stream, Phase::backward, active(a.hidden), matrices.down));
   }
+  TRY(norm_again(stream, a.normed2, a.statistics2, active(a.middle), p.norm2_weight, p.norm2_bias));
   TRY(quantize_gradient(stream, d_stream, matrices.down));
   TRY(weight_gradient(stream, gated ? "down_weight" : "fc2_weight", d_stream, active(a.hidden),
                       matrices.down, add));
@@ -353,6 +365,7 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
   TRY(adapters_backward(stream, d_branch, d_stream, active(a.attended), a.proj_ranks, adapters.proj,
                         add));
   if (plan_.recompute != Recompute::layer) TRY(rotate(stream, Phase::backward, layer));
+  TRY(norm_again(stream, a.normed1, a.statistics1, input_of(layer), p.norm1_weight, p.norm1_bias));
   TRY(done("attention",
            attention_->backward(stream, d_qkv, d_branch, active(a.attended), attention_input(a),
                                 attention_memory(a), attention_shape())));

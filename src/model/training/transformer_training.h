@@ -77,6 +77,8 @@ class TransformerTraining final : public Training {
                            BatchChoice choice, std::int64_t first, std::int64_t rows);
   Status forward_layer(Stream& stream, Phase phase, std::size_t layer, void* stream_in,
                        void* branch_in);
+  Status norm_again(Stream& stream, const Tensor& normed, const Tensor& statistics, void* input,
+                    const Tensor& weight, const Tensor& bias);
   Status rotate(Stream& stream, Phase phase, std::size_t layer);
   Status activate(Stream& stream, Phase phase, std::size_t layer);
   Status leave_branch(Stream& stream, std::size_t layer);

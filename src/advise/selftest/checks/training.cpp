@@ -138,8 +138,10 @@ Answer same_bits(Stage& stage, AttentionWay way) {
   settings.fuse_gelu = false;
   settings.plan.recompute = Recompute::none;
   const std::vector<float> separate = TRY(trained(stage, settings, data, true));
-  settings.plan.recompute = Recompute::activation;
-  TRY(expect_bits(true, separate, "recomputing the GELU gives other bits"));
+  for (const Recompute recompute : {Recompute::activation, Recompute::selective}) {
+    settings.plan.recompute = recompute;
+    TRY(expect_bits(true, separate, "recomputing the GELU or norms gives other bits"));
+  }
   return passed();
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "model/training/fp8_layout.h"
 #include "model/training/gradient_self_check.h"
@@ -23,13 +24,30 @@ TEST(TrainingPlan, LessIsKeptWhenMoreIsComputedAgain) {
     return memory_of(plan).activations;
   };
   EXPECT_LT(activations(Recompute::activation), activations(Recompute::none));
-  EXPECT_LT(activations(Recompute::layer), activations(Recompute::activation));
+  EXPECT_LT(activations(Recompute::selective), activations(Recompute::activation));
+  EXPECT_LT(activations(Recompute::layer), activations(Recompute::selective));
   plan.recompute = Recompute::none;
   const std::int64_t batch = largest_batch(plan, std::uint64_t{1} << 30);
   plan.batch = batch;
   EXPECT_LE(memory_of(plan).total(), std::uint64_t{1} << 30);
   plan.batch = batch + 1;
   EXPECT_GT(memory_of(plan).total(), std::uint64_t{1} << 30);
+  plan.recompute = Recompute::selective;
+  EXPECT_EQ(what_would_fit(plan, std::uint64_t{1} << 30).find("recompute=selective"),
+            std::string::npos);
+}
+
+/// What costs the least time is named first.
+TEST(TrainingPlan, SelectiveRecomputingIsNamedWhereItFits) {
+  TransformerPlan plan;
+  plan.shape = parse_decoder_shape("qwen3-0.6b").value();
+  plan.batch = 1;
+  plan.sequence = 8192;
+  plan.recompute = Recompute::selective;
+  const std::uint64_t enough = memory_of(plan).total();
+  plan.recompute = Recompute::none;
+  EXPECT_TRUE(what_would_fit(plan, enough).starts_with("recompute=selective, or recompute=layer"))
+      << what_would_fit(plan, enough);
 }
 
 /// Logits of more than 2 GiB are computed in equal parts of at most 512 MiB, in whole tiles.
