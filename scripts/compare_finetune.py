@@ -6,7 +6,8 @@
 
 Both sides train random weights of the same shape on rows of one sequence (packing=causal) in bf16. PyTorch has its
 blocks compiled, the fastest way of attention that it has here, the loss in chunks, and fused AdamW with bf16 moments;
-FP8 is torchao's tensorwise recipe. A row names what backward computes again, for both sides. Each round measures each
+FP8 is torchao's tensorwise recipe. Rows with "recompute" keep only the result of each block, on both sides; without
+it, backward computes norms and activations again, on both sides. Each round measures each
 side once, in a process of its own; the table has medians of the rounds, the memory that each side has allocated, and
 ratios. --out gets a line of JSON for each process as soon as it ends. AXIS=VALUE after the options is for assay alone.
 
@@ -125,7 +126,8 @@ def measured_by_assay(arguments, name):
     chosen = ROWS[name]
     axes = {"model": chosen["model"], "packing": "causal", "precision": "bf16", "batch": chosen["batch"],
             "sequence": chosen["sequence"], "accumulate": chosen["accumulate"],
-            "recompute": "layer" if chosen["recompute"] else "none"}
+            # Compiled blocks of PyTorch compute norms and activations again, too.
+            "recompute": "layer" if chosen["recompute"] else "selective"}
     if chosen["rank"]:
         axes.update({"mode": "lora", "rank": chosen["rank"], "alpha": chosen["alpha"], "targets": "all"})
     if chosen["fp8"]:
