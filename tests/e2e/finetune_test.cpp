@@ -210,6 +210,21 @@ TEST(Finetune, ItsSuiteRunsWithASmallModel) {
   EXPECT_GT(number_of(record, "memory"), 0);
 }
 
+/// Four rows of 64 tokens are two batches; three epochs of them are six steps.
+TEST(Finetune, EpochsAreStepsOverAFile) {
+  const TemporaryFolder folder;
+  std::string rows;
+  for (int i = 0; i < 4; ++i) rows += R"({"text":")" + std::string(60, 'a') + "\"}\n";
+  folder.write("rows.jsonl", rows);
+  const std::string data = "data=" + (folder.path() / "rows.jsonl").string();
+  const Json record = finetuned(
+      {"model=1L4H2K16D32C48F300V", data, "loss=all", "epochs=3", "schedule=linear", "rate=1e-2"},
+      false);
+  EXPECT_EQ(losses_of(record).size(), 6u);
+  EXPECT_THAT(finetuned({"epochs=2"}).value("reason", ""), HasSubstr("epochs=2 is for data=FILE"));
+  EXPECT_THAT(finetuned({"schedule=linear"}).value("reason", ""), HasSubstr("give steps=N"));
+}
+
 /// The small model of the check has adapters of a lower rank, and their scale.
 TEST(Finetune, AdaptersOfALargeScaleAreChecked) {
   EXPECT_EQ(finetuned({"mode=lora", "rank=32", "alpha=640", "steps=2"})["status"], "passed");

@@ -93,16 +93,22 @@ Result<PromptWay> attention_option(const Arguments& arguments) {
                                              text)};
 }
 
-/// The tokenizer of --tokenizer, else the one beside the weights, else one token per byte.
-Result<Tokenizer> read_tokenizer(const Arguments& arguments) {
-  if (arguments.has("--tokenizer")) return Tokenizer::load(arguments.get("--tokenizer"));
-  const std::filesystem::path beside =
-      std::filesystem::path(arguments.get("--weights")) / "tokenizer.json";
+/// The tokenizer of --tokenizer, else the one beside the weights, else one token per byte; and the
+/// chat template beside it, if it is one that is known.
+Result<engine::TokenizerText> read_tokenizer(const Arguments& arguments) {
   std::error_code ignored;
-  if (arguments.has("--weights") && std::filesystem::exists(beside, ignored)) {
-    return Tokenizer::load(beside);
+  std::filesystem::path path = arguments.get("--tokenizer");
+  if (path.empty() && arguments.has("--weights")) {
+    path = std::filesystem::path(arguments.get("--weights")) / "tokenizer.json";
+    if (!std::filesystem::exists(path, ignored)) path.clear();
   }
-  return Tokenizer::bytes();
+  if (path.empty()) return engine::TokenizerText(Tokenizer::bytes());
+  Tokenizer tokenizer = TRY(Tokenizer::load(path));
+  const bool is_folder = std::filesystem::is_directory(path, ignored);
+  const auto known = ChatTemplate::of_model(is_folder ? path : path.parent_path());
+  std::optional<ChatTemplate> chat_template;
+  if (known.ok() && known->check(tokenizer).ok()) chat_template = *known;
+  return engine::TokenizerText(std::move(tokenizer), std::move(chat_template));
 }
 
 /// The model's shape and weights, and the name that it is served under. Error: usage.

@@ -210,9 +210,20 @@ std::vector<ChatPart> ChatTemplate::render(std::span<const ChatMessage> messages
   return parts.take();
 }
 
+std::string_view ChatTemplate::content(std::string_view given) const {
+  return form_ == Form::llama3 ? trim(given) : given;
+}
+
+std::string ChatTemplate::system_message(std::optional<std::string_view> given) const {
+  if (date_.empty()) return std::string(given.value_or(default_system_));
+  return fmt::format("Cutting Knowledge Date: December 2023\nToday Date: {}\n\n{}", date_,
+                     content(given.value_or("")));
+}
+
 void ChatTemplate::render_chatml(std::span<const ChatMessage> messages, Parts& parts) const {
-  if (!default_system_.empty() && (messages.empty() || messages.front().role != "system")) {
-    parts.add(fmt::format("<|im_start|>system\n{}<|im_end|>\n", default_system_));
+  if (messages.empty() || messages.front().role != "system") {
+    const std::string system = system_message({});
+    if (!system.empty()) parts.add(fmt::format("<|im_start|>system\n{}<|im_end|>\n", system));
   }
   for (const ChatMessage& message : messages) {
     parts.add(fmt::format("<|im_start|>{}\n", message.role));
@@ -238,16 +249,15 @@ void ChatTemplate::render_llama3(std::span<const ChatMessage> messages, Parts& p
   };
   parts.add("<|begin_of_text|>");
   if (!date_.empty()) {
-    parts.add(header("system") + "Cutting Knowledge Date: December 2023\nToday Date: " + date_ +
-              "\n\n");
     const bool has_system = !messages.empty() && messages.front().role == "system";
-    if (has_system) parts.add(trim(messages.front().content));
-    parts.add("<|eot_id|>");
+    std::optional<std::string_view> given;
+    if (has_system) given = messages.front().content;
+    parts.add(header("system") + system_message(given) + "<|eot_id|>");
     messages = messages.subspan(has_system ? 1 : 0);
   }
   for (const ChatMessage& message : messages) {
     parts.add(header(message.role));
-    parts.add(fmt::format("{}<|eot_id|>", trim(message.content)), message.role == "assistant");
+    parts.add(fmt::format("{}<|eot_id|>", content(message.content)), message.role == "assistant");
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,6 +44,11 @@ class ChatTemplate {
 
   /// Error: usage, if the tokenizer lacks a special token of the template.
   Status check(const Tokenizer& tokenizer) const;
+  /// The system message at the beginning of a conversation with the one in `given`, or without one
+  /// (nullopt); empty, if none is written.
+  std::string system_message(std::optional<std::string_view> given) const;
+  /// A message's content as the template writes it.
+  std::string_view content(std::string_view given) const;
   /// `end_of_text`: what ends a reply of a form without special tokens.
   std::vector<ChatPart> render(std::span<const ChatMessage> messages,
                                std::string_view end_of_text) const;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -248,6 +250,33 @@ std::optional<InstructionDocuments> from_bytes(std::string_view bytes, std::int6
   return read;
 }
 
+/// Removes the oldest files of a cache's folder until at most `most` bytes are left.
+void remove_oldest(const std::filesystem::path& folder, std::uint64_t most) {
+  struct Entry {
+    std::filesystem::file_time_type time;
+    std::filesystem::path path;
+    std::uint64_t bytes;
+  };
+  std::vector<Entry> entries;
+  std::uint64_t all = 0;
+  std::error_code failed;
+  for (std::filesystem::directory_iterator at(folder, failed), end; !failed && at != end;
+       at.increment(failed)) {
+    std::error_code gone;
+    const std::uint64_t bytes = at->file_size(gone);
+    const auto time = at->last_write_time(gone);
+    if (gone) continue;
+    entries.push_back({time, at->path(), bytes});
+    all += bytes;
+  }
+  std::ranges::sort(entries, {}, &Entry::time);
+  for (const Entry& entry : entries) {
+    if (all <= most) return;
+    std::filesystem::remove(entry.path, failed);
+    all -= entry.bytes;
+  }
+}
+
 Result<Tokenizer> tokenizer_of(const InstructionSettings& settings) {
   Tokenizer tokenizer =
       settings.model.empty() ? Tokenizer::bytes() : TRY(Tokenizer::load(settings.model));
@@ -294,7 +323,12 @@ Result<InstructionDocuments> read_instructions(const InstructionSettings& settin
   const std::string key = hash_of_parts(key_parts);
   const KernelCache cache(settings.cache);  // which keeps any bytes, not only kernels
   if (const auto bytes = cache.load(key)) {
-    if (auto kept = from_bytes(*bytes, settings.vocabulary)) return std::move(*kept);
+    if (auto kept = from_bytes(*bytes, settings.vocabulary)) {
+      std::error_code ignored;  // an entry that is used is the youngest
+      std::filesystem::last_write_time(settings.cache / key,
+                                       std::filesystem::file_time_type::clock::now(), ignored);
+      return std::move(*kept);
+    }
   }
   const std::vector<Row> rows = rows_in(data);
   const RowReader reader(tokenizer, chat_template, settings.loss_on_all);
@@ -311,7 +345,10 @@ Result<InstructionDocuments> read_instructions(const InstructionSettings& settin
   }
   // Rows that need the template have left no document.
   if (read.documents.count() < good) return chat_template.error();
-  cache.store(key, as_bytes(read));
+  if (std::string bytes = as_bytes(read); bytes.size() <= settings.most_cached / 2) {
+    cache.store(key, bytes);
+    remove_oldest(settings.cache, settings.most_cached);
+  }
   return read;
 }
 

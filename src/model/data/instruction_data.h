@@ -20,6 +20,9 @@ struct InstructionSettings {
   bool loss_on_all = false;          ///< also on prompts, not on replies only
   std::int64_t vocabulary = 0;       ///< of the model, which must have all tokens of the tokenizer
   std::filesystem::path cache = {};  ///< folder that keeps the tokens; empty: they are not kept
+  /// Bytes of all data's tokens in `cache`, of which the longest unused are removed. What takes
+  /// more than half of this is not kept.
+  std::uint64_t most_cached = std::uint64_t{8} << 30;
 };
 
 struct InstructionDocuments {

@@ -139,6 +139,7 @@ Status save_checkpoint(Training& training, Stream& stream, const std::filesystem
                                      {"good_steps", std::to_string(state.good_steps)},
                                      {"skipped_updates", std::to_string(state.skipped)}});
   }
+  for (auto& [key, text] : TRY(training.identity(stream))) metadata.emplace_back(key, text);
   TensorFile file = lay_out_tensors(std::move(tensors), std::move(metadata));
   std::size_t next = 0;  // of the file's tensors, which are in the order of sections
   for (const Part& part : parts) {
@@ -192,6 +193,13 @@ Result<std::uint64_t> load_checkpoint(Training& training, Stream& stream,
   if (training.scales_loss()) {
     const Status read = read_scaling(file, state);
     if (!read.ok()) return of_file(read.error());
+  }
+  for (const auto& [key, expected] : TRY(training.identity(stream))) {
+    const std::string found = text_in(file, key);
+    if (found.empty() || found == expected) continue;  // files of earlier versions do not say it
+    return of_file(
+        {ErrorKind::usage, fmt::format("is of another training: {} is {} there and {} here", key,
+                                       shown_line(found, 40), expected)});
   }
   const std::vector<Part> parts = parts_of(training);
   std::vector<const StoredTensor*> tensors;  // part by part, all of the training's

@@ -22,8 +22,12 @@ GemmPlans::Options product_options(const TrainingSettings& settings) {
 
 }  // namespace
 
-std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64_t steps) {
-  constexpr float least = 0.1f;
+namespace {
+
+/// `share`: of the peak, by how much is done of what comes after the warm-up.
+template <typename Share>
+std::vector<float> warmup_and_then(float peak, std::int64_t warmup, std::int64_t steps,
+                                   Share share) {
   std::vector<float> rates;
   for (std::int64_t i = 0; i < steps; ++i) {
     if (i < warmup) {
@@ -31,10 +35,22 @@ std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64
       continue;
     }
     const double done = static_cast<double>(i - warmup) / static_cast<double>(steps - warmup);
-    const double share = least + (1 - least) * (1 + std::cos(std::numbers::pi * done)) / 2;
-    rates.push_back(static_cast<float>(peak * share));
+    rates.push_back(static_cast<float>(peak * share(done)));
   }
   return rates;
+}
+
+}  // namespace
+
+std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64_t steps) {
+  constexpr float least = 0.1f;
+  return warmup_and_then(peak, warmup, steps, [](double done) {
+    return least + (1 - least) * (1 + std::cos(std::numbers::pi * done)) / 2;
+  });
+}
+
+std::vector<float> warmup_and_linear(float peak, std::int64_t warmup, std::int64_t steps) {
+  return warmup_and_then(peak, warmup, steps, [](double done) { return 1 - done; });
 }
 
 Training::Training(Device& device, Stream& stream, TrainingSettings settings,

@@ -54,6 +54,9 @@ struct TrainingSettings {
 /// `steps` (Loshchilov & Hutter 2017, as nanoGPT does).
 std::vector<float> warmup_and_cosine(float peak, std::int64_t warmup, std::int64_t steps);
 
+/// Rising as above, then falling in a line that would reach 0 at `steps`, as transformers does.
+std::vector<float> warmup_and_linear(float peak, std::int64_t warmup, std::int64_t steps);
+
 class Training {
  public:
   virtual ~Training() = default;
@@ -114,6 +117,11 @@ class Training {
     return read(stream, ParameterPart::weights);
   }
   Result<std::vector<float>> gradients(Stream& stream);
+  /// What a checkpoint of this training says about it beside its tensors, and what one with which
+  /// it goes on must not contradict.
+  virtual Result<std::vector<std::pair<std::string, std::string>>> identity(Stream&) {
+    return std::vector<std::pair<std::string, std::string>>();
+  }
   /// A checksum of all weights and their places. All ranks call it together, and get the same.
   Result<std::uint64_t> checksum(Stream& stream);
   /// Begins anew: initial weights from the seed, step 0, moments 0.

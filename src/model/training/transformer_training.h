@@ -52,6 +52,8 @@ class TransformerTraining final : public Training {
   /// Beside products "attention": "own", "library (cuDNN 9.19.0)".
   std::vector<std::pair<std::string, std::string>> notes() const override;
   std::uint64_t allocated_bytes() const override;
+  /// Adapters have their alpha, and a checksum of the model beside which they are trained.
+  Result<std::vector<std::pair<std::string, std::string>>> identity(Stream& stream) override;
 
  private:
   TransformerTraining(Device& device, Stream& stream, const TransformerSettings& settings);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <span>
 
+#include "compute/device/helpers.h"
 #include "core/hash.h"
 #include "core/random.h"
 #include "model/tensors/weights.h"
@@ -242,6 +243,20 @@ std::uint64_t TransformerTraining::allocated_bytes() const {
 
 Result<std::vector<float>> TransformerTraining::frozen_weights(Stream& stream) const {
   return read_weights(stream, frozen_.data(), plan_.type, frozen() ? parameters_.elements : 0);
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> TransformerTraining::identity(
+    Stream& stream) {
+  std::vector<std::pair<std::string, std::string>> all;
+  if (!frozen()) return all;
+  const Buffer sum = TRY(device_.allocate(sizeof(std::uint64_t), MemoryKind::device));
+  TRY(stream.fill(sum.data(), 0, sum.bytes()));
+  Elementwise elementwise = TRY(Elementwise::create(device_, plan_.type));
+  TRY(elementwise.checksum(stream, sum.as<std::uint64_t>(), frozen_.data(), frozen_.bytes(), 0));
+  const std::uint64_t base = TRY(read_back<std::uint64_t>(stream, sum.data(), 1)).front();
+  all.emplace_back("alpha", fmt::format("{}", plan_.lora->alpha));
+  all.emplace_back("base_weights", fmt::format("{:016x}", base));
+  return all;
 }
 
 std::vector<std::pair<std::string, std::string>> TransformerTraining::notes() const {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <string>
+#include <utility>
 
 namespace assay::engine {
 namespace {
@@ -29,8 +31,10 @@ class TokenizerStream final : public server::TextStream {
 
 }  // namespace
 
-TokenizerText::TokenizerText(Tokenizer tokenizer)
-    : tokenizer_(std::move(tokenizer)), frame_(frame_of(tokenizer_)) {}
+TokenizerText::TokenizerText(Tokenizer tokenizer, std::optional<ChatTemplate> chat_template)
+    : tokenizer_(std::move(tokenizer)),
+      frame_(frame_of(tokenizer_)),
+      template_(std::move(chat_template)) {}
 
 /// Recognises the chat templates of Llama 3 and of Qwen by their special tokens.
 TokenizerText::Frame TokenizerText::frame_of(const Tokenizer& tokenizer) {
@@ -49,8 +53,20 @@ void TokenizerText::append(std::string_view text, std::vector<std::uint32_t>& to
   tokens.insert(tokens.end(), ids.begin(), ids.end());
 }
 
+/// A conversation begins as the model's template begins it, with which it was trained.
 void TokenizerText::append_message(std::string_view role, std::string_view text,
                                    std::vector<std::uint32_t>& tokens) const {
+  if (!template_) return append_framed(role, text, tokens);
+  const std::string_view content = template_->content(text);
+  if (!tokens.empty()) return append_framed(role, content, tokens);
+  if (role == "system") return append_framed(role, template_->system_message(content), tokens);
+  const std::string system = template_->system_message({});
+  if (!system.empty()) append_framed("system", system, tokens);
+  append_framed(role, content, tokens);
+}
+
+void TokenizerText::append_framed(std::string_view role, std::string_view text,
+                                  std::vector<std::uint32_t>& tokens) const {
   append(fmt::format("{}{}{}{}{}", frame_.before_role, role, frame_.after_role, text,
                      frame_.after_text),
          tokens);

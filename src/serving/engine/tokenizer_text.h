@@ -1,6 +1,13 @@
 // Text as a model's tokenizer has it, and chats as its special tokens frame them.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "model/data/chat_template.h"
 #include "model/tokenizer/tokenizer.h"
 #include "serving/server/text_tokens.h"
 
@@ -10,7 +17,9 @@ namespace assay::engine {
 /// "<|id|>".
 class TokenizerText : public server::TextTokens {
  public:
-  explicit TokenizerText(Tokenizer tokenizer);
+  /// `chat_template`: that of the model, if it is known; it may begin chats by itself.
+  explicit TokenizerText(Tokenizer tokenizer,
+                         std::optional<ChatTemplate> chat_template = std::nullopt);
 
   bool is_quick() const override { return !tokenizer_.has_patterns(); }
   void append(std::string_view text, std::vector<std::uint32_t>& tokens) const override;
@@ -34,9 +43,12 @@ class TokenizerText : public server::TextTokens {
     std::string_view before_role, after_role, after_text;
   };
   static Frame frame_of(const Tokenizer& tokenizer);
+  void append_framed(std::string_view role, std::string_view text,
+                     std::vector<std::uint32_t>& tokens) const;
 
   Tokenizer tokenizer_;
   Frame frame_;
+  std::optional<ChatTemplate> template_;
 };
 
 }  // namespace assay::engine

@@ -23,6 +23,7 @@ namespace {
 constexpr const char* decided_later = "auto";
 constexpr const char* of_no_adapter = "none";
 constexpr const char* random_weights_of_model = "random";
+constexpr const char* no_epochs = "none";
 constexpr const char* synthetic_documents_only = "synthetic";
 constexpr const char* fp8_products = "fp8";
 constexpr const char* small_decoder = "2L4H2K32D128C512V";  // for CPUs
@@ -140,9 +141,17 @@ std::vector<Axis> make_finetune_axes() {
   axes.push_back({.name = "schedule",
                   .description =
                       "the learning rate rises over 10 steps; then cosine: to a tenth at "
-                      "step 10,000; constant: it stays",
+                      "step 10,000; linear: to 0 after the last of the given steps or epochs; "
+                      "constant: it stays",
                   .defaults = {"cosine"},
-                  .choices = {"cosine", "constant"}});
+                  .choices = {"cosine", "linear", "constant"}});
+  axes.push_back({.name = "epochs",
+                  .description = "how often the documents of a file are trained on; none: steps "
+                                 "decides",
+                  .kind = Axis::Kind::integer,
+                  .defaults = {no_epochs},
+                  .choices = {no_epochs},
+                  .most = 10'000});
   axes.push_back({.name = "eval",
                   .description = "steps between evaluations of documents that no step trains on; "
                                  "end: only after the last step",
@@ -184,6 +193,27 @@ Result<std::optional<LoraSettings>> parse_lora(const Cell& cell) {
       LoraSettings{.rank = static_cast<std::int64_t>(cell.integer("rank")),
                    .alpha = std::strtod(std::string(cell.text("alpha")).c_str(), nullptr),
                    .targets = TRY(parse_lora_targets(cell.text("targets")))});
+}
+
+/// How long the training lasts, as far as its data and its learning rate depend on that.
+Status read_length(const Cell& cell, FinetuneData& data) {
+  const bool has_steps = cell.text("steps") != decided_later;
+  if (cell.text("epochs") != no_epochs) {
+    data.epochs = static_cast<std::int64_t>(cell.integer("epochs"));
+    if (data.file.empty() || has_steps) {
+      return Error{ErrorKind::usage,
+                   fmt::format("epochs={} is for data=FILE without steps", *data.epochs)};
+    }
+  } else if (has_steps) {
+    data.steps = static_cast<std::int64_t>(cell.integer("steps") + steps_before_timed);
+  }
+  if (cell.text("schedule") != "linear") return {};
+  if (!data.epochs && !has_steps) {
+    return Error{ErrorKind::usage,
+                 "schedule=linear ends at a known step; give steps=N, or epochs=N with data=FILE"};
+  }
+  data.linear_rate = std::strtof(std::string(cell.text("rate")).c_str(), nullptr);
+  return {};
 }
 
 Packing parse_packing(std::string_view name) {
@@ -274,6 +304,7 @@ Result<TrainCell> parse_finetune_cell(const Cell& cell) {
   if (cell.text("data") != synthetic_documents_only) data.file = cell.text("data");
   if (cell.text("template") != decided_later) data.chat_template = cell.text("template");
   data.loss_on_all = cell.text("loss") == "all";
+  TRY(read_length(cell, data));
   TrainCell parsed =
       TRY(complete_train_cell(finetune_model(std::move(settings), std::move(data)), cell));
   parsed.data = cell.text("data");

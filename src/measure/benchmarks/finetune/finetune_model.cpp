@@ -118,9 +118,21 @@ class FinetuneModel final : public TrainTransformer {
     };
     const TokenBatches trained = TRY(batches(0, training));
     const TokenBatches held_back = TRY(batches(training, all.rows - training));
+    std::int64_t steps = data_.steps;
+    if (data_.epochs) {
+      const std::int64_t in_a_step = settings.accumulate * parallel().ranks;
+      steps = (trained.batches * *data_.epochs + in_a_step - 1) / in_a_step;
+      steps_of_epochs_ = static_cast<std::size_t>(steps);
+    }
+    if (data_.linear_rate) {
+      settings.rates =
+          warmup_and_linear(*data_.linear_rate, std::min<std::int64_t>(10, steps / 2), steps);
+    }
     auto made = TRY(TransformerTraining::create(device, stream, settings, trained, held_back));
     return std::unique_ptr<Training>(std::move(made));
   }
+
+  std::optional<std::size_t> steps_of_data() const override { return steps_of_epochs_; }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
     std::vector<std::pair<std::string, std::string>> all;
@@ -198,7 +210,8 @@ class FinetuneModel final : public TrainTransformer {
   mutable std::optional<DocumentCounts> counts_;      ///< of the rows
   mutable std::optional<InstructionDocuments> read_;  ///< from a file; without the documents
   mutable std::size_t documents_ = 0;                 ///< their number
-  mutable std::int64_t cut_ = 0;                      ///< documents longer than a row
+  mutable std::optional<std::size_t> steps_of_epochs_;
+  mutable std::int64_t cut_ = 0;  ///< documents longer than a row
 };
 
 }  // namespace

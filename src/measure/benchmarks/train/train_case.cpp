@@ -87,6 +87,9 @@ class TrainCase final : public Case {
     TRY(stream.fill(barrier_.data(), 0, barrier_.bytes()));
     free_before_ = TRY(device_.memory_free_and_total()).first;
     training_ = TRY(cell_.model->create(device_, stream, exchanges() ? ranks_ : TrainingRanks()));
+    if (const auto steps = cell_.model->steps_of_data()) {
+      cell_.steps = *steps > steps_before_timed ? *steps - steps_before_timed : 1;
+    }
     if (!cell_.from.empty()) {
       from_checksum_ = std::to_string(TRY(load_checkpoint(*training_, stream, cell_.from)));
     }

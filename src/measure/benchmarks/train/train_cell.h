@@ -17,6 +17,9 @@
 
 namespace assay {
 
+/// With a fixed number of timed steps, this number of others comes before them.
+inline constexpr std::size_t steps_before_timed = 4;
+
 struct TrainCell {
   std::unique_ptr<TrainModel> model;
   bool graph = true;

@@ -59,6 +59,8 @@ class TrainModel {
   virtual bool begins_trained() const { return false; }
   /// What is reported of a step of `seconds` beside what all models report.
   virtual std::vector<Metric> more_metrics(double /*seconds*/) const { return {}; }
+  /// The steps that the data asks for, known after create(); empty: as many as the cell says.
+  virtual std::optional<std::size_t> steps_of_data() const { return std::nullopt; }
   /// Notes for the record about the data, after create().
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
   /// Whether write_weights() could write to `folder`, before the training, which may take hours.

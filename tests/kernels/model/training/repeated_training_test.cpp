@@ -1,5 +1,6 @@
 // What gives the same bits: a second training, activations computed again, a replayed graph, a
 // checkpoint, and weights that went through files.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -137,6 +138,32 @@ TEST_P(RepeatedTraining, ResumedItGoesOnAsIfItHadNotStopped) {
     EXPECT_EQ(found.skipped, expected.skipped);
     EXPECT_EQ(found.skipped > 0, precision == DataType::f16);
   }
+}
+
+/// Adapters go on beside the model and with the scale with which they began, and with no other.
+TEST_P(RepeatedTraining, ACheckpointOfAdaptersKnowsItsModel) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "checkpoint.safetensors";
+  TransformerSettings settings = small_training();
+  settings.plan.shape = other_shapes().front();
+  settings.plan.lora =
+      LoraSettings{.rank = 4, .alpha = 6, .targets = parse_lora_targets("q+v").value()};
+  const TokenBatches data = random_batches(settings.plan, 1, 5);
+  auto saved = TransformerTraining::create(*device_, *stream_, settings, data);
+  ASSERT_TRUE(saved) << saved.error().message;
+  ASSERT_TRUE(save_checkpoint(**saved, *stream_, path));
+  EXPECT_TRUE(load_checkpoint(**saved, *stream_, path));
+  const auto error_of = [&](const TransformerSettings& other) {
+    auto made = TransformerTraining::create(*device_, *stream_, other, data);
+    const auto loaded = load_checkpoint(**made, *stream_, path);
+    return loaded.ok() ? std::string() : loaded.error().message;
+  };
+  TransformerSettings other = settings;
+  other.plan.lora->alpha = 8;
+  EXPECT_EQ(error_of(other), path + ": is of another training: alpha is 6 there and 8 here");
+  other = settings;
+  other.seed = 77;
+  EXPECT_THAT(error_of(other), testing::HasSubstr("another training: base_weights is "));
 }
 
 ASSAY_KERNEL_BUILDS(RepeatedTraining);

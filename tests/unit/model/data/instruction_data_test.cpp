@@ -1,8 +1,10 @@
 #include "model/data/instruction_data.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -208,6 +210,29 @@ TEST_F(InstructionData, TokensAreKeptAndDamagedOnesMadeAnew) {
   }
   EXPECT_FALSE(read(rows)->from_cache);
   EXPECT_TRUE(read(rows)->from_cache);
+}
+
+/// Room for two of the three: the one that was not used is removed. Large ones are not kept.
+TEST_F(InstructionData, TheCacheIsBounded) {
+  settings_.cache = folder_.path() / "cache";
+  const auto rows = [](int i) {
+    return fmt::format("{{\"text\": \"{} {}\"}}\n", i, std::string(500, 'a'));
+  };
+  EXPECT_FALSE(read(rows(0))->from_cache);
+  const auto entry = std::filesystem::directory_iterator(settings_.cache)->path();
+  settings_.most_cached = 2 * std::filesystem::file_size(entry) + 100;
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  EXPECT_FALSE(read(rows(1))->from_cache);
+  for (const auto& one : std::filesystem::directory_iterator(settings_.cache)) {
+    std::filesystem::last_write_time(one.path(), old);
+  }
+  EXPECT_TRUE(read(rows(0))->from_cache);
+  EXPECT_FALSE(read(rows(2))->from_cache);
+  EXPECT_TRUE(read(rows(0))->from_cache);
+  EXPECT_TRUE(read(rows(2))->from_cache);
+  settings_.most_cached = 1000;
+  EXPECT_FALSE(read(rows(3))->from_cache);
+  EXPECT_FALSE(read(rows(3))->from_cache);
 }
 
 TEST_F(InstructionData, WhatChangesTheTokensIsNotTakenFromTheCache) {
