@@ -148,7 +148,7 @@ Status TimelineRecorder::read_list(const OperationList& list, std::uint64_t corr
     detail.shapes = timeline_.text_id(what.shapes);
     if (what.collective.empty()) {
       detail.types = timeline_.text_id(what.types);
-      detail.least = least_time(what);
+      if (operation.kind == TraceEventKind::kernel) detail.least = least_time(what);
     } else {
       detail.collective = timeline_.text_id(what.collective);
       detail.data_type = timeline_.text_id(what.types);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -12,10 +13,17 @@ std::optional<std::size_t> step_of(const TraceIndex& index, const TraceEvent& ev
   const TraceEvent* const call = index.launch_of(event);
   const auto& steps = index.steps();
   if (call == nullptr || steps.empty()) return std::nullopt;
-  const auto after = std::upper_bound(
-      steps.begin(), steps.end(), call->start,
-      [](std::int64_t time, const TraceStep& step) { return time < step.host.begin; });
-  if (after == steps.begin() || call->start >= std::prev(after)->host.end) return std::nullopt;
+  // If only one process names steps, they are those of all.
+  const bool only = steps.front().process == steps.back().process;
+  const TextId caller = index.timeline().lane(call->lane).process;
+  const std::pair key(only ? steps.front().process : caller, call->start);
+  const auto after =
+      std::upper_bound(steps.begin(), steps.end(), key, [](const auto& at, const TraceStep& step) {
+        return at < std::pair(step.process, step.host.begin);
+      });
+  if (after == steps.begin()) return std::nullopt;
+  const TraceStep& step = *std::prev(after);
+  if (step.process != key.first || call->start >= step.host.end) return std::nullopt;
   return static_cast<std::size_t>(after - steps.begin()) - 1;
 }
 
@@ -34,6 +42,10 @@ void explain_gaps(const TraceIndex& index, const std::vector<const TraceEvent*>&
     const std::int64_t gap = busy[i].begin - busy[i - 1].end;
     ++times.gaps;
     times.longest_gap = std::max(times.longest_gap, gap);
+    const auto step = step_of(index, **next);
+    const bool between = step && last_step && *step != *last_step;
+    if (between) times.between_steps += gap;
+    if (between && index.timeline().is_own) continue;
     const TraceEvent* const call = index.launch_of(**next);
     if (call == nullptr) {
       times.unknown += gap;
@@ -43,8 +55,6 @@ void explain_gaps(const TraceIndex& index, const std::vector<const TraceEvent*>&
     } else {
       times.launched_before += gap;
     }
-    const auto step = step_of(index, **next);
-    if (step && last_step && *step != *last_step) times.between_steps += gap;
   }
 }
 
@@ -135,7 +145,8 @@ std::vector<DeviceStep> device_steps(const TraceIndex& index,
     DeviceStep step;
     step.name = index.steps()[at->first].name;
     step.window.begin = at->second.front()->start;
-    step.window.end = next == work.end() ? end : next->second.front()->start;
+    const bool ends_alone = next == work.end() || index.timeline().is_own;
+    step.window.end = ends_alone ? end : next->second.front()->start;
     step.times = device_times(index, at->second);
     // Work that reaches into the next step's window is rare; the window keeps at least its span.
     step.window.end = std::max(step.window.end, step.window.begin + step.times.span);

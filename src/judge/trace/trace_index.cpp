@@ -15,11 +15,13 @@ std::vector<TraceStep> separate_steps(std::vector<TraceStep> steps) {
   const auto is_program = [](const TraceStep& step) { return !step.name.starts_with("Profiler"); };
   if (!std::all_of(steps.begin(), steps.end(), is_program)) std::erase_if(steps, is_program);
   std::stable_sort(steps.begin(), steps.end(), [](const TraceStep& a, const TraceStep& b) {
+    if (a.process != b.process) return a.process < b.process;
     return a.host.begin != b.host.begin ? a.host.begin < b.host.begin : a.host.end > b.host.end;
   });
   std::vector<TraceStep> separate;
   for (TraceStep& step : steps) {
-    const bool inside = !separate.empty() && step.host.end <= separate.back().host.end;
+    const bool inside = !separate.empty() && step.process == separate.back().process &&
+                        step.host.end <= separate.back().host.end;
     if (!inside) separate.push_back(std::move(step));
   }
   return separate;
@@ -50,7 +52,8 @@ TraceIndex::TraceIndex(const Timeline& timeline) : timeline_(timeline) {
     }
     const std::string_view name = timeline.text(event.name);
     if (event.kind == TraceEventKind::annotation && is_step_name(name)) {
-      steps_.push_back({std::string(name), {event.start, event.end()}});
+      steps_.push_back(
+          {std::string(name), {event.start, event.end()}, timeline.lane(event.lane).process});
     }
   }
   for (auto& [device, events] : devices_) {

@@ -17,7 +17,8 @@ namespace assay {
 /// A step that the program named: "ProfilerStep#5".
 struct TraceStep {
   std::string name;
-  TimeRange host;  ///< when the host was in it
+  TimeRange host;      ///< when the host was in it
+  TextId process = 0;  ///< the host's
 };
 
 class TraceIndex {
@@ -28,7 +29,7 @@ class TraceIndex {
   const Timeline& timeline() const { return timeline_; }
   /// The work of each GPU by start, then end, then order in the file.
   const std::map<std::string, std::vector<const TraceEvent*>>& devices() const { return devices_; }
-  /// Sorted by start.
+  /// Sorted by process, then by start.
   const std::vector<TraceStep>& steps() const { return steps_; }
   /// Returns the call that launched the work; null if the trace has none, because it lies before
   /// the window or the file has no calls.

@@ -198,7 +198,14 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
     const auto note = [&](std::string sentence) {
       report.notes.push_back(fmt::format("GPU {}: {}", device.device, std::move(sentence)));
     };
-    if (times.from_graphs > 0) {
+    if (index.timeline().is_own) {
+      if (times.between_steps > 0) {
+        note(
+            fmt::format("between steps the recorder read their times for {}, which is no idle time "
+                        "of the program",
+                        time_text(times.between_steps)));
+      }
+    } else if (times.from_graphs > 0) {
       note(
           fmt::format("{} of {} events come from graph launches, which do not say what launched "
                       "each of them, nor shapes",
@@ -222,7 +229,8 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
                       "they ended; their durations may be wrong",
                       times.implausible));
     }
-    const bool amd = device.product.find("AMD") != std::string::npos;
+    const bool amd = device.product.find("AMD") != std::string::npos &&
+                     device.product.find("EPYC") == std::string::npos;
     if (amd && times.gaps > 0) {
       note(
           "ROCm counts the start of a queued kernel as part of the kernel; idle time and short "
@@ -234,7 +242,9 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
   for (const TraceEvent& event : timeline.events()) {
     if (event.kind == TraceEventKind::call) processes.insert(timeline.lane(event.lane).process);
   }
-  if (processes.size() > 1) {
+  const bool told_apart = timeline.is_own || timeline.format == "nsys" ||
+                          timeline.format == "rocpd" || timeline.format == "rocprofv3-json";
+  if (processes.size() > 1 && !told_apart) {
     report.notes.push_back(
         fmt::format("{} processes are in one file; correlations of one may be taken for those of "
                     "another, so causes of idle time are doubtful",

@@ -196,10 +196,11 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
   timeline.file = request.cell.id();
   const double without = median(trace.without), with = median(trace.with);
   timeline.note(fmt::format(
-      "recorded by assay's own events, of {}: the time between an operation's two events, without "
+      "recorded by assay's own events: times are those between an operation's two events, without "
       "the kernels inside it; a step takes {} without recording and {} with it ({:+.1f}%)",
-      request.cell.id(), format_seconds(without), format_seconds(with),
+      format_seconds(without), format_seconds(with),
       without > 0 ? 100 * (with / without - 1) : 0.0));
+  timeline.note("the cell is " + request.cell.id());
   if (facts.emulated) timeline.note("the device is emulated, so its times are a model's");
   return trace;
 }

@@ -245,6 +245,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       timeline_.epoch = decimal_time(text, 0).value_or(0);
     } else if (level_ == 2 && top_key_ == "assay") {
       timeline_.note(text);
+      timeline_.is_own = true;
     } else if (level_ == 2 && top_key_ == "distributedInfo") {
       const std::uint64_t number = number_or_none(text);
       if (number > 1'000'000) return;

@@ -299,6 +299,11 @@ class Packets {
     }
     return {};
   }
+  /// Returns the name of the track that a host's track is below, such as that of its process.
+  std::string host_of(std::uint64_t number) const {
+    const auto at = tracks_.find(number);
+    return at == tracks_.end() ? std::string() : parent_name(at->second);
+  }
   std::string parent_name(const Track& track) const { return track_name(track.parent); }
   std::string track_name(std::uint64_t number) const {
     const auto at = tracks_.find(number);
@@ -326,6 +331,7 @@ class Packets {
     constexpr std::uint64_t instant = 3;
     if (slice.type == instant && track_name(slice.track) == "assay's notes") {
       timeline_.note(slice.name);
+      timeline_.is_own = true;
     }
     if (slice.type != end) return true;
     if (open.empty()) {
@@ -360,7 +366,7 @@ class Packets {
     }
     event.detail = timeline_.detail_id(slice.detail);
     event.lane =
-        timeline_.lane_id({timeline_.text_id(device),
+        timeline_.lane_id({timeline_.text_id(device.empty() ? host_of(slice.track) : device),
                            timeline_.text_id(std::to_string(slice.track)), !device.empty()});
     return event;
   }

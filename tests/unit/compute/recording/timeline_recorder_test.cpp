@@ -22,10 +22,10 @@ class RecordedCpu : public testing::Test {
     cpu_ = std::move(*opened);
     recorder_.emplace(*cpu_, "0");
     device_ = recorded_device(*cpu_, *recorder_);
-    stream_ = *device_->create_stream();
-    memory_ = *device_->allocate(4096, MemoryKind::device);
-    program_ = *device_->build({"empty", {}});
-    increment_ = *program_->kernel("increment");
+    stream_ = device_->create_stream().value();
+    memory_ = device_->allocate(4096, MemoryKind::device).value();
+    program_ = device_->build({"empty", {}}).value();
+    increment_ = program_->kernel("increment").value();
   }
 
   Status fill() { return stream_->fill(memory_.data(), 0, 4096); }

@@ -261,5 +261,43 @@ TEST(TraceReport, MemsetsAreNotCopiesFromTheHost) {
               testing::IsEmpty());
 }
 
+TEST(DeviceSteps, RanksThatNameTheSameStepsHaveTheirOwn) {
+  const auto rank = [](const std::string& host, const std::string& gpu, const std::string& begin,
+                       const std::string& number) {
+    return host_event("user_annotation", "ProfilerStep#1", begin, "50", "", host) + "," +
+           host_event("cuda_runtime", "cudaLaunchKernel", begin, "1", "\"correlation\":" + number,
+                      host) +
+           ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":" + gpu +
+           ",\"tid\":7,\"ts\":60,\"dur\":9,\"args\":{\"correlation\":" + number + "}}";
+  };
+  const Timeline timeline =
+      timeline_of(kineto_text(rank("9", "0", "0", "1") + "," + rank("10", "1", "30", "2")));
+  const TraceIndex index(timeline);
+  for (const auto& [device, events] : index.devices()) {
+    EXPECT_EQ(device_steps(index, events).size(), 1u) << device;
+  }
+}
+
+TEST(DeviceTimes, PausesOfAssaysOwnRecorderAreNoIdleTimeOfTheProgram) {
+  const std::string events =
+      host_event("user_annotation", "ProfilerStep#1", "0", "10") + "," +
+      host_event("user_annotation", "ProfilerStep#2", "90", "10") + "," +
+      host_event("cuda_runtime", "cudaLaunchKernel", "1", "1", "\"correlation\":1") + "," +
+      host_event("cuda_runtime", "cudaLaunchKernel", "91", "1", "\"correlation\":2") + "," +
+      gpu_event("kernel", "k", "5", "5", "\"correlation\":1") + "," +
+      gpu_event("kernel", "k", "95", "5", "\"correlation\":2");
+  const auto late = [&](const std::string& own) {
+    const Timeline timeline =
+        timeline_of("{\"schemaVersion\":1," + own + "\"traceEvents\":[" + events + "]}");
+    const TraceIndex index(timeline);
+    const auto& work = index.devices().at("0");
+    EXPECT_EQ(device_times(index, work).between_steps, 85'000);
+    return std::pair(device_times(index, work).host_late,
+                     device_steps(index, work).front().times.span);
+  };
+  EXPECT_EQ(late(""), std::pair(std::int64_t{85'000}, std::int64_t{90'000}));
+  EXPECT_EQ(late("\"assay\":[\"recorded\"],"), std::pair(std::int64_t{0}, std::int64_t{5'000}));
+}
+
 }  // namespace
 }  // namespace assay
