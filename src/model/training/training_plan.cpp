@@ -81,7 +81,7 @@ double TransformerPlan::trained_parameters() const {
 }
 
 std::int64_t TransformerPlan::rows_of_logits() const {
-  constexpr std::int64_t most_of_all = std::int64_t{2} << 30, most_of_part = 512 << 20;  // bytes
+  constexpr std::int64_t most_of_all = std::int64_t{2} << 30, most_of_part = 640 << 20;  // bytes
   constexpr std::int64_t multiple = 128;  // of matrix units
   if (head_rows > 0) return std::min(head_rows, tokens());
   const std::int64_t row = shape.padded_vocabulary() * static_cast<std::int64_t>(size_of(type));
