@@ -318,7 +318,7 @@ def compare_family(arguments, family, precision, folder):
         file.writelines(json.dumps({"text": text}) + "\n" for text in texts())
 
     def assay_losses(weights, output, *axes):
-        words = [arguments.assay, "run", "finetune", "weights=" + weights, "data=" + data, "loss=all",
+        words = [arguments.assay, "run", "finetune", "weights=" + weights, "data=" + data,
                  "packing=documents", "batch=%d" % ROWS_IN_BATCH, "sequence=%d" % ROW_LENGTH,
                  "precision=" + precision, "states=master", "schedule=constant", "steps=%d" % STEPS,
                  "output=" + output, *axes, "--device", arguments.device, "--telemetry", "off", "--out", "-", "--json"]

@@ -217,9 +217,9 @@ TEST(Finetune, EpochsAreStepsOverAFile) {
   for (int i = 0; i < 4; ++i) rows += R"({"text":")" + std::string(60, 'a') + "\"}\n";
   folder.write("rows.jsonl", rows);
   const std::string data = "data=" + (folder.path() / "rows.jsonl").string();
-  const Json record = finetuned(
-      {"model=1L4H2K16D32C48F300V", data, "loss=all", "epochs=3", "schedule=linear", "rate=1e-2"},
-      false);
+  const Json record = finetuned({"model=1L4H2K16D32C48F300V", data, "loss=tokens", "epochs=3",
+                                 "schedule=linear", "rate=1e-2"},
+                                false);
   EXPECT_EQ(losses_of(record).size(), 6u);
   EXPECT_THAT(finetuned({"epochs=2"}).value("reason", ""), HasSubstr("epochs=2 is for data=FILE"));
   EXPECT_THAT(finetuned({"schedule=linear"}).value("reason", ""), HasSubstr("give steps=N"));

@@ -104,9 +104,9 @@ std::vector<Axis> make_finetune_axes() {
        .defaults = {decided_later},
        .choices = {decided_later, "chatml", "llama3", "alpaca"}},
       {.name = "loss",
-       .description = "tokens of the data with a loss",
+       .description = "what of the data has a loss: replies, or all tokens",
        .defaults = {"replies"},
-       .choices = {"replies", "all"}},
+       .choices = {"replies", "tokens"}},
       {.name = "packing",
        .description = "documents: many in a row, attention within them; causal: many in a row, "
                       "which is one sequence; none: one in a row, then padding",
@@ -303,7 +303,7 @@ Result<TrainCell> parse_finetune_cell(const Cell& cell) {
   FinetuneData data = {.packing = packing, .batch_cuts = batch_cuts(cell)};
   if (cell.text("data") != synthetic_documents_only) data.file = cell.text("data");
   if (cell.text("template") != decided_later) data.chat_template = cell.text("template");
-  data.loss_on_all = cell.text("loss") == "all";
+  data.loss_on_all = cell.text("loss") == "tokens";
   TRY(read_length(cell, data));
   TrainCell parsed =
       TRY(complete_train_cell(finetune_model(std::move(settings), std::move(data)), cell));

@@ -109,7 +109,7 @@ class FinetuneModel final : public TrainTransformer {
     if (std::none_of(all.targets.begin(), end, [](std::int32_t target) { return target >= 0; })) {
       return Error{ErrorKind::usage,
                    fmt::format("{}: no token to train on has a loss in rows of {} tokens; choose a "
-                               "longer sequence, or loss=all",
+                               "longer sequence, or loss=tokens",
                                data_.file, all.length)};
     }
     const auto batches = [&](std::int64_t first, std::int64_t count) -> Result<TokenBatches> {

@@ -230,6 +230,7 @@ TEST_F(InstructionData, TheCacheIsBounded) {
   EXPECT_FALSE(read(rows(2))->from_cache);
   EXPECT_TRUE(read(rows(0))->from_cache);
   EXPECT_TRUE(read(rows(2))->from_cache);
+  EXPECT_FALSE(read(rows(1))->from_cache);
   settings_.most_cached = 1000;
   EXPECT_FALSE(read(rows(3))->from_cache);
   EXPECT_FALSE(read(rows(3))->from_cache);
