@@ -51,6 +51,7 @@ TEST_P(TrainingInFp8, ProductsOfFp8AreNearTheReferences) {
 /// which quantizes the weights, too. The plan knows every byte.
 TEST_P(TrainingInFp8, RecomputingInFp8ChangesNoBit) {
   for (TransformerSettings settings : fp8_trainings()) {
+    if (device_->facts().emulated && !settings.plan.shape.head_norms) continue;  // to save time
     settings.accumulate = 2;
     const TokenBatches data = random_batches(settings.plan, 2, 5);
     const std::vector<float> weights = random_weights(settings.plan.shape, 3);
