@@ -36,7 +36,7 @@ TEST(TraceCommand, AProductIsRecordedReadTunedAndCompared) {
   EXPECT_EQ(device["products"][0]["layout"], "TN");
   EXPECT_EQ(device["products"][0]["dtype"], "f32");
   EXPECT_THAT(read["traces"][0]["notes"].dump(), HasSubstr("own events"));
-  EXPECT_THAT(*read_file(file + ".sh"), HasSubstr("assay tune gemm --from " + file));
+  EXPECT_THAT(*read_file(file + ".sh"), HasSubstr("assay tune gemm --from '" + file + "'"));
   const Outcome listed = assay({"tune", "gemm", "--from", file, "--device", "cpu", "--dry-run"});
   EXPECT_EQ(listed.status, 0) << listed.err;
   EXPECT_THAT(listed.out, HasSubstr("m=96 n=64 k=128"));

@@ -61,9 +61,9 @@ Result<Request> read_request(const Arguments& arguments) {
   if (!seed.ok()) return about("--seed", seed.error());
   request.trace.seed = *seed;
   request.trace.telemetry_interval = TRY(telemetry_interval(arguments, "50"));
-  request.file = arguments.get("--out", request.plan.name + ".pftrace");
+  request.file = arguments.get("--output", request.plan.name + ".pftrace");
   auto kind = trace_file_kind(request.file);
-  if (!kind.ok()) return about("--out", kind.error());
+  if (!kind.ok()) return about("--output", kind.error());
   request.kind = *kind;
   request.device = arguments.get("--device");
   request.json = arguments.has("--json");
@@ -73,7 +73,7 @@ Result<Request> read_request(const Arguments& arguments) {
     request.team.arguments.insert(request.team.arguments.begin(), "trace");
     request.team.arguments.insert(
         request.team.arguments.end(),
-        {"--steps", std::to_string(request.trace.steps), "--out",
+        {"--steps", std::to_string(request.trace.steps), "--output",
          request.kind.format == TraceFormat::chrome ? "a.json" : "a.pftrace"});
   }
   return request;
@@ -205,17 +205,17 @@ recording cost: a step's time without it and with it. Results are not verified; 
 
 ui.perfetto.dev and chrome://tracing open the file, `assay trace read` says where the time goes.
 
-  assay trace record train model=124M --out step.pftrace
-  assay trace record decode --device cpu --out decode.json.gz
+  assay trace record train model=124M -o step.pftrace
+  assay trace record decode --device cpu -o decode.json.gz
   assay trace record collective op=all_reduce size=64MiB --ranks 2
 
 )",
     .options =
         {
-            {"--out", "FILE",
+            {"--output", "FILE",
              "file to write, .pftrace, .perfetto-trace or .json, each also with .gz; default "
              "BENCHMARK.pftrace",
-             "file", false, "--output"},
+             "file", false, "--out"},
             {"--steps", "N", "steps to record, default 3", ""},
             {"--device", "NAME", "device to record, e.g. cuda:0, hip:1, cpu; default: the best one",
              "cpu cuda hip"},

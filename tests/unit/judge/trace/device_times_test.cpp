@@ -262,20 +262,24 @@ TEST(TraceReport, MemsetsAreNotCopiesFromTheHost) {
 }
 
 TEST(DeviceSteps, RanksThatNameTheSameStepsHaveTheirOwn) {
-  const auto rank = [](const std::string& host, const std::string& gpu, const std::string& begin,
-                       const std::string& number) {
-    return host_event("user_annotation", "ProfilerStep#1", begin, "50", "", host) + "," +
-           host_event("cuda_runtime", "cudaLaunchKernel", begin, "1", "\"correlation\":" + number,
-                      host) +
-           ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":" + gpu +
-           ",\"tid\":7,\"ts\":60,\"dur\":9,\"args\":{\"correlation\":" + number + "}}";
+  // Rank 0 launches in its step while rank 1's has begun too.
+  const auto rank = [](const std::string& host, const std::string& gpu, const std::string& begin) {
+    std::string events = host_event("user_annotation", "ProfilerStep#1", begin, "50", "", host);
+    for (const char* const time : {"31", "40"}) {
+      const std::string launch = "\"correlation\":" + host + time;
+      events += "," + host_event("cuda_runtime", "cudaLaunchKernel", time, "1", launch, host) +
+                ",{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":" + gpu +
+                ",\"tid\":7,\"ts\":" + time + "0,\"dur\":9,\"args\":{" + launch + "}}";
+    }
+    return events;
   };
   const Timeline timeline =
-      timeline_of(kineto_text(rank("9", "0", "0", "1") + "," + rank("10", "1", "30", "2")));
+      timeline_of(kineto_text(rank("9", "0", "0") + "," + rank("10", "1", "35")));
   const TraceIndex index(timeline);
-  for (const auto& [device, events] : index.devices()) {
-    EXPECT_EQ(device_steps(index, events).size(), 1u) << device;
-  }
+  EXPECT_EQ(device_steps(index, index.devices().at("0")).size(), 1u);
+  const auto steps = device_steps(index, index.devices().at("1"));
+  ASSERT_EQ(steps.size(), 1u) << "the launch at 31 is in no step of its process";
+  EXPECT_EQ(steps.front().window.begin, 400'000);
 }
 
 TEST(DeviceTimes, PausesOfAssaysOwnRecorderAreNoIdleTimeOfTheProgram) {
