@@ -216,7 +216,8 @@ class ChunkedLoss(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, head, targets, counted, chunk):
-        rows = max(1, LOGITS_IN_A_CHUNK // head.shape[0])
+        most = max(1, LOGITS_IN_A_CHUNK // head.shape[0])
+        rows = 1 << (most.bit_length() - 1)  # chunks of one shape are compiled once
         loss, dx = torch.zeros((), device=x.device), torch.empty_like(x)
         dw = torch.zeros_like(head) if ctx.needs_input_grad[1] else None
         for first in range(0, len(x), rows):
