@@ -29,8 +29,10 @@ class CompletionWords {
 };
 
 struct Option {
-  std::string_view name;     ///< "--device"
-  std::string_view value;    ///< placeholder, "NAME"; empty: a flag; "[N]": may be left out
+  std::string_view name;  ///< "--device"
+  /// Placeholder, "NAME"; empty: a flag; "[N]": may be left out; "B..." of an option that repeats:
+  /// takes all operands up to the next option.
+  std::string_view value;
   std::string_view help;     ///< one sentence, no full stop
   CompletionWords complete;  ///< of its value
   bool repeats = false;      ///< may be given several times

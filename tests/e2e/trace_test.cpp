@@ -40,9 +40,10 @@ TEST(TraceCommand, AProductIsRecordedReadTunedAndCompared) {
   const Outcome listed = assay({"tune", "gemm", "--from", file, "--device", "cpu", "--dry-run"});
   EXPECT_EQ(listed.status, 0) << listed.err;
   EXPECT_THAT(listed.out, HasSubstr("m=96 n=64 k=128"));
-  const Json compared = json_of(assay({"trace", "compare", file, "--with", file, "--json"}));
+  const Json compared = json_of(assay({"trace", "compare", file, "--with", file, file, "--json"}));
   EXPECT_EQ(compared["ratio"], 1.0);
-  EXPECT_EQ(compared["traces_b"], 1);
+  EXPECT_EQ(compared["traces_a"], 1);
+  EXPECT_EQ(compared["traces_b"], 2) << "--with takes all that follow";
 }
 
 TEST(TraceCommand, ARecordedTrainingStepHasItsParts) {

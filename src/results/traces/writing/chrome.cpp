@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <unordered_map>
 
 #include "core/json.h"
 #include "results/traces/writing/formats.h"
@@ -146,6 +147,8 @@ std::string chrome_detail(const Timeline& timeline, const EventDetail& detail) {
 std::string chrome_part(const Timeline& timeline, int rank, std::int64_t shift) {
   const auto own = static_cast<std::uint64_t>(rank);
   std::string text;
+  constexpr std::size_t usual_size = 250;  // of an event
+  text.reserve(usual_size * timeline.events().size());
   ChromeText out(text);
   // Processes have numbers: a GPU that of its name, anything else one that no rank shares.
   std::map<std::string, std::uint64_t, std::less<>> processes;
@@ -167,7 +170,7 @@ std::string chrome_part(const Timeline& timeline, int rank, std::int64_t shift) 
       -1, ' ', false, Json::error_handler_t::replace));
   out.raw("\n");
   std::vector<std::string> names(timeline.text_count());
-  std::map<std::uint32_t, std::string> details;
+  std::unordered_map<std::uint32_t, std::string> details;
   std::uint64_t row_number = own * most_rows_of_rank;
   bool first = true;
   const auto separate = [&] {
@@ -247,7 +250,8 @@ std::string chrome_part(const Timeline& timeline, int rank, std::int64_t shift) 
 
 std::string whole_chrome(const std::vector<std::string>& parts, std::int64_t base) {
   Json devices = Json::array(), notes = Json::array();
-  std::string events;
+  std::vector<std::string_view> events;
+  std::size_t size = 0;
   for (const std::string& part : parts) {
     const std::size_t line = part.find('\n');
     const Json about = Json::parse(part.substr(0, line), nullptr, false);
@@ -257,14 +261,20 @@ std::string whole_chrome(const std::vector<std::string>& parts, std::int64_t bas
       if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
     }
     const std::string_view own = std::string_view(part).substr(line + 1);
-    if (own.empty()) continue;
-    if (!events.empty()) events += ",\n";
-    events += own;
+    if (!own.empty()) events.push_back(own);
+    size += own.size();
   }
-  return fmt::format(
+  std::string text = fmt::format(
       "{{\"schemaVersion\":1,\"displayTimeUnit\":\"ns\",\"baseTimeNanoseconds\":{},"
-      "\"deviceProperties\":{},\"assay\":{},\"traceEvents\":[\n{}\n]}}\n",
-      base, devices.dump(), notes.dump(), events);
+      "\"deviceProperties\":{},\"assay\":{},\"traceEvents\":[\n",
+      base, devices.dump(), notes.dump());
+  text.reserve(text.size() + size + 3 * events.size() + 10);
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (i > 0) text += ",\n";
+    text += events[i];
+  }
+  text += "\n]}\n";
+  return text;
 }
 
 }  // namespace assay
