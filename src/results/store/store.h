@@ -50,7 +50,8 @@ std::string fingerprint_id(const Json& fingerprint);
 /// The result of reading a store.
 struct StoredRecords {
   std::vector<Record> records;
-  std::vector<std::string> problems;  ///< lines that were skipped: "records.jsonl:17: it is not JSON"
+  std::vector<std::string>
+      problems;  ///< lines that were skipped: "records.jsonl:17: it is not JSON"
 };
 
 /// How much of each record to read.

@@ -134,7 +134,7 @@ class Timeline {
   std::optional<int> rank, world_size;
   std::map<std::string, TraceDevice> devices;  ///< by the names of TraceLane::process
   std::int64_t epoch = 0;                      ///< ns since 1970 of the trace's time 0; 0: unknown
-  bool grid_in_work_items = false;     ///< grids of all kernels count work-items, not blocks
+  bool grid_in_work_items = false;  ///< grids of all kernels count work-items, not blocks
   /// assay recorded it: between steps its recorder reads their times, which is no idle time of the
   /// program.
   bool is_own = false;
