@@ -6,10 +6,11 @@
 
 Both sides train random weights of the same shape on rows of one sequence (packing=causal) in bf16. PyTorch has its
 blocks compiled, the fastest way of attention that it has here, the loss in chunks, and fused AdamW with bf16 moments;
-FP8 is torchao's tensorwise recipe. Rows with "recompute" keep only the result of each block, on both sides; without
-it, backward computes norms and activations again, on both sides. Each round measures each
-side once, in a process of its own; the table has medians of the rounds, the memory that each side has allocated, and
-ratios. --out gets a line of JSON for each process as soon as it ends. AXIS=VALUE after the options is for assay alone.
+FP8 is torchao's tensorwise recipe. Rows with "recompute" keep only the result of each block, on both sides; else
+backward computes norms and activations again, as far as PyTorch's compiler finds it better, and in assay unless adapters
+are trained. Each round measures each side once, in a process of its own; the table has medians of the rounds, the memory
+that each side has allocated, and ratios. --out gets a line of JSON for each process as soon as it ends. AXIS=VALUE after
+the options is for assay alone.
 
 --losses trains tiny Qwen3, Qwen2 and Llama models, all of them and then adapters, from the same weights on the same
 documents, each packed by assay and alone in PyTorch, and prints the losses side by side. Allowed differences are 1e-4
@@ -44,6 +45,13 @@ CONFIGURATIONS = {"qwen3-8b": QWEN3_8B, "qwen2.5-7b": QWEN25_7B, "qwen2-0.5b": Q
 def row(model, sequence, batch=1, accumulate=1, rank=0, alpha=0, recompute=False, fp8=False):
     return dict(model=model, sequence=sequence, batch=batch, accumulate=accumulate, rank=rank, alpha=alpha,
                 recompute=recompute, fp8=fp8)
+
+
+def assay_recompute(chosen):
+    """What assay computes again: without the row's recompute, as much as it needs for PyTorch's memory or less."""
+    if chosen["recompute"]:
+        return "layer"
+    return "none" if chosen["rank"] else "selective"
 
 
 ROWS = {
@@ -126,8 +134,7 @@ def measured_by_assay(arguments, name):
     chosen = ROWS[name]
     axes = {"model": chosen["model"], "packing": "causal", "precision": "bf16", "batch": chosen["batch"],
             "sequence": chosen["sequence"], "accumulate": chosen["accumulate"],
-            # Compiled blocks of PyTorch compute norms and activations again, too.
-            "recompute": "layer" if chosen["recompute"] else "selective"}
+            "recompute": assay_recompute(chosen)}
     if chosen["rank"]:
         axes.update({"mode": "lora", "rank": chosen["rank"], "alpha": chosen["alpha"], "targets": "all"})
     if chosen["fp8"]:
