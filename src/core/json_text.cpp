@@ -4,7 +4,12 @@
 #include <rapidjson/memorystream.h>
 #include <rapidjson/reader.h>
 
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,11 +29,16 @@ class ValueBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Valu
 
   bool Null() { return add(Json()); }
   bool Bool(bool value) { return add(Json(value)); }
-  bool Int(int value) { return add(Json(value)); }
-  bool Uint(unsigned value) { return add(Json(value)); }
-  bool Int64(std::int64_t value) { return add(Json(value)); }
-  bool Uint64(std::uint64_t value) { return add(Json(value)); }
-  bool Double(double value) { return add(Json(value)); }
+  /// RapidJSON 1.1 reads beyond its tables where it converts numbers with all digits itself.
+  bool RawNumber(const char* begin, rapidjson::SizeType length, bool) {
+    const std::string_view text(begin, length);
+    if (text.find_first_of(".eE") == text.npos) {
+      if (const auto count = whole<std::uint64_t>(text)) return add(Json(*count));
+      if (const auto negative = whole<std::int64_t>(text)) return add(Json(*negative));
+    }
+    const double value = std::strtod(begin, nullptr);  // a zero follows the text
+    return std::isfinite(value) && add(Json(value));
+  }
   bool String(const char* begin, rapidjson::SizeType length, bool) {
     const std::string_view text(begin, length);
     return !has_surrogate(text) && add(Json(text));
@@ -64,6 +74,13 @@ class ValueBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Valu
   const std::string& problem() const { return problem_; }
 
  private:
+  template <typename T>
+  static std::optional<T> whole(std::string_view text) {
+    T value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+  }
   bool add(Json value) {
     values_.push_back(std::move(value));
     return true;
@@ -96,7 +113,7 @@ Result<Json> parse_json(std::string_view text, std::size_t most_members) {
   rapidjson::MemoryStream letters(text.data(), text.size());
   rapidjson::Reader reader;
   constexpr unsigned flags =
-      rapidjson::kParseValidateEncodingFlag | rapidjson::kParseFullPrecisionFlag;
+      rapidjson::kParseValidateEncodingFlag | rapidjson::kParseNumbersAsStringsFlag;
   const bool sound = !reader.Parse<flags>(letters, builder).IsError();
   // The parser takes a byte of zero for the end.
   if (!sound || letters.Tell() != text.size()) return Error{ErrorKind::usage, builder.problem()};

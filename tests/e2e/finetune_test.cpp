@@ -223,6 +223,23 @@ TEST(Finetune, EpochsAreStepsOverAFile) {
                                  "schedule=linear", "rate=1e-2"},
                                 false);
   EXPECT_EQ(losses_of(record).size(), 6u);
+  // A rank that does not train has not read the file; two that do see half of it each.
+  const std::vector<std::string> cell = {"model=1L4H2K16D32C48F300V", data, "loss=tokens"};
+  const auto losses_with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), cell.begin(), cell.end());
+    return losses_of(finetuned(std::move(more), false));
+  };
+  EXPECT_EQ(losses_with({"epochs=3", "ranks=1", "--ranks", "2"}).size(), 6u);
+  EXPECT_EQ(losses_with({"epochs=6", "--ranks", "2"}).size(), 6u);
+  // What a checkpoint has trained counts; with less than a timed step left there is nothing to do.
+  const std::string checkpoint = (folder.path() / "checkpoint").string();
+  losses_with({"epochs=3", "save=" + checkpoint});
+  EXPECT_EQ(losses_with({"epochs=6", "from=" + checkpoint}).size(), 6u);
+  EXPECT_THAT(finetuned({"model=1L4H2K16D32C48F300V", data, "loss=tokens", "epochs=3",
+                         "from=" + checkpoint},
+                        false)
+                  .value("reason", ""),
+              HasSubstr("the epochs are 6 steps, of which 0 are left, but 5 are needed"));
   EXPECT_THAT(finetuned({"epochs=2"}).value("reason", ""), HasSubstr("epochs=2 is for data=FILE"));
   EXPECT_THAT(finetuned({"schedule=linear"}).value("reason", ""), HasSubstr("give steps=N"));
 }

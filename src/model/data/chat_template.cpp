@@ -210,14 +210,15 @@ std::vector<ChatPart> ChatTemplate::render(std::span<const ChatMessage> messages
   return parts.take();
 }
 
-std::string_view ChatTemplate::content(std::string_view given) const {
+std::string_view ChatTemplate::content(std::string_view role, std::string_view given) const {
+  if (thinks_ && role == "assistant") return thoughts_in(given).reply;
   return form_ == Form::llama3 ? trim(given) : given;
 }
 
 std::string ChatTemplate::system_message(std::optional<std::string_view> given) const {
   if (date_.empty()) return std::string(given.value_or(default_system_));
   return fmt::format("Cutting Knowledge Date: December 2023\nToday Date: {}\n\n{}", date_,
-                     content(given.value_or("")));
+                     content("system", given.value_or("")));
 }
 
 void ChatTemplate::render_chatml(std::span<const ChatMessage> messages, Parts& parts) const {
@@ -257,7 +258,8 @@ void ChatTemplate::render_llama3(std::span<const ChatMessage> messages, Parts& p
   }
   for (const ChatMessage& message : messages) {
     parts.add(header(message.role));
-    parts.add(fmt::format("{}<|eot_id|>", content(message.content)), message.role == "assistant");
+    parts.add(fmt::format("{}<|eot_id|>", content(message.role, message.content)),
+              message.role == "assistant");
   }
 }
 

@@ -47,8 +47,8 @@ class ChatTemplate {
   /// The system message at the beginning of a conversation with the one in `given`, or without one
   /// (nullopt); empty, if none is written.
   std::string system_message(std::optional<std::string_view> given) const;
-  /// A message's content as the template writes it.
-  std::string_view content(std::string_view given) const;
+  /// The content of a message that a reply follows, as the template writes it.
+  std::string_view content(std::string_view role, std::string_view given) const;
   /// `end_of_text`: what ends a reply of a form without special tokens.
   std::vector<ChatPart> render(std::span<const ChatMessage> messages,
                                std::string_view end_of_text) const;

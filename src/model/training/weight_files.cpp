@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "core/json.h"
+#include "core/json_text.h"
 #include "core/read_file.h"
 #include "core/write_file.h"
 #include "model/decoder/decoder_files.h"
@@ -56,12 +58,29 @@ std::string name_of_shard(std::size_t index, std::size_t count) {
   return fmt::format("model-{:05}-of-{:05}.safetensors", index + 1, count);
 }
 
-Status copy_model_files(const std::filesystem::path& from, const std::filesystem::path& to) {
+/// The name of a type in config.json.
+std::string_view name_in_config(DataType type) {
+  return type == DataType::bf16 ? "bfloat16" : type == DataType::f16 ? "float16" : "float32";
+}
+
+/// Returns a model's config.json with the type that its weights have now: transformers would round
+/// them to the one that is written there.
+Result<std::string> with_type(std::string_view config, DataType type) {
+  Json json = TRY(parse_json(config));
+  for (const char* name : {"dtype", "torch_dtype"}) {  // of newer and of older versions
+    if (json.contains(name)) json[name] = name_in_config(type);
+  }
+  return json.dump(2) + "\n";
+}
+
+Status copy_model_files(const std::filesystem::path& from, const std::filesystem::path& to,
+                        DataType type) {
   constexpr std::size_t most = std::size_t{256} << 20;
   for (const char* name : files_of_a_model) {
     std::error_code ignored;
     if (!std::filesystem::exists(from / name, ignored)) continue;
-    const std::string text = TRY(read_operand(from / name, most));
+    std::string text = TRY(read_operand(from / name, most));
+    if (name == files_of_a_model[0]) text = TRY(with_type(text, type));
     TRY(write_file(to / name, text));
   }
   return {};
@@ -191,7 +210,7 @@ Status save_weights(Training& training, Stream& stream, const TransformerShape& 
   if (shards.size() > 1) {
     TRY(write_file(folder / "model.safetensors.index.json", index_of(tensors, shards, type)));
   }
-  return copy_model_files(model, folder);
+  return copy_model_files(model, folder, type);
 }
 
 Status save_adapters(Training& training, Stream& stream, const LoraParameters& adapters,

@@ -57,7 +57,7 @@ void TokenizerText::append(std::string_view text, std::vector<std::uint32_t>& to
 void TokenizerText::append_message(std::string_view role, std::string_view text,
                                    std::vector<std::uint32_t>& tokens) const {
   if (!template_) return append_framed(role, text, tokens);
-  const std::string_view content = template_->content(text);
+  const std::string_view content = template_->content(role, text);
   if (!tokens.empty()) return append_framed(role, content, tokens);
   if (role == "system") return append_framed(role, template_->system_message(content), tokens);
   const std::string system = template_->system_message({});

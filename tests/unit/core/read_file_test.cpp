@@ -81,6 +81,37 @@ TEST(ParseJson, RefusesWhatIsTooDeep) {
   EXPECT_TRUE(parse_json(objects + "0]").ok());
   EXPECT_THAT(parse_json(object_of(20'001)).error().message, testing::HasSubstr("20000 members"));
   EXPECT_EQ(parse_json("{\"a\":[1,2]}")->dump(), "{\"a\":[1,2]}");
+  EXPECT_EQ(parse_json("{\"a\":1,\"b\":2,\"a\":3}")->dump(), "{\"a\":3,\"b\":2}");
+}
+
+/// Numbers are those of the C library, however they are written; such as a double cannot hold are
+/// refused, since they would be something else.
+TEST(ParseJson, NumbersAreExact) {
+  const std::string zeros(400, '0');
+  const std::pair<std::string, double> numbers[] = {
+      {"0." + zeros + "1", 0},
+      {"1." + zeros + "e-400", 0},
+      {"0e40", 0},
+      {"0e-30", 0},
+      {"0.000000000000000000000000", 0},
+      {"-1.5e-3", -1.5e-3},
+      {"4.9e-324", 4.9e-324},
+      {"1.7976931348623157e308", 1.7976931348623157e308},
+      {"16.260000000000002", 16.260000000000002},
+      {"1e22", 1e22}};
+  for (const auto& [text, value] : numbers) {
+    const auto json = parse_json(text);
+    ASSERT_TRUE(json) << text;
+    EXPECT_EQ(json->get<double>(), value) << text;
+  }
+  EXPECT_TRUE(parse_json("18446744073709551615")->is_number_unsigned());
+  EXPECT_EQ(parse_json("18446744073709551615")->get<std::uint64_t>(), UINT64_MAX);
+  EXPECT_EQ(parse_json("-9223372036854775808")->get<std::int64_t>(), INT64_MIN);
+  EXPECT_TRUE(parse_json("18446744073709551616")->is_number_float());
+  for (const char* text : {"9.9e308", "1.9e308", "-1e400", "01", "1.", ".5", "+1", "NaN", "1 2"}) {
+    EXPECT_FALSE(parse_json(text).ok()) << text;
+  }
+  EXPECT_FALSE(parse_json(std::string_view("1\0x", 3)).ok());
 }
 
 }  // namespace

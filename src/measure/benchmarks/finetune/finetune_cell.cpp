@@ -212,6 +212,11 @@ Status read_length(const Cell& cell, FinetuneData& data) {
     return Error{ErrorKind::usage,
                  "schedule=linear ends at a known step; give steps=N, or epochs=N with data=FILE"};
   }
+  if (has_steps && cell.text("from") != "start") {
+    return Error{ErrorKind::usage,
+                 "schedule=linear counts steps from the start of the training; with from=FILE give "
+                 "epochs=N"};
+  }
   data.linear_rate = std::strtof(std::string(cell.text("rate")).c_str(), nullptr);
   return {};
 }
@@ -260,7 +265,11 @@ Cell decide_finetune_cell(const Cell& cell, const DeviceFacts& facts) {
   }
   decide("batch", on_cpu ? "4" : "1");
   decide("sequence", on_cpu ? "128" : "8192");
-  decide("precision", on_cpu && decided.text("products") != fp8_products ? "f32" : "bf16");
+  const std::string products(decided.text("products"));
+  decide("precision", products == fp8_products    ? "bf16"
+                      : products != decided_later ? products
+                      : on_cpu                    ? "f32"
+                                                  : "bf16");
   const std::string precision(decided.text("precision"));
   decide("products", precision);
   decide("states", precision == "bf16" && !lora ? "stochastic" : "master");

@@ -133,6 +133,8 @@ class FinetuneModel final : public TrainTransformer {
   }
 
   std::optional<std::size_t> steps_of_data() const override { return steps_of_epochs_; }
+  bool ends_with_data() const override { return data_.epochs.has_value(); }
+  bool trains_adapters() const override { return plan().lora.has_value(); }
 
   std::vector<std::pair<std::string, std::string>> notes() const override {
     std::vector<std::pair<std::string, std::string>> all;

@@ -9,6 +9,7 @@
 
 #include "compute/device/helpers.h"
 #include "compute/device/peaks.h"
+#include "core/text.h"
 #include "core/write_file.h"
 #include "measure/benchmarks/gemm/product_rate.h"
 #include "measure/benchmarks/train/exchange_cost.h"
@@ -48,6 +49,7 @@ class TrainCase final : public Case {
     stream_ = &stream;
     TRY(on_all_ranks("checking the gradients", &TrainCase::check));
     TRY(on_all_ranks("making the model", &TrainCase::make));
+    TRY(share_steps());
     if (cell_.ranks > 1) {
       // Every rank must have the same data, because it computes which batches the others take.
       TRY(compare_files(training_ ? training_->data_hash() : std::string(), *ranks_.team,
@@ -87,13 +89,31 @@ class TrainCase final : public Case {
     TRY(stream.fill(barrier_.data(), 0, barrier_.bytes()));
     free_before_ = TRY(device_.memory_free_and_total()).first;
     training_ = TRY(cell_.model->create(device_, stream, exchanges() ? ranks_ : TrainingRanks()));
-    if (const auto steps = cell_.model->steps_of_data()) {
-      cell_.steps = *steps > steps_before_timed ? *steps - steps_before_timed : 1;
-    }
     if (!cell_.from.empty()) {
       from_checksum_ = std::to_string(TRY(load_checkpoint(*training_, stream, cell_.from)));
     }
     begun_ = evaluated_ = TRY(training_->state(stream)).step;
+    if (const auto steps = cell_.model->steps_of_data()) {
+      const std::uint64_t left = *steps > begun_ ? *steps - begun_ : 0;
+      if (left <= steps_before_timed) {
+        return Error{
+            ErrorKind::usage,
+            fmt::format("the epochs are {} steps, of which {} are left, but {} are needed; "
+                        "give more epochs or a smaller batch",
+                        *steps, left, steps_before_timed + 1)};
+      }
+      cell_.steps = left - steps_before_timed;
+    }
+    return {};
+  }
+
+  /// Ranks that do not train have not read the data, which says how many steps there are.
+  Status share_steps() {
+    if (!cell_.model->ends_with_data()) return {};
+    const std::string mine = cell_.steps ? std::to_string(*cell_.steps) : "";
+    const auto steps = parse_count(TRY(from_rank_0(*ranks_.team, "counting the steps", mine)));
+    if (!steps) return Error{ErrorKind::failed, "rank 0 sent no number of steps"};
+    cell_.steps = *steps;
     return {};
   }
 
@@ -118,7 +138,8 @@ class TrainCase final : public Case {
   Work work() const override { return cell_.model->work(); }
   Quantity quantity() const override { return cell_.model->quantity(); }
   Limit limit() const override { return Limit::compute; }
-  bool waits_for_all() const override { return exchanges(); }
+  /// Epochs end with their last step: none follows to see who arrives last.
+  bool waits_for_all() const override { return exchanges() && !cell_.model->ends_with_data(); }
   /// False if the lead-in is a whole step, because the host queues ahead during it, or if its
   /// barrier is that of a host-side library, which waits for the device.
   bool fits_behind_gate() const override {
@@ -252,7 +273,7 @@ class TrainCase final : public Case {
     verification.error = last_loss_ - before;
     // What adapters learn in a few steps may be less than batches differ. The batches held back are
     // always the same.
-    if (held_back_before_ && held_back_loss_) {
+    if (cell_.model->trains_adapters() && held_back_before_ && held_back_loss_) {
       verification.error = std::min(verification.error, *held_back_loss_ - *held_back_before_);
     }
     verification.passed = verification.error < 0;

@@ -153,7 +153,7 @@ Result<std::string> exchange_problem(const Cell& cell, const DeviceFacts& facts,
                            "sums", "bucket", "graph", "bias", "library", "data", "tokens"}) {
     problem += fmt::format("{}={} ", axis, cell.text(axis));
   }
-  for (const char* axis : {"mode", "rank", "targets", "packing"}) {  // of finetune
+  for (const char* axis : {"mode", "rank", "targets", "packing", "products"}) {  // of finetune
     if (!cell.text(axis).empty()) problem += fmt::format("{}={} ", axis, cell.text(axis));
   }
   const std::vector<std::string> devices = TRY(team.exchange(

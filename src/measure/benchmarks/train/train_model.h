@@ -61,6 +61,10 @@ class TrainModel {
   virtual std::vector<Metric> more_metrics(double /*seconds*/) const { return {}; }
   /// The steps that the data asks for, known after create(); empty: as many as the cell says.
   virtual std::optional<std::size_t> steps_of_data() const { return std::nullopt; }
+  /// Whether the data asks for a number of steps.
+  virtual bool ends_with_data() const { return false; }
+  /// Whether adapters are trained beside frozen parameters.
+  virtual bool trains_adapters() const { return false; }
   /// Notes for the record about the data, after create().
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
   /// Whether write_weights() could write to `folder`, before the training, which may take hours.

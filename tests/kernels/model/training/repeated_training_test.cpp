@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/json.h"
+#include "core/json_text.h"
+#include "core/read_file.h"
 #include "model/training/checkpoint.h"
 #include "model/training/weight_files.h"
 #include "support/model_folder.h"
@@ -53,6 +56,16 @@ TEST_P(RepeatedTraining, WeightsOfFilesComeBack) {
         TransformerTraining::create(*device_, *stream_, wide, random_batches(wide.plan, 1, 5));
     ASSERT_TRUE(widened) << widened.error().message;
     EXPECT_EQ((*widened)->weights(*stream_).value(), (*made)->weights(*stream_).value());
+    // Its files are f32, so that must stand in the configuration.
+    const auto config_of = [](const std::filesystem::path& of) {
+      return parse_json(read_operand(of / "config.json", 1 << 20).value()).value();
+    };
+    Json config = config_of(from.path());
+    config["dtype"] = "bfloat16";
+    from.write("config.json", config.dump());
+    ASSERT_TRUE(save_weights(**widened, *stream_, shape, layout, from.path(), folder));
+    config["dtype"] = config["torch_dtype"] = "float32";
+    EXPECT_EQ(config_of(folder), config);
   }
 }
 

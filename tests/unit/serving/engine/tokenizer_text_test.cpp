@@ -29,7 +29,11 @@ void expect_as_trained(const Json& file, const char* jinja) {
   const std::vector<std::vector<ChatMessage>> chats = {
       {{"user", " Hi\n"}, {"assistant", "R"}},
       {{"system", " Be brief. "}, {"user", "Hi"}, {"assistant", "R"}},
-      {{"user", "A"}, {"assistant", "B "}, {"user", "C"}, {"assistant", "R"}}};
+      {{"user", "A"}, {"assistant", "B "}, {"user", "C"}, {"assistant", "R"}},
+      {{"user", "A"},
+       {"assistant", "<think>\nso\n</think>\n\nB"},
+       {"user", "C"},
+       {"assistant", "R"}}};
   for (const std::vector<ChatMessage>& chat : chats) {
     std::string trained;
     std::vector<ChatPart> parts = chat_template.render(chat, "");
@@ -50,6 +54,12 @@ TEST(TokenizerText, ChatsBeginAsTheyWereTrained) {
   const Json qwen = tokenizer_with({"<|endoftext|>", "<|im_start|>", "<|im_end|>"});
   expect_as_trained(qwen, "<|im_start|>system\\nYou are Qwen.<|im_end|>\\n");
   expect_as_trained(qwen, "<|im_start|>' + role + '<|im_end|>");
+}
+
+/// A conversation's earlier replies lose their thoughts.
+TEST(TokenizerText, ThoughtsAreServedAsTheyWereTrained) {
+  const Json qwen = tokenizer_with({"<|endoftext|>", "<|im_start|>", "<|im_end|>"});
+  expect_as_trained(qwen, "<|im_start|>' + reasoning_content + '</think>' + '<|im_end|>");
 }
 
 TEST(TokenizerText, Llama31IsToldTheDatesOfItsTraining) {
