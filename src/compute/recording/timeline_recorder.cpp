@@ -72,7 +72,7 @@ void TimelineRecorder::add_range(std::string_view name, std::int64_t begin, std:
   timeline_.add(event, begin, end);
 }
 
-Status TimelineRecorder::begin_step(Stream& stream, const std::string& name) {
+Status TimelineRecorder::find_origin(Stream& stream) {
   Stream& inner = static_cast<RecordingStream&>(stream).inner();
   // An event is recorded between the host's times before and after it. The narrowest of several
   // such pairs says best when that was.
@@ -89,12 +89,15 @@ Status TimelineRecorder::begin_step(Stream& stream, const std::string& name) {
     origin_ = std::move(event);
     origin_time_ = before + narrowest / 2;
   }
+  return {};
+}
+
+void TimelineRecorder::begin_step(const std::string& name) {
   queued_ = {};
   replays_.clear();
   step_ = name;
   in_step_ = true;
   step_begin_ = host_time();
-  return {};
 }
 
 Status TimelineRecorder::end_step() {
