@@ -145,6 +145,8 @@ class Packets {
   bool add(std::string_view packet) {
     std::optional<std::uint64_t> time, clock;
     std::uint64_t number = 0, flags = 0;
+    // Texts of annotations take room, too, without any event.
+    if (timeline_.is_full()) return false;
     std::string_view event, interned, track, defaults, snapshot;
     WireReader reader(packet);
     for (WireField field; reader.next(field);) {
