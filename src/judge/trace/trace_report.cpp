@@ -54,13 +54,6 @@ void advise_launches(const DeviceReport& report, Adviser& adviser) {
               times.host_late, "assay run launch");
 }
 
-/// Returns the type that the product computes in. Its operands of TF32 are stored as f32.
-std::string math_of(const GemmGroup& gemm) {
-  if (gemm.problem.type != "f32") return gemm.problem.type;
-  const auto kernel = parse_gemm_kernel(gemm.kernel);
-  return kernel && kernel->types == "tf32" ? kernel->types : gemm.problem.type;
-}
-
 /// Returns whether `assay tune gemm` takes the shape and the batch.
 bool can_be_tuned(const GemmProblem2D& problem) {
   constexpr std::uint64_t most_batch = 65'535, longest_side = std::uint64_t{1} << 24;
@@ -80,8 +73,7 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
   std::uint64_t batch = 1;
   constexpr std::size_t most_shapes = 8;
   for (const GemmGroup& gemm : report.gemms) {
-    const std::string math = math_of(gemm);
-    const auto data_type = parse_data_type(math);
+    const auto data_type = parse_data_type(gemm.math);
     if (!data_type) continue;
     const auto peak = peak_compute_rate(facts, *data_type);
     const double ideal =
@@ -93,10 +85,10 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
     }
     if (!can_be_tuned(gemm.problem)) continue;
     if (shapes.empty()) {
-      type = math;
+      type = gemm.math;
       batch = gemm.problem.batch;
     }
-    if (type != math || batch != gemm.problem.batch || shapes.size() == most_shapes) {
+    if (type != gemm.math || batch != gemm.problem.batch || shapes.size() == most_shapes) {
       continue;
     }
     shapes.push_back(fmt::format("{}x{}x{}", gemm.problem.m, gemm.problem.n, gemm.problem.k));
