@@ -60,11 +60,22 @@ bool can_be_tuned(const GemmProblem2D& problem) {
   return problem.batch <= most_batch && std::max({problem.m, problem.n, problem.k}) <= longest_side;
 }
 
-/// GEMMs with known shapes are held against the device's peak rate.
+/// Returns the bytes of A, B and the result.
+double bytes_of(const GemmProblem2D& problem, DataType math) {
+  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n),
+             k = static_cast<double>(problem.k);
+  return static_cast<double>(problem.batch) *
+         ((m * k + k * n) * static_cast<double>(size_of(math)) +
+          m * n * static_cast<double>(size_of(result_type(math))));
+}
+
+/// GEMMs with known shapes are held against the device's roof: its peak rate, or the time that its
+/// memory takes for the operands.
 void advise_gemms(const DeviceReport& report, Adviser& adviser) {
   DeviceFacts facts;
   facts.name = report.product;
   facts.multiprocessors = static_cast<int>(report.units);
+  const auto bandwidth = peak_memory_bandwidth(facts);
   std::int64_t most = 0, total = 0;
   bool peaks_known = true;
   std::vector<std::string> shapes, layouts;
@@ -76,8 +87,11 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
     const auto data_type = parse_data_type(gemm.math);
     if (!data_type) continue;
     const auto peak = peak_compute_rate(facts, *data_type);
-    const double ideal =
-        peak ? gemm.problem.flops() * static_cast<double>(gemm.count) / peak->rate / nanosecond : 0;
+    double seconds = peak ? gemm.problem.flops() / peak->rate : 0;
+    if (bandwidth) {
+      seconds = std::max(seconds, bytes_of(gemm.problem, *data_type) / bandwidth->rate);
+    }
+    const double ideal = seconds * static_cast<double>(gemm.count) / nanosecond;
     peaks_known = peaks_known && peak;
     total = add_saturated(total, gemm.total);
     if (ideal < static_cast<double>(gemm.total)) {
@@ -100,7 +114,7 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
   if (!shapes.empty()) {
     adviser.add(
         "tune these matrix products",
-        fmt::format("they take {}; the gain is what is above the peak of the data sheet{}",
+        fmt::format("they take {}; the gain is what is above the roof of the data sheet{}",
                     time_text(total), peaks_known ? "" : ", which is not known for all"),
         most,
         fmt::format("assay tune gemm shape={} dtype={} layout={}{}", fmt::join(shapes, ","), type,
