@@ -327,12 +327,13 @@ TEST(DeviceTimes, PausesOfAssaysOwnRecorderAreNoIdleTimeOfTheProgram) {
         timeline_of("{\"schemaVersion\":1," + own + "\"traceEvents\":[" + events + "]}");
     const TraceIndex index(timeline);
     const auto& work = index.devices().at("0");
-    EXPECT_EQ(device_times(index, work).between_steps, 85'000);
-    return std::pair(device_times(index, work).host_late,
-                     device_steps(index, work).front().times.span);
+    const DeviceTimes times = device_times(index, work);
+    EXPECT_EQ(times.between_steps, 85'000);
+    return std::vector<std::int64_t>{times.host_late, device_steps(index, work).front().times.span,
+                                     times.span, times.idle, times.longest_gap};
   };
-  EXPECT_EQ(late(""), std::pair(std::int64_t{85'000}, std::int64_t{90'000}));
-  EXPECT_EQ(late("\"assay\":[\"recorded\"],"), std::pair(std::int64_t{0}, std::int64_t{5'000}));
+  EXPECT_THAT(late(""), ElementsAre(85'000, 90'000, 95'000, 85'000, 85'000));
+  EXPECT_THAT(late("\"assay\":[\"recorded\"],"), ElementsAre(0, 5'000, 10'000, 0, 0));
 }
 
 }  // namespace
