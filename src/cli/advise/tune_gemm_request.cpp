@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "cli/cli.h"
 #include "cli/option_values.h"
@@ -36,14 +35,6 @@ Status add_models(const Arguments& arguments, ProductList& list) {
     }
   }
   return {};
-}
-
-/// Returns whether the file is a profiler's trace. Pipes are none, because looking consumes them.
-bool is_trace(const std::string& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return false;
-  auto stream = TraceStream::open(file);
-  return stream.ok() && reader_of(*stream) != nullptr;
 }
 
 /// The products of a trace and how often it has each. Where the layout is unknown, it is that of
