@@ -76,7 +76,11 @@ class TimelineRecorder {
   OperationList& list() { return capture_ ? *capture_ : queued_; }
   Status read_times();
   Status read_list(const OperationList& list, std::uint64_t correlation, std::int64_t called);
-  Result<std::int64_t> time_of(const Event& event) const;
+  struct Anchor {
+    const Event* event;
+    std::int64_t time;
+  };
+  static Result<std::int64_t> time_of(const Event& event, Anchor& anchor);
   std::uint64_t least_time(const QueuedOperation& operation) const;
   void add_call(std::string_view name, std::int64_t begin, std::uint64_t correlation);
 
