@@ -42,12 +42,13 @@ void explain_gaps(const TraceIndex& index, const std::vector<const TraceEvent*>&
     const std::int64_t gap = busy[i].begin - busy[i - 1].end;
     const auto step = step_of(index, **next);
     if (step && last_step && *step != *last_step) {
-      times.between_steps += gap;
       if (index.timeline().is_own) {
+        times.recorder_pauses += gap;
         times.span -= gap;
         times.idle -= gap;
         continue;
       }
+      times.between_steps += gap;
     }
     ++times.gaps;
     times.longest_gap = std::max(times.longest_gap, gap);

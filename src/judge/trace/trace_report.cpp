@@ -205,11 +205,11 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
       report.notes.push_back(fmt::format("GPU {}: {}", device.device, std::move(sentence)));
     };
     if (index.timeline().is_own) {
-      if (times.between_steps > 0) {
+      if (times.recorder_pauses > 0) {
         note(
             fmt::format("between steps the recorder read their times for {}, which is no idle time "
                         "of the program",
-                        time_text(times.between_steps)));
+                        time_text(times.recorder_pauses)));
       }
     } else if (times.from_graphs > 0) {
       note(
