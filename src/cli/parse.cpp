@@ -118,15 +118,20 @@ Result<Arguments> split_words(const Command& command, const std::vector<std::str
     if (value.empty()) {
       return wrong(fmt::format("{} needs a value: {} {}", spelling, name, option->value));
     }
-    // The values of an option that may be repeated are kept as lines.
-    if (option->repeats && value.find('\n') != std::string::npos) {
-      return wrong(fmt::format("{} has a line break in its value, which is not allowed", name));
+    std::vector<std::string> values = {std::move(value)};
+    // An option of several values takes all operands up to the next option.
+    const bool several = option->repeats && option->value.ends_with("...");
+    while (several && i + 1 < words.size() && is_operand(words[i + 1])) {
+      values.push_back(words[++i]);
     }
     std::string& kept = arguments.options[name];
-    kept = kept.empty() ? std::move(value) : kept + '\n' + value;
-    // An option of several values takes all operands up to the next option.
-    if (!option->repeats || !option->value.ends_with("...")) continue;
-    for (; i + 1 < words.size() && is_operand(words[i + 1]); ++i) kept += '\n' + words[i + 1];
+    for (const std::string& one : values) {
+      // The values of an option that may be repeated are kept as lines.
+      if (option->repeats && one.find('\n') != std::string::npos) {
+        return wrong(fmt::format("{} has a line break in its value, which is not allowed", name));
+      }
+      kept = kept.empty() ? one : kept + '\n' + one;
+    }
   }
   return arguments;
 }

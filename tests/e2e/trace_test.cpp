@@ -46,6 +46,22 @@ TEST(TraceCommand, AProductIsRecordedReadTunedAndCompared) {
   EXPECT_EQ(compared["traces_b"], 2) << "--with takes all that follow";
 }
 
+TEST(TraceCommand, ATraceIsNotReplacedByAScript) {
+  const TemporaryFolder folder;
+  const std::string a = (folder.path() / "a.json").string(), b = a + ".gz";
+  for (const std::string& file : {a, b}) {
+    ASSERT_EQ(assay({"trace", "record", "gemm", "shape=16", "dtype=f32", "layout=NN", "--device",
+                     "cpu", "--steps", "1", "--telemetry", "off", "--out", file})
+                  .status,
+              0);
+  }
+  const auto before = read_file(a);
+  const Outcome refused = assay({"trace", "read", "--tune", a, b});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.err, HasSubstr("it is a trace, which the script would replace"));
+  EXPECT_EQ(*read_file(a), *before);
+}
+
 TEST(TraceCommand, ARecordedTrainingStepHasItsParts) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "train.json").string();

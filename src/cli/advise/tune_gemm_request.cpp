@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "cli/cli.h"
 #include "cli/option_values.h"
@@ -38,14 +37,6 @@ Status add_models(const Arguments& arguments, ProductList& list) {
   return {};
 }
 
-/// Returns whether the file is a profiler's trace. Pipes are none, because looking consumes them.
-bool is_trace(const std::string& file) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(file, error)) return false;
-  auto stream = TraceStream::open(file);
-  return stream.ok() && reader_of(*stream) != nullptr;
-}
-
 /// The products of a trace and how often it has each. Where the layout is unknown, it is that of
 /// a @ b.
 Result<ProductList> products_of_trace(const std::string& file) {
@@ -57,7 +48,7 @@ Result<ProductList> products_of_trace(const std::string& file) {
   for (const DeviceReport& device : report_trace(index).devices) {
     for (const GemmGroup& gemm : device.gemms) {
       const GemmProblem2D& found = gemm.problem;
-      const auto type = parse_data_type(found.type);
+      const auto type = parse_data_type(gemm.math);
       constexpr std::uint64_t longest_side = std::uint64_t{1} << 24, most_batch = 65'535;
       if (!type || std::max({found.m, found.n, found.k}) > longest_side ||
           found.batch > most_batch) {
@@ -65,11 +56,10 @@ Result<ProductList> products_of_trace(const std::string& file) {
       }
       const bool transpose_a = gemm.layout == "NT" || gemm.layout == "TT";
       const bool transpose_b = gemm.layout == "TN" || gemm.layout == "TT";
-      const DataType out = is_fp8(*type) ? DataType::bf16 : *type;
       const auto side = [](std::uint64_t length) { return static_cast<std::int64_t>(length); };
-      const GemmProblem problem = make_gemm(side(found.m), side(found.n), side(found.k), *type,
-                                            *type == DataType::i8 ? DataType::i32 : out,
-                                            transpose_a, transpose_b, side(found.batch));
+      const GemmProblem problem =
+          make_gemm(side(found.m), side(found.n), side(found.k), *type, result_type(*type),
+                    transpose_a, transpose_b, side(found.batch));
       if (validate(problem).ok()) list.add(problem, gemm.count);
     }
   }

@@ -88,6 +88,18 @@ int run(const Arguments& arguments, Terminal& terminal) {
   // The first positional is "read".
   const std::vector<std::string> paths(arguments.positionals.begin() + 1,
                                        arguments.positionals.end());
+  if (arguments.has("--tune")) {
+    const std::string script = arguments.get("--tune");
+    const Status writable = check_writable(script);
+    if (!writable.ok()) return report(terminal, about("--tune", writable.error()));
+    if (is_trace(script)) {
+      return report(terminal,
+                    {ErrorKind::usage,
+                     fmt::format("--tune {}: it is a trace, which the script would replace; name "
+                                 "another file to write",
+                                 shown_line(script, 500))});
+    }
+  }
   const auto all = read(paths);
   if (!all.ok()) return report(terminal, all.error());
   if (arguments.has("--tune")) {

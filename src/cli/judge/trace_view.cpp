@@ -168,6 +168,7 @@ Json times_json(const DeviceTimes& times) {
           {"launched_before_gap_ns", times.launched_before},
           {"unknown_gap_ns", times.unknown},
           {"between_steps_ns", times.between_steps},
+          {"recorder_pauses_ns", times.recorder_pauses},
           {"launch_bound", is_launch_bound(times)},
           {"same_stream_overlaps", times.same_stream_overlaps},
           {"implausible_durations", times.implausible},

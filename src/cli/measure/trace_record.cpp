@@ -95,8 +95,23 @@ Result<std::string> gather(const Timeline& timeline, const Request& request, Tea
   }
   const TraceFormat format =
       begins.front().ends_with('c') ? TraceFormat::chrome : TraceFormat::perfetto;
-  const auto parts =
-      TRY(team.exchange("gathering the trace", trace_part(timeline, format, team.rank(), base)));
+  // A message between ranks holds at most 64 MiB.
+  constexpr std::size_t longest_piece = std::size_t{16} << 20;
+  const std::string part = trace_part(timeline, format, team.rank(), base);
+  std::size_t longest = 0;
+  for (const std::string& size :
+       TRY(team.exchange("measuring the trace", std::to_string(part.size())))) {
+    longest = std::max<std::size_t>(longest, std::strtoull(size.c_str(), nullptr, 10));
+  }
+  std::vector<std::string> parts(static_cast<std::size_t>(team.size()));
+  const auto append = [&](const std::vector<std::string>& pieces) {
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += pieces[i];
+    return std::string();
+  };
+  for (std::size_t at = 0; at < longest; at += longest_piece) {
+    const std::string piece = part.substr(std::min(at, part.size()), longest_piece);
+    TRY(team.decide("gathering the trace", piece, append));
+  }
   return team.rank() == 0 ? whole_trace(parts, request.kind, base) : std::string();
 }
 
@@ -177,9 +192,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   catch_interrupts();
   const auto recording = record(request, **device, team);
   if (!recording.ok()) {
-    if (team.rank() > 0) return exit_nothing_ran;
-    terminal.complain(with_failures(recording.error().message, session->started));
-    return exit_nothing_ran;
+    const ErrorKind kind = recording.error().kind;
+    if (team.rank() > 0)
+      return kind == ErrorKind::interrupted ? exit_interrupted : exit_nothing_ran;
+    return report(terminal, {kind, with_failures(recording.error().message, session->started)});
   }
   if (team.rank() > 0) return exit_ok;
   const Status written = write_file(request.file, recording->text);

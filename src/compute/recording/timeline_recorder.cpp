@@ -72,7 +72,7 @@ void TimelineRecorder::add_range(std::string_view name, std::int64_t begin, std:
   timeline_.add(event, begin, end);
 }
 
-Status TimelineRecorder::begin_step(Stream& stream, const std::string& name) {
+Status TimelineRecorder::find_origin(Stream& stream) {
   Stream& inner = static_cast<RecordingStream&>(stream).inner();
   // An event is recorded between the host's times before and after it. The narrowest of several
   // such pairs says best when that was.
@@ -89,12 +89,15 @@ Status TimelineRecorder::begin_step(Stream& stream, const std::string& name) {
     origin_ = std::move(event);
     origin_time_ = before + narrowest / 2;
   }
+  return {};
+}
+
+void TimelineRecorder::begin_step(const std::string& name) {
   queued_ = {};
   replays_.clear();
   step_ = name;
   in_step_ = true;
   step_begin_ = host_time();
-  return {};
 }
 
 Status TimelineRecorder::end_step() {
@@ -104,8 +107,13 @@ Status TimelineRecorder::end_step() {
   return {};
 }
 
-Result<std::int64_t> TimelineRecorder::time_of(const Event& event) const {
-  return origin_time_ + std::llround(TRY(event.seconds_since(*origin_)) * 1e9);
+/// Moves the anchor along, because devices tell long differences with fewer digits.
+Result<std::int64_t> TimelineRecorder::time_of(const Event& event, Anchor& anchor) {
+  constexpr std::int64_t far = 20'000'000;
+  const std::int64_t later = std::llround(TRY(event.seconds_since(*anchor.event)) * 1e9);
+  const std::int64_t time = anchor.time + later;
+  if (later > far) anchor = {&event, time};
+  return time;
 }
 
 /// Returns the ns that the operation takes at the device's peak rates; 0: unknown.
@@ -128,6 +136,7 @@ Status TimelineRecorder::read_list(const OperationList& list, std::uint64_t corr
     std::int64_t begin, end;
   };
   std::vector<Range> ranges;
+  Anchor anchor{origin_.get(), origin_time_};
   for (const Operation& operation : list.operations) {
     TraceEvent event;
     event.kind = operation.kind;
@@ -159,8 +168,8 @@ Status TimelineRecorder::read_list(const OperationList& list, std::uint64_t corr
     event.detail = timeline_.detail_id(detail);
     // An idle device reaches the first event before the call that follows it.
     const std::int64_t earliest = operation.called != 0 ? operation.called : called;
-    const std::int64_t begin = std::max(TRY(time_of(*operation.begin)), earliest);
-    const std::int64_t end = std::max(TRY(time_of(*operation.end)), begin);
+    const std::int64_t begin = std::max(TRY(time_of(*operation.begin, anchor)), earliest);
+    const std::int64_t end = std::max(TRY(time_of(*operation.end, anchor)), begin);
     ranges.push_back({begin, end});
     timeline_.add(event, begin, end);
   }

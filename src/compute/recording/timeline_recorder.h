@@ -29,8 +29,11 @@ class TimelineRecorder {
   /// `name` is that of the GPU in the timeline, "0".
   TimelineRecorder(Device& device, std::string name);
 
-  /// Begins a step on the idle device: from here on operations outside graphs are recorded too.
-  Status begin_step(Stream& stream, const std::string& name);
+  /// Finds the device's clock in the host's. The device must be idle.
+  Status find_origin(Stream& stream);
+  /// Begins a step after find_origin(): what is queued from here on is recorded. What was queued
+  /// before may still run, and is not.
+  void begin_step(const std::string& name);
   /// Ends the step, waits for all recorded streams, and reads the times of its operations.
   Status end_step();
   /// Adds a range of the host thread.
@@ -73,7 +76,11 @@ class TimelineRecorder {
   OperationList& list() { return capture_ ? *capture_ : queued_; }
   Status read_times();
   Status read_list(const OperationList& list, std::uint64_t correlation, std::int64_t called);
-  Result<std::int64_t> time_of(const Event& event) const;
+  struct Anchor {
+    const Event* event;
+    std::int64_t time;
+  };
+  static Result<std::int64_t> time_of(const Event& event, Anchor& anchor);
   std::uint64_t least_time(const QueuedOperation& operation) const;
   void add_call(std::string_view name, std::int64_t begin, std::uint64_t correlation);
 

@@ -40,12 +40,18 @@ void explain_gaps(const TraceIndex& index, const std::vector<const TraceEvent*>&
     }
     if (i == 0) continue;
     const std::int64_t gap = busy[i].begin - busy[i - 1].end;
+    const auto step = step_of(index, **next);
+    if (step && last_step && *step != *last_step) {
+      if (index.timeline().is_own) {
+        times.recorder_pauses += gap;
+        times.span -= gap;
+        times.idle -= gap;
+        continue;
+      }
+      times.between_steps += gap;
+    }
     ++times.gaps;
     times.longest_gap = std::max(times.longest_gap, gap);
-    const auto step = step_of(index, **next);
-    const bool between = step && last_step && *step != *last_step;
-    if (between) times.between_steps += gap;
-    if (between && index.timeline().is_own) continue;
     const TraceEvent* const call = index.launch_of(**next);
     if (call == nullptr) {
       times.unknown += gap;

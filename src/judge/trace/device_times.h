@@ -15,7 +15,7 @@ struct DeviceTimes {
   std::size_t kernels = 0, copies = 0;  ///< events; `copies` has memsets too
   std::size_t streams = 0;
   std::int64_t kernel_sum = 0;  ///< durations of kernels, summed; exceeds `busy` if they overlap
-  std::int64_t span = 0;        ///< from the first start to the last end
+  std::int64_t span = 0;        ///< from the first start to the last end, without `recorder_pauses`
   std::int64_t busy = 0, idle = 0;
   std::int64_t compute = 0, collective = 0, copy = 0;
   std::int64_t exposed_collective = 0;  ///< while nothing was computed
@@ -35,6 +35,8 @@ struct DeviceTimes {
   std::int64_t unknown = 0;
   /// The part of all gaps that lies between the work of one step and that of the next.
   std::int64_t between_steps = 0;
+  /// The same in assay's own traces: its recorder read times. It counts in nothing else.
+  std::int64_t recorder_pauses = 0;
 
   std::size_t same_stream_overlaps = 0;  ///< work that began before its predecessor ended
   std::size_t implausible = 0;           ///< during which three others began on the same stream

@@ -4,8 +4,6 @@
 #include <charconv>
 #include <vector>
 
-#include "core/data_type.h"
-
 namespace assay {
 namespace {
 
@@ -225,6 +223,12 @@ std::string_view item_of(std::string_view list, std::size_t number) {
 }
 
 }  // namespace
+
+DataType result_type(DataType math) {
+  if (is_fp8(math)) return DataType::bf16;
+  if (math == DataType::i8) return DataType::i32;
+  return math == DataType::tf32 ? DataType::f32 : math;
+}
 
 std::optional<GemmKernel> parse_gemm_kernel(std::string_view name) {
   if (auto kernel = parse_tensile(name)) return kernel;

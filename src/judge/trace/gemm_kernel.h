@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/data_type.h"
+
 namespace assay {
 
 /// What the name of a GEMM kernel says. Fields that it does not say are empty or 0.
@@ -16,6 +18,9 @@ struct GemmKernel {
   std::string types;             ///< "bf16", or of A, B, the result: "f16 f16 f32"
   std::string transposes;        ///< "TN", as BLAS libraries name them, column by column
 };
+
+/// Returns the type in which products of this type store their result.
+DataType result_type(DataType math);
 
 /// Empty if the name is that of no library whose names are known.
 std::optional<GemmKernel> parse_gemm_kernel(std::string_view name);

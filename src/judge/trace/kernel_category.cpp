@@ -25,9 +25,9 @@ constexpr NameRule name_rules[] = {
      "^(Memcpy|Memset|MEMORY_COPY_|__amd_rocclr_(copy|fill)Buffer|CopyBuffer|FillBuffer|"
      "CopyDeviceTo|CopyHostTo|memcpy32)"},
     {"collective",
-     "^(all_reduce|all_gather|reduce_scatter|all_to_all|broadcast|send_recv|reduce|gather|scatter)"
-     "( "
-     "[a-z0-9_]+)?$|nccl(Dev)?Kernel|rcclGeneric|^nccl|^rccl|mscclKernel|mscclpp|nvshmem|cross_"
+     "^(all_reduce|all_gather|reduce_scatter|all_to_all|broadcast|reduce|gather|scatter) "
+     "[a-z0-9_]+$|"
+     "^send_recv$|nccl(Dev)?Kernel|rcclGeneric|^nccl|^rccl|mscclKernel|mscclpp|nvshmem|cross_"
      "device_reduce|"
      "(?i:(one|two)_?shot_all_?reduce|multimem_|quick_?reduce|all_?reduce_(fusion|kernel)|deep_ep|"
      "mori_?ep|ep_(dispatch|combine))"},

@@ -4,6 +4,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "core/data_type.h"
+
 namespace assay {
 namespace {
 
@@ -38,7 +40,11 @@ std::string_view own_layout(std::string_view kernel) {
   const std::size_t arrow = kernel.find("->");
   const std::size_t space = arrow == kernel.npos ? arrow : kernel.find(' ', arrow);
   if (!kernel.starts_with("gemm ") || space == kernel.npos) return {};
-  return kernel.substr(space + 1, 2);
+  const std::string_view layout = kernel.substr(space + 1);
+  for (const std::string_view known : {"NN", "NT", "TN", "TT"}) {
+    if (layout == known || layout.starts_with(std::string(known) + " ")) return known;
+  }
+  return {};
 }
 
 template <typename KeyOf>
@@ -136,13 +142,18 @@ std::vector<GemmGroup> gemms_by_problem(const TraceIndex& index,
     GemmGroup group;
     group.problem = problem;
     group.kernel = index.name_of(*found.longest);
+    group.math = problem.type;
     if (const auto kernel = parse_gemm_kernel(group.kernel)) {
       group.layout = kernel->transposes;  // axes name it as BLAS libraries do
+      if (problem.type == "f32" && kernel->types == "tf32") group.math = kernel->types;
       if (!splits_k(group.kernel)) {
         group.efficiency = tile_efficiency(*kernel, problem, units);
       }
     }
     if (group.layout.empty()) group.layout = own_layout(group.kernel);
+    const auto type = parse_data_type(group.math);
+    // Libraries compute FP8 in this layout; many have no other.
+    if (group.layout.empty() && type && is_fp8(*type)) group.layout = "TN";
     group.count = found.durations.all.size();
     group.total = found.durations.total;
     group.median = lower_median(std::move(found.durations.all));

@@ -4,7 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <deque>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "judge/trace/device_times.h"
 #include "judge/trace/kernel_category.h"
@@ -20,63 +24,82 @@ struct OwnTime {
 };
 
 /// Gives every moment of these events, sorted by start, to the event that began first.
-std::vector<OwnTime> own_times(const std::vector<const TraceEvent*>& events, TimeRange window) {
+std::vector<OwnTime> own_times(const std::vector<const TraceEvent*>& events) {
   std::vector<OwnTime> own;
-  std::int64_t covered = window.begin;
+  std::int64_t covered = INT64_MIN;
   for (const TraceEvent* event : events) {
-    const TimeRange range = {std::max(event->start, covered), std::min(event->end(), window.end)};
-    if (range.size() <= 0) continue;
+    const TimeRange range = {std::max(event->start, covered), event->end()};
+    if (range.begin >= range.end) continue;
     own.push_back({range, event});
     covered = range.end;
   }
   return own;
 }
 
-/// Adds the times of `own` that `taken` does not have, and then takes them. Both are sorted.
-template <typename Add>
-void add_free(const std::vector<OwnTime>& own, TimeRanges& taken, const Add& add) {
+/// Adds to `free` what of `own` is not `taken`, and then takes it. All are sorted.
+void take(const std::vector<OwnTime>& own, TimeRanges& taken, std::vector<OwnTime>& free) {
   std::vector<TimeRange> all = taken;
   std::size_t next = 0;
   for (const OwnTime& one : own) {
     while (next < taken.size() && taken[next].end <= one.range.begin) ++next;
-    std::int64_t free = one.range.size();
+    std::int64_t begin = one.range.begin;
     for (std::size_t i = next; i < taken.size() && taken[i].begin < one.range.end; ++i) {
-      free -= std::min(taken[i].end, one.range.end) - std::max(taken[i].begin, one.range.begin);
+      if (begin < taken[i].begin) free.push_back({{begin, taken[i].begin}, one.event});
+      begin = taken[i].end;
     }
-    if (free > 0) add(*one.event, free);
+    if (begin < one.range.end) free.push_back({{begin, one.range.end}, one.event});
     all.push_back(one.range);
   }
   taken = union_of(std::move(all));
 }
 
-/// Adds the parts of one step, or of a whole trace, on one GPU.
-void add_window(const TraceIndex& index, const std::vector<const TraceEvent*>& events,
-                TimeRange window, StepParts& parts) {
+/// Gives every busy moment of a GPU to one event. The times are sorted and do not overlap.
+std::vector<OwnTime> shared_out(const TraceIndex& index,
+                                const std::vector<const TraceEvent*>& events) {
   std::map<WorkKind, std::vector<const TraceEvent*>> kinds;
-  for (const TraceEvent* event : events) {
-    if (event->start < window.end && event->end() > window.begin) {
-      kinds[work_kind_of(index, *event)].push_back(event);
-    }
-    if (event->start < window.begin || event->start >= window.end) continue;
-    if (event->kind != TraceEventKind::copy && event->kind != TraceEventKind::fill) {
-      parts.counts[std::string(plain_kernel_name(index.name_of(*event)))] += 1;
-    }
-  }
+  for (const TraceEvent* event : events) kinds[work_kind_of(index, *event)].push_back(event);
   TimeRanges taken;
+  std::vector<OwnTime> all;
   // What computes counts before what communicates, and that before copies: the rest is exposed.
   for (const WorkKind kind : {WorkKind::compute, WorkKind::collective, WorkKind::copy}) {
-    add_free(
-        own_times(kinds[kind], window), taken, [&](const TraceEvent& event, std::int64_t time) {
-          const auto ns = static_cast<double>(time);
-          const std::string category(kind == WorkKind::copy ? "copy" : index.category_of(event));
-          parts.categories[category] += ns;
-          if (kind == WorkKind::copy) return;
-          const std::string name(plain_kernel_name(index.name_of(event)));
-          parts.kernels[name] += ns;
-          parts.category_of[name] = category;
-        });
+    take(own_times(kinds[kind]), taken, all);
   }
-  parts.categories["idle"] += static_cast<double>(window.size() - size_of(taken));
+  std::sort(all.begin(), all.end(),
+            [](const OwnTime& x, const OwnTime& y) { return x.range.begin < y.range.begin; });
+  return all;
+}
+
+/// Adds the parts of one step, or of a whole trace, on one GPU.
+void add_window(const TraceIndex& index, const std::vector<const TraceEvent*>& events,
+                const std::vector<OwnTime>& own, TimeRange window, StepParts& parts) {
+  const auto starts_before = [](const TraceEvent* event, std::int64_t time) {
+    return event->start < time;
+  };
+  auto event = std::lower_bound(events.begin(), events.end(), window.begin, starts_before);
+  for (; event != events.end() && (*event)->start < window.end; ++event) {
+    if ((*event)->kind != TraceEventKind::copy && (*event)->kind != TraceEventKind::fill) {
+      parts.counts[std::string(plain_kernel_name(index.name_of(**event)))] += 1;
+    }
+  }
+  const auto ends_after = [](std::int64_t time, const OwnTime& one) {
+    return time < one.range.end;
+  };
+  std::int64_t busy = 0;
+  auto one = std::upper_bound(own.begin(), own.end(), window.begin, ends_after);
+  for (; one != own.end() && one->range.begin < window.end; ++one) {
+    const std::int64_t time =
+        std::min(one->range.end, window.end) - std::max(one->range.begin, window.begin);
+    const auto ns = static_cast<double>(time);
+    busy += time;
+    const bool copies = work_kind_of(index, *one->event) == WorkKind::copy;
+    const std::string category(copies ? "copy" : index.category_of(*one->event));
+    parts.categories[category] += ns;
+    if (copies) continue;
+    const std::string name(plain_kernel_name(index.name_of(*one->event)));
+    parts.kernels[name] += ns;
+    parts.category_of[name] = category;
+  }
+  parts.categories["idle"] += static_cast<double>(window.size() - busy);
   parts.step += static_cast<double>(window.size());
 }
 
@@ -157,41 +180,60 @@ std::vector<PartDifference> matched_kernels(const std::vector<StepParts>& a,
                    [](const PartDifference& x, const PartDifference& y) { return x.a > y.a; });
   std::stable_sort(only_b.begin(), only_b.end(),
                    [](const PartDifference& x, const PartDifference& y) { return x.b > y.b; });
+  const auto key_of = [](const std::string& category, double count) {
+    constexpr double digits = 100;
+    return std::pair(category, std::llround(count * digits));
+  };
+  std::map<std::pair<std::string, long long>, std::deque<PartDifference>> waiting;
+  for (const PartDifference& part : only_b) {
+    waiting[key_of(part.category, part.count_b)].push_back(part);
+  }
   for (const PartDifference& part : only_a) {
-    const auto same = std::find_if(only_b.begin(), only_b.end(), [&](const PartDifference& other) {
-      return other.category == part.category && other.category != "other" &&
-             std::abs(other.count_b - part.count_a) < 0.01;
-    });
-    if (same == only_b.end()) {
+    const auto same = waiting.find(key_of(part.category, part.count_a));
+    if (part.category == "other" || same == waiting.end() || same->second.empty()) {
       parts.push_back(part);
       continue;
     }
-    parts.push_back(side_of_kernel(a, b, part.name, same->name));
-    only_b.erase(same);
+    parts.push_back(side_of_kernel(a, b, part.name, same->second.front().name));
+    same->second.pop_front();
   }
-  parts.insert(parts.end(), only_b.begin(), only_b.end());
+  for (const auto& [key, rest] : waiting) parts.insert(parts.end(), rest.begin(), rest.end());
   return parts;
 }
 
 }  // namespace
 
 StepParts step_parts(const std::vector<const TraceIndex*>& ranks) {
+  struct Gpu {
+    const TraceIndex* index;
+    const std::vector<const TraceEvent*>* events;
+    std::vector<TimeRange> windows;
+  };
+  std::vector<Gpu> gpus;
   StepParts parts;
-  std::size_t windows = 0;
   for (const TraceIndex* index : ranks) {
     for (const auto& [device, events] : index->devices()) {
-      const std::vector<DeviceStep> steps = device_steps(*index, events);
-      if (steps.empty()) {
-        std::int64_t end = events.front()->end();
-        for (const TraceEvent* event : events) end = std::max(end, event->end());
-        add_window(*index, events, {events.front()->start, end}, parts);
-        ++windows;
-        continue;
+      Gpu& gpu = gpus.emplace_back(Gpu{index, &events, {}});
+      for (const DeviceStep& step : device_steps(*index, events)) {
+        gpu.windows.push_back(step.window);
       }
-      for (const DeviceStep& step : steps) add_window(*index, events, step.window, parts);
-      windows += steps.size();
-      parts.steps += steps.size();
+      parts.steps += gpu.windows.size();
     }
+  }
+  std::size_t windows = 0;
+  for (Gpu& gpu : gpus) {
+    // A whole trace is no step, so it does not count beside steps.
+    if (parts.steps == 0) {
+      std::int64_t end = gpu.events->front()->end();
+      for (const TraceEvent* event : *gpu.events) end = std::max(end, event->end());
+      gpu.windows.push_back({gpu.events->front()->start, end});
+    }
+    if (gpu.windows.empty()) continue;
+    const std::vector<OwnTime> own = shared_out(*gpu.index, *gpu.events);
+    for (const TimeRange& window : gpu.windows) {
+      add_window(*gpu.index, *gpu.events, own, window, parts);
+    }
+    windows += gpu.windows.size();
   }
   if (windows > 0) divide(parts, static_cast<double>(windows));
   return parts;

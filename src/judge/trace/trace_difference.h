@@ -24,7 +24,8 @@ struct StepParts {
   std::map<std::string, double> counts;            ///< of kernels, in a step
 };
 
-/// Returns the mean over the traces, which are the ranks of one job.
+/// Returns the mean over the traces, which are the ranks of one job. GPUs without steps count only
+/// if none has steps.
 StepParts step_parts(const std::vector<const TraceIndex*>& ranks);
 
 /// One category, or one kernel, on both sides: medians over the traces.

@@ -54,24 +54,28 @@ void advise_launches(const DeviceReport& report, Adviser& adviser) {
               times.host_late, "assay run launch");
 }
 
-/// Returns the type that the product computes in. Its operands of TF32 are stored as f32.
-std::string math_of(const GemmGroup& gemm) {
-  if (gemm.problem.type != "f32") return gemm.problem.type;
-  const auto kernel = parse_gemm_kernel(gemm.kernel);
-  return kernel && kernel->types == "tf32" ? kernel->types : gemm.problem.type;
-}
-
 /// Returns whether `assay tune gemm` takes the shape and the batch.
 bool can_be_tuned(const GemmProblem2D& problem) {
   constexpr std::uint64_t most_batch = 65'535, longest_side = std::uint64_t{1} << 24;
   return problem.batch <= most_batch && std::max({problem.m, problem.n, problem.k}) <= longest_side;
 }
 
-/// GEMMs with known shapes are held against the device's peak rate.
+/// Returns the bytes of A, B and the result.
+double bytes_of(const GemmProblem2D& problem, DataType math) {
+  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n),
+             k = static_cast<double>(problem.k);
+  return static_cast<double>(problem.batch) *
+         ((m * k + k * n) * static_cast<double>(size_of(math)) +
+          m * n * static_cast<double>(size_of(result_type(math))));
+}
+
+/// GEMMs with known shapes are held against the device's roof: its peak rate, or the time that its
+/// memory takes for the operands.
 void advise_gemms(const DeviceReport& report, Adviser& adviser) {
   DeviceFacts facts;
   facts.name = report.product;
   facts.multiprocessors = static_cast<int>(report.units);
+  const auto bandwidth = peak_memory_bandwidth(facts);
   std::int64_t most = 0, total = 0;
   bool peaks_known = true;
   std::vector<std::string> shapes, layouts;
@@ -80,12 +84,14 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
   std::uint64_t batch = 1;
   constexpr std::size_t most_shapes = 8;
   for (const GemmGroup& gemm : report.gemms) {
-    const std::string math = math_of(gemm);
-    const auto data_type = parse_data_type(math);
+    const auto data_type = parse_data_type(gemm.math);
     if (!data_type) continue;
     const auto peak = peak_compute_rate(facts, *data_type);
-    const double ideal =
-        peak ? gemm.problem.flops() * static_cast<double>(gemm.count) / peak->rate / nanosecond : 0;
+    double seconds = peak ? gemm.problem.flops() / peak->rate : 0;
+    if (bandwidth) {
+      seconds = std::max(seconds, bytes_of(gemm.problem, *data_type) / bandwidth->rate);
+    }
+    const double ideal = seconds * static_cast<double>(gemm.count) / nanosecond;
     peaks_known = peaks_known && peak;
     total = add_saturated(total, gemm.total);
     if (ideal < static_cast<double>(gemm.total)) {
@@ -93,10 +99,10 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
     }
     if (!can_be_tuned(gemm.problem)) continue;
     if (shapes.empty()) {
-      type = math;
+      type = gemm.math;
       batch = gemm.problem.batch;
     }
-    if (type != math || batch != gemm.problem.batch || shapes.size() == most_shapes) {
+    if (type != gemm.math || batch != gemm.problem.batch || shapes.size() == most_shapes) {
       continue;
     }
     shapes.push_back(fmt::format("{}x{}x{}", gemm.problem.m, gemm.problem.n, gemm.problem.k));
@@ -108,7 +114,7 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
   if (!shapes.empty()) {
     adviser.add(
         "tune these matrix products",
-        fmt::format("they take {}; the gain is what is above the peak of the data sheet{}",
+        fmt::format("they take {}; the gain is what is above the roof of the data sheet{}",
                     time_text(total), peaks_known ? "" : ", which is not known for all"),
         most,
         fmt::format("assay tune gemm shape={} dtype={} layout={}{}", fmt::join(shapes, ","), type,
@@ -199,11 +205,11 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
       report.notes.push_back(fmt::format("GPU {}: {}", device.device, std::move(sentence)));
     };
     if (index.timeline().is_own) {
-      if (times.between_steps > 0) {
+      if (times.recorder_pauses > 0) {
         note(
             fmt::format("between steps the recorder read their times for {}, which is no idle time "
                         "of the program",
-                        time_text(times.between_steps)));
+                        time_text(times.recorder_pauses)));
       }
     } else if (times.from_graphs > 0) {
       note(

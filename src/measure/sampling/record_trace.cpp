@@ -54,10 +54,10 @@ class Stepper {
       TRY(stream_->fill(flush_.data(), 0x5A, flush_.bytes()));
       TRY(wait_idle(*stream_, *idle_, team_));
     }
-    if (recorder != nullptr) {
-      TRY(recorder->begin_step(*stream_, fmt::format("ProfilerStep#{}", number)));
-    }
-    TRY(in_range(recorder, "lead in", [&] { return work_->lead_in(*stream_); }));
+    // What leads in may be a whole untimed step, or ranks that meet: it is no part of the step.
+    if (recorder != nullptr) TRY(recorder->find_origin(*stream_));
+    TRY(work_->lead_in(*stream_));
+    if (recorder != nullptr) recorder->begin_step(fmt::format("ProfilerStep#{}", number));
     const bool by_events = work_->time_source() == TimeSource::device_events;
     const std::int64_t begin = host_time();
     std::int64_t queued = 0;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/shown_text.h"
+
 namespace assay {
 namespace {
 
@@ -40,17 +42,20 @@ std::uint32_t Timeline::detail_id(const EventDetail& detail) {
   return at->second;
 }
 
-bool Timeline::add(TraceEvent event, std::optional<std::int64_t> start,
-                   std::optional<std::int64_t> end) {
+bool Timeline::is_full() {
   if (events_.size() >= most_trace_events) {
     note(fmt::format("the file has more than {} million events, of which the rest was not read",
                      most_trace_events / 1'000'000));
-    return false;
+    return true;
   }
-  if (bytes() > most_bytes_) {
-    note("the traces take more than 8 GiB of memory, so the rest was not read");
-    return false;
-  }
+  if (bytes() <= most_bytes_) return false;
+  note("the traces take more than 8 GiB of memory, so the rest was not read");
+  return true;
+}
+
+bool Timeline::add(TraceEvent event, std::optional<std::int64_t> start,
+                   std::optional<std::int64_t> end) {
+  if (is_full()) return false;
   const auto is_time = [](const std::optional<std::int64_t>& time) {
     return time && *time >= -longest_time && *time <= longest_time;
   };
@@ -69,6 +74,14 @@ bool Timeline::add(TraceEvent event, std::optional<std::int64_t> start,
   event.duration = std::max<std::int64_t>(*end - *start, 0);
   add(event);
   return true;
+}
+
+void Timeline::note(std::string_view sentence, std::size_t count) {
+  constexpr std::size_t most = 1000, longest = 1000;
+  if (count == 0) return;
+  const std::string text = shown_line(sentence, longest);
+  const bool fits = notes_.size() < most || notes_.count(text) > 0;
+  notes_[fits ? text : "there are more than 1,000 notes; another was left out"] += count;
 }
 
 std::vector<std::string> Timeline::notes() const {

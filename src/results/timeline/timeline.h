@@ -116,11 +116,12 @@ class Timeline {
   bool add(TraceEvent event, std::optional<std::int64_t> start, std::optional<std::int64_t> end);
   const std::deque<TraceEvent>& events() const { return events_; }
 
+  /// Returns whether there is no room for further events, and notes why.
+  bool is_full();
   /// Adds a sentence about what could not be read or is doubtful. `count` sentences with the same
-  /// words become one.
-  void note(std::string_view sentence, std::size_t count = 1) {
-    if (count > 0) notes_[std::string(sentence)] += count;
-  }
+  /// words become one. Sentences are cut after 1,000 bytes; of other sentences than the first 1,000
+  /// only the number is kept.
+  void note(std::string_view sentence, std::size_t count = 1);
   /// Returns the sentences, each with its count if that is above 1.
   std::vector<std::string> notes() const;
 

@@ -54,6 +54,13 @@ const TraceReader* reader_of(TraceStream& stream) {
   return nullptr;
 }
 
+bool is_trace(const std::string& file) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error)) return false;
+  auto stream = TraceStream::open(file);
+  return stream.ok() && reader_of(*stream) != nullptr;
+}
+
 Status read_trace(TraceStream stream, Timeline& timeline) {
   const TraceReader* const reader = reader_of(stream);
   if (reader == nullptr) {

@@ -34,6 +34,9 @@ std::vector<const TraceReader*> trace_readers();
 
 /// Returns the reader that recognises the file; null: it is no trace. Call it before read().
 const TraceReader* reader_of(TraceStream& stream);
+/// Returns whether a reader recognises the file. Pipes are no traces, because looking consumes
+/// them.
+bool is_trace(const std::string& file);
 
 /// Adds the events of a file to `timeline`, by the reader that recognises it. Error: usage, naming
 /// the file and the formats.

@@ -35,6 +35,14 @@ TEST(Parse, OptionsAndPositionalsInAnyOrder) {
   EXPECT_EQ(parsed->arguments.get("--out", "here"), "here");
 }
 
+TEST(Parse, NoneOfSeveralValuesHasALineBreak) {
+  const auto parsed = parse({"trace", "compare", "a", "--with", "b", "c"});
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_THAT(parsed->arguments.all("--with"), ElementsAre("b", "c"));
+  EXPECT_EQ(error_of({"trace", "compare", "a", "--with", "b", "c\nd"}),
+            "--with has a line break in its value, which is not allowed");
+}
+
 TEST(Parse, AfterTwoDashesAllIsPositional) {
   EXPECT_THAT(parse({"show", "--", "--odd"})->arguments.positionals, ElementsAre("--odd"));
 }

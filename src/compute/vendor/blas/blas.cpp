@@ -57,7 +57,9 @@ QueuedOperation queued_product(const GemmProblem& problem) {
   operation.math = problem.compute == DataType::tf32 ? DataType::tf32 : problem.a;
   operation.shapes =
       fmt::format("[[{0}{1},{2}],[{0}{2},{3}]]", batch, problem.m, problem.k, problem.n);
-  operation.types = fmt::format("[{},{}]", name_of(problem.a), name_of(problem.b));
+  const bool tf32 = operation.math == DataType::tf32;  // its operands are stored as f32
+  operation.types = fmt::format("[{},{}]", name_of(tf32 ? DataType::tf32 : problem.a),
+                                name_of(tf32 ? DataType::tf32 : problem.b));
   return operation;
 }
 

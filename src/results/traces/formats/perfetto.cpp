@@ -5,6 +5,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "core/shown_text.h"
 #include "core/wire.h"
 #include "results/traces/trace_reader.h"
 
@@ -94,6 +95,7 @@ struct Slice {
   std::uint64_t type = 0, track = 0, flow = no_number;
   std::string name, category, agent;
   std::uint64_t correlation = no_number;
+  std::uint64_t units = 0;  // of a GPU that assay names
   EventDetail detail;
 };
 
@@ -143,6 +145,8 @@ class Packets {
 
   /// Returns false if there is no room for further events.
   bool add(std::string_view packet) {
+    // Texts of annotations take room, too, without any event.
+    if (timeline_.is_full()) return false;
     std::optional<std::uint64_t> time, clock;
     std::uint64_t number = 0, flags = 0;
     std::string_view event, interned, track, defaults, snapshot;
@@ -282,6 +286,7 @@ class Packets {
     if (key == "Group size" && number <= UINT32_MAX) {
       slice.detail.group_size = static_cast<std::uint32_t>(number);
     }
+    if (key == "units") slice.units = number;
     if (key == "agent") slice.agent = value.empty() ? std::to_string(number) : value;
   }
 
@@ -329,9 +334,16 @@ class Packets {
       return true;
     }
     constexpr std::uint64_t instant = 3;
-    if (slice.type == instant && track_name(slice.track) == "assay's notes") {
+    const std::string track = slice.type == instant ? track_name(slice.track) : std::string();
+    if (track == "assay's notes") {
       timeline_.note(slice.name);
       timeline_.is_own = true;
+    }
+    constexpr std::size_t most_devices = 1024, longest_name = 200;
+    if (track == "assay's GPUs" && timeline_.devices.size() < most_devices) {
+      timeline_.devices[shown_line(slice.agent, longest_name)] = {
+          shown_line(slice.name, longest_name),
+          slice.units <= UINT32_MAX ? static_cast<unsigned>(slice.units) : 0};
     }
     if (slice.type != end) return true;
     if (open.empty()) {

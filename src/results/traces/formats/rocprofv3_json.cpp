@@ -90,6 +90,9 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     constexpr std::size_t most_members = 100'000, most_bytes = std::size_t{16} << 20;
     if (record_level_ == 0) return close();
     record_bytes_ += text.size();
+    for (std::size_t i = record_level_ - 1; i < levels_.size(); ++i) {
+      record_bytes_ += levels_[i].key.size();  // of its path
+    }
     if (record_.size() < most_members && record_bytes_ < most_bytes) {
       record_.insert_or_assign(key(), text);
     } else {

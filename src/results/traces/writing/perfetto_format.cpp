@@ -71,6 +71,7 @@ class PerfettoPart {
                           at->second, ""));
     }
     write_counters();
+    write_devices();
     write_notes();
     return std::move(bytes_);
   }
@@ -129,7 +130,10 @@ class PerfettoPart {
     }
     void text(const char* key, TextId id) {
       if (id == 0) return;
-      add(key, [&](WireWriter& out) { out.bytes(6, part_.timeline_.text(id)); });
+      text(key, part_.timeline_.text(id));
+    }
+    void text(const char* key, std::string_view text) {
+      add(key, [&](WireWriter& out) { out.bytes(6, text); });
     }
 
    private:
@@ -244,17 +248,32 @@ class PerfettoPart {
     }
   }
 
-  /// Notes are instants on a track of their own.
+  std::string instant_of(std::uint64_t number, std::string_view name) {
+    std::string event;
+    WireWriter out(event);
+    out.integer(type, instant);
+    out.integer(track, number);
+    out.bytes(event_name, name);
+    return event;
+  }
+
+  /// GPUs and notes are instants on tracks of their own.
+  void write_devices() {
+    if (timeline_.devices.empty() || timeline_.events().empty()) return;
+    const std::uint64_t number = add_track("assay's GPUs", 0, "");
+    for (const auto& [name, device] : timeline_.devices) {
+      std::string event = instant_of(number, device.name), fresh;
+      Annotations out(*this, event, fresh);
+      out.text("agent", name);
+      out.integer("units", device.units);
+      add_event(timeline_.events().front().start, event, fresh);
+    }
+  }
   void write_notes() {
     if (timeline_.notes().empty() || timeline_.events().empty()) return;
     const std::uint64_t number = add_track("assay's notes", 0, "");
     for (const std::string& note : timeline_.notes()) {
-      std::string event;
-      WireWriter out(event);
-      out.integer(type, instant);
-      out.integer(track, number);
-      out.bytes(event_name, note);
-      add_event(timeline_.events().front().start, event, "");
+      add_event(timeline_.events().front().start, instant_of(number, note), "");
     }
   }
 

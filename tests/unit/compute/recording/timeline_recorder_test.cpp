@@ -28,6 +28,10 @@ class RecordedCpu : public testing::Test {
     increment_ = program_->kernel("increment").value();
   }
 
+  void begin_step() {
+    ASSERT_TRUE(recorder_->find_origin(*stream_).ok());
+    recorder_->begin_step("ProfilerStep#1");
+  }
   Status fill() { return stream_->fill(memory_.data(), 0, 4096); }
   Status launch_increment() {
     return launch(*stream_, *increment_, LaunchShape{{1}, {1}}, memory_.as<unsigned>());
@@ -52,7 +56,7 @@ class RecordedCpu : public testing::Test {
 
 TEST_F(RecordedCpu, OperationsOfAStepAreInOrderWithTheirLaunches) {
   ASSERT_TRUE(fill().ok());  // before the step
-  ASSERT_TRUE(recorder_->begin_step(*stream_, "ProfilerStep#1").ok());
+  begin_step();
   ASSERT_TRUE(fill().ok());
   ASSERT_TRUE(launch_increment().ok());
   stream_->end_part("forward", "count");
@@ -93,7 +97,7 @@ TEST_F(RecordedCpu, OperationsOfAGraphAreThoseOfEachReplay) {
     return launch_increment();
   });
   ASSERT_TRUE(graph.ok());
-  ASSERT_TRUE(recorder_->begin_step(*stream_, "ProfilerStep#1").ok());
+  begin_step();
   ASSERT_TRUE(stream_->launch(**graph).ok());
   ASSERT_TRUE(stream_->launch(**graph).ok());
   ASSERT_TRUE(stream_->synchronize().ok());
@@ -118,8 +122,24 @@ TEST_F(RecordedCpu, OperationsOfAGraphAreThoseOfEachReplay) {
   EXPECT_EQ(timeline.notes().size(), 1u) << "the recorder waited between the replays";
 }
 
+TEST_F(RecordedCpu, WhatLeadsInIsNoPartOfTheStep) {
+  const auto graph = captured(*stream_, [&] { return launch_increment(); });
+  ASSERT_TRUE(graph.ok());
+  ASSERT_TRUE(recorder_->find_origin(*stream_).ok());
+  ASSERT_TRUE(fill().ok());
+  ASSERT_TRUE(stream_->launch(**graph).ok());
+  recorder_->begin_step("ProfilerStep#1");
+  ASSERT_TRUE(stream_->launch(**graph).ok());
+  ASSERT_TRUE(stream_->synchronize().ok());
+  ASSERT_TRUE(recorder_->end_step().ok());
+  const Timeline timeline = recorder_->take();
+  EXPECT_THAT(names(timeline, TraceEventKind::kernel), ElementsAre("increment"));
+  EXPECT_THAT(names(timeline, TraceEventKind::fill), IsEmpty());
+  EXPECT_THAT(timeline.notes(), IsEmpty());
+}
+
 TEST_F(RecordedCpu, AnOperationOfSeveralKernelsIsOneEvent) {
-  ASSERT_TRUE(recorder_->begin_step(*stream_, "ProfilerStep#1").ok());
+  begin_step();
   const auto describe = [] {
     QueuedOperation operation;
     operation.name = "all_reduce f32";
@@ -147,7 +167,7 @@ TEST_F(RecordedCpu, AnOperationOfSeveralKernelsIsOneEvent) {
 }
 
 TEST_F(RecordedCpu, WhatALibraryQueuesOnTheNativeHandleIsOneOperation) {
-  ASSERT_TRUE(recorder_->begin_step(*stream_, "ProfilerStep#1").ok());
+  begin_step();
   stream_->native_handle();
   ASSERT_TRUE(launch_increment().ok());
   ASSERT_TRUE(recorder_->end_step().ok());

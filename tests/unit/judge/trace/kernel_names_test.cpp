@@ -28,6 +28,10 @@ TEST(KernelCategory, IsThatOfTheFunctionNotOfItsArguments) {
   EXPECT_EQ(kernel_category("void at::native::vectorized_elementwise_kernel<4>(int)"),
             "elementwise");
   EXPECT_EQ(kernel_category("xyz"), "other");
+  EXPECT_EQ(kernel_category("reduce f32"), "collective") << "assay's own names have a type";
+  EXPECT_EQ(kernel_category("send_recv"), "collective");
+  EXPECT_EQ(kernel_category("reduce"), "other");
+  EXPECT_EQ(kernel_category("gather"), "index");
   EXPECT_EQ(kernel_category(""), "other");
 }
 

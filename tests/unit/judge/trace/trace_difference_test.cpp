@@ -63,6 +63,28 @@ TEST(StepParts, StepsAreAveraged) {
   EXPECT_EQ(parts.counts.at("my_gemm"), 1);
 }
 
+TEST(StepParts, WorkThatReachesIntoTheNextStepIsDivided) {
+  const StepParts parts =
+      parts_of(step_event("ProfilerStep#1", "0", "50") + step_event("ProfilerStep#2", "60", "50") +
+               launch_event("1", "1") + launch_event("61", "2") +
+               gpu_event("kernel", "my_gemm", "0", "100", "\"correlation\":1", "1") + "," +
+               gpu_event("kernel", "softmax", "80", "40", "\"correlation\":2", "2"));
+  EXPECT_EQ(parts.step, 70'000) << "100 us, because its own work lasts so long, and 40";
+  EXPECT_EQ(parts.categories.at("gemm"), 60'000) << "100 and 20";
+  EXPECT_EQ(parts.categories.at("softmax"), 10'000);
+  EXPECT_EQ(parts.categories.at("idle"), 0);
+}
+
+TEST(StepParts, AGpuWithoutStepsDoesNotCountBesideOthers) {
+  const std::string other =
+      R"(,{"ph":"X","cat":"kernel","name":"my_gemm","pid":1,"tid":7,"ts":0,"dur":900})";
+  const StepParts parts =
+      parts_of(step_event("ProfilerStep#1", "0", "50") + launch_event("1", "1") +
+               gpu_event("kernel", "my_gemm", "10", "20", "\"correlation\":1") + other);
+  EXPECT_EQ(parts.steps, 1u);
+  EXPECT_EQ(parts.step, 20'000);
+}
+
 TEST(TraceDifference, PartsAddUpToTheRatio) {
   const std::vector<StepParts> a = {parts_of(gpu_event("kernel", "my_gemm", "0", "10") + "," +
                                              gpu_event("kernel", "softmax", "15", "5"))};

@@ -51,6 +51,25 @@ TEST(Timeline, StoresTextsLanesAndDetailsOnce) {
   EXPECT_EQ(timeline.detail_id(detail), 1u);
 }
 
+TEST(Timeline, KeepsAThousandNotesOfAThousandBytes) {
+  Timeline timeline;
+  const std::string tail(5'000, 'x');
+  for (int i = 0; i < 3'000; ++i) timeline.note(std::to_string(i) + tail);
+  const auto notes = timeline.notes();
+  EXPECT_EQ(notes.size(), 1'001u);
+  EXPECT_THAT(notes, testing::Each(testing::SizeIs(testing::Le(1'000u))));
+  EXPECT_THAT(notes, testing::Contains(testing::HasSubstr("left out (2000 times)")));
+}
+
+TEST(Timeline, TextsAloneFillIt) {
+  Timeline timeline;
+  timeline.limit_bytes(1'000);
+  EXPECT_FALSE(timeline.is_full());
+  timeline.text_id(std::string(2'000, 'x'));
+  EXPECT_TRUE(timeline.is_full());
+  EXPECT_EQ(timeline.notes().size(), 1u);
+}
+
 TEST(Timeline, TakesAtMost110BytesAnEvent) {
   Timeline timeline;
   constexpr std::size_t count = 10'000;

@@ -119,6 +119,15 @@ TEST(Rocprofv3Json, RecordsAreJoinedWithTheirNames) {
   EXPECT_THAT(timeline.notes(), ElementsAre(HasSubstr("name is not in the file")));
 }
 
+TEST(Rocprofv3Json, PathsOfARecordAreBounded) {
+  std::string members = "\"0\":0";
+  for (int i = 1; i < 32; ++i) members += ",\"" + std::to_string(i) + "\":0";
+  const std::string key(std::size_t{1} << 20, 'x');
+  const Timeline timeline =
+      timeline_of(R"({"rocprofiler-sdk-tool":[{"agents":[{")" + key + "\":{" + members + "}}]}]}");
+  EXPECT_THAT(timeline.notes(), testing::Contains(HasSubstr("or 16 MiB")));
+}
+
 TEST(Rocprofv3Json, ACutFileIsReadUpToItsEnd) {
   const Timeline timeline = timeline_of(rocprofv3.substr(0, rocprofv3.find("hip_api") - 3));
   EXPECT_EQ(timeline.events().size(), 2u);
@@ -281,6 +290,14 @@ std::string perfetto_trace() {
          perfetto_track(3, "stream 0", 2) + slice(1, 1, 1, "hipLaunchKernel", 47) +
          slice(2, 2, 1, "", 0) + slice(5, 1, 3, "add", 48) + slice(9, 2, 3, "", 0) +
          slice(12, 2, 3, "", 0) + slice(13, 1, 3, "open", 48);
+}
+
+TEST(Perfetto, PacketsWithoutEventsAreBoundedToo) {
+  Timeline timeline;
+  timeline.limit_bytes(0);
+  ASSERT_TRUE(
+      read_trace(TraceStream::of(perfetto_track(1, "main", 0), "a.pftrace"), timeline).ok());
+  EXPECT_THAT(timeline.notes(), ElementsAre(HasSubstr("8 GiB")));
 }
 
 TEST(Perfetto, SlicesOfTracksBelowAGpuAreItsWork) {

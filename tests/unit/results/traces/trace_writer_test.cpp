@@ -107,6 +107,9 @@ TEST_P(TraceWriter, OwnReadersFindWhatWasWritten) {
   EXPECT_EQ(rows_of(read), rows_of(timeline));
   EXPECT_EQ(read.epoch, timeline.epoch);
   EXPECT_THAT(read.notes(), ElementsAre("recorded by own events"));
+  ASSERT_EQ(read.devices.count("0"), 1u);
+  EXPECT_EQ(read.devices.at("0").name, "a \"GPU\"");
+  EXPECT_EQ(read.devices.at("0").units, 304u);
   std::uint64_t launch = 0;
   std::map<std::string, std::pair<EventDetail, std::uint64_t>> found;
   for (const TraceEvent& event : read.events()) {
