@@ -59,7 +59,7 @@ class ValueBuilder : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Valu
     members.reserve(count);
     for (std::size_t i = values_.size() - count, key = keys_.size() - count; i < values_.size();
          ++i, ++key) {
-      members[std::move(keys_[key])] = std::move(values_[i]);  // the last of equal keys wins
+      members[keys_[key]] = std::move(values_[i]);  // the last of equal keys wins
     }
     keys_.resize(keys_.size() - count);
     return close(count, Json(std::move(members)));
