@@ -35,7 +35,7 @@ struct DeviceTimes {
   std::int64_t unknown = 0;
   /// The part of all gaps that lies between the work of one step and that of the next.
   std::int64_t between_steps = 0;
-  /// The same in assay's own traces: its recorder read times. It counts in nothing else.
+  /// In assay's own traces its recorder read times in these gaps. They count in nothing else.
   std::int64_t recorder_pauses = 0;
 
   std::size_t same_stream_overlaps = 0;  ///< work that began before its predecessor ended
