@@ -413,11 +413,11 @@ const Command command = {
     .least_positionals = 1,
     .most_positionals = 128,
     .details =
-        R"(The products are those of the cells named by axes as for `assay run gemm`, of a --suite, of a step
-of a --model (a GPT of `train`, a decoder of `prefill` and `decode`), or --from a trace (`assay help
-trace`), a log or a tuning file, which also says how often each is called; those that take the most time come first. Every solution
-that the libraries have for a product is checked for correctness, then timed on rotating operands by
-successive halving. The fastest one is compared with the library's own choice on alternating runs,
+        R"(Axes name the products as for `assay run gemm`; or they are those of a --suite, or of a step of a
+--model (a GPT of `train`, a decoder of `prefill` and `decode`). With --from they come from a trace
+(`assay help trace`), a log or a tuning file, which also says how often each is called; those that
+take the most time come first. Every solution that the libraries have for a product is checked for
+correctness, then timed on rotating operands by successive halving. The fastest one is compared with the library's own choice on alternating runs,
 and counts only if these prove a gain.
 
 The folder keeps a journal, from which a stopped tuning continues, tunableop_results*.csv for PyTorch

@@ -1,5 +1,5 @@
-// Where the FP8 copies lie of what a block's matrices multiply: in an arena of codes of one byte
-// and an array of scales.
+// Places of the FP8 copies of weights, inputs and gradients of a block's matrices: an arena holds
+// their codes of one byte each, and an array their scales.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,7 @@ struct Fp8Layout {
   }
 };
 
-/// Error: usage, if the plan's sizes are not multiples of what products of FP8 take, or its type is
-/// not bf16.
+/// Error: usage, if a size of the plan is no multiple of `fp8_multiple`, or its type is not bf16.
 Status validate_fp8(const TransformerPlan& plan);
 
 }  // namespace assay

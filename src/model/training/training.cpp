@@ -24,7 +24,8 @@ GemmPlans::Options product_options(const TrainingSettings& settings) {
 
 namespace {
 
-/// `share`: of the peak, by how much is done of what comes after the warm-up.
+/// `share` returns the share of the peak rate, given the finished share of the steps after the
+/// warm-up.
 template <typename Share>
 std::vector<float> warmup_and_then(float peak, std::int64_t warmup, std::int64_t steps,
                                    Share share) {

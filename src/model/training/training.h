@@ -117,8 +117,8 @@ class Training {
     return read(stream, ParameterPart::weights);
   }
   Result<std::vector<float>> gradients(Stream& stream);
-  /// What a checkpoint of this training says about it beside its tensors, and what one with which
-  /// it goes on must not contradict.
+  /// Names and values that a checkpoint of this training holds beside its tensors. A checkpoint
+  /// from which the training continues must not have other values.
   virtual Result<std::vector<std::pair<std::string, std::string>>> identity(Stream&) {
     return std::vector<std::pair<std::string, std::string>>();
   }

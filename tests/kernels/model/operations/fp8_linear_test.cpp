@@ -130,7 +130,7 @@ TEST_P(Fp8Operations, ANanStaysANan) {
   }
 }
 
-/// The other encodings' kernels, too, which this device's training does not use.
+/// Training uses one encoding on this device; the kernels of the others are right, too.
 TEST_P(Fp8Operations, EveryEncodingIsQuantized) {
   const Values x = normal(DataType::bf16, 32 * 48, 3);
   Kernels kernels = Kernels::build(*device_, "quantize_tensor", DataType::bf16).value();

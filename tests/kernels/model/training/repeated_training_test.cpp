@@ -153,7 +153,7 @@ TEST_P(RepeatedTraining, ResumedItGoesOnAsIfItHadNotStopped) {
   }
 }
 
-/// Adapters go on beside the model and with the scale with which they began, and with no other.
+/// The training of adapters continues only with the model and the scale with which it began.
 TEST_P(RepeatedTraining, ACheckpointOfAdaptersKnowsItsModel) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "checkpoint.safetensors";
