@@ -5,6 +5,8 @@
 #include <array>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/text.h"
 #include "judge/trace/gemm_kernel.h"
@@ -13,6 +15,43 @@
 
 namespace assay {
 namespace {
+
+TEST(KernelNames, OwnKernelsHaveCategories) {
+  const std::pair<std::string_view, std::string_view> names[] = {
+      {"flash_backward_wgmma_128_bf16", "attention"},
+      {"flash_forward_64_f16", "attention"},
+      {"flash_rows_32_f32", "attention"},
+      {"paged_tiles_128_bf16", "attention"},
+      {"paged_attention_64_bf16", "attention"},
+      {"skinny_product_bf16", "gemm"},
+      {"vector_product_e4m3_bf16", "gemm"},
+      {"gemm_nt_bf16", "gemm"},
+      {"add_norm_bf16", "norm"},
+      {"add_rms_norm_bf16", "norm"},
+      {"norm_backward_f32", "norm"},
+      {"rotate_heads_backward_bf16", "rope"},
+      {"rotate_and_store_bf16", "kv_cache"},
+      {"adamw_stochastic_bf16", "optimizer"},
+      {"sum_squares_f32", "optimizer"},
+      {"prepare_update", "optimizer"},
+      {"peer_all_reduce_bf16", "collective"},
+      {"peer_meeting", "collective"},
+      {"column_stripes_bf16", "reduction"},
+      {"record_loss", "reduction"},
+      {"most_likely_bf16", "sort_scan_reduce"},
+      {"embed_bf16", "index"},
+      {"embedding_gradient_f32", "index"},
+      {"take_batch", "index"},
+      {"swiglu_backward_bf16", "elementwise"},
+      {"add_bias_f32", "elementwise"},
+      {"quantize_tensor_e4m3_bf16", "elementwise"},
+      {"causal_softmax_backward_f32", "softmax"},
+      {"cross_entropy_bf16", "softmax"},
+      {"triad_f64", "elementwise"},
+      {"gate", "other"},
+  };
+  for (const auto& [name, category] : names) EXPECT_EQ(kernel_category(name), category) << name;
+}
 
 TEST(KernelCategory, IsThatOfTheFunctionNotOfItsArguments) {
   EXPECT_EQ(kernel_category("void fbgemm_gpu::permute_2D_data_kernel<int>(int)"), "index");
