@@ -27,7 +27,7 @@ import compare_train
 def profile_torch(model, path):
     """Writes a trace of three steps, and returns a step's seconds without and with the profiler."""
     import torch
-    from torch.profiler import ProfilerActivity, profile
+    from torch.profiler import ProfilerActivity, profile, schedule
 
     torch.manual_seed(1)
     network, loss_of, _ = compare_train.torch_gpt(model, "cuda", torch.bfloat16)
@@ -49,9 +49,11 @@ def profile_torch(model, path):
 
     seconds_of(10)
     without = statistics.median(seconds_of(10) for _ in range(3))
-    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True) as recorder:
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], record_shapes=True,
+                 schedule=schedule(wait=0, warmup=1, active=3, repeat=1),  # without one, it names no steps
+                 on_trace_ready=lambda done: done.export_chrome_trace(path)) as recorder:
+        seconds_of(1, recorder.step)
         recorded = seconds_of(3, recorder.step)
-    recorder.export_chrome_trace(path)
     return {"without": without, "with": recorded, "torch": torch.__version__}
 
 

@@ -7,6 +7,7 @@
 #include "e2e/energy.h"
 #include "e2e/json_lines.h"
 #include "e2e/process.h"
+#include "e2e/served.h"
 
 namespace assay {
 namespace {
@@ -53,6 +54,44 @@ TEST(Watch, SaysWhatIsWrongWithAnOption) {
   EXPECT_EQ(assay_run({"watch", "--interval", "soon"}).status, 2);
   EXPECT_THAT(assay_run({"watch", "--interval", "soon"}).err, HasSubstr("--interval: "));
   EXPECT_THAT(assay_run({"watch", "--count", "-1"}).err, HasSubstr("--count: "));
+}
+
+TEST(Watch, ServesMetricsAndTheNewestResults) {
+  const TemporaryFolder folder;
+  const std::string store = folder.path() / "store";
+  const std::vector<std::string> measure = {"run",       "memory",    "op=triad", "dtype=f64",
+                                            "size=1MiB", "cache=hot", "--device", "fake",
+                                            "--budget",  "500ms",     "--out",    store};
+  ASSERT_EQ(assay_run(measure).status, 0);
+  Process process({"watch", "--listen", "127.0.0.1:0", "--store", store});
+  const auto ports = ports_of(process, 1);
+  ASSERT_EQ(ports.size(), 1u) << Process::read(process.folder() / "err");
+  const std::string reply = ask(ports[0], get("/metrics"));
+  EXPECT_THAT(reply, HasSubstr(" 200 "));
+  EXPECT_THAT(reply, HasSubstr("application/openmetrics-text; version=1.0.0"));
+  EXPECT_THAT(reply, HasSubstr("assay_power_watts{"));
+  EXPECT_THAT(reply, HasSubstr("assay_result_bandwidth_bytes_per_second{cell=\"memory op=triad"));
+  EXPECT_THAT(reply, testing::EndsWith("# EOF\n"));
+  EXPECT_THAT(ask(ports[0], get("/other")), HasSubstr(" 404 "));
+  EXPECT_THAT(ask(ports[0], post("/metrics", "")), HasSubstr(" 405 "));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait().status, 0);
+}
+
+TEST(Watch, KeepsMetricsInAFile) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "assay.prom";
+  const Outcome outcome =
+      assay_run({"watch", "--textfile", file, "--count", "2", "--interval", "10ms"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(Process::read(file), HasSubstr("# TYPE assay_power_watts gauge\nassay_power_watts{"));
+}
+
+TEST(Watch, RefusesWhatDoesNotFitTogether) {
+  EXPECT_THAT(assay_run({"watch", "--listen", "9400"}).err, HasSubstr("127.0.0.1:9400"));
+  EXPECT_THAT(assay_run({"watch", "--listen", "node7:9400"}).err, HasSubstr("numeric"));
+  EXPECT_EQ(assay_run({"watch", "--listen", "127.0.0.1:0", "--textfile", "a"}).status, 2);
+  EXPECT_EQ(assay_run({"watch", "--store", "a"}).status, 2);
 }
 
 std::vector<std::string> one_cell(const std::string& telemetry) {

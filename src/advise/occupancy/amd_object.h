@@ -17,7 +17,7 @@ Result<CodeImage> read_amd_object(Bytes file, const Elf& elf);
 Result<KernelUse> kernel_of_metadata(const SortedJson& kernel);
 
 /// Returns the architecture in a target (CodeImage::target): "gfx942" in
-/// "amdgcn-amd-amdhsa--gfx942:xnack-".
+/// "amdgcn-amd-amdhsa--gfx942:xnack-". Without "--" it is the text before the first colon.
 std::string arch_of_target(std::string_view target);
 
 }  // namespace assay::occupancy

@@ -1,4 +1,4 @@
-// assay show: results of a store as tables or JSON lines.
+// assay show: results of a store as tables, JSON lines or CSV.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/completion_words.h"
+#include "cli/records_csv.h"
 #include "cli/results_view.h"
 #include "cli/screen_text.h"
 #include "core/json.h"
@@ -91,7 +92,14 @@ int run(const Arguments& arguments, Terminal& terminal) {
                                          "`assay import --out` wrote",
                                          path)});
   }
-  auto stored = read_records(path, arguments.has("--json") ? Detail::whole : Detail::summary);
+  if (arguments.has("--csv") && arguments.has("--json")) {
+    return report(terminal, {ErrorKind::usage, "--csv and --json exclude each other"});
+  }
+  if (arguments.has("--samples") && !arguments.has("--csv")) {
+    return report(terminal, {ErrorKind::usage, "--samples needs --csv; --json has all samples"});
+  }
+  const bool whole = arguments.has("--json") || arguments.has("--samples");
+  auto stored = read_records(path, whole ? Detail::whole : Detail::summary);
   if (!stored.ok()) {
     terminal.complain(stored.error().message + "; give the folder that `assay run --out` wrote");
     return exit_io;
@@ -99,6 +107,10 @@ int run(const Arguments& arguments, Terminal& terminal) {
   for (const std::string& problem : stored->problems) terminal.complain(problem);
   auto records = select(std::move(stored->records), filter);
   if (!records.ok()) return report(terminal, records.error());
+  if (arguments.has("--csv")) {
+    terminal.print(arguments.has("--samples") ? samples_csv(*records) : records_csv(*records));
+    return exit_ok;
+  }
   if (!arguments.has("--json")) {
     terminal.print(text_of(std::move(*records), terminal));
     return exit_ok;
@@ -119,7 +131,11 @@ const Command command = {
 file. AXIS=VALUE keeps the cells with one of these values. Lines that cannot be read are
 reported on standard error and skipped.
 
+--csv writes a table for notebooks: a row for each result, axes and metrics as columns, units in the
+header; with --samples a row for each sample.
+
   assay show --run last
+  assay show results/node7 --csv > results.csv
   assay show results/node7 --benchmark memory op=triad size=1GiB..8GiB*2
 
 )",
@@ -127,6 +143,8 @@ reported on standard error and skipped.
         {
             {"--benchmark", "NAME", "only this benchmark", &benchmark_names},
             {"--run", "ID", "only this run; last: the latest one", "last"},
+            {"--csv", "", "CSV on standard output: a row for each result", ""},
+            {"--samples", "", "with --csv: a row for each sample", ""},
         },
     .run = &run,
 };

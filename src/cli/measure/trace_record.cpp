@@ -137,7 +137,8 @@ int show(const Request& request, const Recording& recording, std::size_t cells,
   }
   const double of_operations =
       static_cast<double>(operations) * 1e-9 / static_cast<double>(request.trace.steps);
-  const double without = median(recording.trace.without), with = median(recording.trace.with);
+  const double without = median(recording.trace.unrecorded),
+               with = median(recording.trace.recorded);
   const std::string cell = request.trace.cell.id();
   if (request.json) {
     terminal.print(Json{{"file", request.file},

@@ -9,12 +9,14 @@
 
 namespace assay::cli {
 
-/// The engine that --calibrate-from describes, with the limits that `assay serve` has on the device
-/// of its results unless they are given. Error: usage, naming the option.
+/// Returns the engine that the store named by --calibrate-from describes; `arguments` must have
+/// that option. Limits that they do not set, such as --max-num-seqs, are those that `assay serve`
+/// has by default on the kind of device in that store. Error: usage, naming the option.
 Result<simulator::EngineSettings> calibrated_engine(const Arguments& arguments);
 
-/// Predicts the loads of --against with calibrated_engine(), and prints the errors of the
-/// predictions. Error: usage.
+/// Predicts every result of `assay load` in the store that --against names, with
+/// calibrated_engine(), and prints predicted and measured values and their relative errors. Error:
+/// usage, naming the option, if the store cannot be read or holds no result that can be predicted.
 Status predict_measured_loads(const Arguments& arguments, Terminal& terminal);
 
 }  // namespace assay::cli

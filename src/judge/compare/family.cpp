@@ -57,7 +57,7 @@ std::vector<FamilyTest> tests_by_flips(std::span<const PairedSeries> all,
   std::vector<double> dependence;
   std::vector<std::size_t> index;
   bool any_slower = false, any_faster = false;
-  const FlipRule flips{.pairs_per_draw = pairs_per_draw, .least_draws = least_units};
+  const FlipRule flips{.pairs_per_draw = pairs_per_draw, .least_draws = rule.least_draws()};
   for (std::size_t i = 0; i < all.size(); ++i) {
     tests[i].cells = cells;
     const std::size_t draws = draws_of(all[i], pairs_per_draw);

@@ -12,10 +12,11 @@
 
 namespace assay {
 
-/// `operand` is a store (its folder or a .jsonl file of records), STORE:RUN, a baseline, a file of
-/// another program, a folder of such files, or CAMPAIGN/ENVIRONMENT. `records`, if not null,
-/// receives the records from which the set was made; a baseline has none. Error: usage, naming the
-/// path.
+/// `operand` is a store (its folder or a .jsonl file of records), STORE:RUN with a run's whole id,
+/// a baseline file (baseline.h), a file of another program, a folder of such files, or
+/// CAMPAIGN/ENVIRONMENT. A path that exists is a path, even with a colon in it. If `records` is not
+/// null, it is replaced by the records from which the set was made; a baseline has none. Error:
+/// usage, naming the path, if it is none of these or has no such run; file if it cannot be read.
 Result<ResultSet> load_result_set(const std::string& operand,
                                   std::vector<Record>* records = nullptr);
 
@@ -27,7 +28,8 @@ struct Operands {
       control;  ///< second measurement of A, if both sides belong to one campaign with a control
 };
 
-/// Reads both with load_result_set(). Error: usage.
+/// Reads both sides, and the terms if they belong to one campaign. Error: as load_result_set(), or
+/// usage if the campaign's plan cannot be read.
 Result<Operands> load_operands(const std::string& a, const std::string& b,
                                bool with_records = false);
 

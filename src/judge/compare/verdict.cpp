@@ -50,11 +50,12 @@ std::optional<std::size_t> more_pairs(const PairedEffect& effect, double distanc
 
 /// The ruling for a difference that too few random draws can prove.
 Ruling too_few_draws(const PairedEffect& effect, const FamilyTest& test) {
-  return {Verdict::inconclusive, "too_few_draws",
-          fmt::format("it looks {}, but this campaign drew its order once for two pairs: {} would "
-                      "allow a proof",
-                      direction(effect.mean), pairs_text(test.pairs_short)),
-          test.pairs_short};
+  return {
+      Verdict::inconclusive, "too_few_draws",
+      fmt::format("it looks {}, but the order of its pairs was drawn too few times for a proof: "
+                  "{} would allow one",
+                  direction(effect.mean), pairs_text(test.pairs_short)),
+      test.pairs_short};
 }
 
 /// The ruling "cannot tell: ..." for sides that drift by themselves.
@@ -141,6 +142,10 @@ Ruling undecided(const PairedEffect& effect, const FamilyTest& test, bool paired
 
 double VerdictRule::log_margin() const {
   return std::log1p(margin);
+}
+
+std::size_t VerdictRule::least_draws() const {
+  return std::max(least_units, static_cast<std::size_t>(std::ceil(std::log2(2 / alpha))));
 }
 
 std::string_view name_of(Verdict verdict) {

@@ -28,6 +28,9 @@ struct VerdictRule {
   double alpha = 0.05;   ///< probability of a false EQUAL, and of any false difference
 
   double log_margin() const;
+  /// Returns how many random draws of the pairs' order a proof of a difference needs: at least
+  /// least_units, and enough that one of all flips of signs has at most the probability alpha / 2.
+  std::size_t least_draws() const;
 };
 
 /// The result of the control, A against A': the same thing measured twice in the same blocks.

@@ -11,7 +11,7 @@
 namespace assay::report {
 
 struct LastRecord {
-  std::size_t environment = 0;
+  std::size_t environment = 0;  ///< index into the environments given
   const Record* record = nullptr;
 };
 

@@ -8,7 +8,7 @@
 namespace assay::report {
 
 /// Returns whether `metric` of a benchmark that reports the metrics `all` is drawn: all of them if
-/// there are few, otherwise the common ones.
+/// there are at most four, otherwise those of a list of common ones, such as "busbw".
 bool is_shown(std::string_view metric, const std::set<std::string>& all);
 
 }  // namespace assay::report

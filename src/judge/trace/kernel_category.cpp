@@ -21,16 +21,18 @@ struct NameRule {
 /// The first rule that fits wins; their order matters. Triton's names list everything that was
 /// fused, so their prefix decides. Convolutions are named after the GEMMs that they are made of.
 constexpr NameRule name_rules[] = {
-    // assay's own kernels, which end in the types of their elements.
-    {"attention", "^flash_(forward|backward|rows|tops)_|^paged_tiles_"},
-    {"gemm", "^(skinny|vector)_product_"},
+    // assay's own operations, and its kernels, which end in the types of their elements.
+    {"attention",
+     "^attention (forward|backward) |^flash_(forward|backward|rows|tops)_|^paged_tiles_"},
+    {"conv", "^conv (forward|data|weights) "},
+    {"gemm", "^gemm m=|^(skinny|vector)_product_"},
     {"norm", "^(add_norm|norm_backward)_(bf16|f16|f32)$"},
     {"rope", "^rotate_heads_"},
     {"kv_cache", "^rotate_and_store_"},
     {"optimizer", "^(adamw|sgd|sum_squares)_|^(prepare_update|end_step|sum_partial)$"},
     {"collective", "^peer_(all_reduce_|sum_|meeting$)"},
-    {"reduction", "^(add_stripes|column_stripes|find_largest|dot)_|^(exact_sum|record_loss)$"},
-    {"sort_scan_reduce", "^most_likely_"},
+    {"sort_scan_reduce",
+     "^(most_likely|add_stripes|column_stripes|find_largest|dot)_|^(exact_sum|record_loss)$"},
     {"index", "^(embed|position_gradient|choose_rows|join_columns)_|^(take_batch|advance_tokens)$"},
     {"elementwise",
      "^(relu|relu_backward|swiglu|swiglu_backward|add|add_bias|squared_error|mul|triad|read|write|"

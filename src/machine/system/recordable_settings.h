@@ -14,23 +14,26 @@
 namespace assay {
 
 /// Returns whether a variable changes how GPU runtimes, collectives, BLAS, threads, allocators or
-/// frameworks behave, or identifies the container or job. Such variables are recorded, known or
-/// not.
+/// frameworks behave, or identifies the container or job, by its prefix or name. Such a variable is
+/// recorded, with its value or, if it is not on the allowlist, with a hash of it.
 bool is_performance_variable(std::string_view name);
 
-/// Returns the value of a variable as it may be recorded: the value itself if the variable is known
-/// and the value contains no address or secret, else "#" and four hexadecimal digits.
+/// Returns the value of a variable as it may be recorded: the value itself if the variable is on
+/// the allowlist and the value looks like a setting, not like a host, URL or secret; else "#" and
+/// four hexadecimal digits.
 std::string recorded_value(std::string_view variable, std::string_view value);
 
 /// Returns this process's performance variables with their values as they may be recorded.
 Variables performance_variables();
 
-/// Splits the kernel's command line at white space outside double quotes, as the kernel does.
+/// Splits the kernel's command line at white space outside double quotes, as the kernel does. The
+/// quotes stay in the words.
 std::vector<std::string> boot_words(std::string_view line);
 
-/// Returns a file's content as it may be recorded. The kernel's command line and the tables of
-/// mounts keep only known options with their values (they become "\x01" if they are no text); any
-/// other file is unchanged. `path` is relative to "/".
+/// Returns a file's content as it may be recorded. In the kernel's command line and the tables of
+/// mounts, options of the allowlist keep their values, and every other one becomes its name and a
+/// hash. If such a file is no text, the result is the single byte 0x01. Any other file is
+/// unchanged. `path` is relative to "/".
 std::string recorded_file(std::string_view path, std::string_view content);
 
 }  // namespace assay

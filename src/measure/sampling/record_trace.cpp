@@ -164,7 +164,7 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
     Stepper plain(request, device, team, stop_requested);
     TRY(plain.prepare());
     const std::size_t steps = std::max(request.steps, least_untimed);
-    for (std::size_t i = 0; i < steps; ++i) trace.without.push_back(TRY(plain.step(nullptr, i)));
+    for (std::size_t i = 0; i < steps; ++i) trace.unrecorded.push_back(TRY(plain.step(nullptr, i)));
   }
   // All ranks have freed their communicators before any of them queues work that waits for others.
   TRY(team.exchange("beginning to record", ""));
@@ -178,7 +178,7 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
     const auto telemetry = start_telemetry(facts, request.telemetry_interval);
     const auto begin = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < request.steps; ++i) {
-      trace.with.push_back(TRY(steps.step(&recorder, i + 1)));
+      trace.recorded.push_back(TRY(steps.step(&recorder, i + 1)));
     }
     trace.timeline = recorder.take();
     if (telemetry != nullptr) {
@@ -194,7 +194,7 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
   timeline.rank = team.rank();
   timeline.world_size = team.size();
   timeline.file = request.cell.id();
-  const double without = median(trace.without), with = median(trace.with);
+  const double without = median(trace.unrecorded), with = median(trace.recorded);
   timeline.note(fmt::format(
       "recorded by assay's own events: times are those between an operation's two events, without "
       "the kernels inside it; a step takes {} without recording and {} with it ({:+.1f}%)",

@@ -15,6 +15,7 @@ namespace assay {
 
 struct TraceRequest {
   Cell cell;
+  /// The number of steps to record, after three untimed ones; at least 1.
   std::size_t steps = 3;
   std::uint64_t seed = 1;
   double telemetry_interval = 0;  ///< seconds; 0: none
@@ -22,12 +23,16 @@ struct TraceRequest {
 
 struct RecordedTrace {
   Timeline timeline;  ///< of this rank
-  /// Seconds of each step in the same run, first without a recorder and then with it.
-  std::vector<double> without, with;
+  /// Seconds of each step on this rank, by the time source of the cell: first without a recorder,
+  /// at least five steps, then with it, TraceRequest::steps steps.
+  std::vector<double> unrecorded, recorded;
 };
 
 /// Prepares the cell twice, as `run` would: once to time its steps, once to record them. All ranks
-/// of the team call it together. The results of the steps are not verified. Error: as run_cells().
+/// of the team call it together. The results of the steps are not verified. `stop_requested` is
+/// asked before each step; it must not be empty. Error: unsupported if the device cannot measure
+/// the cell; interrupted if `stop_requested` returned true; otherwise that of the step that failed,
+/// or failed if a rank is lost.
 Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, Team& team,
                                    const std::function<bool()>& stop_requested);
 

@@ -14,13 +14,17 @@ class LibraryAttention final : public Attention {
   Status forward(Stream& stream, void* y, const void* qkv, const AttentionMemory& memory,
                  const AttentionShape& shape) override {
     TRY(check(shape));
-    return fused_->forward(stream, y, qkv, memory.log_sum);
+    return queue_operation(
+        stream, [&] { return queued_attention(problem_, false); },
+        [&] { return fused_->forward(stream, y, qkv, memory.log_sum); });
   }
 
   Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y, const void* qkv,
                   const AttentionMemory& memory, const AttentionShape& shape) override {
     TRY(check(shape));
-    return fused_->backward(stream, d_qkv, dy, y, qkv, memory.log_sum);
+    return queue_operation(
+        stream, [&] { return queued_attention(problem_, true); },
+        [&] { return fused_->backward(stream, d_qkv, dy, y, qkv, memory.log_sum); });
   }
 
   std::string detail() const override {

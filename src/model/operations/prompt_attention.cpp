@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-FusedAttentionProblem problem_of(const PromptHeads& heads, std::int64_t length,
-                                 std::int64_t count) {
+FusedAttentionProblem problem_of(const PromptHeads& heads, std::int64_t length, std::int64_t count,
+                                 bool own_lengths = false) {
   return {.precision = heads.type,
           .batch = count,
           .sequence = length,
@@ -24,7 +24,7 @@ FusedAttentionProblem problem_of(const PromptHeads& heads, std::int64_t length,
           .same_bits = true,
           .kv_heads = heads.kv_heads,
           .forward_only = true,
-          .own_lengths = false};
+          .own_lengths = own_lengths};
 }
 
 std::int64_t qkv_width(const PromptHeads& heads) {
@@ -68,7 +68,10 @@ class PromptsByLength final : public PromptAttention {
       const RowAddresses at = RowAddresses{y, qkv}.from(rows.begin, heads_);
       FusedAttention* const plan = plans_.at({rows.length, rows.count}).get();
       if (plan != nullptr) {
-        TRY(plan->forward(stream, at.y, at.qkv, nullptr));
+        TRY(queue_operation(
+            stream,
+            [&] { return queued_attention(problem_of(heads_, rows.length, rows.count), false); },
+            [&] { return plan->forward(stream, at.y, at.qkv, nullptr); }));
       } else if (own_ != nullptr) {
         TRY(own_->forward(stream, at.y, at.qkv, {},
                           {.batch = rows.count,
@@ -139,8 +142,7 @@ class PromptsByClass final : public PromptAttention {
 
   Status prepare(Device& device) {
     for (const PromptClass& of : prompt_classes(limits_)) {
-      FusedAttentionProblem problem = problem_of(heads_, of.length, of.count);
-      problem.own_lengths = true;
+      const FusedAttentionProblem problem = problem_of(heads_, of.length, of.count, true);
       plans_[of] = TRY(plans_.empty() ? open_fused_attention(device, problem)
                                       : plans_.begin()->second->open_beside(device, problem));
     }
@@ -163,10 +165,15 @@ class PromptsByClass final : public PromptAttention {
         return Error{ErrorKind::failed,
                      "attention of prompts: they are longer than the limits say"};
       }
-      TRY(plan->second->forward_at(stream, y, qkv,
-                                   {.lengths = numbers + call.lengths,
-                                    .qkv_offsets = numbers + call.qkv_offsets,
-                                    .y_offsets = numbers + call.y_offsets}));
+      const SequencePlaces places = {.lengths = numbers + call.lengths,
+                                     .qkv_offsets = numbers + call.qkv_offsets,
+                                     .y_offsets = numbers + call.y_offsets};
+      TRY(queue_operation(
+          stream,
+          [&] {
+            return queued_attention(problem_of(heads_, call.of.length, call.of.count, true), false);
+          },
+          [&] { return plan->second->forward_at(stream, y, qkv, places); }));
     }
     return {};
   }

@@ -27,11 +27,12 @@ Status agree(Team& team, std::string_view step, const Status& mine);
 Result<std::vector<std::string>> exchange_or_fail(Team& team, std::string_view step,
                                                   const Result<std::string>& mine);
 
-/// Returns rank 0's text on all ranks. Error: as Team::exchange.
+/// Returns rank 0's text on all ranks; those of the others are ignored. Error: as Team::exchange.
 Result<std::string> from_rank_0(Team& team, std::string_view step, std::string mine);
 
-/// Converts a status to text and back, to exchange it between ranks. The resulting message is one
-/// line without control characters, so it may be shown.
+/// Converts a status to text and back, to exchange it between ranks. The message comes back as one
+/// line without control characters, cut to a bounded length, so it may be shown. An empty text is
+/// ok; a text whose first character is no kind of error becomes an error of kind failed.
 std::string to_text(const Status& status);
 Status status_from_text(std::string_view text);
 

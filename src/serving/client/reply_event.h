@@ -23,7 +23,7 @@ struct ReplyEvent {
   std::optional<std::uint64_t> prompt_tokens, output_tokens;
   /// How many of output_tokens are reasoning.
   std::optional<std::uint64_t> reasoning_tokens;
-  /// Bytes of all output: the text, reasoning and calls of tools.
+  /// Bytes of all output: the text, reasoning and tool calls.
   std::uint64_t output_bytes = 0;
   bool has_reasoning = false;  ///< a part of output_bytes is reasoning
   /// Sent by the simulated server on request: nanoseconds of this machine's monotonic clock.

@@ -21,7 +21,7 @@ struct Percentile {
 struct Latency {
   std::size_t n = 0;
   double mean = 0;
-  /// Empty where the values drift over the run: their mean is that of no steady quantity.
+  /// Empty if the values have a trend or count for too few, see latency_of().
   std::optional<Interval> mean95;
   double median = 0;
   Interval median95;
@@ -33,13 +33,15 @@ struct Latency {
   const Percentile* percentile(double percent) const;
 };
 
-/// One value of each request, in the order of sending, so that correlation between successive
-/// requests widens the intervals. Intervals of percentiles come from order statistics, that of the
-/// mean from Student's t; there is none where the values follow a trend, or where successive ones
-/// are so alike that they count for few. `percents` lie strictly between 0 and 100.
+/// Returns the statistics of `values`: one of each request, in seconds, in the order of sending, so
+/// that correlation between successive requests widens the intervals. Intervals of percentiles come
+/// from order statistics, and the interval of the mean from Student's t. The mean has none if the
+/// values have a trend, or if autocorrelation leaves an effective number below 10 and below half of
+/// them. `percents` lie strictly between 0 and 100.
 Latency latency_of(const std::vector<double>& values, std::span<const double> percents);
 
-/// The gaps of one reply, each multiplied by `scale`.
+/// Gaps between the token events of one reply, in seconds. Each is multiplied by `scale`: 1, or the
+/// share that makes seconds per token of seconds per event.
 struct ReplyGaps {
   std::span<const float> seconds;
   double scale = 1;

@@ -22,7 +22,7 @@ enum class ReplyEnd {
 };
 
 struct RequestLog {
-  std::size_t index = 0;  ///< number of the prompt
+  std::size_t index = 0;  ///< place of its prompt in the list of prompts, from 0
   int target = 0;         ///< which server, from 0
   double scheduled = 0;   ///< time in the arrival plan; in a closed loop, `due`
   double due = 0;     ///< when it could be sent: `scheduled`, or later under a cap on concurrency
@@ -36,14 +36,17 @@ struct RequestLog {
   /// simulated server does, on request.
   std::vector<float> delays;
   std::uint64_t prompt_asked = 0, output_asked = 0;  ///< tokens; 0: not known
+  /// As the server's `usage` counts them if `counted`. Otherwise output_tokens is the number of
+  /// token events, and prompt_tokens is prompt_asked.
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
   /// How many of output_tokens are reasoning that the server counts but does not send.
   std::uint64_t hidden_tokens = 0;
-  /// Bytes of the text, reasoning and calls of tools that arrived; empty: not known.
+  /// Bytes of the text, reasoning and tool calls that arrived; empty: not known.
   std::optional<std::uint64_t> output_bytes;
-  bool streamed = true;  ///< not asked for in one piece
-  bool resent = false;   ///< its kept-alive connection was closed before this reply
-  bool counted = false;  ///< tokens are from the server's `usage`; else one per event
+  bool streamed = true;  ///< it asked for a stream of events, not for the whole reply at once
+  bool resent = false;   ///< its kept-alive connection was closed before a reply came, so it
+                         ///< was sent again on a new one; `sent` is the first time
+  bool counted = false;  ///< the server's `usage` gave the numbers of tokens
   int status = 0;        ///< HTTP status; 0: none received
   ReplyEnd reply_end = ReplyEnd::unfinished;
   std::string error;          ///< one line, empty: none

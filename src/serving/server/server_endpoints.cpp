@@ -41,55 +41,7 @@ constexpr std::array<Instance::Route, 5> routes = {
 }  // namespace
 
 Instance::Instance(Loop& loop, const ServedModelFacts& model, const TextTokens& text)
-    : loop_(loop),
-      model_(model),
-      text_(text),
-      acceptor_(loop.context()),
-      retry_(loop.context()),
-      aside_(loop.context()) {}
-
-Status Instance::listen(const Tcp::endpoint& endpoint) {
-  SystemError error;
-  const auto failed = [&](std::string_view what) {
-    return Error{ErrorKind::unavailable,
-                 fmt::format("cannot {} {}:{}: {}", what, endpoint.address().to_string(),
-                             endpoint.port(), error.message())};
-  };
-  if (acceptor_.open(endpoint.protocol(), error)) return failed("open a socket for");
-  acceptor_.set_option(Tcp::acceptor::reuse_address(true), error);
-  if (acceptor_.bind(endpoint, error)) return failed("listen on");
-  if (acceptor_.listen(asio::socket_base::max_listen_connections, error)) {
-    return failed("listen on");
-  }
-  accept();
-  return {};
-}
-
-std::uint16_t Instance::port() const {
-  SystemError ignored;
-  return acceptor_.local_endpoint(ignored).port();
-}
-
-void Instance::accept() {
-  acceptor_.async_accept([this](const SystemError& error, Tcp::socket socket) {
-    if (error == asio::error::operation_aborted) return;
-    if (!error) {
-      loop_.connections().make_room();
-      std::make_shared<Connection>(loop_, std::move(socket), *this)->start();
-      accept();
-      return;
-    }
-    if (error == asio::error::no_descriptors && loop_.connections().drop_longest_waiting()) {
-      accept();
-      return;
-    }
-    // Most likely out of descriptors; some will be free soon.
-    retry_.expires_after(std::chrono::milliseconds(10));
-    retry_.async_wait([this](const SystemError& stopped) {
-      if (!stopped) accept();
-    });
-  });
-}
+    : loop_(loop), model_(model), text_(text), listener_(loop, *this), aside_(loop.context()) {}
 
 void Instance::on_request(const std::shared_ptr<Connection>& connection, HttpRequest request) {
   for (const Route& route : routes) {
@@ -279,12 +231,6 @@ void Instance::refuse(Connection& connection, bool keep_alive, int status, std::
   connection.write_whole({.status = status, .close = !keep_alive, .extra = more_headers},
                          error_body(status, message));
   keep_alive ? connection.next() : connection.close();
-}
-
-void Instance::close() {
-  SystemError ignored;
-  acceptor_.close(ignored);
-  retry_.cancel();
 }
 
 /// The vocabulary is where llama.cpp has it.

@@ -4,6 +4,7 @@
 #include "serving/server/aside.h"
 #include "serving/server/connection.h"
 #include "serving/server/generation_request.h"
+#include "serving/server/listener.h"
 #include "serving/server/reply.h"
 #include "serving/server/server_metrics.h"
 
@@ -34,9 +35,9 @@ class Instance : public RequestHandler {
   /// `loop`, `model` and `text` must outlive the instance.
   Instance(Loop& loop, const ServedModelFacts& model, const TextTokens& text);
 
-  /// Error: unavailable, naming what failed.
-  Status listen(const Tcp::endpoint& endpoint);
-  std::uint16_t port() const;
+  /// Error: as Listener::listen().
+  Status listen(const Tcp::endpoint& endpoint) { return listener_.listen(endpoint); }
+  std::uint16_t port() const { return listener_.port(); }
   void on_request(const std::shared_ptr<Connection>& connection, HttpRequest request) override;
 
  protected:
@@ -58,10 +59,9 @@ class Instance : public RequestHandler {
   const ServedModelFacts& model() const { return model_; }
   const TextTokens& text() const { return text_; }
   /// Ends the listening.
-  void close();
+  void close() { listener_.close(); }
 
  private:
-  void accept();
   void accept_generation(const std::shared_ptr<Connection>& connection, HttpRequest request,
                          const Route& route);
   void admit(const std::shared_ptr<Connection>& connection, const HttpRequest& request,
@@ -84,8 +84,7 @@ class Instance : public RequestHandler {
   Loop& loop_;
   const ServedModelFacts& model_;
   const TextTokens& text_;
-  Tcp::acceptor acceptor_;
-  asio::steady_timer retry_;
+  Listener listener_;
   Aside aside_;
   std::size_t bytes_aside_ = 0;  // bytes of the bodies that it reads
 };

@@ -1,7 +1,7 @@
 // Reads the GEMM calls of a program from the logs of AMD's libraries. With HIPBLASLT_LOG_MASK=32
 // hipBLASLt writes one line of hipblaslt-bench for each call. With ROCBLAS_LAYER=2 rocBLAS writes
-// one line of rocblas-bench for each call, with 4 each call once at the end with its number.
-// PyTorch logs with PYTORCH_TUNABLEOP_BLAS_LOG=1.
+// one line of rocblas-bench for each call, with 4 each distinct call once at exit, with how often
+// it ran. tunable_op.h reads what PyTorch writes.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ using CountedProblem = Counted<GemmProblem>;
 
 struct BlasLog {
   std::vector<CountedProblem> problems;  ///< in the order of their first calls
-  std::vector<IgnoredLine> ignored;      ///< the first few lines about GEMMs that were ignored
-  std::size_t ignored_lines = 0;         ///< number of all ignored lines
+  std::vector<IgnoredLine> ignored;  ///< at most 20 lines about GEMMs that were not used, and why
+  std::size_t ignored_lines = 0;     ///< number of all such lines; others do not count
 };
 
 /// A GEMM call in one line of a log. `profile`: the line gives the number of calls.
@@ -31,7 +31,7 @@ struct LoggedCall {
   BlasCall call;
   std::uint64_t count = 1;
   bool profile = false;
-  bool rocblas = false;
+  bool rocblas = false;  ///< rocBLAS wrote the line, not hipBLASLt
 };
 /// Parses one line of a log; nullopt if it has no GEMM. Error: usage if the line is damaged;
 /// unsupported if assay has no such GEMM.
@@ -40,6 +40,8 @@ Result<std::optional<LoggedCall>> parse_logged_call(std::string_view line);
 /// Collects the calls of a log line by line.
 class BlasLogReader {
  public:
+  /// Reads one line, without its end; `number` is its place in the log, from 1. A line that
+  /// parse_logged_call() refuses is one of BlasLog::ignored.
   void take(std::size_t number, std::string_view line);
   /// Returns what was read. If rocBLAS logged both single calls and their total numbers, the totals
   /// are used.

@@ -34,7 +34,8 @@ struct TunableRow {
   std::optional<double> milliseconds() const;
 };
 
-/// A line that PyTorch ignores or would crash on, and why.
+/// A line of a file or log that was not used, and why; in a results file, because PyTorch ignores
+/// it or would crash on it. Lines count from 1.
 struct IgnoredLine {
   std::size_t number = 0;
   std::string why;

@@ -30,6 +30,25 @@ Result<std::unique_ptr<FusedAttention>> FusedAttention::open_beside(
   return open_fused_attention(device, problem);
 }
 
+QueuedOperation queued_attention(const FusedAttentionProblem& problem, bool backward) {
+  QueuedOperation operation;
+  operation.name =
+      fmt::format("attention {} {} batch={} sequence={} heads={}/{} width={}",
+                  backward ? "backward" : "forward", name_of(problem.precision), problem.batch,
+                  problem.sequence, problem.heads, problem.heads_of_keys(), problem.head_width);
+  operation.math = problem.precision;
+  if (problem.own_lengths) return operation;
+  const auto rows = static_cast<double>(problem.batch * problem.sequence);
+  const auto columns = static_cast<double>(problem.heads * problem.head_width);
+  const auto columns_of_keys = static_cast<double>(problem.heads_of_keys() * problem.head_width);
+  // Two products forward and five backward. Forward reads queries, keys and values and writes the
+  // result; backward also reads the result and its gradient, and writes three gradients.
+  operation.flops = (backward ? 5 : 2) * rows * columns * static_cast<double>(problem.sequence);
+  operation.bytes = (backward ? 2 : 1) * rows * (2 * columns + 2 * columns_of_keys) *
+                    static_cast<double>(size_of(problem.precision));
+  return operation;
+}
+
 std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem) {
   if (problem.forward_only) return 0;
   const auto heads = static_cast<std::uint64_t>(problem.batch * problem.heads);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "compute/device/device.h"
+#include "compute/device/queued_operation.h"
 #include "core/data_type.h"
 #include "core/registry.h"
 #include "core/result.h"
@@ -66,6 +67,10 @@ class FusedAttention {
   /// Returns the bytes of device memory that it holds.
   virtual std::uint64_t allocated_bytes() const = 0;
 };
+
+/// Describes a pass for recorders of timelines. Half of all scores count, as the others are masked
+/// (Dao 2023); sequences with individual lengths have no count.
+QueuedOperation queued_attention(const FusedAttentionProblem& problem, bool backward);
 
 /// Returns the device memory that such a library needs beyond operands, without loading it.
 /// allocated_bytes() includes the little that some versions need in addition.

@@ -19,6 +19,15 @@ const ConvolutionProvider* provider_for(std::string_view choice, const DeviceFac
 
 }  // namespace
 
+QueuedOperation queued_convolution(const ConvolutionProblem& problem) {
+  QueuedOperation operation;
+  operation.name = "conv " + describe(problem);
+  operation.flops = problem.flops();
+  operation.bytes = problem.bytes();
+  operation.math = problem.type;
+  return operation;
+}
+
 std::vector<std::string> convolution_names() {
   std::vector<std::string> names;
   for (const ConvolutionProvider& provider : ConvolutionRegistry::entries()) {

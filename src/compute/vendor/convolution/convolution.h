@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compute/device/device.h"
+#include "compute/device/queued_operation.h"
 #include "compute/vendor/convolution/convolution_problem.h"
 #include "core/registry.h"
 #include "core/result.h"
@@ -41,9 +42,13 @@ enum class ConvolutionSearch {
   find_exhaustive,
 };
 
+/// Describes a convolution for recorders of timelines.
+QueuedOperation queued_convolution(const ConvolutionProblem& problem);
+
 /// May be used from one thread at a time.
 class ConvolutionPlan {
  public:
+  explicit ConvolutionPlan(const ConvolutionProblem& problem) : problem_(problem) {}
   virtual ~ConvolutionPlan() = default;
   /// Identifies the algorithm within one version of the library: one line, the same in every
   /// process.
@@ -57,7 +62,16 @@ class ConvolutionPlan {
   virtual Status prepare(Stream&, const ConvolutionOperands&) { return {}; }
   /// `workspace` has workspace_bytes() bytes and can be shared by all work of one stream. Error:
   /// failed with the library's status.
-  virtual Status enqueue(Stream& stream, const ConvolutionOperands& operands, void* workspace) = 0;
+  Status enqueue(Stream& stream, const ConvolutionOperands& operands, void* workspace) {
+    return queue_operation(
+        stream, [&] { return queued_convolution(problem_); },
+        [&] { return queue(stream, operands, workspace); });
+  }
+
+ protected:
+  virtual Status queue(Stream& stream, const ConvolutionOperands& operands, void* workspace) = 0;
+
+  ConvolutionProblem problem_;
 };
 
 /// Must be destroyed after its plans and before the device. May be used from one thread at a time.

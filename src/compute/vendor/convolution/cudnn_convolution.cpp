@@ -86,14 +86,18 @@ struct Opened {
 
 class CudnnPlan final : public ConvolutionPlan {
  public:
-  CudnnPlan(std::shared_ptr<Opened> opened, Plan plan, std::string name)
-      : opened_(std::move(opened)), plan_(std::move(plan)), name_(std::move(name)) {}
+  CudnnPlan(const ConvolutionProblem& problem, std::shared_ptr<Opened> opened, Plan plan,
+            std::string name)
+      : ConvolutionPlan(problem),
+        opened_(std::move(opened)),
+        plan_(std::move(plan)),
+        name_(std::move(name)) {}
 
   std::string algorithm() const override { return name_; }
   std::size_t workspace_bytes() const override { return plan_.workspace_bytes(); }
   bool transforms() const override { return plan_.notes().transforms; }
 
-  Status enqueue(Stream& stream, const ConvolutionOperands& operands, void* workspace) override {
+  Status queue(Stream& stream, const ConvolutionOperands& operands, void* workspace) override {
     TRY(opened_->device.make_current());
     TRY(opened_->handle.use(stream.native_handle()));
     const Operand all[] = {{input, operands.x}, {filters, operands.w}, {output, operands.y}};
@@ -135,7 +139,8 @@ class CudnnConvolution final : public Convolution {
     std::vector<std::unique_ptr<ConvolutionPlan>> plans;
     for (Plan& plan : found) {
       std::string name = TRY(plan.name(library));
-      plans.push_back(std::make_unique<CudnnPlan>(opened_, std::move(plan), std::move(name)));
+      plans.push_back(
+          std::make_unique<CudnnPlan>(problem_, opened_, std::move(plan), std::move(name)));
     }
     return plans;
   }

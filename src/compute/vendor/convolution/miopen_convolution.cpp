@@ -99,7 +99,10 @@ class Opened {
 class MiopenPlan : public ConvolutionPlan {
  public:
   MiopenPlan(std::shared_ptr<Opened> opened, int algorithm, std::size_t workspace_bytes)
-      : opened_(std::move(opened)), algorithm_(algorithm), workspace_bytes_(workspace_bytes) {}
+      : ConvolutionPlan(opened->problem()),
+        opened_(std::move(opened)),
+        algorithm_(algorithm),
+        workspace_bytes_(workspace_bytes) {}
 
   std::size_t workspace_bytes() const override { return workspace_bytes_; }
   bool transforms() const override {
@@ -122,7 +125,7 @@ class FoundPlan final : public MiopenPlan {
   using MiopenPlan::MiopenPlan;
   std::string algorithm() const override { return std::string(algorithm_name(algorithm_)); }
 
-  Status enqueue(Stream& stream, const ConvolutionOperands& operands, void* workspace) override {
+  Status queue(Stream& stream, const ConvolutionOperands& operands, void* workspace) override {
     constexpr float one = 1, zero = 0;
     Opened& o = *opened_;
     const Handle handle = TRY(o.handle(stream));
@@ -149,7 +152,7 @@ class ImmediatePlan final : public MiopenPlan {
                                     o.second_without_algorithm({}).tensor,
                                     o.descriptors().convolution(), o.result({}).tensor, id_));
   }
-  Status enqueue(Stream& stream, const ConvolutionOperands& operands, void* workspace) override {
+  Status queue(Stream& stream, const ConvolutionOperands& operands, void* workspace) override {
     Opened& o = *opened_;
     const Handle handle = TRY(o.handle(stream));
     const Place a = o.first_without_algorithm(operands), b = o.second_without_algorithm(operands),
@@ -174,7 +177,7 @@ class SolutionPlan final : public MiopenPlan {
         id_(id) {}
   std::string algorithm() const override { return solver_name(id_); }
 
-  Status enqueue(Stream& stream, const ConvolutionOperands& operands, void* workspace) override {
+  Status queue(Stream& stream, const ConvolutionOperands& operands, void* workspace) override {
     Opened& o = *opened_;
     const Handle handle = TRY(o.handle(stream));
     const Argument arguments[] = {{tensor_x, nullptr, operands.x},

@@ -106,7 +106,7 @@ class OneDnnPlan final : public ConvolutionPlan {
  public:
   OneDnnPlan(const Library& library, std::shared_ptr<void> engine,
              const ConvolutionProblem& problem)
-      : library_(library), problem_(problem), execution_(std::make_shared<Execution>()) {
+      : ConvolutionPlan(problem), library_(library), execution_(std::make_shared<Execution>()) {
     execution_->library = &library;
     execution_->engine = std::move(engine);
     execution_->constant_weights = problem.direction == ConvolutionDirection::forward;
@@ -192,7 +192,7 @@ class OneDnnPlan final : public ConvolutionPlan {
     return stream.call([execution = execution_, operands] { execution->pack_weights(operands); });
   }
 
-  Status enqueue(assay::Stream& stream, const ConvolutionOperands& operands, void*) override {
+  Status queue(assay::Stream& stream, const ConvolutionOperands& operands, void*) override {
     // Work runs later on the stream's thread, so its failure is reported on the next call.
     TRY(library_.check(execution_->failure.load(), describe(problem_)));
     return stream.call([execution = execution_, operands] { execution->run(operands); });
@@ -223,7 +223,6 @@ class OneDnnPlan final : public ConvolutionPlan {
   }
 
   const Library& library_;
-  ConvolutionProblem problem_;
   Object desc_{nullptr, nullptr};
   std::shared_ptr<Execution> execution_;
 };

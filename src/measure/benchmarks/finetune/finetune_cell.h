@@ -8,7 +8,8 @@
 namespace assay {
 
 const std::vector<Axis>& finetune_axes();
-/// The cell with its "auto" values decided for the device, but for the ranks.
+/// Returns the cell with every "auto" replaced by what suits the device. The number of ranks and
+/// their library stay as they are; decide_ranks() chooses them.
 Cell decide_finetune_cell(const Cell& cell, const DeviceFacts& facts);
 /// Parses a decided cell. Error: usage if its values do not fit together.
 Result<TrainCell> parse_finetune_cell(const Cell& cell);

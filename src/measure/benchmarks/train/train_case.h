@@ -10,7 +10,12 @@
 
 namespace assay {
 
-/// Makes the cell's model on all ranks and takes its first step. The whole team calls it together.
+/// Makes the cell's model on all ranks and takes its first step. The whole team calls it together,
+/// and either all ranks get a case or all get an error. `exchange` is what exchange_of() chose, and
+/// `ranks` the ranks that train, with null pointers on ranks that do not. The device, stream and
+/// team of `context`, and what `ranks` points to, must outlive the case. Error: exhausted if the
+/// memory does not hold the model; usage if a file cannot be used; otherwise as the device and
+/// libraries say.
 Result<std::unique_ptr<Case>> prepare_train_case(TrainCell cell, ExchangeChoice exchange,
                                                  PrepareContext context, TrainingRanks ranks);
 

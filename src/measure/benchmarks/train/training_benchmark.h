@@ -23,7 +23,8 @@ class TrainingBenchmark : public Benchmark {
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override;
 
  protected:
-  /// The cell with its "auto" values decided for the device, but for the ranks.
+  /// Returns the cell with every "auto" replaced by what suits the device. The number of ranks and
+  /// their library stay as they are; decide_ranks() chooses them.
   virtual Cell decide(const Cell& cell, const DeviceFacts& facts) const = 0;
   /// Parses a decided cell. Error: usage if its values do not fit together.
   virtual Result<TrainCell> parse(const Cell& cell) const = 0;
