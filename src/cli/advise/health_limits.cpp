@@ -65,10 +65,10 @@ std::string share_text(std::size_t part, std::size_t whole) {
 
 std::string summary_of(const GateCounts& counts) {
   std::string text = fmt::format(
-      "{} gates in {} file{}: {} can never fail{}, {} can never pass{}, {} tell machines apart{}\n"
+      "{} gate{} in {} file{}: {} can never fail{}, {} can never pass{}, {} tell machines apart{}\n"
       "{} have a limit of 0 or of 1,000,000 and more{}; {} values more are only recorded\n",
-      counts.gates(), counts.files, counts.files == 1 ? "" : "s", counts.of_state[1],
-      share_text(counts.of_state[1], counts.gates()), counts.of_state[2],
+      counts.gates(), counts.gates() == 1 ? "" : "s", counts.files, counts.files == 1 ? "" : "s",
+      counts.of_state[1], share_text(counts.of_state[1], counts.gates()), counts.of_state[2],
       share_text(counts.of_state[2], counts.gates()), counts.of_state[0],
       share_text(counts.of_state[0], counts.gates()), counts.placeholders,
       share_text(counts.placeholders, counts.gates()), counts.of_state[3]);

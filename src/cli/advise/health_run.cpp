@@ -177,8 +177,10 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
                                     ? TRY(health::load_limits(arguments.get("--limits")))
                                     : TRY(health::limits_of_device(devices.front().name));
   const double measuring = request.seconds - request.corruption_seconds;
+  const bool emulated = devices.front().emulated;
   const health::AcceptancePlan plan =
-      health::plan_acceptance(limits, request.length, devices, measuring);
+      emulated ? health::AcceptancePlan()
+               : health::plan_acceptance(limits, request.length, devices, measuring);
   terminal.note(fmt::format(
       "{} by {} ({}): at most {}{}\n", fmt::format("{} x {}", devices.size(), devices.front().name),
       limits.name, limits.description, format_clock(plan.seconds + request.corruption_seconds),
@@ -190,7 +192,7 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   const auto begin = std::chrono::steady_clock::now();
   acceptance.machine = machine_text(diagnosis);
   for (const DeviceFacts& facts : devices) {
-    acceptance.devices.push_back(health::device_label(facts));
+    acceptance.devices.push_back(fmt::format("{} ({})", health::device_label(facts), facts.name));
   }
   if (request.with_serials) {
     acceptance.host = host_name();

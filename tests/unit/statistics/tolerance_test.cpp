@@ -22,7 +22,7 @@ TEST(ToleranceFactor, IsThatOfTheTables) {
                                                    {10, 0.01, 0.95, 3.981},
                                                    {20, 0.01, 0.95, 3.295},
                                                    {100, 0.01, 0.95, 2.684},
-                                                   {43, 0.10, 0.99, 1.8752}}) {
+                                                   {43, 0.10, 0.99, 1.8740}}) {
     EXPECT_NEAR(tolerance_factor(row.n, {row.rate, row.confidence}), row.factor, 1e-3)
         << row.n << " values, rate " << row.rate;
   }

@@ -82,6 +82,15 @@ std::string corruption_row(const CorruptionTest& test) {
       report::escape_html(test.why));
 }
 
+/// The command that computes the hash again from the store.
+std::string check_of_hash(const Acceptance& acceptance) {
+  if (acceptance.folder.empty() || acceptance.runs.empty()) return {};
+  return fmt::format(
+      "; the same from the store: <code>grep -F -e {} {}/records.jsonl | sha256sum</code>",
+      report::escape_html(fmt::format("{}", fmt::join(acceptance.runs, " -e "))),
+      report::escape_html(acceptance.folder));
+}
+
 }  // namespace
 
 LineVerdict Acceptance::verdict() const {
@@ -169,12 +178,7 @@ std::string certificate(const Acceptance& acceptance) {
       fmt::arg("beside", chapter("Not tested, though the source asks for it", beside)),
       fmt::arg("doubts", chapter("Doubts about the limits", doubts)),
       fmt::arg("command", report::escape_html(acceptance.command)),
-      fmt::arg("hash", acceptance.records_hash),
-      fmt::arg("runs", acceptance.folder.empty()
-                           ? ""
-                           : fmt::format(", in {} as {}", report::escape_html(acceptance.folder),
-                                         report::escape_html(fmt::format(
-                                             "{}", fmt::join(acceptance.runs, ", "))))));
+      fmt::arg("hash", acceptance.records_hash), fmt::arg("runs", check_of_hash(acceptance)));
 }
 
 }  // namespace assay::health

@@ -13,6 +13,9 @@
 namespace assay::health {
 namespace {
 
+constexpr std::string_view no_real_time =
+    "needs a real device: times of an emulated one come from a model";
+
 /// What was found for one GPU, pair or machine.
 struct Found {
   std::string subject;
@@ -81,11 +84,15 @@ JudgedLine judged(const LimitLine& line, const std::vector<Found>& all) {
   return result;
 }
 
+/// Copies between GPUs, which one process makes.
+bool is_peer_copy(const Cell& cell) {
+  return cell.benchmark() == "peer";
+}
+
 /// "from=0 to=3" of a pair, or the device.
 std::string subject_of(const Record& record) {
-  const std::string_view from = record.cell.text("from"), to = record.cell.text("to");
-  if (!from.empty() && !to.empty()) return fmt::format("from={} to={}", from, to);
-  return device_label(record.device);
+  if (!is_peer_copy(record.cell)) return device_label(record.device);
+  return fmt::format("from={} to={}", record.cell.text("from"), record.cell.text("to"));
 }
 
 Found found_in(const LimitLine& line, const Record& record) {
@@ -100,7 +107,7 @@ Found found_in(const LimitLine& line, const Record& record) {
     return found;
   }
   if (record.device.emulated) {
-    found.problem = "needs a real device: times of an emulated one come from a model";
+    found.problem = no_real_time;
     return found;
   }
   for (const Figure& figure : figures_of(record)) {
@@ -120,12 +127,21 @@ Found found_in(const LimitLine& line, const Record& record) {
   return found;
 }
 
-JudgedLine judge_cell(const LimitLine& line, std::span<const Record> records) {
-  std::vector<Found> all;
-  std::set<std::string> measured, devices;
+/// The devices that were measured each by itself.
+std::set<std::string> devices_of(std::span<const Record> records) {
+  std::set<std::string> devices;
   for (const Record& record : records) {
-    const bool alone = record.ranks.empty() && record.cell.text("from").empty();
+    const bool alone = record.ranks.empty() && !is_peer_copy(record.cell);
     if (alone) devices.insert(device_label(record.device));
+  }
+  return devices;
+}
+
+JudgedLine judge_cell(const LimitLine& line, std::span<const Record> records,
+                      const std::set<std::string>& devices) {
+  std::vector<Found> all;
+  std::set<std::string> measured;
+  for (const Record& record : records) {
     if (!matches(line, record.cell)) continue;
     measured.insert(device_label(record.device));
     all.push_back(found_in(line, record));
@@ -353,26 +369,32 @@ bool is_for_ranks(const LimitLine& line) {
 }
 
 bool is_for_node(const LimitLine& line) {
-  return !line.first_cell.text("from").empty();
+  return is_peer_copy(line.first_cell);
 }
 
 std::vector<JudgedLine> judge_machine(const Limits& limits, LineLength length,
                                       std::span<const Record> records, const MachineFacts& facts) {
   std::vector<Gpu> gpus;
   for (const Gpu& gpu : facts.gpus) {
-    const auto in_name = [&](const std::string& part) {
-      return gpu.name.find(part) != std::string::npos;
+    const auto is_meant = [&](const std::string& part) {
+      return gpu.name.find(part) != std::string::npos || gpu.device_id == part;
     };
     if (limits.devices.empty() ||
-        std::any_of(limits.devices.begin(), limits.devices.end(), in_name)) {
+        std::any_of(limits.devices.begin(), limits.devices.end(), is_meant)) {
       gpus.push_back(gpu);
     }
   }
+  const std::set<std::string> devices = devices_of(records);
+  const bool several = devices.size() != 1 ||
+                       std::any_of(limits.lines.begin(), limits.lines.end(),
+                                   [](const LimitLine& line) { return line.machine == "gpus"; });
   std::vector<JudgedLine> lines;
   for (const LimitLine& line : limits.lines) {
     if (!is_due(line, length)) continue;
+    if (!several && (is_for_node(line) || is_for_ranks(line))) continue;
     if (!line.cell.empty()) {
-      lines.push_back(judge_cell(line, records));
+      lines.push_back(judge_cell(line, records, devices));
+      if (facts.emulated && lines.back().subjects == 0) lines.back().reason = no_real_time;
     } else if (!line.machine.empty()) {
       lines.push_back(judge_fact(line, gpus, facts));
     } else {

@@ -29,6 +29,7 @@ struct MachineFacts {
   std::optional<std::string> command_line;
   std::optional<Interval> memory_bytes;  ///< the kernel may not tell what its firmware reserves
   std::vector<FoldedFinding> findings;   ///< of the doctor
+  bool emulated = false;                 ///< the GPUs are, so that no line of a cell is measured
 };
 MachineFacts read_machine_facts(const Machine& machine, const Diagnosis& diagnosis);
 

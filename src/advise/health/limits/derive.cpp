@@ -68,11 +68,13 @@ double value_of(double log, Better better) {
   return std::exp(better == Better::higher ? -log : log);
 }
 
-/// Rounds to four digits so that no node on the right side comes to the wrong one.
+/// Rounds to five digits so that no node on the right side comes to the wrong one.
 double rounded(double value, Better better) {
-  constexpr int digits = 4;
+  constexpr int digits = 5;
+  constexpr double of_logarithms = 1e-9;  // their own rounding, not worth a digit
   const double step = std::pow(10, std::floor(std::log10(value)) - (digits - 1));
-  return (better == Better::higher ? std::floor(value / step) : std::ceil(value / step)) * step;
+  return step * (better == Better::higher ? std::floor(value / step * (1 + of_logarithms))
+                                          : std::ceil(value / step * (1 - of_logarithms)));
 }
 
 std::vector<std::string> outlier_nodes(const SeriesOfNodes& series) {

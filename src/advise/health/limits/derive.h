@@ -42,7 +42,7 @@ struct DerivedLimits {
   DeriveRule rule;
   TolerancePromise per_line;
   std::size_t nodes = 0;
-  std::size_t nodes_for_any_distribution = 0;  ///< so many keep the promise for every distribution
+  std::size_t nodes_for_any_distribution = 0;  ///< least number that needs no assumption
   std::string device;
   std::vector<DerivedLine> lines;     ///< sorted by key
   std::vector<std::string> left_out;  ///< "memory op=...: only 2 nodes have it"
@@ -66,11 +66,11 @@ double share_found(const DerivedLine& line, double slower);
 std::string method_text(const DerivedLimits& limits);
 std::string method_text(const DerivedLine& line);  ///< "mean + 3.981 deviations of log time"
 
-/// The limits as assay's YAML. `date`: "2026-11-29".
+/// Writes assay's YAML. `date`: "2026-11-29".
 std::string limits_yaml(const DerivedLimits& limits, std::string_view name, std::string_view date);
-/// As a threshold file of ROCm's Cluster Validation Suite, by cell.
+/// Writes a threshold file of ROCm's Cluster Validation Suite, by cell.
 std::string limits_cvs(const DerivedLimits& limits, std::string_view date);
-/// As YAML that any program can read: a map of cells to least or most values.
+/// Writes YAML that any program can read: a map of cells to least or most values.
 std::string limits_plain(const DerivedLimits& limits, std::string_view date);
 
 }  // namespace assay::health

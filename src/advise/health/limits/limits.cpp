@@ -92,6 +92,7 @@ class Reader {
     TRY(map.optional("source", target.source));
     TRY(map.optional("date", target.date));
     TRY(map.optional("doubts", target.doubts));
+    if (target.doubts == "none") target.doubts.clear();  // of this line, though the file has some
     TRY(map.optional("n", target.n));
     if (map.find("kind") == nullptr) return {};
     const std::string kind = TRY(map.text("kind"));
@@ -272,7 +273,12 @@ std::string LimitLine::limit_text() const {
 
 std::string quantity_text(double value, std::string_view unit) {
   const bool plain = unit == "GPUs" || unit == "lanes" || unit == "GT/s" || unit == "W";
-  return plain ? fmt::format("{:g} {}", value, unit) : format_in(value, unit);
+  if (plain) return fmt::format("{:g} {}", value, unit);
+  if (unit == "bytes") {
+    const bool tib = value >= 1024 * gibi;
+    return fmt::format("{:.2f} {}", value / (tib ? 1024 * gibi : gibi), tib ? "TiB" : "GiB");
+  }
+  return format_in(value, unit);
 }
 
 Result<Limits> parse_limits(std::string_view yaml, std::string_view file) {
@@ -299,8 +305,8 @@ Result<Limits> limits_of_device(std::string_view device_name) {
   for (Limits& limits : TRY(built_in_limits())) {
     for (const std::string& part : limits.devices) {
       if (device_name.find(part) != std::string_view::npos) return std::move(limits);
-      known.push_back(part);
     }
+    if (!limits.devices.empty()) known.push_back(limits.devices.front());
   }
   return Error{ErrorKind::usage,
                fmt::format("no limits for \"{}\"; there are limits for {}; give others with "

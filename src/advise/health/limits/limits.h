@@ -3,7 +3,7 @@
 //
 //   name: mi300x
 //   description: one line
-//   devices: [MI300X]            # parts of the names of the devices that it is about
+//   devices: [MI300X, 74a1]      # parts of the names of its devices, or their PCI device ids
 //   source: ROCm/system-acceptance-docs, docs/gpus/mi300x.md
 //   date: 2026-07-10
 //   kind: vendor acceptance      # or specification, measured population

@@ -109,6 +109,9 @@ TEST(Certificate, SaysWhatWasTestedAndHow) {
   }
   EXPECT_THAT(page, Not(HasSubstr("<GPU>")));
   EXPECT_THAT(page, Not(HasSubstr("serial")));
+  result.folder = "store";
+  result.runs = {"r1", "r2"};
+  EXPECT_THAT(certificate(result), HasSubstr("grep -F -e r1 -e r2 store/records.jsonl"));
   result.serials = {"SN1"};
   EXPECT_THAT(certificate(result), HasSubstr("SN1"));
 }

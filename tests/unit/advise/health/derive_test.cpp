@@ -53,8 +53,8 @@ TEST(DeriveLimits, OfFewNodesAreNormalOnLogTime) {
   EXPECT_EQ(line.tolerance.order, 0u);
   // The mean of the logs is near 0 and their deviation 0.01581; the factor of the table is 4.203.
   EXPECT_NEAR(line.value, 1e12 * std::exp(-4.203 * 0.01581), 2e9);
-  EXPECT_EQ(line.median, 1e12);
-  EXPECT_NEAR(line.worst, 0.98e12, 1);
+  EXPECT_NEAR(line.median, 1e12, 1e3);
+  EXPECT_NEAR(line.worst, 0.98e12, 1e3);
   EXPECT_EQ(limits->nodes_for_any_distribution, 59u);
   EXPECT_THAT(method_text(*limits), HasSubstr("54 more nodes would do without"));
 }
@@ -76,7 +76,7 @@ TEST(DeriveLimits, ANodeCountsByItsWorstGpuAndTheMedianOfItsRuns) {
     node.records.push_back(record(copy_cell, 0.1e12, 3));
   }
   const auto limits = derive_limits(nodes, {0.05, 0.95});
-  EXPECT_NEAR(limits->lines[0].median, 0.5e12, 1);
+  EXPECT_NEAR(limits->lines[0].median, 0.5e12, 1e3);
 }
 
 TEST(DeriveLimits, TheRateIsDividedAmongTheLines) {
@@ -125,9 +125,8 @@ TEST(DerivedFiles, AreReadByThoseTheyAreFor) {
   const auto gates = parse_gates(limits_cvs(*derived, "2026-11-29"), "a_threshold.json");
   ASSERT_TRUE(gates.ok() && *gates);
   EXPECT_EQ((*gates)->count(GateState::gates), 1u);
-  EXPECT_THAT(
-      limits_plain(*derived, "2026-11-29"),
-      HasSubstr("\nmemory op=copy dtype=f64 size=1GiB cache=hot: {metric: bandwidth, min: "));
+  EXPECT_THAT(limits_plain(*derived, "2026-11-29"),
+              HasSubstr("cache=hot\": {metric: bandwidth, min: 9.356"));
 }
 
 }  // namespace

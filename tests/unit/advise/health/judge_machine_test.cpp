@@ -12,7 +12,8 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::IsEmpty;
+using testing::HasSubstr;
+using testing::Not;
 
 MachineFacts facts_of(const Machine& machine) {
   const auto checks = find_checks({});
@@ -23,10 +24,8 @@ Record record_of(const LimitLine& line, int ordinal, double value) {
   Record record;
   record.run = "run";
   record.cell = line.first_cell;
-  for (const char* end : {"from", "to"}) {
-    if (!record.cell.text(end).empty()) {
-      record.cell = with_value(record.cell, end, end == std::string("from") ? "0" : "1");
-    }
+  if (line.benchmark == "peer") {
+    record.cell = with_value(with_value(record.cell, "from", "0"), "to", "1");
   }
   record.device.backend = "hip";
   record.device.ordinal = ordinal;
@@ -77,7 +76,7 @@ constexpr double tib = 1099511627776.0;
 
 TEST(JudgeMachine, Mi300xAsDelivered) {
   EXPECT_THAT(bad_lines("MI300X", with_memory(mi300x_spx(), 1.4 * tib), 8),
-              ElementsAre("FAIL memory: 1433.6 GiB to 1476.6 GiB", "FAIL pci=realloc=off: not set",
+              ElementsAre("FAIL memory: 1.40 TiB to 1.44 TiB", "FAIL pci=realloc=off: not set",
                           "FAIL amd_iommu=on: not set", "FAIL iommu=pt: not set",
                           "FAIL link-width: 8 lanes, GPU 3 (0000:43:00.0) of 8",
                           "FAIL iommu: translating (DMA-FQ)", "FAIL numa-balancing: 1",
@@ -111,7 +110,19 @@ TEST(JudgeMachine, OneVirtualFunction) {
 }
 
 TEST(JudgeMachine, H200Node) {
-  EXPECT_THAT(bad_lines("NVIDIA H200", h200_node(), 8), IsEmpty());
+  EXPECT_THAT(bad_lines("NVIDIA H200", h200_node(), 8),
+              ElementsAre("FAIL memlock: 64 KiB", "FAIL shared-memory: 64 MiB",
+                          "FAIL gpu-clocks: 8 x NVIDIA H200: now at 1.200 GHz to 1.755 GHz",
+                          "FAIL memory-errors: GPU 6 (0000:73:00.0): 1 uncorrectable error",
+                          "FAIL throttling: GPU 2 (0000:33:00.0): sw_power_cap,hw_thermal_slowdown",
+                          "FAIL gpu-links: GPU 3 (0000:43:00.0): 2 of 18 NVLink links down"));
+}
+
+TEST(JudgeMachine, OneGpuHasNoPeers) {
+  const Limits limits = *limits_of_device("NVIDIA H200");
+  std::vector<Record> records = good_records(limits, 1);
+  std::erase_if(records, [](const Record& record) { return !record.ranks.empty(); });
+  EXPECT_THAT(bad_lines(limits, records, facts_of(h200_node())), Not(Contains(HasSubstr("peer"))));
 }
 
 TEST(JudgeMachine, ACpuHasNoGpus) {
@@ -122,7 +133,8 @@ TEST(JudgeMachine, ACpuHasNoGpus) {
 
 TEST(JudgeMachine, MalformedFilesAreUnknown) {
   const auto bad = bad_lines("MI300X", malformed(), 8);
-  EXPECT_THAT(bad, Contains("UNKNOWN link-speed: the driver does not show it"));
+  EXPECT_THAT(bad,
+              Contains("UNKNOWN link-speed: GPU 0 (0000:13:00.0): the driver does not show it"));
 }
 
 /// One line of memory bandwidth, at least 1000 GB/s, and its records on two GPUs.
@@ -150,9 +162,9 @@ TEST_F(OneLine, TheWorstGpuDecides) {
 }
 
 TEST_F(OneLine, AnIntervalThatContainsTheLimitIsUnknown) {
-  records_[1] = record_of(limits_.lines[0], 1, 1.005e12);
+  records_[1] = record_of(limits_.lines[0], 1, 1.006e12);
   EXPECT_EQ(judge(),
-            "UNKNOWN: 994.9 GB/s to 1.015 TB/s, hip:1 of 2: the interval contains the limit");
+            "UNKNOWN: 995.9 GB/s to 1.016 TB/s, hip:1 of 2: the interval contains the limit");
 }
 
 TEST_F(OneLine, AMeanCountsWhereTheLineSaysSo) {
@@ -170,6 +182,15 @@ TEST_F(OneLine, WhatCouldNotBeMeasuredIsUnknown) {
   EXPECT_EQ(judge(), "UNKNOWN: hip:1: unsupported: no memory");
   records_[1].cell = Cell("launch", {{"metric", "latency"}});
   EXPECT_EQ(judge(), "UNKNOWN: hip:1: not measured");
+}
+
+TEST_F(OneLine, NothingIsMeasuredOnAnEmulatedDevice) {
+  MachineFacts facts;
+  facts.emulated = true;
+  const auto lines = judge_machine(limits_, LineLength::usual, {}, facts);
+  EXPECT_EQ(lines.front().verdict, LineVerdict::unknown);
+  EXPECT_EQ(lines.front().reason,
+            "needs a real device: times of an emulated one come from a model");
 }
 
 TEST_F(OneLine, AWrongResultFails) {

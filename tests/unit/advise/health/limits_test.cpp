@@ -35,7 +35,7 @@ TEST(Limits, ALineHasQuantityLimitAndProvenance) {
   ASSERT_TRUE(limits.ok()) << limits.error().message;
   ASSERT_EQ(limits->lines.size(), 1u);
   const LimitLine& line = limits->lines.front();
-  EXPECT_EQ(line.value, 4.1e12);
+  EXPECT_DOUBLE_EQ(line.value, 4.1e12);
   EXPECT_EQ(line.unit, "bytes/s");
   EXPECT_EQ(line.limit_text(), "at least 4.100 TB/s");
   EXPECT_EQ(line.length, LineLength::quick);
@@ -82,6 +82,16 @@ TEST(Limits, NeedASourceAndADate) {
       parse_limits("name: a\ndescription: b\nlimits:\n  - {check: ecc}\n", "a.yaml");
   ASSERT_FALSE(limits.ok());
   EXPECT_THAT(limits.error().message, HasSubstr("a.yaml:4: a limit needs \"source\" and \"date\""));
+}
+
+TEST(Limits, ALineMayHaveNoneOfTheFilesDoubts) {
+  const auto limits = parse_limits(
+      "name: a\ndescription: b\nsource: c\ndate: 2026-01-01\ndoubts: many\nlimits:\n  - {check: "
+      "ecc}\n  - {check: smt, doubts: none}\n",
+      "a.yaml");
+  ASSERT_TRUE(limits.ok()) << limits.error().message;
+  EXPECT_EQ(limits->lines[0].doubts, "many");
+  EXPECT_EQ(limits->lines[1].doubts, "");
 }
 
 TEST(Limits, EmbeddedOnesAreAboutTheirDevices) {
