@@ -74,6 +74,7 @@ TEST(DeriveLimits, ANodeCountsByItsWorstGpuAndTheMedianOfItsRuns) {
     node.records.push_back(record(copy_cell, 0.5e12, 3));
     node.records.push_back(record(copy_cell, 0.5e12, 3));
     node.records.push_back(record(copy_cell, 0.1e12, 3));
+    node.records.push_back(record(copy_cell, 2e12, 5));
   }
   const auto limits = derive_limits(nodes, {0.05, 0.95});
   EXPECT_NEAR(limits->lines[0].median, 0.5e12, 1e3);

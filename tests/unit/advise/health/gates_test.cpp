@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/write_file.h"
+#include "support/temporary_folder.h"
+
 namespace assay::health {
 namespace {
 
@@ -70,6 +73,11 @@ TEST(Gates, OfNhc) {
 
 TEST(Gates, AFileWithoutAnyIsRefused) {
   EXPECT_THAT(gates_of("{", "a.json"), ElementsAre(HasSubstr("JSON")));
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "other.json";
+  ASSERT_TRUE(write_file(file, "{\"a\": 1}").ok());
+  EXPECT_THAT(read_gates({file}).error().message, HasSubstr("other.json: no gates; known are"));
+  EXPECT_EQ(read_gates({folder.path()})->size(), 0u) << "a folder may hold other files";
   const auto missing = read_gates({"/nowhere/a.conf"});
   ASSERT_FALSE(missing.ok());
   EXPECT_THAT(missing.error().message, HasSubstr("/nowhere/a.conf"));
