@@ -104,6 +104,8 @@ struct PrepareContext {
   /// Whether the run should stop. Work that takes seconds polls it and returns the error
   /// interrupted.
   const std::function<bool()>& stop_requested = nobody_asks;
+  /// Whether cases queue each operation by itself even where they would replay a graph.
+  bool single_launches = false;
 };
 
 /// A statement drawn from several cells, such as "h2d pinned: 50% of the plateau at 96 KiB".
