@@ -82,14 +82,15 @@ class CorruptionTest {
       TRY(check_kind(*reference_, device_.facts()));
     }
     start_ = condition_of(device_);
-    for (WorkDescription& description : corruption_work(device_, team_)) {
+    for (WorkDescription& description :
+         plan_.work.empty() ? corruption_work(device_, team_) : std::vector(plan_.work)) {
       if (!is_chosen(description.cell.id(), plan_.only)) continue;
       UnderTest unit;
       unit.report.name = description.cell.id();
       unit.description = std::move(description);
       units_.push_back(std::move(unit));
     }
-    if (is_chosen(patterns_name, plan_.only)) {
+    if (plan_.patterns && is_chosen(patterns_name, plan_.only)) {
       units_.emplace_back().report.name = patterns_name;
       patterns_ = TRY(MemoryPatterns::create(device_));
     }
@@ -208,14 +209,11 @@ class CorruptionTest {
                   : "a library that need not give the same bits here, or a fault in every "
                     "repetition; other devices of this kind or a reference can tell");
           if (own) {
-            add({.unit = unit.report.name,
-                 .rank = team_.rank(),
-                 .device = described(device_.facts()),
-                 .against = "its other repetitions, most of which differ",
-                 .launch = blocks.empty() ? 0 : blocks.front().launch + 1,
-                 .operation = where,
-                 .before = start_,
-                 .after = condition_of(device_)});
+            SdcDifference difference = difference_here(unit);
+            difference.against = "its other repetitions, most of which differ";
+            difference.launch = blocks.empty() ? 0 : blocks.front().launch + 1;
+            difference.operation = where;
+            add(std::move(difference));
           }
           unit.work.reset();
           return {};
@@ -246,8 +244,20 @@ class CorruptionTest {
     unit.report.flops += done.flops;
     unit.report.bytes += done.bytes;
     unit.report.checked_bytes += work.checked_bytes();
+    if (plan_.repeated) plan_.repeated(unit.report, work.seconds(), done);
     if (work.differing(sums, unit.expected).empty()) return {};
     return locate(unit, sums);
+  }
+
+  SdcDifference difference_here(const UnderTest& unit) const {
+    SdcDifference difference;
+    difference.unit = unit.report.name;
+    difference.rank = team_.rank();
+    difference.device = described(device_.facts());
+    difference.before = start_;
+    difference.before.sensors = before_;
+    difference.after = condition_of(device_);
+    return difference;
   }
 
   Status locate(UnderTest& unit, const Sums& sums) {
@@ -255,11 +265,8 @@ class CorruptionTest {
     const std::vector<DifferentBlock> blocks = work.differing(sums, unit.expected);
     const DifferentBlock& block = blocks.front();
     const bool at_end = block.launch >= work.launches().size();
-    SdcDifference difference;
-    difference.unit = unit.report.name;
+    SdcDifference difference = difference_here(unit);
     difference.run = unit.report.runs;
-    difference.rank = team_.rank();
-    difference.device = described(device_.facts());
     difference.against = "its other repetitions";
     difference.launch = block.launch + 1;
     difference.operation = !at_end                      ? work.launches()[block.launch].name
@@ -270,9 +277,6 @@ class CorruptionTest {
     difference.offset = work.offset_of(block.sum);
     difference.address = reinterpret_cast<std::uintptr_t>(buffer.address) + difference.offset;
     difference.wrong_blocks = blocks.size();
-    difference.before = start_;
-    difference.before.sensors = before_;
-    difference.after = condition_of(device_);
     std::vector<std::byte> found, expected;
     const auto keep = [&](std::vector<std::byte> bytes, bool of_this_run) {
       const std::uint64_t sum = Checksums::of(bytes.data(), bytes.size());
@@ -422,13 +426,8 @@ class CorruptionTest {
       }
       if (!unit.report.compared.empty()) unit.report.compared.emplace_back("the reference");
       if (known->trail == unit.report.trail) continue;
-      SdcDifference difference;
-      difference.unit = unit.report.name;
-      difference.rank = team_.rank();
-      difference.device = described(device_.facts());
+      SdcDifference difference = difference_here(unit);
       difference.against = "the reference";
-      difference.before = start_;
-      difference.after = condition_of(device_);
       set_first_operation(difference, unit.report.trail, known->trail, unit.report.operations);
       add(std::move(difference));
     }
@@ -481,7 +480,7 @@ class CorruptionTest {
   /// Faults come with changes of the clock: odd turns have pauses before a unit or within it.
   void rest(const UnderTest& unit, double slice) const {
     constexpr double longest = 0.3, share = 0.1;
-    if (turns_ % 2 == 0) return;
+    if (turns_ % 2 == 0 || !plan_.rests) return;
     const double seconds = std::min({longest, share * slice, 2 * unit.run_seconds}) *
                            static_cast<double>(unit.report.runs % 4) / 4;
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -521,13 +520,11 @@ class CorruptionTest {
     unit.report.checked_bytes += done->moved / 2;
     unit.report.memory_bytes = std::max(unit.report.memory_bytes, done->bytes);
     unit.report.compared = {"what was written"};
+    if (plan_.repeated) plan_.repeated(unit.report, done->seconds, {.bytes = done->moved});
     unit.report.variant = "patterns";
     if (!done->wrong) return {};
-    SdcDifference difference;
-    difference.unit = unit.report.name;
+    SdcDifference difference = difference_here(unit);
     difference.run = unit.report.runs;
-    difference.rank = team_.rank();
-    difference.device = described(device_.facts());
     difference.against = "what was written";
     difference.launch = done->wrong->pattern + 1;
     difference.operation = fmt::format("memory that held pattern {}", done->wrong->pattern + 1);
@@ -540,9 +537,6 @@ class CorruptionTest {
     difference.wrong_blocks = 1;
     difference.replays = done->replays;
     difference.replayed = done->replayed;
-    difference.before = start_;
-    difference.before.sensors = before_;
-    difference.after = condition_of(device_);
     add(std::move(difference));
     return {};
   }
@@ -574,7 +568,8 @@ class CorruptionTest {
     all.difference_count = count_;
     for (std::size_t r = 0; r < said_.size(); ++r) {
       if (r == static_cast<std::size_t>(team_.rank())) continue;
-      TRY(add_rank(TRY(parse_json(said_[r])), all));
+      const Json said = TRY(parse_json(said_[r]));
+      TRY(add_rank(said, all));
     }
     for (const SdcUnit& unit : all.units) {
       all.tested_seconds += unit.seconds;

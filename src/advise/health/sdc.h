@@ -93,8 +93,13 @@ struct SdcPlan {
   double memory_share = 0.9;  ///< of the memory that is free beside the units, for the patterns
   std::string only;       ///< units, by beginnings of their names, separated by commas; empty: all
   std::string reference;  ///< text of a reference file; empty: none
-  std::size_t most_differences = 20;      ///< the test ends early with more
-  std::vector<PlantedFault> faults = {};  ///< of tests
+  std::size_t most_differences = 20;       ///< the test ends early with more
+  std::vector<WorkDescription> work = {};  ///< instead of corruption_work()
+  bool patterns = true;                    ///< whether free memory is tested, too
+  bool rests = true;                       ///< whether there are pauses, in every other turn
+  std::vector<PlantedFault> faults = {};   ///< of tests
+  /// Called after every repetition that was compared, with the seconds and work of it alone.
+  std::function<void(const SdcUnit& unit, double seconds, const Work& work)> repeated = {};
   std::function<void(const SdcProgress&)> progress = {};
   std::function<bool()> stop_requested = [] { return false; };
 };
