@@ -86,7 +86,6 @@ Result<PlantedFault> parse_planted_fault(std::string_view text) {
 
 CheckedWork::CheckedWork(const WorkDescription& description, Device& device, Team& team)
     : description_(description),
-      name_(description.cell.id()),
       device_(device),
       team_(team),
       watched_(watched_device(device, watch_)) {}
@@ -117,7 +116,7 @@ Status CheckedWork::start(std::uint64_t seed, const std::function<bool()>& stop_
                                                     .team = team_,
                                                     .communicators = *communicators_,
                                                     .stop_requested = stop_requested,
-                                                    .single_launches = true}));
+                                                    .repeatable = true}));
   // Libraries allocate memory and choose kernels in the first runs.
   TRY(run_steps());
   struct Fill {

@@ -17,6 +17,7 @@
 namespace assay::health {
 
 struct WorkDescription {
+  std::string name;  ///< "gemm shape=8192 dtype=bf16"
   Cell cell;
   int steps = 1;         ///< enqueues of a repetition
   bool verifies = true;  ///< whether the benchmark's own check is run first
@@ -101,7 +102,7 @@ class CheckedWork {
   const std::vector<Launch>& launches() const { return launches_; }
   WatchedBuffer buffer_of(std::size_t sum) const;
   std::uint64_t offset_of(std::size_t sum) const;  ///< of the block in its buffer
-  std::string name() const { return name_; }
+  const std::string& name() const { return description_.name; }
   std::string variant() const;  ///< operations and algorithms, as a hash
   /// A checksum for each launch and one for the end.
   std::vector<std::uint64_t> trail(const Sums& sums) const;
@@ -135,7 +136,6 @@ class CheckedWork {
   bool is_left_out(std::size_t sum) const;
 
   const WorkDescription description_;
-  const std::string name_;
   Device& device_;
   Team& team_;
   Watch watch_;

@@ -1,5 +1,7 @@
 #include "advise/health/corruption_work.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <span>
@@ -12,6 +14,8 @@
 namespace assay::health {
 namespace {
 
+constexpr int products_in_a_row = 8;
+
 struct Row {
   std::string_view benchmark, axes;
   int steps = 1;
@@ -20,13 +24,14 @@ struct Row {
 
 // A training checks its gradients against the reference when it is prepared. Whether its loss falls
 // is not known after so few steps.
-constexpr std::array<Row, 23> for_chips = {{
+constexpr std::array<Row, 24> for_chips = {{
     {"gemm", "shape=8192 dtype=bf16"},
     {"memory", "op=triad dtype=f64 size=256MiB cache=hot"},
     {"train", "model=124M batch=8 sequence=1024 precision=bf16 graph=off", 2, false},
     {"copy", "direction=both memory=pinned size=256MiB"},
     {"gemm", "shape=4096 dtype=e4m3"},
-    {"attention", "pass=forward,backward precision=bf16 attention=own"},
+    {"attention", "pass=forward precision=bf16 attention=own"},
+    {"attention", "pass=backward precision=bf16 attention=own"},
     {"gemm", "shape=4096 dtype=f16 library=own"},
     {"copy", "direction=d2d memory=pinned size=1GiB"},
     {"train", "model=qwen3-0.6b batch=1 sequence=1024 precision=bf16 graph=off", 2, false},
@@ -35,7 +40,7 @@ constexpr std::array<Row, 23> for_chips = {{
     {"memory", "op=dot dtype=f32 size=256MiB cache=hot"},
     {"decode", "model=qwen3-0.6b batch=4 context=1024 generate=8"},
     {"gemm", "shape=4096 dtype=f32"},
-    {"attention", "pass=forward,backward precision=bf16 attention=library"},
+    {"attention", "pass=backward precision=bf16 attention=library"},
     {"gemm", "shape=4096 dtype=tf32"},
     {"decode", "model=qwen3-0.6b batch=4 context=1024 generate=4 quantization=fp8"},
     {"gemm", "shape=4096x11008x4096 dtype=bf16"},
@@ -52,7 +57,7 @@ constexpr std::array<Row, 12> for_hosts = {{
     {"memory", "op=triad dtype=f64 size=256KiB cache=hot"},
     {"train", "model=1L2H32C256V batch=2 sequence=16 graph=off", 2, false},
     {"copy", "direction=both memory=pinned size=256KiB"},
-    {"attention", "pass=forward,backward sequence=64 batch=1 heads=2 width=32"},
+    {"attention", "pass=backward sequence=64 batch=1 heads=2 width=32"},
     {"gemm", "shape=64 dtype=bf16"},
     {"prefill", "model=1L2H2K32D64C128F256V prompt=16"},
     {"memory", "op=dot dtype=f32 size=256KiB cache=hot"},
@@ -93,7 +98,8 @@ void append(std::vector<WorkDescription>& work, std::span<const Row> rows, const
     const auto cells = expand_cells(row.benchmark, benchmark->axes(), settings_of(row.axes));
     if (!cells.ok()) continue;
     for (const Cell& cell : expand_on(*cells, device, team)) {
-      work.push_back({cell, row.steps, row.verifies, of_team});
+      work.push_back(
+          {fmt::format("{} {}", row.benchmark, row.axes), cell, row.steps, row.verifies, of_team});
     }
   }
 }
@@ -133,6 +139,8 @@ std::vector<WorkDescription> burn_work(Load load, const Device& device) {
   };
   std::vector<WorkDescription> chosen;
   for (WorkDescription& work : corruption_work(device, solo_team())) {
+    // Longer repetitions have fewer pauses between them.
+    if (work.cell.benchmark() == "gemm") work.steps = products_in_a_row;
     if (is_of(work)) chosen.push_back(std::move(work));
   }
   return chosen;

@@ -84,9 +84,9 @@ class CorruptionTest {
     start_ = condition_of(device_);
     for (WorkDescription& description :
          plan_.work.empty() ? corruption_work(device_, team_) : std::vector(plan_.work)) {
-      if (!is_chosen(description.cell.id(), plan_.only)) continue;
+      if (!is_chosen(description.name, plan_.only)) continue;
       UnderTest unit;
-      unit.report.name = description.cell.id();
+      unit.report.name = description.name;
       unit.description = std::move(description);
       units_.push_back(std::move(unit));
     }
@@ -200,21 +200,17 @@ class CorruptionTest {
                                                     work.launches()[blocks.front().launch].name);
         bool kept = true;
         for (const Sums& sums : seen) kept = work.leave_out(sums, seen[0]) && kept;
-        const bool own = !work.calls_library();
-        if (own || !kept) {
+        if (!kept) {
+          const bool own = !work.calls_library();
+          refused_ = refused_ || own;
           unit.report.variant = work.variant();
           unit.report.left_out = fmt::format(
-              "its results differ in most repetitions, first in {}: {}", where,
-              own ? "it calls no library, so the device computes wrongly"
+              "its results differ in most repetitions, first in {}: {}; other devices of this kind "
+              "or a reference can tell",
+              where,
+              own ? "it calls no library, so the device may compute wrongly every time"
                   : "a library that need not give the same bits here, or a fault in every "
-                    "repetition; other devices of this kind or a reference can tell");
-          if (own) {
-            SdcDifference difference = difference_here(unit);
-            difference.against = "its other repetitions, most of which differ";
-            difference.launch = blocks.empty() ? 0 : blocks.front().launch + 1;
-            difference.operation = where;
-            add(std::move(difference));
-          }
+                    "repetition");
           unit.work.reset();
           return {};
         }
@@ -465,6 +461,7 @@ class CorruptionTest {
       rest(unit, slice);
       plant_faults(unit);
       const auto sums = unit.work->repeat();
+      unit.work->plant(lasting_fault(unit));
       if (!sums.ok()) {
         if (unit.description.of_team) return sums.error();
         unit.report.left_out = sums.error().message;
@@ -472,7 +469,6 @@ class CorruptionTest {
         return {};
       }
       TRY(count_run(unit, *sums));
-      unit.work->plant(std::nullopt);
     }
     return {};
   }
@@ -486,13 +482,21 @@ class CorruptionTest {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
 
+  bool is_of(const PlantedFault& fault, const UnderTest& unit) const {
+    return fault.rank == team_.rank() && unit.report.name.starts_with(fault.work);
+  }
   void plant_faults(UnderTest& unit) const {
-    const std::uint64_t run = unit.report.runs + 1;
     for (const PlantedFault& fault : plan_.faults) {
-      if (fault.rank != team_.rank() || !unit.report.name.starts_with(fault.work)) continue;
       const std::uint64_t planned = fault.run + first_repetitions;
-      if (run == planned || (fault.stays && run > planned)) unit.work->plant(fault);
+      if (is_of(fault, unit) && unit.report.runs + 1 == planned) unit.work->plant(fault);
     }
+  }
+  std::optional<PlantedFault> lasting_fault(const UnderTest& unit) const {
+    for (const PlantedFault& fault : plan_.faults) {
+      const std::uint64_t planned = fault.run + first_repetitions;
+      if (is_of(fault, unit) && fault.stays && unit.report.runs + 1 >= planned) return fault;
+    }
+    return std::nullopt;
   }
 
   Status run_patterns(UnderTest& unit) {
@@ -500,8 +504,7 @@ class CorruptionTest {
     show(unit);
     std::optional<MemoryPatterns::Planted> planted;
     for (const PlantedFault& fault : plan_.faults) {
-      if (fault.rank != team_.rank() || !patterns_name.starts_with(fault.work)) continue;
-      if (fault.run != unit.report.runs + 1) continue;
+      if (!is_of(fault, unit) || fault.run != unit.report.runs + 1) continue;
       planted = {static_cast<unsigned>(fault.launch - 1), fault.offset, fault.mask, fault.stays};
     }
     const DeviceFacts& facts = device_.facts();
@@ -612,7 +615,8 @@ class CorruptionTest {
       return;
     }
     if (turns_ == 0 || tested == 0 || refused_) {
-      all.why = refused_      ? "a benchmark's own check refuses a result: see the units"
+      all.why = refused_
+                    ? "a result is refused by its own check, or differs every time: see the units"
                 : tested == 0 ? "no unit could be compared with anything"
                               : "stopped before every unit had run";
       return;

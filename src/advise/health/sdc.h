@@ -27,7 +27,7 @@ std::string_view name_of(SdcVerdict verdict);  ///< "SOUND"
 
 /// One kind of work, and what was compared of it.
 struct SdcUnit {
-  std::string name;                     ///< "gemm shape=1024x1024x1024 type=bf16"
+  std::string name;                     ///< "gemm shape=8192 dtype=bf16"
   std::string left_out;                 ///< why it was not tested; empty: it was
   std::string note;                     ///< what else is worth knowing
   std::uint64_t runs = 0;               ///< repetitions that were compared

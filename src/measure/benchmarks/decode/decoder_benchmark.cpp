@@ -278,7 +278,7 @@ std::string DecoderBenchmark::requirements(const Cell& cell, const Device& devic
 Result<std::unique_ptr<Case>> DecoderBenchmark::prepare(const Cell& cell,
                                                         PrepareContext context) const {
   DecoderCell decided_cell = TRY(decided(cell, context.device));
-  decided_cell.graph = !context.single_launches;
+  decided_cell.graph = !context.repeatable;
   return prepare_decoder_case(decided_cell, context);
 }
 
