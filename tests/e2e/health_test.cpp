@@ -29,7 +29,8 @@ class Health : public testing::Test {
 
 TEST_F(Health, AMachineThatRepeatsItsResultsIsSound) {
   const std::string reference = folder_.path() / "reference.json";
-  const Outcome first = health({"sdc", "--only", "memory op=triad", "--write-reference", reference});
+  const Outcome first =
+      health({"sdc", "--only", "memory op=triad", "--write-reference", reference});
   EXPECT_EQ(first.status, 0) << first.out << first.err;
   EXPECT_THAT(first.out, AllOf(HasSubstr("SOUND"), HasSubstr("memory op=triad dtype=f64"),
                                HasSubstr("would have been seen with 95%")));
@@ -45,26 +46,28 @@ TEST_F(Health, AMachineThatRepeatsItsResultsIsSound) {
   std::ofstream(reference) << other;
   const Outcome third = health({"sdc", "--only", "memory op=triad", "--reference", reference});
   EXPECT_EQ(third.status, 3) << third.out << third.err;
-  EXPECT_THAT(third.out, AllOf(HasSubstr("CORRUPT"), HasSubstr("differs from the reference, first in "
-                                                               "operation 1: triad_f64")));
+  EXPECT_THAT(third.out,
+              AllOf(HasSubstr("CORRUPT"), HasSubstr("differs from the reference, first in "
+                                                    "operation 1: triad_f64")));
 }
 
 TEST_F(Health, AFlippedBitIsFoundWithItsOperationAndPlace) {
   const Outcome outcome = health({"sdc", "--only", "memory op=triad"},
                                  "memory op=triad run=1 launch=1 offset=70000 mask=4096");
   EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out,
-              AllOf(ContainsRegex("CORRUPT +cpu:0.* 1 of [0-9]+ repetitions differ"),
-                    HasSubstr("differs from its other repetitions, first in operation 1: triad_f64"),
-                    HasSubstr("byte 70000, address"),
-                    HasSubstr("bits 0000000000001000 (1 of 64); 1 such words"),
-                    HasSubstr("0 of 4 replays differ")));
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(ContainsRegex("CORRUPT +cpu:0.* 1 of [0-9]+ repetitions differ"),
+            HasSubstr("differs from its other repetitions, first in operation 1: triad_f64"),
+            HasSubstr("byte 70000, address"),
+            HasSubstr("bits 0000000000001000 (1 of 64); 1 such words"),
+            HasSubstr("0 of 4 replays differ")));
   EXPECT_EQ(written()["differences"].size(), 1u);
 }
 
 TEST_F(Health, AFaultThatStaysDiffersInEveryReplay) {
-  const Outcome outcome = health({"sdc", "--only", "memory op=dot"},
-                                 "memory op=dot run=1 launch=1 mask=1 stays");
+  const Outcome outcome =
+      health({"sdc", "--only", "memory op=dot"}, "memory op=dot run=1 launch=1 mask=1 stays");
   EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("4 of 4 replays differ"));
 }
@@ -73,14 +76,13 @@ TEST_F(Health, MemoryThatForgetsIsFound) {
   const Outcome outcome = health({"sdc", "--only", "memory_patterns", "--memory", "1"},
                                  "memory_patterns run=1 launch=3 offset=4096 mask=2");
   EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out,
-              HasSubstr("expected 5555555555555555, found 5555555555555557"));
+  EXPECT_THAT(outcome.out, HasSubstr("expected 5555555555555555, found 5555555555555557"));
 }
 
 TEST_F(Health, ARankThatComputesWronglyIsNamedByTheMajority) {
-  const Outcome outcome = health({"sdc", "--only", "memory op=dot,collective op=all_reduce",
-                                  "--ranks", "3"},
-                                 "memory op=dot run=1 launch=1 mask=1 rank=1");
+  const Outcome outcome =
+      health({"sdc", "--only", "memory op=dot,collective op=all_reduce", "--ranks", "3"},
+             "memory op=dot run=1 launch=1 mask=1 rank=1");
   EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(HasSubstr("wrong memory op=dot"), HasSubstr("on rank 1, cpu:0"),
                                  HasSubstr("1 of "), HasSubstr("collective op=all_reduce")));
@@ -96,9 +98,9 @@ TEST_F(Health, ABurnInChecksResultsAndReportsItsSpeed) {
 }
 
 TEST_F(Health, ASecondTestOfTheSameDeviceIsRefused) {
-  Process first({"health", "sdc", "--device", "cpu", "--only", "copy", "--duration", "1h", "--output",
-                 file_},
-                {{"TMPDIR", folder_.path()}});
+  Process first(
+      {"health", "sdc", "--device", "cpu", "--only", "copy", "--duration", "1h", "--output", file_},
+      {{"TMPDIR", folder_.path()}});
   const std::string lock = folder_.path() / "assay-health-cpu-0.lock";
   while (!std::filesystem::exists(lock)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   Outcome second = health({"sdc", "--only", "copy"});

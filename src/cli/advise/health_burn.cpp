@@ -97,7 +97,7 @@ Result<int> burn(const Arguments& arguments, Terminal& terminal) {
                                                    "--memory", "--load", "--shared", "--patience"},
                                                   terminal));
   Team& team = opened.team();
-  Status ready = arguments.has("--shared") ? Status() : check_unused(*opened.device);
+  Status ready = arguments.has("--shared") ? Status() : health::check_unused(*opened.device);
   if (ready.ok() && team.rank() == 0) ready = check_writable(file);
   TRY(agree(team, "beginning", ready));
   if (team.rank() == 0) plan.sdc.progress = shown_progress(terminal);
