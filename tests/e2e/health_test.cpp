@@ -1,107 +1,116 @@
-// assay health accept and limits as programs, on the fake backend and the virtual machine.
+// The tests of a device's health as programs, on CPUs, with faults that they plant themselves.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/hash.h"
+#include <fstream>
+
 #include "core/json.h"
-#include "core/read_file.h"
-#include "core/write_file.h"
 #include "e2e/process.h"
-#include "e2e/virtual_mi300x.h"
-#include "support/accepted_runs.h"
 
 namespace assay {
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
-/// Two lines of one cell: one that the device passes by far, and one that it fails.
-std::string two_limits(const TemporaryFolder& folder) {
-  const std::string path = folder.path() / "ours.yaml";
-  EXPECT_TRUE(write_file(path,
-                         "{name: ours, description: test, source: us, date: 2026-11-29, limits: [\n"
-                         "{cell: memory op=copy dtype=f32 size=4KiB cache=hot, metric: bandwidth, "
-                         "at_least: 1, unit: bytes/s, quick: true},\n"
-                         "{cell: memory op=copy dtype=f32 size=4KiB cache=hot, metric: bandwidth, "
-                         "at_least: 1000000, unit: TB/s, full: true}]}")
-                  .ok());
-  return path;
+class Health : public testing::Test {
+ protected:
+  Outcome health(std::vector<std::string> words, const std::string& fault = "") {
+    words.insert(words.begin(), "health");
+    words.insert(words.end(), {"--device", "cpu", "--duration", "0.1s", "--output", file_});
+    return Process(words, {{"ASSAY_HEALTH_FAULT", fault}, {"TMPDIR", folder_.path()}}).wait();
+  }
+  Json written() const { return Json::parse(std::ifstream(file_)); }
+
+  const TemporaryFolder folder_;
+  const std::string file_ = folder_.path() / "result.json";
+};
+
+TEST_F(Health, AMachineThatRepeatsItsResultsIsSound) {
+  const std::string reference = folder_.path() / "reference.json";
+  const Outcome first =
+      health({"sdc", "--only", "memory op=triad", "--write-reference", reference});
+  EXPECT_EQ(first.status, 0) << first.out << first.err;
+  EXPECT_THAT(first.out, AllOf(HasSubstr("SOUND"), HasSubstr("memory op=triad dtype=f64"),
+                               HasSubstr("would have been seen with 95%")));
+  EXPECT_EQ(written()["verdict"], "SOUND");
+  const Outcome second = health({"sdc", "--only", "memory op=triad", "--reference", reference});
+  EXPECT_EQ(second.status, 0) << second.out << second.err;
+  EXPECT_THAT(second.out, HasSubstr("repetitions, the reference"));
+  // A reference with other bits is another machine's word against this one's.
+  std::stringstream text;
+  text << std::ifstream(reference).rdbuf();
+  Json other = Json::parse(text.str());
+  other["units"][0]["trail"][0] = "0x1";
+  std::ofstream(reference) << other;
+  const Outcome third = health({"sdc", "--only", "memory op=triad", "--reference", reference});
+  EXPECT_EQ(third.status, 3) << third.out << third.err;
+  EXPECT_THAT(third.out,
+              AllOf(HasSubstr("CORRUPT"), HasSubstr("differs from the reference, first in "
+                                                    "operation 1: triad_f64")));
 }
 
-TEST(HealthAccept, JudgesWhatItMeasured) {
-  const TemporaryFolder folder;
-  const std::string limits = two_limits(folder), store = folder.path() / "store",
-                    page = folder.path() / "page.html";
+TEST_F(Health, AFlippedBitIsFoundWithItsOperationAndPlace) {
+  const Outcome outcome = health({"sdc", "--only", "memory op=triad"},
+                                 "memory op=triad run=1 launch=1 offset=70000 mask=4096");
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(ContainsRegex("CORRUPT +cpu:0.* 1 of [0-9]+ repetitions differ"),
+            HasSubstr("differs from its other repetitions, first in operation 1: triad_f64"),
+            HasSubstr("byte 70000, address"),
+            HasSubstr("bits 0000000000001000 (1 of 64); 1 such words"),
+            HasSubstr("0 of 4 replays differ")));
+  EXPECT_EQ(written()["differences"].size(), 1u);
+}
+
+TEST_F(Health, AFaultThatStaysDiffersInEveryReplay) {
   const Outcome outcome =
-      assay_run({"health", "accept", "--full", "--limits", limits, "--device", "fake:0", "--budget",
-                 "3s", "--sdc", "0s", "--out", store, "--certificate", page, "--json"});
-  EXPECT_EQ(outcome.status, 1) << outcome.err;
-  EXPECT_THAT(outcome.err, HasSubstr("1 x scripted device by ours (test): at most 0:0"));
-  const Json json = Json::parse(outcome.out);
-  EXPECT_EQ(json["verdict"], "FAIL");
-  EXPECT_EQ(json["lines"][0]["verdict"], "PASS") << outcome.out;
-  EXPECT_EQ(json["lines"][1]["verdict"], "FAIL");
-  ASSERT_EQ(json["runs"].size(), 1u);
-  const auto stored = read_records(store);
-  ASSERT_TRUE(stored.ok());
-  EXPECT_EQ(stored->records.at(0).run, json["runs"][0]);
-  EXPECT_THAT(*read_file(page), HasSubstr(json["records_sha256"].get<std::string>()));
-  EXPECT_EQ(json["records_sha256"], sha256_hex(*read_file(store + "/records.jsonl")));
+      health({"sdc", "--only", "memory op=dot"}, "memory op=dot run=1 launch=1 mask=1 stays");
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("4 of 4 replays differ"));
 }
 
-TEST(HealthAccept, NeedsLimitsAndADevice) {
-  const Outcome none = assay_run({"health", "accept", "--device", "cpu"});
-  EXPECT_EQ(none.status, 2);
-  EXPECT_THAT(none.err, HasSubstr("there are limits for"));
-  const Outcome absent = assay_run({"health", "accept", "--device", "fake:7"});
-  EXPECT_EQ(absent.status, 4);
-  EXPECT_THAT(absent.err, HasSubstr("no device to accept by --device fake:7"));
+TEST_F(Health, MemoryThatForgetsIsFound) {
+  const Outcome outcome = health({"sdc", "--only", "memory_patterns", "--memory", "1"},
+                                 "memory_patterns run=1 launch=3 offset=4096 mask=2");
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("expected 5555555555555555, found 5555555555555557"));
 }
 
-TEST(HealthLimits, OfHealthyNodesAreReadByAcceptance) {
-  const TemporaryFolder folder;
-  for (int i = 0; i < 5; ++i) {
-    auto store = Store::open(folder.path() / "fleet" / ("node" + std::to_string(i)));
-    ASSERT_TRUE(store.ok());
-    Record record = sound_record(0, 1000 + i);
-    record.cell =
-        Cell("memory", {{"op", "copy"}, {"dtype", "f64"}, {"size", "1GiB"}, {"cache", "hot"}});
-    ASSERT_TRUE(store->append(record).ok());
-  }
-  const std::string file = folder.path() / "ours.yaml";
-  const Outcome made =
-      assay_run({"health", "limits", folder.path() / "fleet", "--rate", "5%", "--out", file});
-  EXPECT_EQ(made.status, 0) << made.err;
-  EXPECT_THAT(made.out, HasSubstr("54 more nodes would do without"));
-  const Outcome read = assay_run({"health", "limits", "--read", file});
-  EXPECT_EQ(read.status, 0) << read.err;
-  EXPECT_THAT(read.out, HasSubstr("1 gate in 1 file: 0 can never fail"));
+TEST_F(Health, ARankThatComputesWronglyIsNamedByTheMajority) {
+  const Outcome outcome =
+      health({"sdc", "--only", "memory op=dot,collective op=all_reduce", "--ranks", "3"},
+             "memory op=dot run=1 launch=1 mask=1 rank=1");
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("wrong memory op=dot"), HasSubstr("on rank 1, cpu:0"),
+                                 HasSubstr("1 of "), HasSubstr("collective op=all_reduce")));
 }
 
-TEST(HealthLimits, ThatCanNeverFailAreCounted) {
-  const TemporaryFolder folder;
-  const std::string file = folder.path() / "a_threshold.json";
-  ASSERT_TRUE(write_file(file, R"({"c": {"x": {"kind": "min", "value": 0}}})").ok());
-  const Outcome read = assay_run({"health", "limits", "--read", folder.path()});
-  EXPECT_EQ(read.status, 1);
-  EXPECT_THAT(read.out, HasSubstr("1 gate in 1 file: 1 can never fail (100%)"));
+TEST_F(Health, ABurnInChecksResultsAndReportsItsSpeed) {
+  const Outcome outcome = health({"burn", "--load", "copies"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("SOUND"), HasSubstr("speed"), HasSubstr("bytes/s")));
+  EXPECT_EQ(written()["ranks"].size(), 1u);
+  const Outcome wrong = health({"burn", "--load", "copies"}, "copy run=1 launch=1 mask=1");
+  EXPECT_EQ(wrong.status, 3) << wrong.out << wrong.err;
 }
 
-class HealthOnVirtualMi300x : public OnVirtualMi300x {};
-
-TEST_F(HealthOnVirtualMi300x, LinesThatNeedRealTimeAreUnknown) {
-  const Outcome outcome = on({"health", "accept", "--sdc", "0s", "--json"});
-  const Json json = Json::parse(outcome.out, nullptr, false);
-  ASSERT_TRUE(json.is_object()) << outcome.err;
-  EXPECT_EQ(json["limits"]["name"], "mi300x");
-  for (const Json& line : json["lines"]) {
-    if (line.contains("cell")) {
-      EXPECT_EQ(line["verdict"], "UNKNOWN") << line;
-      EXPECT_EQ(line["reason"], "needs a real device: times of an emulated one come from a model");
-    } else if (line["line"] == "gpus" || line["line"] == "link-width") {
-      EXPECT_EQ(line["verdict"], "PASS") << line;
-    }
-  }
+TEST_F(Health, ASecondTestOfTheSameDeviceIsRefused) {
+  Process first(
+      {"health", "sdc", "--device", "cpu", "--only", "copy", "--duration", "1h", "--output", file_},
+      {{"TMPDIR", folder_.path()}});
+  const std::string lock = folder_.path() / "assay-health-cpu-0.lock";
+  while (!std::filesystem::exists(lock)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  Outcome second = health({"sdc", "--only", "copy"});
+  for (int i = 0; i < 100 && second.status == 0; ++i) second = health({"sdc", "--only", "copy"});
+  EXPECT_EQ(second.status, 4) << second.out;
+  EXPECT_THAT(second.err, ContainsRegex("cpu:0 is under test by process [0-9]+"));
+  first.signal(SIGINT);
+  const Outcome stopped = first.wait();
+  EXPECT_EQ(stopped.status, 130) << stopped.out << stopped.err;
+  EXPECT_EQ(written()["interrupted"], true);
 }
 
 }  // namespace

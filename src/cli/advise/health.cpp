@@ -91,8 +91,9 @@ const Command command = {
     .details =
         R"(The checks of `assay doctor`, then the fastest lines of `assay health accept` and ten seconds of
 `assay health sdc`, then advice. Exit status: 1 if a check or a line failed; a line that is UNKNOWN
-does not count. Kinds of it with a help of their own: `assay health accept --help` accepts a machine,
-`assay health limits --help` makes limits from healthy machines and judges those of others.
+does not count. Kinds of it with a help of their own: `assay health accept` accepts a machine, `assay
+health limits` makes limits from healthy machines and judges those of others, `assay health sdc` looks
+for silent data corruption, `assay health burn` holds a device at its power limit.
 
   assay health
   assay health --quick; [ $? -ne 1 ]      in a prolog: drain the node only if something failed

@@ -277,7 +277,9 @@ std::string DecoderBenchmark::requirements(const Cell& cell, const Device& devic
 
 Result<std::unique_ptr<Case>> DecoderBenchmark::prepare(const Cell& cell,
                                                         PrepareContext context) const {
-  return prepare_decoder_case(TRY(decided(cell, context.device)), context);
+  DecoderCell decided_cell = TRY(decided(cell, context.device));
+  decided_cell.graph = !context.repeatable;
+  return prepare_decoder_case(decided_cell, context);
 }
 
 }  // namespace assay

@@ -1,0 +1,72 @@
+#include "advise/health/sdc_reference.h"
+
+#include <fmt/format.h>
+
+#include "advise/health/sdc_json.h"
+#include "compute/device/backend.h"
+#include "core/json.h"
+#include "core/json_text.h"
+#include "core/version.h"
+#include "results/store/json_reader.h"
+
+namespace assay::health {
+namespace {
+
+constexpr std::uint64_t reference_version = 1;
+
+}  // namespace
+
+std::string kind_of(const DeviceFacts& facts) {
+  return fmt::format("{}, {}, {} multiprocessors{}{}", facts.name, facts.arch,
+                     facts.multiprocessors, facts.partition.empty() ? "" : ", ", facts.partition);
+}
+
+Result<SdcReference> read_reference(std::string_view text) {
+  const Json json = TRY(parse_json(text));
+  const JsonReader reader = TRY(JsonReader::of(json));
+  const std::uint64_t format = TRY(reader.count("health_sdc_reference"));
+  if (format != reference_version) {
+    return reader.wrong(
+        "health_sdc_reference",
+        fmt::format("is {}; this assay reads references of version {}", format, reference_version));
+  }
+  SdcReference reference;
+  reference.kind = TRY(reader.text("kind"));
+  const Json* const units = reader.find("units");
+  if (units == nullptr || !units->is_array()) return reader.wrong("units", "must be a list");
+  for (const Json& unit : *units) reference.units.push_back(TRY(unit_from(unit)));
+  return reference;
+}
+
+Status check_kind(const SdcReference& reference, const DeviceFacts& facts) {
+  if (reference.kind == kind_of(facts)) return {};
+  return Error{ErrorKind::usage,
+               fmt::format("the reference is of {}, this device is {}; make one with "
+                           "--write-reference on a device of this kind",
+                           reference.kind, kind_of(facts))};
+}
+
+Result<std::string> reference_of(const SdcOutcome& outcome, const Device& device) {
+  if (outcome.verdict != SdcVerdict::sound) {
+    return Error{ErrorKind::verification,
+                 fmt::format("no reference is written, because the verdict is {}, not SOUND",
+                             name_of(outcome.verdict))};
+  }
+  Json json = {{"health_sdc_reference", reference_version},
+               {"assay", fmt::format("{} ({})", version(), git_hash())},
+               {"kind", kind_of(device.facts())},
+               {"libraries", Json::object()},
+               {"units", Json::array()}};
+  for (const auto& backend : make_backends()) {
+    if (backend->name() != device.facts().backend) continue;
+    for (const LibraryFact& library : backend->libraries()) {
+      if (!library.path.empty()) json["libraries"][library.role] = library.version;
+    }
+  }
+  for (const SdcUnit& unit : outcome.units) {
+    if (!unit.trail.empty()) json["units"].push_back(with_trail(unit));
+  }
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace assay::health
