@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <limits>
 
 #include "advise/health/accept/acceptance_plan.h"
 #include "cli/advise/doctor_view.h"
@@ -75,14 +76,15 @@ struct Collected {
   }
 };
 
-Status run_step(const health::AcceptanceStep& step, const std::string& folder, Collected& collected,
-                Terminal& terminal) {
+/// `most_seconds`: until the process is ended, whatever it has measured.
+Status run_step(const health::AcceptanceStep& step, const std::string& folder, double most_seconds,
+                Collected& collected, Terminal& terminal) {
   ProgramStart start;
   start.words = step.words;
   start.words.insert(start.words.begin(), TRY(own_binary()));
   start.words.insert(start.words.end(), {"--json", "--out", folder});
   constexpr double start_and_end = 120;
-  start.timeout_seconds = 2 * step.seconds + start_and_end;
+  start.timeout_seconds = std::min(2 * step.seconds + start_and_end, most_seconds);
   start.stop_requested = &interrupt_requested;
   start.line = [&](std::string_view line) { collected.take(line); };
   start.error_line = [&](std::string_view line) {
@@ -132,6 +134,10 @@ std::string command_of(const AcceptanceRequest& request, const Arguments& argume
     command += fmt::format(" {}{}", name, value == "1" ? "" : " " + shell_quoted(value));
   }
   return command;
+}
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 std::string host_name() {
@@ -208,9 +214,12 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   Collected collected;
   for (std::size_t i = 0; i < plan.steps.size() && !interrupt_requested(); ++i) {
     const health::AcceptanceStep& step = plan.steps[i];
+    const double left = request.most_seconds > 0 ? request.most_seconds - seconds_since(begin)
+                                                 : std::numeric_limits<double>::infinity();
+    if (left <= 0) break;
     terminal.note(fmt::format("{} of {}: {}, at most {}\n", i + 1, plan.steps.size(), step.what,
                               format_clock(step.seconds)));
-    TRY(run_step(step, request.folder, collected, terminal));
+    TRY(run_step(step, request.folder, left, collected, terminal));
   }
   if (request.corruption_seconds > 0 && !interrupt_requested()) {
     terminal.note(
@@ -231,8 +240,7 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   acceptance.records_hash = sha256_hex(collected.lines);
   acceptance.lines = health::judge_machine(limits, request.length, collected.records,
                                            health::read_machine_facts(this_machine(), diagnosis));
-  acceptance.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  acceptance.seconds = seconds_since(begin);
   return acceptance;
 }
 

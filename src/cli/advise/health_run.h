@@ -17,6 +17,7 @@ struct AcceptanceRequest {
   health::LineLength length = health::LineLength::usual;
   double seconds = 0;             ///< for everything
   double corruption_seconds = 0;  ///< of these, for `assay health sdc`; 0: none
+  double most_seconds = 0;        ///< when measuring is ended, whatever is missing; 0: never
   std::string folder;             ///< of the store; `pipe`: none
   bool with_serials = false;
 };
