@@ -44,9 +44,10 @@ TEST(HealthAccept, JudgesWhatItMeasured) {
   ASSERT_EQ(json["runs"].size(), 1u);
   const auto stored = read_records(store);
   ASSERT_TRUE(stored.ok());
-  EXPECT_EQ(stored->records.at(0).run, json["runs"][0]);
+  EXPECT_EQ(stored->records.at(0).run, json["runs"][0].get<std::string>());
   EXPECT_THAT(*read_file(page), HasSubstr(json["records_sha256"].get<std::string>()));
-  EXPECT_EQ(json["records_sha256"], sha256_hex(*read_file(store + "/records.jsonl")));
+  EXPECT_EQ(json["records_sha256"].get<std::string>(),
+            sha256_hex(*read_file(store + "/records.jsonl")));
 }
 
 TEST(HealthAccept, NeedsLimitsAndADevice) {
