@@ -145,6 +145,19 @@ std::string host_name() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
+/// What is judged by what, and how long it takes.
+std::string announcement(const std::vector<DeviceFacts>& devices, const health::Limits& limits,
+                         const health::AcceptancePlan& plan, const AcceptanceRequest& request) {
+  const double corruption = request.corruption_seconds;
+  return fmt::format(
+      "{} x {} by {} ({}): {}at most {}{}\n", devices.size(), devices.front().name, limits.name,
+      limits.description, plan.steps.empty() ? "no rate is measured, " : "",
+      format_clock(plan.seconds + corruption),
+      corruption > 0
+          ? fmt::format(", of which {} for silent data corruption", format_clock(corruption))
+          : "");
+}
+
 std::string verdict_text(LineVerdict verdict, const Style& style) {
   const std::string word(name_of(verdict));
   if (verdict == LineVerdict::pass) return style.green(word);
@@ -187,12 +200,7 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   const health::AcceptancePlan plan =
       emulated ? health::AcceptancePlan()
                : health::plan_acceptance(limits, request.length, devices, measuring);
-  terminal.note(fmt::format(
-      "{} by {} ({}): at most {}{}\n", fmt::format("{} x {}", devices.size(), devices.front().name),
-      limits.name, limits.description, format_clock(plan.seconds + request.corruption_seconds),
-      request.corruption_seconds > 0 ? fmt::format(", of which {} for silent data corruption",
-                                                   format_clock(request.corruption_seconds))
-                                     : ""));
+  terminal.note(announcement(devices, limits, plan, request));
   Acceptance acceptance;
   acceptance.begin = utc_now();
   const auto begin = std::chrono::steady_clock::now();
@@ -238,8 +246,9 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   }
   if (request.folder != pipe) acceptance.folder = request.folder;
   acceptance.records_hash = sha256_hex(collected.lines);
-  acceptance.lines = health::judge_machine(limits, request.length, collected.records,
-                                           health::read_machine_facts(this_machine(), diagnosis));
+  health::MachineFacts facts = health::read_machine_facts(this_machine(), diagnosis);
+  facts.emulated = emulated;
+  acceptance.lines = health::judge_machine(limits, request.length, collected.records, facts);
   acceptance.seconds = seconds_since(begin);
   return acceptance;
 }
