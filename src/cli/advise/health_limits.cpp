@@ -32,8 +32,8 @@ constexpr std::array states = {GateState::gates, GateState::never_fails, GateSta
 // --- --read
 
 struct GateCounts {
-  std::size_t files = 0, of_state[states.size()] = {}, placeholders = 0, without_limit = 0;
-  std::size_t not_enforced = 0, unread = 0;
+  std::array<std::size_t, states.size()> of_state = {};
+  std::size_t files = 0, placeholders = 0, without_limit = 0, not_enforced = 0, unread = 0;
 
   std::size_t gates() const {
     return of_state[0] + of_state[1] + of_state[2];  // what is only recorded is no gate

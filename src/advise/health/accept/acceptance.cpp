@@ -38,7 +38,7 @@ Json to_json(const JudgedLine& judged) {
   return json;
 }
 
-constexpr std::string_view style = R"(@page { size: A4; margin: 12mm }
+constexpr std::string_view page_style = R"(@page { size: A4; margin: 12mm }
 body { font: 9.5px/1.35 sans-serif; color: #111; max-width: 186mm; margin: 0 auto }
 h1 { font-size: 17px; margin: 0 0 2px } h2 { font-size: 11px; margin: 8px 0 2px }
 table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: 1px 4px; border-bottom: 1px solid #ccc; vertical-align: top }
@@ -161,7 +161,7 @@ std::string certificate(const Acceptance& acceptance) {
       "interval)</th><th>kind and date of the limit</th></tr>\n{rows}</table>\n{beside}{doubts}"
       "<h2>How to repeat it</h2>\n<p><code>{command}</code></p>\n"
       "<p>Records: SHA-256 <code>{hash}</code>{runs}</p>\n</body></html>\n",
-      fmt::arg("verdict", name_of(verdict)), fmt::arg("style", style),
+      fmt::arg("verdict", name_of(verdict)), fmt::arg("style", page_style),
       fmt::arg("css", verdict == LineVerdict::pass   ? "pass"
                       : verdict == LineVerdict::fail ? "fail"
                                                      : "unknown"),
