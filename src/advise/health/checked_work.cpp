@@ -312,6 +312,7 @@ Status CheckedWork::check_launch(Stream& stream, const std::string& name) {
     if (unexpected_.empty()) unexpected_ = name;
     return {};
   }
+  if (observer_) TRY(observer_(stream, number));
   const Launch& launch = launches_[number];
   if (fault_ && fault_->launch == number + 1) TRY(apply_fault(stream, launch));
   TRY(checksums_->queue(stream, sums_.as<std::uint64_t>() + launch.first,

@@ -94,12 +94,14 @@ class CheckedWork {
   /// Leaves out buffers that differ between two repetitions although nothing is wrong: a library's
   /// scratch memory. Returns whether most of what is written still has the same bits.
   bool leave_out(const Sums& a, const Sums& b);
-  /// The same for buffers that differ elsewhere, by their numbers, and the numbers of all of them.
+  /// Leaves out buffers by their numbers; scratch() returns those of all that are left out.
   void leave_out(const std::vector<std::size_t>& numbers);
   std::vector<std::size_t> scratch() const;
   std::string left_out_text() const;  ///< empty: nothing
 
   const std::vector<Launch>& launches() const { return launches_; }
+  /// How many sums are those of operations; the others are those of the end.
+  std::size_t checked_sums() const { return written_.size(); }
   WatchedBuffer buffer_of(std::size_t sum) const;
   std::uint64_t offset_of(std::size_t sum) const;  ///< of the block in its buffer
   const std::string& name() const { return description_.name; }
@@ -114,6 +116,9 @@ class CheckedWork {
   double seconds() const { return seconds_; }
 
   void plant(std::optional<PlantedFault> fault) { fault_ = std::move(fault); }
+  /// Calls `observer` after each operation of a repetition, before its checksums; null ends that.
+  using LaunchObserver = std::function<Status(Stream& stream, std::size_t launch)>;
+  void observe(LaunchObserver observer) { observer_ = std::move(observer); }
 
  private:
   CheckedWork(const WorkDescription& description, Device& device, Team& team);
@@ -160,6 +165,7 @@ class CheckedWork {
   double seconds_ = 0, checked_bytes_ = 0;
   std::uint64_t memory_bytes_ = 0;
   std::optional<PlantedFault> fault_;
+  LaunchObserver observer_;
 };
 
 }  // namespace assay::health
