@@ -143,7 +143,7 @@ Exit status: 0 if all results are right, 1 if it ended early, 3 CORRUPT, 6 UNKNO
         {"--duration", "TIME", "how long, e.g. 10min or 2h; default 10min", ""},
         {"--load", "KIND", "products, training, memory, copies or all; default all",
          "products training memory copies all"},
-        {"--only", "UNIT[,UNIT...]", "only units whose names begin so", ""},
+        {"--only", "ID[,ID...]", "only units whose names begin so", ""},
         {"--memory", "PERCENT", "share of the free memory that patterns cover; default 90", ""},
         {"--shared", "", "also if other processes use the device's memory", ""},
         {"--output", "FILE", "where the result goes; default: assay-health-burn.json", "file"},

@@ -216,10 +216,10 @@ Result<int> make_limits(const Arguments& arguments, Terminal& terminal) {
     return Error{ErrorKind::usage,
                  fmt::format("--format \"{}\" is unknown; allowed: assay, cvs, plain", format)};
   }
-  const std::string out = arguments.get("--out");
+  const std::string out = arguments.get("--output");
   if (!out.empty()) {
     const Status writable = check_writable(out);
-    if (!writable.ok()) return about("--out", writable.error());
+    if (!writable.ok()) return about("--output", writable.error());
   }
   const auto nodes = TRY(health::read_population(operands, arguments.has("--per-run")));
   const DerivedLimits limits = TRY(health::derive_limits(nodes, rule));
@@ -265,8 +265,8 @@ With --read, the limits are those of other programs: threshold files of ROCm's C
 Suite (JSON), configurations of the ROCm Validation Suite and of node health checks (.conf), or
 assay's own. Each gate is judged: can it fail, and can it pass? Exit status: 1 if any can never fail.
 
-  assay health limits fleet/ --rate 1% --out ours.yaml
-  assay health limits node1 node2 node3 --format cvs --out thresholds.json
+  assay health limits fleet/ --rate 1% --output ours.yaml
+  assay health limits node1 node2 node3 --format cvs --output thresholds.json
   assay health limits --read cvs/input
 
 )",
@@ -278,9 +278,10 @@ assay's own. Each gate is judged: can it fail, and can it pass? Exit status: 1 i
             {"--format", "NAME", "of the file: assay (default), cvs or plain YAML",
              "assay cvs plain"},
             {"--name", "NAME", "name of the limits, default ours", ""},
-            {"--out", "FILE", "where to write; default: standard output", "file", false,
-             "--output"},
-            {"--read", "FILE|FOLDER...", "judge the limits of other programs", "file", true},
+            {"--output", "FILE", "where to write; default: standard output", "file", false,
+             "--out"},
+            {"--read", "FILE", "judge the limits in a file of another program, or all in a folder",
+             "file", true},
         },
     .run = &run,
     .operands = "folder",

@@ -92,8 +92,8 @@ Exit status: 0 SOUND, 3 CORRUPT, 6 UNKNOWN.
 )",
     .options = with_rank_options({
         {"--duration", "TIME", "how long to test, e.g. 10min or 2h; default 10min", ""},
-        {"--only", "UNIT[,UNIT...]",
-         "only units whose names begin so, e.g. gemm or memory_patterns", ""},
+        {"--only", "ID[,ID...]", "only units whose names begin so, e.g. gemm or memory_patterns",
+         ""},
         {"--memory", "PERCENT", "share of the free memory that patterns cover; default 90", ""},
         {"--reference", "FILE", "compare also with the checksums of a device of this kind", "file"},
         {"--write-reference", "FILE",

@@ -38,13 +38,15 @@ Json to_json(const JudgedLine& judged) {
   return json;
 }
 
-constexpr std::string_view page_style = R"(@page { size: A4; margin: 12mm }
-body { font: 9.5px/1.35 sans-serif; color: #111; max-width: 186mm; margin: 0 auto }
-h1 { font-size: 17px; margin: 0 0 2px } h2 { font-size: 11px; margin: 8px 0 2px }
-table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: 1px 4px; border-bottom: 1px solid #ccc; vertical-align: top }
+constexpr std::string_view page_style = R"(@page { size: A4; margin: 10mm }
+body { font: 8.5px/1.25 sans-serif; color: #111; max-width: 190mm; margin: 0 auto }
+h1 { font-size: 16px; margin: 0 0 2px } h2 { font-size: 10px; margin: 6px 0 1px }
+table { border-collapse: collapse; width: 100% }
+td, th { text-align: left; padding: 0 4px; border-bottom: 1px solid #ccc; vertical-align: top }
+th, td:first-child { white-space: nowrap }
 .verdict { float: right; font-size: 22px; font-weight: bold; border: 2px solid; padding: 2px 10px }
 .pass { color: #14691b } .fail { color: #b00020 } .unknown { color: #7a5200 }
-code { font-size: 8.5px; overflow-wrap: anywhere } p { margin: 1px 0 })";
+code { font-size: 1em; overflow-wrap: anywhere } p { margin: 1px 0 })";
 
 std::string verdict_html(LineVerdict verdict) {
   const std::string_view word = name_of(verdict);
@@ -82,13 +84,17 @@ std::string corruption_row(const CorruptionTest& test) {
       report::escape_html(test.why));
 }
 
-/// The command that computes the hash again from the store.
-std::string check_of_hash(const Acceptance& acceptance) {
-  if (acceptance.folder.empty() || acceptance.runs.empty()) return {};
-  return fmt::format(
-      "; the same from the store: <code>grep -F -e {} {}/records.jsonl | sha256sum</code>",
-      report::escape_html(fmt::format("{}", fmt::join(acceptance.runs, " -e "))),
-      report::escape_html(acceptance.folder));
+/// The hash of the records, and the command that computes it again from the store.
+std::string records_of(const Acceptance& acceptance) {
+  if (acceptance.runs.empty()) return "<p>No rate was measured.</p>\n";
+  std::string text = fmt::format("<p>Records: SHA-256 <code>{}</code>", acceptance.records_hash);
+  if (!acceptance.folder.empty()) {
+    text += fmt::format(
+        "; the same from the store: <code>grep -F -e {} {}/records.jsonl | sha256sum</code>",
+        report::escape_html(fmt::format("{}", fmt::join(acceptance.runs, " -e "))),
+        report::escape_html(acceptance.folder));
+  }
+  return text + "</p>\n";
 }
 
 }  // namespace
@@ -160,7 +166,7 @@ std::string certificate(const Acceptance& acceptance) {
       "<h2>What was tested</h2>\n<table><tr><th></th><th>line</th><th>limit</th><th>found (95% "
       "interval)</th><th>kind and date of the limit</th></tr>\n{rows}</table>\n{beside}{doubts}"
       "<h2>How to repeat it</h2>\n<p><code>{command}</code></p>\n"
-      "<p>Records: SHA-256 <code>{hash}</code>{runs}</p>\n</body></html>\n",
+      "{records}</body></html>\n",
       fmt::arg("verdict", name_of(verdict)), fmt::arg("style", page_style),
       fmt::arg("css", verdict == LineVerdict::pass   ? "pass"
                       : verdict == LineVerdict::fail ? "fail"
@@ -178,7 +184,7 @@ std::string certificate(const Acceptance& acceptance) {
       fmt::arg("beside", chapter("Not tested, though the source asks for it", beside)),
       fmt::arg("doubts", chapter("Doubts about the limits", doubts)),
       fmt::arg("command", report::escape_html(acceptance.command)),
-      fmt::arg("hash", acceptance.records_hash), fmt::arg("runs", check_of_hash(acceptance)));
+      fmt::arg("records", records_of(acceptance)));
 }
 
 }  // namespace assay::health
