@@ -75,7 +75,7 @@ bool fails(const DerivedLimits& limits, const std::vector<double>& node) {
 }
 
 void row(const World& world, std::size_t nodes, double rate, int fleets) {
-  constexpr int fresh = 2000, slow_nodes = 50;
+  constexpr int fresh = 500, slow_nodes = 50;
   double alarms = 0, found = 0, predicted = 0;
   int broken = 0, any_distribution = 0;
   for (int i = 0; i < fleets; ++i) {

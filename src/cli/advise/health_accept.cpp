@@ -14,7 +14,6 @@ namespace assay::cli::health_accept_command {
 namespace {
 
 int status_of(const health::Acceptance& acceptance) {
-  if (acceptance.interrupted) return exit_interrupted;
   switch (acceptance.verdict()) {
     case health::LineVerdict::pass:
       return exit_ok;
@@ -23,7 +22,7 @@ int status_of(const health::Acceptance& acceptance) {
     case health::LineVerdict::unknown:
       break;
   }
-  return exit_inconclusive;
+  return acceptance.interrupted ? exit_interrupted : exit_inconclusive;
 }
 
 Result<AcceptanceRequest> read_request(const Arguments& arguments) {

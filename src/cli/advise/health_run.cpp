@@ -7,6 +7,7 @@
 #include <array>
 #include <chrono>
 #include <limits>
+#include <map>
 
 #include "advise/health/accept/acceptance_plan.h"
 #include "cli/advise/doctor_view.h"
@@ -76,9 +77,10 @@ struct Collected {
   }
 };
 
-/// `most_seconds`: until the process is ended, whatever it has measured.
-Status run_step(const health::AcceptanceStep& step, const std::string& folder, double most_seconds,
-                Collected& collected, Terminal& terminal) {
+/// `most_seconds`: until the process is ended, whatever it has measured. Returns why it failed;
+/// empty if it did not.
+Result<std::string> run_step(const health::AcceptanceStep& step, const std::string& folder,
+                             double most_seconds, Collected& collected, Terminal& terminal) {
   ProgramStart start;
   start.words = step.words;
   start.words.insert(start.words.begin(), TRY(own_binary()));
@@ -93,11 +95,8 @@ Status run_step(const health::AcceptanceStep& step, const std::string& folder, d
     }
   };
   const ProgramEnd end = TRY(run_program(start));
-  if (end.timed_out) {
-    terminal.note(fmt::format("  {}: ended after {:.0f} s without an end\n", step.what,
-                              start.timeout_seconds));
-  }
-  return {};
+  if (!end.timed_out) return end.status == exit_ok ? "" : last_line(end.errors_tail);
+  return fmt::format("it did not end within {:.0f} s", start.timeout_seconds);
 }
 
 Result<CorruptionTest> test_corruption(double seconds, const std::string& device,
@@ -195,6 +194,10 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   const health::Limits limits = arguments.has("--limits")
                                     ? TRY(health::load_limits(arguments.get("--limits")))
                                     : TRY(health::limits_of_device(devices.front().name));
+  if (!health::is_about(limits, devices.front().name, "")) {
+    terminal.note(fmt::format("these limits are about {}, not about {}\n",
+                              fmt::join(limits.devices, ", "), devices.front().name));
+  }
   const double measuring = request.seconds - request.corruption_seconds;
   const bool emulated = devices.front().emulated;
   const health::AcceptancePlan plan =
@@ -220,6 +223,8 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   acceptance.version = fmt::format("assay {} ({})", version(), git_hash());
   acceptance.command = command_of(request, arguments);
   Collected collected;
+  std::map<std::string, std::string> problems;  // of devices
+  for (const DeviceFacts& facts : devices) problems[health::device_name(facts)];
   for (std::size_t i = 0; i < plan.steps.size() && !interrupt_requested(); ++i) {
     const health::AcceptanceStep& step = plan.steps[i];
     const double left = request.most_seconds > 0 ? request.most_seconds - seconds_since(begin)
@@ -227,7 +232,8 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
     if (left <= 0) break;
     terminal.note(fmt::format("{} of {}: {}, at most {}\n", i + 1, plan.steps.size(), step.what,
                               format_clock(step.seconds)));
-    TRY(run_step(step, request.folder, left, collected, terminal));
+    const std::string problem = TRY(run_step(step, request.folder, left, collected, terminal));
+    if (!problem.empty() && !step.device.empty()) problems[step.device] = problem;
   }
   if (request.corruption_seconds > 0 && !interrupt_requested()) {
     terminal.note(
@@ -248,6 +254,7 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   acceptance.records_hash = sha256_hex(collected.lines);
   health::MachineFacts facts = health::read_machine_facts(this_machine(), diagnosis);
   facts.emulated = emulated;
+  if (!emulated) facts.devices = problems;
   acceptance.lines = health::judge_machine(limits, request.length, collected.records, facts);
   acceptance.seconds = seconds_since(begin);
   return acceptance;

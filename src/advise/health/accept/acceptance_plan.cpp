@@ -81,6 +81,9 @@ AcceptancePlan plan_acceptance(const Limits& limits, LineLength length,
   const double budget = std::max(seconds - starts, least);
   for (const Group& group : groups) {
     AcceptanceStep step;
+    if (group.options.size() == 2 && group.options[1].find(':') != std::string::npos) {
+      step.device = group.options[1];
+    }
     step.seconds = budget * group.weight / weight;
     step.what = fmt::format("{}: {} line{}", group.what, group.lines.size(),
                             group.lines.size() == 1 ? "" : "s");

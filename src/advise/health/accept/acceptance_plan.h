@@ -14,7 +14,8 @@ namespace assay::health {
 struct AcceptanceStep {
   std::string what;  ///< "hip:3: 9 lines"
   std::vector<std::string> words;
-  double seconds = 0;  ///< at most, without the process's start
+  double seconds = 0;       ///< at most, without the process's start
+  std::string device = {};  ///< "hip:3", if it measures only that one
 };
 
 struct AcceptancePlan {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <set>
 
 #include "advise/doctor/advice.h"
@@ -53,6 +54,9 @@ bool worse(const LimitLine& line, const Found& a, const Found& b) {
 Found mean_of(const std::vector<Found>& all) {
   Found mean{"", Interval{}, "", false};
   const double n = static_cast<double>(all.size());
+  const auto wrong =
+      std::find_if(all.begin(), all.end(), [](const Found& one) { return one.wrong; });
+  if (wrong != all.end()) return *wrong;
   for (const Found& one : all) {
     if (!one.value) return one;
     mean.value->low += one.value->low / n;
@@ -127,29 +131,41 @@ Found found_in(const LimitLine& line, const Record& record) {
   return found;
 }
 
-/// The devices that were measured each by itself.
-std::set<std::string> devices_of(std::span<const Record> records) {
-  std::set<std::string> devices;
+/// The devices that should have been measured, with the reason for which one was not.
+std::map<std::string, std::string> devices_of(std::span<const Record> records,
+                                              const MachineFacts& facts) {
+  std::map<std::string, std::string> devices = facts.devices;
   for (const Record& record : records) {
     const bool alone = record.ranks.empty() && !is_peer_copy(record.cell);
-    if (alone) devices.insert(device_label(record.device));
+    if (alone) devices.try_emplace(device_name(record.device));
   }
   return devices;
 }
 
+/// Copies between every two of n devices, each way.
+bool lacks_pairs(const LimitLine& line, std::size_t found, std::size_t n) {
+  const Cell& cell = line.first_cell;
+  return is_peer_copy(cell) && cell.text("pattern") == "pair" && cell.text("from") == "all" &&
+         cell.text("to") == "all" && found > 0 && found < n * (n - 1);
+}
+
 JudgedLine judge_cell(const LimitLine& line, std::span<const Record> records,
-                      const std::set<std::string>& devices) {
+                      const std::map<std::string, std::string>& devices) {
   std::vector<Found> all;
   std::set<std::string> measured;
   for (const Record& record : records) {
     if (!matches(line, record.cell)) continue;
-    measured.insert(device_label(record.device));
+    measured.insert(device_name(record.device));
     all.push_back(found_in(line, record));
   }
   if (!is_for_node(line) && !is_for_ranks(line)) {
-    for (const std::string& device : devices) {
-      if (measured.count(device) == 0) all.push_back({device, {}, "not measured", false});
+    for (const auto& [device, problem] : devices) {
+      if (measured.count(device) > 0) continue;
+      all.push_back({device, {}, problem.empty() ? "not measured" : problem, false});
     }
+  }
+  if (lacks_pairs(line, all.size(), devices.size())) {
+    all.push_back({"a pair", {}, "not measured", false});
   }
   return judged(line, all);
 }
@@ -376,15 +392,9 @@ std::vector<JudgedLine> judge_machine(const Limits& limits, LineLength length,
                                       std::span<const Record> records, const MachineFacts& facts) {
   std::vector<Gpu> gpus;
   for (const Gpu& gpu : facts.gpus) {
-    const auto is_meant = [&](const std::string& part) {
-      return gpu.name.find(part) != std::string::npos || gpu.device_id == part;
-    };
-    if (limits.devices.empty() ||
-        std::any_of(limits.devices.begin(), limits.devices.end(), is_meant)) {
-      gpus.push_back(gpu);
-    }
+    if (is_about(limits, gpu.name, gpu.device_id)) gpus.push_back(gpu);
   }
-  const std::set<std::string> devices = devices_of(records);
+  const std::map<std::string, std::string> devices = devices_of(records, facts);
   const bool several = devices.size() != 1 ||
                        std::any_of(limits.lines.begin(), limits.lines.end(),
                                    [](const LimitLine& line) { return line.machine == "gpus"; });
@@ -414,9 +424,12 @@ LineVerdict verdict_of(std::span<const JudgedLine> lines) {
   return worst;
 }
 
+std::string device_name(const DeviceFacts& facts) {
+  return fmt::format("{}:{}", facts.backend, facts.ordinal);
+}
+
 std::string device_label(const DeviceFacts& facts) {
-  return fmt::format("{}:{}{}", facts.backend, facts.ordinal,
-                     facts.pci.empty() ? "" : ", " + facts.pci);
+  return device_name(facts) + (facts.pci.empty() ? "" : ", " + facts.pci);
 }
 
 }  // namespace assay::health

@@ -1,6 +1,7 @@
 // Judges a machine by limits: pure functions of the limits, the records and what the doctor read.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,7 +30,10 @@ struct MachineFacts {
   std::optional<std::string> command_line;
   std::optional<Interval> memory_bytes;  ///< the kernel may not tell what its firmware reserves
   std::vector<FoldedFinding> findings;   ///< of the doctor
-  bool emulated = false;                 ///< the GPUs are, so that no line of a cell is measured
+  /// The devices that are accepted, such as "hip:3", each with the reason for which it could not be
+  /// measured; empty if it was.
+  std::map<std::string, std::string> devices;
+  bool emulated = false;  ///< the GPUs are, so that no line of a cell is measured
 };
 MachineFacts read_machine_facts(const Machine& machine, const Diagnosis& diagnosis);
 
@@ -51,16 +55,17 @@ bool is_due(const LimitLine& line, LineLength length);
 bool is_for_node(const LimitLine& line);
 bool is_for_ranks(const LimitLine& line);
 
-/// Judges the lines that are due. Lines of cells need records; a GPU that has records, but none of
-/// a line's cell, makes that line UNKNOWN. Failed checks of the doctor are lines of their own,
-/// which come last.
+/// Judges the lines that are due. A device without a record of a line's cell makes that line
+/// UNKNOWN. Lines of several GPUs are left out where there is a single one, unless the limits ask
+/// for a number of GPUs. Failed checks of the doctor are lines of their own, which come last.
 std::vector<JudgedLine> judge_machine(const Limits& limits, LineLength length,
                                       std::span<const Record> records, const MachineFacts& facts);
 
 /// FAIL if any line fails, else UNKNOWN if any is, else PASS.
 LineVerdict verdict_of(std::span<const JudgedLine> lines);
 
-/// "hip:3", or "hip:3, 0000:3b:00.0" with its PCI address.
+std::string device_name(const DeviceFacts& facts);  ///< "hip:3"
+/// "hip:3, 0000:3b:00.0" with its PCI address, if that is known.
 std::string device_label(const DeviceFacts& facts);
 
 }  // namespace assay::health

@@ -153,7 +153,10 @@ Result<DerivedLimits> derive_limits(std::span<const PopulationNode> nodes, const
                              "`assay run quick` on each of them gives the same cells",
                              least_nodes)};
   }
-  limits.per_line = {rule.rate / static_cast<double>(all.size()), rule.confidence};
+  // All lines together keep the promise if each keeps its part of the rate, and each may break it
+  // with its part of the doubt.
+  const auto lines = static_cast<double>(all.size());
+  limits.per_line = {rule.rate / lines, 1 - (1 - rule.confidence) / lines};
   limits.nodes_for_any_distribution = least_for_tolerance_order(limits.per_line);
   for (const auto& [key, series] : all) {
     DerivedLine line;

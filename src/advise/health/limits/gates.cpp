@@ -72,7 +72,8 @@ std::optional<Gate> cvs_gate(const std::string& name, const Json& spec) {
     return gate;
   }
   if (kind == "within") {
-    const double percent = spec.value("tolerance_pct", 0.0);
+    const bool has_percent = spec.contains("tolerance_pct") && spec["tolerance_pct"].is_number();
+    const double percent = has_percent ? spec["tolerance_pct"].get<double>() : 0;
     Gate gate{name, fmt::format("within {:g}% of {:.15g}", percent, value), {}, "", false};
     if (percent >= 100) {
       gate.state = GateState::never_fails;

@@ -303,16 +303,25 @@ Result<std::vector<Limits>> built_in_limits() {
 Result<Limits> limits_of_device(std::string_view device_name) {
   std::vector<std::string> known;
   for (Limits& limits : TRY(built_in_limits())) {
-    for (const std::string& part : limits.devices) {
-      if (device_name.find(part) != std::string_view::npos) return std::move(limits);
-    }
-    if (!limits.devices.empty()) known.push_back(limits.devices.front());
+    if (limits.devices.empty()) continue;
+    if (is_about(limits, device_name, "")) return std::move(limits);
+    const std::string& first = limits.devices.front();
+    known.push_back(first.starts_with('=') ? first.substr(1) : first);
   }
   return Error{ErrorKind::usage,
                fmt::format("no limits for \"{}\"; there are limits for {}; give others with "
                            "--limits FILE, or make them of healthy machines with `assay health "
                            "limits`",
                            device_name, fmt::join(known, ", "))};
+}
+
+bool is_about(const Limits& limits, std::string_view name, std::string_view device_id) {
+  const auto is_meant = [&](const std::string& device) {
+    if (device.starts_with('=')) return name == std::string_view(device).substr(1);
+    return name.find(device) != std::string_view::npos || device_id == device;
+  };
+  return limits.devices.empty() ||
+         std::any_of(limits.devices.begin(), limits.devices.end(), is_meant);
 }
 
 bool matches(const LimitLine& line, const Cell& cell) {

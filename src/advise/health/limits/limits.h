@@ -3,11 +3,9 @@
 //
 //   name: mi300x
 //   description: one line
-//   devices: [MI300X, 74a1]      # parts of the names of its devices, or their PCI device ids
-//   source: ROCm/system-acceptance-docs, docs/gpus/mi300x.md
-//   date: 2026-07-10
-//   kind: vendor acceptance      # or specification, measured population
-//   limits:
+//   devices: [MI300X, 74a1]      # parts of the names of its devices, or with = whole names, or PCI
+//   ids source: ROCm/system-acceptance-docs, docs/gpus/mi300x.md date: 2026-07-10 kind: vendor
+//   acceptance      # or specification, measured population limits:
 //     - {cell: memory op=copy dtype=f64 size=2GiB cache=hot, metric: bandwidth, at_least: 4177285,
 //     unit: MB/s}
 //     - {machine: kernel-arguments, has: [amd_iommu=on, intel_iommu=on]}   # one of them
@@ -86,6 +84,10 @@ Result<Limits> load_limits(const std::string& path);
 Result<std::vector<Limits>> built_in_limits();
 /// The embedded limits of a device with this name. Error: usage, naming the devices that have any.
 Result<Limits> limits_of_device(std::string_view device_name);
+
+/// Returns whether the limits are about a device of this name and PCI device id; either may be
+/// empty. Limits that name no devices are about all.
+bool is_about(const Limits& limits, std::string_view name, std::string_view device_id);
 
 /// Returns whether a record of `cell` belongs to the line.
 bool matches(const LimitLine& line, const Cell& cell);

@@ -87,6 +87,7 @@ TEST(DeriveLimits, TheRateIsDividedAmongTheLines) {
   }
   const auto limits = derive_limits(nodes, {0.05, 0.95});
   EXPECT_EQ(limits->per_line.rate, 0.025);
+  EXPECT_DOUBLE_EQ(limits->per_line.confidence, 0.975) << "and so is the doubt";
   ASSERT_EQ(limits->lines.size(), 2u);
   EXPECT_EQ(limits->lines[0].better, Better::lower) << "launch comes first";
   EXPECT_GT(limits->lines[0].value, limits->lines[0].worst);

@@ -28,23 +28,24 @@ std::vector<std::string> gates_of(std::string_view text, const std::string& file
 }
 
 TEST(Gates, OfCvs) {
-  EXPECT_THAT(
-      gates_of(R"({"_comment": "none", "CONC=4": {
+  EXPECT_THAT(gates_of(R"({"_comment": "none", "CONC=4": {
     "rate": {"kind": "min_tok_s", "value": 150}, "rate0": {"kind": "min", "value": 0},
     "ttft": {"kind": "max_ms", "value": 60000}, "slow": {"kind": "max_ms", "value": 1000000},
     "itl": {"kind": "max_ms", "value": 0}, "failed": {"kind": "max", "value": 0},
     "seen": {"kind": "info", "value": 0},
     "near": {"kind": "within", "value": 5, "tolerance_pct": 10},
+    "text": {"kind": "within", "value": 5, "tolerance_pct": "5"},
     "far": {"kind": "within", "value": 5, "tolerance_pct": 100}}})",
-               "a_threshold.json"),
-      testing::UnorderedElementsAre(
-          "CONC=4: rate: at least 150: gates",
-          "CONC=4: rate0: at least 0: never fails, placeholder",
-          "CONC=4: ttft: at most 60000: gates",
-          "CONC=4: slow: at most 1000000: never fails, placeholder",
-          "CONC=4: itl: at most 0: never passes, placeholder",
-          "CONC=4: failed: at most 0: gates, placeholder", "CONC=4: seen: 0: only recorded",
-          "CONC=4: near: within 10% of 5: gates", "CONC=4: far: within 100% of 5: never fails"));
+                       "a_threshold.json"),
+              testing::UnorderedElementsAre(
+                  "CONC=4: rate: at least 150: gates",
+                  "CONC=4: rate0: at least 0: never fails, placeholder",
+                  "CONC=4: ttft: at most 60000: gates",
+                  "CONC=4: slow: at most 1000000: never fails, placeholder",
+                  "CONC=4: itl: at most 0: never passes, placeholder",
+                  "CONC=4: failed: at most 0: gates, placeholder", "CONC=4: seen: 0: only recorded",
+                  "CONC=4: near: within 10% of 5: gates", "CONC=4: text: within 0% of 5: gates",
+                  "CONC=4: far: within 100% of 5: never fails"));
   EXPECT_THAT(gates_of(R"({"a": {"b": 1}})", "a.json"), ElementsAre("no gates"));
 }
 

@@ -42,7 +42,19 @@ std::vector<Record> good_records(const Limits& limits, int gpus) {
   for (const LimitLine& line : limits.lines) {
     if (line.cell.empty()) continue;
     const double value = line.value * (line.at_most ? 0.95 : 1.05);
-    const bool once = is_for_node(line) || is_for_ranks(line);
+    if (is_for_node(line)) {
+      for (int from = 0; from < gpus; ++from) {
+        for (int to = 0; to < gpus; ++to) {
+          if (from == to) continue;
+          records.push_back(record_of(line, 0, value));
+          Cell& cell = records.back().cell;
+          cell =
+              with_value(with_value(cell, "from", std::to_string(from)), "to", std::to_string(to));
+        }
+      }
+      continue;
+    }
+    const bool once = is_for_ranks(line);
     for (int gpu = 0; gpu < (once ? 1 : gpus); ++gpu) {
       records.push_back(record_of(line, gpu, value));
       if (once) records.back().ranks.resize(2);
@@ -193,10 +205,21 @@ TEST_F(OneLine, NothingIsMeasuredOnAnEmulatedDevice) {
             "needs a real device: times of an emulated one come from a model");
 }
 
+TEST_F(OneLine, ADeviceThatCouldNotBeMeasuredIsUnknown) {
+  MachineFacts facts;
+  facts.devices = {{"hip:0", ""}, {"hip:1", ""}, {"hip:2", "no such device"}};
+  const auto lines = judge_machine(limits_, LineLength::usual, records_, facts);
+  EXPECT_EQ(lines.front().verdict, LineVerdict::unknown);
+  EXPECT_EQ(lines.front().found_text(), "hip:2: no such device");
+}
+
 TEST_F(OneLine, AWrongResultFails) {
   records_[1].status = RecordStatus::failed;
   records_[1].reason = "3 elements differ";
   EXPECT_EQ(judge(), "FAIL: hip:1: wrong result: 3 elements differ");
+  limits_.lines[0].over_mean = true;
+  records_[0].status = RecordStatus::unsupported;
+  EXPECT_EQ(judge(), "FAIL: hip:1: wrong result: 3 elements differ") << "of a mean, too";
 }
 
 TEST_F(OneLine, ALimitOnTheWrongSideIsUnknown) {

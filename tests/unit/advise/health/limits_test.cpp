@@ -99,6 +99,7 @@ TEST(Limits, EmbeddedOnesAreAboutTheirDevices) {
   ASSERT_TRUE(mi300x.ok()) << mi300x.error().message;
   EXPECT_EQ(mi300x->name, "mi300x");
   EXPECT_EQ(limits_of_device("NVIDIA H200")->name, "h200");
+  EXPECT_FALSE(limits_of_device("NVIDIA H200 NVL").ok()) << "another card";
   EXPECT_EQ(limits_of_device("NVIDIA H100 80GB HBM3")->name, "h100");
   const auto none = limits_of_device("AMD EPYC");
   ASSERT_FALSE(none.ok());
