@@ -17,6 +17,28 @@ DEVICE float largest_number<i8>() {
   return 127;
 }
 
+/// The factor of a row's codes and its inverse, from the largest magnitude of the row. A row of
+/// zeros has codes of zero.
+template <typename Code>
+struct RowScale {
+  float factor, inverse;
+
+  static DEVICE RowScale of(float largest) {
+    const float factor = largest / largest_number<Code>();
+    return {factor, factor > 0 ? 1 / factor : 0.0f};
+  }
+};
+
+/// Returns the larger of `largest` and the magnitudes of x.
+DEVICE float largest_magnitude(Floats x, float largest) {
+  UNROLL_LOOP
+  for (int e = 0; e < row_pack; ++e) {
+    const float magnitude = x.v[e] < 0 ? -x.v[e] : x.v[e];
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest;
+}
+
 /// Loads N elements of a matrix and converts them to numbers.
 template <typename Code>
 struct CodesOf {

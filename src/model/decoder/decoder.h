@@ -26,6 +26,7 @@
 #include "model/operations/linear.h"
 #include "model/operations/norm.h"
 #include "model/operations/prompt_attention.h"
+#include "model/operations/quantized_linear.h"
 #include "model/operations/token_rows.h"
 #include "model/parallel/tensor_parallel.h"
 
@@ -87,6 +88,9 @@ class Decoder {
   const DecoderVariants& variants() const { return *variants_; }
   /// The communication between ranks; null if there is only one.
   TensorParallel* exchange() { return exchange_.get(); }
+  /// What products of quantized matrices read: "e4m3, a factor per token" (in some or all of them),
+  /// or "bf16" and why.
+  std::string inputs_of_products() const;
   /// The libraries that compute GEMMs: "cublaslt 13.0".
   std::string libraries() const { return plans_.libraries(); }
   /// The implementation of attention of whole prompts so far, as PromptAttention::name(); "cache":
@@ -100,6 +104,7 @@ class Decoder {
   Status prepare(Stream& stream);
   Status allocate(Stream& stream);
   Status load_operations();
+  Status load_quantized_linear();
   Status upload_angles(Stream& stream);
   Status enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head(Stream& stream, const DecoderPass& pass);
@@ -113,11 +118,19 @@ class Decoder {
   Status set_random_tokens(Stream& stream, const DecoderPass& pass, std::int64_t blocks);
 
   StoredMatrix matrix(const Tensor& m) const;
-  /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none.
+  /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none. If the product
+  /// reads codes, x is where the operation before left it, in coded_inputs().
   Status multiply(Stream& stream, DecoderVariants::Product product, void* y, const void* x,
                   const Tensor& weight, const Tensor& bias, std::int64_t rows);
   Status attend(Stream& stream, std::size_t layer, const DecoderPass& pass);
-  Status add_and_norm(Stream& stream, const void* branch, const Tensor& weight, std::int64_t rows);
+  /// Adds `branch`, unless it is null, to the residual stream, and leaves the norm in `normed`, or
+  /// in coded_inputs() if `to_codes`.
+  Status add_and_norm(Stream& stream, bool to_codes, const void* branch, const Tensor& weight,
+                      std::int64_t rows);
+  /// Leaves x[rows, width] as codes if `product` reads these.
+  Status quantize_for(Stream& stream, DecoderVariants::Product product, const void* x,
+                      std::int64_t rows, std::int64_t width);
+  CodedRows coded_inputs() const;
   /// Adds up what the ranks have of `elements` of a layer's result.
   Status add_up(Stream& stream, void* branch, std::int64_t elements);
   /// residual += y W^T for one row, of all ranks.
@@ -154,11 +167,13 @@ class Decoder {
   const DecoderActivations activations_;
   const Inputs places_;
   std::optional<DecoderParameters> weights_;
-  Buffer cache_, active_, inputs_, start_, angles_, scratch_;
+  Buffer cache_, active_, coded_inputs_, inputs_, start_, angles_, scratch_;
   GemmPlans plans_;
   std::optional<Activations> functions_;
   std::optional<Linear> linear_;
   std::optional<Norm> norm_;
+  std::optional<QuantizedLinear> quantized_linear_;
+  std::string no_input_codes_;                         // why there is none
   std::unique_ptr<PromptAttention> prompt_attention_;  // null: prompts need the cache too
   std::optional<DecoderVariants> variants_;
   DecoderVariants::Multipliers multipliers_;  // those of the pass that is being queued

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
 
+#include "compute/stored_elements.h"
 #include "core/random.h"
 #include "model/transformer/transformer_oracle.h"
 
@@ -102,8 +104,21 @@ Result<Logits> logits_of(Device& device, Stream& stream, const DecoderSettings& 
 
 }  // namespace
 
-double logits_tolerance(DataType precision, std::int64_t layers) {
-  const double of_two_layers = precision == DataType::bf16 ? 2e-2 : 1e-4;
+void round_to_codes(DataType type, std::span<double> row) {
+  double largest = 0;
+  for (const double x : row) largest = std::max(largest, std::abs(x));
+  const double factor = largest / (type == DataType::e4m3_fnuz ? 240 : 448);
+  if (factor == 0) return;
+  for (double& x : row) {
+    std::uint8_t code = 0;
+    store_element(type, &code, x / factor);
+    x = factor * load_element(type, &code);
+  }
+}
+
+double logits_tolerance(DataType precision, std::int64_t layers, bool of_codes) {
+  const double of_bf16 = of_codes ? 5e-2 : 2e-2;
+  const double of_two_layers = precision == DataType::bf16 ? of_bf16 : 1e-4;
   return of_two_layers * std::sqrt(std::max(1.0, static_cast<double>(layers) / 2));
 }
 
@@ -139,16 +154,35 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
   append(passes.emplace_back(), texts[0], 0, alone, alone + 1);     // by products of a vector
   append(passes.emplace_back(), texts[1], 1, 0, prompt_tokens[1]);  // again, as a whole prompt
   const std::vector<float> weights = TRY(all_weights(device, stream, small));
-  const TransformerOracle oracle(computed_shape(small.shape, small.weights()),
-                                 std::vector<double>(weights.begin(), weights.end()));
-  const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};
-  double error = 0;
+  TransformerOracle oracle(computed_shape(small.shape, small.weights()),
+                           std::vector<double>(weights.begin(), weights.end()));
+  const auto error_of = [&]() -> Result<double> {
+    const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};
+    const Logits logits = TRY(logits_of(device, stream, small, passes, reference));
+    return relative_distance(logits.found, logits.expected);
+  };
+  DecoderGate gate = {0, logits_tolerance(small.precision, small.shape.layers)};
+  small.quantization.input_codes = InputCodes::never;
   for (const PagedUnits units : cache_attention_units(device.facts(), small)) {
     small.cache_attention = units;
-    const Logits logits = TRY(logits_of(device, stream, small, passes, reference));
-    error = std::max(error, relative_distance(logits.found, logits.expected));
+    gate.error = std::max(gate.error, TRY(error_of()));
   }
-  return DecoderGate{error, logits_tolerance(small.precision, small.shape.layers)};
+  if (!settings.may_quantize_inputs() || !gate.passed()) return gate;
+  small.quantization.input_codes = InputCodes::always;
+  // Each rank quantizes the part of a row that it has of what proj and down read.
+  const auto is_cut = [&](const Tensor& weight) {
+    return std::ranges::any_of(oracle.layout().layers, [&](const LayerParameters& layer) {
+      return weight.offset == layer.proj.offset || weight.offset == layer.down.offset;
+    });
+  };
+  oracle.change_inputs([&](std::span<double> row, const Tensor& weight) {
+    const std::size_t parts = is_cut(weight) ? static_cast<std::size_t>(small.part.ranks) : 1,
+                      width = row.size() / parts;
+    for (std::size_t begin = 0; begin < row.size(); begin += width) {
+      round_to_codes(*small.quantization.codes, row.subspan(begin, width));
+    }
+  });
+  return DecoderGate{TRY(error_of()), logits_tolerance(small.precision, small.shape.layers, true)};
 }
 
 }  // namespace assay

@@ -22,7 +22,11 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
 
 /// How far logits may be from those of the same tokens in another way, in the same unit: each layer
 /// rounds anew, and roundings add up like random numbers.
-double logits_tolerance(DataType precision, std::int64_t layers);
+/// `of_codes`: products may read codes of fp8, whose rounding a difference in bf16's last digit can
+/// turn.
+double logits_tolerance(DataType precision, std::int64_t layers, bool of_codes = false);
+/// Rounds a row to codes of `type` with a factor for the row, as kernels/quantize_rows.cu.
+void round_to_codes(DataType type, std::span<double> row);
 
 /// ||found - expected|| / ||expected||
 double relative_distance(std::span<const float> found, std::span<const double> expected);

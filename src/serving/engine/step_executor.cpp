@@ -53,7 +53,7 @@ DecoderSettings ExecutorSettings::decoder() const {
                      .blocks = blocks + padding_sequences()},
           .precision = precision,
           .seed = seed,
-          .codes = codes,
+          .quantization = quantization,
           .folder = folder,
           .adapter = adapter,
           .part = part,

@@ -32,8 +32,8 @@ using SequenceTexts = std::unordered_map<std::uint64_t, SequenceText>;  // by th
 struct ExecutorSettings {
   TransformerShape shape;
   DataType precision = DataType::bf16;
-  std::uint64_t seed = 1;              ///< of random weights
-  std::optional<DataType> codes = {};  ///< of quantized matrices, as in DecoderSettings
+  std::uint64_t seed = 1;  ///< of random weights
+  Quantization quantization = {};
   std::filesystem::path folder = {};   ///< whose files hold the weights; empty: they are random
   std::filesystem::path adapter = {};  ///< folder of a LoRA adapter of those; empty: none
   std::int64_t max_sequences = 256, max_batched_tokens = 2048;

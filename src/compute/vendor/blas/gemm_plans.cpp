@@ -55,7 +55,9 @@ struct TrialOperands {
     if (reads_aux(p.epilogue) || writes_aux(p.epilogue)) {
       made.aux = TRY(filled(p.m * p.ld_aux, p.aux));
     }
-    constexpr std::size_t apart = 64;  // floats; keeps each factor aligned like an operand
+    // Floats; each factor, or those of all rows or columns, is aligned like an operand.
+    const std::size_t lines = p.scales_lines ? static_cast<std::size_t>(std::max(p.m, p.n)) : 1;
+    const std::size_t apart = (lines + 63) / 64 * 64;
     const std::vector<float> ones(4 * apart, 1.0f);
     made.factors = TRY(device.allocate(ones.size() * sizeof(float), MemoryKind::device));
     TRY(stream.copy(made.factors.data(), ones.data(), made.factors.bytes()));

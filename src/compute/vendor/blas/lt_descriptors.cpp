@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "compute/vendor/blas/lt_dialects.h"
+
 namespace assay::lt {
 namespace {
 
@@ -63,6 +65,7 @@ Result<Descriptors> Descriptors::create(const Library& library, const GemmProble
   TRY(made.set(library, dialect.desc_transpose_a, &of_left, sizeof(of_left)));
   TRY(made.set(library, dialect.desc_transpose_b, &of_right, sizeof(of_right)));
   TRY(made.describe_epilogue(library, problem));
+  if (problem.scales_lines) TRY(made.describe_scales(library, problem));
   if (problem.fast_accumulate && dialect.desc_fast_accumulate != absent) {
     const std::int8_t on = 1;
     TRY(made.set(library, dialect.desc_fast_accumulate, &on, sizeof(on)));
@@ -79,6 +82,19 @@ Result<Descriptors> Descriptors::create(const Library& library, const GemmProble
   made.c_ = TRY(make_layout(library, p, p.c, p.n, p.m, p.ldd, p.stride_d));
   made.d_ = TRY(make_layout(library, p, p.d, p.n, p.m, p.ldd, p.stride_d));
   return made;
+}
+
+/// Error: unsupported, if the release has no factors for rows and columns.
+Status Descriptors::describe_scales(const Library& library, const GemmProblem& problem) {
+  for (const int attribute :
+       {library.dialect.desc_scale_mode_a, library.dialect.desc_scale_mode_b}) {
+    const Status taken = set(library, attribute, &scale_of_lines, sizeof(scale_of_lines));
+    if (taken.ok()) continue;
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{} (no factors for rows and columns in this release: {})",
+                             taken.error().message, describe(problem))};
+  }
+  return {};
 }
 
 Status Descriptors::describe_epilogue(const Library& library, const GemmProblem& problem) {

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "compute/device/helpers.h"
-#include "compute/device/matrix_unit_types.h"
 #include "compute/device/peaks.h"
 #include "core/hash.h"
 #include "core/random.h"
@@ -104,7 +103,10 @@ class DecoderCase final : public Case {
       all.emplace_back("products_of_few_rows",
                        decoder_->variants().multipliers_of(measured_pass()));
     }
-    if (cell_.codes) all.emplace_back("codes", name_of(*cell_.codes));
+    if (cell_.quantization.codes) {
+      all.emplace_back("codes", name_of(*cell_.quantization.codes));
+      all.emplace_back("inputs", decoder_->inputs_of_products());
+    }
     exchange_.times.add_doubt(all);
     return all;
   }
@@ -152,7 +154,8 @@ class DecoderCase final : public Case {
     TRY(fill_in_parts(stream, cell_.tokens));
     const std::vector<float> again = TRY(last_logits(stream, 1));
     v.error = relative_distance(measured, std::vector<double>(again.begin(), again.end()));
-    v.tolerance = logits_tolerance(settings_.precision, settings_.shape.layers);
+    v.tolerance = logits_tolerance(settings_.precision, settings_.shape.layers,
+                                   settings_.may_quantize_inputs());
     v.passed = v.error <= v.tolerance;
     if (!v.passed) {
       v.detail = fmt::format("logits of one sequence are {:.2g} from those in parts", v.error);
@@ -349,7 +352,7 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
                           .limits = {},
                           .precision = precision,
                           .seed = seed,
-                          .codes = codes,
+                          .quantization = quantization,
                           .folder = folder,
                           .adapter = adapter,
                           .part = part,
@@ -370,7 +373,7 @@ Work DecoderCell::work() const {
   const double elsewhere = 1 - 1.0 / part.ranks;
   const double products = own.products() - elsewhere * own.head_products();
   const double outputs = own.outputs() - elsewhere * number(shape.vocabulary);
-  const double weights = codes ? products + factor * outputs : element * products;
+  const double weights = quantization.codes ? products + factor * outputs : element * products;
   const bool is_prefill = phase == DecoderPhase::prefill;
   const double passes = is_prefill ? 1 : number(generated);
   const double new_tokens = is_prefill ? number(tokens) : 1;
@@ -385,12 +388,6 @@ Work DecoderCell::work() const {
           .math = precision,
           .tokens = passes * number(batch) * new_tokens,
           .ranks = number(part.ranks)};
-}
-
-std::optional<DataType> codes_of(std::string_view quantization, const DeviceFacts& facts) {
-  if (quantization == "int8") return DataType::i8;
-  if (quantization != "fp8") return std::nullopt;
-  return has_fnuz_fp8(facts) ? DataType::e4m3_fnuz : DataType::e4m3;
 }
 
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell,

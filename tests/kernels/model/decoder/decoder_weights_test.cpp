@@ -83,7 +83,7 @@ TEST_P(DecodersOfFiles, MayBeQuantized) {
   DecoderSettings settings = {.shape = shape,
                               .limits = limits_,
                               .precision = DataType::f32,
-                              .codes = DataType::i8,
+                              .quantization = {DataType::i8},
                               .folder = folder.path()};
   auto decoder = Decoder::create(*device_, *stream_, settings);
   ASSERT_TRUE(decoder.ok()) << decoder.error().message;
@@ -115,8 +115,11 @@ TEST_P(DecodersOfFiles, OfEveryCodePassTheGate) {
   for (const TransformerShape& shape : {llama, qwen}) {
     for (const DataType type : {DataType::f32, DataType::bf16}) {
       for (const DataType codes : {DataType::e4m3, DataType::e4m3_fnuz, DataType::i8}) {
-        const auto gate = check_decoder(
-            *device_, *stream_, {.shape = shape, .limits = {}, .precision = type, .codes = codes});
+        const auto gate = check_decoder(*device_, *stream_,
+                                        {.shape = shape,
+                                         .limits = {},
+                                         .precision = type,
+                                         .quantization = {codes, InputCodes::where_faster}});
         ASSERT_TRUE(gate.ok()) << gate.error().message;
         EXPECT_TRUE(gate->passed()) << name_of(type) << " " << name_of(codes) << gate->error;
       }
