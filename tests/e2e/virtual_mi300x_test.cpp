@@ -273,6 +273,7 @@ TEST_F(VirtualMi300x, TokensAreDecodedFromItsOwnFp8) {
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0]["status"], "passed");
   EXPECT_EQ(records[0]["notes"]["codes"], "e4m3_fnuz");
+  EXPECT_EQ(records[0]["notes"]["inputs"], "e4m3_fnuz, a factor per token");
 }
 
 TEST_F(VirtualMi300x, EightRanksReduceThroughRccl) {

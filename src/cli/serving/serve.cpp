@@ -177,11 +177,16 @@ std::string begin_note(const engine::EngineServer& server,
                        const engine::EngineServerSettings& settings, const Device& device) {
   const engine::ExecutorSettings& executor = settings.engine.executor;
   return fmt::format(
-      "{} in {} on {}; cache of {} blocks of 16 tokens; {} sequences, {} tokens of a pass, {} "
+      "{} in {}{} on {}; cache of {} blocks of 16 tokens; {} sequences, {} tokens of a pass, {} "
       "tokens of a request at most{}; attention of prompts: {}; logits of a small version are "
       "{:.1e} from the reference\n",
-      settings.model.name, name_of(executor.precision), device.facts().name, executor.blocks,
-      executor.max_sequences, executor.max_batched_tokens, executor.max_length,
+      settings.model.name, name_of(executor.precision),
+      executor.quantization.codes
+          ? fmt::format(", matrices of {}, whose products read {},",
+                        name_of(*executor.quantization.codes), server.inputs_of_products())
+          : "",
+      device.facts().name, executor.blocks, executor.max_sequences, executor.max_batched_tokens,
+      executor.max_length,
       executor.part.is_whole() ? ""
                                : fmt::format("; shared by {} ranks over {}", executor.part.ranks,
                                              executor.ranks.communicator->library()),

@@ -259,6 +259,18 @@ Status Decoder::advance(Stream& stream, const DecoderPass& pass) {
                         input(places_.next), pass.tokens);
 }
 
+Status Decoder::draw(Stream& stream, std::span<const DrawnRow> rows) {
+  if (rows.empty()) return {};
+  if (rows.size_bytes() > drawn_.bytes()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} drawn tokens of a decoder's pass, allowed are {}", rows.size(),
+                             settings_.limits.results)};
+  }
+  TRY(stream.copy(drawn_.data(), rows.data(), rows.size_bytes()));
+  return sampling_->draw(stream, input(places_.next), active(activations_.logits), drawn_.data(),
+                         std::ssize(rows), settings_.shape.vocabulary, activations_.logits.columns);
+}
+
 // ---- What the host gives and gets ----
 
 Status Decoder::set_tokens(Stream& stream, const DecoderTokens& tokens) {
@@ -433,6 +445,7 @@ Status Decoder::load_operations() {
       device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
       {limits.tokens, limits.sequences, limits.positions}));
   rows_ = TRY(TokenRows::create(device_, type));
+  sampling_ = TRY(TokenSampling::create(device_, type));
   if (settings_.part.is_whole()) return {};
   exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));
   elementwise_ = TRY(Elementwise::create(device_, type));
@@ -442,7 +455,13 @@ Status Decoder::load_operations() {
 
 Status Decoder::load_quantized_linear() {
   if (!settings_.may_quantize_inputs()) {
-    no_input_codes_ = "not asked for";
+    const bool asked = settings_.quantization.input_codes != InputCodes::never;
+    no_input_codes_ = asked ? "only bf16 becomes fp8" : "not asked for";
+    return {};
+  }
+  if (device_.facts().runs_on_host &&
+      settings_.quantization.input_codes == InputCodes::where_faster) {
+    no_input_codes_ = "no faster on a CPU";
     return {};
   }
   auto made = QuantizedLinear::create(device_, plans_, *functions_, *settings_.quantization.codes);
@@ -475,6 +494,7 @@ Status Decoder::allocate(Stream& stream) {
   TRY(allocate(active_, activations_.elements * element_));
   TRY(allocate(coded_inputs_, coded_inputs_bytes(settings_)));
   TRY(allocate(inputs_, places_.elements * sizeof(std::int32_t)));
+  TRY(allocate(drawn_, static_cast<std::size_t>(settings_.limits.results) * sizeof(DrawnRow)));
   const PagedAttention& attention = variants_->cache_attention({});
   return allocate(scratch_,
                   attention.scratch_bytes(settings_.limits.tokens, settings_.limits.positions));

@@ -28,6 +28,7 @@
 #include "model/operations/prompt_attention.h"
 #include "model/operations/quantized_linear.h"
 #include "model/operations/token_rows.h"
+#include "model/operations/token_sampling.h"
 #include "model/parallel/tensor_parallel.h"
 
 namespace assay {
@@ -66,9 +67,13 @@ class Decoder {
   /// Queues that each of the pass's tokens becomes the most likely next one of its sequence.
   Status advance(Stream& stream, const DecoderPass& pass);
 
+  /// Queues that next tokens of the last pass are drawn, instead of the most likely ones. `rows`
+  /// must stay as they are until a wait.
+  Status draw(Stream& stream, std::span<const DrawnRow> rows);
+
   /// [rows, vocabulary], of the last pass. Waits for it.
   Result<std::vector<float>> logits(Stream& stream, std::int64_t rows);
-  /// The most likely next tokens of the last pass. Waits for it.
+  /// The most likely next tokens of the last pass, or those drawn. Waits for it.
   Result<std::vector<std::int32_t>> next_tokens(Stream& stream, std::int64_t rows);
   /// Writes one next token to each element of `next`, and allocates nothing.
   Status next_tokens(Stream& stream, std::span<std::int32_t> next);
@@ -167,7 +172,7 @@ class Decoder {
   const DecoderActivations activations_;
   const Inputs places_;
   std::optional<DecoderParameters> weights_;
-  Buffer cache_, active_, coded_inputs_, inputs_, start_, angles_, scratch_;
+  Buffer cache_, active_, coded_inputs_, inputs_, start_, angles_, scratch_, drawn_;
   GemmPlans plans_;
   std::optional<Activations> functions_;
   std::optional<Linear> linear_;
@@ -178,6 +183,7 @@ class Decoder {
   std::optional<DecoderVariants> variants_;
   DecoderVariants::Multipliers multipliers_;  // those of the pass that is being queued
   std::optional<TokenRows> rows_;
+  std::optional<TokenSampling> sampling_;
   // These exist with several ranks.
   std::unique_ptr<TensorParallel> exchange_;
   std::optional<Elementwise> elementwise_;

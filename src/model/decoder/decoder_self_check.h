@@ -22,8 +22,7 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
 
 /// How far logits may be from those of the same tokens in another way, in the same unit: each layer
 /// rounds anew, and roundings add up like random numbers.
-/// `of_codes`: products may read codes of fp8, whose rounding a difference in bf16's last digit can
-/// turn.
+/// `of_codes`: products may read codes of fp8, in one of the passes that are compared or in both.
 double logits_tolerance(DataType precision, std::int64_t layers, bool of_codes = false);
 /// Rounds a row to codes of `type` with a factor for the row, as kernels/quantize_rows.cu.
 void round_to_codes(DataType type, std::span<double> row);

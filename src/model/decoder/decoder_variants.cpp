@@ -89,8 +89,21 @@ std::int64_t DecoderVariants::size_class(const DecoderPass& pass) const {
 
 std::string DecoderVariants::multipliers_of(const DecoderPass& pass) const {
   const auto found = chosen_.find(size_class(pass));
-  if (found == chosen_.end()) return "";
-  const Multipliers& all = found->second;
+  return found == chosen_.end() ? "" : text_of(found->second);
+}
+
+std::vector<DecoderVariants::ProductChoice> DecoderVariants::product_choices() const {
+  std::vector<ProductChoice> all;
+  for (const auto& [size, multipliers] : chosen_) {
+    all.push_back({size == 0 ? "1" : std::to_string(size), text_of(multipliers)});
+  }
+  const bool unpacks = settings_.quantization.codes && !of_codes_;
+  all.push_back(
+      {"more", unpacks ? "library, matrices unpacked" : Multiplier{.of_codes = of_codes_}.name()});
+  return all;
+}
+
+std::string DecoderVariants::text_of(const Multipliers& all) {
   std::string of_each;
   for (std::size_t p = 0; p < all.size(); ++p) {
     of_each += fmt::format("{}{} {}", p == 0 ? "" : "; ", product_names[p], all[p].name());

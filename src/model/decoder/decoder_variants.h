@@ -70,6 +70,13 @@ class DecoderVariants {
   /// the first such pass.
   std::string multipliers_of(const DecoderPass& pass) const;
 
+  /// How products of passes of so many rows are computed: "1", "16" (9 to 16), "more".
+  struct ProductChoice {
+    std::string rows, ways;
+  };
+  /// Those chosen so far.
+  std::vector<ProductChoice> product_choices() const;
+
   PagedAttention& cache_attention(const DecoderPass& pass) const {
     return pass.tokens == 1 ? *cache_attention_of_one_ : *cache_attention_;
   }
@@ -96,6 +103,7 @@ class DecoderVariants {
     return of_codes_ && settings_.quantization.input_codes == InputCodes::always;
   }
   Status take_default_multipliers();
+  static std::string text_of(const Multipliers& all);
   bool has_skinny_products() const;
   Result<ChoiceKey> choice_key(std::string what, const std::string& kernels) const;
   /// The key of chosen_ for a pass: 0 for one token, else the next power of two.

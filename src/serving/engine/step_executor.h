@@ -119,6 +119,8 @@ class StepExecutor {
   StepOrder order_;
   std::vector<std::int32_t> tables_, next_;
   std::vector<std::uint32_t> tokens_;
+  std::vector<std::size_t> result_rows_;
+  std::vector<DrawnRow> drawn_;
   bool tables_changed_ = true;
   std::int64_t longest_ = 0;
   std::atomic<bool> stop_was_asked_ = false;

@@ -1,0 +1,41 @@
+// Draws next tokens from logits on the device (kernels/token_sampling.cu).
+#pragma once
+
+#include <cstdint>
+
+#include "compute/device/device.h"
+#include "model/operations/typed_kernels.h"
+
+namespace assay {
+
+/// How the token of one row of logits is drawn. The order is that of falling logits, equal ones in
+/// the order of their tokens. Weights are exp((logit - largest) / temperature).
+struct DrawnRow {
+  double temperature = 1;
+  double top_p = 1;    ///< of the allowed tokens, only the first that together have this share
+  double min_p = 0;    ///< allows only tokens of at least this share of the largest weight
+  double uniform = 0;  ///< in [0, 1): where in the sum of the remaining weights the token lies
+  std::int64_t row = 0;
+  std::int64_t top_k = 0;  ///< allows only so many; 0: all
+};
+
+class TokenSampling {
+ public:
+  /// `type`: f32 or bf16, of logits.
+  static Result<TokenSampling> create(Device& device, DataType type);
+
+  /// next[drawn[i].row], which is the row's most likely token, becomes the drawn one, for `count`
+  /// DrawnRows in device memory. Logits are those of TokenRows::most_likely().
+  Status draw(Stream& stream, void* next, const void* logits, const void* drawn, std::int64_t count,
+              std::int64_t vocabulary, std::int64_t columns);
+
+ private:
+  TokenSampling(const DeviceFacts& facts, Kernels kernels)
+      : facts_(&facts), kernels_(std::move(kernels)) {}
+
+  const DeviceFacts* facts_;
+  Kernels kernels_;
+  Kernel* draw_tokens_ = nullptr;
+};
+
+}  // namespace assay
