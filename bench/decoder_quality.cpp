@@ -1,7 +1,8 @@
 // What quantization costs a decoder's quality: the mean relative error of its logits, and how often
 // the most likely next token is that of the same model in f32, over random contexts. A line for
-// each way to store and multiply matrices, bf16 beside them. Random weights are unkind: their
-// logits differ little, so that small errors change the first token. Run:
+// each way to store and multiply matrices, bf16 beside them; the last one says what fp8 inputs cost
+// beside fp8 matrices. Random weights are unkind: their logits differ little, so that small errors
+// change the first token. Run:
 // build/bench/bench_decoder_quality [MODEL [CONTEXTS [TOKENS]]]; default 4L8H2K32D256C768F2048V,
 // 1000 contexts of 12 tokens, on the default device, or what ASSAY_BENCH_DEVICE names.
 #include <fmt/format.h>
@@ -9,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "compute/device/backend.h"
@@ -94,16 +95,18 @@ Status print(const char* model, Contexts contexts) {
     Quantization quantization;
   } ways[] = {{"bf16", {}},
               {"int8 matrices", {DataType::i8}},
-              {"fp8 matrices", {fp8.codes}},
-              {"fp8 matrices and inputs", {fp8.codes, InputCodes::always}}};
+              {"fp8 matrices and inputs", {fp8.codes, InputCodes::always}},
+              {"fp8 matrices", {fp8.codes}}};
   fmt::print("{} contexts of {} tokens, {} on {}\n", contexts.count, contexts.tokens, model,
              device->facts().name);
   fmt::print("{:<28} {:>10} {:>11}\n", "", "error", "same token");
+  std::vector<float> last, before;
   for (const auto& way : ways) {
     settings.quantization = way.quantization;
-    print_line(way.name, TRY(logits_of(*device, settings, contexts)), reference,
-               settings.shape.vocabulary);
+    before = std::exchange(last, TRY(logits_of(*device, settings, contexts)));
+    print_line(way.name, last, reference, settings.shape.vocabulary);
   }
+  print_line("fp8 inputs, by fp8 matrices", before, last, settings.shape.vocabulary);
   return {};
 }
 

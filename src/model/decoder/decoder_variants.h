@@ -70,11 +70,11 @@ class DecoderVariants {
   /// the first such pass.
   std::string multipliers_of(const DecoderPass& pass) const;
 
-  /// How products of passes of so many rows are computed: "1", "16" (9 to 16), "more".
+  /// How products are computed in passes of up to a number of rows: "1", "16" (9 to 16), "more".
   struct ProductChoice {
     std::string rows, ways;
   };
-  /// Those chosen so far.
+  /// What was chosen so far.
   std::vector<ProductChoice> product_choices() const;
 
   PagedAttention& cache_attention(const DecoderPass& pass) const {

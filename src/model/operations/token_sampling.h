@@ -16,7 +16,7 @@ struct DrawnRow {
   double min_p = 0;    ///< allows only tokens of at least this share of the largest weight
   double uniform = 0;  ///< in [0, 1): where in the sum of the remaining weights the token lies
   std::int64_t row = 0;
-  std::int64_t top_k = 0;  ///< allows only so many; 0: all
+  std::int64_t top_k = 0;  ///< allows only the first ones, up to this number; 0: all
 };
 
 class TokenSampling {

@@ -193,7 +193,7 @@ std::string EngineInstance::metrics_text() {
   page.head("gauge", "assay_serve_inputs", "What products of quantized matrices read, and why.");
   page.labelled("assay_serve_inputs", "inputs", engine_.inputs_of_products(), 1);
   page.head("gauge", "assay_serve_products",
-            "How products of passes of up to so many rows are computed.");
+            "How products are computed in passes of up to a number of rows.");
   for (const auto& [rows, ways] : engine_.product_choices()) {
     page.labelled("assay_serve_products", "products", rows + ": " + ways, 1);
   }

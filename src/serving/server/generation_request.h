@@ -20,7 +20,7 @@ struct Sampling {
   double temperature = 0;
   double top_p = 1;  ///< only the likeliest tokens that together have this probability are drawn
   double min_p = 0;  ///< only tokens with this share of the likeliest one's probability are drawn
-  std::uint64_t top_k = 0;  ///< only so many of the likeliest tokens are drawn; 0: all
+  std::uint64_t top_k = 0;  ///< only this number of the likeliest tokens are drawn; 0: all
   /// Seed of the random numbers; empty: another for each request.
   std::optional<std::uint64_t> seed;
 
