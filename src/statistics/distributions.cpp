@@ -2,6 +2,7 @@
 
 #include <boost/math/distributions/beta.hpp>
 #include <boost/math/distributions/binomial.hpp>
+#include <boost/math/distributions/non_central_t.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 
@@ -30,9 +31,24 @@ double normal_quantile(double probability) {
   return bm::quantile(bm::normal_distribution<double, Policy>(), probability);
 }
 
-double coin_cdf(std::size_t successes, std::size_t n) {
-  return bm::cdf(bm::binomial_distribution<double, Policy>(static_cast<double>(n), 0.5),
+double binomial_cdf(std::size_t successes, std::size_t n, double probability) {
+  return bm::cdf(bm::binomial_distribution<double, Policy>(static_cast<double>(n), probability),
                  static_cast<double>(successes));
+}
+
+double coin_cdf(std::size_t successes, std::size_t n) {
+  return binomial_cdf(successes, n, 0.5);
+}
+
+double noncentral_t_cdf(double t, double degrees_of_freedom, double noncentrality) {
+  return bm::cdf(bm::non_central_t_distribution<double, Policy>(degrees_of_freedom, noncentrality),
+                 t);
+}
+
+double noncentral_t_quantile(double probability, double degrees_of_freedom, double noncentrality) {
+  return bm::quantile(
+      bm::non_central_t_distribution<double, Policy>(degrees_of_freedom, noncentrality),
+      probability);
 }
 
 double share_upper_bound(std::size_t successes, std::size_t n, double confidence) {

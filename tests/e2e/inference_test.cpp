@@ -170,6 +170,10 @@ TEST_F(Inference, MeasuresQuantizedWeights) {
                               : quantization == std::string("int8") ? "i8"
                                                                     : "";
     EXPECT_EQ(found["notes"].value("codes", ""), codes);
+    const std::string inputs = quantization == std::string("fp8")    ? "bf16 (no faster on a CPU)"
+                               : quantization == std::string("int8") ? "bf16 (not asked for)"
+                                                                     : "";
+    EXPECT_EQ(found["notes"].value("inputs", ""), inputs);
     for (const Json& one : found["metrics"]) {
       if (one["name"] == "model_bandwidth") {
         return one["value"].get<double>() * found["value"]["median"].get<double>();

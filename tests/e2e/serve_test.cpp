@@ -33,6 +33,22 @@ TEST(ServeCommand, ServesUntilItIsAskedToEnd) {
   EXPECT_THAT(end.err, HasSubstr("served 1 requests and 5 tokens; 40 of 40 blocks"));
 }
 
+TEST(ServeCommand, QuantizedModelsSayWhatTheirProductsRead) {
+  const OneCpu one_cpu;
+  Process server(tiny_serve({"--device", "cpu", "--quantization", "fp8"}));
+  const auto ports = ports_of(server, 1);
+  ASSERT_EQ(ports.size(), 1u) << server.error_text();
+  const Json reply = Json::parse(body_of(ask(ports[0], completion(5))), nullptr, false);
+  EXPECT_EQ(reply["usage"]["completion_tokens"], 5);
+  const std::string metrics = body_of(ask(ports[0], get("/metrics")));
+  EXPECT_THAT(metrics, HasSubstr("inputs=\"f32 (only bf16 becomes fp8)\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("products=\"more: library, matrices unpacked\"} 1\n"));
+  server.signal(SIGTERM);
+  const Outcome end = server.wait();
+  EXPECT_THAT(end.err, HasSubstr(" in f32, matrices of e4m3, whose products read f32 (only bf16 "
+                                 "becomes fp8), on "));
+}
+
 TEST(ServeCommand, PartsOfTheCpusServeBesideEachOther) {
   const std::size_t count = std::min<std::size_t>(2, affinity_cpus().size());
   Process servers(tiny_serve({"--device", "cpu", "--partitions", std::to_string(count)}));

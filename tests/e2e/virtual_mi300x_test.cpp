@@ -265,14 +265,15 @@ TEST_F(VirtualMi300x, MemoryRunsAndIsRight) {
 
 /// gfx942's own fp8 is the FNUZ form, which its instructions read.
 TEST_F(VirtualMi300x, TokensAreDecodedFromItsOwnFp8) {
-  const Outcome outcome =
-      on({"run", "decode", "model=1L2H1K16D32C48F131V", "quantization=fp8", "context=18",
-          "--device", "hip", "--telemetry", "off", "--budget", "10s", "--out", store()});
+  const Outcome outcome = on({"run", "decode", "model=1L2H1K16D32C48F131V", "quantization=fp8",
+                              "context=18", "precision=bf16", "--device", "hip", "--telemetry",
+                              "off", "--budget", "10s", "--out", store()});
   ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   const auto records = stored();
   ASSERT_EQ(records.size(), 1u);
   EXPECT_EQ(records[0]["status"], "passed");
   EXPECT_EQ(records[0]["notes"]["codes"], "e4m3_fnuz");
+  EXPECT_EQ(records[0]["notes"]["inputs"], "e4m3_fnuz, a factor per token");
 }
 
 TEST_F(VirtualMi300x, EightRanksReduceThroughRccl) {

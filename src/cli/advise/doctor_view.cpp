@@ -101,30 +101,6 @@ std::string short_lines(const std::vector<FoldedFinding>& findings, Judgement ju
   return text.empty() ? text : text + "\n";
 }
 
-/// "8 x AMD Instinct MI300X (SPX/NPS1), ROCm 6.2.4, in docker on kvm"
-std::string machine_text(const Diagnosis& diagnosis) {
-  std::map<std::string, int> models;
-  for (const Gpu& gpu : diagnosis.gpus) {
-    std::string model = gpu.name.empty() ? gpu.vendor + " GPU" : gpu.name;
-    if (!gpu.compute_partition.empty()) {
-      model += " (" + gpu.compute_partition +
-               (gpu.memory_partition.empty() ? "" : "/" + gpu.memory_partition) + ")";
-    }
-    ++models[printable(model)];
-  }
-  std::string text = models.empty() ? "no GPU" : "";
-  for (const auto& [model, number] : models) {
-    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", number, model);
-  }
-  if (diagnosis.rocm) text += ", ROCm " + to_string(*diagnosis.rocm);
-  const Virtualization& virtualization = diagnosis.virtualization;
-  if (!virtualization.container.empty()) text += ", container: " + virtualization.container;
-  if (!virtualization.hypervisor.empty()) {
-    text += ", virtual machine: " + virtualization.hypervisor;
-  }
-  return text;
-}
-
 std::string not_applicable_text(const Diagnosis& diagnosis, bool all, std::size_t width) {
   std::vector<std::string_view> ids;
   for (const CheckResult& result : diagnosis.results) {
@@ -161,6 +137,29 @@ std::string subjects_text(const std::vector<std::string>& subjects) {
     texts.push_back(prefix + ranges_text(numbers[prefix]));
   }
   return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string machine_text(const Diagnosis& diagnosis) {
+  std::map<std::string, int> models;
+  for (const Gpu& gpu : diagnosis.gpus) {
+    std::string model = gpu.name.empty() ? gpu.vendor + " GPU" : gpu.name;
+    if (!gpu.compute_partition.empty()) {
+      model += " (" + gpu.compute_partition +
+               (gpu.memory_partition.empty() ? "" : "/" + gpu.memory_partition) + ")";
+    }
+    ++models[printable(model)];
+  }
+  std::string text = models.empty() ? "no GPU" : "";
+  for (const auto& [model, number] : models) {
+    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", number, model);
+  }
+  if (diagnosis.rocm) text += ", ROCm " + to_string(*diagnosis.rocm);
+  const Virtualization& virtualization = diagnosis.virtualization;
+  if (!virtualization.container.empty()) text += ", container: " + virtualization.container;
+  if (!virtualization.hypervisor.empty()) {
+    text += ", virtual machine: " + virtualization.hypervisor;
+  }
+  return text;
 }
 
 std::string diagnosis_text(const Diagnosis& diagnosis, bool all, std::size_t width,

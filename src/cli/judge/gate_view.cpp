@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cli/judge/compare_view.h"
 #include "core/units.h"
@@ -16,6 +17,12 @@ using report::escape_markdown;
 
 std::string name_of_gated(const CellComparison& cell) {
   return cell.key.cell + " " + cell.key.metric;
+}
+
+/// "bubblewrap" of "campaigns/nightly/bubblewrap".
+std::string short_name(const std::string& side) {
+  const std::string name = std::filesystem::path(side).filename();
+  return name.empty() ? side : name;
 }
 
 std::string change_of_gated(const CellComparison& cell) {
@@ -92,9 +99,10 @@ std::string gate_comment(std::span<const GatedComparison> all, const RegressionG
         !result.invalid.empty() ? "no verdict"
         : alarms > 0 ? fmt::format("{} cell{} slower", alarms, alarms == 1 ? " is" : "s are")
                      : "no alarm";
-    text += fmt::format("### {} against {}: {}\n\n{}\n", escape_markdown(comparison.name_b),
-                        escape_markdown(comparison.name_a), outcome,
-                        escape_markdown(sentence(comparison)));
+    text +=
+        fmt::format("### {} against {}: {}\n\n{}\n", escape_markdown(short_name(comparison.name_b)),
+                    escape_markdown(short_name(comparison.name_a)), outcome,
+                    escape_markdown(sentence(comparison)));
     if (comparison.emulated) text += "\nDevices are emulated: the verdict is about a model.\n";
     text += changed_cells(comparison);
     if (alarms > 0) text += causes(comparison);
@@ -130,8 +138,8 @@ std::string gate_junit(std::span<const GatedComparison> all, const RegressionGat
     text += fmt::format(
         "  <testsuite name=\"{} against {}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
         "skipped=\"{}\">\n{}    <system-out>{}</system-out>\n  </testsuite>\n",
-        escape_html(comparison.name_b), escape_html(comparison.name_a), comparison.cells.size(),
-        result.alarms.size(), result.invalid.size(), skipped, cases,
+        escape_html(short_name(comparison.name_b)), escape_html(short_name(comparison.name_a)),
+        comparison.cells.size(), result.alarms.size(), result.invalid.size(), skipped, cases,
         escape_html(gate_sentence(gate, result)));
   }
   return text + "</testsuites>\n";

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "cli/cli.h"
@@ -65,17 +66,12 @@ Result<DataType> precision_option(const Arguments& arguments, bool large) {
                fmt::format("--precision: \"{}\" is not allowed; allowed: f32, bf16", text)};
 }
 
-/// The type in which matrices are stored; empty: the type of all other weights.
-Result<std::optional<DataType>> quantization_option(const Arguments& arguments,
-                                                    const DeviceFacts& facts) {
+Result<Quantization> quantization_option(const Arguments& arguments, const DeviceFacts& facts) {
   const std::string text = arguments.get("--quantization", "none");
-  if (text == "none") return std::optional<DataType>();
-  if (text == "int8") return std::optional(DataType::i8);
-  if (text == "fp8")
-    return std::optional(has_fnuz_fp8(facts) ? DataType::e4m3_fnuz : DataType::e4m3);
-  return Error{ErrorKind::usage, fmt::format("--quantization: \"{}\" is not allowed; allowed: "
-                                             "none, fp8, int8",
-                                             text)};
+  const std::vector<std::string> names = quantization_names();
+  if (std::ranges::find(names, text) != names.end()) return quantization_named(text, facts);
+  return Error{ErrorKind::usage, fmt::format("--quantization: \"{}\" is not allowed; allowed: {}",
+                                             text, fmt::join(names, ", "))};
 }
 
 Result<PromptWay> attention_option(const Arguments& arguments) {
@@ -116,7 +112,7 @@ Result<std::string> read_model(const Arguments& arguments, const Device& device,
                                engine::ExecutorSettings& executor) {
   const bool large = suits_large_work(device.facts());
   executor.precision = TRY(precision_option(arguments, large));
-  executor.codes = TRY(quantization_option(arguments, device.facts()));
+  executor.quantization = TRY(quantization_option(arguments, device.facts()));
   std::string name = arguments.get("--model", large ? "llama3-8b" : "2L4H2K64D192C512F4096V");
   if (arguments.has("--weights")) {
     if (arguments.has("--model")) {
@@ -131,7 +127,7 @@ Result<std::string> read_model(const Arguments& arguments, const Device& device,
   } else {
     executor.shape = TRY(parse_decoder_shape(name));
   }
-  if (executor.codes) TRY(validate_quantized(executor.shape));
+  if (executor.quantization.codes) TRY(validate_quantized(executor.shape));
   return arguments.get("--served-model-name", name);
 }
 
@@ -158,7 +154,7 @@ Result<engine::EngineServerSettings> read_settings(const Arguments& arguments, D
     executor.part = {ranks.team->rank(), ranks.team->size()};
     executor.ranks = ranks;
   }
-  TRY(validate(executor.shape, executor.part, executor.codes.has_value()));
+  TRY(validate(executor.shape, executor.part, executor.quantization.codes.has_value()));
   engine::AskedLimits asked;
   asked.max_sequences = TRY(count_option(arguments, "--max-num-seqs", 65536));
   asked.max_batched_tokens = TRY(count_option(arguments, "--max-num-batched-tokens", 1 << 20));
@@ -181,11 +177,16 @@ std::string begin_note(const engine::EngineServer& server,
                        const engine::EngineServerSettings& settings, const Device& device) {
   const engine::ExecutorSettings& executor = settings.engine.executor;
   return fmt::format(
-      "{} in {} on {}; cache of {} blocks of 16 tokens; {} sequences, {} tokens of a pass, {} "
+      "{} in {}{} on {}; cache of {} blocks of 16 tokens; {} sequences, {} tokens of a pass, {} "
       "tokens of a request at most{}; attention of prompts: {}; logits of a small version are "
       "{:.1e} from the reference\n",
-      settings.model.name, name_of(executor.precision), device.facts().name, executor.blocks,
-      executor.max_sequences, executor.max_batched_tokens, executor.max_length,
+      settings.model.name, name_of(executor.precision),
+      executor.quantization.codes
+          ? fmt::format(", matrices of {}, whose products read {},",
+                        name_of(*executor.quantization.codes), server.inputs_of_products())
+          : "",
+      device.facts().name, executor.blocks, executor.max_sequences, executor.max_batched_tokens,
+      executor.max_length,
       executor.part.is_whole() ? ""
                                : fmt::format("; shared by {} ranks over {}", executor.part.ranks,
                                              executor.ranks.communicator->library()),
@@ -297,7 +298,9 @@ simulation; it is made to measure machines, not to serve customers. Weights are 
             {"--tokenizer", "FILE",
              "tokenizer.json; default: that of --weights, or a token for each byte", "file"},
             {"--quantization", "TYPE",
-             "matrices as fp8 or int8 with a factor per row; default none", "none fp8 int8"},
+             "matrices as fp8 or int8 with a factor per row; fp8 quantizes what products read, "
+             "too, where that is faster, fp8-weights never; default none",
+             "none fp8 fp8-weights int8"},
             {"--precision", "TYPE",
              "of weights, cache and products: bf16 or f32; default bf16 on a GPU, f32 on a CPU",
              "bf16 f32"},

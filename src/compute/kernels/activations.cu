@@ -66,6 +66,39 @@ DEVICE void add_bias(T* x, const T* bias, u64 rows, u64 width) {
   });
 }
 
+/// SwiGLU of the pack at `gates`; its other factor is `width` elements behind it.
+template <typename T>
+DEVICE Pack<T, row_pack> swiglu_of(const T* gates, u64 width) {
+  Floats values = load_floats(gates);
+  UNROLL_LOOP
+  for (int e = 0; e < row_pack; ++e) values.v[e] = silu(values.v[e]);
+  return from_floats<T, row_pack>(to_floats(from_floats<T, row_pack>(values)) *
+                                  load_floats(gates + width));
+}
+
+/// Reads a row twice, the second time from the device's caches, because rows differ in width.
+template <typename T, typename Code>
+DEVICE void quantized_swiglu(Code* codes, float* factors, const T* x, u64 rows, u64 width) {
+  SHARED float scratch[most_waves];
+  const Tiles mine = my_tiles(rows, 1);
+  let_next_kernel_begin();  // it may prefetch, but waits before it touches this output
+  wait_for_previous_kernel();
+  for (u64 row = mine.begin; row < mine.end; row += mine.step) {
+    const T* const gates = x + row * 2 * width;
+    float largest = 0;
+    for_each_pack(width, [&](u64 i) {
+      largest = largest_magnitude(to_floats(swiglu_of(gates + i, width)), largest);
+    });
+    const auto scale = RowScale<Code>::of(block_reduce(largest, Maximum{}, scratch));
+    for_each_pack(width, [&](u64 i) {
+      store_floats(codes + row * width + i,
+                   to_floats(swiglu_of(gates + i, width)) * floats_of(scale.inverse));
+    });
+    if (thread_index() == 0) factors[row] = scale.factor;
+    barrier();  // scratch is free for the next row
+  }
+}
+
 template <typename T>
 DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width, TensorScale* scale) {
   LargestMagnitude largest;
@@ -73,12 +106,7 @@ DEVICE void swiglu(T* y, const T* x, u64 rows, u64 width, TensorScale* scale) {
   const u32 packs_of_row = static_cast<u32>(width / row_pack);
   for_each_pack_of_all(rows * width, [&](u64 i) {
     const u64 row = static_cast<u32>(i / row_pack) / packs_of_row;
-    const T* const gates = x + i + row * width;
-    Floats values = load_floats(gates);
-    UNROLL_LOOP
-    for (int e = 0; e < row_pack; ++e) values.v[e] = silu(values.v[e]);
-    const Pack<T, row_pack> result = from_floats<T, row_pack>(
-        to_floats(from_floats<T, row_pack>(values)) * load_floats(gates + width));
+    const Pack<T, row_pack> result = swiglu_of(x + i + row * width, width);
     store_pack(y + i, result);
     if (scale != nullptr) largest.see(to_floats(result));
   });
@@ -142,6 +170,16 @@ DEVICE void swiglu_backward(T* d, const T* dy, const T* x, u64 rows, u64 width,
          TensorScale* scale) {                                                         \
     swiglu_backward(d, dy, x, rows, width, scale);                                     \
   }
+
+/// SwiGLU of x[rows, 2 width] as codes[rows, width] with factors[rows], as quantize_rows.cu makes them
+/// from its result.
+#define QUANTIZED_SWIGLU_KERNEL(Code, code)                                                        \
+  KERNEL(swiglu_##code##_bf16, Code* codes, float* factors, const Bf16* x, u64 rows, u64 width) { \
+    quantized_swiglu(codes, factors, x, rows, width);                                              \
+  }
+QUANTIZED_SWIGLU_KERNEL(E4m3, e4m3)
+QUANTIZED_SWIGLU_KERNEL(E4m3Fnuz, e4m3_fnuz)
+
 ACTIVATION_KERNELS(float, f32)
 ACTIVATION_KERNELS(Bf16, bf16)
 ACTIVATION_KERNELS(F16, f16)

@@ -64,18 +64,27 @@ DEVICE void product(const A* a, const B* b, u64 m, u64 n, u64 k, u64 row_a, u64 
   }
 }
 
+/// Factors of one operand: for each of its lines, or one for all; null: 1.
+struct LineFactors {
+  const float* factors;
+  u64 stride;
+
+  DEVICE float at(u64 line) const { return factors != nullptr ? factors[line * stride] : 1.0f; }
+};
+
 /// D of f32 or, with `narrow`, of bf16.
 struct Destination {
   void* d;
   u64 ldd;
   float alpha, beta;
+  LineFactors rows, columns;
   bool narrow;
 
   DEVICE void store(u64 row, u64 column, float sum) const {
     const u64 i = row * ldd + column;
     float* const wide = static_cast<float*>(d);
     Bf16* const codes = static_cast<Bf16*>(d);
-    float result = alpha * sum;
+    float result = alpha * (rows.at(row) * columns.at(column)) * sum;
     if (beta != 0) result += beta * (narrow ? decode(codes[i]) : wide[i]);
     if (narrow) {
       codes[i] = encode<Bf16>(result);
@@ -93,20 +102,20 @@ struct Destination {
 KERNEL_OF(threads, 2, gemm_f32, float* d, const float* a, const float* b, u64 m, u64 n, u64 k,
           u64 row_a, u64 depth_a, u64 depth_b, u64 column_b, u64 ldd, u64 stride_a, u64 stride_b,
           u64 stride_d, float alpha, float beta) {
-  const Destination to = {d + block_index_y() * stride_d, ldd, alpha, beta, false};
+  const Destination to = {d + block_index_y() * stride_d, ldd, alpha, beta, {}, {}, false};
   product(a + block_index_y() * stride_a, b + block_index_y() * stride_b, m, n, k, row_a, depth_a,
           depth_b, column_b, [&](u64 row, u64 column, float sum) { to.store(row, column, sum); });
 }
 
-/// Does that for one matrix of fp8 codes, whose numbers are codes times a factor (null: 1). d is
-/// bf16 if `narrow`, else f32.
+/// Does that for one matrix of fp8 codes, whose numbers are codes times a factor (null: 1), with
+/// `lines` one for each row of a and each column of b. d is bf16 if `narrow`, else f32.
 #define FP8_KERNEL(A, a_name, B, b_name)                                                         \
   KERNEL_OF(threads, 2, gemm_##a_name##_##b_name, void* d, const A* a, const B* b, u64 m, u64 n, \
             u64 k, u64 row_a, u64 depth_a, u64 depth_b, u64 column_b, u64 ldd, float alpha,      \
-            float beta, const float* factor_a, const float* factor_b, int narrow) {              \
-    const float factor = alpha * (factor_a != nullptr ? *factor_a : 1.0f) *                      \
-                         (factor_b != nullptr ? *factor_b : 1.0f);                               \
-    const Destination to = {d, ldd, factor, beta, narrow != 0};                                  \
+            float beta, const float* factors_a, const float* factors_b, int lines, int narrow) { \
+    const u64 stride = lines != 0 ? 1 : 0;                                                       \
+    const Destination to = {                                                                     \
+        d, ldd, alpha, beta, {factors_a, stride}, {factors_b, stride}, narrow != 0};             \
     product(a, b, m, n, k, row_a, depth_a, depth_b, column_b,                                    \
             [&](u64 row, u64 column, float sum) { to.store(row, column, sum); });                \
   }

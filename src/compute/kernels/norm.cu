@@ -1,7 +1,7 @@
-// Layer norm and RMS norm with the preceding residual addition, and their gradients. The threads of a
-// block hold a row in registers.
+// Layer norm and RMS norm with the preceding residual addition, and their gradients; an RMS norm can
+// leave codes of fp8. The threads of a block hold a row in registers.
 #include "fast_math.h"
-#include "rows.h"
+#include "quantized.h"
 
 // Maximum threads of a block, and packs of a row that each thread holds. The host launches blocks
 // that are large enough for a row (norm_shape.cpp).
@@ -71,9 +71,11 @@ DEVICE void add_norm(T* normed, float* statistics, T* sum, const T* stream, cons
   }
 }
 
-template <typename T>
-DEVICE void add_rms_norm(T* normed, float* statistics, T* sum, const T* stream, const T* branch,
-                         const T* weight, u64 rows, u64 width, float epsilon_of_model) {
+/// Calls store(row, x, inverse) for each row of the RMS norm, of which this thread holds the packs x;
+/// `inverse` is 1 / root mean square.
+template <typename T, typename Store>
+DEVICE void for_each_rms_normed_row(T* sum, const T* stream, const T* branch, const T* weight,
+                                    u64 rows, u64 width, float epsilon_of_model, Store store) {
   SHARED float scratch[most_waves];
   const Tiles mine = my_tiles(rows, 1);
   let_next_kernel_begin();  // it may prefetch, but waits before it touches this output
@@ -90,14 +92,46 @@ DEVICE void add_rms_norm(T* normed, float* statistics, T* sum, const T* stream, 
     const float inverse = fast_rsqrt(mean + epsilon_of_model);
     for_my_packs(width, [&](u32 j, u64 i) {  // rounded before the weight, as in training
       const Floats unit = to_floats(from_floats<T, row_pack>(x[j] * floats_of(inverse)));
-      store_floats(normed + at + i, unit * load_floats(weight + i));
+      x[j] = unit * load_floats(weight + i);
     });
-    if (statistics != nullptr && thread_index() == 0) {
-      statistics[2 * row] = 0;
-      statistics[2 * row + 1] = inverse;
-    }
+    store(row, x, inverse);
     barrier();  // scratch is free for the next row
   }
+}
+
+template <typename T>
+DEVICE void add_rms_norm(T* normed, float* statistics, T* sum, const T* stream, const T* branch,
+                         const T* weight, u64 rows, u64 width, float epsilon_of_model) {
+  for_each_rms_normed_row(
+      sum, stream, branch, weight, rows, width, epsilon_of_model,
+      [&](u64 row, const Floats(&x)[NORM_PACKS], float inverse) {
+        for_my_packs(width, [&](u32 j, u64 i) { store_floats(normed + row * width + i, x[j]); });
+        if (statistics == nullptr || thread_index() != 0) return;
+        statistics[2 * row] = 0;
+        statistics[2 * row + 1] = inverse;
+      });
+}
+
+/// Rounds the norm to T, as if it had been stored, and then to codes.
+template <typename T, typename Code>
+DEVICE void quantized_rms_norm(Code* codes, float* factors, T* sum, const T* stream,
+                               const T* branch, const T* weight, u64 rows, u64 width,
+                               float epsilon_of_model) {
+  SHARED float scratch[most_waves];
+  for_each_rms_normed_row(
+      sum, stream, branch, weight, rows, width, epsilon_of_model,
+      [&](u64 row, Floats(&x)[NORM_PACKS], float) {
+        float largest = 0;
+        for_my_packs(width, [&](u32 j, u64) {
+          x[j] = to_floats(from_floats<T, row_pack>(x[j]));
+          largest = largest_magnitude(x[j], largest);
+        });
+        const auto scale = RowScale<Code>::of(block_reduce(largest, Maximum{}, scratch));
+        for_my_packs(width, [&](u32 j, u64 i) {
+          store_floats(codes + row * width + i, x[j] * floats_of(scale.inverse));
+        });
+        if (thread_index() == 0) factors[row] = scale.factor;
+      });
 }
 
 template <typename T>
@@ -186,6 +220,18 @@ NORM_KERNELS(F16, f16)
             float epsilon_of_model) {                                                             \
     add_rms_norm(normed, statistics, sum, stream, branch, weight, rows, width, epsilon_of_model); \
   }
+
+/// The norm as codes[rows, width] with factors[rows], as quantize_rows.cu makes them from it.
+#define QUANTIZED_NORM_KERNEL(Code, code)                                                         \
+  KERNEL_OF(NORM_THREADS, 1, add_rms_norm_##code##_bf16, Code* codes, float* factors, Bf16* sum,  \
+            const Bf16* stream, const Bf16* branch, const Bf16* weight, u64 rows, u64 width,      \
+            float epsilon_of_model) {                                                             \
+    quantized_rms_norm(codes, factors, sum, stream, branch, weight, rows, width,                  \
+                       epsilon_of_model);                                                         \
+  }
+QUANTIZED_NORM_KERNEL(E4m3, e4m3)
+QUANTIZED_NORM_KERNEL(E4m3Fnuz, e4m3_fnuz)
+
 RMS_NORM_KERNEL(float, f32)
 RMS_NORM_KERNEL(Bf16, bf16)
 RMS_NORM_KERNEL(F16, f16)

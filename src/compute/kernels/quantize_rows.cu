@@ -1,4 +1,5 @@
-// Quantizes matrices to one-byte codes with a factor for each row, and back.
+// Quantizes matrices to one-byte codes with a factor for each row, and back; and scales products of
+// such codes.
 #include "quantized.h"
 
 namespace {
@@ -7,20 +8,15 @@ template <typename T, typename Code>
 DEVICE void quantize_rows(Code* codes, float* factors, const T* x, u64 rows, u64 width) {
   SHARED float scratch[most_waves];
   const Tiles mine = my_tiles(rows, 1);
+  let_next_kernel_begin();  // it may prefetch, but waits before it touches this output
+  wait_for_previous_kernel();
   for (u64 row = mine.begin; row < mine.end; row += mine.step) {
     const T* const from = x + row * width;
     float largest = 0;
-    for_each_pack(width, [&](u64 i) {
-      const Floats values = load_floats(from + i);
-      UNROLL_LOOP
-      for (int e = 0; e < row_pack; ++e) {
-        const float magnitude = values.v[e] < 0 ? -values.v[e] : values.v[e];
-        largest = magnitude > largest ? magnitude : largest;
-      }
-    });
-    largest = block_reduce(largest, Maximum{}, scratch);
-    const float factor = largest / largest_number<Code>();
-    const Floats inverse = floats_of(factor > 0 ? 1 / factor : 0);
+    for_each_pack(width,
+                  [&](u64 i) { largest = largest_magnitude(load_floats(from + i), largest); });
+    const auto scale = RowScale<Code>::of(block_reduce(largest, Maximum{}, scratch));
+    const Floats inverse = floats_of(scale.inverse);
     for_each_pack(width, [&](u64 i) {
       const Floats scaled = load_floats(from + i) * inverse;
       if constexpr (same<Code, i8>) {
@@ -32,7 +28,7 @@ DEVICE void quantize_rows(Code* codes, float* factors, const T* x, u64 rows, u64
         store_floats(codes + row * width + i, scaled);
       }
     });
-    if (thread_index() == 0) factors[row] = factor;
+    if (thread_index() == 0) factors[row] = scale.factor;
     barrier();  // scratch is free for the next row
   }
 }
@@ -65,6 +61,21 @@ DEVICE void dequantize_rows(T* y, const Code* codes, const float* factors, u64 r
          u64 width) {                                                                           \
     dequantize_rows(y, codes, factors, rows, width);                                            \
   }
+
+/// y[rows, width] = y * row_factors[rows] * column_factors[width] + bias[width]; the bias may be null.
+KERNEL(scale_product_bf16, Bf16* y, const float* row_factors, const float* column_factors,
+       const Bf16* bias, u64 rows, u64 width) {
+  const u32 row_packs = static_cast<u32>(width / row_pack);
+  for_each_pack_of_all(rows * width, [&](u64 i) {
+    const u32 pack = static_cast<u32>(i / row_pack), row = pack / row_packs;
+    const u64 column = u64{pack % row_packs} * row_pack;
+    Floats values =
+        load_floats(y + i) * (load_floats(column_factors + column) * floats_of(row_factors[row]));
+    if (bias != nullptr) values = values + load_floats(bias + column);
+    store_floats(y + i, values);
+  });
+}
+
 QUANTIZED_KERNELS(float, f32, E4m3, e4m3)
 QUANTIZED_KERNELS(float, f32, E4m3Fnuz, e4m3_fnuz)
 QUANTIZED_KERNELS(float, f32, i8, i8)

@@ -1,6 +1,5 @@
 // Quantizes a matrix to fp8 codes with one factor for all of it, and stores them as rows and as
 // columns, because products of fp8 read both operands along the sum.
-#include "quantized.h"
 #include "tensor_scale.h"
 
 namespace {

@@ -17,6 +17,31 @@ DEVICE float largest_number<i8>() {
   return 127;
 }
 
+/// The factor of a row's codes and its inverse, from the largest magnitude of the row. A row of
+/// zeros has codes of zero, and so has one whose factor would be subnormal: its inverse may be
+/// infinite.
+template <typename Code>
+struct RowScale {
+  float factor, inverse;
+
+  static DEVICE RowScale of(float largest) {
+    const float factor = largest / largest_number<Code>();
+    constexpr float least_normal = 1.17549435e-38f;
+    if (factor < least_normal) return {0, 0};
+    return {factor, 1 / factor};
+  }
+};
+
+/// Returns the larger of `largest` and the magnitudes of x.
+DEVICE float largest_magnitude(Floats x, float largest) {
+  UNROLL_LOOP
+  for (int e = 0; e < row_pack; ++e) {
+    const float magnitude = x.v[e] < 0 ? -x.v[e] : x.v[e];
+    largest = magnitude > largest ? magnitude : largest;
+  }
+  return largest;
+}
+
 /// Loads N elements of a matrix and converts them to numbers.
 template <typename Code>
 struct CodesOf {

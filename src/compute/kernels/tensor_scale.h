@@ -2,7 +2,7 @@
 // its largest magnitude on the way.
 #pragma once
 
-#include "rows.h"
+#include "quantized.h"
 
 namespace {
 
@@ -16,13 +16,7 @@ struct alignas(16) TensorScale {
 struct LargestMagnitude {
   float value = 0;
 
-  DEVICE void see(Floats x) {
-    UNROLL_LOOP
-    for (int e = 0; e < row_pack; ++e) {
-      const float magnitude = x.v[e] < 0 ? -x.v[e] : x.v[e];
-      value = magnitude > value ? magnitude : value;
-    }
-  }
+  DEVICE void see(Floats x) { value = largest_magnitude(x, value); }
   /// Raises scale->largest to what all threads of the block have seen; all of them call it.
   DEVICE void raise(TensorScale* scale) {
     SHARED float scratch[most_waves];

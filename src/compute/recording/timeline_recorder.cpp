@@ -201,75 +201,28 @@ Status TimelineRecorder::read_times() {
   return {};
 }
 
-namespace {
-
-class RecordingProgram final : public Program {
+class RecordingDevice final : public ForwardingDevice {
  public:
-  RecordingProgram(std::map<const Kernel*, std::string>& names, std::unique_ptr<Program> inner)
-      : names_(names), inner_(std::move(inner)) {}
-  Result<Kernel*> kernel(std::string_view name) override {
-    Kernel* const kernel = TRY(inner_->kernel(name));
-    names_[kernel] = name;
-    return kernel;
-  }
+  RecordingDevice(Device& device, TimelineRecorder& recorder)
+      : ForwardingDevice(device), recorder_(recorder) {}
 
- private:
-  std::map<const Kernel*, std::string>& names_;
-  const std::unique_ptr<Program> inner_;
-};
-
-}  // namespace
-
-class RecordingDevice final : public Device {
- public:
-  RecordingDevice(Device& inner, TimelineRecorder& recorder) : inner_(inner), recorder_(recorder) {}
-
-  const DeviceFacts& facts() const override { return inner_.facts(); }
-  Result<std::pair<std::uint64_t, std::uint64_t>> memory_free_and_total() const override {
-    return inner_.memory_free_and_total();
-  }
-  Result<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
-    return inner_.allocate(bytes, kind);
-  }
   Result<std::unique_ptr<Stream>> create_stream(StreamPriority priority) override {
-    auto stream = TRY(inner_.create_stream(priority));
+    auto stream = TRY(inner().create_stream(priority));
     return std::unique_ptr<Stream>(std::make_unique<RecordingStream>(recorder_, std::move(stream)));
   }
-  Result<std::unique_ptr<Event>> create_event(EventKind kind) override {
-    return inner_.create_event(kind);
-  }
   Result<std::unique_ptr<Program>> build(const ProgramSource& source) override {
-    return named(TRY(inner_.build(source)));
+    return named(TRY(inner().build(source)));
   }
   Result<std::unique_ptr<Program>> load(const std::string& name, const std::string& code) override {
-    return named(TRY(inner_.load(name, code)));
+    return named(TRY(inner().load(name, code)));
   }
-  Result<TensorMap> tensor_map(const TensorLayout& layout) override {
-    return inner_.tensor_map(layout);
-  }
-  int siblings() const override { return inner_.siblings(); }
-  Result<std::unique_ptr<Device>> open_sibling(int ordinal) override {
-    return inner_.open_sibling(ordinal);
-  }
-  Status enable_peer_access(int peer_ordinal) override {
-    return inner_.enable_peer_access(peer_ordinal);
-  }
-  Result<std::string> share(const Buffer& buffer) override { return inner_.share(buffer); }
-  Result<Buffer> open_shared(const std::string& text) override { return inner_.open_shared(text); }
-  Result<DmaBuf> export_dmabuf(void* address, std::size_t bytes) override {
-    return inner_.export_dmabuf(address, bytes);
-  }
-  Status make_current() override { return inner_.make_current(); }
-  std::function<Status()> current_maker() const override { return inner_.current_maker(); }
-  SensorReading sense() const override { return inner_.sense(); }
   bool is_recorded() const override { return true; }
 
  private:
   std::unique_ptr<Program> named(std::unique_ptr<Program> program) {
-    return std::make_unique<RecordingProgram>(recorder_.kernels_, std::move(program));
+    return std::make_unique<NamedProgram>(recorder_.kernels_, std::move(program));
   }
 
-  Device& inner_;
   TimelineRecorder& recorder_;
 };
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "compute/device/forwarding_device.h"
 #include "compute/device/queued_operation.h"
 #include "results/timeline/timeline.h"
 
@@ -88,7 +89,7 @@ class TimelineRecorder {
   const std::string name_;
   Timeline timeline_;
   LaneId host_ = 0;
-  std::map<const Kernel*, std::string> kernels_;
+  KernelNames kernels_;
   std::set<RecordingStream*> streams_;
   std::size_t stream_count_ = 0;
   bool in_step_ = false;

@@ -104,6 +104,9 @@ struct PrepareContext {
   /// Whether the run should stop. Work that takes seconds polls it and returns the error
   /// interrupted.
   const std::function<bool()>& stop_requested = nobody_asks;
+  /// Whether every enqueue() must queue the same operations on the same memory, each by itself even
+  /// where a graph would be replayed.
+  bool repeatable = false;
 };
 
 /// A statement drawn from several cells, such as "h2d pinned: 50% of the plateau at 96 KiB".

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <string>
 #include <utility>
 
 #include "compute/device/helpers.h"
@@ -18,6 +20,20 @@ std::size_t cache_elements_of_layer(const DecoderSettings& settings) {
   return static_cast<std::size_t>(2 * tokens * own_shape(settings.shape, settings.part).kv_width());
 }
 
+/// The factors of coded inputs lie before the codes.
+std::size_t factors_bytes(const DecoderSettings& settings) {
+  constexpr std::size_t alignment = 256;
+  const auto bytes = static_cast<std::size_t>(settings.limits.tokens) * sizeof(float);
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+std::size_t coded_inputs_bytes(const DecoderSettings& settings) {
+  if (!settings.may_quantize_inputs()) return 0;
+  const TransformerShape own = own_shape(settings.shape, settings.part);
+  const std::int64_t widest = std::max({own.width, own.query_width(), own.hidden});
+  return factors_bytes(settings) + static_cast<std::size_t>(settings.limits.tokens * widest);
+}
+
 }  // namespace
 
 DecoderMemory memory_of(const DecoderSettings& settings) {
@@ -28,7 +44,7 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
   return {.weights = DecoderParameters::bytes(settings.shape, settings.weights()),
           .cache = cache_elements_of_layer(settings) *
                    static_cast<std::size_t>(settings.shape.layers) * element,
-          .activations = activations * element};
+          .activations = activations * element + coded_inputs_bytes(settings)};
 }
 
 // ---- A pass, from top to bottom ----
@@ -39,6 +55,9 @@ Status Decoder::enqueue(Stream& stream, const DecoderPass& pass) {
     return enqueue_all(on, measured);
   };
   multipliers_ = TRY(variants_->multipliers_for(stream, pass, plans_, run));
+  if (leave_out_codes_) {
+    for (DecoderVariants::Multiplier& multiplier : multipliers_) multiplier.of_codes = false;
+  }
   return enqueue_all(stream, pass);
 }
 
@@ -65,28 +84,45 @@ Status Decoder::enqueue_layer(Stream& stream, std::size_t layer, const DecoderPa
   void* const branch = active(activations_.branch);
   void* const gates = active(activations_.gate_up);
   void* const hidden = active(activations_.hidden);
-  TRY(add_and_norm(stream, layer > 0 ? branch : nullptr, w.norm1_weight, n));
+  TRY(add_and_norm(stream, multipliers_[qkv].of_codes, layer > 0 ? branch : nullptr, w.norm1_weight,
+                   n));
   TRY(multiply(stream, qkv, active(activations_.qkv), normed, w.qkv, w.qkv_bias, n));
   TRY(attend(stream, layer, pass));
+  TRY(quantize_for(stream, proj, active(activations_.attended), n, own_.query_width()));
   TRY(multiply(stream, proj, branch, active(activations_.attended), w.proj, {}, n));
   TRY(add_up(stream, branch, n * c));
-  TRY(add_and_norm(stream, branch, w.norm2_weight, n));
+  TRY(add_and_norm(stream, multipliers_[gate_up].of_codes, branch, w.norm2_weight, n));
   if (SkinnyProduct* const skinny = multipliers_[gate_up].skinny.get()) {
     TRY(skinny->forward_swiglu(stream, hidden, normed, matrix(w.up), {n, f, c}));
+    TRY(quantize_for(stream, down, hidden, n, f));
   } else {
     TRY(multiply(stream, gate_up, gates, normed, w.up, {}, n));
-    TRY(functions_->swiglu(stream, hidden, gates, n, f));
+    TRY(multipliers_[down].of_codes ? functions_->swiglu_codes(stream, coded_inputs(), gates, n, f)
+                                    : functions_->swiglu(stream, hidden, gates, n, f));
   }
   TRY(multiply(stream, down, branch, hidden, w.down, {}, n));
   return add_up(stream, branch, n * c);
 }
 
-/// Adds `branch`, unless it is null, to the residual stream, and leaves the norm in `normed`.
-Status Decoder::add_and_norm(Stream& stream, const void* branch, const Tensor& weight,
-                             std::int64_t rows) {
+Status Decoder::add_and_norm(Stream& stream, bool to_codes, const void* branch,
+                             const Tensor& weight, std::int64_t rows) {
   void* const residual = active(activations_.stream);
+  if (to_codes) {
+    return norm_->forward_codes(stream, coded_inputs(), residual, residual, branch,
+                                weights_->at(weight), {rows, own_.width});
+  }
   return norm_->forward(stream, active(activations_.normed), nullptr, residual, residual, branch,
                         weights_->at(weight), nullptr, {rows, own_.width});
+}
+
+Status Decoder::quantize_for(Stream& stream, DecoderVariants::Product product, const void* x,
+                             std::int64_t rows, std::int64_t width) {
+  if (!multipliers_[product].of_codes) return {};
+  return quantized_linear_->quantize(stream, coded_inputs(), x, rows, width);
+}
+
+CodedRows Decoder::coded_inputs() const {
+  return {coded_inputs_.as<std::byte>() + factors_bytes(settings_), coded_inputs_.as<float>()};
 }
 
 Status Decoder::add_up(Stream& stream, void* branch, std::int64_t elements) {
@@ -99,6 +135,10 @@ Status Decoder::multiply(Stream& stream, DecoderVariants::Product product, void*
   if (SkinnyProduct* const skinny = multipliers_[product].skinny.get()) {
     return skinny->forward(stream, y, x, matrix(weight), weights_->at_or_null(bias), shape);
   }
+  if (multipliers_[product].of_codes) {
+    return quantized_linear_->forward(stream, y, coded_inputs().stored(), matrix(weight),
+                                      weights_->at_or_null(bias), shape);
+  }
   const void* const numbers = TRY(weights_->numbers_of(stream, weight));
   return linear_->forward(stream, y, x, numbers, weights_->at_or_null(bias), shape);
 }
@@ -106,12 +146,14 @@ Status Decoder::multiply(Stream& stream, DecoderVariants::Product product, void*
 Status Decoder::enqueue_head(Stream& stream, const DecoderPass& pass) {
   const std::int64_t c = own_.width;
   void* last = active(activations_.normed);
-  TRY(add_and_norm(stream, active(activations_.branch), weights_->layout().norm_weight,
-                   pass.tokens));
-  if (pass.results < pass.tokens) {
+  const bool of_all = pass.results == pass.tokens;
+  TRY(add_and_norm(stream, of_all && multipliers_[head].of_codes, active(activations_.branch),
+                   weights_->layout().norm_weight, pass.tokens));
+  if (!of_all) {
     TRY(rows_->gather(stream, active(activations_.last), last, input(places_.results), pass.results,
                       c));
     last = active(activations_.last);
+    TRY(quantize_for(stream, head, last, pass.results, c));
   }
   return multiply(stream, head, own_logits(), last, weights_->layout().head, {}, pass.results);
 }
@@ -218,6 +260,30 @@ PagedTokens Decoder::paged_tokens(const DecoderPass& pass, std::int64_t begin,
 Status Decoder::advance(Stream& stream, const DecoderPass& pass) {
   return rows_->advance(stream, input(places_.tokens), input(places_.positions),
                         input(places_.next), pass.tokens);
+}
+
+Status Decoder::draw(Stream& stream, std::int64_t results, std::span<const DrawnRow> rows,
+                     std::span<const TokenPenalty> penalties) {
+  void* const logits = active(activations_.logits);
+  const std::int64_t columns = activations_.logits.columns;
+  if (!penalties.empty()) {
+    if (penalties.size_bytes() > penalties_.bytes()) {
+      TRY(wait(stream));  // what is replaced may still be read
+      penalties_ = TRY(device_.allocate(2 * penalties.size_bytes(), MemoryKind::device));
+    }
+    TRY(stream.copy(penalties_.data(), penalties.data(), penalties.size_bytes()));
+    TRY(sampling_->penalize(stream, logits, penalties_.data(), std::ssize(penalties), columns));
+    TRY(rows_->most_likely(stream, input(places_.next), logits, results, own_.vocabulary, columns));
+  }
+  if (rows.empty()) return {};
+  if (rows.size_bytes() > drawn_.bytes()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} drawn tokens of a decoder's pass, allowed are {}", rows.size(),
+                             settings_.limits.results)};
+  }
+  TRY(stream.copy(drawn_.data(), rows.data(), rows.size_bytes()));
+  return sampling_->draw(stream, input(places_.next), logits, drawn_.data(), std::ssize(rows),
+                         settings_.shape.vocabulary, columns);
 }
 
 // ---- What the host gives and gets ----
@@ -363,7 +429,7 @@ Decoder::Decoder(Device& device, Stream& stream, const DecoderSettings& settings
 
 Result<std::unique_ptr<Decoder>> Decoder::create(Device& device, Stream& stream,
                                                  const DecoderSettings& settings) {
-  TRY(validate(settings.shape, settings.part, settings.codes.has_value()));
+  TRY(validate(settings.shape, settings.part, settings.quantization.codes.has_value()));
   std::unique_ptr<Decoder> made(new Decoder(device, stream, settings));
   const Status ready = made->prepare(stream);
   const Status done = stream.synchronize();  // also after an error: memory is still written to
@@ -382,20 +448,54 @@ Status Decoder::prepare(Stream& stream) {
 Status Decoder::load_operations() {
   const TransformerShape& shape = own_;
   const DataType type = settings_.precision;
-  functions_ = TRY(Activations::create(device_, type));
+  const std::optional<DataType> codes =
+      settings_.may_quantize_inputs() ? settings_.quantization.codes : std::nullopt;
+  functions_ = TRY(Activations::create(device_, type, codes));
   linear_.emplace(plans_, *functions_, type);
-  norm_ = TRY(Norm::rms(device_, type, shape.norm_epsilon));
-  variants_ = TRY(DecoderVariants::create(device_, settings_));
+  norm_ = TRY(Norm::rms(device_, type, shape.norm_epsilon, codes));
+  TRY(load_quantized_linear());
+  variants_ = TRY(DecoderVariants::create(device_, settings_, quantized_linear_.has_value()));
   const DecoderLimits& limits = settings_.limits;
   prompt_attention_ = TRY(open_prompt_attention(
       device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
       {limits.tokens, limits.sequences, limits.positions}));
   rows_ = TRY(TokenRows::create(device_, type));
+  sampling_ = TRY(TokenSampling::create(device_, type));
   if (settings_.part.is_whole()) return {};
   exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));
   elementwise_ = TRY(Elementwise::create(device_, type));
   joined_ = TRY(JoinedColumns::create(device_, type));
   return {};
+}
+
+Status Decoder::load_quantized_linear() {
+  if (!settings_.may_quantize_inputs()) {
+    const bool asked = settings_.quantization.input_codes != InputCodes::never;
+    no_input_codes_ = asked ? "only bf16 becomes fp8" : "not asked for";
+    return {};
+  }
+  if (device_.facts().runs_on_host &&
+      settings_.quantization.input_codes == InputCodes::where_faster) {
+    no_input_codes_ = "no faster on a CPU";
+    return {};
+  }
+  auto made = QuantizedLinear::create(device_, plans_, *functions_, *settings_.quantization.codes);
+  if (made.ok()) {
+    quantized_linear_ = std::move(*made);
+    return {};
+  }
+  no_input_codes_ = made.error().message;
+  const ErrorKind kind = made.error().kind;
+  const bool falls_back = kind == ErrorKind::unsupported || kind == ErrorKind::unavailable;
+  return falls_back ? Status() : Status(made.error());
+}
+
+std::string Decoder::inputs_of_products() const {
+  if (!settings_.quantization.codes) return "";
+  const std::string precision(name_of(settings_.precision));
+  if (!quantized_linear_) return fmt::format("{} ({})", precision, no_input_codes_);
+  return fmt::format("{}, a factor per token{}", name_of(*settings_.quantization.codes),
+                     quantized_linear_->scales_in_steps() ? ", scaled in steps" : "");
 }
 
 Status Decoder::allocate(Stream& stream) {
@@ -408,8 +508,10 @@ Status Decoder::allocate(Stream& stream) {
   };
   weights_ = TRY(DecoderParameters::create(device_, stream, settings_.shape, settings_.weights()));
   TRY(allocate(cache_, memory.cache));
-  TRY(allocate(active_, memory.activations));
+  TRY(allocate(active_, activations_.elements * element_));
+  TRY(allocate(coded_inputs_, coded_inputs_bytes(settings_)));
   TRY(allocate(inputs_, places_.elements * sizeof(std::int32_t)));
+  TRY(allocate(drawn_, static_cast<std::size_t>(settings_.limits.results) * sizeof(DrawnRow)));
   const PagedAttention& attention = variants_->cache_attention({});
   return allocate(scratch_,
                   attention.scratch_bytes(settings_.limits.tokens, settings_.limits.positions));

@@ -26,7 +26,9 @@
 #include "model/operations/linear.h"
 #include "model/operations/norm.h"
 #include "model/operations/prompt_attention.h"
+#include "model/operations/quantized_linear.h"
 #include "model/operations/token_rows.h"
+#include "model/operations/token_sampling.h"
 #include "model/parallel/tensor_parallel.h"
 
 namespace assay {
@@ -65,9 +67,16 @@ class Decoder {
   /// Queues that each of the pass's tokens becomes the most likely next one of its sequence.
   Status advance(Stream& stream, const DecoderPass& pass);
 
+  /// Queues that the next tokens of the last pass, which has this number of results, are drawn in
+  /// `rows` instead of being the most likely ones, after `penalties`, which change logits. Both
+  /// must stay as they are until a wait. Error: usage, if there are more than the pass may have;
+  /// exhausted.
+  Status draw(Stream& stream, std::int64_t results, std::span<const DrawnRow> rows,
+              std::span<const TokenPenalty> penalties);
+
   /// [rows, vocabulary], of the last pass. Waits for it.
   Result<std::vector<float>> logits(Stream& stream, std::int64_t rows);
-  /// The most likely next tokens of the last pass. Waits for it.
+  /// The most likely next tokens of the last pass, or those drawn. Waits for it.
   Result<std::vector<std::int32_t>> next_tokens(Stream& stream, std::int64_t rows);
   /// Writes one next token to each element of `next`, and allocates nothing.
   Status next_tokens(Stream& stream, std::span<std::int32_t> next);
@@ -87,6 +96,13 @@ class Decoder {
   const DecoderVariants& variants() const { return *variants_; }
   /// The communication between ranks; null if there is only one.
   TensorParallel* exchange() { return exchange_.get(); }
+  /// What products of quantized matrices read: "e4m3, a factor per token" (in some or all of them),
+  /// or "bf16" and why. Empty: no matrices are quantized.
+  std::string inputs_of_products() const;
+  /// Whether products may read codes, in some passes at least.
+  bool may_read_codes() const { return quantized_linear_.has_value(); }
+  /// Whether products of passes that are queued from now on read none, for checks.
+  void leave_out_codes(bool leave_out) { leave_out_codes_ = leave_out; }
   /// The libraries that compute GEMMs: "cublaslt 13.0".
   std::string libraries() const { return plans_.libraries(); }
   /// The implementation of attention of whole prompts so far, as PromptAttention::name(); "cache":
@@ -100,6 +116,7 @@ class Decoder {
   Status prepare(Stream& stream);
   Status allocate(Stream& stream);
   Status load_operations();
+  Status load_quantized_linear();
   Status upload_angles(Stream& stream);
   Status enqueue_layer(Stream& stream, std::size_t layer, const DecoderPass& pass);
   Status enqueue_head(Stream& stream, const DecoderPass& pass);
@@ -113,11 +130,19 @@ class Decoder {
   Status set_random_tokens(Stream& stream, const DecoderPass& pass, std::int64_t blocks);
 
   StoredMatrix matrix(const Tensor& m) const;
-  /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none.
+  /// y = x W^T + bias, for `rows` rows; `bias` has no elements if there is none. If the product
+  /// reads codes, x is where the operation before left it, in coded_inputs().
   Status multiply(Stream& stream, DecoderVariants::Product product, void* y, const void* x,
                   const Tensor& weight, const Tensor& bias, std::int64_t rows);
   Status attend(Stream& stream, std::size_t layer, const DecoderPass& pass);
-  Status add_and_norm(Stream& stream, const void* branch, const Tensor& weight, std::int64_t rows);
+  /// Adds `branch`, unless it is null, to the residual stream, and leaves the norm in `normed`, or
+  /// in coded_inputs() if `to_codes`.
+  Status add_and_norm(Stream& stream, bool to_codes, const void* branch, const Tensor& weight,
+                      std::int64_t rows);
+  /// Leaves x[rows, width] as codes if `product` reads these.
+  Status quantize_for(Stream& stream, DecoderVariants::Product product, const void* x,
+                      std::int64_t rows, std::int64_t width);
+  CodedRows coded_inputs() const;
   /// Adds up what the ranks have of `elements` of a layer's result.
   Status add_up(Stream& stream, void* branch, std::int64_t elements);
   /// residual += y W^T for one row, of all ranks.
@@ -154,15 +179,19 @@ class Decoder {
   const DecoderActivations activations_;
   const Inputs places_;
   std::optional<DecoderParameters> weights_;
-  Buffer cache_, active_, inputs_, start_, angles_, scratch_;
+  Buffer cache_, active_, coded_inputs_, inputs_, start_, angles_, scratch_, drawn_, penalties_;
   GemmPlans plans_;
   std::optional<Activations> functions_;
   std::optional<Linear> linear_;
   std::optional<Norm> norm_;
+  std::optional<QuantizedLinear> quantized_linear_;
+  std::string no_input_codes_;  // why there is none
+  bool leave_out_codes_ = false;
   std::unique_ptr<PromptAttention> prompt_attention_;  // null: prompts need the cache too
   std::optional<DecoderVariants> variants_;
   DecoderVariants::Multipliers multipliers_;  // those of the pass that is being queued
   std::optional<TokenRows> rows_;
+  std::optional<TokenSampling> sampling_;
   // These exist with several ranks.
   std::unique_ptr<TensorParallel> exchange_;
   std::optional<Elementwise> elementwise_;

@@ -84,7 +84,8 @@ std::size_t first_not_finite(std::span<const std::byte> numbers, Bits exponent) 
 
 /// Error: usage, if a number is NaN or infinite.
 Status check_numbers(std::span<const std::byte> numbers, DataType type) {
-  const std::size_t at = type == DataType::f32
+  const std::size_t at = is_fp8(type) ? first_not_finite<std::uint8_t>(numbers, 0x7F)
+                         : type == DataType::f32
                              ? first_not_finite<std::uint32_t>(numbers, 0x7F800000)
                          : type == DataType::f16 ? first_not_finite<std::uint16_t>(numbers, 0x7C00)
                                                  : first_not_finite<std::uint16_t>(numbers, 0x7F80);
@@ -164,6 +165,7 @@ Status DecoderFiles::find_sources() {
   std::unordered_map<std::string, std::size_t> places;
   for (std::size_t i = 0; i < tensors_.size(); ++i) places.emplace(tensors_[i].name, i);
   std::vector<bool> found(tensors_.size());
+  std::vector<std::optional<Source>> factors(tensors_.size());
   sources_.resize(tensors_.size());
   for (std::size_t f = 0; f < files_.size(); ++f) {
     for (const StoredTensor& stored : indices_[f].tensors) {
@@ -171,6 +173,19 @@ Status DecoderFiles::find_sources() {
         return of_path(paths_[f],
                        fmt::format("tensor \"{}\" {}", shown_line(stored.name, 100), what));
       };
+      const Fp8Part part = fp8_part(stored.name);
+      if (part == Fp8Part::unused) continue;
+      if (part == Fp8Part::factors) {
+        const std::string of_matrix = matrix_of_factors(stored.name);
+        const auto matrix = places.find(of_matrix);
+        if (matrix == places.end()) {
+          if (is_computed_here(of_matrix)) continue;
+          return wrong("has factors of no matrix of this model");
+        }
+        if (factors[matrix->second]) return wrong("has factors of a matrix that has others, too");
+        factors[matrix->second] = {f, stored};
+        continue;
+      }
       const auto place = places.find(stored.name);
       if (place == places.end()) {
         if (is_computed_here(stored.name)) continue;
@@ -178,7 +193,9 @@ Status DecoderFiles::find_sources() {
       }
       const std::size_t i = place->second;
       if (found[i]) return wrong("is in another file, too");
-      if (stored.type == DataType::i64) return wrong("is I64, allowed: BF16, F16 and F32");
+      if (stored.type == DataType::i64) {
+        return wrong("is I64, allowed: BF16, F16, F32 and, with factors, F8_E4M3");
+      }
       if (stored.shape != tensors_[i].shape) {
         return wrong(fmt::format("has the shape [{}], config.json says [{}]",
                                  fmt::join(stored.shape, ", "),
@@ -194,7 +211,36 @@ Status DecoderFiles::find_sources() {
                    fmt::format("tensor \"{}\" is missing{}", tensors_[i].name,
                                paths_.size() > 1 ? ", here and in other shards" : ""));
   }
+  return read_scales(factors);
+}
+
+Status DecoderFiles::read_scales(const std::vector<std::optional<Source>>& factors) {
+  scales_.resize(tensors_.size());
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const auto& [f, stored] = sources_[i];
+    if (is_fp8(stored.type) != factors[i].has_value() || (factors[i] && stored.shape.size() != 2)) {
+      return of_path(paths_[f], fmt::format("tensor \"{}\" {}", shown_line(stored.name, 100),
+                                            factors[i] ? "has factors, but is no matrix of F8_E4M3"
+                                                       : "is F8_E4M3 without factors"));
+    }
+    if (!factors[i]) continue;
+    const auto& [of_factors, stored_factors] = *factors[i];
+    auto scales =
+        Fp8Scales::read(files_[of_factors], stored_factors, stored.shape[0], stored.shape[1]);
+    if (!scales.ok()) {
+      return of_path(paths_[of_factors],
+                     fmt::format("tensor \"{}\" {}", shown_line(stored_factors.name, 100),
+                                 scales.error().message));
+    }
+    scales_[i] = std::move(*scales);
+  }
   return {};
+}
+
+DataType DecoderFiles::handed_out_type(std::size_t tensor) const {
+  const StoredTensor& stored = sources_[tensor].stored;
+  const bool computed = scales_[tensor] || adapter_.find(stored.name) != nullptr;
+  return computed ? DataType::f32 : stored.type;
 }
 
 std::size_t DecoderFiles::row_bytes(std::size_t tensor) const {
@@ -232,12 +278,13 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
     TRY(stream.record(*half.taken));
   }
   std::size_t turn = 0;
-  std::vector<std::byte> stored_rows;  // before an adapter is added
+  std::vector<std::byte> stored_rows;  // before they are decoded, or an adapter is added
+  std::vector<float> decoded_rows;     // between both
   const auto read_tensor_rows = [&](std::size_t i) -> Status {
     const Tensor& tensor = tensors_[i].tensor;
     const auto& [f, stored] = sources_[i];
     const LoraMatrix* const added = adapter_.find(stored.name);
-    const DataType type = added != nullptr ? DataType::f32 : stored.type;
+    const DataType type = handed_out_type(i);
     const std::size_t of_row = row_bytes(i), element = size_of(type);
     const std::size_t handed_out = of_row / size_of(stored.type) * element;  // bytes of a row
     const auto rows = static_cast<std::int64_t>(room / handed_out);
@@ -245,20 +292,29 @@ Status DecoderFiles::read(Device& device, Stream& stream, const Keep& keep) cons
       const std::int64_t count = std::min(rows, tensor.rows - first);
       const std::int64_t in_file = tensors_[i].row + first;
       const std::size_t bytes = static_cast<std::size_t>(count) * of_row;
+      if (scales_[i] && added != nullptr) decoded_rows.resize(bytes);  // a byte for each
       Half& half = halves[turn++ % halves.size()];
       TRY(half.taken->synchronize());
       std::byte* const host = half.host.as<std::byte>();
-      if (added != nullptr) stored_rows.resize(bytes);
-      const std::span<std::byte> to(added != nullptr ? stored_rows.data() : host, bytes);
+      const bool computed = added != nullptr || scales_[i];
+      if (computed) stored_rows.resize(bytes);
+      const std::span<std::byte> to(computed ? stored_rows.data() : host, bytes);
       const Status got = read_piece(
           files_[f], to, stored.offset + static_cast<std::size_t>(in_file) * of_row, stored.type);
       if (!got.ok()) {
         return of_path(paths_[f], fmt::format("tensor \"{}\" {}", shown_line(stored.name, 100),
                                               got.error().message));
       }
+      const void* numbers = to.data();
+      DataType of_numbers = stored.type;
+      if (scales_[i]) {
+        float* const decoded = added != nullptr ? decoded_rows.data() : half.host.as<float>();
+        scales_[i]->apply(in_file, to, decoded);
+        numbers = decoded;
+        of_numbers = DataType::f32;
+      }
       if (added != nullptr) {
-        add_adapter(adapter_, *added, in_file, count, to.data(), stored.type,
-                    half.host.as<float>());
+        add_adapter(adapter_, *added, in_file, count, numbers, of_numbers, half.host.as<float>());
       }
       keep_columns(host, static_cast<std::size_t>(count), handed_out,
                    static_cast<std::size_t>(tensors_[i].column) * element,

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compute/device/device.h"
 #include "core/input_file.h"
+#include "model/tensors/fp8_scales.h"
 #include "model/tensors/safetensors.h"
 #include "model/transformer/checkpoint_tensors.h"
 #include "model/transformer/lora_adapter.h"
@@ -20,9 +22,10 @@ namespace assay {
 class DecoderFiles {
  public:
   /// Opens the files and checks that they hold these tensors, or pieces of them, and no others, as
-  /// BF16, F16 or F32; nothing in them is trusted. What the engine computes itself,
-  /// `rotary_emb.inv_freq` and the head of a tied model, may be there and is not read. Error:
-  /// usage, naming the file and the tensor.
+  /// BF16, F16 or F32, or matrices as F8_E4M3 with factors (fp8_scales.h), which are handed out in
+  /// f32; nothing in them is trusted. What the engine computes itself, `rotary_emb.inv_freq` and
+  /// the head of a tied model, may be there and is not read. Error: usage, naming the file and the
+  /// tensor.
   static Result<DecoderFiles> open(const std::filesystem::path& folder,
                                    std::vector<NamedTensor> tensors);
 
@@ -49,6 +52,10 @@ class DecoderFiles {
 
   Status add_file(const std::filesystem::path& path);
   Status find_sources();
+  /// Reads the factors of tensors of F8_E4M3; those of tensor i lie at factors[i].
+  Status read_scales(const std::vector<std::optional<Source>>& factors);
+  /// The type in which a tensor's rows are handed out.
+  DataType handed_out_type(std::size_t tensor) const;
   /// The bytes of a row of a tensor in its file.
   std::size_t row_bytes(std::size_t tensor) const;
 
@@ -56,8 +63,9 @@ class DecoderFiles {
   std::vector<std::filesystem::path> paths_;
   std::vector<InputFile> files_;
   std::vector<TensorIndex> indices_;
-  std::vector<Source> sources_;  // of each tensor
-  LoraAdapter adapter_;          // without matrices: there is none
+  std::vector<Source> sources_;                   // of each tensor
+  std::vector<std::optional<Fp8Scales>> scales_;  // of those of F8_E4M3
+  LoraAdapter adapter_;                           // without matrices: there is none
 };
 
 }  // namespace assay

@@ -61,14 +61,16 @@ Status DecoderParameters::allocate(Stream& stream) {
   TRY(allocate(weights_, layout_.elements * element_));
   if (!settings_.codes) return {};
   quantized_ = TRY(QuantizedRows::create(*device_, settings_.precision, *settings_.codes));
+  quantized_f32_ = TRY(QuantizedRows::create(*device_, DataType::f32, *settings_.codes));
   TRY(allocate(codes_, layout_.codes));
   TRY(allocate(factors_, layout_.factors * sizeof(float)));
   return allocate(numbers_, largest_matrix(layout_) * element_);
 }
 
-Status DecoderParameters::quantize(Stream& stream, const Tensor& place, const void* from) {
-  return quantized_->quantize(stream, codes_of(place), factors_of(place), from, place.rows,
-                              place.columns);
+Status DecoderParameters::quantize(Stream& stream, const Tensor& place, const void* from,
+                                   DataType type) {
+  QuantizedRows& rows = type == settings_.precision ? *quantized_ : *quantized_f32_;
+  return rows.quantize(stream, codes_of(place), factors_of(place), from, place.rows, place.columns);
 }
 
 Status DecoderParameters::write_random(Stream& stream) {
@@ -85,7 +87,7 @@ Status DecoderParameters::write_random(Stream& stream) {
     }
     void* const numbers = tensor.quantized ? numbers_.data() : at(tensor);
     TRY(initial.normal_part(numbers, tensor, named.whole, named.first, deviation));
-    if (tensor.quantized) TRY(quantize(stream, tensor, numbers));
+    if (tensor.quantized) TRY(quantize(stream, tensor, numbers, settings_.precision));
   }
   TRY(quantize_tied_head(stream));
   return stream.synchronize();  // the kernels of `initial` are unloaded now
@@ -95,7 +97,8 @@ Status DecoderParameters::quantize_tied_head(Stream& stream) {
   if (!shape_.tied || !layout_.head.quantized) return {};
   const Tensor& head = layout_.head;
   return quantize(stream, head,
-                  at(layout_.embedding.rows_from(settings_.part.rank * head.rows, head.rows)));
+                  at(layout_.embedding.rows_from(settings_.part.rank * head.rows, head.rows)),
+                  settings_.precision);
 }
 
 Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
@@ -117,13 +120,16 @@ Status DecoderParameters::read(Stream& stream, const DecoderFiles& files) {
         }
         TRY(make_room(stored, elements * size_of(type)));
         TRY(stream.copy(stored.data(), rows, elements * size_of(type)));
-        if (as_they_are) return quantize(stream, place, stored.data());
+        const bool wide = type == DataType::f32;  // not rounded twice
+        if (place.quantized && (as_they_are || wide)) {
+          return quantize(stream, place, stored.data(), type);
+        }
         if (!place.quantized) {
           return elementwise.convert(stream, at(place), stored.data(), type, elements);
         }
         TRY(make_room(converted, elements * element_));
         TRY(elementwise.convert(stream, converted.data(), stored.data(), type, elements));
-        return quantize(stream, place, converted.data());
+        return quantize(stream, place, converted.data(), settings_.precision);
       });
   TRY(stream.synchronize());  // both are still read, also after an error
   TRY(got);

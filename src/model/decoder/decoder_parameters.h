@@ -65,8 +65,8 @@ class DecoderParameters {
   /// From the embedding, where the head is one and is quantized.
   Status quantize_tied_head(Stream& stream);
   Status read(Stream& stream, const DecoderFiles& files);
-  /// Rows of the precision at `from`, on the device, as codes where `place` says.
-  Status quantize(Stream& stream, const Tensor& place, const void* from);
+  /// Rows at `from`, on the device, of the precision or f32, as codes where `place` says.
+  Status quantize(Stream& stream, const Tensor& place, const void* from, DataType type);
   /// The elements that numbers_of() needs memory for.
   static std::size_t largest_matrix(const TransformerParameters& layout);
 
@@ -76,7 +76,7 @@ class DecoderParameters {
   std::size_t element_;
   TransformerParameters layout_;
   Buffer weights_, codes_, factors_, numbers_;
-  std::optional<QuantizedRows> quantized_;
+  std::optional<QuantizedRows> quantized_, quantized_f32_;
   double read_rate_ = 0;
 };
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <span>
 
+#include "compute/stored_elements.h"
 #include "core/random.h"
 #include "model/transformer/transformer_oracle.h"
 
@@ -62,10 +64,46 @@ Result<std::vector<float>> all_weights(Device& device, Stream& stream,
   return all;
 }
 
+/// How much of the reference's own noise a decoder's may be. Both are means over thousands of
+/// logits.
+constexpr double most_of_noise = 1.25;
+
+/// How far the reference's logits move if its products read codes, as those of a decoder. A
+/// decoder's logits cannot be compared with these one by one: a difference in the last digit of
+/// bf16 turns some codes, each by up to an eighth, and a few products later the rounding is as good
+/// as independent.
+double noise_of_codes(TransformerOracle oracle, const DecoderSettings& small,
+                      const std::vector<std::int32_t> (&texts)[2],
+                      const std::vector<double> (&reference)[2]) {
+  // Each rank quantizes the part of a row that it has of what proj and down read.
+  const auto is_cut = [&](const Tensor& weight) {
+    return std::ranges::any_of(oracle.layout().layers, [&](const LayerParameters& layer) {
+      return weight.offset == layer.proj.offset || weight.offset == layer.down.offset;
+    });
+  };
+  oracle.change_inputs([&](std::span<double> row, const Tensor& weight) {
+    const std::size_t parts = is_cut(weight) ? static_cast<std::size_t>(small.part.ranks) : 1,
+                      width = row.size() / parts;
+    for (std::size_t begin = 0; begin < row.size(); begin += width) {
+      round_to_codes(*small.quantization.codes, row.subspan(begin, width));
+    }
+  });
+  std::vector<float> moved;
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (const double x : oracle.logits(texts[i])) moved.push_back(static_cast<float>(x));
+    expected.insert(expected.end(), reference[i].begin(), reference[i].end());
+  }
+  return relative_distance(moved, expected);
+}
+
 /// What a decoder makes of passes, beside what it should.
 struct Logits {
   std::vector<float> found;
   std::vector<double> expected;
+  bool may_be_of_codes = false;  ///< the decoder's products may read codes
+
+  double error() const { return relative_distance(found, expected); }
 };
 
 /// `reference[sequence]`: the logits of all its tokens.
@@ -74,6 +112,7 @@ Result<Logits> logits_of(Device& device, Stream& stream, const DecoderSettings& 
                          const std::vector<double> (&reference)[2]) {
   Logits all;
   auto decoder = TRY(Decoder::create(device, stream, small));
+  all.may_be_of_codes = decoder->may_read_codes();
   // Blocks in no order, none of a sequence beside another of it.
   TRY(decoder->set_tables(stream, {8, 1, 6, 3, 10, 12, 16, 14, 2, 7, 0, 5, 9, 11, 13, 15}));
   for (const DecoderTokens& pass : passes) {
@@ -102,9 +141,37 @@ Result<Logits> logits_of(Device& device, Stream& stream, const DecoderSettings& 
 
 }  // namespace
 
-double logits_tolerance(DataType precision, std::int64_t layers) {
-  const double of_two_layers = precision == DataType::bf16 ? 2e-2 : 1e-4;
+void round_to_codes(DataType type, std::span<double> row) {
+  double largest = 0;
+  for (const double x : row) largest = std::max(largest, std::abs(x));
+  const double factor = largest / (type == DataType::e4m3_fnuz ? 240 : 448);
+  if (factor == 0) return;
+  for (double& x : row) {
+    std::uint8_t code = 0;
+    store_element(type, &code, x / factor);
+    x = factor * load_element(type, &code);
+  }
+}
+
+namespace {
+
+/// Each layer rounds anew, so the variance of the roundings grows with the number of layers.
+double grown_with_layers(double of_two_layers, std::int64_t layers) {
   return of_two_layers * std::sqrt(std::max(1.0, static_cast<double>(layers) / 2));
+}
+
+}  // namespace
+
+double logits_tolerance(DataType precision, std::int64_t layers) {
+  return grown_with_layers(precision == DataType::bf16 ? 2e-2 : 1e-4, layers);
+}
+
+double noise_tolerance(std::int64_t layers) {
+  // Rounding inputs to codes moves logits of two layers by 0.065, which is noise_of_codes() of the
+  // gate. Keys and values may have noise of their own, which gives sqrt(2) times that at most, here
+  // with a quarter more. By this growth 36 layers have 0.28 to 0.39; an H200 had 0.34 to 0.39.
+  // Logits that have nothing in common are sqrt(2) apart, so more than 1 is never allowed.
+  return std::min(1.0, grown_with_layers(1.25 * std::sqrt(2) * 0.065, layers));
 }
 
 double relative_distance(std::span<const float> found, std::span<const double> expected) {
@@ -142,13 +209,19 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
   const TransformerOracle oracle(computed_shape(small.shape, small.weights()),
                                  std::vector<double>(weights.begin(), weights.end()));
   const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};
-  double error = 0;
+  DecoderGate gate = {0, logits_tolerance(small.precision, small.shape.layers)};
+  small.quantization.input_codes = InputCodes::never;
   for (const PagedUnits units : cache_attention_units(device.facts(), small)) {
     small.cache_attention = units;
-    const Logits logits = TRY(logits_of(device, stream, small, passes, reference));
-    error = std::max(error, relative_distance(logits.found, logits.expected));
+    gate.error =
+        std::max(gate.error, TRY(logits_of(device, stream, small, passes, reference)).error());
   }
-  return DecoderGate{error, logits_tolerance(small.precision, small.shape.layers)};
+  if (!settings.may_quantize_inputs() || !gate.passed()) return gate;
+  small.quantization.input_codes = InputCodes::always;
+  const Logits of_codes = TRY(logits_of(device, stream, small, passes, reference));
+  if (!of_codes.may_be_of_codes) return gate;  // no library multiplies them
+  return DecoderGate{of_codes.error(),
+                     most_of_noise * noise_of_codes(oracle, small, texts, reference)};
 }
 
 }  // namespace assay

@@ -23,6 +23,11 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
 /// How far logits may be from those of the same tokens in another way, in the same unit: each layer
 /// rounds anew, and roundings add up like random numbers.
 double logits_tolerance(DataType precision, std::int64_t layers);
+/// How far logits of passes whose products read codes of fp8 may be from those without: the noise
+/// of rounding inputs to codes.
+double noise_tolerance(std::int64_t layers);
+/// Rounds a row to codes of `type` with a factor for the row, as kernels/quantize_rows.cu.
+void round_to_codes(DataType type, std::span<double> row);
 
 /// ||found - expected|| / ||expected||
 double relative_distance(std::span<const float> found, std::span<const double> expected);

@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "compute/device/device.h"
 #include "core/data_type.h"
 #include "model/decoder/decoder_parameters.h"
 #include "model/operations/paged_attention.h"
@@ -29,12 +32,30 @@ struct DecoderLimits {
   std::int64_t blocks_of_sequence() const { return (positions + page_tokens - 1) / page_tokens; }
 };
 
+/// Whether products quantize their inputs, where matrices are e4m3 or e4m3_fnuz and all else is
+/// bf16: each token's row becomes codes with a factor, and matrix units multiply codes by codes.
+enum class InputCodes {
+  never,         ///< inputs stay bf16
+  where_faster,  ///< in products of many rows, and of few rows where that is measured to be faster
+  always,        ///< of one row, too: for checks
+};
+
+/// How matrices of layers and the head are stored, and what products of them read.
+struct Quantization {
+  std::optional<DataType> codes = {};  ///< e4m3, e4m3_fnuz or i8; empty: as all else
+  InputCodes input_codes = InputCodes::never;
+};
+/// The names that options and cells have for them: none, fp8, fp8-weights, int8.
+std::vector<std::string> quantization_names();
+/// The quantization of that name, "none" for any other, with the device's encoding of fp8.
+Quantization quantization_named(std::string_view name, const DeviceFacts& facts);
+
 struct DecoderSettings {
   TransformerShape shape;
   DecoderLimits limits;
-  DataType precision = DataType::bf16;   ///< f32 or bf16, also that of weights and cache
-  std::uint64_t seed = 1;                ///< seed of random weights
-  std::optional<DataType> codes = {};    ///< type of quantized matrices: e4m3, e4m3_fnuz or i8
+  DataType precision = DataType::bf16;  ///< f32 or bf16, also that of weights and cache
+  std::uint64_t seed = 1;               ///< seed of random weights
+  Quantization quantization = {};
   std::filesystem::path folder = {};     ///< folder with the weights; empty: they are random
   std::filesystem::path adapter = {};    ///< folder of a LoRA adapter of those; empty: none
   TensorParallelShard part = {};         ///< this rank's shard
@@ -50,7 +71,15 @@ struct DecoderSettings {
   /// model leave it unset: if one ended, the others would wait for it.
   std::function<bool()> stop_requested = {};
 
-  DecoderWeightSettings weights() const { return {precision, codes, seed, folder, part, adapter}; }
+  /// Whether any input may be quantized.
+  bool may_quantize_inputs() const {
+    return quantization.input_codes != InputCodes::never && quantization.codes &&
+           is_fp8(*quantization.codes) && precision == DataType::bf16;
+  }
+
+  DecoderWeightSettings weights() const {
+    return {precision, quantization.codes, seed, folder, part, adapter};
+  }
 };
 
 /// The tokens of a pass, as the host gives them. The first three have an element per token.

@@ -10,6 +10,7 @@
 #include "compute/device/kernel_source.h"
 #include "compute/device/matrix_unit_types.h"
 #include "core/hash.h"
+#include "model/operations/fp8_linear.h"
 #include "model/operations/linear_products.h"
 #include "model/transformer/decoder_config.h"
 
@@ -33,11 +34,15 @@ constexpr const char* product_names[] = {"qkv", "proj", "gate_up", "down", "head
 
 }  // namespace
 
-DecoderVariants::DecoderVariants(Device& device, const DecoderSettings& settings)
-    : device_(&device), settings_(settings), own_(own_shape(settings.shape, settings.part)) {}
+DecoderVariants::DecoderVariants(Device& device, const DecoderSettings& settings, bool of_codes)
+    : device_(&device),
+      settings_(settings),
+      own_(own_shape(settings.shape, settings.part)),
+      of_codes_(of_codes) {}
 
-Result<DecoderVariants> DecoderVariants::create(Device& device, const DecoderSettings& settings) {
-  DecoderVariants made(device, settings);
+Result<DecoderVariants> DecoderVariants::create(Device& device, const DecoderSettings& settings,
+                                                bool of_codes) {
+  DecoderVariants made(device, settings, of_codes);
   made.cache_attention_ =
       TRY(made.open_cache_attention(cache_attention_units(device.facts(), settings).front()));
   made.cache_attention_of_one_ = made.cache_attention_;
@@ -54,11 +59,13 @@ bool DecoderVariants::measures() const {
 // ---- GEMMs ----
 
 bool DecoderVariants::is_of_one(const DecoderPass& pass) const {
-  return pass.tokens == 1 && pass.results == 1 && !device_->facts().runs_on_host;
+  return pass.tokens == 1 && pass.results == 1 && !device_->facts().runs_on_host &&
+         !always_of_codes();
 }
 
 bool DecoderVariants::is_of_few(const DecoderPass& pass) const {
-  return pass.tokens <= SkinnyProduct::most_rows && !is_of_one(pass) && has_skinny_products();
+  return pass.tokens <= SkinnyProduct::most_rows && !is_of_one(pass) && has_skinny_products() &&
+         !always_of_codes();
 }
 
 bool DecoderVariants::has_skinny_products() const {
@@ -71,7 +78,8 @@ bool DecoderVariants::has_skinny_products() const {
 
 std::string DecoderVariants::Multiplier::name() const {
   if (vector) return vector->variant().name();
-  return skinny ? skinny->variant().name() : "library";
+  if (skinny) return skinny->variant().name();
+  return of_codes ? "library, fp8 inputs" : "library";
 }
 
 std::int64_t DecoderVariants::size_class(const DecoderPass& pass) const {
@@ -82,8 +90,22 @@ std::int64_t DecoderVariants::size_class(const DecoderPass& pass) const {
 
 std::string DecoderVariants::multipliers_of(const DecoderPass& pass) const {
   const auto found = chosen_.find(size_class(pass));
-  if (found == chosen_.end()) return "";
-  const Multipliers& all = found->second;
+  return found == chosen_.end() ? "" : text_of(found->second);
+}
+
+std::vector<DecoderVariants::ProductChoice> DecoderVariants::product_choices() const {
+  std::vector<ProductChoice> all;
+  for (const auto& [size, multipliers] : chosen_) {
+    if (size == 1) continue;  // one token without a result, which no step of a server has
+    all.push_back({size == 0 ? "1" : std::to_string(size), text_of(multipliers)});
+  }
+  const bool unpacks = settings_.quantization.codes && !of_codes_;
+  all.push_back(
+      {"more", unpacks ? "library, matrices unpacked" : Multiplier{.of_codes = of_codes_}.name()});
+  return all;
+}
+
+std::string DecoderVariants::text_of(const Multipliers& all) {
   std::string of_each;
   for (std::size_t p = 0; p < all.size(); ++p) {
     of_each += fmt::format("{}{} {}", p == 0 ? "" : "; ", product_names[p], all[p].name());
@@ -98,16 +120,16 @@ Status DecoderVariants::take_default_multipliers() {
     chosen_[size].fill(multiplier);
   };
   take(0, {.vector = std::make_shared<VectorProduct>(TRY(VectorProduct::create(
-               *device_, settings_.precision, own_.norm_epsilon, settings_.codes)))});
+               *device_, settings_.precision, own_.norm_epsilon, settings_.quantization.codes)))});
   if (!has_skinny_products()) return {};
   Multiplier multiplier;
   std::int64_t room = 0;
   for (std::int64_t size = 1; size <= SkinnyProduct::most_rows; size *= 2) {
-    const bool of_library = !settings_.codes && !settings_.part.is_whole();
+    const bool of_library = !settings_.quantization.codes && !settings_.part.is_whole();
     if (!of_library && SkinnyProduct::room_for(size) != room) {
       room = SkinnyProduct::room_for(size);
       multiplier.skinny = std::make_shared<SkinnyProduct>(
-          TRY(SkinnyProduct::create(*device_, room, settings_.codes)));
+          TRY(SkinnyProduct::create(*device_, room, settings_.quantization.codes)));
     }
     take(size, multiplier);
   }
@@ -118,7 +140,11 @@ Result<DecoderVariants::Multipliers> DecoderVariants::multipliers_for(Stream& st
                                                                       const DecoderPass& pass,
                                                                       GemmPlans& plans,
                                                                       const RunPass& run) {
-  if (!is_of_one(pass) && !is_of_few(pass)) return Multipliers{};
+  if (!is_of_one(pass) && !is_of_few(pass)) {
+    Multipliers of_library;
+    of_library.fill({.of_codes = of_codes_});
+    return of_library;
+  }
   const std::int64_t size = size_class(pass);
   auto found = chosen_.find(size);
   if (found == chosen_.end()) {
@@ -147,9 +173,9 @@ Result<DecoderVariants::Multipliers> DecoderVariants::fastest_for_one(Stream& st
   std::vector<Candidate> candidates;
   for (const VectorVariant& variant : VectorProduct::variants()) {
     const auto create = [this, variant]() -> Result<Multiplier> {
-      return Multiplier{
-          .vector = std::make_shared<VectorProduct>(TRY(VectorProduct::create(
-              *device_, settings_.precision, own_.norm_epsilon, settings_.codes, variant)))};
+      return Multiplier{.vector = std::make_shared<VectorProduct>(TRY(
+                            VectorProduct::create(*device_, settings_.precision, own_.norm_epsilon,
+                                                  settings_.quantization.codes, variant)))};
     };
     candidates.push_back({variant.name(), create});
   }
@@ -166,8 +192,8 @@ Result<DecoderVariants::Multipliers> DecoderVariants::fastest_for_few(Stream& st
   std::vector<Candidate> candidates;
   for (const SkinnyVariant& variant : SkinnyProduct::variants()) {
     const auto create = [this, variant, size]() -> Result<Multiplier> {
-      return Multiplier{.skinny = std::make_shared<SkinnyProduct>(
-                            TRY(SkinnyProduct::create(*device_, size, settings_.codes, variant)))};
+      return Multiplier{.skinny = std::make_shared<SkinnyProduct>(TRY(SkinnyProduct::create(
+                            *device_, size, settings_.quantization.codes, variant)))};
     };
     candidates.push_back({variant.name(), create});
   }
@@ -175,16 +201,25 @@ Result<DecoderVariants::Multipliers> DecoderVariants::fastest_for_few(Stream& st
       forward_product({pass.tokens, own_.qkv_width(), own_.width}, settings_.precision));
   if (library.ok()) {
     key.implementation += " " + *library;
-    candidates.push_back({Multiplier().name(), [] { return Result<Multiplier>(Multiplier()); }});
+    if (of_codes_) {
+      const auto of_codes =
+          plans.library_of(fp8_product(device_->facts(), *settings_.quantization.codes, pass.tokens,
+                                       own_.qkv_width(), own_.width));
+      key.implementation += " " + (of_codes.ok() ? *of_codes : "none");
+    }
+    const Multiplier of_library = {.of_codes = of_codes_};
+    candidates.push_back(
+        {of_library.name(), [of_library] { return Result<Multiplier>(of_library); }});
   }
   return fastest_of(stream, pass, key, std::move(candidates), run);
 }
 
 Result<ChoiceKey> DecoderVariants::choice_key(std::string what, const std::string& kernels) const {
-  const std::string codes = settings_.codes ? std::string(name_of(*settings_.codes)) : "none";
-  return ChoiceKey{
-      std::move(what), sha256_hex(TRY(complete_source(kernels))),
-      fmt::format("{} {} {}", decoder_shape_text(own_), name_of(settings_.precision), codes)};
+  const std::string codes =
+      settings_.quantization.codes ? std::string(name_of(*settings_.quantization.codes)) : "none";
+  return ChoiceKey{std::move(what), sha256_hex(TRY(complete_source(kernels))),
+                   fmt::format("{} {} {}{}", decoder_shape_text(own_), name_of(settings_.precision),
+                               codes, of_codes_ ? " fp8 inputs" : "")};
 }
 
 /// First all products alike, then one after another, with the others as they were chosen: what is

@@ -35,6 +35,7 @@ class DecoderVariants {
   struct Multiplier {
     std::shared_ptr<VectorProduct> vector = {};
     std::shared_ptr<SkinnyProduct> skinny = {};
+    bool of_codes = false;  ///< the library multiplies codes by codes, else numbers
 
     std::string name() const;
   };
@@ -52,8 +53,10 @@ class DecoderVariants {
     std::function<Status(Stream&, std::size_t layer, const DecoderPass&)> attend;
   };
 
-  /// Creates the default variants. `device` must outlive it.
-  static Result<DecoderVariants> create(Device& device, const DecoderSettings& settings);
+  /// Creates the default variants. `of_codes`: the library multiplies codes by codes. `device` must
+  /// outlive it.
+  static Result<DecoderVariants> create(Device& device, const DecoderSettings& settings,
+                                        bool of_codes);
 
   /// Whether GEMVs compute the pass: one of one token, on a GPU.
   bool is_of_one(const DecoderPass& pass) const;
@@ -66,6 +69,13 @@ class DecoderVariants {
   /// "4 ahead, 3 of 3 blocks", or "library", or, if they differ, "qkv ...; proj ..."; empty before
   /// the first such pass.
   std::string multipliers_of(const DecoderPass& pass) const;
+
+  /// How products are computed in passes of up to a number of rows: "1", "16" (9 to 16), "more".
+  struct ProductChoice {
+    std::string rows, ways;
+  };
+  /// What was chosen so far.
+  std::vector<ProductChoice> product_choices() const;
 
   PagedAttention& cache_attention(const DecoderPass& pass) const {
     return pass.tokens == 1 ? *cache_attention_of_one_ : *cache_attention_;
@@ -87,9 +97,13 @@ class DecoderVariants {
     Status prepare();
   };
 
-  DecoderVariants(Device& device, const DecoderSettings& settings);
+  DecoderVariants(Device& device, const DecoderSettings& settings, bool of_codes);
   bool measures() const;
+  bool always_of_codes() const {
+    return of_codes_ && settings_.quantization.input_codes == InputCodes::always;
+  }
   Status take_default_multipliers();
+  static std::string text_of(const Multipliers& all);
   bool has_skinny_products() const;
   Result<ChoiceKey> choice_key(std::string what, const std::string& kernels) const;
   /// The key of chosen_ for a pass: 0 for one token, else the next power of two.
@@ -105,7 +119,8 @@ class DecoderVariants {
 
   Device* device_;
   DecoderSettings settings_;
-  TransformerShape own_;                        // this rank's of settings_.shape
+  TransformerShape own_;  // this rank's of settings_.shape
+  bool of_codes_;
   std::map<std::int64_t, Multipliers> chosen_;  // by size_class(), once there was a pass
   std::shared_ptr<PagedAttention> cache_attention_of_one_, cache_attention_;
 };

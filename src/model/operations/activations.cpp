@@ -1,8 +1,11 @@
 #include "model/operations/activations.h"
 
+#include <string>
+
 namespace assay {
 
-Result<Activations> Activations::create(Device& device, DataType type) {
+Result<Activations> Activations::create(Device& device, DataType type,
+                                        std::optional<DataType> codes) {
   Activations made(device.facts(), TRY(Kernels::build(device, "activations", type)));
   made.gelu_ = TRY(made.kernels_.of_type("gelu"));
   made.gelu_backward_ = TRY(made.kernels_.of_type("gelu_backward"));
@@ -11,6 +14,9 @@ Result<Activations> Activations::create(Device& device, DataType type) {
   made.add_bias_ = TRY(made.kernels_.of_type("add_bias"));
   made.swiglu_ = TRY(made.kernels_.of_type("swiglu"));
   made.swiglu_backward_ = TRY(made.kernels_.of_type("swiglu_backward"));
+  if (codes) {
+    made.swiglu_codes_ = TRY(made.kernels_.of_type("swiglu_" + std::string(name_of(*codes))));
+  }
   return made;
 }
 
@@ -37,6 +43,14 @@ Status Activations::swiglu(Stream& stream, void* y, const void* x, std::int64_t 
                            std::int64_t width, void* scale) {
   return launch(stream, *swiglu_, shape_of_elements(*facts_, rows * width), y, x,
                 std::uint64_t(rows), std::uint64_t(width), scale);
+}
+
+Status Activations::swiglu_codes(Stream& stream, CodedRows to, const void* x, std::int64_t rows,
+                                 std::int64_t width) {
+  constexpr std::int64_t threads = 512;  // a decoder's rows are few and long
+  return launch(stream, *swiglu_codes_, shape_of_rows(*facts_, rows, width, threads),
+                {.programmatic = true}, to.codes, to.factors, x, std::uint64_t(rows),
+                std::uint64_t(width));
 }
 
 Status Activations::swiglu_backward(Stream& stream, void* d, const void* dy, const void* x,

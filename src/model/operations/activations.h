@@ -1,14 +1,19 @@
 // Elementwise functions between GEMMs: GELU (tanh), ReLU, SwiGLU, their gradients, and biases.
 #pragma once
 
+#include <optional>
+
 #include "compute/device/device.h"
+#include "model/operations/stored_matrix.h"
 #include "model/operations/typed_kernels.h"
 
 namespace assay {
 
 class Activations {
  public:
-  static Result<Activations> create(Device& device, DataType type);
+  /// `codes`: e4m3 or e4m3_fnuz, for swiglu_codes() of bf16.
+  static Result<Activations> create(Device& device, DataType type,
+                                    std::optional<DataType> codes = std::nullopt);
 
   /// y = gelu(x)
   Status gelu(Stream& stream, void* y, const void* x, std::int64_t elements);
@@ -22,6 +27,9 @@ class Activations {
   /// null, `scale`, as in fp8_linear.h, is raised to the largest magnitude of y.
   Status swiglu(Stream& stream, void* y, const void* x, std::int64_t rows, std::int64_t width,
                 void* scale = nullptr);
+  /// Does that and leaves codes instead of y.
+  Status swiglu_codes(Stream& stream, CodedRows to, const void* x, std::int64_t rows,
+                      std::int64_t width);
   /// d[rows, 2 width] = the gradient of x from dy, that of y; `scale`: of d.
   Status swiglu_backward(Stream& stream, void* d, const void* dy, const void* x, std::int64_t rows,
                          std::int64_t width, void* scale = nullptr);
@@ -35,7 +43,8 @@ class Activations {
   const DeviceFacts* facts_;
   Kernels kernels_;
   Kernel *gelu_ = nullptr, *gelu_backward_ = nullptr, *relu_ = nullptr, *relu_backward_ = nullptr,
-         *add_bias_ = nullptr, *swiglu_ = nullptr, *swiglu_backward_ = nullptr;
+         *add_bias_ = nullptr, *swiglu_ = nullptr, *swiglu_codes_ = nullptr,
+         *swiglu_backward_ = nullptr;
 };
 
 }  // namespace assay

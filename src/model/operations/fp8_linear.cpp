@@ -15,6 +15,13 @@ const float* factor_of(const Fp8Matrix& matrix) {
   return static_cast<const float*>(matrix.scale);
 }
 
+Status check_product(const DeviceFacts& facts, GemmPlans& plans, const GemmProblem& product) {
+  if (!suits_large_work(facts)) return {};
+  const auto library = plans.library_of(product);
+  if (library.ok()) return {};
+  return Error{library.error().kind, "no library multiplies FP8 here: " + library.error().message};
+}
+
 /// Blocks for the tiles of kernels/quantize_tensor.cu.
 LaunchShape shape_of_tiles(const DeviceFacts& facts, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t tile_rows = 64, tile_columns = 128;
@@ -39,6 +46,18 @@ std::optional<std::string> fp8_unsupported(const DeviceFacts& facts) {
   return std::nullopt;
 }
 
+GemmProblem fp8_product(const DeviceFacts& facts, DataType type, std::int64_t m, std::int64_t n,
+                        std::int64_t k) {
+  GemmProblem product = make_gemm(m, n, k, type, DataType::bf16, false, true);
+  product.alignment = code_alignment;
+  product.fast_accumulate = facts.is_nvidia();
+  return product;
+}
+
+Status check_fp8_products(const DeviceFacts& facts, GemmPlans& plans, DataType type) {
+  return check_product(facts, plans, fp8_product(facts, type, 256, 256, 256));
+}
+
 Result<Fp8Linear> Fp8Linear::create(Device& device, GemmPlans& plans) {
   Fp8Linear made(device, plans, TRY(Kernels::build(device, "quantize_tensor", DataType::bf16)));
   const auto quantizes_to = [&](Fp8Role role) {
@@ -48,14 +67,8 @@ Result<Fp8Linear> Fp8Linear::create(Device& device, GemmPlans& plans) {
   made.find_largest_ = TRY(made.kernels_.of_type("find_largest"));
   made.quantize_value_ = TRY(quantizes_to(Fp8Role::value));
   made.quantize_gradient_ = TRY(quantizes_to(Fp8Role::gradient));
-  // Assay's own product is a reference. On a GPU it would be far slower than bf16.
-  if (suits_large_work(device.facts())) {
-    for (const Fp8Role role : {Fp8Role::value, Fp8Role::gradient}) {
-      const auto library = plans.library_of(made.product(256, 256, 256, role));
-      if (library.ok()) continue;
-      return Error{library.error().kind,
-                   "no library multiplies FP8 here: " + library.error().message};
-    }
+  for (const Fp8Role role : {Fp8Role::value, Fp8Role::gradient}) {
+    TRY(check_product(device.facts(), plans, made.product(256, 256, 256, role)));
   }
   return made;
 }
@@ -74,11 +87,9 @@ Status Fp8Linear::quantize(Stream& stream, Fp8Role role, const Fp8Matrix& to, co
 
 GemmProblem Fp8Linear::product(std::int64_t m, std::int64_t n, std::int64_t k,
                                Fp8Role role_of_a) const {
-  const DataType e4m3 = fp8_type(*facts_, Fp8Role::value);
-  GemmProblem product = make_gemm(m, n, k, e4m3, DataType::bf16, false, true);
+  GemmProblem product = fp8_product(*facts_, fp8_type(*facts_, Fp8Role::value), m, n, k);
   product.a = fp8_type(*facts_, role_of_a);
   product.scales_a = product.scales_b = true;
-  product.alignment = code_alignment;
   // Gradients keep all digits of their sums, as in torchao.
   product.fast_accumulate = facts_->is_nvidia() && role_of_a == Fp8Role::value;
   return product;

@@ -36,6 +36,13 @@ DataType fp8_type(const DeviceFacts& facts, Fp8Role role);
 /// them.
 std::optional<std::string> fp8_unsupported(const DeviceFacts& facts);
 
+/// The product d[m, n] = a[m, k] b[n, k]^T of codes of `type`, into bf16, without factors.
+GemmProblem fp8_product(const DeviceFacts& facts, DataType type, std::int64_t m, std::int64_t n,
+                        std::int64_t k);
+/// Error: unsupported or unavailable, if no library multiplies codes of `type` on a GPU. Assay's
+/// own product is a reference: on a GPU it would be far slower than bf16.
+Status check_fp8_products(const DeviceFacts& facts, GemmPlans& plans, DataType type);
+
 class Fp8Linear {
  public:
   /// `plans` must outlive it. Error: unsupported, if the device or its libraries have no FP8.

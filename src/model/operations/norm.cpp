@@ -1,6 +1,7 @@
 #include "model/operations/norm.h"
 
 #include <algorithm>
+#include <string>
 
 #include "model/operations/norm_shape.h"
 
@@ -17,8 +18,14 @@ Result<Norm> Norm::layer(Device& device, DataType type) {
   return create(device, type, true, epsilon);
 }
 
-Result<Norm> Norm::rms(Device& device, DataType type, double epsilon) {
-  return create(device, type, false, epsilon);
+Result<Norm> Norm::rms(Device& device, DataType type, double epsilon,
+                       std::optional<DataType> codes) {
+  Norm made = TRY(create(device, type, false, epsilon));
+  if (codes) {
+    made.forward_codes_ =
+        TRY(made.kernels_.of_type("add_rms_norm_" + std::string(name_of(*codes))));
+  }
+  return made;
 }
 
 Result<Norm> Norm::create(Device& device, DataType type, bool centred, double epsilon) {
@@ -38,6 +45,13 @@ Status Norm::forward(Stream& on, void* normed, void* statistics, void* sum, cons
   }
   return launch(on, *forward_, shape, {.programmatic = true}, normed, statistics, sum, stream,
                 branch, weight, count, width, epsilon_);
+}
+
+Status Norm::forward_codes(Stream& on, CodedRows to, void* sum, const void* stream,
+                           const void* branch, const void* weight, Rows rows) {
+  return launch(on, *forward_codes_, norm_shape(*facts_, rows), {.programmatic = true}, to.codes,
+                to.factors, sum, stream, branch, weight, std::uint64_t(rows.rows),
+                std::uint64_t(rows.width), epsilon_);
 }
 
 Status Norm::backward(Stream& on, ColumnSums& sums, const Gradients& gradients, const void* dy,

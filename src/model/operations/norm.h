@@ -1,8 +1,12 @@
-// Layer norm and RMS norm, joined with the residual addition before them.
+// Layer norm and RMS norm, joined with the residual addition before them and with the quantization
+// after them.
 #pragma once
+
+#include <optional>
 
 #include "compute/device/device.h"
 #include "model/operations/column_sums.h"
+#include "model/operations/stored_matrix.h"
 #include "model/operations/typed_kernels.h"
 
 namespace assay {
@@ -14,14 +18,19 @@ class Norm {
  public:
   /// (x - mean) / deviation * weight + bias, with epsilon 1e-5.
   static Result<Norm> layer(Device& device, DataType type);
-  /// x / root mean square * weight
-  static Result<Norm> rms(Device& device, DataType type, double epsilon);
+  /// x / root mean square * weight; `codes`: e4m3 or e4m3_fnuz, for forward_codes() of bf16.
+  static Result<Norm> rms(Device& device, DataType type, double epsilon,
+                          std::optional<DataType> codes = std::nullopt);
 
   /// sum = stream + branch; normed = its norm, row by row. `sum` may be `stream`. Without a branch
   /// (null) it norms stream, and `sum` is not written. An RMS norm has no bias (null).
   /// `statistics`: f32 [rows, 2], for backward(); an RMS norm that has none takes null.
   Status forward(Stream& on, void* normed, void* statistics, void* sum, const void* stream,
                  const void* branch, const void* weight, const void* bias, Rows rows);
+
+  /// Does that for an RMS norm, which becomes codes instead of `normed`.
+  Status forward_codes(Stream& on, CodedRows to, void* sum, const void* stream, const void* branch,
+                       const void* weight, Rows rows);
 
   struct Gradients {
     void* input;   ///< gradient of the norm's input x, added to what is there if `add_input`
@@ -49,7 +58,7 @@ class Norm {
   Kernels kernels_;
   bool centred_;  // layer norm
   float epsilon_;
-  Kernel *forward_ = nullptr, *backward_ = nullptr;
+  Kernel *forward_ = nullptr, *forward_codes_ = nullptr, *backward_ = nullptr;
 };
 
 }  // namespace assay

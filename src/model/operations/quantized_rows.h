@@ -1,4 +1,5 @@
-// Matrices as codes of one byte with a factor for each row, and back (kernels/quantize_rows.cu).
+// Matrices as codes of one byte with a factor for each row, and back; products of such codes
+// (kernels/quantize_rows.cu).
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,11 @@ class QuantizedRows {
   /// y = codes times the factors of their rows.
   Status dequantize(Stream& stream, void* y, const void* codes, const void* factors,
                     std::int64_t rows, std::int64_t width);
+  /// y[rows, width] = y * row_factors[rows] * column_factors[width] + bias[width], of bf16; `bias`
+  /// may be null. It makes a product of codes that of their numbers.
+  Status scale_product(Stream& stream, void* y, const float* row_factors,
+                       const float* column_factors, const void* bias, std::int64_t rows,
+                       std::int64_t width);
 
  private:
   QuantizedRows(const DeviceFacts& facts, Kernels kernels)
@@ -27,7 +33,7 @@ class QuantizedRows {
 
   const DeviceFacts* facts_;
   Kernels kernels_;
-  Kernel *quantize_ = nullptr, *dequantize_ = nullptr;
+  Kernel *quantize_ = nullptr, *dequantize_ = nullptr, *scale_product_ = nullptr;
 };
 
 }  // namespace assay

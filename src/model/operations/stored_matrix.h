@@ -1,4 +1,4 @@
-// A weight matrix as a product reads it from memory.
+// A weight matrix as a product reads it from memory, and rows that are quantized for products.
 #pragma once
 
 namespace assay {
@@ -7,6 +7,14 @@ namespace assay {
 struct StoredMatrix {
   const void* elements = nullptr;
   const float* factors = nullptr;  ///< [outputs], or null
+};
+
+/// Where x[rows, width] is written as codes of one byte with a factor for each row.
+struct CodedRows {
+  void* codes = nullptr;
+  float* factors = nullptr;
+
+  StoredMatrix stored() const { return {codes, factors}; }
 };
 
 }  // namespace assay

@@ -24,6 +24,7 @@ struct NamedType {
 constexpr NamedType types[] = {{DataType::f32, "F32"},
                                {DataType::bf16, "BF16"},
                                {DataType::f16, "F16"},
+                               {DataType::e4m3, "F8_E4M3"},
                                {DataType::i64, "I64"}};
 constexpr std::size_t length_bytes = 8;
 constexpr std::size_t most_header = 100 << 20;  // as the format's own reader allows
@@ -61,7 +62,8 @@ Result<StoredTensor> read_tensor(const std::string& name, const Json& entry, std
   const auto* const type = std::find_if(std::begin(types), std::end(types), [&](const auto& one) {
     return entry["dtype"] == one.name;
   });
-  if (type == std::end(types)) return wrong("has a dtype other than F32, BF16, F16 and I64");
+  if (type == std::end(types))
+    return wrong("has a dtype other than F32, BF16, F16, F8_E4M3 and I64");
   tensor.type = type->type;
   if (!entry["shape"].is_array()) return wrong("has a shape that is not a list");
   for (const Json& extent : entry["shape"]) {

@@ -18,7 +18,7 @@ namespace assay {
 
 struct StoredTensor {
   std::string name;
-  DataType type = DataType::f32;  ///< f32, bf16, f16 or i64
+  DataType type = DataType::f32;  ///< f32, bf16, f16, e4m3 or i64
   std::vector<std::int64_t> shape;
   std::size_t offset = 0, bytes = 0;  ///< of its data in the file
 };

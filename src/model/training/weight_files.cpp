@@ -67,6 +67,7 @@ std::string_view name_in_config(DataType type) {
 /// them to the one that is written there.
 Result<std::string> with_type(std::string_view config, DataType type) {
   Json json = TRY(parse_json(config));
+  json.erase("quantization_config");
   for (const char* name : {"dtype", "torch_dtype"}) {  // of newer and of older versions
     if (json.contains(name)) json[name] = name_in_config(type);
   }

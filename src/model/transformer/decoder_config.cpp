@@ -13,6 +13,7 @@
 #include "core/read_file.h"
 #include "core/shown_text.h"
 #include "model/transformer/named_shapes.h"
+#include "model/transformer/quantization_config.h"
 
 namespace assay {
 namespace {
@@ -89,8 +90,11 @@ Status check_features(const Members& config, const std::string& type) {
   if (type == "llama" && config.find("sliding_window")) {
     return config.refuse("sliding_window", "null");
   }
-  for (const char* key : {"num_experts", "num_local_experts", "quantization_config"}) {
+  for (const char* key : {"num_experts", "num_local_experts"}) {
     if (config.find(key)) return config.refuse(key, "none");
+  }
+  if (const Json* quantized = config.find("quantization_config")) {
+    TRY(check_quantization_config(*quantized));
   }
   if (const Json* part = config.find("partial_rotary_factor"); part && *part != 1) {
     return config.refuse("partial_rotary_factor", "1");

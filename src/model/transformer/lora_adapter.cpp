@@ -162,7 +162,9 @@ class AdapterTensors {
                       "another one?",
                       fmt::join(tensor.shape, ", "), fmt::join(expected, ", ")));
     }
-    if (tensor.type == DataType::i64) return wrong("is I64, allowed: BF16, F16 and F32");
+    if (tensor.type == DataType::i64 || is_fp8(tensor.type)) {
+      return wrong("is I64 or F8_E4M3, allowed: BF16, F16 and F32");
+    }
     LoraMatrix& matrix = matrices_[std::string(module)];
     matrix.module = module;
     matrix.rows = rows;

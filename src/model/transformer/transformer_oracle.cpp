@@ -161,11 +161,17 @@ std::vector<double> TransformerOracle::linear(const Vector& x, const Tensor& wei
   const auto inputs = static_cast<std::size_t>(weight.columns),
              outputs = static_cast<std::size_t>(weight.rows);
   const std::size_t n = x.size() / inputs;
-  Vector y(n * outputs);
+  Vector y(n * outputs), row;
   for (std::size_t i = 0; i < n; ++i) {
+    const double* from = &x[i * inputs];
+    if (change_input_) {
+      row.assign(from, from + inputs);
+      change_input_(row, weight);
+      from = row.data();
+    }
     for (std::size_t o = 0; o < outputs; ++o) {
       y[i * outputs + o] = (bias.elements() > 0 ? values(bias)[o] : 0) +
-                           dot(&x[i * inputs], values(weight) + o * inputs, inputs);
+                           dot(from, values(weight) + o * inputs, inputs);
     }
   }
   return y;

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "model/transformer/transformer_parameters.h"
@@ -26,6 +28,11 @@ class TransformerOracle {
   /// Gradients of the last backward(), laid out like the parameters.
   const std::vector<double>& gradients() const { return gradients_; }
   const TransformerParameters& layout() const { return layout_; }
+
+  /// Changes what the product with `weight` reads of each token, as a decoder does that quantizes
+  /// it; empty: nothing is changed. Gradients do not know of it.
+  using ChangeRow = std::function<void(std::span<double> row, const Tensor& weight)>;
+  void change_inputs(ChangeRow change) { change_input_ = std::move(change); }
 
   /// Logits of every token of one sequence, [tokens, vocabulary].
   std::vector<double> logits(std::span<const std::int32_t> tokens) const;
@@ -89,6 +96,7 @@ class TransformerOracle {
   TransformerShape shape_;
   TransformerParameters layout_;
   Vector frequencies_, parameters_, gradients_;
+  ChangeRow change_input_;
   Pass pass_;
   std::vector<std::int32_t> targets_;
   double counted_ = 0;  // targets that are not negative

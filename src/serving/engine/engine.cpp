@@ -42,6 +42,8 @@ Engine::Engine(Device& device, const EngineSettings& settings,
     : device_(device),
       settings_(settings),
       executor_(std::move(executor)),
+      inputs_of_products_(executor_->decoder().inputs_of_products()),
+      product_choices_(executor_->decoder().variants().product_choices()),
       events_there_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       scheduler_(scheduler_settings(settings)) {}
 
@@ -165,7 +167,7 @@ void Engine::read_mail() {
                                               : std::vector<std::uint64_t>()});
     limits_[request.id] = {request.min_tokens, request.ignore_end};
     request.prompt.reserve(prompt + request.output_tokens);
-    texts_[request.id] = {std::move(request.prompt), prompt, request.sampling};
+    texts_[request.id] = SequenceText::of_prompt(std::move(request.prompt), request.sampling);
   }
   for (const std::uint64_t id : read_.cancelled) {
     scheduler_.cancel(id);
@@ -206,7 +208,7 @@ void Engine::hand_out(const server::ScheduledStep& step, std::span<const std::ui
     if (!part.yields) continue;
     SequenceText& text = texts_.at(part.id);
     const Limits& limits = limits_.at(part.id);
-    text.tokens.push_back(tokens[next]);
+    text.add(tokens[next]);
     const bool ends =
         !limits.ignore_end && text.tokens.size() - text.prompt_tokens >= limits.min_tokens &&
         std::find(settings_.end_tokens.begin(), settings_.end_tokens.end(), tokens[next]) !=

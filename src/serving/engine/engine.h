@@ -75,6 +75,11 @@ class Engine {
   EngineState state() const;
   /// As of the executor.
   std::string prompt_attention() const { return executor_->prompt_attention(); }
+  /// What products read, as of the decoder, and how they are computed, as chosen before the start.
+  const std::string& inputs_of_products() const { return inputs_of_products_; }
+  const std::vector<DecoderVariants::ProductChoice>& product_choices() const {
+    return product_choices_;
+  }
   /// False while any request runs.
   bool reset_prefix_cache();
 
@@ -107,6 +112,8 @@ class Engine {
   Device& device_;
   const EngineSettings settings_;
   const std::unique_ptr<StepExecutor> executor_;
+  const std::string inputs_of_products_;
+  const std::vector<DecoderVariants::ProductChoice> product_choices_;
   Descriptor events_there_;
 
   Mutex mail_mutex_;

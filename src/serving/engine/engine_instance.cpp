@@ -190,6 +190,15 @@ std::string EngineInstance::metrics_text() {
                state.device_seconds);
   page.counter("assay_serve_host_seconds_total", "Scheduling and handing out, the device idle.",
                state.host_seconds);
+  if (!engine_.inputs_of_products().empty()) {
+    page.head("gauge", "assay_serve_inputs", "What products of quantized matrices read, and why.");
+    page.labelled("assay_serve_inputs", "inputs", engine_.inputs_of_products(), 1);
+  }
+  page.head("gauge", "assay_serve_products",
+            "How products are computed in passes of up to a number of rows.");
+  for (const auto& [rows, ways] : engine_.product_choices()) {
+    page.labelled("assay_serve_products", "products", rows + ": " + ways, 1);
+  }
   return std::move(page).text();
 }
 

@@ -26,6 +26,7 @@ class OpenServer final : public EngineServer {
   double gate_error() const override { return gate_error_; }
   std::uint64_t requests() const override { return instance_.requests(); }
   std::string prompt_attention() const override { return engine_->prompt_attention(); }
+  std::string inputs_of_products() const override { return engine_->inputs_of_products(); }
   EngineState state() const override { return engine_->state(); }
 
   Status run(const std::function<bool()>& stop) override {

@@ -37,6 +37,7 @@ class EngineServer {
   /// Names what computes the attention of whole prompts: "library (cuDNN 9.19.0)", "own" or
   /// "cache".
   virtual std::string prompt_attention() const = 0;
+  virtual std::string inputs_of_products() const = 0;
   /// Serves until stop() returns true, here or on a rank that shares the model; stop() is called
   /// ten times a second. Then it ends all replies. Error: of the device; failed, naming a rank that
   /// is lost.

@@ -4,9 +4,9 @@
 #include <bit>
 
 #include "compute/device/helpers.h"
+#include "core/random.h"
 #include "ranks/team/agreement.h"
 #include "serving/engine/pass_sizes.h"
-#include "serving/engine/token_sampling.h"
 
 namespace assay::engine {
 namespace {
@@ -15,6 +15,31 @@ constexpr std::string_view step_of_team = "serving";
 
 std::int32_t narrow(std::uint64_t number) {
   return static_cast<std::int32_t>(number);
+}
+
+/// How the next token of a text is drawn: it depends on the request, its seed and the number of
+/// tokens before it alone.
+DrawnRow drawn_row(const SequenceText& text, std::size_t row) {
+  const server::Sampling& how = text.sampling;
+  const std::uint64_t number = text.tokens.size() - text.prompt_tokens;
+  return {.temperature = how.temperature,
+          .top_p = how.top_p,
+          .min_p = how.min_p,
+          .uniform = Random(Random(*how.seed).next() ^ number).uniform(),
+          .row = static_cast<std::int64_t>(row),
+          .top_k = static_cast<std::int64_t>(how.top_k)};
+}
+
+void append_penalties(const SequenceText& text, std::size_t row,
+                      std::vector<TokenPenalty>& penalties) {
+  const server::Sampling& how = text.sampling;
+  for (const auto& [token, count] : text.counts) {
+    const double of_reply = how.presence_penalty + how.frequency_penalty * count;
+    penalties.push_back({.row = narrow(row),
+                         .token = narrow(token),
+                         .divisor = static_cast<float>(how.repetition_penalty),
+                         .amount = count > 0 ? static_cast<float>(of_reply) : 0});
+  }
 }
 
 /// The parts of a step that compute a prompt from its beginning, of which no token sees another
@@ -39,6 +64,16 @@ std::vector<PromptRows> prompts_of(const server::ScheduledStep& step) {
 
 }  // namespace
 
+SequenceText SequenceText::of_prompt(std::vector<std::uint32_t> prompt,
+                                     const server::Sampling& how) {
+  SequenceText text = {std::move(prompt), 0, how};
+  text.prompt_tokens = text.tokens.size();
+  if (how.repetition_penalty != 1) {  // the others are for tokens of the reply
+    for (const std::uint32_t token : text.tokens) text.counts.emplace(token, 0);
+  }
+  return text;
+}
+
 std::int64_t ExecutorSettings::padding_sequences() const {
   const std::int64_t rows = std::min(page_tokens, max_length);
   return (pass_size(max_batched_tokens) + rows - 1) / rows;
@@ -53,7 +88,7 @@ DecoderSettings ExecutorSettings::decoder() const {
                      .blocks = blocks + padding_sequences()},
           .precision = precision,
           .seed = seed,
-          .codes = codes,
+          .quantization = quantization,
           .folder = folder,
           .adapter = adapter,
           .part = part,
@@ -98,6 +133,8 @@ Status StepExecutor::prepare() {
   }
   next_.reserve(static_cast<std::size_t>(limits.results));
   tokens_.reserve(static_cast<std::size_t>(settings_.max_sequences));
+  result_rows_.reserve(static_cast<std::size_t>(settings_.max_sequences));
+  drawn_.reserve(static_cast<std::size_t>(settings_.max_sequences));
   // An emulated device chooses no plans by measuring, and takes long for each pass.
   if (device_.facts().emulated || settings_.deterministic) return {};
   for (const std::int64_t size : pass_sizes(settings_.max_batched_tokens)) {
@@ -279,26 +316,26 @@ Status StepExecutor::change_tables() {
 Result<std::span<const std::uint32_t>> StepExecutor::take_tokens(const server::ScheduledStep& step,
                                                                  const SequenceTexts& texts,
                                                                  const DecoderPass& pass) {
-  next_.resize(static_cast<std::size_t>(pass.results));
-  TRY(decoder_->next_tokens(*stream_, next_));
   const bool all_rows = pass.results == pass.tokens;
-  const auto vocabulary = static_cast<std::size_t>(settings_.shape.vocabulary);
-  std::vector<float> logits;  // read only if a part draws its token
-  tokens_.clear();
-  std::size_t number = 0, end_of_part = 0;
+  result_rows_.clear();
+  drawn_.clear();
+  penalties_.clear();
+  std::size_t end_of_part = 0;
   for (const server::StepPart& part : step.parts) {
     end_of_part += part.tokens;
     if (!part.yields) continue;
-    const std::size_t row = all_rows ? end_of_part - 1 : number;
-    ++number;
+    const std::size_t row = all_rows ? end_of_part - 1 : result_rows_.size();
+    result_rows_.push_back(row);
     const SequenceText& text = texts.at(part.id);
-    if (text.sampling.is_greedy()) {
-      tokens_.push_back(static_cast<std::uint32_t>(next_[row]));
-      continue;
-    }
-    if (logits.empty()) logits = TRY(decoder_->logits(*stream_, pass.results));
-    tokens_.push_back(draw_token(std::span(logits).subspan(row * vocabulary, vocabulary),
-                                 text.sampling, text.tokens.size() - text.prompt_tokens));
+    if (!text.sampling.is_greedy()) drawn_.push_back(drawn_row(text, row));
+    append_penalties(text, row, penalties_);
+  }
+  TRY(decoder_->draw(*stream_, pass.results, drawn_, penalties_));
+  next_.resize(static_cast<std::size_t>(pass.results));
+  TRY(decoder_->next_tokens(*stream_, next_));
+  tokens_.clear();
+  for (const std::size_t row : result_rows_) {
+    tokens_.push_back(static_cast<std::uint32_t>(next_[row]));
   }
   return std::span<const std::uint32_t>(tokens_);
 }

@@ -26,14 +26,22 @@ struct SequenceText {
   std::vector<std::uint32_t> tokens;
   std::uint64_t prompt_tokens = 0;
   server::Sampling sampling;
+  /// How often a token was generated; those of the prompt count 0. Kept if there are penalties.
+  std::unordered_map<std::uint32_t, std::uint32_t> counts = {};
+
+  static SequenceText of_prompt(std::vector<std::uint32_t> prompt, const server::Sampling& how);
+  void add(std::uint32_t token) {
+    tokens.push_back(token);
+    if (sampling.penalizes()) ++counts[token];
+  }
 };
 using SequenceTexts = std::unordered_map<std::uint64_t, SequenceText>;  // by the request's id
 
 struct ExecutorSettings {
   TransformerShape shape;
   DataType precision = DataType::bf16;
-  std::uint64_t seed = 1;              ///< of random weights
-  std::optional<DataType> codes = {};  ///< of quantized matrices, as in DecoderSettings
+  std::uint64_t seed = 1;  ///< of random weights
+  Quantization quantization = {};
   std::filesystem::path folder = {};   ///< whose files hold the weights; empty: they are random
   std::filesystem::path adapter = {};  ///< folder of a LoRA adapter of those; empty: none
   std::int64_t max_sequences = 256, max_batched_tokens = 2048;
@@ -119,6 +127,9 @@ class StepExecutor {
   StepOrder order_;
   std::vector<std::int32_t> tables_, next_;
   std::vector<std::uint32_t> tokens_;
+  std::vector<std::size_t> result_rows_;
+  std::vector<DrawnRow> drawn_;
+  std::vector<TokenPenalty> penalties_;
   bool tables_changed_ = true;
   std::int64_t longest_ = 0;
   std::atomic<bool> stop_was_asked_ = false;

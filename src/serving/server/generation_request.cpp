@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <rapidjson/reader.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace {
 constexpr int most_levels = 32;
 constexpr std::size_t most_prompts = 64;
 constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
-constexpr double most_temperature = 100;
+constexpr double most_temperature = 100, most_top_k = 1 << 30;
 constexpr const char* kinds_of_prompts = "a text, token ids, or lists of them";
 constexpr std::size_t most_stops = 16, most_stop_bytes = 1024;
 constexpr std::size_t most_shown = 100;
@@ -28,8 +29,6 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
 
   GenerationRequest request;
   std::string problem;
-  /// The field that leaves fewer tokens to draw from, beside top_p.
-  const std::string& narrows() const { return narrows_; }
 
   bool Null() { return in_stops_ ? wrong_stop() : top_or_pass(); }
   bool Bool(bool value) {
@@ -58,9 +57,12 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_flag()) return wrong_flag();
     check_undone(fmt::format("{}", value));
     if (is_sampling("seed")) request.sampling.seed = static_cast<std::uint64_t>(value);
-    if (is_sampling("temperature") || is_sampling("top_p"))
+    if (is_sampling("temperature") || is_sampling("top_p") || is_sampling("min_p")) {
       return wrong(key_, "no negative number");
-    if (is_sampling("presence_penalty") || is_sampling("frequency_penalty")) not_done(key_);
+    }
+    const bool penalizes = is_sampling("presence_penalty") || is_sampling("frequency_penalty") ||
+                           is_sampling("repetition_penalty");
+    if (penalizes && !read_sampling(static_cast<double>(value))) return false;
     return top_or_pass();
   }
   bool Uint(unsigned value) { return Uint64(value); }
@@ -81,7 +83,6 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_count_of_one() && value != 1) return wrong(key_, "1");
     if (is_top("logprobs") || (level_ == 2 && top_ == "stop_token_ids")) not_done(top_);
     if (value > 0 && (is_top("top_logprobs") || is_top("n_probs"))) not_done(top_);
-    if (is_sampling("top_k") && value > 0) narrows_ = key_;
     return top_or_pass();
   }
   bool Double(double value) {
@@ -228,10 +229,24 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
       if (value <= 0 || value > 1) return wrong(key_, "above 0 and at most 1");
       request.sampling.top_p = value;
     }
-    const bool penalizes = is_sampling("presence_penalty") || is_sampling("frequency_penalty");
-    const bool divides = is_sampling("repetition_penalty") || is_sampling("repeat_penalty");
-    if ((penalizes && value != 0) || (divides && value != 1)) not_done(key_);
-    if (is_sampling("min_p") && value > 0) narrows_ = key_;
+    if (is_sampling("presence_penalty") || is_sampling("frequency_penalty")) {
+      if (value < -2 || value > 2) return wrong(key_, "between -2 and 2");
+      (key_[0] == 'p' ? request.sampling.presence_penalty : request.sampling.frequency_penalty) =
+          value;
+    }
+    if (is_sampling("repetition_penalty")) {
+      if (value < 0.01 || value > 100) return wrong(key_, "between 0.01 and 100");
+      request.sampling.repetition_penalty = value;
+    }
+    // llama.cpp's counts some of the last tokens only.
+    if (is_sampling("repeat_penalty") && value != 1) not_done(key_);
+    if (is_sampling("min_p")) {
+      if (value < 0 || value > 1) return wrong(key_, "between 0 and 1");
+      request.sampling.min_p = value;
+    }
+    if (is_sampling("top_k") && value > 0) {
+      request.sampling.top_k = static_cast<std::uint64_t>(std::min(value, most_top_k));
+    }
     return true;
   }
   /// The field's value, or one in its list.
@@ -322,8 +337,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   std::string top_, key_;
   std::string field_;  // a field about generation: of the top level, for TGI in `parameters`
   std::string role_, message_;  // role and text of the message that is read
-  std::string narrows_;
-  bool in_stops_ = false;  // in the list of them
+  bool in_stops_ = false;       // in the list of them
   bool has_prompt_ = false;
   std::size_t nested_ = 0;
 };
@@ -343,10 +357,6 @@ Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialec
                  fmt::format("the body is not JSON: error at byte {}", stream.Tell())};
   }
   GenerationRequest& request = reader.request;
-  // The most likely token is the same, however few are left.
-  if (request.unsupported.empty() && !request.sampling.is_greedy()) {
-    request.unsupported = reader.narrows();
-  }
   const bool none = request.prompts.empty();
   if (dialect == Dialect::chat && !none) text.end_chat(request.prompts.front());
   for (const auto& prompt : request.prompts) {

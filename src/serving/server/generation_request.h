@@ -19,10 +19,19 @@ enum class Dialect { completions, chat, llama_cpp, tgi };
 struct Sampling {
   double temperature = 0;
   double top_p = 1;  ///< only the likeliest tokens that together have this probability are drawn
+  double min_p = 0;  ///< only tokens with this share of the likeliest one's probability are drawn
+  std::uint64_t top_k = 0;  ///< only this number of the likeliest tokens are drawn; 0: all
   /// Seed of the random numbers; empty: another for each request.
-  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> seed = {};
+  /// They make tokens less likely: those that the reply has, once or for each time; and those that
+  /// the reply or the prompt has, by a factor of the logit.
+  double presence_penalty = 0, frequency_penalty = 0, repetition_penalty = 1;
 
-  bool is_greedy() const { return temperature == 0; }
+  /// Smaller temperatures are 0, as in vLLM: logits by them would exceed what numbers can be.
+  bool is_greedy() const { return temperature < 1e-5; }
+  bool penalizes() const {
+    return presence_penalty != 0 || frequency_penalty != 0 || repetition_penalty != 1;
+  }
 };
 
 struct GenerationRequest {

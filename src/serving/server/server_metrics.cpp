@@ -35,7 +35,12 @@ void MetricsPage::head(std::string_view type, std::string_view name, std::string
 
 void MetricsPage::labelled(std::string_view name, std::string_view label, std::string_view of,
                            double value) {
-  text_ += fmt::format("{}{{{},{}=\"{}\"}} {}\n", name, labels_, label, of, value);
+  std::string escaped;
+  for (const char c : of) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c == '\n' ? ' ' : c;
+  }
+  text_ += fmt::format("{}{{{},{}=\"{}\"}} {}\n", name, labels_, label, escaped, value);
 }
 
 void MetricsPage::sample(std::string_view type, std::string_view name, std::string_view help,

@@ -25,6 +25,11 @@ class LocalMemory {
   /// All waves have reached a barrier: accesses before it do not race with accesses after it.
   void barrier();
 
+  /// Flips a bit that `random` chooses; nobody notices.
+  void flip(u64 random) {
+    if (bytes_ > 0) data_[random / 8 % bytes_] ^= static_cast<char>(1 << random % 8);
+  }
+
   /// One lane's access. Both functions throw Fault (illegal_address, uninitialised, race).
   void read(const Wave& wave, u32 address, void* to, unsigned bytes);
   void write(const Wave& wave, u32 address, const void* from, unsigned bytes);

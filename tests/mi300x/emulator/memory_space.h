@@ -8,6 +8,7 @@
 #pragma once
 
 #include "emulator/atomics.h"
+#include "emulator/corruption.h"
 #include "emulator/lane_access.h"
 #include "emulator/local_memory.h"
 #include "emulator/memory_map.h"
@@ -26,7 +27,8 @@ class GlobalSpace {
   Run run(u64 lanes, unsigned bytes) const { return consecutive_lanes(address_, lanes, bytes); }
   const char* readable_run(Run run, unsigned bytes) const {
     const u64 begin = address_[run.first];
-    return MemoryMap::instance().may_read(begin, run.count * bytes) ? host(begin) : nullptr;
+    return MemoryMap::instance().may_read(begin, run.count * bytes) ? seen(begin, run.count * bytes)
+                                                                    : nullptr;
   }
   char* writable_run(Run run, unsigned bytes) {
     const u64 begin = address_[run.first];
@@ -42,7 +44,7 @@ class GlobalSpace {
 
   static const char* readable_at(u64 address, unsigned bytes) {
     MemoryMap::instance().check_read(address, bytes);
-    return host(address);
+    return seen(address, bytes);
   }
   static char* writable_at(u64 address, unsigned bytes) {
     MemoryMap::instance().check_write(address, bytes);
@@ -59,6 +61,11 @@ class GlobalSpace {
 
  private:
   static char* host(u64 address) { return reinterpret_cast<char*>(address); }
+  static const char* seen(u64 address, std::size_t bytes) {
+    if (load_fault == LoadFault::none) [[likely]]
+      return host(address);
+    return faulty_load(host(address), bytes);
+  }
   alignas(64) u64 address_[wave_lanes];
 };
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "emulator/corruption.h"
 #include "emulator/dispatch.h"
 #include "emulator/hazards.h"
 #include "emulator/memory_map.h"
@@ -103,6 +104,7 @@ void Workgroup::begin(u64 number) {
   random_ = mix(dispatch_.seed(), number);
   local_.begin(dispatch_.shared_bytes(), next_random(random_));
   ended_ = 0;
+  begin_corruption();
   runnable_.clear();
   for (unsigned i = 0; i < waves_.size(); ++i) {
     begin_wave(i);
@@ -220,6 +222,53 @@ Workgroup::Progress Workgroup::run(u64 budget, Tally& tally) {
   return sleeps_ * sleep_price > budget / 2 ? Progress::slept : Progress::ran;
 }
 
+void Workgroup::begin_corruption() {
+  Corruption& corruption = Corruption::instance();
+  corrupts_ = corruption.concerns(dispatch_.kernel().info.name);
+  if (!corrupts_) return;
+  corruption_random_ = mix(mix(corruption.plan().seed, corruption.launch()), number_);
+  sticks_ = corruption.plan().kind == CorruptionKind::vgpr &&
+            corruption.takes(next_random(corruption_random_));
+}
+
+void Workgroup::execute_wrongly(Wave& wave, const Instruction& instruction) {
+  Corruption& corruption = Corruption::instance();
+  const CorruptionKind kind = corruption.plan().kind;
+  const Operation& operation = *instruction.operation;
+  const bool global = operation.unit == Unit::global || operation.unit == Unit::flat;
+  const auto is_hit = [&] {
+    return wave.exec() != 0 && corruption.takes(next_random(corruption_random_));
+  };
+  const auto names = [&](std::string_view part) {
+    return operation.name.find(part) != std::string_view::npos;
+  };
+  if (kind == CorruptionKind::store && global && names("store") && is_hit()) return;
+  if (kind == CorruptionKind::lds && operation.unit == Unit::local && is_hit()) {
+    local_.flip(next_random(corruption_random_));
+  }
+  if ((kind == CorruptionKind::hbm || kind == CorruptionKind::stale) && global && names("load") &&
+      is_hit()) {
+    load_fault_random = next_random(corruption_random_);
+    load_fault = kind == CorruptionKind::hbm ? LoadFault::hbm : LoadFault::stale;
+  }
+  operation.execute(wave, instruction);
+  load_fault = LoadFault::none;
+  if (sticks_) {
+    u64 random = corruption.plan().seed;
+    constexpr unsigned registers = 24;  // most kernels use so many
+    const u64 index = next_random(random) % registers, lane = next_random(random) % wave_lanes;
+    const u32 bit = u32{1} << next_random(random) % 32;
+    u32& word = wave.vector[index].lane[lane];
+    word = next_random(random) % 2 == 0 ? word | bit : word & ~bit;
+  }
+  if (kind == CorruptionKind::mfma && operation.unit == Unit::matrix && is_hit()) {
+    const Operand& target = instruction.targets[0];
+    const u64 random = next_random(corruption_random_);
+    u32& word = wave.vector[target.index + random % target.words].lane[random / 64 % wave_lanes];
+    word ^= u32{1} << random / 4096 % 32;
+  }
+}
+
 /// The hot loop: checks, executes and counts up to `slice` instructions of one wave.
 void Workgroup::step(Wave& wave, u64 slice, Tally& tally) {
   const std::vector<Instruction>& code = dispatch_.code().code;
@@ -240,7 +289,11 @@ void Workgroup::step(Wave& wave, u64 slice, Tally& tally) {
       ++executed;
       tally.global_bytes += price.global_bytes * static_cast<u64>(std::popcount(wave.exec()));
       wave.cycles += price.cycles;
-      instruction.operation->execute(wave, instruction);
+      if (corrupts_) [[unlikely]] {
+        execute_wrongly(wave, instruction);
+      } else {
+        instruction.operation->execute(wave, instruction);
+      }
       if (wave.ended) break;
       if (wave.at_barrier) {
         meet_barrier(wave);

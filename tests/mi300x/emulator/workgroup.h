@@ -58,6 +58,9 @@ class Workgroup {
   void set_scalar_registers(Wave& wave) const;
   void set_item_ids(Wave& wave) const;
   void step(Wave& wave, u64 slice, Tally& tally);
+  void begin_corruption();
+  /// Executes an instruction as a defective chip does.
+  void execute_wrongly(Wave& wave, const Instruction& instruction);
   void meet_barrier(const Wave& wave) const;
   void release_barrier();
 
@@ -68,8 +71,11 @@ class Workgroup {
   std::vector<std::unique_ptr<WaveStorage>> waves_;
   std::vector<unsigned> runnable_;  ///< waves that have neither ended nor reached the barrier
   unsigned ended_ = 0;
-  u64 random_ = 1;  ///< chooses the next wave and its slice
-  u64 sleeps_ = 0;  ///< number of s_sleep executed in this budget
+  u64 random_ = 1;         ///< chooses the next wave and its slice
+  u64 sleeps_ = 0;         ///< number of s_sleep executed in this budget
+  bool corrupts_ = false;  ///< whether Corruption concerns this launch
+  bool sticks_ = false;    ///< whether a bit of this workgroup's registers is stuck
+  u64 corruption_random_ = 1;
   unsigned last_wave_ = 0;
   u32 last_instruction_ = 0;  ///< index of the instruction that is being executed
 };

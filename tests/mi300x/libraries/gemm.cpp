@@ -97,7 +97,8 @@ class Product {
 
   void run() {
     check();
-    scale_ = g_.alpha * factor(g_.scale_a) * factor(g_.scale_b);
+    scale_ = g_.alpha;
+    if (!g_.scales_lines) scale_ *= factor(g_.scale_a) * factor(g_.scale_b);
     for (std::int64_t z = 0; z < g_.batch; ++z) multiply_one(z);
     if (g_.amax_d != nullptr) *g_.amax_d = static_cast<float>(largest_);
     if (g_.epilogue & epilogue_bias_gradient) sum_rows_of_d();
@@ -111,9 +112,12 @@ class Product {
     check_matrix_read(g_.b, g_.batch);
     if (g_.beta != 0) check_matrix_read(g_.c, g_.batch);
     check_matrix_write(g_.d, g_.batch);
-    for (const float* value : {g_.scale_a, g_.scale_b, g_.scale_d}) {
-      if (value != nullptr) check_read(value, sizeof *value);
-    }
+    const auto check_factors = [](const float* values, std::int64_t count) {
+      if (values != nullptr) check_read(values, static_cast<std::size_t>(count) * sizeof *values);
+    };
+    check_factors(g_.scale_a, g_.scales_lines ? g_.d.rows : 1);
+    check_factors(g_.scale_b, g_.scales_lines ? g_.d.columns : 1);
+    check_factors(g_.scale_d, 1);
     if (g_.amax_d != nullptr) check_write(g_.amax_d, sizeof *g_.amax_d);
     const auto bias_bytes = [&](std::int64_t n) {
       return static_cast<std::size_t>(n) * bytes_of(g_.bias_type);
@@ -154,6 +158,7 @@ class Product {
     for (std::int64_t j = column; j < std::min(column + tile_columns, g_.d.columns); ++j) {
       for (std::int64_t i = row; i < std::min(row + tile_rows, g_.d.rows); ++i) {
         double x = scale_ * sums[j - column][i - row];
+        if (g_.scales_lines) x *= double{g_.scale_a[i]} * g_.scale_b[j];
         if (g_.beta != 0) x += g_.beta * load(g_.c.data, g_.c.type, place(g_.c, z, i, j));
         x = after(x, z, i, j);
         largest = std::max(largest, std::abs(x));

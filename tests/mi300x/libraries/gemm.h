@@ -25,6 +25,7 @@ struct Gemm {
   Matrix aux;
   const float* scale_a = nullptr;  ///< factors in device memory; null: 1
   const float* scale_b = nullptr;
+  bool scales_lines = false;       ///< scale_a has a factor for each row of D, scale_b each column
   const float* scale_d = nullptr;  ///< factor of the stored result, applied after the epilogue
   float* amax_d = nullptr;         ///< receives the largest |D| before `scale_d`
 

@@ -38,8 +38,11 @@ enum Attribute {
   aux_ld = 11,
   aux_stride = 12,
   amax_d = 14,
-  aux_type = 22
+  aux_type = 22,
+  scale_mode_a = 31,  // these two are of ROCm 7
+  scale_mode_b = 32
 };
+constexpr std::int32_t scalar_scale = 0, outer_vector_scale = 3;
 
 constexpr std::size_t workspace_of_102 = 4096, workspace_of_107 = std::size_t{1} << 40;
 
@@ -110,6 +113,7 @@ struct Desc : Marked<3> {
   std::uint32_t epilogue = 1;
   std::int32_t bias_type = -1, aux_type = -1;
   std::int64_t aux_ld = 0, aux_stride = 0;
+  std::int32_t scale_mode_a = scalar_scale, scale_mode_b = scalar_scale;
   std::map<int, void*> pointers;
 
   template <typename T>
@@ -204,7 +208,7 @@ bool consistent(const Desc& desc, const Layout& a, const Layout& b, const Layout
          fits(b, tb, inner, d.columns, d.batch) && fits(c, false, d.rows, d.columns, d.batch) &&
          fits(d, false, d.rows, d.columns, d.batch) && c.type == d.type &&
          multiplies(desc.compute, number_of(a.type), number_of(b.type)) &&
-         known_epilogue(desc.epilogue);
+         desc.scale_mode_a == desc.scale_mode_b && known_epilogue(desc.epilogue);
 }
 
 /// Finds operands of the epilogue that are missing or do not fit.
@@ -238,6 +242,7 @@ Gemm gemm_of(const Desc& desc, const Layout& a, const Layout& b, const Layout& c
   gemm.scale_a = desc.pointer<float>(scale_a);
   gemm.scale_b = desc.pointer<float>(scale_b);
   gemm.scale_d = desc.pointer<float>(scale_d);
+  gemm.scales_lines = desc.scale_mode_a == outer_vector_scale;
   gemm.amax_d = desc.pointer<float>(amax_d);
   return gemm;
 }
@@ -323,6 +328,13 @@ int hipblasLtMatmulDescSetAttribute(void* object, int attribute, const void* val
       return assign(desc->aux_ld, value, bytes);
     case aux_stride:
       return assign(desc->aux_stride, value, bytes);
+    case scale_mode_a:
+    case scale_mode_b: {
+      if (const int status = failures().take("hipblasLtMatmulDescSetAttribute")) return status;
+      std::int32_t& mode = attribute == scale_mode_a ? desc->scale_mode_a : desc->scale_mode_b;
+      if (const int status = assign(mode, value, bytes)) return status;
+      return mode == scalar_scale || mode == outer_vector_scale ? success : invalid_value;
+    }
     case bias_pointer:
     case scale_a:
     case scale_b:

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "emulator/corruption.h"
 #include "runtime/errors.h"
 
 namespace mi300x::runtime {
@@ -25,12 +26,18 @@ void Injection::read(const std::string& text) {
   hanging_.clear();
   loses_graph_events_ = false;
   launches_.reset();
+  mi300x::Corruption::instance().plan({});
   for (const std::string& word : split(text, ',')) {
     const std::vector<std::string> parts = split(word, ':');
     if (parts.size() == 2 && parts[0] == "lost") {
       launches_ = std::stoull(parts[1]);
     } else if (parts.size() == 2 && parts[0] == "hang") {
       hanging_.insert(parts[1]);
+    } else if (parts.size() == 3 &&
+               mi300x::corruption_kind(parts[0]) != mi300x::CorruptionKind::none) {
+      mi300x::Corruption::instance().plan({.kind = mi300x::corruption_kind(parts[0]),
+                                           .rate = std::stod(parts[1]),
+                                           .seed = std::stoull(parts[2])});
     } else if (word == "no_graph_events") {
       loses_graph_events_ = true;
     } else if (parts.size() == 3 && error_of_name(parts[2])) {

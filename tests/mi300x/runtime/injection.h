@@ -2,6 +2,7 @@
 //   FUNCTION:N:ERROR  the N-th call of a function fails, e.g. hipMalloc:3:hipErrorOutOfMemory
 //   lost:N            after its N-th launch a device is lost
 //   hang:KERNEL       that kernel never ends
+//   KIND:RATE:SEED    the chip computes wrongly (emulator/corruption.h), e.g. mfma:1e-6:1
 //   no_graph_events   graphs record none of their events, as in some releases of HIP
 #pragma once
 

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "emulator/corruption.h"
 #include "runtime/runtime.h"
 
 namespace mi300x::runtime {
@@ -43,6 +44,8 @@ class Memory {
   /// Returns whether the address belongs to devices, allocated or not.
   bool among_devices(const void* address) const;
   int count() const;
+  /// A copy of all allocations of devices.
+  mi300x::OldMemory copy_of_devices() const;
 
   /// Moves an allocation into a file that other processes can map. Returns its descriptor, or -1.
   int share(const Allocation& allocation);

@@ -1,5 +1,6 @@
 #include "runtime/virtual.h"
 
+#include "emulator/corruption.h"
 #include "emulator/memory_map.h"
 #include "runtime/handles.h"
 #include "runtime/memory.h"
@@ -50,6 +51,18 @@ int mi300x_live_objects(void) {
 
 int mi300x_last_priority(void) {
   return Runtime::instance().last_priority;
+}
+
+void mi300x_corrupt(const char* kind, double rate, unsigned long long seed, const char* spared) {
+  mi300x::Corruption::instance().plan({.kind = mi300x::corruption_kind(kind),
+                                       .rate = rate,
+                                       .seed = seed,
+                                       .once = true,
+                                       .spared = spared});
+}
+
+unsigned long long mi300x_corruptions(void) {
+  return mi300x::Corruption::instance().count();
 }
 
 const char* mi300x_last_fault(void) {

@@ -37,7 +37,10 @@ Answer check_kinds(Stage& stage, std::optional<DataType> codes) {
   for (const auto& [name, shape] : TRY(kinds())) {
     const DecoderGate gate =
         TRY(check_decoder(stage.device, stage.stream,
-                          {.shape = shape, .limits = {}, .precision = precision, .codes = codes}));
+                          {.shape = shape,
+                           .limits = {},
+                           .precision = precision,
+                           .quantization = {codes, InputCodes::where_faster}}));
     TRY(expect(gate.passed() && gate.error > 0,
                fmt::format("{}: logits are off by {:.2g}, allowed more than 0 up to {:.2g}", name,
                            gate.error, gate.tolerance)));

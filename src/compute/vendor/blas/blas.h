@@ -26,9 +26,11 @@ struct GemmOperands {
   const void* b = nullptr;
   const void* c = nullptr;  ///< read only if beta is not 0; may equal d
   void* d = nullptr;
-  void* bias = nullptr;            ///< read by bias epilogues, written by bgrad ones
-  void* aux = nullptr;             ///< written by *_aux epilogues, read by dgelu ones
-  const float* scale_a = nullptr;  ///< factors that convert stored fp8 values to real ones
+  void* bias = nullptr;  ///< read by bias epilogues, written by bgrad ones
+  void* aux = nullptr;   ///< written by *_aux epilogues, read by dgelu ones
+  /// Factors that convert stored fp8 values to real ones; with GemmProblem::scales_lines of m and n
+  /// elements.
+  const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   const float* scale_d = nullptr;
   float* amax_d = nullptr;  ///< receives the largest magnitude of D before scale_d

@@ -12,12 +12,12 @@ std::string problem_text(const GemmProblem& p) {
   static_assert(sizeof(GemmProblem) == 168, "a new field belongs into the key below");
   return fmt::format(
       "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} "
-      "{}",
+      "{}{}",
       p.m, p.n, p.k, p.batch, p.transpose_a, p.transpose_b, name_of(p.a), name_of(p.b),
       name_of(p.c), name_of(p.d), name_of(p.compute), p.lda, p.ldb, p.ldd, p.stride_a, p.stride_b,
       p.stride_d, p.alpha, p.beta, name_of(p.epilogue), name_of(p.bias), name_of(p.aux), p.ld_aux,
       p.fast_accumulate, p.scales_a, p.scales_b, p.scales_d, p.writes_amax_d, p.alignment,
-      p.constant_b, p.multiprocessors);
+      p.constant_b, p.multiprocessors, p.scales_lines ? " lines" : "");
 }
 
 std::size_t matrices_to_read(const DeviceFacts& facts, const GemmProblem& p) {

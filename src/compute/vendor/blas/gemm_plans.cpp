@@ -55,7 +55,9 @@ struct TrialOperands {
     if (reads_aux(p.epilogue) || writes_aux(p.epilogue)) {
       made.aux = TRY(filled(p.m * p.ld_aux, p.aux));
     }
-    constexpr std::size_t apart = 64;  // floats; keeps each factor aligned like an operand
+    // Floats; each factor, or those of all rows or columns, is aligned like an operand.
+    const std::size_t lines = p.scales_lines ? static_cast<std::size_t>(std::max(p.m, p.n)) : 1;
+    const std::size_t apart = (lines + 63) / 64 * 64;
     const std::vector<float> ones(4 * apart, 1.0f);
     made.factors = TRY(device.allocate(ones.size() * sizeof(float), MemoryKind::device));
     TRY(stream.copy(made.factors.data(), ones.data(), made.factors.bytes()));
@@ -116,6 +118,11 @@ bool GemmPlans::supports(const GemmProblem& problem) {
   if (kind != ErrorKind::unsupported && kind != ErrorKind::unavailable) return true;
   unsupported_.insert(problem);
   return false;
+}
+
+bool GemmPlans::library_supports(const GemmProblem& problem) {
+  const auto library = library_for(options_.library, problem);
+  return library.ok() && (*library)->algorithms(problem, options_.workspace_bytes, 1).ok();
 }
 
 Result<bool> GemmPlans::better_fused(const GemmProblem& problem, const Contender& fused,

@@ -48,6 +48,8 @@ class GemmPlans {
   /// contenders run several times and must be repeatable. Error: as find_fastest().
   Result<bool> better_fused(const GemmProblem& problem, const Contender& fused,
                             const Contender& separate);
+  /// Returns whether a library computes `problem`, rather than the fallback to assay's own GEMM.
+  bool library_supports(const GemmProblem& problem);
   /// Returns the library that find() would use, with its version: "cublaslt 13.0". Opens it. Error:
   /// as find().
   Result<std::string> library_of(const GemmProblem& problem);

@@ -146,6 +146,7 @@ std::string describe(const GemmProblem& p) {
                                  p.batch > 1 ? fmt::format(" batch={}", p.batch) : "", name_of(p.a),
                                  name_of(p.b), name_of(p.d), layout_of(p));
   if (p.epilogue != Epilogue::none) text += fmt::format(" {}", name_of(p.epilogue));
+  if (p.scales_lines) text += " scaled by rows and columns";
   return text;
 }
 

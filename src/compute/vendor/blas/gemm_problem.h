@@ -61,6 +61,9 @@ struct GemmProblem {
   bool fast_accumulate = false;
   /// Which operands have a factor in device memory (GemmOperands::scale_a ...).
   bool scales_a = false, scales_b = false, scales_d = false, writes_amax_d = false;
+  /// Whether scale_a has a factor for each row of D, and scale_b one for each column; else one
+  /// each.
+  bool scales_lines = false;
 
   std::int64_t alignment = 256;  ///< alignment in bytes of every operand's address
   bool constant_b = false;  ///< B does not change, so a library may keep a copy in its own layout

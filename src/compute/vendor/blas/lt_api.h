@@ -55,11 +55,12 @@ struct Dialect {
   int layout_batch_count, layout_batch_stride;
   int desc_transpose_a, desc_transpose_b, desc_epilogue, desc_bias_pointer, desc_bias_type;
   int desc_scale_a, desc_scale_b, desc_scale_d, desc_amax_d;
+  int desc_scale_mode_a, desc_scale_mode_b;  ///< cublaslt 12.9, hipblaslt 1.0 and newer have them
   int desc_aux_pointer, desc_aux_ld, desc_aux_type, desc_fast_accumulate, desc_multiprocessors;
   int preference_workspace, preference_reduction_mask, preference_alignment_a;
   std::size_t algorithm_bytes, result_bytes;
   std::string_view (*status_name)(int status);
-  int status_not_supported;
+  int status_not_supported, status_invalid;
   /// Whether C may be null if beta is 0. cublaslt refuses to take D for C if their types differ;
   /// hipblaslt refuses null.
   /// types differ, hipblaslt refuses null.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "compute/vendor/blas/lt_dialects.h"
+
 namespace assay::lt {
 namespace {
 
@@ -30,7 +32,9 @@ Result<Owned> make_layout(const Library& library, const GemmProblem& problem, Da
 
 Error status_error(const Library& library, std::string_view call, int status,
                    const GemmProblem& problem) {
-  const bool not_supported = status == library.dialect.status_not_supported;
+  // Some releases call a mode of factors that they do not have an invalid value.
+  const bool not_supported = status == library.dialect.status_not_supported ||
+                             (problem.scales_lines && status == library.dialect.status_invalid);
   return {not_supported ? ErrorKind::unsupported : ErrorKind::failed,
           fmt::format("{}: {}: {} ({}) for {}", library.dialect.name, call,
                       library.dialect.status_name(status), status, describe(problem))};
@@ -63,6 +67,7 @@ Result<Descriptors> Descriptors::create(const Library& library, const GemmProble
   TRY(made.set(library, dialect.desc_transpose_a, &of_left, sizeof(of_left)));
   TRY(made.set(library, dialect.desc_transpose_b, &of_right, sizeof(of_right)));
   TRY(made.describe_epilogue(library, problem));
+  if (problem.scales_lines) TRY(made.describe_scales(library, problem));
   if (problem.fast_accumulate && dialect.desc_fast_accumulate != absent) {
     const std::int8_t on = 1;
     TRY(made.set(library, dialect.desc_fast_accumulate, &on, sizeof(on)));
@@ -79,6 +84,19 @@ Result<Descriptors> Descriptors::create(const Library& library, const GemmProble
   made.c_ = TRY(make_layout(library, p, p.c, p.n, p.m, p.ldd, p.stride_d));
   made.d_ = TRY(make_layout(library, p, p.d, p.n, p.m, p.ldd, p.stride_d));
   return made;
+}
+
+/// Error: unsupported, if the release has no factors for rows and columns.
+Status Descriptors::describe_scales(const Library& library, const GemmProblem& problem) {
+  for (const int attribute :
+       {library.dialect.desc_scale_mode_a, library.dialect.desc_scale_mode_b}) {
+    const Status taken = set(library, attribute, &scale_of_lines, sizeof(scale_of_lines));
+    if (taken.ok()) continue;
+    return Error{ErrorKind::unsupported,
+                 fmt::format("{} (no factors for rows and columns in this release: {})",
+                             taken.error().message, describe(problem))};
+  }
+  return {};
 }
 
 Status Descriptors::describe_epilogue(const Library& library, const GemmProblem& problem) {

@@ -76,6 +76,7 @@ class Descriptors {
 
  private:
   Status describe_epilogue(const Library& library, const GemmProblem& problem);
+  Status describe_scales(const Library& library, const GemmProblem& problem);
   Status set(const Library& library, int attribute, const void* value, std::size_t bytes);
 
   Owned operation_, left_, right_, c_, d_;

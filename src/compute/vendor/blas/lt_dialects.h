@@ -65,6 +65,9 @@ constexpr std::string_view hipblaslt_status_name(int status) {
   }
 }
 
+/// The scale mode in both libraries in which each row of D has a factor, and each column.
+inline constexpr std::int32_t scale_of_lines = 3;
+
 inline constexpr Dialect cublaslt_dialect = {
     .name = "cublaslt",
     .operation_none = 0,
@@ -84,6 +87,8 @@ inline constexpr Dialect cublaslt_dialect = {
     .desc_scale_b = 18,
     .desc_scale_d = 20,
     .desc_amax_d = 21,
+    .desc_scale_mode_a = 31,
+    .desc_scale_mode_b = 32,
     .desc_aux_pointer = 11,
     .desc_aux_ld = 12,
     .desc_aux_type = 22,
@@ -96,6 +101,7 @@ inline constexpr Dialect cublaslt_dialect = {
     .result_bytes = 96,
     .status_name = &cublaslt_status_name,
     .status_not_supported = 15,
+    .status_invalid = 7,
     .takes_null_c = true,
 };
 
@@ -118,6 +124,8 @@ inline constexpr Dialect hipblaslt_dialect = {
     .desc_scale_b = 6,
     .desc_scale_d = 8,
     .desc_amax_d = 14,
+    .desc_scale_mode_a = 31,
+    .desc_scale_mode_b = 32,
     .desc_aux_pointer = 10,
     .desc_aux_ld = 11,
     .desc_aux_type = 22,
@@ -130,6 +138,7 @@ inline constexpr Dialect hipblaslt_dialect = {
     .result_bytes = 56,
     .status_name = &hipblaslt_status_name,
     .status_not_supported = 7,
+    .status_invalid = 3,
     .takes_null_c = false,
 };
 

@@ -148,7 +148,8 @@ class OwnPlainPlan final : public GemmPlan {
     const float alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
     if (is_fp8(p.a)) {
       return queue(alpha, beta, p.scales_a ? operands.scale_a : nullptr,
-                   p.scales_b ? operands.scale_b : nullptr, p.d == DataType::bf16 ? 1 : 0);
+                   p.scales_b ? operands.scale_b : nullptr, p.scales_lines ? 1 : 0,
+                   p.d == DataType::bf16 ? 1 : 0);
     }
     return queue(unsigned_of(p.stride_a), unsigned_of(p.stride_b), unsigned_of(p.stride_d), alpha,
                  beta);

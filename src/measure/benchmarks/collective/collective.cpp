@@ -31,7 +31,8 @@ class CollectiveCase final : public Case {
         device_(context.device),
         team_(context.team),
         communicator_(communicator),
-        seed_(context.seed) {
+        seed_(context.seed),
+        repeatable_(context.repeatable) {
     if (cell.graph) {
       const std::uint64_t fitting = graph_bytes / larger_bytes(shape_);
       nodes_ = static_cast<int>(std::clamp<std::uint64_t>(fitting, 1, most_graph_operations));
@@ -181,7 +182,9 @@ class CollectiveCase final : public Case {
     return call;
   }
 
-  Status run_next(Stream& stream) { return communicator_.run(call_of(next_++), stream); }
+  Status run_next(Stream& stream) {
+    return communicator_.run(call_of(repeatable_ ? 0 : next_++), stream);
+  }
 
   Status capture(Stream& stream) {
     graph_ = TRY(captured(stream, [&]() -> Status {
@@ -230,7 +233,8 @@ class CollectiveCase final : public Case {
   Team& team_;
   Communicator& communicator_;
   const std::uint64_t seed_;
-  int nodes_ = 1;  // operations per enqueue()
+  const bool repeatable_;  // always uses the same region
+  int nodes_ = 1;          // operations per enqueue()
   std::optional<CollectiveData> data_;
   std::optional<ColdRegions> send_, receive_;  // in place, only receive_ is used
   Buffer barrier_;

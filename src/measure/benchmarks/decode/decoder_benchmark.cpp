@@ -89,9 +89,10 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
        .allowed = "a folder"},
       {.name = "quantization",
        .description =
-           "matrices of layers and the head as fp8 (e4m3) or int8, with a factor per row",
+           "matrices of layers and the head as fp8 (e4m3) or int8, with a factor per row; fp8 "
+           "quantizes what products read, too, where that is faster, fp8-weights never",
        .defaults = {"none"},
-       .choices = {"none", "fp8", "int8"}},
+       .choices = quantization_names()},
   };
   if (phase == DecoderPhase::decode) {
     axes.push_back({.name = "generate",
@@ -207,8 +208,8 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
     }
   }
   parsed.precision = cell.text("precision") == "bf16" ? DataType::bf16 : DataType::f32;
-  parsed.codes = codes_of(cell.text("quantization"), device.facts());
-  if (parsed.codes) TRY(validate_quantized(parsed.shape));
+  parsed.quantization = quantization_named(cell.text("quantization"), device.facts());
+  if (parsed.quantization.codes) TRY(validate_quantized(parsed.shape));
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   if (phase_ == DecoderPhase::prefill) {
     parsed.attention = prompt_way(cell.text(prompt_attention_axis));
@@ -277,7 +278,9 @@ std::string DecoderBenchmark::requirements(const Cell& cell, const Device& devic
 
 Result<std::unique_ptr<Case>> DecoderBenchmark::prepare(const Cell& cell,
                                                         PrepareContext context) const {
-  return prepare_decoder_case(TRY(decided(cell, context.device)), context);
+  DecoderCell decided_cell = TRY(decided(cell, context.device));
+  decided_cell.graph = !context.repeatable;
+  return prepare_decoder_case(decided_cell, context);
 }
 
 }  // namespace assay

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "compute/device/helpers.h"
-#include "compute/device/matrix_unit_types.h"
 #include "compute/device/peaks.h"
 #include "core/hash.h"
 #include "core/random.h"
@@ -104,7 +104,10 @@ class DecoderCase final : public Case {
       all.emplace_back("products_of_few_rows",
                        decoder_->variants().multipliers_of(measured_pass()));
     }
-    if (cell_.codes) all.emplace_back("codes", name_of(*cell_.codes));
+    if (cell_.quantization.codes) {
+      all.emplace_back("codes", name_of(*cell_.quantization.codes));
+      all.emplace_back("inputs", decoder_->inputs_of_products());
+    }
     exchange_.times.add_doubt(all);
     return all;
   }
@@ -142,22 +145,49 @@ class DecoderCase final : public Case {
       v.detail = fmt::format("logits of a small version are {:.2g} from the reference", v.error);
       return v;
     }
+    // Which products read codes differs between passes, so first none does.
+    const bool of_codes = decoder_->may_read_codes();
+    decoder_->leave_out_codes(of_codes);
     TRY(decoder_->set_tokens(stream, measured_tokens()));
     TRY(decoder_->poison_results(stream));
     if (cell_.phase == DecoderPhase::decode) TRY(fill_in_parts(stream, cell_.tokens - 1));
     TRY(decoder_->set_tokens(stream, measured_tokens()));
-    TRY(run_pass(stream));
+    TRY(of_codes ? enqueue_pass(stream) : run_pass(stream));
     const std::vector<float> measured = TRY(last_logits(stream, cell_.batch));
     TRY(decoder_->poison_results(stream));
     TRY(fill_in_parts(stream, cell_.tokens));
     const std::vector<float> again = TRY(last_logits(stream, 1));
-    v.error = relative_distance(measured, std::vector<double>(again.begin(), again.end()));
+    decoder_->leave_out_codes(false);
+    const std::vector<double> expected(again.begin(), again.end());
+    v.error = relative_distance(measured, expected);
     v.tolerance = logits_tolerance(settings_.precision, settings_.shape.layers);
     v.passed = v.error <= v.tolerance;
     if (!v.passed) {
       v.detail = fmt::format("logits of one sequence are {:.2g} from those in parts", v.error);
     }
+    if (v.passed && of_codes) TRY(compare_with_codes(stream, expected, v));
+    // The parts were of one sequence: rows that stayed so would write the same place of the cache.
+    TRY(decoder_->set_tokens(stream, tokens_at(cell_.tokens - cell_.generated)));
     return v;
+  }
+
+  /// Checks that the measured pass, whose products read codes, is no further from the logits
+  /// without codes than the rounding to codes explains.
+  Status compare_with_codes(Stream& stream, std::span<const double> without, Verification& v) {
+    TRY(decoder_->poison_results(stream));
+    TRY(decoder_->set_tokens(stream, measured_tokens()));
+    TRY(run_pass(stream));
+    v.method += fmt::format(
+        " ({:.2g} apart, allowed {:.2g}), both without codes as inputs; those "
+        "with codes against them, within the noise of rounding to codes",
+        v.error, v.tolerance);
+    v.error = relative_distance(TRY(last_logits(stream, cell_.batch)), without);
+    v.tolerance = noise_tolerance(settings_.shape.layers);
+    v.passed = v.error <= v.tolerance;
+    if (!v.passed) {
+      v.detail = fmt::format("logits with codes as inputs are {:.2g} from those without", v.error);
+    }
+    return {};
   }
 
   /// Checks that all ranks have bitwise equal logits of all sequences in the measured pass.
@@ -349,7 +379,7 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
                           .limits = {},
                           .precision = precision,
                           .seed = seed,
-                          .codes = codes,
+                          .quantization = quantization,
                           .folder = folder,
                           .adapter = adapter,
                           .part = part,
@@ -370,7 +400,7 @@ Work DecoderCell::work() const {
   const double elsewhere = 1 - 1.0 / part.ranks;
   const double products = own.products() - elsewhere * own.head_products();
   const double outputs = own.outputs() - elsewhere * number(shape.vocabulary);
-  const double weights = codes ? products + factor * outputs : element * products;
+  const double weights = quantization.codes ? products + factor * outputs : element * products;
   const bool is_prefill = phase == DecoderPhase::prefill;
   const double passes = is_prefill ? 1 : number(generated);
   const double new_tokens = is_prefill ? number(tokens) : 1;
@@ -385,12 +415,6 @@ Work DecoderCell::work() const {
           .math = precision,
           .tokens = passes * number(batch) * new_tokens,
           .ranks = number(part.ranks)};
-}
-
-std::optional<DataType> codes_of(std::string_view quantization, const DeviceFacts& facts) {
-  if (quantization == "int8") return DataType::i8;
-  if (quantization != "fp8") return std::nullopt;
-  return has_fnuz_fp8(facts) ? DataType::e4m3_fnuz : DataType::e4m3;
 }
 
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell,

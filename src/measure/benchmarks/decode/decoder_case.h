@@ -27,7 +27,7 @@ struct DecoderCell {
   std::int64_t tokens = 0;  ///< tokens per sequence: the prompt, or the context with the new token
   std::int64_t generated =
       1;  ///< decode: tokens to generate per sequence; the last is number `tokens`
-  std::optional<DataType> codes = {};   ///< type of quantized weights; empty: not quantized
+  Quantization quantization = {};
   std::filesystem::path folder = {};    ///< folder with the weights; empty: random weights
   std::filesystem::path adapter = {};   ///< folder with a LoRA adapter of those; empty: none
   std::vector<std::int32_t> text = {};  ///< the prompt of every sequence; empty: random tokens
@@ -42,10 +42,6 @@ struct DecoderCell {
   /// read. Bytes and FLOPs are those of one rank.
   Work work() const;
 };
-
-/// The type in which weights are stored for "fp8" or "int8"; empty for "none", where they have the
-/// precision of everything else.
-std::optional<DataType> codes_of(std::string_view quantization, const DeviceFacts& facts);
 
 /// Prepares a case on this rank alone. Error: from the device.
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell, PrepareContext context);

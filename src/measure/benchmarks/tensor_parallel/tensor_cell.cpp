@@ -70,7 +70,7 @@ std::vector<Axis> make_tensor_axes() {
        .description = "of a decoder: matrices of layers and the head as fp8 (e4m3) or int8, with a "
                       "factor per row of what a rank has",
        .defaults = {std::string(none)},
-       .choices = {std::string(none), "fp8", "int8"}},
+       .choices = quantization_names()},
       {.name = "ranks",
        .description = "how many ranks share the model; all: the whole team; powers: 1, 2, 4 and so "
                       "on up to the whole team, one after the other",
@@ -135,9 +135,9 @@ Result<DecoderCell> parse_decoder(const Cell& cell, int ranks, const Device& dev
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   parsed.tokens = static_cast<std::int64_t>(cell.integer("tokens"));
   parsed.part.ranks = ranks;
-  parsed.codes = codes_of(cell.text("quantization"), device.facts());
+  parsed.quantization = quantization_named(cell.text("quantization"), device.facts());
   if (parsed.phase == DecoderPhase::prefill) parsed.attention = PromptWay::best;
-  TRY(validate(parsed.shape, parsed.part, parsed.codes.has_value()));
+  TRY(validate(parsed.shape, parsed.part, parsed.quantization.codes.has_value()));
   constexpr std::int64_t most_tokens = 1 << 24;  // every token of a pass is a row of a grid
   if (parsed.batch <= most_tokens / parsed.tokens) return parsed;
   return Error{ErrorKind::usage, fmt::format("batch={} tokens={}: {} tokens at most are allowed",

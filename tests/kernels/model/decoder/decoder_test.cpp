@@ -141,7 +141,7 @@ TEST_P(Decoders, CutTheKeysOfFewTokens) {
         {DataType::bf16, DataType::e4m3_fnuz},
         {DataType::bf16, DataType::i8}}) {
     settings.precision = type;
-    settings.codes = codes;
+    settings.quantization.codes = codes;
     auto decoder = Decoder::create(*device_, *stream_, settings).value();
     ASSERT_TRUE(decoder->set_tables(*stream_, {3, 1, 4, 0, 5, 9, 2, 6, 8, 7}));
     const std::vector<float> weights = decoder->weights(*stream_).value();
@@ -320,7 +320,7 @@ TEST_P(Decoders, ChooseByMeasuring) {
   const DecoderSettings settings = {
       .shape = parse_decoder_shape("1L2H1K64D64C96F131V").value(),
       .limits = {.tokens = 4, .results = 4, .sequences = 1, .positions = 16, .blocks = 1},
-      .codes = DataType::e4m3,
+      .quantization = {DataType::e4m3},
       .measure_variants = true};
   auto decoder = Decoder::create(*device_, *stream_, settings).value();
   ASSERT_TRUE(decoder->set_tables(*stream_, {0}));

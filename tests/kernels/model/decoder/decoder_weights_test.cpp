@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compute/kernels/element_types.h"
+#include "compute/stored_elements.h"
 #include "core/random.h"
 #include "model/decoder/decoder.h"
 #include "model/decoder/decoder_self_check.h"
@@ -83,7 +84,7 @@ TEST_P(DecodersOfFiles, MayBeQuantized) {
   DecoderSettings settings = {.shape = shape,
                               .limits = limits_,
                               .precision = DataType::f32,
-                              .codes = DataType::i8,
+                              .quantization = {DataType::i8},
                               .folder = folder.path()};
   auto decoder = Decoder::create(*device_, *stream_, settings);
   ASSERT_TRUE(decoder.ok()) << decoder.error().message;
@@ -107,6 +108,108 @@ TEST_P(DecodersOfFiles, MayBeQuantized) {
   expect_near(before.layers[0].norm2_weight, after.layers[0].norm2_weight, 0);
 }
 
+/// Codes of e4m3 with one factor for a matrix, one for each row, or one for each block, as
+/// published checkpoints have them; factors of activations and the cache beside them are not read.
+/// With a factor for each row, quantized matrices get the file's own codes.
+TEST_P(DecodersOfFiles, OfPublishedFp8) {
+  TransformerShape shape = parse_decoder_shape("1L4H1K64D160C144F131V").value();
+  for (const std::string strategy : {"tensor", "channel", "block"}) {
+    SCOPED_TRACE(strategy);
+    shape.tied = strategy == "block";
+    const TransformerParameters layout = TransformerParameters::of(shape);
+    std::vector<float> weights = random_weights(shape);
+    Random random(5);
+    std::vector<StoredTensor> stored;
+    std::vector<std::string> bytes;
+    const auto add = [&](const std::string& name, DataType type, std::vector<std::int64_t> extents,
+                         const std::vector<float>& numbers) {
+      std::string& data = bytes.emplace_back(numbers.size() * size_of(type), '\0');
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        store_element(type, &data[i * size_of(type)], double{numbers[i]});
+      }
+      stored.push_back({name, type, std::move(extents)});
+    };
+    for (const NamedTensor& named : tensors_of_shard(shape, layout, {})) {
+      const Tensor& tensor = named.tensor;
+      const bool is_matrix = named.name.ends_with("_proj.weight");
+      float* const numbers = &weights[tensor.offset];
+      const auto count = static_cast<std::size_t>(tensor.elements());
+      if (!is_matrix) {
+        add(named.name, DataType::bf16, named.shape, {numbers, numbers + count});
+        continue;
+      }
+      const std::int64_t high = strategy == "tensor"  ? tensor.rows
+                                : strategy == "block" ? 128
+                                                      : 1,
+                         wide = strategy == "block" ? 128 : tensor.columns,
+                         down = (tensor.rows + high - 1) / high,
+                         across = (tensor.columns + wide - 1) / wide;
+      std::vector<float> factors, codes;
+      for (std::int64_t i = 0; i < down * across; ++i) {
+        factors.push_back(static_cast<float>(1 + random.next() % 7) / 4096);
+      }
+      for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+        const std::int64_t row = i / tensor.columns, column = i % tensor.columns;
+        const float factor = factors[static_cast<std::size_t>(row / high * across + column / wide)];
+        // The largest code of each row, so that the row's own factor is the file's.
+        const float code = column == row % tensor.columns
+                               ? 448.0f
+                               : E4m3::encode(static_cast<float>(random.normal() * 60)).decode();
+        codes.push_back(code);
+        numbers[i] = factor * code;
+      }
+      add(named.name, DataType::e4m3, named.shape, codes);
+      const std::vector<std::int64_t> of_factors =
+          strategy == "tensor"    ? std::vector<std::int64_t>{1}
+          : strategy == "channel" ? std::vector<std::int64_t>{tensor.rows, 1}
+                                  : std::vector<std::int64_t>{down, across};
+      add(named.name + (strategy == "block" ? "_scale_inv" : "_scale"),
+          strategy == "channel" ? DataType::bf16 : DataType::f32, of_factors, factors);
+      const std::string layer = named.name.substr(0, named.name.rfind(".weight"));
+      add(layer + ".input_scale", DataType::f32, {1}, {0.5f});
+      if (layer.ends_with("k_proj")) add(layer + ".k_scale", DataType::f32, {1}, {0.5f});
+    }
+    if (shape.tied) {  // the head is there, too, and not read
+      const std::int64_t v = shape.vocabulary, c = shape.width;
+      add("lm_head.weight", DataType::e4m3, {v, c}, std::vector<float>(std::size_t(v * c), 1));
+      add("lm_head.weight_scale_inv", DataType::f32, {2, 2}, {1, 1, 1, 1});
+    }
+    const TemporaryFolder folder;
+    const auto write = [&] {
+      TensorFile file = lay_out_tensors(stored, {{"format", "pt"}});
+      for (std::size_t i = 0; i < bytes.size(); ++i) {
+        std::copy(bytes[i].begin(), bytes[i].end(), file.data(file.tensors[i]));
+      }
+      folder.write("model.safetensors", file.bytes);
+    };
+    folder.write("config.json", config_of(shape).dump());
+    write();
+    DecoderSettings settings = {
+        .shape = shape, .limits = limits_, .precision = DataType::f32, .folder = folder.path()};
+    expect_logits(settings, weights);
+    if (strategy == "tensor") {
+      add("model.layers.0.self_attn.q_proj.weight_scale_inv", DataType::f32, {1}, {1});
+      write();
+      const auto twice = Decoder::create(*device_, *stream_, settings);
+      ASSERT_FALSE(twice.ok());
+      EXPECT_NE(twice.error().message.find("has factors of a matrix that has others, too"),
+                std::string::npos)
+          << twice.error().message;
+    }
+    if (strategy != "channel") continue;
+    settings.precision = DataType::bf16;
+    settings.quantization.codes = DataType::e4m3;
+    auto decoder = Decoder::create(*device_, *stream_, settings);
+    ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+    const std::vector<float> quantized = (*decoder)->weights(*stream_).value();
+    const Tensor& down = layout.layers[0].down;
+    for (std::int64_t i = 0; i < down.elements(); ++i) {
+      const auto at = down.offset + static_cast<std::size_t>(i);
+      ASSERT_EQ(quantized[at], Bf16::encode(weights[at]).decode()) << i;
+    }
+  }
+}
+
 TEST_P(DecodersOfFiles, OfEveryCodePassTheGate) {
   TransformerShape llama = parse_decoder_shape("1L4H2K32D64C").value(),
                    qwen = parse_decoder_shape("1L2H1K64D64C").value();
@@ -115,10 +218,15 @@ TEST_P(DecodersOfFiles, OfEveryCodePassTheGate) {
   for (const TransformerShape& shape : {llama, qwen}) {
     for (const DataType type : {DataType::f32, DataType::bf16}) {
       for (const DataType codes : {DataType::e4m3, DataType::e4m3_fnuz, DataType::i8}) {
-        const auto gate = check_decoder(
-            *device_, *stream_, {.shape = shape, .limits = {}, .precision = type, .codes = codes});
+        const auto gate = check_decoder(*device_, *stream_,
+                                        {.shape = shape,
+                                         .limits = {},
+                                         .precision = type,
+                                         .quantization = {codes, InputCodes::where_faster}});
         ASSERT_TRUE(gate.ok()) << gate.error().message;
         EXPECT_TRUE(gate->passed()) << name_of(type) << " " << name_of(codes) << gate->error;
+        if (type != DataType::bf16 || !is_fp8(codes)) continue;
+        EXPECT_GT(gate->error, 0.6 * gate->tolerance) << name_of(codes) << ": no codes were read";
       }
     }
   }

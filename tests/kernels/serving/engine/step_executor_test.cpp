@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "model/transformer/named_shapes.h"
 #include "serving/engine/pass_sizes.h"
 #include "serving/server/block_hash.h"
@@ -147,6 +149,31 @@ TEST_P(StepExecutors, DrawTokensBySeed) {
   EXPECT_EQ(drawn(1, 3), drawn(1, 3));
   EXPECT_NE(drawn(1, 3), drawn(1, 4));
   EXPECT_EQ(drawn(1e-6, 3), drawn(0, 0));
+}
+
+/// A token that was generated is not generated again, if each costs more than logits differ.
+TEST_P(StepExecutors, PenaltiesKeepTokensFromComingAgain) {
+  auto executor = StepExecutor::create(*device_, settings()).value();
+  server::Scheduler scheduler({.blocks = 12, .max_sequences = 4, .max_batched_tokens = 24});
+  SequenceTexts texts;
+  texts[0] = SequenceText::of_prompt(prompt(11, 5), {.presence_penalty = 2});
+  texts[1] = SequenceText::of_prompt(prompt(11, 5), {});  // beside it, without penalties
+  for (const std::uint64_t id : {0, 1}) scheduler.submit({id, 5, 12, {}});
+  while (!scheduler.idle()) {
+    const server::ScheduledStep& step = scheduler.schedule();
+    const auto tokens = executor->run(step, texts).value();
+    std::size_t next = 0;
+    for (const server::StepPart& part : step.parts) {
+      if (part.yields) texts[part.id].add(tokens[next++]);
+    }
+    scheduler.finish();
+  }
+  const auto reply = [&](std::uint64_t id) {
+    return std::vector<std::uint32_t>(texts[id].tokens.begin() + 5, texts[id].tokens.end());
+  };
+  const std::vector<std::uint32_t> penalized = reply(0);
+  EXPECT_EQ(std::set<std::uint32_t>(penalized.begin(), penalized.end()).size(), 12u);
+  EXPECT_EQ(reply(0).front(), reply(1).front());
 }
 
 ASSAY_KERNEL_BUILDS(StepExecutors);

@@ -144,7 +144,7 @@ TEST_P(TensorParallelDecoders, AreHeldAgainstTheReference) {
                [&](int rank, Device& device, Stream& stream, ModelRanks others) -> Status {
                  DecoderSettings settings = settings_for(shape_of(kind), rank, others);
                  settings.precision = type;
-                 settings.codes = codes;
+                 settings.quantization.codes = codes;
                  settings.shape.hidden = 64 * others.communicator->size();
                  settings.shape.width = 80;
                  const DecoderGate gate = TRY(check_decoder(device, stream, settings));

@@ -11,7 +11,6 @@
 
 #include "core/json.h"
 #include "serving/engine/cache_plan.h"
-#include "serving/engine/token_sampling.h"
 #include "serving/engine/tokenizer_text.h"
 #include "support/decoder_reference.h"
 #include "support/http_client.h"
@@ -406,21 +405,6 @@ TEST(TokenizerText, ATokenOfEveryTextBeyondTheModelIsAnError) {
   ASSERT_FALSE(beyond.ok());
   EXPECT_THAT(beyond.error().message, HasSubstr("token 257 into every text or chat"));
   EXPECT_TRUE(with_special_tokens({"<|tool|>"}).check(256).ok());
-}
-
-TEST(TokenSampler, DrawsByProbabilityAmongTheMostLikely) {
-  const std::vector<float> logits = {0, std::log(3.0f), -100, std::log(6.0f)};  // 1 : 3 : 0 : 6
-  std::array<int, 4> counts = {}, of_top = {};
-  constexpr int draws = 20000;
-  for (std::uint64_t i = 0; i < draws; ++i) {
-    ++counts[draw_token(logits, {.temperature = 1, .seed = 7}, i)];
-    ++of_top[draw_token(logits, {.temperature = 1, .top_p = 0.7, .seed = 7}, i)];
-  }
-  EXPECT_NEAR(counts[0], draws * 0.1, 300);
-  EXPECT_NEAR(counts[1], draws * 0.3, 400);
-  EXPECT_EQ(counts[2], 0);
-  EXPECT_EQ(of_top[0], 0);
-  EXPECT_NEAR(of_top[3], draws * 2.0 / 3, 400);
 }
 
 }  // namespace

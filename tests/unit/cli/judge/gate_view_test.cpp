@@ -25,7 +25,7 @@ CellComparison gated_cell(const std::string& name, Verdict verdict, double mean)
 
 GatedComparison gated() {
   GatedComparison one;
-  one.comparison.name_a = "before";
+  one.comparison.name_a = "campaigns/nightly/before";
   one.comparison.name_b = "after|x";
   one.comparison.cells = {
       gated_cell("fine", Verdict::equal, 0), gated_cell("slow", Verdict::slower, 0.2),

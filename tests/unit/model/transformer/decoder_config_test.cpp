@@ -74,6 +74,63 @@ TEST(DecoderConfig, ReadsRotaryPositionsOfTransformers5) {
   EXPECT_EQ(parse_decoder_config(config.dump()).value().rope_scaling, RopeScaling{});
 }
 
+/// As Qwen3-8B-FP8's config.json and those that llm-compressor writes have it.
+TEST(DecoderConfig, KnowsTheQuantizationOfPublishedCheckpoints) {
+  const Json numbers = {{"num_bits", 8}, {"type", "float"}, {"symmetric", true}, {"dynamic", true}};
+  Json weights = numbers, of_fp8 = {{"quant_method", "fp8"},
+                                    {"activation_scheme", "dynamic"},
+                                    {"fmt", "e4m3"},
+                                    {"weight_block_size", {128, 128}}};
+  weights["strategy"] = "channel";
+  weights["block_structure"] = nullptr;
+  const Json compressed = {{"quant_method", "compressed-tensors"},
+                           {"format", "float-quantized"},
+                           {"quantization_status", "compressed"},
+                           {"ignore", {"lm_head"}},
+                           {"kv_cache_scheme", nullptr},
+                           {"config_groups",
+                            {{"group_0",
+                              {{"targets", {"Linear"}},
+                               {"weights", weights},
+                               {"input_activations", numbers},
+                               {"output_activations", nullptr}}}}}};
+  const auto refusal = [](const Json& quantized) {
+    return refusal_of(with("quantization_config", quantized));
+  };
+  const auto changed = [&](const Json& from, const char* pointer, const Json& value) {
+    Json to = from;
+    to[Json::json_pointer(pointer)] = value;
+    return refusal(to);
+  };
+  EXPECT_EQ(refusal(of_fp8), "accepted");
+  EXPECT_EQ(changed(of_fp8, "/activation_scheme", "static"), "accepted");
+  EXPECT_EQ(changed(of_fp8, "/weight_block_size", nullptr), "accepted");
+  EXPECT_THAT(changed(of_fp8, "/weight_block_size", {64, 64}),
+              HasSubstr("\"weight_block_size\": [64,64], allowed: null, [128,128]"));
+  EXPECT_THAT(changed(of_fp8, "/fmt", "e5m2"), HasSubstr("\"fmt\": \"e5m2\""));
+  EXPECT_THAT(changed(of_fp8, "/quant_method", "gptq"),
+              HasSubstr("\"quant_method\": \"gptq\", allowed: \"fp8\", \"compressed-tensors\""));
+  EXPECT_EQ(refusal(compressed), "accepted");
+  EXPECT_EQ(changed(compressed, "/kv_cache_scheme", numbers), "accepted");
+  EXPECT_EQ(changed(compressed, "/config_groups/group_0/input_activations", nullptr), "accepted");
+  EXPECT_THAT(changed(compressed, "/format", "pack-quantized"), HasSubstr("pack-quantized"));
+  EXPECT_THAT(changed(compressed, "/config_groups/group_0/weights/num_bits", 4),
+              HasSubstr("\"weights.num_bits\": 4, allowed: 8"));
+  EXPECT_THAT(changed(compressed, "/config_groups/group_0/weights/type", "int"),
+              HasSubstr("\"weights.type\": \"int\""));
+  EXPECT_THAT(changed(compressed, "/config_groups/group_0/weights/strategy", "group"),
+              HasSubstr("\"weights.strategy\": \"group\""));
+  EXPECT_THAT(changed(compressed, "/config_groups", Json::object()), HasSubstr("config_groups"));
+  // Members that are not known may say nothing.
+  EXPECT_EQ(changed(compressed, "/sparsity_config", Json::object()), "accepted");
+  EXPECT_EQ(changed(of_fp8, "/scale_fmt", nullptr), "accepted");
+  EXPECT_THAT(changed(of_fp8, "/scale_fmt", "ue8m0"), HasSubstr("\"scale_fmt\": \"ue8m0\""));
+  EXPECT_THAT(changed(compressed, "/transform_config", {{"groups", 1}}),
+              HasSubstr("\"transform_config\": {\"groups\":1}, allowed: null, false"));
+  EXPECT_THAT(changed(compressed, "/config_groups/group_0/weights/group_size", 64),
+              HasSubstr("\"group_size\": 64"));
+}
+
 TEST(DecoderConfig, RefusesWhatIsNotComputedByName) {
   EXPECT_EQ(refusal_of(config_of(small())), "accepted");
   EXPECT_THAT(refusal_of(with("model_type", "mixtral")), HasSubstr("\"model_type\": \"mixtral\""));
@@ -84,7 +141,7 @@ TEST(DecoderConfig, RefusesWhatIsNotComputedByName) {
   EXPECT_THAT(refusal_of(with("sliding_window", 4096)), HasSubstr("sliding_window"));
   EXPECT_THAT(refusal_of(with("num_local_experts", 8)), HasSubstr("num_local_experts"));
   EXPECT_THAT(refusal_of(with("quantization_config", {{"bits", 4}})),
-              HasSubstr("quantization_config"));
+              HasSubstr("\"quantization_config\" with \"quant_method\": null, allowed: \"fp8\""));
   EXPECT_THAT(refusal_of(with("partial_rotary_factor", 0.5)), HasSubstr("partial_rotary_factor"));
   EXPECT_THAT(refusal_of(with("layer_types", {"full_attention", "sliding_attention"})),
               HasSubstr("sliding_attention"));

@@ -49,9 +49,10 @@ class ScriptedPlan final : public GemmPlan {
 class ScriptedBlas final : public Blas {
  public:
   const BlasFacts& facts() const override { return facts_; }
-  Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem&, std::size_t,
+  Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem& problem, std::size_t,
                                                 int most) override {
     ++asked.algorithms;
+    if (problem.scales_lines) return Error{ErrorKind::unsupported, "no factors of lines"};
     std::vector<GemmAlgorithm> all = {{"slow", scratch}, {"broken", 0}, {"quick", 0}};
     all.resize(std::min<std::size_t>(all.size(), static_cast<std::size_t>(most)));
     return all;
@@ -107,6 +108,19 @@ TEST_F(GemmPlansTest, TheFastestIsMeasuredOnceAndKept) {
   EXPECT_TRUE(kept.enqueue(*stream_, problem_, {}));
   EXPECT_EQ(asked.products, after.products + 1);
   EXPECT_TRUE(stream_->synchronize());
+}
+
+/// Whoever knows another way to compute a product asks before assay's own GEMM takes it.
+TEST_F(GemmPlansTest, TheOwnGemmIsNoLibrary) {
+  GemmPlans kept(*device_, *stream_,
+                 {.library = scripted_name, .measure = false, .own_if_none = true},
+                 ChoiceCache(""));
+  GemmProblem of_codes =
+      make_gemm(16, 16, 16, DataType::e4m3, DataType::bf16, false, /*transpose_b=*/true);
+  EXPECT_TRUE(kept.library_supports(of_codes));
+  of_codes.scales_a = of_codes.scales_b = of_codes.scales_lines = true;
+  EXPECT_FALSE(kept.library_supports(of_codes));
+  EXPECT_TRUE(kept.supports(of_codes));
 }
 
 /// With few rows a product is bound by reading B: one that stays in a cache would mislead.

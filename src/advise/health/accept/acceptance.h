@@ -1,0 +1,45 @@
+// The result of an acceptance: what was judged and how, as JSON and as a certificate on one page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advise/health/accept/judge_machine.h"
+#include "core/json_fwd.h"
+
+namespace assay::health {
+
+/// The result of the short test for silent data corruption.
+struct CorruptionTest {
+  std::string verdict;  ///< "SOUND", "CORRUPT", "UNKNOWN"; empty: it did not run
+  std::string why;      ///< one line
+  double seconds = 0;
+};
+
+struct Acceptance {
+  std::string begin;                 ///< "2026-01-31T12:00:00Z"
+  double seconds = 0;                ///< that it took
+  std::string machine;               ///< "8 x AMD Instinct MI300X, ROCm 6.2.4"
+  std::string host;                  ///< name of the host; empty: not asked for
+  std::vector<std::string> devices;  ///< "hip:0, 0000:3b:00.0"
+  std::vector<std::string> serials;  ///< only on request
+  std::string limits_name, limits_description;
+  std::vector<std::string> not_covered;
+  std::vector<JudgedLine> lines;
+  CorruptionTest corruption;
+  std::vector<std::string> runs;  ///< ids of the runs that measured
+  std::string folder;             ///< of the store; empty: none
+  std::string fingerprint;        ///< id of the environment
+  std::string records_hash;       ///< SHA-256 of the records as they arrived
+  std::string version, command;   ///< of assay; how to repeat it
+  bool interrupted = false;
+
+  /// The lines and the test for corruption together.
+  LineVerdict verdict() const;
+};
+
+Json to_json(const Acceptance& acceptance);
+/// One A4 page of HTML that needs nothing but itself.
+std::string certificate(const Acceptance& acceptance);
+
+}  // namespace assay::health

@@ -1,0 +1,99 @@
+#include "advise/health/accept/acceptance_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "measure/suites/suite.h"
+
+namespace assay::health {
+namespace {
+
+/// A process that loads a vendor's libraries and opens a device.
+constexpr double start_seconds = 2;
+
+using Lines = std::vector<const LimitLine*>;
+
+/// The cells of the lines as a suite on one line.
+std::string suite_of(const Limits& limits, const Lines& lines) {
+  Suite suite;
+  suite.name = limits.name;
+  suite.description = limits.description;
+  for (const LimitLine* line : lines) {
+    SuiteEntry entry;
+    entry.benchmark = line->benchmark;
+    for (const auto& [axis, value] : line->first_cell.values()) {
+      entry.settings.push_back({{axis, value}, line->line});
+    }
+    suite.entries.push_back(std::move(entry));
+  }
+  return inline_text(suite, {});
+}
+
+/// How long a line takes compared with one cell on one GPU.
+double weight_of(const LimitLine& line, std::size_t devices) {
+  if (is_for_ranks(line)) return 4;  // every rank starts and connects
+  if (!is_for_node(line)) return 1;
+  constexpr double of_a_pair = 0.25;
+  const auto n = static_cast<double>(devices);
+  const bool every_pair =
+      line.first_cell.text("from") == "all" && line.first_cell.text("pattern") != "all_to_all";
+  return every_pair ? of_a_pair * n * (n - 1) : 1;
+}
+
+struct Group {
+  std::string what;
+  Lines lines;
+  std::vector<std::string> options;
+  double weight = 0;
+};
+
+}  // namespace
+
+AcceptancePlan plan_acceptance(const Limits& limits, LineLength length,
+                               std::span<const DeviceFacts> devices, double seconds) {
+  Lines single, node, ranks;
+  for (const LimitLine& line : limits.lines) {
+    if (line.cell.empty() || !is_due(line, length)) continue;
+    (is_for_ranks(line) ? ranks : is_for_node(line) ? node : single).push_back(&line);
+  }
+  std::vector<Group> groups;
+  for (const DeviceFacts& device : devices) {
+    const std::string name = fmt::format("{}:{}", device.backend, device.ordinal);
+    groups.push_back({name, single, {"--device", name}});
+  }
+  if (devices.size() > 1) {
+    groups.push_back({"copies between GPUs", node, {"--device", devices.front().backend}});
+    groups.push_back(
+        {"ranks",
+         ranks,
+         {"--device", devices.front().backend, "--ranks", fmt::format("{}", devices.size())}});
+  }
+  std::erase_if(groups, [](const Group& group) { return group.lines.empty(); });
+  double weight = 0;
+  for (Group& group : groups) {
+    for (const LimitLine* line : group.lines) group.weight += weight_of(*line, devices.size());
+    weight += group.weight;
+  }
+  AcceptancePlan plan;
+  const double starts = start_seconds * static_cast<double>(groups.size());
+  const double least = 0.5 * seconds;  // many GPUs and little time: starts come on top
+  const double budget = std::max(seconds - starts, least);
+  for (const Group& group : groups) {
+    AcceptanceStep step;
+    if (group.options.size() == 2 && group.options[1].find(':') != std::string::npos) {
+      step.device = group.options[1];
+    }
+    step.seconds = budget * group.weight / weight;
+    step.what = fmt::format("{}: {} line{}", group.what, group.lines.size(),
+                            group.lines.size() == 1 ? "" : "s");
+    step.words = {"run", suite_of(limits, group.lines), "--budget",
+                  fmt::format("{:.1f}s", step.seconds)};
+    step.words.insert(step.words.end(), group.options.begin(), group.options.end());
+    plan.seconds += step.seconds + start_seconds;
+    plan.steps.push_back(std::move(step));
+  }
+  return plan;
+}
+
+}  // namespace assay::health

@@ -1,0 +1,31 @@
+// Which runs of assay measure the lines of limits, and how long they may take. Pure functions.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "advise/health/accept/judge_machine.h"
+#include "results/record/device_facts.h"
+
+namespace assay::health {
+
+/// One process: `assay` with these arguments.
+struct AcceptanceStep {
+  std::string what;  ///< "hip:3: 9 lines"
+  std::vector<std::string> words;
+  double seconds = 0;       ///< at most, without the process's start
+  std::string device = {};  ///< "hip:3", if it measures only that one
+};
+
+struct AcceptancePlan {
+  std::vector<AcceptanceStep> steps;
+  double seconds = 0;  ///< of all steps with their starts
+};
+
+/// Plans the lines that are due within `seconds`: those of single GPUs on one after the other, then
+/// those of the node, then those of ranks. Lines of several GPUs are left out if there is only one.
+AcceptancePlan plan_acceptance(const Limits& limits, LineLength length,
+                               std::span<const DeviceFacts> devices, double seconds);
+
+}  // namespace assay::health

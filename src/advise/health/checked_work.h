@@ -1,0 +1,177 @@
+// Work of a benchmark that can be repeated from the same state, with a chain of checksums: after
+// each operation those of all blocks that it writes, and at the end those of all memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "advise/health/checksums.h"
+#include "advise/health/watched_device.h"
+#include "measure/grid/benchmark.h"
+#include "ranks/collective/communicators.h"
+#include "ranks/team/team.h"
+
+namespace assay::health {
+
+struct WorkDescription {
+  std::string name;  ///< "gemm shape=8192 dtype=bf16"
+  Cell cell;
+  int steps = 1;         ///< enqueues of a repetition
+  bool verifies = true;  ///< whether the benchmark's own check is run first
+  bool of_team = false;  ///< whether the ranks do it together
+};
+
+/// Bits that a test inverts after an operation has written them, before their checksum is taken.
+struct PlantedFault {
+  std::string work;        ///< beginning of its name
+  std::uint64_t run = 1;   ///< repetition after calibration, from 1
+  std::size_t launch = 1;  ///< from 1
+  std::size_t buffer = 0;  ///< number of an allocation; 0: one that the operation writes
+  std::uint64_t offset =
+      0;  ///< of the word in the buffer or, without one, in the operation's blocks
+  std::uint64_t mask = 1;
+  int rank = 0;
+  bool stays = false;  ///< also in all later repetitions and replays
+};
+/// Reads "WORK run=N launch=N buffer=N offset=N mask=N rank=N stays". Error: usage.
+Result<PlantedFault> parse_planted_fault(std::string_view text);
+
+/// The bits that a repetition gave.
+using Sums = std::vector<std::uint64_t>;
+
+/// A block whose checksum differs.
+struct DifferentBlock {
+  std::size_t launch = 0;  ///< from 0; launches().size(): no operation shows it, only the end
+  std::size_t sum = 0;     ///< its index in the sums
+};
+
+class CheckedWork {
+ public:
+  struct Launch {
+    std::string name;
+    std::size_t first = 0, count = 0;  ///< its checksums among the sums
+    bool of_library = false;
+  };
+
+  /// Prepares the cell and one run of it. All ranks of `team` call it together if the work is of
+  /// the team; otherwise `team` is only this process. All arguments must outlive the result. Error:
+  /// as Benchmark::prepare; verification if the benchmark's own check fails.
+  static Result<std::unique_ptr<CheckedWork>> prepare(const WorkDescription& description,
+                                                      Device& device, Team& team,
+                                                      std::uint64_t seed,
+                                                      const std::function<bool()>& stop_requested);
+  ~CheckedWork();
+  CheckedWork(const CheckedWork&) = delete;
+  CheckedWork& operator=(const CheckedWork&) = delete;
+
+  /// Runs once from the kept state, learns which operation writes which blocks, and returns the
+  /// sums that repeat() is to give.
+  Result<Sums> learn();
+  /// Runs from the kept state. Error: failed if the operations are not those that were learnt.
+  Result<Sums> repeat();
+  /// repeat(), with the bytes of the block of `sum` directly after its operation has written them.
+  struct Look {
+    Sums sums;
+    std::vector<std::byte> bytes;
+  };
+  Result<Look> repeat_and_look(const DifferentBlock& block);
+  /// The bytes of a block as they are now.
+  Result<std::vector<std::byte>> bytes_of(std::size_t sum);
+  /// All memory as it is now, in the order of buffers.
+  Result<std::vector<std::byte>> all_bytes();
+
+  /// The blocks that differ: those of the first operation of which one does or, if there is none,
+  /// those at the end.
+  std::vector<DifferentBlock> differing(const Sums& sums, const Sums& expected) const;
+  /// Whether an operation writes the memory of this final block.
+  bool is_written(std::size_t final_sum) const;
+  /// Whether nothing after `launch` writes the block of `sum`, so that its bytes stay until the
+  /// end.
+  bool stays_until_end(const DifferentBlock& block) const;
+
+  /// Leaves out buffers that differ between two repetitions although nothing is wrong: a library's
+  /// scratch memory. Returns whether libraries write all of them, and most of what is written still
+  /// has the same bits.
+  bool leave_out(const Sums& a, const Sums& b);
+  /// Leaves out buffers by their numbers; scratch() returns those of all that are left out.
+  void leave_out(const std::vector<std::size_t>& numbers);
+  std::vector<std::size_t> scratch() const;
+  std::string left_out_text() const;  ///< empty: nothing
+
+  const std::vector<Launch>& launches() const { return launches_; }
+  /// How many sums are those of operations; the others are those of the end.
+  std::size_t checked_sums() const { return written_.size(); }
+  WatchedBuffer buffer_of(std::size_t sum) const;
+  std::uint64_t offset_of(std::size_t sum) const;  ///< of the block in its buffer
+  const std::string& name() const { return description_.name; }
+  std::string variant() const;  ///< operations and algorithms, as a hash
+  /// A checksum for each launch and one for the end, also without the buffers of these numbers.
+  std::vector<std::uint64_t> trail(const Sums& sums,
+                                   const std::vector<std::size_t>& without = {}) const;
+  /// Whether at least half of what is written is compared without these buffers, too.
+  bool compares_most(const std::vector<std::size_t>& without) const;
+  Work work() const;  ///< of a repetition
+  double checked_bytes() const { return checked_bytes_; }
+  std::uint64_t memory_bytes() const { return memory_bytes_; }
+  bool calls_library() const { return watch_.called_library(); }
+  /// Seconds of the work and its checks in the last repetition, without restoring the state.
+  double seconds() const { return seconds_; }
+
+  void plant(std::optional<PlantedFault> fault) { fault_ = std::move(fault); }
+  /// Calls `observer` after each operation of a repetition, before its checksums; null ends that.
+  using LaunchObserver = std::function<Status(Stream& stream, std::size_t launch)>;
+  void observe(LaunchObserver observer) { observer_ = std::move(observer); }
+
+ private:
+  CheckedWork(const WorkDescription& description, Device& device, Team& team);
+  struct Kept {
+    WatchedBuffer buffer;
+    Buffer state;   ///< of the start, in memory of the same kind
+    Buffer shadow;  ///< where the device reads pageable memory; empty otherwise
+  };
+
+  Status start(std::uint64_t seed, const std::function<bool()>& stop_requested);
+  Status keep_state();
+  Status restore();
+  Status lay_out_blocks();
+  Status upload_table();
+  Status queue_shadows(Stream& stream);
+  Status run_steps();
+  Status check_launch(Stream& stream, const std::string& name);
+  Status apply_fault(Stream& stream, const Launch& launch);
+  Result<Sums> end_sums(Stream& stream);
+  std::size_t kept_of(std::size_t sum) const;  ///< index into kept_
+  bool is_left_out(std::size_t sum) const { return left_out_[kept_of(sum)]; }
+
+  const WorkDescription description_;
+  Device& device_;
+  Team& team_;
+  Watch watch_;
+  std::unique_ptr<Device> watched_;
+  std::unique_ptr<Communicators> communicators_;
+  std::unique_ptr<Stream> stream_, own_stream_;
+  std::unique_ptr<Event> idle_;
+  std::unique_ptr<Case> case_;
+  std::optional<Checksums> checksums_;
+  std::vector<Kept> kept_;
+  std::vector<ChecksumBlock> ends_;         ///< blocks of all memory
+  std::vector<std::size_t> buffer_of_end_;  ///< index into kept_
+  std::vector<Launch> launches_;
+  std::vector<std::size_t> written_;  ///< for each sum of a launch, its block among ends_
+  std::vector<bool> end_written_;     ///< for each of ends_, whether an operation writes it
+  std::vector<bool> left_out_;        ///< for each of kept_
+  Buffer table_, sums_;
+  std::size_t next_ = 0;  ///< launch of the running repetition
+  std::optional<DifferentBlock> look_at_;
+  std::vector<std::byte> looked_;
+  std::string unexpected_;  ///< operation that was not learnt
+  double seconds_ = 0, checked_bytes_ = 0;
+  std::uint64_t memory_bytes_ = 0;
+  std::optional<PlantedFault> fault_;
+  LaunchObserver observer_;
+};
+
+}  // namespace assay::health

@@ -1,0 +1,41 @@
+// Checksums of blocks of memory, computed on the device.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "compute/device/device.h"
+#include "compute/kernels/checksum_block.h"
+
+namespace assay::health {
+
+class Checksums {
+ public:
+  static Result<Checksums> create(Device& device);
+
+  /// Queues the checksums of `count` blocks: sums[i] is that of blocks[i]. Both are device memory.
+  Status queue(Stream& stream, std::uint64_t* sums, const ChecksumBlock* blocks,
+               std::size_t count) const;
+  /// Queues the inversion of the bits of `mask` in a word.
+  Status flip(Stream& stream, void* word, std::uint64_t mask) const;
+
+  /// The checksum that queue() gives `bytes` bytes at `data`, computed on the host.
+  static std::uint64_t of(const void* data, std::size_t bytes);
+  /// The hash of one word at an index: a bijection for each index.
+  static std::uint64_t of_word(std::uint64_t word, std::uint64_t index);
+  /// One checksum of several values in their order.
+  static std::uint64_t combined(std::span<const std::uint64_t> sums);
+
+ private:
+  Checksums(std::unique_ptr<Program> program, Kernel& sums, Kernel& flip, unsigned blocks)
+      : program_(std::move(program)), sums_(&sums), flip_(&flip), blocks_(blocks) {}
+
+  std::unique_ptr<Program> program_;
+  Kernel* sums_;
+  Kernel* flip_;
+  unsigned blocks_;  // of a grid that fills the device
+};
+
+}  // namespace assay::health

@@ -1,0 +1,26 @@
+// What a device says about itself when a result is wrong.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compute/device/device.h"
+#include "core/json_fwd.h"
+#include "machine/system/sensor_reading.h"
+
+namespace assay::health {
+
+struct DeviceCondition {
+  SensorReading sensors;
+  /// Memory errors since the driver was loaded; empty if it does not count them.
+  std::optional<double> ecc_corrected, ecc_uncorrected;
+};
+
+DeviceCondition condition_of(const Device& device);
+/// "1755 MHz, 65 C, 690 W, throttled: power"; empty if nothing is known.
+std::string text_of(const DeviceCondition& condition);
+
+Json to_json(const DeviceCondition& condition);
+DeviceCondition condition_from(const Json& json);
+
+}  // namespace assay::health

@@ -1,0 +1,57 @@
+#include "advise/health/device_lock.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "core/file_error.h"
+#include "core/file_lock.h"
+
+namespace assay::health {
+
+Result<Descriptor> lock_device(const DeviceFacts& facts) {
+  std::string name = facts.pci.empty() ? fmt::format("{}-{}", facts.backend, facts.ordinal)
+                                       : facts.pci + facts.partition;
+  std::ranges::replace_if(
+      name, [](char c) { return c == '/' || c == ' '; }, '-');
+  std::error_code problem;
+  // A GPU has one lock, whatever TMPDIR is. Tests on hosts and emulated devices may go on at once.
+  const std::filesystem::path folder = facts.runs_on_host || facts.emulated
+                                           ? std::filesystem::temp_directory_path(problem)
+                                           : std::filesystem::path("/tmp");
+  const std::filesystem::path path = folder / ("assay-health-" + name + ".lock");
+  // Other users' files in a folder for all may be opened, but not with O_CREAT.
+  constexpr mode_t for_all = 0644;
+  constexpr int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  Descriptor file(::open(path.c_str(), flags));
+  if (!file.is_open()) {
+    file.reset(::open(path.c_str(), flags | O_CREAT, for_all));
+    // The umask must not keep other users out.
+    if (file.is_open()) (void)::fchmod(file.number(), for_all);
+  }
+  if (!file.is_open()) {
+    const int error = errno;
+    return Error{kind_of_file_error(error),
+                 fmt::format("cannot make the lock {}: {}", path.string(), std::strerror(error))};
+  }
+  struct stat what = {};
+  if (::fstat(file.number(), &what) != 0 || !S_ISREG(what.st_mode)) {
+    return Error{ErrorKind::file,
+                 fmt::format("the lock {} is no ordinary file; remove it", path.string())};
+  }
+  if (::flock(file.number(), LOCK_EX | LOCK_NB) == 0) return file;
+  return Error{ErrorKind::unavailable,
+               fmt::format("{}:{} is under test by {}; wait for its end, or name another device "
+                           "with --device",
+                           facts.backend, facts.ordinal, lock_holder(file.number()))};
+}
+
+}  // namespace assay::health

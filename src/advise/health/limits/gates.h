@@ -1,0 +1,52 @@
+// Gates: thresholds of other programs, and which of them can never fail. Reads threshold files of
+// ROCm's Cluster Validation Suite (cvs), configurations of the ROCm Validation Suite (RVS), of node
+// health checks (NHC), and assay's own limits.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace assay::health {
+
+enum class GateState {
+  gates,         ///< some machines pass, others fail
+  never_fails,   ///< every machine passes
+  never_passes,  ///< no machine passes
+  records_only,  ///< the file says that the value is only recorded
+};
+std::string_view name_of(GateState state);  ///< "never fails"
+
+struct Gate {
+  std::string name;   ///< "ISL=1024,OSL=1024: client.mean_ttft_ms"
+  std::string limit;  ///< "at most 1000000"
+  GateState state = GateState::gates;
+  std::string why;  ///< empty if it gates
+  /// The value is 0 or at least 1,000,000, the usual marks of a threshold that nobody has set.
+  bool placeholder = false;
+};
+
+struct GateFile {
+  std::string file, format;  ///< "cvs", "RVS", "NHC", "assay"
+  std::vector<Gate> gates;
+  std::optional<bool> enforced;   ///< what the configuration beside the file says
+  std::size_t without_limit = 0;  ///< tests in the file that have no limit at all
+  std::string problem;            ///< why it could not be read
+
+  std::size_t count(GateState state) const;
+};
+
+/// Reads one file; empty if its text has no gates of a known format. Error: usage, if it is in a
+/// known format and malformed.
+Result<std::optional<GateFile>> parse_gates(std::string_view text, const std::string& file);
+
+/// Reads files, and all .json, .conf, .yaml and .yml files below folders, sorted by path. In a
+/// folder, files without gates are left out. Error: usage, for a file that was named and has none;
+/// the error of a file.
+Result<std::vector<GateFile>> read_gates(const std::vector<std::string>& paths);
+
+}  // namespace assay::health

@@ -1,0 +1,123 @@
+// Looks for silent data corruption: repeats work whose results have the same bits at every
+// repetition and on every device of a kind, and compares checksums of all that it writes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advise/health/checked_work.h"
+#include "advise/health/device_condition.h"
+#include "compute/device/device.h"
+#include "core/json_fwd.h"
+#include "core/result.h"
+#include "ranks/team/team.h"
+
+namespace assay::health {
+
+enum class SdcVerdict {
+  sound,    ///< nothing differed in what was compared
+  corrupt,  ///< a result differed from others of the same work
+  unknown,  ///< too little could be compared
+};
+std::string_view name_of(SdcVerdict verdict);  ///< "SOUND"
+
+/// One kind of work, and what was compared of it.
+struct SdcUnit {
+  std::string name;        ///< "gemm shape=8192 dtype=bf16"
+  std::string left_out;    ///< why it was not tested; empty: it was
+  bool refused = false;    ///< its check fails, or it does not repeat and calls no library, or it
+                           ///< ends with an error: the device may be wrong
+  bool varies = false;     ///< a library gives it other bits in most repetitions
+  std::string note;        ///< what else is worth knowing
+  std::uint64_t runs = 0;  ///< repetitions that were compared
+  std::uint64_t calibration = 0;        ///< how many of them came before the first turn
+  double seconds = 0;                   ///< of the work and its checksums, over all repetitions
+  double flops = 0, bytes = 0;          ///< over all repetitions
+  double checked_bytes = 0;             ///< bytes whose checksums were compared
+  std::uint64_t memory_bytes = 0;       ///< device memory that it uses
+  std::string variant;                  ///< operations and algorithms, as a hash
+  std::vector<std::string> operations;  ///< of a repetition, in order
+  std::vector<std::uint64_t> trail;     ///< a checksum for each operation, and one for the end
+  std::vector<std::size_t> scratch;     ///< numbers of buffers that are not compared
+  std::vector<std::string> compared;    ///< "repetitions", "2 ranks", "the reference"
+};
+
+/// Bytes that are not what they should be.
+struct SdcDifference {
+  std::string unit;
+  std::uint64_t run = 0;     ///< the repetition, from 1; 0: all of them
+  int rank = 0;              ///< -1: one of several, and nothing says which
+  std::string device;        ///< "cuda:0 NVIDIA H200, 0000:3b:00.0"
+  std::string against;       ///< what it differs from: "the repetitions before"
+  std::size_t launch = 0;    ///< number of the first operation that differs, from 1
+  std::string operation;     ///< its name; "memory at rest" if no operation wrote these bytes
+  std::size_t buffer = 0;    ///< number of the allocation, from 1; 0: unknown
+  std::uint64_t offset = 0;  ///< in the buffer, of the first 8 bytes that differ, or of their block
+  std::uint64_t address = 0;  ///< the same, as a virtual address on the device
+  /// The 8 bytes, if both were seen: later operations may overwrite a value that was wrong once.
+  std::optional<std::uint64_t> expected, found;
+  std::uint64_t wrong_words = 0;  ///< in that block, if both were seen
+  std::size_t wrong_blocks = 0;   ///< blocks of that operation that differ
+  int replays = 0, replayed = 0;  ///< how often the work was replayed, and how often it differed
+  DeviceCondition before, after;  ///< the repetition
+};
+
+struct SdcOutcome {
+  SdcVerdict verdict = SdcVerdict::unknown;
+  std::string why;     ///< one line
+  std::string device;  ///< of rank 0
+  std::uint64_t seed = 1;
+  int ranks = 1;
+  double seconds = 0;         ///< that the test took
+  double tested_seconds = 0;  ///< in which the devices worked, over all ranks
+  std::vector<SdcUnit> units;
+  std::vector<SdcDifference> differences;
+  std::uint64_t difference_count = 0;                 ///< also those that are not listed
+  double flops = 0, bytes = 0;                        ///< over all units and ranks
+  std::uint64_t memory_tested = 0, memory_total = 0;  ///< bytes of rank 0's device under patterns
+  /// The smallest rates of faults that would have been seen with 95%: 3 over what was tested on the
+  /// device that did least, since a fault sits on one.
+  std::optional<double> faults_per_device_hour, faults_per_1e15_flops, faults_per_1e15_bytes;
+  bool interrupted = false;
+  std::vector<std::string> notes;
+};
+Json to_json(const SdcOutcome& outcome);
+
+struct SdcProgress {
+  double seconds = 0, of = 0;
+  std::string unit;
+  std::uint64_t runs = 0, differences = 0;
+};
+
+struct SdcPlan {
+  double seconds = 600;  ///< of the whole test; one turn of all units is always finished
+  std::uint64_t seed = 1;
+  double memory_share = 0.9;  ///< of the memory that is free beside the units, for the patterns
+  std::string only;       ///< units, by beginnings of their names, separated by commas; empty: all
+  std::string reference;  ///< text of a reference file; empty: none
+  std::size_t most_differences = 20;       ///< the test ends early with more
+  std::vector<WorkDescription> work = {};  ///< instead of corruption_work()
+  bool patterns = true;                    ///< whether free memory is tested, too
+  bool rests = true;                       ///< whether there are pauses, in every other turn
+  std::vector<PlantedFault> faults = {};   ///< of tests
+  /// Called after every repetition that was compared, with the seconds and work of it alone.
+  std::function<void(const SdcUnit& unit, double seconds, const Work& work)> repeated = {};
+  std::function<void(const SdcProgress&)> progress = {};
+  std::function<bool()> stop_requested = [] { return false; };
+};
+
+/// Tests `device`. All ranks of the team call it together, each with its own device and the same
+/// plan; rank 0's outcome is about all of them. When stopped, or when the team fails, it returns
+/// what it has. Error: unavailable or failed if the work cannot be started; usage for a reference
+/// that cannot be read.
+Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team);
+
+/// The reference for later tests of this kind of device: the checksums of every unit, with the
+/// device and versions that gave them. Error: verification unless the outcome is SOUND and whole.
+Result<std::string> reference_of(const SdcOutcome& outcome, const Device& device);
+
+}  // namespace assay::health

@@ -1,0 +1,24 @@
+// Units and differences as JSON: in results, in references, and between ranks.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "advise/health/sdc.h"
+
+namespace assay::health {
+
+Json to_json(const SdcUnit& unit);
+/// With the operations and their checksums, as references and other ranks need them.
+Json with_trail(const SdcUnit& unit);
+Json to_json(const SdcDifference& difference);
+
+/// Error: usage, naming the field that is wrong.
+Result<SdcUnit> unit_from(const Json& json);
+Result<SdcDifference> difference_from(const Json& json);
+
+/// "0x3c00000000000000" and back; empty if it is no such text.
+std::string hex_of(std::uint64_t value);
+std::optional<std::uint64_t> from_hex(std::string_view text);
+
+}  // namespace assay::health

@@ -1,0 +1,36 @@
+// Checksums of a device that computes right, as a file for others of its kind.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "advise/health/sdc.h"
+#include "results/record/device_facts.h"
+
+namespace assay::health {
+
+struct SdcReference {
+  std::string kind;  ///< as kind_of()
+  /// What else decides about bits: "seed", "assay", "driver" and other libraries. Older files have
+  /// no seed.
+  std::map<std::string, std::string> made_with;
+  std::vector<SdcUnit> units;
+};
+/// What decides about the bits that this program gives on a device.
+std::map<std::string, std::string> makings(const DeviceFacts& facts, std::uint64_t seed);
+/// Returns "seed 2 instead of 1", the first that differs; empty if none does.
+std::string other_making(const SdcReference& reference,
+                         const std::map<std::string, std::string>& own);
+
+/// Devices of a kind give the same bits: "NVIDIA H200, sm_90, 132 multiprocessors".
+std::string kind_of(const DeviceFacts& facts);
+
+/// Error: usage, saying what is wrong.
+Result<SdcReference> read_reference(std::string_view text);
+/// Error: usage if the reference is of another kind of device.
+Status check_kind(const SdcReference& reference, const DeviceFacts& facts);
+
+}  // namespace assay::health

@@ -1,0 +1,59 @@
+// A device that knows all memory that is allocated from it, and every operation that is queued on
+// its streams.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "compute/device/forwarding_device.h"
+
+namespace assay::health {
+
+struct WatchedBuffer {
+  std::size_t number = 0;  ///< allocations are numbered from 1
+  void* address = nullptr;
+  std::size_t bytes = 0;
+  MemoryKind kind = MemoryKind::device;
+};
+
+/// What is watched; it must outlive the device, its streams and all memory from it. Used by one
+/// thread at a time.
+class Watch {
+ public:
+  /// Called with the device's own stream after each operation is queued: a kernel, a copy, a fill,
+  /// a library's call, or a whole graph. Null: nobody asks.
+  std::function<Status(Stream& stream, const std::string& name)> after_operation;
+  /// Called before memory is filled with one value.
+  std::function<void(void* address, std::uint8_t value, std::size_t bytes)> before_fill;
+
+  std::vector<WatchedBuffer> buffers() const;  ///< those that are allocated, by number
+  /// Whether a library was called since the watch began: it need not give the same bits every time.
+  bool called_library() const { return called_library_; }
+  /// Whether the operation that after_operation is called with is, or holds, a library's call.
+  bool is_of_library() const { return in_library_; }
+
+ private:
+  friend class WatchedDevice;
+  friend class WatchedStream;
+
+  struct Allocation {
+    WatchedBuffer what;
+    Buffer memory;
+  };
+  static void release(void* watch, void* address, std::size_t bytes);
+
+  std::map<void*, Allocation> allocations_;
+  KernelNames kernels_;
+  std::size_t allocated_ = 0;
+  bool capturing_ = false;
+  bool called_library_ = false, in_library_ = false;
+};
+
+/// New memory holds zeros, so that work that reads more than it wrote gives the same bits too. All
+/// arguments must outlive the result.
+std::unique_ptr<Device> watched_device(Device& device, Watch& watch);
+
+}  // namespace assay::health

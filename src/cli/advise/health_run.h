@@ -1,0 +1,39 @@
+// Accepts the machine at hand: measures the lines of limits in processes of their own, judges them,
+// and shows the result. `assay health` and `assay health accept` share it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "advise/doctor/doctor.h"
+#include "advise/health/accept/acceptance.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "core/result.h"
+
+namespace assay::cli {
+
+struct AcceptanceRequest {
+  health::LineLength length = health::LineLength::usual;
+  double seconds = 0;             ///< for everything
+  double corruption_seconds = 0;  ///< of these, for `assay health sdc`; 0: none
+  double most_seconds = 0;        ///< when measuring is ended, whatever is missing; 0: never
+  std::string folder;             ///< of the store; `pipe`: none
+  bool with_serials = false;
+};
+
+/// Options that both commands have, and their values. Error: usage.
+std::vector<Option> acceptance_options();
+Status read_acceptance(const Arguments& arguments, AcceptanceRequest& request);
+
+/// Measures and judges. Error: usage, if there are no limits for the device; unavailable, if there
+/// is no device; the error of a file.
+Result<health::Acceptance> accept_machine(const AcceptanceRequest& request,
+                                          const Arguments& arguments, const Diagnosis& diagnosis,
+                                          Terminal& terminal);
+
+/// The lines as a table, failures first, the doubts about their limits, and the verdict.
+std::string acceptance_text(const health::Acceptance& acceptance, std::size_t width,
+                            const Style& style);
+
+}  // namespace assay::cli

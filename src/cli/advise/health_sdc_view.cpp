@@ -1,0 +1,144 @@
+#include "cli/advise/health_sdc_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "cli/table.h"
+#include "core/shown_text.h"
+#include "core/units.h"
+
+namespace assay::cli {
+namespace {
+
+using health::SdcDifference;
+using health::SdcOutcome;
+using health::SdcUnit;
+using health::SdcVerdict;
+
+constexpr std::size_t most_sdc_text = 300;
+
+std::string units_table(const SdcOutcome& outcome, std::size_t width, const Style& style) {
+  constexpr auto right = Column::Align::right;
+  Table table({{"unit"},
+               {"runs", right},
+               {"operations", right},
+               {"time", right},
+               {"compared", right},
+               {"with"}});
+  for (const SdcUnit& unit : outcome.units) {
+    if (!unit.left_out.empty()) continue;
+    table.add({shown_line(unit.name, most_sdc_text), std::to_string(unit.runs),
+               std::to_string(unit.operations.size()), format_seconds(unit.seconds),
+               format_memory(static_cast<std::uint64_t>(unit.checked_bytes)),
+               fmt::format("{}", fmt::join(unit.compared, ", "))});
+  }
+  return table.empty() ? "" : table.render(width, style);
+}
+
+std::string limits_text(const SdcOutcome& outcome) {
+  std::vector<std::string> rates;
+  if (outcome.faults_per_device_hour) {
+    rates.push_back(fmt::format("{:.3g} in a device's hour", *outcome.faults_per_device_hour));
+  }
+  if (outcome.faults_per_1e15_flops) {
+    rates.push_back(fmt::format("{:.3g} in 10^15 operations", *outcome.faults_per_1e15_flops));
+  }
+  if (outcome.faults_per_1e15_bytes) {
+    rates.push_back(fmt::format("{:.3g} in 10^15 bytes moved", *outcome.faults_per_1e15_bytes));
+  }
+  if (rates.empty()) return "";
+  // A fault in every repetition of a device shows only beside others.
+  const bool beside = std::ranges::all_of(outcome.units, [](const SdcUnit& unit) {
+    return !unit.left_out.empty() || unit.operations.empty() || unit.compared.size() > 1;
+  });
+  return fmt::format("Faults that {} would have been seen with 95% if a device had {}.\n",
+                     beside ? "change a result" : "come and go", fmt::join(rates, ", "));
+}
+
+std::string advice(const SdcOutcome& outcome) {
+  bool again = false;
+  for (const SdcDifference& one : outcome.differences) again = again || one.replayed > 0;
+  return fmt::format(
+      "What to do: take no results from this device. {} `assay doctor` shows counted memory "
+      "errors. "
+      "If a second run differs again, replace the device, and send its vendor the result file.\n",
+      again ? "It differs when replayed, so the fault is easy to show."
+            : "Run the test again, longer: the fault comes and goes.");
+}
+
+}  // namespace
+
+std::string shown_verdict(SdcVerdict verdict, const Style& style) {
+  const std::string_view name = health::name_of(verdict);
+  if (verdict == SdcVerdict::sound) return style.green(name);
+  return verdict == SdcVerdict::corrupt ? style.red(name) : style.bold(name);
+}
+
+std::string difference_text(const SdcDifference& difference, const Style& style) {
+  std::string text =
+      fmt::format("{} {}, run {}, on {}{}\n  differs from {}, first in operation {}: {}\n",
+                  style.red("wrong"), difference.unit, difference.run,
+                  difference.rank > 0 ? fmt::format("rank {}, ", difference.rank) : "",
+                  difference.device, difference.against, difference.launch, difference.operation);
+  if (difference.buffer > 0) {
+    text += fmt::format("  buffer {}, byte {}, address 0x{:x}", difference.buffer,
+                        difference.offset, difference.address);
+    if (difference.expected && difference.found) {
+      const std::uint64_t bits = *difference.expected ^ *difference.found;
+      text +=
+          fmt::format(": expected {:016x}, found {:016x}, bits {:016x} ({} of 64); {} such words",
+                      *difference.expected, *difference.found, bits, std::popcount(bits),
+                      difference.wrong_words);
+    } else {
+      text += fmt::format(", {} blocks; later operations have overwritten the value",
+                          difference.wrong_blocks);
+    }
+    text += "\n";
+  }
+  if (difference.replays > 0) {
+    text += fmt::format("  {} of {} replays differ{}\n", difference.replayed, difference.replays,
+                        difference.replayed == 0 ? ": the fault comes and goes" : "");
+  }
+  const std::string before = text_of(difference.before), after = text_of(difference.after);
+  if (!before.empty()) text += "  before: " + before + "\n";
+  if (!after.empty()) text += "  after:  " + after + "\n";
+  return text;
+}
+
+std::string sdc_text(const SdcOutcome& outcome, std::size_t width, const Style& style) {
+  std::string text =
+      fmt::format("{}  {}{}: {}, in {}\n", shown_verdict(outcome.verdict, style),
+                  shown_line(outcome.device, most_sdc_text),
+                  outcome.ranks > 1 ? fmt::format(" and {} more", outcome.ranks - 1) : "",
+                  shown_line(outcome.why, most_sdc_text), format_clock(outcome.seconds));
+  text += units_table(outcome, width, style);
+  for (const SdcUnit& unit : outcome.units) {
+    if (!unit.left_out.empty()) {
+      text += style.dim("left out ") + shown_line(unit.name + ": " + unit.left_out, most_sdc_text) +
+              "\n";
+    } else if (!unit.note.empty()) {
+      text += style.dim("note ") + shown_line(unit.name + ": " + unit.note, most_sdc_text) + "\n";
+    }
+  }
+  if (outcome.memory_tested > 0) {
+    text += fmt::format("Patterns covered {} of {} of memory at once.\n",
+                        format_memory(outcome.memory_tested), format_memory(outcome.memory_total));
+  }
+  for (const std::string& note : outcome.notes) {
+    text += style.dim("note ") + shown_line(note, most_sdc_text) + "\n";
+  }
+  text += limits_text(outcome);
+  for (const SdcDifference& difference : outcome.differences) {
+    text += difference_text(difference, style);
+  }
+  if (outcome.difference_count > outcome.differences.size()) {
+    text += fmt::format("and {} more\n", outcome.difference_count - outcome.differences.size());
+  }
+  if (outcome.verdict == SdcVerdict::corrupt) text += advice(outcome);
+  return text;
+}
+
+}  // namespace assay::cli

@@ -1,0 +1,53 @@
+// Draws next tokens from logits on the device (kernels/token_sampling.cu).
+#pragma once
+
+#include <cstdint>
+
+#include "compute/device/device.h"
+#include "model/operations/typed_kernels.h"
+
+namespace assay {
+
+/// How the token of one row of logits is drawn. The order is that of falling logits, equal ones in
+/// the order of their tokens. Weights are exp((logit - largest) / temperature).
+struct DrawnRow {
+  double temperature = 1;
+  double top_p = 1;    ///< of the allowed tokens, only the first that together have this share
+  double min_p = 0;    ///< allows only tokens of at least this share of the largest weight
+  double uniform = 0;  ///< in [0, 1): where in the sum of the remaining weights the token lies
+  std::int64_t row = 0;
+  std::int64_t top_k = 0;  ///< allows only the first ones, up to this number; 0: all
+};
+
+/// Makes a token less likely that a text has already: a positive logit is divided, a negative one
+/// multiplied, and the amount is subtracted.
+struct TokenPenalty {
+  std::int32_t row = 0, token = 0;
+  float divisor = 1, amount = 0;
+};
+
+class TokenSampling {
+ public:
+  /// `type`: f32 or bf16, of logits.
+  static Result<TokenSampling> create(Device& device, DataType type);
+
+  /// next[drawn[i].row], which is the row's most likely token, becomes the drawn one, for `count`
+  /// DrawnRows in device memory. Logits are those of TokenRows::most_likely().
+  Status draw(Stream& stream, void* next, const void* logits, const void* drawn, std::int64_t count,
+              std::int64_t vocabulary, std::int64_t columns);
+
+  /// Changes logits[rows, columns] by `count` TokenPenalties in device memory, of which no two name
+  /// one token of a row.
+  Status penalize(Stream& stream, void* logits, const void* penalties, std::int64_t count,
+                  std::int64_t columns);
+
+ private:
+  TokenSampling(const DeviceFacts& facts, Kernels kernels)
+      : facts_(&facts), kernels_(std::move(kernels)) {}
+
+  const DeviceFacts* facts_;
+  Kernels kernels_;
+  Kernel *draw_tokens_ = nullptr, *penalize_ = nullptr;
+};
+
+}  // namespace assay

@@ -1,0 +1,109 @@
+// assay health accept and limits as programs, on the fake backend and the virtual machine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/hash.h"
+#include "core/json.h"
+#include "core/read_file.h"
+#include "core/write_file.h"
+#include "e2e/process.h"
+#include "e2e/virtual_mi300x.h"
+#include "support/accepted_runs.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+/// Two lines of one cell: one that the device passes by far, and one that it fails.
+std::string two_limits(const TemporaryFolder& folder) {
+  const std::string path = folder.path() / "ours.yaml";
+  EXPECT_TRUE(write_file(path,
+                         "{name: ours, description: test, source: us, date: 2026-11-29, limits: [\n"
+                         "{cell: memory op=copy dtype=f32 size=4KiB cache=hot, metric: bandwidth, "
+                         "at_least: 1, unit: bytes/s, quick: true},\n"
+                         "{cell: memory op=copy dtype=f32 size=4KiB cache=hot, metric: bandwidth, "
+                         "at_least: 1000000, unit: TB/s, full: true}]}")
+                  .ok());
+  return path;
+}
+
+TEST(HealthAccept, JudgesWhatItMeasured) {
+  const TemporaryFolder folder;
+  const std::string limits = two_limits(folder), store = folder.path() / "store",
+                    page = folder.path() / "page.html";
+  const Outcome outcome =
+      assay_run({"health", "accept", "--full", "--limits", limits, "--device", "fake:0", "--budget",
+                 "3s", "--sdc", "0s", "--out", store, "--certificate", page, "--json"});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("1 x scripted device by ours (test): at most 0:0"));
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["verdict"], "FAIL");
+  EXPECT_EQ(json["lines"][0]["verdict"], "PASS") << outcome.out;
+  EXPECT_EQ(json["lines"][1]["verdict"], "FAIL");
+  ASSERT_EQ(json["runs"].size(), 1u);
+  const auto stored = read_records(store);
+  ASSERT_TRUE(stored.ok());
+  EXPECT_EQ(stored->records.at(0).run, json["runs"][0].get<std::string>());
+  EXPECT_THAT(*read_file(page), HasSubstr(json["records_sha256"].get<std::string>()));
+  EXPECT_EQ(json["records_sha256"].get<std::string>(),
+            sha256_hex(*read_file(store + "/records.jsonl")));
+}
+
+TEST(HealthAccept, NeedsLimitsAndADevice) {
+  const Outcome none = assay_run({"health", "accept", "--device", "cpu"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("there are limits for"));
+  const Outcome absent = assay_run({"health", "accept", "--device", "fake:7"});
+  EXPECT_EQ(absent.status, 4);
+  EXPECT_THAT(absent.err, HasSubstr("no device to accept by --device fake:7"));
+}
+
+TEST(HealthLimits, OfHealthyNodesAreReadByAcceptance) {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 5; ++i) {
+    auto store = Store::open(folder.path() / "fleet" / ("node" + std::to_string(i)));
+    ASSERT_TRUE(store.ok());
+    Record record = sound_record(0, 1000 + i);
+    record.cell =
+        Cell("memory", {{"op", "copy"}, {"dtype", "f64"}, {"size", "1GiB"}, {"cache", "hot"}});
+    ASSERT_TRUE(store->append(record).ok());
+  }
+  const std::string file = folder.path() / "ours.yaml";
+  const Outcome made =
+      assay_run({"health", "limits", folder.path() / "fleet", "--rate", "5%", "--out", file});
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("54 more nodes would do without"));
+  const Outcome read = assay_run({"health", "limits", "--read", file});
+  EXPECT_EQ(read.status, 0) << read.err;
+  EXPECT_THAT(read.out, HasSubstr("1 gate in 1 file: 0 can never fail"));
+}
+
+TEST(HealthLimits, ThatCanNeverFailAreCounted) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "a_threshold.json";
+  ASSERT_TRUE(write_file(file, R"({"c": {"x": {"kind": "min", "value": 0}}})").ok());
+  const Outcome read = assay_run({"health", "limits", "--read", folder.path()});
+  EXPECT_EQ(read.status, 1);
+  EXPECT_THAT(read.out, HasSubstr("1 gate in 1 file: 1 can never fail (100%)"));
+}
+
+class HealthOnVirtualMi300x : public OnVirtualMi300x {};
+
+TEST_F(HealthOnVirtualMi300x, LinesThatNeedRealTimeAreUnknown) {
+  const Outcome outcome = on({"health", "accept", "--sdc", "0s", "--json"});
+  const Json json = Json::parse(outcome.out, nullptr, false);
+  ASSERT_TRUE(json.is_object()) << outcome.err;
+  EXPECT_EQ(json["limits"]["name"], "mi300x");
+  for (const Json& line : json["lines"]) {
+    if (line.contains("cell")) {
+      EXPECT_EQ(line["verdict"], "UNKNOWN") << line;
+      EXPECT_EQ(line["reason"], "needs a real device: times of an emulated one come from a model");
+    } else if (line["line"] == "gpus" || line["line"] == "link-width") {
+      EXPECT_EQ(line["verdict"], "PASS") << line;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay

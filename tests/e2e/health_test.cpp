@@ -1,0 +1,123 @@
+// The tests of a device's health as programs, on CPUs, with faults that they plant themselves.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/json.h"
+#include "e2e/process.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class Health : public testing::Test {
+ protected:
+  Outcome health(std::vector<std::string> words, const std::string& fault = "") {
+    words.insert(words.begin(), "health");
+    words.insert(words.end(), {"--device", "cpu", "--duration", "0.1s", "--output", file_});
+    return Process(words, {{"ASSAY_HEALTH_FAULT", fault},
+                           {"TMPDIR", folder_.path()},
+                           {"XDG_CACHE_HOME", folder_.path()}})
+        .wait();
+  }
+  Json written() const { return Json::parse(std::ifstream(file_)); }
+
+  const TemporaryFolder folder_;
+  const std::string file_ = folder_.path() / "result.json";
+};
+
+TEST_F(Health, AMachineThatRepeatsItsResultsIsSound) {
+  const std::string reference = folder_.path() / "reference.json";
+  const Outcome first =
+      health({"sdc", "--only", "memory op=triad", "--write-reference", reference});
+  EXPECT_EQ(first.status, 0) << first.out << first.err;
+  EXPECT_THAT(first.out, AllOf(HasSubstr("SOUND"), HasSubstr("memory op=triad dtype=f64"),
+                               HasSubstr("would have been seen with 95%")));
+  EXPECT_EQ(written()["verdict"], "SOUND");
+  const Outcome second = health({"sdc", "--only", "memory op=triad", "--reference", reference});
+  EXPECT_EQ(second.status, 0) << second.out << second.err;
+  EXPECT_THAT(second.out, HasSubstr("repetitions, the reference"));
+  // A reference with other bits is another machine's word against this one's.
+  std::stringstream text;
+  text << std::ifstream(reference).rdbuf();
+  Json other = Json::parse(text.str());
+  other["units"][0]["trail"][0] = "0x1";
+  std::ofstream(reference) << other;
+  const Outcome third = health({"sdc", "--only", "memory op=triad", "--reference", reference});
+  EXPECT_EQ(third.status, 3) << third.out << third.err;
+  EXPECT_THAT(third.out,
+              AllOf(HasSubstr("CORRUPT"), HasSubstr("differs from the reference, first in "
+                                                    "operation 1: triad_f64")));
+}
+
+TEST_F(Health, AFlippedBitIsFoundWithItsOperationAndPlace) {
+  const Outcome outcome =
+      health({"sdc", "--only", "memory op=triad"}, "memory run=1 launch=1 offset=70000 mask=4096");
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(
+      outcome.out,
+      AllOf(ContainsRegex("CORRUPT +cpu:0.* 1 of [0-9]+ repetitions differ"),
+            HasSubstr("differs from its other repetitions, first in operation 1: triad_f64"),
+            HasSubstr("byte 70000, address"),
+            HasSubstr("bits 0000000000001000 (1 of 64); 1 such words"),
+            HasSubstr("0 of 4 replays differ")));
+  EXPECT_EQ(written()["differences"].size(), 1u);
+  const Outcome again = health({"sdc", "--only", "memory op=triad"});
+  EXPECT_EQ(again.status, 2) << again.out << again.err;
+  EXPECT_THAT(again.err, HasSubstr("holds a CORRUPT result and is not replaced"));
+}
+
+TEST_F(Health, AFaultThatStaysDiffersInEveryReplay) {
+  const Outcome outcome =
+      health({"sdc", "--only", "memory op=dot"}, "memory run=1 launch=1 mask=1 stays");
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("4 of 4 replays differ"));
+}
+
+TEST_F(Health, MemoryThatForgetsIsFound) {
+  const Outcome outcome = health({"sdc", "--only", "memory_patterns", "--memory", "0.01"},
+                                 "memory_patterns run=1 launch=3 offset=4096 mask=2");
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("expected 5555555555555555, found 5555555555555557"));
+}
+
+TEST_F(Health, ARankThatComputesWronglyIsNamedByTheMajority) {
+  const Outcome outcome =
+      health({"sdc", "--only", "memory op=dot,collective op=all_reduce", "--ranks", "3"},
+             "memory run=1 launch=1 mask=1 rank=1");
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("wrong memory op=dot"), HasSubstr("on rank 1, cpu:0"),
+                                 HasSubstr("1 of "), HasSubstr("collective op=all_reduce")));
+}
+
+TEST_F(Health, ABurnInChecksResultsAndReportsItsSpeed) {
+  const Outcome outcome = health({"burn", "--load", "copies"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("SOUND"), HasSubstr("speed"), HasSubstr("bytes/s")));
+  EXPECT_EQ(written()["ranks"].size(), 1u);
+  const Outcome wrong = health({"burn", "--load", "copies"}, "copy run=1 launch=1 mask=1");
+  EXPECT_EQ(wrong.status, 3) << wrong.out << wrong.err;
+}
+
+TEST_F(Health, ASecondTestOfTheSameDeviceIsRefused) {
+  Process first(
+      {"health", "sdc", "--device", "cpu", "--only", "copy", "--duration", "1h", "--output", file_},
+      {{"TMPDIR", folder_.path()}});
+  const std::string lock = folder_.path() / "assay-health-cpu-0.lock";
+  while (!std::filesystem::exists(lock)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  Outcome second = health({"sdc", "--only", "copy"});
+  for (int i = 0; i < 100 && second.status == 0; ++i) second = health({"sdc", "--only", "copy"});
+  EXPECT_EQ(second.status, 4) << second.out;
+  EXPECT_THAT(second.err, ContainsRegex("cpu:0 is under test by process [0-9]+"));
+  first.signal(SIGINT);
+  const Outcome stopped = first.wait();
+  EXPECT_EQ(stopped.status, 130) << stopped.out << stopped.err;
+  EXPECT_EQ(written()["interrupted"], true);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,39 @@
+// The verification of decoders whose products read codes.
+#include "measure/benchmarks/decode/decoder_case.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/decoder/decoder_self_check.h"
+#include "model/transformer/named_shapes.h"
+#include "ranks/collective/communicators.h"
+#include "ranks/team/team.h"
+#include "support/test_device.h"
+
+namespace assay {
+namespace {
+
+/// Passes without codes agree to the last digits of bf16; the measured one has the noise of codes.
+TEST(DecoderCase, PassesWithCodesAreComparedWithPassesWithout) {
+  const auto device = open_test_device("cpu");
+  const auto stream = device->create_stream().value();
+  Communicators alone(*device, solo_team());
+  for (const DecoderPhase phase : {DecoderPhase::prefill, DecoderPhase::decode}) {
+    DecoderCell cell = {.phase = phase,
+                        .shape = parse_decoder_shape("4L4H2K32D128C192F256V").value(),
+                        .batch = 2,
+                        .tokens = 12,
+                        .quantization = {DataType::e4m3, InputCodes::always},
+                        .graph = false};
+    const auto made = prepare_decoder_case(cell, {*device, *stream, 3, solo_team(), alone});
+    ASSERT_TRUE(made.ok()) << made.error().message;
+    const Verification v = (*made)->verify(*stream).value();
+    EXPECT_TRUE(v.passed) << v.detail;
+    EXPECT_THAT(v.method, testing::HasSubstr("both without codes"));
+    EXPECT_EQ(v.tolerance, noise_tolerance(4));
+    EXPECT_GT(v.error, 0.2 * v.tolerance) << "no codes were read";
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,79 @@
+// Wrong bits on demand, as a defective chip gives them. The virtual machine stops at faults of
+// programs (fault.h); these are faults of the chip, of which nobody is told.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulator/instruction.h"
+
+namespace mi300x {
+
+enum class CorruptionKind {
+  none,
+  vgpr,   ///< a bit of a lane of a vector register is stuck in some workgroups
+  lds,    ///< a bit of LDS flips when LDS is accessed
+  hbm,    ///< a bit of memory flips when it is read, and stays wrong
+  mfma,   ///< a bit of a matrix instruction's result is wrong
+  store,  ///< a store of a wave is lost
+  stale,  ///< a load of a wave returns what was there before the launch that wrote it
+};
+
+/// Every event of the kind (an instruction; a workgroup of vgpr) is hit with probability `rate`.
+struct CorruptionPlan {
+  CorruptionKind kind = CorruptionKind::none;
+  double rate = 0;
+  u64 seed = 1;
+  bool once = false;        ///< one event, of vgpr one launch
+  std::string spared = {};  ///< kernels whose names begin so are never hit
+};
+/// The kind of that name, or none.
+CorruptionKind corruption_kind(std::string_view name);
+
+/// Memory as it was.
+struct OldMemory {
+  struct Piece {
+    u64 begin = 0;
+    std::vector<char> bytes;
+  };
+  std::vector<Piece> pieces;
+  /// The bytes that were at `address`; null if they are not known.
+  const char* find(u64 address, std::size_t bytes) const;
+};
+
+/// The plan of this process, and what it did.
+class Corruption {
+ public:
+  static Corruption& instance();
+
+  void plan(CorruptionPlan plan);
+  const CorruptionPlan& plan() const { return plan_; }
+  /// Called when a launch begins. `now` is a copy of memory, needed for stale reads only.
+  void begin_launch(OldMemory now);
+  bool keeps_memory() const { return plan_.kind == CorruptionKind::stale; }
+  u64 launch() const { return launch_; }
+  bool concerns(const std::string& kernel) const;
+
+  /// Takes an event: returns whether it is hit. `random` is a random number of the event.
+  bool takes(u64 random);
+  u64 count() const { return count_; }
+
+  const OldMemory& old() const { return old_; }
+
+ private:
+  CorruptionPlan plan_;
+  std::atomic<u64> launch_ = 0, count_ = 0, hit_launch_ = 0;
+  OldMemory recent_, old_;  ///< at the beginning of this launch and of the one before
+};
+
+/// What the load that this thread executes gets wrong. It is asked for each access to memory.
+enum class LoadFault : u8 { none, stale, hbm };
+inline thread_local LoadFault load_fault = LoadFault::none;
+inline thread_local u64 load_fault_random = 0;
+/// Returns where the load reads instead of `address`, after flipping a bit there for hbm.
+const char* faulty_load(char* address, std::size_t bytes);
+
+}  // namespace mi300x

@@ -1,0 +1,232 @@
+// Seven invented machines judged by limits: each fails the right lines.
+#include "advise/health/accept/judge_machine.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "machines/machines.h"
+
+namespace assay::health {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+MachineFacts facts_of(const Machine& machine) {
+  const auto checks = find_checks({});
+  return read_machine_facts(machine, diagnose(machine, {}, *checks));
+}
+
+Record record_of(const LimitLine& line, int ordinal, double value) {
+  Record record;
+  record.run = "run";
+  record.cell = line.first_cell;
+  if (line.benchmark == "peer") {
+    record.cell = with_value(with_value(record.cell, "from", "0"), "to", "1");
+  }
+  record.device.backend = "hip";
+  record.device.ordinal = ordinal;
+  record.status = RecordStatus::passed;
+  const bool latency = line.metric == "latency";
+  record.metrics = {{line.metric, value, line.unit, latency ? Better::lower : Better::higher, "",
+                     Interval{0.99 * value, 1.01 * value}}};
+  return record;
+}
+
+/// Records of `gpus` GPUs that are 5% better than each limit.
+std::vector<Record> good_records(const Limits& limits, int gpus) {
+  std::vector<Record> records;
+  for (const LimitLine& line : limits.lines) {
+    if (line.cell.empty()) continue;
+    const double value = line.value * (line.at_most ? 0.95 : 1.05);
+    if (is_for_node(line)) {
+      for (int from = 0; from < gpus; ++from) {
+        for (int to = 0; to < gpus; ++to) {
+          if (from == to) continue;
+          records.push_back(record_of(line, 0, value));
+          Cell& cell = records.back().cell;
+          cell =
+              with_value(with_value(cell, "from", std::to_string(from)), "to", std::to_string(to));
+        }
+      }
+      continue;
+    }
+    const bool once = is_for_ranks(line);
+    for (int gpu = 0; gpu < (once ? 1 : gpus); ++gpu) {
+      records.push_back(record_of(line, gpu, value));
+      if (once) records.back().ranks.resize(2);
+    }
+  }
+  return records;
+}
+
+/// "FAIL link-width: 8 lanes, GPU 3 (0000:43:00.0) of 8", of all lines that did not pass.
+std::vector<std::string> bad_lines(const Limits& limits, const std::vector<Record>& records,
+                                   const MachineFacts& facts) {
+  std::vector<std::string> bad;
+  for (const JudgedLine& judged : judge_machine(limits, LineLength::full, records, facts)) {
+    if (judged.verdict == LineVerdict::pass) continue;
+    const std::string what = judged.line.has.empty() ? judged.line.what() : judged.line.has.front();
+    bad.push_back(fmt::format("{} {}: {}", name_of(judged.verdict), what, judged.found_text()));
+  }
+  return bad;
+}
+
+std::vector<std::string> bad_lines(const std::string& device, const Machine& machine, int gpus) {
+  const Limits limits = *limits_of_device(device);
+  return bad_lines(limits, good_records(limits, gpus), facts_of(machine));
+}
+
+MemoryMachine with_memory(MemoryMachine machine, double bytes) {
+  machine.write("proc/meminfo", fmt::format("MemTotal: {:.0f} kB\n", bytes / 1024));
+  return machine;
+}
+constexpr double tib = 1099511627776.0;
+
+TEST(JudgeMachine, Mi300xAsDelivered) {
+  EXPECT_THAT(bad_lines("MI300X", with_memory(mi300x_spx(), 1.4 * tib), 8),
+              ElementsAre("FAIL memory: 1.40 TiB to 1.44 TiB", "FAIL pci=realloc=off: not set",
+                          "FAIL amd_iommu=on: not set", "FAIL iommu=pt: not set",
+                          "FAIL link-width: 8 lanes, GPU 3 (0000:43:00.0) of 8",
+                          "FAIL iommu: translating (DMA-FQ)", "FAIL numa-balancing: 1",
+                          "FAIL memlock: 8192 KiB",
+                          "FAIL device-permissions: /dev/dri/renderD135: permission denied",
+                          "FAIL large-bar: GPU 1 (0000:23:00.0): 256 MiB of 192.0 GiB",
+                          "FAIL pcie-link: GPU 3 (0000:43:00.0): 32 GT/s x8 of 32 GT/s x16",
+                          "FAIL power-cap: GPU 5 (0000:63:00.0): 650 W of 750 W",
+                          "FAIL xcd-clocks: GPU 6 (0000:73:00.0): 8 XCDs at 1.400 GHz to 2.100 GHz",
+                          "FAIL gpu-links: GPU 4 (0000:53:00.0): no xGMI link to GPU 7"));
+}
+
+TEST(JudgeMachine, Mi300xInPartitions) {
+  const auto bad = bad_lines("MI300X", with_memory(mi300x_cpx(), 1.5 * tib), 8);
+  EXPECT_THAT(bad, ElementsAre("FAIL amd_iommu=on: not set"))
+      << "pci=realloc=off and iommu=pt are set";
+}
+
+TEST(JudgeMachine, Mi355x) {
+  EXPECT_THAT(bad_lines("MI355X", with_memory(mi355x(), 2.95 * tib), 8),
+              ElementsAre("UNKNOWN memory: 2.95 TiB to 3.04 TiB: the interval contains the limit",
+                          "FAIL pci=bfsort: not set", "FAIL numa_balancing=disable: not set",
+                          "FAIL modprobe.blacklist=amdgpu: not set"));
+}
+
+TEST(JudgeMachine, OneVirtualFunction) {
+  const auto bad = bad_lines("MI300X", vf_in_vm(), 1);
+  EXPECT_THAT(bad, Contains("FAIL gpus: 1 GPUs"));
+  EXPECT_THAT(bad, Contains("UNKNOWN memory: /proc/meminfo cannot be read"));
+  EXPECT_THAT(bad, Contains("UNKNOWN link-width: the driver does not show it"));
+}
+
+TEST(JudgeMachine, H200Node) {
+  EXPECT_THAT(bad_lines("NVIDIA H200", h200_node(), 8),
+              ElementsAre("FAIL memlock: 64 KiB", "FAIL shared-memory: 64 MiB",
+                          "FAIL gpu-clocks: 8 x NVIDIA H200: now at 1.200 GHz to 1.755 GHz",
+                          "FAIL memory-errors: GPU 6 (0000:73:00.0): 1 uncorrectable error",
+                          "FAIL throttling: GPU 2 (0000:33:00.0): sw_power_cap,hw_thermal_slowdown",
+                          "FAIL gpu-links: GPU 3 (0000:43:00.0): 2 of 18 NVLink links down"));
+}
+
+TEST(JudgeMachine, OneGpuHasNoPeers) {
+  const Limits limits = *limits_of_device("NVIDIA H200");
+  std::vector<Record> records = good_records(limits, 1);
+  std::erase_if(records, [](const Record& record) { return !record.ranks.empty(); });
+  EXPECT_THAT(bad_lines(limits, records, facts_of(h200_node())), Not(Contains(HasSubstr("peer"))));
+}
+
+TEST(JudgeMachine, ACpuHasNoGpus) {
+  const auto bad = bad_lines("NVIDIA H200", cpu_container(), 0);
+  EXPECT_THAT(bad, Contains("UNKNOWN gpu-memory: no such GPU was found"));
+  EXPECT_THAT(bad, Contains("FAIL clock-source: hpet"));
+}
+
+TEST(JudgeMachine, MalformedFilesAreUnknown) {
+  const auto bad = bad_lines("MI300X", malformed(), 8);
+  EXPECT_THAT(bad,
+              Contains("UNKNOWN link-speed: GPU 0 (0000:13:00.0): the driver does not show it"));
+}
+
+/// One line of memory bandwidth, at least 1000 GB/s, and its records on two GPUs.
+class OneLine : public testing::Test {
+ protected:
+  OneLine() {
+    limits_ = *parse_limits(
+        "{name: a, description: b, source: c, date: 2026-01-01, limits: [{cell: memory op=copy "
+        "dtype=f64 size=1GiB, metric: bandwidth, at_least: 1000, unit: GB/s}]}",
+        "a.yaml");
+    records_ = {record_of(limits_.lines[0], 0, 1.1e12), record_of(limits_.lines[0], 1, 1.2e12)};
+  }
+  std::string judge() const {
+    const auto lines = judge_machine(limits_, LineLength::usual, records_, {});
+    return fmt::format("{}: {}", name_of(lines.front().verdict), lines.front().found_text());
+  }
+  Limits limits_;
+  std::vector<Record> records_;
+};
+
+TEST_F(OneLine, TheWorstGpuDecides) {
+  EXPECT_EQ(judge(), "PASS: 1.089 TB/s to 1.111 TB/s, hip:0 of 2");
+  records_[1] = record_of(limits_.lines[0], 1, 0.9e12);
+  EXPECT_EQ(judge(), "FAIL: 891.0 GB/s to 909.0 GB/s, hip:1 of 2");
+}
+
+TEST_F(OneLine, AnIntervalThatContainsTheLimitIsUnknown) {
+  records_[1] = record_of(limits_.lines[0], 1, 1.006e12);
+  EXPECT_EQ(judge(),
+            "UNKNOWN: 995.9 GB/s to 1.016 TB/s, hip:1 of 2: the interval contains the limit");
+}
+
+TEST_F(OneLine, AMeanCountsWhereTheLineSaysSo) {
+  limits_.lines[0].over_mean = true;
+  records_[1] = record_of(limits_.lines[0], 1, 0.95e12);
+  EXPECT_EQ(judge(), "PASS: 1.015 TB/s to 1.035 TB/s");
+}
+
+TEST_F(OneLine, WhatCouldNotBeMeasuredIsUnknown) {
+  records_[1].device.emulated = true;
+  EXPECT_EQ(judge(),
+            "UNKNOWN: hip:1: needs a real device: times of an emulated one come from a model");
+  records_[1].status = RecordStatus::unsupported;
+  records_[1].reason = "no memory";
+  EXPECT_EQ(judge(), "UNKNOWN: hip:1: unsupported: no memory");
+  records_[1].cell = Cell("launch", {{"metric", "latency"}});
+  EXPECT_EQ(judge(), "UNKNOWN: hip:1: not measured");
+}
+
+TEST_F(OneLine, NothingIsMeasuredOnAnEmulatedDevice) {
+  MachineFacts facts;
+  facts.emulated = true;
+  const auto lines = judge_machine(limits_, LineLength::usual, {}, facts);
+  EXPECT_EQ(lines.front().verdict, LineVerdict::unknown);
+  EXPECT_EQ(lines.front().reason,
+            "needs a real device: times of an emulated one come from a model");
+}
+
+TEST_F(OneLine, ADeviceThatCouldNotBeMeasuredIsUnknown) {
+  MachineFacts facts;
+  facts.devices = {{"hip:0", ""}, {"hip:1", ""}, {"hip:2", "no such device"}};
+  const auto lines = judge_machine(limits_, LineLength::usual, records_, facts);
+  EXPECT_EQ(lines.front().verdict, LineVerdict::unknown);
+  EXPECT_EQ(lines.front().found_text(), "hip:2: no such device");
+}
+
+TEST_F(OneLine, AWrongResultFails) {
+  records_[1].status = RecordStatus::failed;
+  records_[1].reason = "3 elements differ";
+  EXPECT_EQ(judge(), "FAIL: hip:1: wrong result: 3 elements differ");
+  limits_.lines[0].over_mean = true;
+  records_[0].status = RecordStatus::unsupported;
+  EXPECT_EQ(judge(), "FAIL: hip:1: wrong result: 3 elements differ") << "of a mean, too";
+}
+
+TEST_F(OneLine, ALimitOnTheWrongSideIsUnknown) {
+  limits_.lines[0].at_most = true;
+  EXPECT_EQ(judge(),
+            "UNKNOWN: hip:0: for bandwidth, higher is better: the limit is on the wrong side");
+}
+
+}  // namespace
+}  // namespace assay::health

@@ -1,0 +1,110 @@
+// Units, differences, references and planted faults as text.
+#include "advise/health/sdc.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "advise/health/corruption_work.h"
+#include "advise/health/sdc_json.h"
+#include "advise/health/sdc_reference.h"
+#include "core/json.h"
+
+namespace assay::health {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Sdc, ADifferenceSurvivesTheWayToAnotherRank) {
+  SdcDifference difference;
+  difference.unit = "gemm shape=8192";
+  difference.run = 7;
+  difference.rank = 2;
+  difference.launch = 3;
+  difference.operation = "softmax";
+  difference.buffer = 4;
+  difference.offset = 1 << 20;
+  difference.address = 0x7f0000000000;
+  difference.expected = 0xFFFFFFFFFFFFFFFF;
+  difference.found = 0;
+  difference.wrong_words = 1;
+  difference.wrong_blocks = 5;
+  difference.replays = 4;
+  difference.replayed = 3;
+  difference.before.sensors.power_watts = 690;
+  difference.after.ecc_uncorrected = 2;
+  const auto read = difference_from(to_json(difference));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(to_json(*read), to_json(difference));
+  EXPECT_EQ(*read->expected, 0xFFFFFFFFFFFFFFFF);
+  EXPECT_EQ(read->before.sensors.power_watts, 690);
+}
+
+TEST(Sdc, AUnitKeepsTheTrailOfItsChecksums) {
+  SdcUnit unit;
+  unit.name = "gemm";
+  unit.operations = {"a", "b"};
+  unit.trail = {1, 0x8000000000000000, 3};
+  unit.scratch = {4};
+  unit.variant = "v";
+  const auto read = unit_from(with_trail(unit));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->trail, unit.trail);
+  EXPECT_EQ(read->operations, unit.operations);
+  EXPECT_EQ(read->scratch, unit.scratch);
+  for (const double wrong : {-1.0, 0.5, 1e30}) {
+    Json json = with_trail(unit);
+    json["scratch_buffers"] = {wrong};
+    EXPECT_THAT(unit_from(json).error().message, HasSubstr("whole numbers from 1")) << wrong;
+  }
+  Json short_of_one = with_trail(unit);
+  short_of_one["trail"].erase(0);
+  EXPECT_THAT(unit_from(short_of_one).error().message, HasSubstr("units.trail must have one"));
+}
+
+TEST(Sdc, AReferenceIsOfOneKindOfDevice) {
+  const auto reference = read_reference(
+      R"({"health_sdc_reference": 1, "kind": "A, sm_80, 108 multiprocessors", "units": []})");
+  ASSERT_TRUE(reference) << reference.error().message;
+  DeviceFacts facts;
+  facts.name = "A";
+  facts.arch = "sm_80";
+  facts.multiprocessors = 108;
+  EXPECT_TRUE(check_kind(*reference, facts));
+  facts.name = "B";
+  EXPECT_THAT(check_kind(*reference, facts).error().message,
+              HasSubstr("of A, sm_80, 108 multiprocessors, this device is B"));
+  EXPECT_THAT(read_reference(R"({"health_sdc_reference": 2})").error().message,
+              HasSubstr("health_sdc_reference is 2"));
+}
+
+TEST(Sdc, AReferenceMadeWithAnotherSeedOrLibraryIsNotCompared) {
+  const auto reference = read_reference(
+      R"({"health_sdc_reference": 1, "kind": "A", "assay": "1 a", "seed": 2, "libraries":
+          {"driver": "550"}, "units": []})");
+  ASSERT_TRUE(reference) << reference.error().message;
+  EXPECT_EQ(other_making(*reference, {{"assay", "1 a"}, {"seed", "2"}, {"driver", "550"}}), "");
+  EXPECT_EQ(other_making(*reference, {{"assay", "1 a"}, {"seed", "1"}}), "seed 2 instead of 1");
+  EXPECT_EQ(other_making(*reference, {{"driver", "560"}}), "driver 550 instead of 560");
+}
+
+TEST(Sdc, UnitsAreChosenByTheBeginningOfTheirNames) {
+  EXPECT_TRUE(is_chosen("gemm shape=96", ""));
+  EXPECT_TRUE(is_chosen("gemm shape=96", "train,gemm"));
+  EXPECT_FALSE(is_chosen("gemm shape=96", "gemma,shape"));
+}
+
+TEST(Sdc, APlantedFaultIsReadFromText) {
+  const auto fault = parse_planted_fault("train run=3 launch=5 offset=64 mask=1024 rank=1 stays");
+  ASSERT_TRUE(fault) << fault.error().message;
+  EXPECT_EQ(fault->work, "train");
+  EXPECT_EQ(fault->run, 3u);
+  EXPECT_EQ(fault->launch, 5u);
+  EXPECT_EQ(fault->offset, 64u);
+  EXPECT_EQ(fault->mask, 1024u);
+  EXPECT_EQ(fault->rank, 1);
+  EXPECT_TRUE(fault->stays);
+  EXPECT_THAT(parse_planted_fault("train run=x").error().message, HasSubstr("allowed: WORK run=N"));
+}
+
+}  // namespace
+}  // namespace assay::health
