@@ -1,6 +1,7 @@
 // A port of an event loop: accepts connections, and gives their requests to one handler.
 #pragma once
 
+#include "core/result.h"
 #include "serving/server/connection.h"
 #include "serving/server/loop.h"
 
