@@ -111,7 +111,8 @@ class CheckedWork {
   /// A checksum for each launch and one for the end, also without the buffers of these numbers.
   std::vector<std::uint64_t> trail(const Sums& sums,
                                    const std::vector<std::size_t>& without = {}) const;
-  /// Whether at least half of what is written is compared without these buffers, too.
+  /// Returns whether at least half of the written bytes are still compared if these buffers are
+  /// not.
   bool compares_most(const std::vector<std::size_t>& without) const;
   Work work() const;  ///< of a repetition
   double checked_bytes() const { return checked_bytes_; }

@@ -23,7 +23,8 @@ Result<Descriptor> lock_device(const DeviceFacts& facts) {
   std::ranges::replace_if(
       name, [](char c) { return c == '/' || c == ' '; }, '-');
   std::error_code problem;
-  // A GPU has one lock, whatever TMPDIR is. Tests on hosts and emulated devices may go on at once.
+  // A GPU has one lock, whatever TMPDIR is. Tests on hosts and emulated devices may run at the same
+  // time.
   const std::filesystem::path folder = facts.runs_on_host || facts.emulated
                                            ? std::filesystem::temp_directory_path(problem)
                                            : std::filesystem::path("/tmp");

@@ -13,6 +13,7 @@
 #include "advise/health/corruption_work.h"
 #include "advise/health/memory_patterns.h"
 #include "advise/health/sdc_json.h"
+#include "advise/health/sdc_ranks.h"
 #include "advise/health/sdc_reference.h"
 #include "compute/device/helpers.h"
 #include "core/json.h"
@@ -38,13 +39,6 @@ struct UnderTest {
   Sums expected;
   std::vector<std::size_t> scratch_of_any;  ///< buffers that any rank leaves out
   double run_seconds = 0;                   ///< of one repetition on rank 0
-};
-
-/// What another rank said of itself after the calibration.
-struct RankUnits {
-  std::string kind;
-  std::vector<SdcUnit> units;
-  std::vector<double> run_seconds;
 };
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -229,6 +223,8 @@ class CorruptionTest {
         equal = equal && answer.empty();
       }
     }
+    unit.report.variant = work.variant();
+    unit.report.calls_library = work.calls_library();
     std::size_t best = 0;
     if (!equal) {
       while (seen.size() < most_repetitions) seen.push_back(TRY(work.repeat()));
@@ -246,7 +242,6 @@ class CorruptionTest {
         for (const Sums& sums : seen) kept = kept && work.leave_out(sums, seen[0]);
         if (!kept) {
           (own ? unit.report.refused : unit.report.varies) = true;
-          unit.report.variant = work.variant();
           unit.report.left_out = fmt::format(
               "its results differ in most repetitions, first in {}: {}; other devices of this kind "
               "or a reference can tell",
@@ -263,7 +258,6 @@ class CorruptionTest {
       }
     }
     unit.expected = seen[best];
-    unit.report.variant = work.variant();
     for (const CheckedWork::Launch& launch : work.launches()) {
       unit.report.operations.push_back(launch.name);
     }
@@ -397,7 +391,9 @@ class CorruptionTest {
     std::vector<RankUnits> ranks;
     for (const std::string& text : TRY(team_.exchange("comparing checksums", json_line(mine)))) {
       const Json json = TRY(parse_json(text));
-      RankUnits rank{json.value("kind", ""), {}, {}};
+      RankUnits rank;
+      rank.kind = json.value("kind", "");
+      rank.name = name_of(team_.members()[ranks.size()]);
       for (const Json& unit : json["units"]) {
         rank.units.push_back(TRY(unit_from(unit)));
         rank.run_seconds.push_back(unit.value("run_seconds", 0.0));
@@ -411,115 +407,16 @@ class CorruptionTest {
       units_[i].run_seconds = ranks.front().run_seconds[i];
       // The result of a collective is another one on each rank, and its own repetitions show it.
       if (units_[i].description.of_team) continue;
-      std::map<std::string, std::vector<std::size_t>> of_kind, alike;  // alike: also the variant
-      for (std::size_t r = 0; r < ranks.size(); ++r) {
-        const SdcUnit& unit = ranks[r].units[i];
-        of_kind[ranks[r].kind].push_back(r);
-        if (!unit.trail.empty() && unit.left_out.empty())
-          alike[ranks[r].kind + " " + unit.variant].push_back(r);
+      RankJudgement judged = judge_ranks(ranks, i);
+      for (const std::vector<std::size_t>& members : judged.compared) {
+        if (std::ranges::count(members, static_cast<std::size_t>(team_.rank())) == 0) continue;
+        units_[i].report.compared.push_back(fmt::format("{} ranks", members.size()));
       }
-      for (const auto& [kind, members] : of_kind) judge_refusals(i, members, ranks);
-      for (const auto& [key, members] : alike) compare_members(i, members, ranks);
+      if (team_.rank() != 0) continue;
+      if (!judged.unsettled.empty()) unsettled_ = std::move(judged.unsettled);
+      for (SdcDifference& difference : judged.differences) add(std::move(difference));
     }
     return {};
-  }
-
-  SdcDifference difference_of(std::size_t unit, const std::vector<std::size_t>& wrong,
-                              const std::vector<RankUnits>& ranks) const {
-    SdcDifference difference;
-    difference.unit = units_[unit].report.name;
-    difference.rank = wrong.size() == 1 ? static_cast<int>(wrong.front()) : -1;
-    difference.device = wrong.size() == 1 ? "" : "one of ";
-    for (const std::size_t r : wrong) {
-      difference.device += fmt::format("{}{} of {}", r == wrong.front() ? "" : ", ", ranks[r].kind,
-                                       name_of(team_.members()[r]));
-    }
-    return difference;
-  }
-
-  /// A rank whose result is refused is wrong if most others of its kind pass.
-  void judge_refusals(std::size_t unit, const std::vector<std::size_t>& members,
-                      const std::vector<RankUnits>& ranks) {
-    if (team_.rank() != 0) return;
-    std::vector<std::size_t> refused;
-    std::size_t passed = 0, vary = 0;
-    for (const std::size_t r : members) {
-      const SdcUnit& one = ranks[r].units[unit];
-      if (one.refused) refused.push_back(r);
-      if (one.varies) ++vary;
-      if (!one.trail.empty() && one.left_out.empty()) ++passed;
-    }
-    if (vary > 0 && passed > 0) {
-      unsettled_ = units_[unit].report.name +
-                   " repeats its results on some devices only, by a library: see the units";
-    }
-    if (passed <= refused.size()) return;
-    for (const std::size_t r : refused) {
-      SdcDifference difference = difference_of(unit, {r}, ranks);
-      difference.against = fmt::format("{} of {} devices of its kind: {}", passed, members.size(),
-                                       ranks[r].units[unit].left_out);
-      difference.operation = "its own check or its repetitions";
-      add(std::move(difference));
-    }
-  }
-
-  /// All members have tested the unit and did the same.
-  void compare_members(std::size_t unit, const std::vector<std::size_t>& members,
-                       const std::vector<RankUnits>& ranks) {
-    if (members.size() < 2) return;
-    if (std::ranges::count(members, static_cast<std::size_t>(team_.rank())) > 0) {
-      units_[unit].report.compared.push_back(fmt::format("{} ranks", members.size()));
-    }
-    std::map<std::vector<std::uint64_t>, std::vector<std::size_t>> groups;
-    for (const std::size_t r : members) groups[ranks[r].units[unit].trail].push_back(r);
-    if (team_.rank() != 0 || groups.size() < 2) return;
-    if (chosen_by_measuring(units_[unit])) {
-      unsettled_ = units_[unit].report.name +
-                   " has other bits on some devices, which all repeat their own: each chose its "
-                   "library's algorithms by measuring, so this proves no fault";
-      return;
-    }
-    const auto largest =
-        std::ranges::max_element(groups, {}, [](const auto& group) { return group.second.size(); });
-    const auto differs = [&](const std::vector<std::size_t>& wrong, const std::string& against,
-                             const std::vector<std::uint64_t>& trail,
-                             const std::vector<std::uint64_t>& expected) {
-      SdcDifference difference = difference_of(unit, wrong, ranks);
-      difference.against = against;
-      set_first_operation(difference, trail, expected, units_[unit].report.operations);
-      add(std::move(difference));
-    };
-    if (2 * largest->second.size() <= members.size()) {
-      differs(members, "the others that did the same, and none has a majority",
-              groups.begin()->first, groups.rbegin()->first);
-      return;
-    }
-    for (const auto& [trail, group] : groups) {
-      if (&trail == &largest->first) continue;
-      for (const std::size_t r : group) {
-        differs({r},
-                fmt::format("{} of {} devices that did the same", largest->second.size(),
-                            members.size()),
-                trail, largest->first);
-      }
-    }
-  }
-
-  /// Returns whether devices may have other bits although none is faulty: assay measures which of a
-  /// library's algorithms is fastest, and the choice is not among what `variant` compares.
-  static bool chosen_by_measuring(const UnderTest& unit) {
-    return unit.work != nullptr && unit.work->calls_library();
-  }
-
-  static void set_first_operation(SdcDifference& difference,
-                                  const std::vector<std::uint64_t>& trail,
-                                  const std::vector<std::uint64_t>& expected,
-                                  const std::vector<std::string>& operations) {
-    const auto first = std::ranges::mismatch(trail, expected).in1 - trail.begin();
-    difference.launch = static_cast<std::size_t>(first) + 1;
-    difference.operation = difference.launch <= operations.size()
-                               ? operations[difference.launch - 1]
-                               : "memory at rest";
   }
 
   void compare_with_reference() {
@@ -545,7 +442,7 @@ class CorruptionTest {
       unit.report.compared.emplace_back("the reference");
       const std::vector<std::uint64_t> trail = unit.work->trail(unit.expected, known->scratch);
       if (known->trail == trail) continue;
-      if (chosen_by_measuring(unit)) {
+      if (unit.report.calls_library) {
         unsettled_ = unit.report.name +
                      " repeats its bits, which are not those of the reference: the library's "
                      "algorithms were chosen by measuring on each, so this proves no fault";
@@ -553,7 +450,7 @@ class CorruptionTest {
       }
       SdcDifference difference = difference_here(unit);
       difference.against = "the reference";
-      set_first_operation(difference, trail, known->trail, unit.report.operations);
+      name_first_operation(difference, trail, known->trail, unit.report.operations);
       add(std::move(difference));
     }
   }

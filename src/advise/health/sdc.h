@@ -27,13 +27,15 @@ std::string_view name_of(SdcVerdict verdict);  ///< "SOUND"
 
 /// One kind of work, and what was compared of it.
 struct SdcUnit {
-  std::string name;        ///< "gemm shape=8192 dtype=bf16"
-  std::string left_out;    ///< why it was not tested; empty: it was
-  bool refused = false;    ///< its check fails, or it does not repeat and calls no library, or it
-                           ///< ends with an error: the device may be wrong
-  bool varies = false;     ///< a library gives it other bits in most repetitions
-  std::string note;        ///< what else is worth knowing
-  std::uint64_t runs = 0;  ///< repetitions that were compared
+  std::string name;      ///< "gemm shape=8192 dtype=bf16"
+  std::string left_out;  ///< why it was not tested; empty: it was
+  /// The device may be wrong: the unit's check fails, it ends with an error, or it does not repeat
+  /// although it calls no library.
+  bool refused = false;
+  bool calls_library = false;           ///< a library computes a part of it
+  bool varies = false;                  ///< a library gives it other bits in most repetitions
+  std::string note;                     ///< what else is worth knowing
+  std::uint64_t runs = 0;               ///< repetitions that were compared
   std::uint64_t calibration = 0;        ///< how many of them came before the first turn
   double seconds = 0;                   ///< of the work and its checksums, over all repetitions
   double flops = 0, bytes = 0;          ///< over all repetitions

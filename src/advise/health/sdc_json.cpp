@@ -67,6 +67,7 @@ Json to_json(const SdcUnit& unit) {
 
 Json with_trail(const SdcUnit& unit) {
   Json json = to_json(unit);
+  json["calls_library"] = unit.calls_library;
   json["operations"] = unit.operations;
   json["scratch_buffers"] = unit.scratch;
   json["trail"] = Json::array();
@@ -80,6 +81,7 @@ Result<SdcUnit> unit_from(const Json& json) {
   unit.name = TRY(reader.text("name"));
   TRY(reader.optional("left_out", unit.left_out));
   if (reader.has("refused")) unit.refused = TRY(reader.flag("refused"));
+  if (reader.has("calls_library")) unit.calls_library = TRY(reader.flag("calls_library"));
   if (reader.has("varies")) unit.varies = TRY(reader.flag("varies"));
   TRY(reader.optional("note", unit.note));
   TRY(reader.optional("runs", unit.runs));

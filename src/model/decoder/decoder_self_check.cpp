@@ -75,7 +75,7 @@ constexpr double most_of_noise = 1.25;
 double noise_of_codes(TransformerOracle oracle, const DecoderSettings& small,
                       const std::vector<std::int32_t> (&texts)[2],
                       const std::vector<double> (&reference)[2]) {
-  // Each rank quantizes the part of a row that it has of what proj and down read.
+  // Each rank quantizes its own part of the rows that the matrices proj and down read.
   const auto is_cut = [&](const Tensor& weight) {
     return std::ranges::any_of(oracle.layout().layers, [&](const LayerParameters& layer) {
       return weight.offset == layer.proj.offset || weight.offset == layer.down.offset;

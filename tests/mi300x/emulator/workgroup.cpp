@@ -255,7 +255,7 @@ void Workgroup::execute_wrongly(Wave& wave, const Instruction& instruction) {
   load_fault = LoadFault::none;
   if (sticks_) {
     u64 random = corruption.plan().seed;
-    constexpr unsigned registers = 24;  // most kernels use so many
+    constexpr unsigned registers = 24;  // most kernels use that many
     const u64 index = next_random(random) % registers, lane = next_random(random) % wave_lanes;
     const u32 bit = u32{1} << next_random(random) % 32;
     u32& word = wave.vector[index].lane[lane];

@@ -74,7 +74,7 @@ TEST(DecoderConfig, ReadsRotaryPositionsOfTransformers5) {
   EXPECT_EQ(parse_decoder_config(config.dump()).value().rope_scaling, RopeScaling{});
 }
 
-/// As Qwen3-8B-FP8's config.json and those that llm-compressor writes have it.
+/// Qwen3-8B-FP8's config.json and those of llm-compressor have this.
 TEST(DecoderConfig, KnowsTheQuantizationOfPublishedCheckpoints) {
   const Json numbers = {{"num_bits", 8}, {"type", "float"}, {"symmetric", true}, {"dynamic", true}};
   Json weights = numbers, of_fp8 = {{"quant_method", "fp8"},
