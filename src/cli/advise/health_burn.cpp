@@ -103,15 +103,10 @@ Result<int> burn(const Arguments& arguments, Terminal& terminal) {
   if (team.rank() == 0) plan.sdc.progress = shown_progress(terminal);
   catch_interrupts();
   const BurnOutcome outcome = TRY(burn_in(plan, *opened.device, team));
-  if (terminal.interactive()) terminal.rewrite_line("");
   if (team.rank() > 0) return exit_ok;
-  const Json json = to_json(outcome);
-  terminal.print(
-      arguments.has("--json")
-          ? json_line(json) + "\n"
-          : burn_text(outcome, static_cast<std::size_t>(terminal.width()), terminal.out_style()));
-  TRY(write_file(file, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"));
-  terminal.note(fmt::format("wrote {}\n", file));
+  TRY(keep_result(
+      arguments, terminal, file, to_json(outcome),
+      burn_text(outcome, static_cast<std::size_t>(terminal.width()), terminal.out_style())));
   return burn_status(outcome);
 }
 

@@ -103,6 +103,15 @@ Status check_result_file(const std::string& file) {
                            file)};
 }
 
+Status keep_result(const Arguments& arguments, Terminal& terminal, const std::string& file,
+                   const Json& json, const std::string& text) {
+  if (terminal.interactive()) terminal.rewrite_line("");
+  terminal.print(arguments.has("--json") ? json_line(json) + "\n" : text);
+  TRY(write_file(file, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"));
+  terminal.note(fmt::format("wrote {}\n", file));
+  return {};
+}
+
 std::function<void(const health::SdcProgress&)> shown_progress(Terminal& terminal) {
   return [&terminal, last = std::chrono::steady_clock::time_point()](
              const health::SdcProgress& progress) mutable {

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "compute/device/backend.h"
 #include "core/descriptor.h"
+#include "core/json.h"
 #include "ranks/launch/team_session.h"
 
 namespace assay::cli {
@@ -39,6 +40,11 @@ Result<health::SdcPlan> read_sdc_plan(const Arguments& arguments);
 /// Whether the result can go to `file`. Error: as check_writable(); usage if it holds the result of
 /// a test that was CORRUPT, which is evidence.
 Status check_result_file(const std::string& file);
+
+/// Shows a result, `json` with --json and otherwise `text`, and writes `json` to `file`. Error: as
+/// write_file().
+Status keep_result(const Arguments& arguments, Terminal& terminal, const std::string& file,
+                   const Json& json, const std::string& text);
 
 /// Rewrites the line that shows how far the test is.
 std::function<void(const health::SdcProgress&)> shown_progress(Terminal& terminal);

@@ -43,15 +43,10 @@ Result<int> test(const Arguments& arguments, Terminal& terminal) {
   if (team.rank() == 0) plan.progress = shown_progress(terminal);
   catch_interrupts();
   const health::SdcOutcome outcome = TRY(check_corruption(plan, *opened.device, team));
-  if (terminal.interactive()) terminal.rewrite_line("");
   if (team.rank() > 0) return exit_ok;
-  const Json json = to_json(outcome);
-  terminal.print(
-      arguments.has("--json")
-          ? json_line(json) + "\n"
-          : sdc_text(outcome, static_cast<std::size_t>(terminal.width()), terminal.out_style()));
-  TRY(write_file(file, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"));
-  terminal.note(fmt::format("wrote {}\n", file));
+  TRY(keep_result(
+      arguments, terminal, file, to_json(outcome),
+      sdc_text(outcome, static_cast<std::size_t>(terminal.width()), terminal.out_style())));
   if (!reference_file.empty()) {
     const auto text = reference_of(outcome, *opened.device);
     if (text.ok()) TRY(write_file(reference_file, *text));

@@ -143,8 +143,8 @@ failed, did unequal work or lie above the roofline are INVALID. docs/method.md h
 its measured error rates. Exit status: 0 EQUAL; 1 SLOWER, FASTER or SHIFTED; 3 INVALID;
 6 INCONCLUSIVE or UNSTABLE.
 
-As a gate that runs again and again, --alarms 1/year --every day set the level: sound changes raise
-at most one false alarm a year. An alarm is a cell that is SLOWER; the smallest slow-down that one
+--alarms 1/year --every day make it a gate that runs again and again: sound changes raise at most
+one false alarm a year. An alarm is a cell that is SLOWER; the smallest slow-down that one
 run finds is printed. Exit status then: 0 no alarm; 1 an alarm; 3 INVALID; 6 no alarm was possible,
 because there are too few pairs. --comment writes Markdown for a pull request, --junit JUnit's XML,
 and on GitHub's runners alarms become annotations.
