@@ -104,7 +104,9 @@ TEST(Limits, EmbeddedOnesAreAboutTheirDevices) {
   const auto none = limits_of_device("AMD EPYC");
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(none.error().message, HasSubstr("--limits FILE"));
-  for (const Limits& limits : *built_in_limits()) {
+  const auto built_in = built_in_limits();
+  ASSERT_TRUE(built_in.ok()) << built_in.error().message;
+  for (const Limits& limits : *built_in) {
     EXPECT_FALSE(limits.devices.empty()) << limits.name;
     for (const LimitLine& line : limits.lines) {
       EXPECT_EQ(line.date.substr(0, 5), "2026-") << limits.name << ": " << line.what();
