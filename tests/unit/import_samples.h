@@ -242,6 +242,18 @@ inline constexpr std::string_view google_sample =
 {"name":"BM_Bad","run_name":"BM_Bad","run_type":"iteration","error_occurred":true,"error_message":"no file","iterations":0,"real_time":0.0,"cpu_time":0.0,"time_unit":"us"}]}
 )text";
 
+// Written by pytest-benchmark 3.2.2 for sum(range(count)); without its options and less usual statistics.
+inline constexpr std::string_view pytest_benchmark_sample =
+    R"text({"machine_info":{"node":"node7","python_implementation":"CPython","python_version":"3.11.2"},
+"commit_info":{"id":"5f3c2a1","dirty":false},"benchmarks":[
+{"group":null,"name":"test_sum[10]","fullname":"test_sums.py::test_sum[10]","params":{"count":10},
+"stats":{"min":1.3924982340540736e-07,"max":0.0004972988499503117,"mean":7.534235374322073e-07,
+"stddev":1.569687225247431e-05,"rounds":2989,"median":1.7479978851042687e-07,"iterations":20}},
+{"group":null,"name":"test_sum[1000]","fullname":"test_sums.py::test_sum[1000]","params":{"count":1000},
+"stats":{"min":7.775000995025039e-06,"max":0.008093511998595204,"mean":3.711349125045935e-05,
+"stddev":0.0004620496718641738,"rounds":914,"median":8.705996151547879e-06,"iterations":1}}],
+"datetime":"2026-11-30T01:44:16.126743","version":"3.2.2"})text";
+
 inline constexpr std::string_view nvbench_sample =
     R"text({"meta":{"argv":["./b"],"version":{"nvbench":{"string":"0.1.0"}}},"devices":[{"id":0,"name":"NVIDIA H100"}],
 "benchmarks":[{"name":"copy","index":0,"axes":[],"states":[
@@ -483,6 +495,7 @@ inline std::vector<std::pair<std::string_view, std::string_view>> import_samples
           {"p2p-bandwidth-latency", p2p_sample},
           {"perftest", perftest_sample},
           {"perftest-json", perftest_json_sample},
+          {"pytest-benchmark", pytest_benchmark_sample},
           {"rccl-tests-csv", rccl_csv_sample},
           {"rccl-tests-json", rccl_json_sample},
           {"rocm-bandwidth-test", rocm_sample},

@@ -296,9 +296,10 @@ std::string ranks_text(const RankComparison& ranks, std::size_t width, const Sty
                {"kept others waiting", right_side},
                {"file", Column::Align::left, 1}});
   for (const RankWait& rank : ranks.ranks) {
+    const std::string gpu = rank.device.empty() ? "" : fmt::format(", GPU {}", rank.device);
     table.add({std::to_string(rank.rank), seconds_text(rank.duration), seconds_text(rank.waited),
                std::to_string(rank.came_last), seconds_text(rank.caused),
-               shown_line(rank.file, longest_name)});
+               shown_line(rank.file + gpu, longest_name)});
   }
   text += table.render(width, style);
   text += wrapped(
@@ -333,12 +334,11 @@ Json trace_json(const TraceReport& report) {
 Json ranks_json(const RankComparison& ranks) {
   return {{"ranks", list_json(ranks.ranks,
                               [](const RankWait& rank) {
-                                return Json{{"rank", rank.rank},
-                                            {"file", rank.file},
-                                            {"collectives_ns", rank.duration},
-                                            {"waited_ns", rank.waited},
-                                            {"came_last", rank.came_last},
-                                            {"caused_ns", rank.caused}};
+                                return Json{
+                                    {"rank", rank.rank},        {"file", rank.file},
+                                    {"device", rank.device},    {"collectives_ns", rank.duration},
+                                    {"waited_ns", rank.waited}, {"came_last", rank.came_last},
+                                    {"caused_ns", rank.caused}};
                               })},
           {"matched", ranks.matched},
           {"unmatched", ranks.unmatched},

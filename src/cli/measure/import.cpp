@@ -230,11 +230,11 @@ const Command command = {
 ucc_perftest, perftest, OSU micro-benchmarks, TransferBench, nvbandwidth, rocm-bandwidth-test,
 p2pBandwidthLatencyTest, bandwidthTest, hipBusBandwidth, BabelStream, STREAM, Intel MLC,
 hipblaslt-bench, rocblas-bench, MIOpenDriver, vLLM, SGLang, InferenceX, guidellm, aiperf,
-genai-perf, llama-bench, SuperBench, MAD, Google Benchmark, nvbench; docs/import.md says what is
-read from each. Files may be compressed with gzip or zstd. For a FOLDER every file in it is
-tried. A file with an error gives no records; oddities are reported on standard error with
-their line. --json prints the records, one per line. The exit status is 2 if a given FILE could
-not be read, or if nothing could.
+genai-perf, llama-bench, SuperBench, MAD, Google Benchmark, pytest-benchmark, nvbench;
+docs/import.md says what is read from each. Files may be compressed with gzip or zstd. For a
+FOLDER every file in it is tried. A file with an error gives no records; oddities are reported
+on standard error with their line. --json prints the records, one per line. The exit status is
+2 if a given FILE could not be read, or if nothing could.
 
   assay import all_reduce.log
   assay import results/*.json --out imported && assay show imported

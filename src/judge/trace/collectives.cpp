@@ -56,16 +56,46 @@ constexpr ElementType element_types[] = {{"BFloat16", "bf16", 2},   {"Half", "f1
                                          {"Bool", "u8", 1},         {"Float8_e4m3fn", "e4m3", 1},
                                          {"Float8_e5m2", "e5m2", 1}};
 
-/// The collectives of one rank by shape, in order of start.
-std::map<TracedCollective, std::vector<const TraceEvent*>> by_shape(const TraceIndex& index) {
-  std::map<TracedCollective, std::vector<const TraceEvent*>> shapes;
-  for (const auto& [device, events] : index.devices()) {
-    for (const TraceEvent* event : events) {
-      if (work_kind_of(index, *event) != WorkKind::collective) continue;
-      shapes[collective_shape(index, *event)].push_back(event);
-    }
+using EventsByShape = std::map<TracedCollective, std::vector<const TraceEvent*>>;
+
+/// One rank of a comparison.
+struct TracedRank {
+  const TraceIndex* index;
+  EventsByShape collectives;  ///< in order of start
+};
+
+EventsByShape collectives_by_shape(const TraceIndex& index,
+                                   const std::vector<const TraceEvent*>& events) {
+  EventsByShape shapes;
+  for (const TraceEvent* event : events) {
+    if (work_kind_of(index, *event) != WorkKind::collective) continue;
+    shapes[collective_shape(index, *event)].push_back(event);
   }
   return shapes;
+}
+
+/// Appends the ranks of a file: a GPU each if several take part in collectives, else the file.
+void add_ranks(const TraceIndex& index, std::vector<TracedRank>& ranks,
+               std::vector<RankWait>& waits) {
+  const Timeline& timeline = index.timeline();
+  std::vector<std::pair<std::string, EventsByShape>> devices;
+  for (const auto& [device, events] : index.devices()) {
+    EventsByShape shapes = collectives_by_shape(index, events);
+    if (!shapes.empty()) devices.emplace_back(device, std::move(shapes));
+  }
+  const auto position = [&] { return static_cast<int>(ranks.size()); };
+  if (devices.size() < 2) {
+    waits.push_back({timeline.file, "", timeline.rank.value_or(position())});
+    ranks.push_back({&index, devices.empty() ? EventsByShape() : devices.front().second});
+    return;
+  }
+  std::stable_sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
+    return a.first.size() < b.first.size();  // 10 after 9
+  });
+  for (auto& [device, shapes] : devices) {
+    waits.push_back({timeline.file, device, position()});
+    ranks.push_back({&index, std::move(shapes)});
+  }
 }
 
 /// Returns the time since 1970, within bounds whose difference does not overflow.
@@ -78,11 +108,11 @@ std::int64_t absolute_end(const TraceIndex& index, const TraceEvent& event) {
 }
 
 /// Returns how far the starts of the ranks' events are apart.
-std::int64_t start_spread(const std::vector<const TraceIndex*>& ranks,
+std::int64_t start_spread(const std::vector<TracedRank>& ranks,
                           const std::vector<const TraceEvent*>& events) {
   std::int64_t first = longest_time, last = -longest_time;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const std::int64_t start = absolute(*ranks[i], events[i]->start);
+    const std::int64_t start = absolute(*ranks[i].index, events[i]->start);
     first = std::min(first, start);
     last = std::max(last, start);
   }
@@ -172,31 +202,31 @@ std::vector<CollectiveGroup> collectives_of(const TraceIndex& index,
   return groups;
 }
 
-RankComparison compare_ranks(const std::vector<const TraceIndex*>& ranks) {
+RankComparison compare_ranks(const std::vector<const TraceIndex*>& files) {
   RankComparison comparison;
-  std::vector<std::map<TracedCollective, std::vector<const TraceEvent*>>> shapes;
+  std::vector<TracedRank> ranks;
   bool same_clock = true;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const Timeline& timeline = ranks[i]->timeline();
-    comparison.ranks.push_back({timeline.file, timeline.rank.value_or(static_cast<int>(i))});
-    shapes.push_back(by_shape(*ranks[i]));
-    same_clock = same_clock && (timeline.epoch != 0) == (ranks.front()->timeline().epoch != 0);
+  for (const TraceIndex* const file : files) {
+    add_ranks(*file, ranks, comparison.ranks);
+    same_clock =
+        same_clock && (file->timeline().epoch != 0) == (files.front()->timeline().epoch != 0);
   }
   if (ranks.size() < 2) return comparison;
   if (!same_clock) {
     comparison.problem = "some of the traces say what time their time 0 is, others do not";
     return comparison;
   }
-  if (ranks.front()->timeline().epoch == 0) {
+  if (files.size() > 1 && files.front()->timeline().epoch == 0) {
     comparison.problem = "the traces do not say what time their time 0 is";
     return comparison;
   }
   std::int64_t largest_spread = 0, largest_start_spread = 0;
-  for (const auto& [shape, events] : shapes.front()) {
+  for (const auto& [shape, events] : ranks.front().collectives) {
     std::vector<std::vector<const TraceEvent*>> others;
-    for (const auto& rank : shapes) {
-      const auto at = rank.find(shape);
-      others.push_back(at == rank.end() ? std::vector<const TraceEvent*>() : at->second);
+    for (const TracedRank& rank : ranks) {
+      const auto at = rank.collectives.find(shape);
+      others.push_back(at == rank.collectives.end() ? std::vector<const TraceEvent*>()
+                                                    : at->second);
     }
     for (std::size_t i = 0; i < others.size(); ++i) {
       std::stable_sort(
@@ -208,12 +238,12 @@ RankComparison compare_ranks(const std::vector<const TraceIndex*>& ranks) {
     for (const TraceEvent* event : events) {
       // All ranks leave a collective at about the same time, whenever they came.
       std::vector<const TraceEvent*> together = {event};
-      const std::int64_t end = absolute_end(*ranks.front(), *event);
+      const std::int64_t end = absolute_end(*ranks.front().index, *event);
       std::int64_t spread = 0;
       for (std::size_t i = 1; on_all && i < ranks.size(); ++i) {
-        const TraceEvent* const other = nearest(*ranks[i], others[i], end);
-        const std::int64_t other_end = absolute_end(*ranks[i], *other);
-        const TraceEvent* const back = nearest(*ranks.front(), others.front(), other_end);
+        const TraceEvent* const other = nearest(*ranks[i].index, others[i], end);
+        const std::int64_t other_end = absolute_end(*ranks[i].index, *other);
+        const TraceEvent* const back = nearest(*ranks.front().index, others.front(), other_end);
         const std::int64_t longest = std::max(event->duration, other->duration);
         constexpr std::int64_t tolerance = 100'000;  // ns
         const std::int64_t apart = other_end > end ? other_end - end : end - other_end;

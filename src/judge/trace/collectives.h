@@ -40,6 +40,7 @@ std::vector<CollectiveGroup> collectives_of(const TraceIndex& index,
 /// How one rank spent its time in the collectives that were found on all ranks.
 struct RankWait {
   std::string file;
+  std::string device;         ///< its GPU, if the file has several that take part; else empty
   int rank = 0;               ///< as the file says, else its position
   std::int64_t duration = 0;  ///< ns of its collectives
   std::int64_t waited = 0;    ///< ns of these, for ranks that came later
@@ -47,7 +48,8 @@ struct RankWait {
   std::int64_t caused = 0;    ///< ns that the longest wait for it took, summed over these
 };
 
-/// The collectives of several ranks beside each other. A collective moves bytes only once the last
+/// The collectives of several ranks beside each other. Each file is a rank; in a file where several
+/// GPUs take part in collectives, each of them is one. A collective moves bytes only once the last
 /// rank is there, so the shortest duration of the ranks is that of the transfer, and the rest of
 /// each is a wait. This needs no common clock.
 struct RankComparison {
@@ -61,7 +63,7 @@ struct RankComparison {
   std::optional<std::int64_t> end_spread;
 };
 
-/// Compares the collectives of traces, each the one of a rank.
-RankComparison compare_ranks(const std::vector<const TraceIndex*>& ranks);
+/// Compares the collectives of the ranks of one or several files.
+RankComparison compare_ranks(const std::vector<const TraceIndex*>& files);
 
 }  // namespace assay

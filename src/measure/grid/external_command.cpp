@@ -74,9 +74,11 @@ Result<MetricRule> read_metric(const YamlValue& value, std::string_view file) {
 }  // namespace
 
 Result<ExternalCommand> read_external_command(const YamlValue& value, std::string_view file) {
-  const YamlReader map = TRY(
-      YamlReader::of(value, file, "a command is a map with command, name, and format or metrics",
-                     {"command", "name", "format", "metrics", "file", "variables", "timeout"}));
+  const YamlReader map =
+      TRY(YamlReader::of(value, file,
+                         "a command is a map with command and name, and format or metrics unless "
+                         "its run time is measured",
+                         {"command", "name", "format", "metrics", "file", "variables", "timeout"}));
   ExternalCommand command;
   command.words = TRY(map.texts("command"));
   command.name = TRY(map.text("name"));
@@ -92,8 +94,10 @@ Result<ExternalCommand> read_external_command(const YamlValue& value, std::strin
         fmt::format("\"{}\" is not a valid name; allowed: letters, digits, _ - .", command.name));
   }
   const YamlValue* metrics = map.find("metrics");
-  if ((metrics == nullptr) == command.format.empty()) {
-    return map.wrong(value, "a command needs either \"format\" (of `assay import`) or \"metrics\"");
+  if (metrics != nullptr && !command.format.empty()) {
+    return map.wrong(value,
+                     "a command has either \"format\" (of `assay import`) or \"metrics\", not "
+                     "both; without either its run time is measured");
   }
   if (metrics != nullptr) {
     if (metrics->kind != YamlValue::Kind::list || metrics->items.empty()) {

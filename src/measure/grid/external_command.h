@@ -1,5 +1,5 @@
 // A cell of a suite that runs another program: its command line, and the rules that find numbers in
-// its output.
+// its output. Without format and metrics, the number is the program's run time.
 //
 //   - command: [all_reduce_perf, -b, 8, -e, 1G, -f, 2]
 //     name: rccl_all_reduce

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
@@ -97,9 +98,13 @@ Result<ProgramStart> start_of(const ExternalCommand& command,
   return program;
 }
 
-/// The program's output: from its file if the suite names one, otherwise from standard output.
-Result<std::string> run_and_read(const ExternalCommand& command,
-                                 const std::function<bool()>& stop_requested) {
+struct ProgramRun {
+  std::string output;  ///< its file if the suite names one, otherwise standard output
+  double seconds = 0;  ///< from its start until it and all that hold its output had ended
+};
+
+Result<ProgramRun> run_and_read(const ExternalCommand& command,
+                                const std::function<bool()>& stop_requested) {
   std::error_code ignored;
   if (!command.file.empty())
     std::filesystem::remove(command.file, ignored);  // so that no old result is read
@@ -110,7 +115,10 @@ Result<std::string> run_and_read(const ExternalCommand& command,
     too_long = too_long || output.size() + line.size() > most_output_bytes;
     if (!too_long) output.append(line).append("\n");
   };
+  const auto begin = std::chrono::steady_clock::now();
   const ProgramEnd end = TRY(run_program(program));
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::string& name = command.words.front();
   if (end.stopped) return Error{ErrorKind::interrupted, name + " was stopped"};
   const std::string told = last_line(end.errors_tail);
@@ -121,21 +129,27 @@ Result<std::string> run_and_read(const ExternalCommand& command,
   }
   if (end.status != 0) return failed(fmt::format("{} ended with {}{}", name, end.status, because));
   if (too_long) return failed(fmt::format("{} printed more than 256 MiB", name));
-  if (command.file.empty()) return output;
-  auto text = read_operand(command.file, most_output_bytes);
-  if (!text.ok()) return failed(fmt::format("{} wrote no result: {}", name, text.error().message));
-  return text;
+  if (!command.file.empty()) {
+    auto text = read_operand(command.file, most_output_bytes);
+    if (!text.ok())
+      return failed(fmt::format("{} wrote no result: {}", name, text.error().message));
+    output = std::move(text).value();
+  }
+  return ProgramRun{std::move(output), seconds};
 }
 
 std::vector<Record> records_of_metrics(const ExternalCommand& command, const Record& blank,
-                                       std::string_view output) {
+                                       const ProgramRun& run) {
   Record record = blank;
   record.cell = Cell(command.name, {});
   record.source =
       Source{std::filesystem::path(command.words.front()).filename(), "", command_line(command), 0};
   record.status = RecordStatus::passed;
+  if (command.metrics.empty()) {
+    record.metrics.push_back({"duration", run.seconds, "s", Better::lower, ""});
+  }
   for (const MetricRule& rule : command.metrics) {
-    auto metric = find_metric(rule, output);
+    auto metric = find_metric(rule, run.output);
     if (metric.ok()) {
       record.metrics.push_back(std::move(metric).value());
     } else if (record.status == RecordStatus::passed) {
@@ -216,9 +230,9 @@ Result<Metric> find_metric(const MetricRule& rule, std::string_view output) {
 
 Result<std::vector<Record>> run_external(const ExternalCommand& command, const Record& blank,
                                          const std::function<bool()>& stop_requested) {
-  const std::string output = TRY(run_and_read(command, stop_requested));
-  if (command.format.empty()) return records_of_metrics(command, blank, output);
-  return imported_records(command, blank, output);
+  const ProgramRun run = TRY(run_and_read(command, stop_requested));
+  if (command.format.empty()) return records_of_metrics(command, blank, run);
+  return imported_records(command, blank, run.output);
 }
 
 }  // namespace assay

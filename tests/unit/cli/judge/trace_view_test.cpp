@@ -63,7 +63,7 @@ TEST(TraceView, JsonHasIntegersOfNanoseconds) {
 
 TEST(TraceView, RanksThatCannotBeComparedSayWhy) {
   RankComparison ranks;
-  ranks.ranks = {{"a", 0}, {"b", 1}};
+  ranks.ranks = {{"a", "", 0}, {"b", "", 1}};
   ranks.problem = "they are of other runs";
   EXPECT_THAT(ranks_text(ranks, 100, plain_style),
               HasSubstr("cannot be compared: they are of other runs"));

@@ -62,6 +62,26 @@ RankComparison compared(const std::string& first, const std::string& second) {
   return compare_ranks({&index_a, &index_b});
 }
 
+TEST(Ranks, GpusOfOneFileAreRanksOnOneClock) {
+  const auto on_gpu = [](std::string_view gpu, std::string_view ts, std::string_view dur) {
+    std::string event = gather(ts, dur);
+    constexpr std::string_view process = "\"pid\":";
+    return event.replace(event.find(process) + process.size(), 1, gpu);
+  };
+  // GPU 1 comes 300 us late; the file does not say what time its time 0 is.
+  const Timeline timeline =
+      timeline_of(kineto_text(on_gpu("0", "1000", "400") + "," + on_gpu("1", "1300", "100")));
+  const TraceIndex index(timeline);
+  ASSERT_EQ(index.devices().size(), 2u);
+  const RankComparison ranks = compare_ranks({&index});
+  ASSERT_EQ(ranks.problem, "");
+  ASSERT_EQ(ranks.ranks.size(), 2u);
+  EXPECT_EQ(ranks.matched, 1u);
+  EXPECT_EQ(ranks.ranks[0].waited, 300'000);
+  EXPECT_EQ(ranks.ranks[1].device, "1");
+  EXPECT_EQ(ranks.ranks[1].caused, 300'000);
+}
+
 TEST(Ranks, TheOneThatComesLastWaitsLeast) {
   // Rank 1 comes 300 us late to the first collective and 50 us early to the second.
   const auto ranks = compared(rank_text(0, gather("1000", "400") + "," + gather("3000", "100")),

@@ -41,8 +41,11 @@ TEST(ExternalCommand, MistakesNameTheirLine) {
     return cells.ok() ? std::string("fine") : cells.error().message;
   };
   EXPECT_EQ(problem("{command: [x], name: a, format: nccl-tests}"), "fine");
-  EXPECT_EQ(problem("{command: [x], name: a}"),
-            "s.yaml:4: a command needs either \"format\" (of `assay import`) or \"metrics\"");
+  EXPECT_EQ(problem("{command: [x], name: a}"), "fine");
+  EXPECT_EQ(problem("{command: [x], name: a, format: f, metrics: [{name: m, json: /x, unit: s, "
+                    "better: lower}]}"),
+            "s.yaml:4: a command has either \"format\" (of `assay import`) or \"metrics\", not "
+            "both; without either its run time is measured");
   EXPECT_EQ(problem("{command: [x], name: 'a b', format: f}"),
             "s.yaml:4: \"a b\" is not a valid name; allowed: letters, digits, _ - .");
   EXPECT_EQ(problem("{command: [x], name: memory, format: f}"),
@@ -94,6 +97,21 @@ TEST(ExternalCommand, OverridesStayInTheOneLineForm) {
     EXPECT_EQ(cell.text("op"), "triad");
     EXPECT_EQ(cell.text("size"), "1MiB");
   }
+}
+
+TEST(ExternalCommand, WithoutMetricsItsRunTimeIsTheResult) {
+  ExternalCommand command;
+  command.name = "nap";
+  command.words = {"sleep", "0.05"};
+  const auto records = run_external(command, {}, [] { return false; });
+  ASSERT_TRUE(records.ok()) << records.error().message;
+  ASSERT_EQ(records->size(), 1u);
+  ASSERT_EQ(records->front().metrics.size(), 1u);
+  const Metric& duration = records->front().metrics.front();
+  EXPECT_EQ(duration.name, "duration");
+  EXPECT_EQ(duration.unit, "s");
+  EXPECT_EQ(duration.better, Better::lower);
+  EXPECT_GE(duration.value, 0.05);
 }
 
 MetricRule by_regex(const std::string& regex) {

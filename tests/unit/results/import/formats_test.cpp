@@ -267,6 +267,19 @@ TEST(ImportGoogleBenchmark, CountersWithoutANameAreLeftOut) {
   EXPECT_EQ(result.records[0].metrics.size(), 2u);
 }
 
+TEST(ImportPytestBenchmark, TheMedianIsJudgedInSecondsOfACall) {
+  const Imported result = imported(pytest_benchmark_sample);
+  ASSERT_EQ(result.records.size(), 2u);
+  const Record& sum = record_of(result, "pytest_benchmark name=test_sums.py::test_sum[1000]");
+  EXPECT_EQ(metric_of(sum, "median").value, 8.705996151547879e-06);
+  EXPECT_EQ(metric_of(sum, "median").unit, "s");
+  EXPECT_EQ(metric_of(sum, "median").better, Better::lower);
+  EXPECT_EQ(metric_of(sum, "mean").better, Better::neither);
+  EXPECT_EQ(sum.time, "2026-11-30T01:44:16Z");
+  EXPECT_EQ(imported(R"({"benchmarks":[{"fullname":"a","stats":{"rounds":0}}]})").records[0].status,
+            RecordStatus::error);
+}
+
 TEST(ImportNvbench, AxesWithoutANameHaveOne) {
   std::string text(nvbench_sample);
   text.replace(text.find("\"T{ct}\""), 7, "\"\"");
