@@ -7,10 +7,13 @@
 #include <memory>
 #include <sstream>
 
+#include "advise/doctor/gpu_log/gpu_log.h"
 #include "advise/doctor/intent.h"
 #include "cli/advise/doctor_view.h"
+#include "cli/advise/gpu_log_view.h"
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/units.h"
 #include "machine/system/capture.h"
@@ -78,6 +81,25 @@ Result<int> doctor(const Arguments& arguments, Terminal& terminal) {
   return show(diagnosis, arguments, terminal);
 }
 
+Result<int> explain(const Arguments& arguments, Terminal& terminal) {
+  constexpr std::size_t longest_line = std::size_t{64} << 20;
+  const std::string path = arguments.get("--explain");
+  InputLines lines = TRY(InputLines::open(path == "-" ? "/dev/stdin" : path, longest_line));
+  GpuLog log;
+  while (const auto line = TRY(lines.next())) log.add(line->text);
+  const std::vector<GpuLogEvent> events = log.finish();
+  if (arguments.has("--json")) {
+    terminal.print(
+        gpu_log_json(events, log.lines()).dump(2, ' ', false, Json::error_handler_t::replace) +
+        "\n");
+  } else {
+    terminal.print(gpu_log_text(events, log.lines(), static_cast<std::size_t>(terminal.width()),
+                                terminal.out_style()));
+  }
+  if (log.is_full()) terminal.note("only the first 1000 kinds of errors are shown\n");
+  return exit_ok;
+}
+
 std::string check_ids() {
   std::string ids;
   const auto checks = find_checks({});
@@ -87,7 +109,8 @@ std::string check_ids() {
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
-  const auto status = doctor(arguments, terminal);
+  const auto status =
+      arguments.has("--explain") ? explain(arguments, terminal) : doctor(arguments, terminal);
   return status.ok() ? *status : report(terminal, status.error());
 }
 
@@ -101,10 +124,15 @@ const Command command = {
 or correctness) or UNKNOWN with the reason, e.g. needs root. The doctor never changes anything.
 docs/doctor.md says what each check reads and how it judges. Exit status: 1 if a check failed.
 
+--explain reads a log instead: dmesg, a program's output, or ROCm's debug agent. It says what the
+errors of GPUs in it mean, in which device, process and kernel, and what to do next.
+`assay help memory-faults` has the procedure.
+
   assay doctor
   assay doctor --multi-node --only acs,gpudirect-rdma
   assay doctor --partition CPX/NPS4 --gpus 8
   assay doctor --capture node7.json      elsewhere: assay doctor --from node7.json
+  dmesg | assay doctor --explain -
 
 )",
     .options =
@@ -119,6 +147,8 @@ docs/doctor.md says what each check reads and how it judges. Exit status: 1 if a
             {"--with-serials", "", "with --capture: include serial numbers and addresses", ""},
             {"--from", "FILE",
              "diagnose a captured machine, or one whose files were copied to a folder", "folder"},
+            {"--explain", "FILE", "say what the errors of GPUs in a log mean; - is standard input",
+             ""},
         },
     .run = &run,
 };

@@ -44,6 +44,11 @@ Result<Request> read_request(const Arguments& arguments) {
   for (std::size_t i = 2; i < arguments.positionals.size(); ++i) {
     settings.push_back(TRY(parse_axis_setting(arguments.positionals[i])));
   }
+  if (arguments.positionals[1] == "load") {
+    return Error{
+        ErrorKind::usage,
+        "a load is recorded by the command that sends it: assay load --url URL --trace FILE"};
+  }
   request.plan = TRY(make_plan(arguments.positionals[1], settings));
   const auto is_benchmark = [](const Cell& cell) {
     return find_benchmark(cell.benchmark()) != nullptr;
@@ -219,6 +224,8 @@ and their share of the peak rate, and the telemetry. Several ranks become one fi
 Times come from the device's own events, so recording works on every backend, and each says when an
 operation began and ended, not what the kernels inside a library's call did. The file says what
 recording cost: a step's time without it and with it. Results are not verified; `assay run` does that.
+
+`assay load --trace FILE` records the requests of a load beside the steps of the server.
 
 ui.perfetto.dev and chrome://tracing open the file, `assay trace read` says where the time goes.
 

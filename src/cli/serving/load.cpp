@@ -17,12 +17,16 @@
 #include "cli/serving/load_servers.h"
 #include "compute/device/backend.h"
 #include "core/json.h"
+#include "core/unix_time.h"
 #include "core/write_file.h"
 #include "judge/compare/emulated.h"
 #include "machine/system/fingerprint.h"
 #include "measure/sampling/runner.h"
 #include "results/import/serving.h"
 #include "results/store/record_json.h"
+#include "results/traces/writing/trace_writer.h"
+#include "serving/client/http_call.h"
+#include "serving/results/load_timeline.h"
 #include "serving/results/passes.h"
 #include "serving/results/vllm_json.h"
 
@@ -70,13 +74,53 @@ Status keep_for_vllm(const LoadRequest& request, const LoadReport& report, Keepe
   return write_file(keeper.vllm_path, keeper.vllm_text);
 }
 
+/// The timeline of --trace.
+class Recorder {
+ public:
+  /// `from`: when the command began, in ns since 1970.
+  explicit Recorder(std::int64_t from) : from_(from), timeline_(from) {}
+
+  void add(const LoadReport& report, std::string_view label) {
+    timeline_.add_requests(report.logs, unix_time(report.begin), label);
+  }
+
+  /// Asks the servers for their steps, and returns the file's text. Error: as whole_trace().
+  Result<std::string> file(const LoadRequest& request, TraceFileKind kind) && {
+    if (request.simulated) timeline_.note(model_footnote);
+    const auto& targets = request.settings.targets;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      const std::string url = text_of(request.urls[i]);
+      constexpr double patience = 10;  // seconds
+      const auto reply =
+          http_call(targets[i], "GET", "/steps", request.settings.plan.fields, "", patience);
+      const Status added = !reply.ok() ? Status(reply.error())
+                           : reply->status != 200
+                               ? Status(Error{ErrorKind::unsupported, "it has no page /steps"})
+                               : timeline_.add_steps(reply->body, i, url, from_);
+      if (!added.ok()) {
+        timeline_.note(fmt::format("the steps of {} are not here: {}", url, added.error().message));
+      }
+    }
+    const Timeline timeline = std::move(timeline_).finish();
+    return whole_trace({trace_part(timeline, kind.format, 0, from_)}, kind, from_);
+  }
+
+ private:
+  std::int64_t from_;
+  LoadTimeline timeline_;
+};
+
 /// One run of the command, point by point.
 class Session {
  public:
-  /// `servers`: those started for this run, or null. `telemetry`: null if off.
+  /// `servers`: those started for this run, or null. `telemetry`, `recorder`: null if off.
   Session(const SpawnedServers* servers, std::unique_ptr<TelemetryRecorder> telemetry,
-          Keeper& keeper, Terminal& terminal)
-      : servers_(servers), telemetry_(std::move(telemetry)), keeper_(keeper), terminal_(terminal) {}
+          Recorder* recorder, Keeper& keeper, Terminal& terminal)
+      : servers_(servers),
+        telemetry_(std::move(telemetry)),
+        recorder_(recorder),
+        keeper_(keeper),
+        terminal_(terminal) {}
 
   /// Prints text for people; with --json, to standard error.
   void say(const std::string& text) {
@@ -102,6 +146,7 @@ class Session {
     }
     if (servers_ != nullptr) TRY(servers_->check());
     interrupted_ = report.interrupted;
+    if (recorder_ != nullptr) recorder_->add(report, label);
     passes_.push_back(load_record(request, report));
     if (telemetry_ != nullptr) add_telemetry(passes_.back(), *telemetry_, report);
     TRY(keep_for_vllm(request, report, keeper_));
@@ -139,6 +184,7 @@ class Session {
 
   const SpawnedServers* servers_;
   const std::unique_ptr<TelemetryRecorder> telemetry_;
+  Recorder* const recorder_;
   Keeper& keeper_;
   Terminal& terminal_;
   std::vector<Record> passes_;  ///< over the present point
@@ -234,6 +280,15 @@ int run(const Arguments& arguments, Terminal& terminal) {
     const Status writable = check_writable(keeper.vllm_path, {request->asked_prompts.file});
     if (!writable.ok()) return report(terminal, about("--save-vllm", writable.error()));
   }
+  std::optional<TraceFileKind> trace;
+  if (arguments.has("--trace")) {
+    const auto kind = trace_file_kind(arguments.get("--trace"));
+    if (!kind.ok()) return report(terminal, about("--trace", kind.error()));
+    const Status writable =
+        check_writable(arguments.get("--trace"), {request->asked_prompts.file, keeper.vllm_path});
+    if (!writable.ok()) return report(terminal, about("--trace", writable.error()));
+    trace = *kind;
+  }
   keeper.folder = arguments.get("--out", default_folder);
   keeper.run = new_run_id();
   std::unique_ptr<SpawnedServers> servers;
@@ -264,10 +319,21 @@ int run(const Arguments& arguments, Terminal& terminal) {
   }
   keeper.fingerprint = *fingerprint;
   catch_interrupts();
-  Session session(servers.get(), std::move(*telemetry), keeper, terminal);
+  Recorder recorder(unix_time(std::chrono::steady_clock::now()));
+  Session session(servers.get(), std::move(*telemetry), trace ? &recorder : nullptr, keeper,
+                  terminal);
   const auto status = *find ? load_search(**find, *request, keeper, session, terminal)
                             : load_points(*request, session);
   if (!status.ok()) return report(terminal, status.error());
+  if (trace) {
+    const std::string path = arguments.get("--trace");
+    const auto text = std::move(recorder).file(*request, *trace);
+    const Status written = text.ok() ? write_file(path, *text) : Status(text.error());
+    if (!written.ok()) return report(terminal, about("--trace", written.error()));
+    terminal.note(fmt::format(
+        "wrote the requests and the servers' steps to {}; `{} trace read {}` reads it\n", path,
+        own_command(), path));
+  }
   return *status;
 }
 
@@ -289,6 +355,11 @@ std::vector<Option> all_options() {
         "record clocks, power and temperature of this machine RATE times per second, or off; "
         "default 10 if all servers are on this machine",
         "off 1 10"},
+       {"--trace", "FILE",
+        "write each request, its tokens, and the steps of servers that tell them (assay serve) as "
+        "a "
+        "timeline: .pftrace or .json, also with .gz",
+        "file"},
        {"--save-vllm", "FILE", "write results in the JSON of vllm bench serve, one per line", ""},
        {"--save-detailed", "", "with --save-vllm: include the times of every request", ""}});
   return options;
@@ -324,6 +395,7 @@ assay serve-sim are marked as a model's wherever they are shown, and never compa
   assay load --url http://127.0.0.1:8000 --find-rate p99_ttft:200ms,mean_tpot:50ms
   assay load --url http://a:8000,http://b:8000 --request-rate 16 --goodput ttft:200ms,tpot:50ms
   assay load --spawn "vllm serve MODEL --port {port}" --servers 8 --request-rate 2,4,8
+  assay load --url http://127.0.0.1:8000 --max-concurrency 16 --requests 64 --trace load.pftrace
 
 )",
     .options = all_options(),

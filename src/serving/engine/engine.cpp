@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/unix_time.h"
 #include "serving/server/block_hash.h"
 
 namespace assay::engine {
@@ -180,10 +181,13 @@ void Engine::read_mail() {
 Status Engine::compute_step() {
   const auto begin = Clock::now();
   const server::ScheduledStep* step = nullptr;
+  std::size_t waiting = 0;
   {
     const MutexLock lock(state_mutex_);
     step = &scheduler_.schedule();
+    waiting = scheduler_.waiting();
   }
+  server::LoggedStep logged = server::step_of(*step);
   for (const std::uint64_t id : step->started) {
     step_events_.push_back({.kind = EngineEvent::Kind::started, .id = id, .when = begin});
   }
@@ -191,12 +195,18 @@ Status Engine::compute_step() {
   const auto tokens = TRY(executor_->run(*step, texts_));
   const auto computed = Clock::now();
   hand_out(*step, tokens);
+  const auto end = Clock::now();
+  logged.begin = unix_time(begin);
+  logged.launched = unix_time(uploaded);
+  logged.computed = unix_time(computed);
+  logged.end = unix_time(end);
+  logged.waiting = waiting;
+  step_log_.add(logged);
   const MutexLock lock(state_mutex_);
   ++counted_.steps;
-  for (const server::StepPart& part : step->parts) counted_.rows += part.tokens;
+  counted_.rows += logged.prompt_tokens + logged.output_tokens;
   counted_.device_seconds += seconds_between(uploaded, computed);
-  counted_.host_seconds +=
-      seconds_between(begin, uploaded) + seconds_between(computed, Clock::now());
+  counted_.host_seconds += seconds_between(begin, uploaded) + seconds_between(computed, end);
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "core/descriptor.h"
 #include "core/mutex.h"
 #include "serving/engine/step_executor.h"
+#include "serving/server/step_log.h"
 
 namespace assay::engine {
 
@@ -73,6 +74,7 @@ class Engine {
   /// Replaces `events` by what came since the last call.
   void take(std::vector<EngineEvent>& events);
   EngineState state() const;
+  const server::StepLog& step_log() const { return step_log_; }
   /// As of the executor.
   std::string prompt_attention() const { return executor_->prompt_attention(); }
   /// What products read, as of the decoder, and how they are computed, as chosen before the start.
@@ -125,6 +127,8 @@ class Engine {
   mutable Mutex state_mutex_;
   server::Scheduler scheduler_ GUARDED_BY(state_mutex_);
   EngineState counted_ GUARDED_BY(state_mutex_);
+
+  server::StepLog step_log_;
 
   // Only the engine's thread uses these.
   Mail read_;

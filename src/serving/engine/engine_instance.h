@@ -29,6 +29,7 @@ class EngineInstance final : public server::Instance, public server::TokenSource
   /// All that the context has room for, as in vLLM.
   std::uint64_t usual_tokens(const server::GenerationRequest& asked) const override;
   std::string metrics_text() override;
+  std::string steps_json() override { return engine_.step_log().json(); }
   bool reset_prefix_cache() override { return engine_.reset_prefix_cache(); }
 
  private:

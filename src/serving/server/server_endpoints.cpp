@@ -60,9 +60,10 @@ void Instance::answer_simple(const std::shared_ptr<Connection>& client, HttpRequ
   struct Page {
     std::string_view path, methods;
   };
-  constexpr std::array<Page, 5> pages = {{{"/health", "GET, HEAD"},
+  constexpr std::array<Page, 6> pages = {{{"/health", "GET, HEAD"},
                                           {"/v1/models", "GET, HEAD"},
                                           {"/metrics", "GET, HEAD"},
+                                          {"/steps", "GET, HEAD"},
                                           {"/reset_prefix_cache", "POST"},
                                           {"/tokenize", "POST"}}};
   const auto page = std::find_if(pages.begin(), pages.end(),
@@ -82,6 +83,11 @@ void Instance::answer_simple(const std::shared_ptr<Connection>& client, HttpRequ
     answer(connection, request, 200, models_text());
   } else if (page->path == "/metrics") {
     answer(connection, request, 200, metrics_text(), "text/plain; version=0.0.4; charset=utf-8");
+  } else if (page->path == "/steps") {
+    const std::string steps = steps_json();
+    if (steps.empty())
+      return refuse(connection, request, 404, "this server does not log its steps");
+    answer(connection, request, 200, steps);
   } else if (page->path == "/tokenize") {
     answer_tokens(client, std::move(request));
   } else if (reset_prefix_cache()) {

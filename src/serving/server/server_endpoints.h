@@ -46,6 +46,8 @@ class Instance : public RequestHandler {
   /// The tokens of a reply without a limit; never called for completions, which have OpenAI's 16.
   virtual std::uint64_t usual_tokens(const GenerationRequest& asked) const = 0;
   virtual std::string metrics_text() = 0;
+  /// The page /steps, as StepLog::json(); empty: this server does not log its steps.
+  virtual std::string steps_json() { return {}; }
   /// False: the cache is in use.
   virtual bool reset_prefix_cache() = 0;
   /// Empty: all is well.
