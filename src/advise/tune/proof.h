@@ -1,5 +1,5 @@
-// The proof that ends every tuning: the best setting found against the default one, on fresh
-// alternating runs, judged as `assay compare` judges a campaign. Pure functions.
+// The proof that ends every tuning. It compares the best setting found with the default one, called
+// usual here, on fresh alternating runs, as `assay compare` judges a campaign. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ struct ScorePair {
 
 struct Proof {
   std::size_t pairs = 0;
-  double ratio = 1;  ///< speed of best over usual: geometric mean over the pairs
+  double ratio =
+      1;  ///< speed of the best setting over the default's, geometric mean over the pairs
   /// Interval of `ratio`, Student's t on logarithms; infinite for a single pair.
   Interval interval95;
   Verdict verdict = Verdict::inconclusive;

@@ -49,8 +49,8 @@ struct JudgedLine {
   std::string found_text() const;
 };
 
-/// Returns whether the line is measured in an acceptance of this length.
-bool is_due(const LimitLine& line, LineLength length);
+/// Returns whether an acceptance of this thoroughness measures the line.
+bool is_due(const LimitLine& line, Thoroughness thoroughness);
 /// Returns whether one process measures the line for the whole node, or several ranks do.
 bool is_for_node(const LimitLine& line);
 bool is_for_ranks(const LimitLine& line);
@@ -58,7 +58,7 @@ bool is_for_ranks(const LimitLine& line);
 /// Judges the lines that are due. A device without a record of a line's cell makes that line
 /// UNKNOWN. Lines of several GPUs are left out where there is a single one, unless the limits ask
 /// for a number of GPUs. Failed checks of the doctor are lines of their own, which come last.
-std::vector<JudgedLine> judge_machine(const Limits& limits, LineLength length,
+std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 
 /// FAIL if any line fails, else UNKNOWN if any is, else PASS.
