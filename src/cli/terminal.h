@@ -50,7 +50,7 @@ class Terminal {
   void note(std::string_view text);
   /// Replaces the line at standard error's cursor; only if interactive().
   void rewrite_line(std::string_view line);
-  /// "assay: message" to standard error.
+  /// Writes the line "assay: message" to standard error.
   void complain(std::string_view message);
   /// Writes out what print() buffered.
   void flush();

@@ -66,8 +66,8 @@ class DecoderVariants {
   /// not be while a stream is captured.
   Result<Multipliers> multipliers_for(Stream& stream, const DecoderPass& pass, GemmPlans& plans,
                                       const RunPass& run);
-  /// "4 ahead, 3 of 3 blocks", or "library", or, if they differ, "qkv ...; proj ..."; empty before
-  /// the first such pass.
+  /// Returns "4 ahead, 3 of 3 blocks", or "library", or, if products differ, "qkv ...; proj ...";
+  /// empty before the first such pass.
   std::string multipliers_of(const DecoderPass& pass) const;
 
   /// How products are computed in passes of up to a number of rows: "1", "16" (9 to 16), "more".

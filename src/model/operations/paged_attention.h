@@ -46,7 +46,7 @@ struct PagedRotation {
 
 /// What computes scores and adds up values.
 enum class PagedUnits { vector, matrix };
-/// "vector units", "matrix units".
+/// Returns the name for the screen: "vector units" or "matrix units".
 const char* name_of(PagedUnits units);
 
 class PagedAttention {

@@ -121,7 +121,7 @@ TrainingMemory memory_of(const TransformerPlan& plan);
 /// The largest batch whose memory_of() is at most `bytes`; 0 if not even one sequence fits.
 std::int64_t largest_batch(TransformerPlan plan, std::uint64_t bytes);
 
-/// "batch=3 would fit" or what else would, for a plan that needs more than `bytes`.
+/// Returns "batch=3 would fit", or what else would, for a plan that needs more than `bytes`.
 std::string what_would_fit(const TransformerPlan& plan, std::uint64_t bytes);
 
 /// Elements of the gradients of looked-up embeddings that each rank sends the others; 0: none.

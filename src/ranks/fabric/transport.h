@@ -26,7 +26,7 @@ enum class FabricOperation {
   send,   ///< into the peer's next posted receive on the same queue
 };
 
-/// "write", "read", "send"
+/// Returns the name: "write", "read" or "send".
 std::string_view name_of(FabricOperation operation);
 
 /// One message. Offsets are bytes from the start of a window.

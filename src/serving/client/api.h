@@ -19,7 +19,7 @@ enum class Api {
   tgi,          ///< Text Generation Inference's own /generate_stream and /generate
 };
 
-/// "completions", "chat", "llamacpp", "tgi"
+/// Returns the value of --api: "completions", "chat", "llamacpp" or "tgi".
 std::string_view name_of(Api api);
 /// Error: usage, with the known names.
 Result<Api> parse_api(std::string_view name);

@@ -95,7 +95,7 @@ Result<asio::ip::address> numeric_address(const std::string& host);
 std::string reach_note(const std::string& host);
 /// Error: usage. The name goes into JSON and metric labels unescaped.
 Status check_model_name(std::string_view name);
-/// "http://127.0.0.1:8000"
+/// Returns the URL of a port: "http://127.0.0.1:8000".
 std::string url_of(const asio::ip::address& address, std::uint16_t port);
 
 }  // namespace assay::server

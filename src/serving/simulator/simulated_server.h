@@ -35,7 +35,7 @@ class Server {
   static Result<std::unique_ptr<Server>> open(const ServerSettings& settings);
   virtual ~Server() = default;
 
-  /// "http://127.0.0.1:8000", one for each server.
+  /// Returns a URL for each server: "http://127.0.0.1:8000".
   virtual std::vector<std::string> urls() const = 0;
   /// Serves until stop() returns true; stop() is called ten times a second.
   virtual void run(const std::function<bool()>& stop) = 0;

@@ -45,7 +45,7 @@ struct JudgedLine {
   std::size_t subjects = 0;       ///< how many were judged
   std::string reason;             ///< why it is UNKNOWN, or what is wrong
 
-  /// "4.213 TB/s to 4.221 TB/s, hip:3 of 8"
+  /// Returns what was found, and of which device: "4.213 TB/s to 4.221 TB/s, hip:3 of 8".
   std::string found_text() const;
 };
 
@@ -65,7 +65,7 @@ std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroug
 LineVerdict verdict_of(std::span<const JudgedLine> lines);
 
 std::string device_name(const DeviceFacts& facts);  ///< "hip:3"
-/// "hip:3, 0000:3b:00.0" with its PCI address, if that is known.
+/// Returns the device with its PCI address, if that is known: "hip:3, 0000:3b:00.0".
 std::string device_label(const DeviceFacts& facts);
 
 }  // namespace assay::health

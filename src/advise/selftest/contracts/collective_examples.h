@@ -19,7 +19,7 @@ struct CollectiveExample {
   int rank = 0, ranks = 1;
   bool in_place = false;
 
-  /// "all_reduce f32 sum count 7 root 0 rank 1 of 3 in place"
+  /// Returns the example as text: "all_reduce f32 sum count 7 root 0 rank 1 of 3 in place".
   std::string text() const;
 };
 
