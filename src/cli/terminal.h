@@ -55,7 +55,7 @@ class Terminal {
   /// Writes out what print() buffered.
   void flush();
 
-  /// Whether standard output could not be written; broken_pipe() if it only has no reader any more.
+  /// Returns whether standard output could not be written; see broken_pipe() if it has no reader.
   bool output_failed() const { return output_error_ != 0; }
   bool broken_pipe() const;
   /// The system's error message.
@@ -63,7 +63,7 @@ class Terminal {
 
   Style out_style() const { return Style(out_color_); }
   Style error_style() const { return Style(error_color_); }
-  /// Whether standard error is a terminal on which a line can be rewritten.
+  /// Returns whether standard error is a terminal on which a line can be rewritten.
   bool interactive() const { return interactive_; }
   /// Columns of standard output's terminal; 0 if it is not a terminal and lines may have any
   /// length.

@@ -86,10 +86,10 @@ class CheckedWork {
   /// The blocks that differ: those of the first operation of which one does or, if there is none,
   /// those at the end.
   std::vector<DifferentBlock> differing(const Sums& sums, const Sums& expected) const;
-  /// Whether an operation writes the memory of this final block.
+  /// Returns whether an operation writes the memory of this final block.
   bool is_written(std::size_t final_sum) const;
-  /// Whether nothing after `launch` writes the block of `sum`, so that its bytes stay until the
-  /// end.
+  /// Returns whether nothing after `launch` writes the block of `sum`, so that its bytes stay until
+  /// the end.
   bool stays_until_end(const DifferentBlock& block) const;
 
   /// Leaves out buffers that differ between two repetitions although nothing is wrong: a library's

@@ -33,12 +33,12 @@ struct Proof {
 /// Judges `pairs`, which are in time order.
 Proof prove(std::span<const ScorePair> pairs);
 
-/// Whether enough pairs were run. This depends only on the precision, checked after even numbers of
-/// pairs, and never on which setting is ahead; a campaign ends by the same rule.
+/// Returns whether enough pairs were run. This depends only on the precision, checked after even
+/// numbers of pairs, and never on which setting is ahead; a campaign ends by the same rule.
 bool precise_enough(std::span<const ScorePair> pairs);
 
-/// Whether the best setting runs in `turn` (0 or 1) of `pair`. Each setting comes first equally
-/// often, so that drift favours neither.
+/// Returns whether the best setting runs in `turn` (0 or 1) of `pair`. Each setting comes first
+/// equally often, so that drift favours neither.
 constexpr bool is_turn_of_best(std::size_t pair, std::size_t turn) {
   return (pair + turn) % 2 == 1;
 }

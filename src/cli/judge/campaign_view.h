@@ -32,7 +32,7 @@ class CampaignView final : public CampaignObserver {
   void gave_up(const Arm& arm) override;
   /// On an interrupt, and when the budget is spent. May be called from any thread.
   bool stop_requested() override;
-  /// Whether it was the budget that asked to stop.
+  /// Returns whether it was the budget that asked to stop.
   bool budget_is_spent() const { return budget_is_spent_; }
 
   /// Removes the progress bar from the screen.

@@ -58,9 +58,9 @@ class DecoderVariants {
   static Result<DecoderVariants> create(Device& device, const DecoderSettings& settings,
                                         bool of_codes);
 
-  /// Whether GEMVs compute the pass: one of one token, on a GPU.
+  /// Returns whether GEMVs compute the pass: one of one token, on a GPU.
   bool is_of_one(const DecoderPass& pass) const;
-  /// Whether skinny GEMMs may compute it: in bf16, on a GPU with matrix units.
+  /// Returns whether skinny GEMMs may compute it: in bf16, on a GPU with matrix units.
   bool is_of_few(const DecoderPass& pass) const;
   /// The fastest multipliers for passes of this kind. They are measured the first time, which must
   /// not be while a stream is captured.

@@ -28,7 +28,7 @@ struct MlpShape {
 /// Parses "mlp", which is 4096-8192-8192-4096, or two or more multiples of 8, joined by hyphens.
 /// Error: usage, naming the text and what is allowed.
 Result<MlpShape> parse_mlp_shape(std::string_view text);
-/// Whether a model's name means one of these: mlp, or nothing but numbers and hyphens.
+/// Returns whether a model's name means one of these: mlp, or nothing but numbers and hyphens.
 bool is_mlp(std::string_view text);
 
 struct MlpPlan : ParameterPlan {

@@ -48,7 +48,7 @@ std::uint64_t output_asked(const RequestOptions& options, const Prompt& prompt);
 std::string body_of(const RequestOptions& options, const Prompt& prompt,
                     const std::vector<Exchange>& before);
 
-/// Whether the server takes token ids for a prompt.
+/// Returns whether the server takes token ids for a prompt.
 bool takes_ids(Api api);
 
 }  // namespace assay

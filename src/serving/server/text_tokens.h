@@ -23,7 +23,7 @@ class TextStream {
 class TextTokens {
  public:
   virtual ~TextTokens() = default;
-  /// Whether making tokens takes but nanoseconds for each byte, whatever the text.
+  /// Returns whether making tokens takes but nanoseconds for each byte, whatever the text.
   virtual bool is_quick() const { return true; }
   /// Appends the tokens of `text`.
   virtual void append(std::string_view text, std::vector<std::uint32_t>& tokens) const = 0;

@@ -29,7 +29,7 @@ inline constexpr std::size_t fault_count = 14;
 
 /// Returns "none", "reset", ...; "long" for `line` and "short" for `cut`, which C++ reserves.
 std::string_view name_of(Fault fault);
-/// Whether only a streamed reply can have the fault.
+/// Returns whether only a streamed reply can have the fault.
 bool only_streamed(Fault fault);
 
 /// The share of requests that get each fault.

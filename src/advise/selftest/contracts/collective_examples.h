@@ -23,7 +23,7 @@ struct CollectiveExample {
   std::string text() const;
 };
 
-/// Whether an operation can have its input and its result in the same memory.
+/// Returns whether an operation can have its input and its result in the same memory.
 bool has_in_place(CollectiveOperation operation);
 
 /// Memory of a device to which operands are copied, for libraries that need them there.

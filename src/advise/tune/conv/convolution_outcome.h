@@ -30,7 +30,7 @@ struct ConvolutionSearchStep {
   MeasuredConvolution found;
   double spent_seconds = 0;
 
-  /// Whether the search found something faster than the default, which then needs a proof.
+  /// Returns whether the search found something faster than the default, which then needs a proof.
   bool needs_proof() const { return found.seconds && !found.first; }
 };
 /// A run of the proof in a fresh process, with all convolutions as before tuning or as tuned.
