@@ -99,7 +99,7 @@ class CheckedWork {
   /// Leaves out buffers by their numbers; scratch() returns those of all that are left out.
   void leave_out(const std::vector<std::size_t>& numbers);
   std::vector<std::size_t> scratch() const;
-  std::string left_out_text() const;  ///< empty: nothing
+  std::string left_out_text() const;  ///< for the screen; empty: nothing
 
   const std::vector<Launch>& launches() const { return launches_; }
   /// How many sums are those of operations; the others are those of the end.

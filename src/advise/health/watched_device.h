@@ -32,8 +32,7 @@ class Watch {
   std::vector<WatchedBuffer> buffers() const;  ///< those that are allocated, by number
   /// Returns whether a library, whose bits may differ every time, was called since the watch began.
   bool called_library() const { return called_library_; }
-  /// Returns whether the operation that after_operation is called with is, or holds, a library's
-  /// call.
+  /// Returns whether the operation that after_operation got last is, or holds, a library's call.
   bool is_of_library() const { return in_library_; }
 
  private:

@@ -15,7 +15,7 @@ namespace assay::cli {
 struct LoadRequest {
   std::vector<Url> urls;
   bool insecure = false;
-  LoadSettings settings;         ///< without targets
+  LoadSettings settings;         ///< `targets` is set later, from `urls` or the started servers
   PromptSettings asked_prompts;  ///< before adapting them to the servers
   std::vector<LoadPoint> points;
   std::size_t passes = 1;  ///< passes over each point

@@ -35,7 +35,7 @@ struct ParallelPlan {
   int replicas = 1;  ///< ranks that train at the same time without communication
   Sharding sharding = Sharding::none;
   bool f32_sums = false;  ///< whether bf16 and f16 gradients are added up in f32
-  std::uint64_t bucket_bytes = std::uint64_t{32} << 20;  ///< least bytes of gradients sent together
+  std::uint64_t bucket_bytes = std::uint64_t{32} << 20;  ///< lower limit of gradients sent together
 
   int all_ranks() const { return ranks * replicas; }
   bool slices_optimizer() const { return sharding != Sharding::none; }
