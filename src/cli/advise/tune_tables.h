@@ -1,4 +1,4 @@
-// Parts of tables that all tunings use. Pure functions.
+// Formats the parts of tables that all tunings use. Pure functions.
 #pragma once
 
 #include <cstddef>

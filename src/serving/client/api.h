@@ -1,4 +1,4 @@
-// The request formats of servers: paths and bodies.
+// Knows the paths and bodies of requests in the formats of several servers.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// One request in flight: reads its reply as it arrives and fills in its log.
+// Reads the reply to one request as it arrives, and fills in the request's log.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// The HTTP side of an engine: requests in, tokens out, on the thread of the event loop.
+// Passes HTTP requests to an engine and its tokens to replies, on the thread of the event loop.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>

@@ -1,4 +1,4 @@
-// An LLM server on this machine's device: the engine, and OpenAI's interface to it over HTTP/1.1.
+// Serves an LLM on this machine's device: the engine behind OpenAI's interface over HTTP/1.1.
 #pragma once
 
 #include <functional>

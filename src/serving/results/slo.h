@@ -1,4 +1,4 @@
-// Targets a server must meet: service-level objectives (SLOs).
+// Service-level objectives (SLOs) are targets that a server must meet.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Whether the times between a reply's tokens are those of the server that computed them, and
+// Judges whether the times between a reply's tokens are those of the server that computed them, and
 // whether the text that came can hold as many tokens as the server counts.
 #pragma once
 

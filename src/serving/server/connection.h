@@ -1,4 +1,4 @@
-// One client's connection: requests in, bytes out.
+// Reads a client's requests from its connection and writes bytes to it.
 #pragma once
 
 #include <boost/beast/http/parser.hpp>

@@ -1,4 +1,4 @@
-// A reply in progress: turns tokens into bytes.
+// Turns the tokens of a reply in progress into bytes.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// One server behind a port: its pages, and the requests that its generator answers.
+// Serves the pages of one server on a port, and passes requests for text to a generator.
 #pragma once
 
 #include "serving/server/aside.h"

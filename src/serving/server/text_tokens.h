@@ -1,4 +1,4 @@
-// How text becomes token ids and back: all that a server knows of its model's vocabulary.
+// Turns text into token ids and back. A server knows nothing else of its model's vocabulary.
 #pragma once
 
 #include <cstdint>

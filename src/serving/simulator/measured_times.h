@@ -1,5 +1,5 @@
-// How long steps take on a device whose passes were measured: curves through measurements in place
-// of a formula for a GPU.
+// Computes how long steps take on a device whose passes were measured. Curves through measurements
+// replace the formula for a GPU.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Models and GPUs by name: the figures that the capacity formulas need.
+// Names models and GPUs, with the figures that the capacity formulas need.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A simulated LLM server: the interfaces of vLLM, llama.cpp and TGI over HTTP/1.1, on one thread.
+// Simulates LLM servers on one thread, with the interfaces of vLLM, llama.cpp and TGI over
+// HTTP/1.1.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Text as the simulator takes it, which has no tokenizer: four bytes are a token.
+// Counts four bytes of text as a token, because the simulator has no tokenizer.
 #pragma once
 
 #include "serving/server/text_tokens.h"
