@@ -10,7 +10,7 @@ inline constexpr std::size_t bytes_per_token = 4;
 
 class SimulatedText final : public TextTokens {
  public:
-  /// Four bytes to a token, the last one filled with zeros.
+  /// Makes a token of each four bytes, the last one filled with zeros; its id is below 32,000.
   void append(std::string_view text, std::vector<std::uint32_t>& tokens) const override;
   /// A message costs a few tokens of the chat template.
   void append_message(std::string_view role, std::string_view text,
