@@ -62,7 +62,7 @@ inline constexpr std::array<std::string_view, 6> command_groups = {
     "Measure", "Compare", "Diagnose", "Load and serve", "Tune", "About assay"};
 
 struct Command {
-  /// "run", or of two words, "tune gemm": a kind of "tune" with options and a help of its own,
+  /// One word, "run", or two: "tune gemm" is a kind of "tune" with options and a help of its own,
   /// which gets its second word as the first positional.
   std::string_view name;
   std::string_view summary;  ///< one line

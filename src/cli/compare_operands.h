@@ -14,7 +14,7 @@
 
 namespace assay::cli {
 
-/// "2%" or "0.02" to 0.02. Error: usage, naming the option and what is allowed.
+/// Parses "2%" or "0.02" to 0.02. Error: usage, naming the option and what is allowed.
 Result<double> parse_share(std::string_view option, const std::string& text, double least,
                            double most);
 /// The value of --margin; empty if it is not given. Error: usage.

@@ -23,7 +23,7 @@ struct Progress {
 /// The average time per finished cell times the cells left; never more than the remaining budget.
 double seconds_left(const Progress& progress);
 
-/// "[#####-----]  12/24  0:21 left  memory op=triad size=1GiB", no longer than `width`.
+/// Returns "[#####-----]  12/24  0:21 left  memory op=triad size=1GiB", at most `width` long.
 std::string progress_line(const Progress& progress, std::size_t width, const Style& style);
 
 }  // namespace assay::cli

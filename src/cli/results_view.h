@@ -10,7 +10,7 @@
 
 namespace assay::cli {
 
-/// "812.3 GB/s"; bandwidths are always in GB/s, so that a column is easy to compare.
+/// Formats a value: "812.3 GB/s". Bandwidths are in GB/s, so that a column is easy to compare.
 std::string format_value(const Value& value);
 /// The prefix of every value that comes from a model; empty for a measured one.
 std::string_view model_mark(bool emulated);
@@ -18,8 +18,8 @@ std::string_view model_mark(bool emulated);
 inline constexpr const char* model_footnote =
     "model: an emulated device or a simulated server; its times come from a model, nothing was "
     "measured\n";
-/// "[811.9, 812.8]" in the value's own unit; "too few samples" if `n` samples cannot give a 95%
-/// interval of the median.
+/// Formats "[811.9, 812.8]" in the value's own unit, or "too few samples" if `n` samples cannot
+/// give a 95% interval of the median.
 std::string format_interval(const Value& value, std::size_t n);
 /// One line for a finished cell: value and interval, or status and reason. For an emulated device,
 /// "model 812.3 GB/s".
@@ -29,10 +29,10 @@ std::string outcome_text(const Record& record, const Style& style);
 /// without a value, cells with the same reason together.
 std::string results_text(std::span<const Record> records, std::size_t width, const Style& style);
 
-/// "24 cells: 20 passed, 1 failed, 3 unsupported"
+/// Counts the records by status: "24 cells: 20 passed, 1 failed, 3 unsupported".
 std::string counts_text(std::span<const Record> records);
 
-/// "cuda:0 NVIDIA H200, sm_90"; the text of an emulated device says that it is one.
+/// Names a device, and says if it is emulated: "cuda:0 NVIDIA H200, sm_90".
 std::string device_text(const DeviceFacts& facts);
 
 }  // namespace assay::cli

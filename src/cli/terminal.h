@@ -50,12 +50,12 @@ class Terminal {
   void note(std::string_view text);
   /// Replaces the line at standard error's cursor; only if interactive().
   void rewrite_line(std::string_view line);
-  /// "assay: message" to standard error.
+  /// Writes the line "assay: message" to standard error.
   void complain(std::string_view message);
   /// Writes out what print() buffered.
   void flush();
 
-  /// Whether standard output could not be written; broken_pipe() if it only has no reader any more.
+  /// Returns whether standard output could not be written; see broken_pipe() if it has no reader.
   bool output_failed() const { return output_error_ != 0; }
   bool broken_pipe() const;
   /// The system's error message.
@@ -63,7 +63,7 @@ class Terminal {
 
   Style out_style() const { return Style(out_color_); }
   Style error_style() const { return Style(error_color_); }
-  /// Whether standard error is a terminal on which a line can be rewritten.
+  /// Returns whether standard error is a terminal on which a line can be rewritten.
   bool interactive() const { return interactive_; }
   /// Columns of standard output's terminal; 0 if it is not a terminal and lines may have any
   /// length.

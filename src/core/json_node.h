@@ -35,7 +35,7 @@ struct JsonNode {
 
 struct JsonLimits {
   std::size_t values;            ///< including nested ones; each takes about 100 bytes
-  std::size_t bytes = SIZE_MAX;  ///< the most bytes in the text of one value
+  std::size_t bytes = SIZE_MAX;  ///< upper limit of the text of one value
 };
 
 /// Reads value after value from a text or a file, holding only a buffer of it.

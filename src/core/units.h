@@ -1,5 +1,5 @@
-// Sizes, durations and rates as people write and read them: sizes in powers of two with IEC
-// prefixes, rates decimal. Every parse error says what is allowed.
+// Parses and formats sizes, durations and rates. Sizes have IEC prefixes, which are powers of two,
+// rates decimal ones. A parse error is of kind usage; it quotes the text and says what is allowed.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace assay {
 
-/// Parses "4KiB", "64MiB", "2101346304" to bytes. Error: usage, quoting the text.
+/// Parses a whole number, alone or with B, KiB, MiB, GiB or TiB, to bytes: "64MiB". Error: usage.
 Result<std::uint64_t> parse_size(std::string_view text);
-/// Parses "4096" to 4096. Error: usage, quoting the text.
+/// Parses a whole number without a sign: "4096". Error: usage.
 Result<std::uint64_t> parse_integer(std::string_view text);
-/// Parses "60s", "500ms", "2min", "1h" to seconds, above zero. Error: usage, quoting the text.
+/// Parses a number above 0 with ms, s, min or h to seconds: "1.5h" gives 5400. Error: usage.
 Result<double> parse_duration(std::string_view text);
 
 /// Formats exactly, in the largest IEC unit that divides the size: "1GiB", "1536KiB", "1000". It is
@@ -27,10 +27,10 @@ std::string format_memory(std::uint64_t bytes);
 std::string format_rate(double value, std::string_view unit);
 /// Formats four significant digits: "2.310 us", "1.200 s".
 std::string format_seconds(double seconds);
-/// Formats a value in the unit in which a metric is stored: rates and counts as format_rate, "s" as
-/// format_seconds, "1" as the bare number, "bytes" as format_memory.
+/// Formats the value of a metric that is stored in `unit`: "s" by format_seconds(), "1" by
+/// format_significant(), "bytes" by format_memory(), and all other units by format_rate().
 std::string format_in(double value, std::string_view unit);
-/// Formats elapsed times for the screen: "0:07", "12:30", "1:02:03".
+/// Formats an elapsed time, rounded up to whole seconds: "0:07", "12:30", "1:02:03".
 std::string format_clock(double seconds);
 /// Formats "2.100 GHz".
 std::string format_frequency(double hertz);
@@ -41,13 +41,13 @@ struct Scale {
   std::string_view prefix = "";  ///< "G"
 };
 Scale scale_for(double value);
-/// Formats a share from 0 to 1 as a percentage: "35%". Below half a percent it is "<1%", to differ
-/// from nothing.
+/// Formats a share from 0 to 1 as a percentage: "35%". A share above 0 and below half a percent is
+/// "<1%", because "0%" means none.
 std::string format_share(double share);
-/// Formats a difference as a percentage, 0.048 as "4.8%": two digits, but always all before the
-/// point.
+/// Formats a relative difference as a percentage with two significant digits, or more where the
+/// digits before the point are more: 0.048 gives "4.8%", and 1.234 gives "123%".
 std::string format_percent(double difference);
-/// Formats four significant digits, never in exponent form: 4213, 81.23, 0.004213.
+/// Formats four significant digits, or all before the point if these are more: 12346, 0.004213.
 std::string format_significant(double value);
 
 }  // namespace assay

@@ -14,16 +14,16 @@ namespace assay {
 /// full, quota) or file (whatever else), naming the path and the cause.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
-/// Whether write_file() could write there, for a result whose work begins now. Changes no file; a
-/// disk that fills up meanwhile is found later. Error: as above; usage, if that would
+/// Checks whether write_file() could write there, for a result whose work begins now. Changes no
+/// file; a disk that fills up meanwhile is found later. Error: as above; usage, if that would
 /// replace one of the files that the work reads.
 Status check_writable(const std::filesystem::path& path,
                       const std::vector<std::filesystem::path>& reads = {});
 
-/// Whether `name` is a temporary file left by a process that died while writing the file `of`.
+/// Returns whether `name` is a temporary file of a process that died while writing the file `of`.
 bool is_unfinished(std::string_view name, std::string_view of);
 
-/// Whether `path` is a symbolic link.
+/// Returns whether `path` is a symbolic link.
 bool is_link(const std::filesystem::path& path);
 /// Error: file: a link stands where a file of assay's own would be written.
 Error refused_link(const std::filesystem::path& path);

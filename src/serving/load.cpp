@@ -11,22 +11,20 @@
 namespace assay {
 namespace {
 
-/// The arrivals of an open loop; none for a closed one.
+/// Returns when the conversations of an open loop begin; nothing for a closed loop.
 Result<std::vector<double>> plan_arrivals(const LoadSettings& settings, const LoadPoint& point,
                                           const Prompts& prompts) {
   if (settings.recorded_speed) return recorded_arrivals(prompts, *settings.recorded_speed);
   const bool closed = !settings.ramp && std::isinf(point.request_rate) && point.max_concurrency > 0;
   if (closed) return std::vector<double>();
-  std::size_t conversations = 0;
-  for (std::size_t i = 0; i < prompts.size(); ++i) conversations += prompts.follows(i) ? 0 : 1;
-  return arrivals(conversations, {point.request_rate, settings.burstiness, settings.ramp},
-                  settings.prompts.seed);
+  return conversation_arrivals(prompts, {point.request_rate, settings.burstiness, settings.ramp},
+                               settings.prompts.seed);
 }
 
-/// Requests per second that an open loop offers; infinite if all come at once.
-double offered_rate(const std::vector<double>& arrivals) {
+/// Returns the requests per second that an open loop offers; infinite if all come at once.
+double offered_rate(const std::vector<double>& arrivals, std::size_t requests) {
   if (arrivals.empty() || arrivals.back() <= 0) return std::numeric_limits<double>::infinity();
-  return static_cast<double>(arrivals.size()) / arrivals.back();
+  return static_cast<double>(requests) / arrivals.back();
 }
 
 /// Uses other prompts than the measured ones, which a prefix cache would otherwise hold.
@@ -88,7 +86,8 @@ Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& poin
   }
   AnalysisSettings analysis = settings.analysis;
   const bool as_asked = !settings.ramp && !settings.recorded_speed;
-  analysis.load.request_rate = as_asked ? point.request_rate : offered_rate(plan.arrivals);
+  analysis.load.request_rate =
+      as_asked ? point.request_rate : offered_rate(plan.arrivals, prompts->size());
   analysis.load.burstiness = settings.burstiness;
   if (plan.max_concurrency > 0) analysis.load.max_concurrency = plan.max_concurrency;
   analysis.load.num_prompts = prompts->size();

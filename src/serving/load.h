@@ -1,4 +1,6 @@
-// One load point: makes the prompts, sends them as planned and judges the run.
+// Runs one load point, which is one request rate, cap on concurrency and number of requests. It
+// makes the prompts, sends them on schedule, computes the metrics and decides whether the run is
+// valid.
 #pragma once
 
 #include <functional>
@@ -18,43 +20,56 @@ namespace assay {
 /// What all points of a sweep have in common. Prompts and arrivals both come from the seed of
 /// `prompts`, so that every environment gets the same.
 struct LoadSettings {
-  std::vector<Endpoint> targets;
-  LoadPlan plan;           ///< without arrivals and cap
-  PromptSettings prompts;  ///< without their number
-  double burstiness = 1;
-  std::optional<RateRamp> ramp;          ///< instead of a point's rate
-  std::optional<double> recorded_speed;  ///< send at the recorded times, this many times as fast
-  std::size_t warm_up = 0;               ///< requests before the measured ones
-  AnalysisSettings analysis;             ///< without load and client
+  std::vector<Endpoint> targets;  ///< the servers; `plan.balance` chooses one for each request
+  LoadPlan plan;                  ///< run_point() sets its `arrivals` and `max_concurrency`
+  PromptSettings prompts;         ///< run_point() sets its `count`
+  double burstiness = 1;         ///< see ArrivalSettings: 1 is Poisson, smaller values are burstier
+  std::optional<RateRamp> ramp;  ///< if set, it replaces a point's rate
+  /// If set, requests arrive at the times in the data set, divided by this factor. It takes
+  /// precedence over `ramp` and a point's rate.
+  std::optional<double> recorded_speed;
+  /// Number of requests that are sent before the measured ones, in a closed loop and with other
+  /// prompts. They do not count.
+  std::size_t warm_up = 0;
+  AnalysisSettings analysis;  ///< run_point() sets its `load` and `client`
 
-  /// Sets the seed of the prompts and of everything else that is random.
+  /// Sets the seed of the prompts and arrivals, of a random choice of servers, and of the
+  /// bootstrap.
   void use_seed(std::uint64_t seed) { prompts.seed = plan.seed = analysis.seed = seed; }
 };
 
+/// One point of a sweep. Its numbers are totals over all servers.
 struct LoadPoint {
+  /// Requests per second, where every turn of a conversation counts; infinite: see run_point().
   double request_rate = std::numeric_limits<double>::infinity();
-  std::size_t max_concurrency = 0;  ///< 0: no cap
-  std::size_t requests = 1000;
+  std::size_t max_concurrency = 0;  ///< upper limit of the requests in flight; 0: no cap
+  std::size_t requests = 1000;      ///< number of measured requests, so without the warm-up
 };
 
-/// The seed of one load of a command. A server serves prompts it has seen from its prefix cache, so
-/// no two loads share a seed: not those of commands with other seeds, nor other points, nor passes
-/// over a point (`number`), nor pairs of a campaign (`pair`, 0: none), nor loads on the same
-/// servers within a pair (`set`, from 1). In compared environments all of these are the same, and
-/// so is the load.
+/// Returns the seed of one run of a load point. Servers cache prefixes of prompts, so that several
+/// runs on one server need different prompts. Therefore the seed depends on all arguments: `number`
+/// counts passes over a point, or probes, from 0. `pair` is the number of a campaign's pair, 0 if
+/// there is none, and `set` counts the runs on the same servers within a pair, from 1. Compared
+/// environments pass the same arguments and get the same prompts and arrivals, and so does a
+/// command that is run again.
 std::uint64_t seed_of_load(std::uint64_t seed, const LoadPoint& point, std::size_t number,
                            std::uint64_t pair, std::uint64_t set = 1);
 
 struct LoadReport {
   ServingResult result;
-  std::vector<RequestLog> logs;
-  LoadClock::time_point begin;          ///< the logs' times count from here, after any warm-up
-  std::optional<ServerMetrics> server;  ///< empty: the server has no usable /metrics
-  bool interrupted = false;
+  std::vector<RequestLog> logs;  ///< one of each measured request that was sent
+  LoadClock::time_point begin;   ///< the logs' times count from here, after any warm-up
+  /// All servers together; empty if one of them has no usable /metrics.
+  std::optional<ServerMetrics> server;
+  bool interrupted = false;  ///< `stop_requested` ended the run before all requests were sent
 };
 
-/// An infinite rate without a cap sends everything at once; with one it is a closed loop. Error:
-/// usage, if settings are out of bounds; exhausted, if the machine cannot open enough connections.
+/// Runs a load point and analyses it. A finite rate, a ramp or recorded times make an open loop.
+/// Otherwise the rate is infinite: with a cap the load is a closed loop, and without one all
+/// requests are sent at once. `stop_requested` and `progress` are called ten times a second in this
+/// thread. Error: usage, if a setting is out of bounds or a file of prompts is damaged; exhausted,
+/// if the machine cannot open enough connections; unavailable, if no request of the warm-up
+/// succeeds.
 Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& point,
                              const std::function<bool()>& stop_requested,
                              const std::function<void(const LoadState&)>& progress);

@@ -28,8 +28,8 @@ struct SpawnPlan {
   std::filesystem::path logs;    ///< path prefix: server 0 writes LOGS-0.log, which is overwritten
 };
 
-/// Whether the servers could be started, without starting them. Error: usage, if no word has
-/// "{port}"; unavailable, if there is no such program.
+/// Checks whether the servers could be started, without starting them. Error: usage, if no word
+/// has "{port}"; unavailable, if there is no such program.
 Status check_spawn(const SpawnPlan& plan);
 
 /// The state while waiting for servers.

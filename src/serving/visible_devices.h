@@ -1,4 +1,4 @@
-// Which of a machine's GPUs a server sees: several servers side by side need one each.
+// Decides which of a machine's GPUs a server sees, because servers side by side need one each.
 #pragma once
 
 #include <optional>

@@ -38,8 +38,8 @@ struct Reading {
 };
 Reading read_setting(const Machine& machine, const std::filesystem::path& path);
 
-/// Whether the bytes are text, as opposed to the binary garbage that a broken driver or disk
-/// returns.
+/// Returns whether the bytes are text, as opposed to the binary garbage that a broken driver or
+/// disk returns.
 bool is_text(std::string_view bytes);
 
 /// All of `text` as a decimal number; nullopt if it is not one.

@@ -15,14 +15,14 @@ namespace assay {
 std::string_view arch_of(const Gpu& gpu);
 bool has_arch(const CheckContext& context, std::string_view arch);
 
-/// Whether there is an MI300X, MI308X or MI325X, the subject of the MI300X guides; MI300A does not
-/// count.
+/// Returns whether there is an MI300X, MI308X or MI325X, the subject of the MI300X guides; MI300A
+/// does not count.
 bool has_mi300x(const CheckContext& context);
-/// Whether the GPU is built for nodes with a full mesh of 8 GPUs, as are the MI300X and MI350
-/// series.
+/// Returns whether the GPU is built for nodes with a full mesh of 8 GPUs, as are the MI300X and
+/// MI350 series.
 bool on_mesh_of_eight(const Gpu& gpu);
 
-/// Whether the compute driver exposes the GPU; true if this is unknown.
+/// Returns whether the compute driver exposes the GPU; true if this is unknown.
 bool is_visible(const Gpu& gpu);
 int visible_gpus(const CheckContext& context);
 

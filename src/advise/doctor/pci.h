@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// Why a file of the device is unreadable. The text leaves out the device's folder, so that equal
-/// reasons of several GPUs are merged: "gpu_metrics: does not exist".
+/// Returns why a file of the device is unreadable. The text leaves out the device's folder, so that
+/// equal reasons of several GPUs are merged: "gpu_metrics: does not exist".
 std::string why_not(const Machine& machine, std::string_view address, const std::string& file);
 
 enum class AcsState { absent, known, needs_root, unreadable };

@@ -86,10 +86,10 @@ class CheckedWork {
   /// The blocks that differ: those of the first operation of which one does or, if there is none,
   /// those at the end.
   std::vector<DifferentBlock> differing(const Sums& sums, const Sums& expected) const;
-  /// Whether an operation writes the memory of this final block.
+  /// Returns whether an operation writes the memory of this final block.
   bool is_written(std::size_t final_sum) const;
-  /// Whether nothing after `launch` writes the block of `sum`, so that its bytes stay until the
-  /// end.
+  /// Returns whether nothing after `launch` writes the block of `sum`, so that its bytes stay until
+  /// the end.
   bool stays_until_end(const DifferentBlock& block) const;
 
   /// Leaves out buffers that differ between two repetitions although nothing is wrong: a library's
@@ -99,7 +99,7 @@ class CheckedWork {
   /// Leaves out buffers by their numbers; scratch() returns those of all that are left out.
   void leave_out(const std::vector<std::size_t>& numbers);
   std::vector<std::size_t> scratch() const;
-  std::string left_out_text() const;  ///< empty: nothing
+  std::string left_out_text() const;  ///< for the screen; empty: nothing
 
   const std::vector<Launch>& launches() const { return launches_; }
   /// How many sums are those of operations; the others are those of the end.

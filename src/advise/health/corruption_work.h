@@ -16,7 +16,8 @@ std::vector<WorkDescription> corruption_work(const Device& device, const Team& t
 enum class Load { products, training, memory, copies, all };
 std::vector<WorkDescription> burn_work(Load load, const Device& device);
 
-/// Whether one of the beginnings in `only`, separated by commas, begins `name`, or none is given.
+/// Returns whether `name` begins with one of the texts in `only`, between commas; or `only` is
+/// empty.
 bool is_chosen(std::string_view name, std::string_view only);
 
 }  // namespace assay::health

@@ -17,7 +17,7 @@ struct DeviceCondition {
 };
 
 DeviceCondition condition_of(const Device& device);
-/// "1755 MHz, 65 C, 690 W, throttled: power"; empty if nothing is known.
+/// Returns what is known: "1755 MHz, 65 C, 690 W, throttled: power"; empty if nothing is.
 std::string text_of(const DeviceCondition& condition);
 
 Json to_json(const DeviceCondition& condition);

@@ -102,7 +102,7 @@ struct SdcPlan {
   std::string only;       ///< units, by beginnings of their names, separated by commas; empty: all
   std::string reference;  ///< text of a reference file; empty: none
   std::size_t most_differences = 20;       ///< the test ends early with more
-  std::vector<WorkDescription> work = {};  ///< instead of corruption_work()
+  std::vector<WorkDescription> work = {};  ///< if not empty, it replaces corruption_work()
   bool patterns = true;                    ///< whether free memory is tested, too
   bool rests = true;                       ///< whether there are pauses, in every other turn
   std::vector<PlantedFault> faults = {};   ///< of tests

@@ -17,7 +17,7 @@ Json to_json(const SdcDifference& difference);
 Result<SdcUnit> unit_from(const Json& json);
 Result<SdcDifference> difference_from(const Json& json);
 
-/// "0x3c00000000000000" and back; empty if it is no such text.
+/// Convert to text such as "0x3c00000000000000" and back; the result is empty for other texts.
 std::string hex_of(std::uint64_t value);
 std::optional<std::uint64_t> from_hex(std::string_view text);
 

@@ -30,9 +30,9 @@ class Watch {
   std::function<void(void* address, std::uint8_t value, std::size_t bytes)> before_fill;
 
   std::vector<WatchedBuffer> buffers() const;  ///< those that are allocated, by number
-  /// Whether a library was called since the watch began: it need not give the same bits every time.
+  /// Returns whether a library, whose bits may differ every time, was called since the watch began.
   bool called_library() const { return called_library_; }
-  /// Whether the operation that after_operation is called with is, or holds, a library's call.
+  /// Returns whether the operation that after_operation got last is, or holds, a library's call.
   bool is_of_library() const { return in_library_; }
 
  private:

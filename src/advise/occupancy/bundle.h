@@ -14,7 +14,7 @@ struct BundleEntry {
 };
 
 struct Bundle {
-  std::vector<BundleEntry> entries;  ///< without empty entries; that of the host usually is empty
+  std::vector<BundleEntry> entries;  ///< the non-empty ones; the host's mostly is empty
   std::uint64_t bytes = 0;           ///< size of the bundle in the file
 };
 

@@ -22,7 +22,7 @@ struct CodeImage {
   std::vector<std::string> remarks;  ///< what is unknown, and why
 };
 
-/// "AMD code object", "PTX"
+/// Returns the name for the screen: "AMD code object", "PTX".
 std::string_view name_of(ImageKind kind);
 
 /// Finds every image in a file of a known kind: AMD code objects and assembly, cubins, PTX, offload

@@ -17,7 +17,7 @@ struct KernelUse {
   std::uint64_t scratch_bytes = 0;  ///< per lane, in memory
   std::optional<unsigned> vgpr_spills, sgpr_spills;  ///< AMD: number of spilled registers
   std::optional<std::uint64_t> spill_bytes;  ///< NVIDIA: stores and loads, if ptxas reported them
-  unsigned max_threads = 0;                  ///< the most per work-group; 0: not specified
+  unsigned max_threads = 0;                  ///< upper limit per work-group; 0: not specified
   unsigned barriers = 0;                     ///< NVIDIA: named barriers
   unsigned min_blocks = 0;                   ///< NVIDIA: .minnctapersm; 0: not specified
   bool dynamic_stack = false;                ///< more stack is used than scratch_bytes

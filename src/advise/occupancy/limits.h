@@ -22,16 +22,16 @@ constexpr unsigned amd_wave = 64;
 constexpr unsigned amd_vgprs = 512, amd_vgpr_granule = 8;
 constexpr unsigned amd_sgprs = 800, amd_sgpr_granule = 16;
 constexpr unsigned amd_waves_per_simd = 8;
-constexpr unsigned amd_barriers = 16;  ///< the most resident work-groups of more than one wave
+constexpr unsigned amd_barriers = 16;  ///< upper limit of resident work-groups of several waves
 
 /// Limits of a multiprocessor by compute capability; registers and granules are the same for all.
 struct NvidiaLimits {
   std::string_view arch;
   unsigned major;
-  unsigned warps, blocks;       ///< the most per multiprocessor
+  unsigned warps, blocks;       ///< upper limits per multiprocessor
   unsigned barriers;            ///< named barriers that resident blocks share; 0: no limit
   std::uint64_t shared_bytes;   ///< per multiprocessor
-  std::uint64_t shared_opt_in;  ///< the most per block
+  std::uint64_t shared_opt_in;  ///< upper limit per block
 };
 constexpr unsigned nvidia_warp = 32;
 constexpr unsigned nvidia_registers = 65536, nvidia_register_granule = 256;

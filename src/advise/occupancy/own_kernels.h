@@ -25,8 +25,8 @@ Result<OwnKernel> find_own_kernel(const std::string& name);
 /// unsupported on a device without compute units to divide, e.g. the CPU.
 Result<KernelReport> measure_kernel(const Device& device, Kernel& kernel, std::string name,
                                     const Geometry& geometry);
-/// Whether the driver agrees. AMD's query ignores the allocation granule of LDS, and is compared
-/// with a figure that also ignores it.
+/// Returns whether the driver agrees. AMD's query ignores the allocation granule of LDS, and is
+/// compared with a figure that also ignores it.
 bool driver_agrees(const KernelReport& kernel, std::string_view arch);
 
 }  // namespace assay::occupancy

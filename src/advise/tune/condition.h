@@ -19,8 +19,9 @@ class Condition {
   /// Error: usage, quoting `text` and SQLite's message.
   static Result<Condition> compile(std::string_view text, const std::vector<std::string>& names);
 
-  /// Whether the condition is true for these values, one for each name. Text that is a number is
-  /// compared as a number; empty text is NULL, which makes comparisons untrue. Error: usage.
+  /// Returns whether the condition is true for these values, one for each name. Text that is a
+  /// number is compared as a number; empty text is NULL, which makes comparisons untrue. Error:
+  /// usage.
   Result<bool> holds(const std::vector<std::string_view>& values) const;
 
   const std::string& text() const { return text_; }

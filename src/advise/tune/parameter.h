@@ -17,11 +17,11 @@ constexpr std::string_view unset = "unset";
 struct Parameter {
   std::string name;
   std::vector<std::string> values;  ///< at least one, none twice
-  std::size_t usual = 0;            ///< index of the value in use before tuning
+  std::size_t usual = 0;            ///< index of the default: the value in use before tuning
 };
 
-/// Whether `word` is the name of an environment variable: those are in capitals, while axes and
-/// parameters of programs are not.
+/// Returns whether `word` is the name of an environment variable: those are in capitals, while axes
+/// and parameters of programs are not.
 bool names_variable(std::string_view word);
 
 /// Parses "NCCL_PROTO=Simple,LL128": the default is unset, and these values are tried. Error:

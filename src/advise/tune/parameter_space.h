@@ -30,7 +30,7 @@ class ParameterSpace {
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::size_t size() const { return valid_.size(); }
-  std::size_t usual() const { return usual_; }  ///< the setting in use before tuning
+  std::size_t usual() const { return usual_; }  ///< the default: the setting in use before tuning
 
   /// For each parameter, the index of its value in `setting`.
   std::vector<std::size_t> values_of(std::size_t setting) const;

@@ -1,5 +1,5 @@
-// The proof that ends every tuning: the best setting found against the default one, on fresh
-// alternating runs, judged as `assay compare` judges a campaign. Pure functions.
+// The proof that ends every tuning. It compares the best setting found with the default one, called
+// usual here, on fresh alternating runs, as `assay compare` judges a campaign. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,8 @@ struct ScorePair {
 
 struct Proof {
   std::size_t pairs = 0;
-  double ratio = 1;  ///< speed of best over usual: geometric mean over the pairs
+  double ratio =
+      1;  ///< speed of the best setting over the default's, geometric mean over the pairs
   /// Interval of `ratio`, Student's t on logarithms; infinite for a single pair.
   Interval interval95;
   Verdict verdict = Verdict::inconclusive;
@@ -32,12 +33,12 @@ struct Proof {
 /// Judges `pairs`, which are in time order.
 Proof prove(std::span<const ScorePair> pairs);
 
-/// Whether enough pairs were run. This depends only on the precision, checked after even numbers of
-/// pairs, and never on which setting is ahead; a campaign ends by the same rule.
+/// Returns whether enough pairs were run. This depends only on the precision, checked after even
+/// numbers of pairs, and never on which setting is ahead; a campaign ends by the same rule.
 bool precise_enough(std::span<const ScorePair> pairs);
 
-/// Whether the best setting runs in `turn` (0 or 1) of `pair`. Each setting comes first equally
-/// often, so that drift favours neither.
+/// Returns whether the best setting runs in `turn` (0 or 1) of `pair`. Each setting comes first
+/// equally often, so that drift favours neither.
 constexpr bool is_turn_of_best(std::size_t pair, std::size_t turn) {
   return (pair + turn) % 2 == 1;
 }

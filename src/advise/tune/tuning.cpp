@@ -75,9 +75,9 @@ class Tuner {
   Result<TuningProof> hold_proof(std::size_t best) {
     TuningProof proof;
     most_runs_ = log_.runs() + 2 * rules_.most_pairs;
-    while (proof.runs.size() < rules_.most_pairs) {
+    while (proof.pairs.size() < rules_.most_pairs) {
       TrialPair pair;
-      const std::size_t number = proof.runs.size();
+      const std::size_t number = proof.pairs.size();
       for (std::size_t turn = 0; turn < 2 && proof.failure.empty(); ++turn) {
         const bool is_best = is_turn_of_best(number, turn);
         Trial& trial = is_best ? pair.best : pair.usual;
@@ -88,18 +88,18 @@ class Tuner {
       }
       if (!proof.failure.empty()) break;
       add(std::move(pair), proof);
-      if (proof.runs.size() >= rules_.least_pairs && precise_enough(proof.pairs)) break;
+      if (proof.pairs.size() >= rules_.least_pairs && precise_enough(proof.scores)) break;
     }
-    proof.speed = prove(proof.pairs);
-    proof.better = proof.failure.empty() && proof.runs.size() >= least_units &&
-                   (proof.speed.better || proof.kept_usual == 0);
+    proof.speed = prove(proof.scores);
+    proof.better = proof.failure.empty() && proof.pairs.size() >= least_units &&
+                   (proof.speed.better || proof.usual_counts == 0);
     return proof;
   }
 
   static void add(TrialPair pair, TuningProof& proof) {
-    proof.kept_usual += pair.usual.score.counts() ? 1 : 0;
-    proof.pairs.push_back({*pair.usual.score.score, *pair.best.score.score});
-    proof.runs.push_back(std::move(pair));
+    proof.usual_counts += pair.usual.score.counts() ? 1 : 0;
+    proof.scores.push_back({*pair.usual.score.score, *pair.best.score.score});
+    proof.pairs.push_back(std::move(pair));
   }
 
   const ParameterSpace& space_;

@@ -1,6 +1,9 @@
-// Tunes a benchmark, a server or a program: a search for the best setting, then the proof on fresh
-// alternating runs that it is better than the default one. Each run is a child process and is
-// logged, so that a stopped tuning can continue.
+// Tunes a benchmark, a server or a program. A search finds the best setting; then the proof tests
+// on fresh alternating runs whether that setting is better than the default one. Each run is a
+// child process and is logged, so that a stopped tuning can continue.
+//
+// A setting is one combination of values of all parameters, known by its number in the
+// ParameterSpace. Names with `usual` are about the default setting, which is in use before tuning.
 #pragma once
 
 #include <cstddef>
@@ -21,16 +24,21 @@
 namespace assay {
 
 struct TuningRules {
-  std::size_t runs = 200;                         ///< most runs of the search
-  std::optional<double> seconds = {};             ///< time budget of the search
-  std::size_t least_pairs = 10, most_pairs = 60;  ///< pairs of the proof
+  std::size_t runs = 200;              ///< upper limit of the runs of the search
+  std::optional<double> seconds = {};  ///< time budget of the search
+  /// Lower and upper limit of the pairs of the proof.
+  std::size_t least_pairs = 10, most_pairs = 60;
   std::uint64_t seed = 1;
 };
 
 /// The score of one run of a setting.
 struct TrialScore {
-  std::optional<double> score;  ///< natural logarithm of a speed; empty: the run failed
-  std::string problem;  ///< why it failed, or which limit it broke so that its score does not count
+  /// The natural logarithm of a speed, in a unit that the kind of target chooses. A larger one is
+  /// better. Empty: the run failed.
+  std::optional<double> score;
+  /// Why the run failed, or which of the user's limits on latencies it exceeds. Empty: the score
+  /// counts.
+  std::string problem;
 
   bool counts() const { return score && problem.empty(); }
 };
@@ -42,23 +50,24 @@ struct Trial {
 
 /// How settings are tried for one kind of target: a benchmark, a server or a program.
 struct TrialKind {
-  /// The cell for the record of a run that left none.
+  /// Returns the cell of the record that is stored for a run without records of its own.
   std::function<Cell(const Settings&)> cell;
-  /// Runs the target once, for at most `most_seconds`; a slower setting is not worth waiting for.
-  /// An error means that the setting failed, unless it is "interrupted".
+  /// Runs the target once and returns records based on `blank`, which has everything but results.
+  /// The run is stopped after `most_seconds`: a few times what the default setting needs, infinite
+  /// until that has run. An error means that the setting failed, unless it is "interrupted".
   std::function<Result<std::vector<Record>>(const Settings&, const Record& blank,
                                             double most_seconds)>
       measure;
   std::function<TrialScore(const std::vector<Record>&)> score;
 };
 
-/// The progress of a tuning.
+/// The progress of a tuning. Its numbers cover search and proof, and runs of earlier processes.
 struct TuningState {
-  std::string_view part;      ///< search_part or proof_part
-  const Settings& settings;   ///< settings of the current run
+  std::string_view part;      ///< search_part (results/record/record.h) or proof_part
+  const Settings& settings;   ///< settings of the current run; valid during the callback
   std::size_t runs = 0;       ///< number of runs that ended
-  std::size_t most_runs = 0;  ///< most runs up to the end of this part
-  double seconds = 0;         ///< total time of these runs
+  std::size_t most_runs = 0;  ///< upper limit of `runs` at the end of this part
+  double seconds = 0;         ///< total time of the runs that ended
 };
 
 /// Callbacks for progress. Runs that an earlier process made are not reported.
@@ -68,44 +77,47 @@ struct TuningEvents {
   std::function<void(const TuningState&, const Trial&, bool is_best)> ended;
 };
 
+/// Two consecutive runs of the proof, one of the default setting and one of the best.
 struct TrialPair {
   Trial usual, best;
 };
 
 struct TuningProof {
-  std::vector<TrialPair> runs;  ///< in time order; the best setting's score counts in every run
-  std::size_t kept_usual = 0;   ///< number of runs in which the default setting's score counts
+  /// The complete pairs, in time order. The best setting's score counts in each.
+  std::vector<TrialPair> pairs;
+  std::size_t usual_counts = 0;  ///< number of pairs in which the default setting's score counts
   /// The failure that ended the proof early: "the default setting failed: ..."; empty if there was
   /// none.
   std::string failure;
-  std::vector<ScorePair> pairs;  ///< scores of `runs`
-  Proof speed;                   ///< judgement over `pairs`
-  /// The best setting is proven better: no run failed, there are at least least_units pairs, and it
-  /// is proven faster or the default setting's score never counts.
+  std::vector<ScorePair> scores;  ///< scores of `pairs`
+  Proof speed;                    ///< judgement over `scores`
+  /// Whether the best setting is proven better: `failure` is empty, there are at least 6 pairs
+  /// (least_units in statistics/paired.h), and `speed.better` is set or `usual_counts` is 0.
   bool better = false;
 
-  /// Whether the proof is conclusive: the best setting is better, worse or equal.
+  /// Returns whether the proof is conclusive: `failure` is empty, and the best setting is proven
+  /// better, worse or equal.
   bool decided() const;
 };
 
 struct TuningResult {
   SettingsFound found;
-  std::map<std::size_t, Trial> tried;  ///< last run of each setting in the search, by setting
-  std::size_t runs = 0;                ///< number of runs of the search
-  double seconds = 0;                  ///< total time of the search
-  std::optional<TuningProof> proof;    ///< proof of the challenger; empty: there is none
+  std::map<std::size_t, Trial> tried;  ///< last run of each setting in the search
+  std::size_t runs = 0;  ///< number of runs of the search, with those of earlier processes
+  double seconds = 0;    ///< total time of these runs
+  std::optional<TuningProof> proof;  ///< proof of challenger(); empty: there is no challenger
 
-  /// The best setting of the search other than the default one. It is compared with the default in
-  /// the proof even if the default won the search, because search results are no proof. Empty: no
-  /// other setting has a score that counts.
+  /// Returns the best setting of the search other than `usual`, the default one. It is compared
+  /// with the default in the proof even if the default won the search, because search results are
+  /// no proof. Empty: no other setting has a score that counts.
   std::optional<std::size_t> challenger(std::size_t usual) const;
-  bool any_counts() const;
+  bool any_counts() const;  ///< whether the search has a score that counts
 };
 
 inline constexpr std::string_view proof_part = "proof";
 
-/// Runs search and proof. Error: as from TrialLog::run(); unavailable if the default setting's
-/// first run has no score.
+/// Runs search and proof. Error: interrupted; usage if a stored run has another part or setting;
+/// from the store; unavailable if the default setting's first run has no score.
 Result<TuningResult> tune(const ParameterSpace& space, const TuningRules& rules,
                           const TrialKind& kind, TrialLog& log, const TuningEvents& events);
 

@@ -34,7 +34,7 @@ Result<int> health(const Arguments& arguments, Terminal& terminal) {
   const bool quick = arguments.has("--quick");
   // A prolog must end within a minute; loading libraries on many GPUs takes a part of it.
   constexpr double prolog = 40, end_of_prolog = 55, minute = 60, corruption = 10;
-  request.length = health::LineLength::quick;
+  request.thoroughness = health::Thoroughness::quick;
   request.seconds = quick ? prolog : minute;
   request.corruption_seconds = quick ? 0 : corruption;
   request.most_seconds = quick ? end_of_prolog : 0;

@@ -29,7 +29,7 @@ Result<AcceptanceRequest> read_request(const Arguments& arguments) {
   AcceptanceRequest request;
   const bool full = arguments.has("--full");
   constexpr double usual = 15 * 60.0, hour = 60 * 60.0;
-  request.length = full ? health::LineLength::full : health::LineLength::usual;
+  request.thoroughness = full ? health::Thoroughness::full : health::Thoroughness::normal;
   request.seconds = full ? hour : usual;
   request.corruption_seconds = full ? hour / 6 : usual / 6;
   request.folder = default_folder;

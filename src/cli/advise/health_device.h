@@ -37,8 +37,8 @@ Result<HealthDevice> open_for_health(const Arguments& arguments,
 /// ASSAY_HEALTH_FAULT, separated by semicolons. `stop_requested` is that of signals. Error: usage.
 Result<health::SdcPlan> read_sdc_plan(const Arguments& arguments);
 
-/// Whether the result can go to `file`. Error: as check_writable(); usage if it holds the result of
-/// a test that was CORRUPT, which is evidence.
+/// Checks whether the result can go to `file`. Error: as check_writable(); usage if it holds the
+/// result of a test that was CORRUPT, which is evidence.
 Status check_result_file(const std::string& file);
 
 /// Shows a result, `json` with --json and otherwise `text`, and writes `json` to `file`. Error: as

@@ -126,7 +126,7 @@ Result<CorruptionTest> test_corruption(double seconds, const std::string& device
 }
 
 std::string command_of(const AcceptanceRequest& request, const Arguments& arguments) {
-  const bool accept = request.length != health::LineLength::quick;
+  const bool accept = request.thoroughness != health::Thoroughness::quick;
   std::string command = fmt::format("{} health{}", own_command(), accept ? " accept" : "");
   for (const auto& [name, value] : arguments.options) {
     if (name == "--certificate" || name == "--json" || name == "--color") continue;
@@ -202,7 +202,7 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   const bool emulated = devices.front().emulated;
   const health::AcceptancePlan plan =
       emulated ? health::AcceptancePlan()
-               : health::plan_acceptance(limits, request.length, devices, measuring);
+               : health::plan_acceptance(limits, request.thoroughness, devices, measuring);
   terminal.note(announcement(devices, limits, plan, request));
   Acceptance acceptance;
   acceptance.begin = utc_now();
@@ -255,7 +255,7 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   health::MachineFacts facts = health::read_machine_facts(this_machine(), diagnosis);
   facts.emulated = emulated;
   if (!emulated) facts.devices = problems;
-  acceptance.lines = health::judge_machine(limits, request.length, collected.records, facts);
+  acceptance.lines = health::judge_machine(limits, request.thoroughness, collected.records, facts);
   acceptance.seconds = seconds_since(begin);
   return acceptance;
 }

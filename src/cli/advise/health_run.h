@@ -14,7 +14,7 @@
 namespace assay::cli {
 
 struct AcceptanceRequest {
-  health::LineLength length = health::LineLength::usual;
+  health::Thoroughness thoroughness = health::Thoroughness::normal;
   double seconds = 0;             ///< for everything
   double corruption_seconds = 0;  ///< of these, for `assay health sdc`; 0: none
   double most_seconds = 0;        ///< when measuring is ended, whatever is missing; 0: never

@@ -9,9 +9,9 @@
 
 namespace assay::cli {
 
-/// "1.043 times as fast as the default, 95% [1.021, 1.066], in 10 pairs of new runs"
+/// Returns "1.043 times as fast as the default, 95% [1.021, 1.066], in 10 pairs of new runs".
 std::string proof_text(const Proof& proof);
-/// "better, proven", "equal within 2%, proven: no setting is better", ...
+/// Returns "better, proven", or "equal within 2%, proven: no setting is better", or the like.
 std::string conclusion_text(const Proof& proof);
 Json proof_json(const Proof& proof, std::span<const ScorePair> pairs);
 

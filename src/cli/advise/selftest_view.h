@@ -13,12 +13,12 @@ namespace assay::cli {
 std::string checks_text(const std::vector<const selftest::Check*>& checks, std::size_t width,
                         const Style& style);
 
-/// "passed  graph-streams  a graph replays two streams in order", with what was seen or what is
-/// wrong.
+/// Returns "passed  graph-streams  a graph replays two streams in order" and what was seen, or what
+/// is wrong.
 std::string outcome_line(const selftest::Check& check, const selftest::CheckOutcome& outcome,
                          const Style& style);
 
-/// "60 passed, 1 wrong, 22 could not be tested on this machine".
+/// Returns "60 passed, 1 wrong, 22 could not be tested on this machine".
 std::string tally_text(const selftest::Tally& tally, const Style& style);
 
 /// A report explained: the machine, what is wrong, and which questions about AMD GPUs it answers.

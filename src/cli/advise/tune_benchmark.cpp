@@ -95,9 +95,9 @@ TuningColumns columns_of() {
 
 /// A table of the proof's result for each cell: a gain over all cells may be a loss in one.
 std::string cells_text(const TuningResult& result, std::size_t width, const Style& style) {
-  if (!result.proof || result.proof->runs.size() < least_units) return "";
+  if (!result.proof || result.proof->pairs.size() < least_units) return "";
   std::map<std::string, std::vector<ScorePair>> cells;
-  for (const TrialPair& pair : result.proof->runs) {
+  for (const TrialPair& pair : result.proof->pairs) {
     const auto usual = speeds_of(pair.usual.records), best = speeds_of(pair.best.records);
     for (const auto& [cell, speed] : usual) {
       const auto at = best.find(cell);

@@ -9,9 +9,9 @@
 
 #include "advise/tune/gemm/gemm_files.h"
 #include "advise/tune/gemm/gemm_journal.h"
-#include "advise/tune/gemm/library_fit.h"
 #include "advise/tune/gemm/product_record.h"
 #include "advise/tune/gemm/pytorch.h"
+#include "advise/tune/gemm/tuning_file_facts.h"
 #include "cli/advise/tune_benchmark.h"
 #include "cli/advise/tune_gemm_read.h"
 #include "cli/advise/tune_gemm_view.h"
@@ -218,7 +218,7 @@ Status write_results(const TuneGemmRequest& request, TuningDevice& seat,
 Status write_override(const TuneGemmRequest& request, TuningDevice& seat,
                       const std::vector<TunedProduct>& tuned, Written& written) {
   if (!seat.device->facts().is_amd()) return {};
-  const OverrideMachine here = override_machine(*seat.device, *seat.tuner);
+  const OverrideFacts here = override_facts(*seat.device, *seat.tuner);
   const auto made = override_file(tuned, {here.git_version, here.arch, here.multiprocessors,
                                           seat.tuner->settings().rotate_bytes, request.format});
   const fs::path path = fs::path(request.place.folder) / "hipblaslt_override.txt";

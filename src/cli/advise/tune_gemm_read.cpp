@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "advise/tune/gemm/library_fit.h"
+#include "advise/tune/gemm/tuning_file_facts.h"
 #include "cli/advise/tuning_device.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -99,7 +99,7 @@ class Reader {
   }
 
   void fit_overrides(const OverrideFile& file, FileFit& fit) {
-    const OverrideMachine here = override_machine(*seat_.device, *seat_.tuner);
+    const OverrideFacts here = override_facts(*seat_.device, *seat_.tuner);
     for (const IgnoredLine& line : file.ignored) {
       fit.rows.push_back({fmt::format("line {}", line.number), line.why});
     }

@@ -1,4 +1,4 @@
-// Parts of tables that all tunings use. Pure functions.
+// Formats the parts of tables that all tunings use. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ struct ListedProblem {
 std::string listed_text(const char* what, std::span<const ListedProblem> problems,
                         std::size_t width, const Style& style);
 
-/// "+27.1% [+26.8, +27.4]" for a ratio of speeds with the limits of its interval.
+/// Formats a ratio of speeds with the limits of its interval: "+27.1% [+26.8, +27.4]".
 std::string gain_text(double gain, double low, double high);
-/// "62% -> 71%": the shares of the roofline that both times reach, or "62%" without
+/// Returns the shares of the roofline that both times reach: "62% -> 71%", or "62%" without
 /// `after_seconds`; empty if the roofline is not known.
 std::string roofs_text(std::optional<double> floor_seconds, double before_seconds,
                        std::optional<double> after_seconds);
 
-/// "3 of 8 products faster; all calls 1.2 ms before, 1.1 ms after (+9.1%)\n"
+/// Returns "3 of 8 products faster; all calls 1.2 ms before, 1.1 ms after (+9.1%)\n".
 std::string sum_text(std::size_t faster, std::size_t measured, const char* what,
                      double before_seconds, double after_seconds);
 

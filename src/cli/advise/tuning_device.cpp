@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "advise/tune/gemm/library_fit.h"
 #include "advise/tune/gemm/pytorch.h"
+#include "advise/tune/gemm/tuning_file_facts.h"
 #include "cli/interrupt.h"
 #include "core/read_file.h"
 
@@ -40,7 +40,7 @@ Result<Validators> find_validators(const TuneGemmRequest& request, TuningDevice&
     return validators;
   }
   if (!request.pytorch.empty()) {
-    TunableMachine machine = tunable_machine(*seat.device, *seat.tuner, seat.runtime());
+    TunableOpFacts machine = tunable_op_facts(*seat.device, *seat.tuner, seat.runtime());
     machine.pytorch = request.pytorch;
     return validators_of(machine);
   }

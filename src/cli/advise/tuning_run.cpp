@@ -18,15 +18,15 @@ std::string tuning_folder(const Arguments& arguments) {
   return arguments.get("--out", "tuning");
 }
 
-Result<TuningRules> read_tuning_rules(const Arguments& arguments, TuningRules usual) {
+Result<TuningRules> read_tuning_rules(const Arguments& arguments, TuningRules rules) {
   constexpr std::uint64_t least_runs = 10, most_runs = 100'000;
   if (arguments.has("--pairs")) {
-    usual.least_pairs = usual.most_pairs = TRY(proof_pairs(arguments.get("--pairs")));
+    rules.least_pairs = rules.most_pairs = TRY(proof_pairs(arguments.get("--pairs")));
   }
   if (arguments.has("--runs")) {
-    usual.runs = TRY(whole_number("--runs", arguments.get("--runs"), least_runs, most_runs));
+    rules.runs = TRY(whole_number("--runs", arguments.get("--runs"), least_runs, most_runs));
   }
-  return usual;
+  return rules;
 }
 
 Result<ParameterSpace> space_of(const std::vector<Parameter>& parameters,

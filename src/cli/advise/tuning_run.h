@@ -28,8 +28,8 @@ struct TuningRun {
 /// The folder that --out names.
 std::string tuning_folder(const Arguments& arguments);
 
-/// `usual`, changed as --runs and --pairs ask. Error: usage.
-Result<TuningRules> read_tuning_rules(const Arguments& arguments, TuningRules usual);
+/// Returns `rules` with the changes that --runs and --pairs ask for. Error: usage.
+Result<TuningRules> read_tuning_rules(const Arguments& arguments, TuningRules rules);
 
 /// The settings of `parameters`: every combination with --combine, else one changed at a time.
 /// Error: usage.

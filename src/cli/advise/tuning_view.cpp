@@ -154,9 +154,9 @@ std::string conclusion_text(const ParameterSpace& space, const TuningResult& res
     return fmt::format("{}: not proven: in a fresh run {}; another folder (--out) tries again\n",
                        setting, proof.failure);
   }
-  if (proof.kept_usual < proof.runs.size()) {
+  if (proof.usual_counts < proof.pairs.size()) {
     return fmt::format("{}: {}; it kept its limits in all runs, the default in {} of {}: {}\n",
-                       setting, proof_text(proof.speed), proof.kept_usual, proof.runs.size(),
+                       setting, proof_text(proof.speed), proof.usual_counts, proof.pairs.size(),
                        proof.better ? "better, proven" : conclusion_text(proof.speed));
   }
   return fmt::format("{}: {}: {}\n", setting, proof_text(proof.speed),
@@ -186,9 +186,9 @@ Json tuning_json(const std::string& name, const ParameterSpace& space, const Tun
   }
   if (!result.proof) return json;
   const TuningProof& proof = *result.proof;
-  json["proof"] = proof_json(proof.speed, proof.pairs);
+  json["proof"] = proof_json(proof.speed, proof.scores);
   json["proof"]["better"] = proof.better;
-  json["proof"]["kept_usual"] = proof.kept_usual;
+  json["proof"]["kept_usual"] = proof.usual_counts;
   json["proof"]["settings"] = settings_json(space, *result.challenger(space.usual()));
   if (!proof.failure.empty()) json["proof"]["problem"] = proof.failure;
   return json;

@@ -32,19 +32,19 @@ class CampaignView final : public CampaignObserver {
   void gave_up(const Arm& arm) override;
   /// On an interrupt, and when the budget is spent. May be called from any thread.
   bool stop_requested() override;
-  /// Whether it was the budget that asked to stop.
+  /// Returns whether it was the budget that asked to stop.
   bool budget_is_spent() const { return budget_is_spent_; }
 
   /// Removes the progress bar from the screen.
   void clear();
   /// Shows lines beside the progress bar.
   void say(const std::string& text);
-  /// "vm failed three times in a row, at last: it exited with status 255: ...", about the
-  /// environment that was left out most recently; empty: none was.
+  /// Returns "vm failed three times in a row, at last: it exited with status 255: ...", about the
+  /// environment that the campaign gave up most recently; empty if it gave up none.
   const std::string& last_failure() const { return last_failure_; }
   std::size_t retries() const { return retries_; }
-  /// "other programs and the hypervisor used up to 63% of the CPUs' time in 14 of 40 units", with
-  /// what that means; empty: they used little, or it is not known.
+  /// Returns "other programs and the hypervisor used up to 63% of the CPUs' time in 14 of 40 units"
+  /// and what that means; empty if they used little, or if it is not known.
   std::string disturbance_text() const;
   double elapsed_seconds() const;
 
@@ -69,7 +69,7 @@ class CampaignView final : public CampaignObserver {
   std::atomic<bool> budget_is_spent_ = false;
 };
 
-/// "12 pairs, stopped because every cell is precise enough", and a line for each problem.
+/// Returns "12 pairs, stopped because every cell is precise enough" and a line for each problem.
 std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds);
 
 /// A table of a study's cells and a line about each.

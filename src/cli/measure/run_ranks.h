@@ -44,8 +44,8 @@ int measure_for_rank_0(const Result<std::unique_ptr<Device>>& device, RunOptions
 /// `message`, followed by how locally started ranks failed.
 std::string with_failures(const std::string& message, const StartedRanks& started);
 
-/// Whether this is a rank other than 0 of an MPI or Slurm job, whose output would mix with that of
-/// rank 0.
+/// Returns whether this is a rank other than 0 of an MPI or Slurm job, whose output would mix with
+/// that of rank 0.
 bool is_other_rank();
 /// From here on nothing reaches standard output.
 void close_output();

@@ -31,12 +31,12 @@ Result<std::unique_ptr<TelemetryRecorder>> record_beside_load(const Arguments& a
 /// accelerators' energy per output token if it is known for all of them.
 void add_telemetry(Record& record, TelemetryRecorder& recorder, const LoadReport& report);
 
-/// " gpu0: 1.755 GHz, 512 W, 66 °C, clock capped 3% of the time", one line per accelerator; empty
-/// if there is none.
+/// Returns " gpu0: 1.755 GHz, 512 W, 66 °C, clock capped 3% of the time", a line for each
+/// accelerator; empty if there is none.
 std::string telemetry_text(const Record& record);
 
-/// "[1/3] 16 req/s 412/1000 0:21 left 9.9 req/s 2141 tokens/s TTFT 120 ms 32 in flight", rewritten
-/// in place if standard error is a terminal.
+/// Shows "[1/3] 16 req/s 412/1000 0:21 left 9.9 req/s 2141 tokens/s TTFT 120 ms 32 in flight". The
+/// line is rewritten in place if standard error is a terminal.
 class LoadProgress {
  public:
   LoadProgress(Terminal& terminal, std::string label)
@@ -52,7 +52,7 @@ class LoadProgress {
   bool drawn_ = false;
 };
 
-/// "16 req/s", "32 in flight" or "inf" for one point.
+/// Names a load point: "16 req/s", "32 in flight", or "inf" if all requests are sent at once.
 std::string text_of(const LoadPoint& point);
 
 /// One point in full: what was sent, latencies with their intervals, and the verdict on the run.

@@ -353,7 +353,10 @@ std::vector<Option> load_options() {
        "completions chat llamacpp tgi"},
       {"--model", "NAME", "model name; default: the first that the server lists", ""},
       {"--request-rate", "LIST",
-       "open loop: requests per second; several values make a sweep, inf sends all at once", ""},
+       "open loop: requests per second, where every turn of a conversation counts; several values "
+       "make a "
+       "sweep, inf sends all at once",
+       ""},
       {"--max-concurrency", "LIST",
        "requests in flight: a closed loop, or a cap with a rate; several make a sweep", ""},
       {"--requests", "N",

@@ -15,7 +15,7 @@ namespace assay::cli {
 struct LoadRequest {
   std::vector<Url> urls;
   bool insecure = false;
-  LoadSettings settings;         ///< without targets
+  LoadSettings settings;         ///< `targets` is set later, from `urls` or the started servers
   PromptSettings asked_prompts;  ///< before adapting them to the servers
   std::vector<LoadPoint> points;
   std::size_t passes = 1;  ///< passes over each point
@@ -37,7 +37,7 @@ Result<double> parse_positive(std::string_view option, const std::string& text);
 /// the option.
 Status read_seconds(const Arguments& arguments, std::string_view option, double& target);
 
-/// "4,8,16". Error: usage, naming --max-concurrency.
+/// Parses a list such as "4,8,16". Error: usage, naming --max-concurrency.
 Result<std::vector<std::size_t>> parse_concurrencies(const std::string& text);
 
 /// Reads the options of load_options(); with --find-rate there are no points. Error: usage, naming

@@ -29,7 +29,7 @@ class Backend {
   /// 0: absent. Otherwise the backend with the highest score is the default one: accelerators rank
   /// above the CPU, and the scripted fake is never a default (-1).
   virtual int score() = 0;
-  /// Why score() is 0, precise enough to act on; otherwise empty.
+  /// Returns why score() is 0, precise enough to act on; otherwise empty.
   virtual std::string absence() = 0;
   virtual std::vector<LibraryFact> libraries() = 0;
 

@@ -229,7 +229,7 @@ class Stream {
   /// stream may take its place after a failed capture.
   virtual void* native_handle() = 0;
 
-  /// Whether a recorder notes what is queued. Only then the following three do anything.
+  /// Returns whether a recorder notes what is queued. Only then the following three do anything.
   virtual bool is_recorded() const { return false; }
   /// What is queued until end_operation() is one operation; see queued_operation.h.
   virtual Status begin_operation(const QueuedOperation&) { return {}; }
@@ -304,7 +304,7 @@ class Device {
   }
   /// Never fails: values that cannot be read stay empty.
   virtual SensorReading sense() const = 0;
-  /// Whether its streams are recorded.
+  /// Returns whether its streams are recorded.
   virtual bool is_recorded() const { return false; }
 };
 

@@ -47,8 +47,8 @@ long long assay_isoc23_strtoll(const char* text, char** end, int base) __asm__("
 unsigned long long assay_isoc23_strtoull(const char* text, char** end,
                                          int base) __asm__("__isoc23_strtoull");
 
-/// Whether the process has only one thread. glibc (2.32) sets its variable at the start and clears
-/// it with the first thread. This one would never be cleared, so it is false from the start.
+/// Returns whether the process has only one thread. glibc (2.32) sets its variable at the start and
+/// clears it with the first thread. This one would never be cleared, so it is false from the start.
 /// libstdc++ omits atomic operations while it is true.
 extern char assay_single_threaded __asm__("__libc_single_threaded");
 }

@@ -67,7 +67,7 @@ struct SplitCell {
 };
 
 struct Fleet {
-  bool emulated = false;  ///< all devices are emulated, so the fleet is a model
+  bool emulated = false;  ///< all devices are emulated, so values come from a model
   FleetRule rule;
   std::size_t nodes = 0;
   std::size_t series = 0;

@@ -20,7 +20,7 @@ enum class Verdict {
   invalid,       ///< the data cannot be judged
 };
 constexpr std::size_t verdict_count = 7;
-/// "EQUAL", "FASTER", ...
+/// Returns the verdict in capitals: "EQUAL", "FASTER", ...
 std::string_view name_of(Verdict verdict);
 
 struct VerdictRule {
@@ -40,7 +40,7 @@ enum class Control {
   quiet,
   moved,  ///< the order or the time of a measurement makes a difference by itself
 };
-/// "off", "too_short", "quiet", "moved"
+/// Returns the name: "off", "too_short", "quiet" or "moved".
 std::string_view name_of(Control control);
 
 /// The tests of one comparison's mean; p-values are adjusted for all comparisons judged together.

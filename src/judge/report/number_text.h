@@ -25,9 +25,9 @@ void scale_columns(Table& table);
 std::string text_of(const Table& table, const std::vector<Field>& row, std::size_t column);
 /// Returns whether its fields are numbers, aligned on the right.
 bool is_numeric(ColumnKind kind);
-/// "812.3 GB/s"
+/// Formats a value with its unit: "812.3 GB/s".
 std::string quantity_text(double value, std::string_view unit);
-/// "bandwidth (GB/s)"; sizes and changes carry their unit in every field.
+/// Returns "bandwidth (GB/s)"; sizes and changes carry their unit in every field instead.
 std::string heading_of(const Column& column);
 /// Returns text that reads back as exactly the same number.
 std::string exact_text(const Field& field);
@@ -37,10 +37,10 @@ std::string exact_text(const Field& field);
 /// void and drawn hollow."
 std::string add_faults(Table& table, const std::vector<std::string>& faults);
 
-/// "mean TTFT" for "mean_ttft"
+/// Returns a metric's name in words: "mean TTFT" for "mean_ttft".
 std::string metric_words(std::string metric);
 
-/// "4 cells", "1 cell"
+/// Returns a number with its noun in singular or plural: "4 cells", "1 cell".
 std::string counted(std::size_t n, std::string_view noun);
 
 }  // namespace assay::report

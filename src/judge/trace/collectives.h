@@ -1,4 +1,4 @@
-// The collectives in traces: their bus bandwidth, and which rank the others waited for.
+// Computes the bus bandwidth of a trace's collectives, and which rank the others waited for.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Matrix products in a trace: the tile and the types that a kernel's name says, and the problem
-// that the shapes of its operation say.
+// Finds the matrix products of a trace: tile and types by the kernel's name, and the problem by the
+// shapes of its operation.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Everything that assay says of one trace: times, kernels, collectives, and what to do.
+// A trace's report has all that assay says of it: times, kernels, collectives, and what to do.
 #pragma once
 
 #include <string>

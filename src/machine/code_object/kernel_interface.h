@@ -20,7 +20,7 @@ struct KernelInterface {
   std::string name;
   std::vector<KernelArgument> arguments;
   std::uint64_t argument_bytes = 0;
-  std::uint64_t most_threads = 0;  ///< the most threads in a workgroup
+  std::uint64_t most_threads = 0;  ///< upper limit of the threads in a workgroup
 };
 
 /// Reads all kernels of `code_object`, which is not trusted. Error: usage, naming the damage.

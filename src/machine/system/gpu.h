@@ -75,7 +75,7 @@ struct Gpu {
 /// Returns every accelerator of the machine, AMD before NVIDIA, each in its driver's order.
 std::vector<Gpu> read_gpus(const Machine& machine);
 
-/// "GPU 3 (0000:3b:00.0)".
+/// Names a GPU by its index and PCI address: "GPU 3 (0000:3b:00.0)".
 std::string label(const Gpu& gpu);
 
 /// Writes all facts; `with_state` adds the "state" object. Empty facts are left out.

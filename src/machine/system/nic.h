@@ -27,7 +27,7 @@ struct Nic {
 /// Sorted by name.
 std::vector<Nic> read_nics(const Machine& machine);
 
-/// "mlx5_0", "mlx5_0 port 2".
+/// Names an adapter's port: "mlx5_0", or "mlx5_0 port 2".
 std::string label(const Nic& nic);
 
 }  // namespace assay

@@ -10,15 +10,15 @@
 namespace assay {
 
 struct Virtualization {
-  /// "docker", "podman", "containerd", "kubernetes", "apptainer", "lxc", "systemd-nspawn",
-  /// "bubblewrap", "flatpak", "wsl", "chroot"; "unnamed" for separate namespaces without other
-  /// signs; empty: none.
+  /// One of "docker", "podman", "containerd", "kubernetes", "apptainer", "lxc", "systemd-nspawn",
+  /// "bubblewrap", "flatpak", "wsl" and "chroot", or "unnamed" for separate namespaces without
+  /// other signs; empty: none.
   std::string container;
   /// The evidence: "/.dockerenv".
   std::string container_evidence;
   /// Namespaces that are not the machine's initial ones: {"mnt", "pid"}.
   std::vector<std::string> namespaces;
-  /// "kvm", "firecracker", "xen", "hyper-v", "vmware", "qemu", "unknown"; empty: none.
+  /// One of "kvm", "firecracker", "xen", "hyper-v", "vmware", "qemu", "unknown"; empty: none.
   std::string hypervisor;
   std::string hypervisor_evidence;
   std::string cloud;  ///< "Amazon EC2", "Google", "Microsoft Azure"; empty: none known

@@ -37,16 +37,16 @@ class Case {
   virtual Work work() const = 0;
   virtual Quantity quantity() const = 0;
   virtual Limit limit() const = 0;
-  /// Whether this rank does any of the timed work. If not, its times are ignored, but it still
-  /// makes all calls that the team makes together.
+  /// Returns whether this rank does any of the timed work. If not, its times are ignored, but it
+  /// still makes all calls that the team makes together.
   virtual bool takes_part() const { return true; }
-  /// Whether the work synchronises the ranks: it ends on no rank before all have started it. The
-  /// rank with the shortest time then started last.
+  /// Returns whether the work synchronises the ranks: it ends on no rank before all have started
+  /// it. The rank with the shortest time then started last.
   virtual bool waits_for_all() const { return false; }
   virtual TimeSource time_source() const { return TimeSource::device_events; }
   virtual CacheState cache_state() const { return CacheState::hot; }
-  /// Whether enqueue() may run while the start gate holds the device: false if it waits for the
-  /// device or queues more than about 30 operations, which would fill the device's queue.
+  /// Returns whether enqueue() may run while the start gate holds the device: false if it waits for
+  /// the device or queues more than about 30 operations, which would fill the device's queue.
   virtual bool fits_behind_gate() const { return true; }
   /// Facts for the record that are not in the cell, such as the chosen geometry or algorithm, or
   /// "level=dram".
@@ -144,15 +144,15 @@ class Benchmark {
   virtual std::vector<Cell> expand(const Cell& cell, const Device&, const Team&) const {
     return {cell};
   }
-  /// Whether the ranks of a team measure a cell together; otherwise rank 0 measures it alone.
+  /// Returns whether the ranks of a team measure a cell together; otherwise rank 0 does so alone.
   virtual bool takes_team() const { return false; }
-  /// Whether the ranks queue collectives on streams (Communicator::enqueue).
+  /// Returns whether the ranks queue collectives on streams (Communicator::enqueue).
   virtual bool queues_collectives() const { return false; }
-  /// Why this cell cannot be measured on this device (missing type, too little memory); empty: it
-  /// can. Must be cheap and allocate nothing.
+  /// Returns why this cell cannot be measured on this device (missing type, too little memory);
+  /// empty if it can. Must be cheap and allocate nothing.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
-  /// Whether expand() and requirements() need an open device to give full answers. If so, a dry run
-  /// opens it if it can.
+  /// Returns whether expand() and requirements() need an open device to give full answers. If so, a
+  /// dry run opens it if it can.
   virtual bool depends_on_device() const { return false; }
   /// A few lines for `run --dry-run` about what measuring the cell needs; empty: nothing to report.
   virtual std::string requirements(const Cell&, const Device&) const { return ""; }

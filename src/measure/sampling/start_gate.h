@@ -19,8 +19,8 @@ class Gate {
   /// live until the new one has. Error: as launch().
   Status close(Stream& stream);
   void open();
-  /// Whether the gate last opened because of its time limit and not because of open(). Call when
-  /// the stream is idle.
+  /// Returns whether the gate last opened because of its time limit and not because of open(). Call
+  /// when the stream is idle.
   bool gave_up() const;
 
  private:

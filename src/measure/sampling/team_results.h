@@ -22,8 +22,8 @@ Result<std::vector<std::string>> devices_of_ranks(Team& team, const DeviceFacts&
 /// Team::exchange().
 Result<Verification> agree_on_verification(Team& team, const Result<Verification>& mine);
 
-/// Whether verification has passed on every rank so far, for a case whose further checks need all
-/// ranks. Error: as agree_on_verification().
+/// Returns whether verification has passed on every rank so far, for a case whose further checks
+/// need all ranks. Error: as agree_on_verification().
 Result<bool> passed_on_all(Team& team, const Result<Verification>& mine);
 
 /// The results of each rank; empty for a single process.

@@ -262,7 +262,7 @@ bool has_driver_commands(std::string_view text) {
   return found;
 }
 
-Result<Suite> parse_driver_commands(std::string_view text, std::string_view file) {
+Result<Suite> suite_of_driver_commands(std::string_view text, std::string_view file) {
   Suite suite;
   suite.file = file;
   suite.name = "conv";

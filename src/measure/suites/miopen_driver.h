@@ -1,5 +1,7 @@
-// Turns command lines of AMD's MIOpenDriver into a suite of convolutions. They may stand alone or
-// among other lines, as any program prints them with MIOPEN_ENABLE_LOGGING_CMD=1:
+// Turns command lines of AMD's MIOpenDriver into a suite (suite.h) of convolutions. A line is a
+// command if it contains the word MIOpenDriver, or if it begins with conv... and an option. All
+// other lines are ignored. Programs that use MIOpen print commands with
+// MIOPEN_ENABLE_LOGGING_CMD=1:
 //   MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver convbfp16 -n 64 -c 256 -H 14 ...
 #pragma once
 
@@ -12,15 +14,17 @@
 
 namespace assay {
 
-/// Whether any line is a command of MIOpenDriver, for a convolution or anything else.
+/// Returns whether any line is a command of MIOpenDriver, for a convolution or anything else.
 bool has_driver_commands(std::string_view text);
 
-/// Parses one command and returns a convolution for each direction that it requests. Empty: the
-/// line has no convolution. Error: usage, with what is wrong and what is allowed.
+/// Parses one line and returns a convolution for each direction that the command's option -F
+/// requests: forward, data gradient, weight gradient. A transposed convolution becomes the
+/// equivalent plain one. The result is empty if the line has no command, or one for another
+/// operation. Error: usage, with what is wrong and what is allowed.
 Result<std::vector<ConvolutionProblem>> parse_driver_command(std::string_view line);
 
-/// A suite of the benchmark conv with all convolutions in `text`, each once. Error: usage,
-/// "file:line: ...", also if there is no convolution.
-Result<Suite> parse_driver_commands(std::string_view text, std::string_view file);
+/// Returns a suite of the benchmark conv with all convolutions in `text`, each once. Error: usage,
+/// "FILE:LINE: ..." for a wrong command, or "FILE: ..." if no command is a convolution.
+Result<Suite> suite_of_driver_commands(std::string_view text, std::string_view file);
 
 }  // namespace assay

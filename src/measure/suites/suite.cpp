@@ -192,7 +192,7 @@ Result<Suite> load_suite(const std::string& path) {
   constexpr std::size_t most_bytes = std::size_t{16} << 20;
   const std::string text = TRY(read_operand(path, most_bytes));
   const bool is_yaml = path.ends_with(".yaml") || path.ends_with(".yml");
-  if (!is_yaml && has_driver_commands(text)) return parse_driver_commands(text, path);
+  if (!is_yaml && has_driver_commands(text)) return suite_of_driver_commands(text, path);
   return parse_suite(text, path);
 }
 

@@ -99,9 +99,9 @@ class Decoder {
   /// What products of quantized matrices read: "e4m3, a factor per token" (in some or all of them),
   /// or "bf16" and why. Empty: no matrices are quantized.
   std::string inputs_of_products() const;
-  /// Whether products may read codes, in some passes at least.
+  /// Returns whether products may read codes, in some passes at least.
   bool may_read_codes() const { return quantized_linear_.has_value(); }
-  /// Whether products of passes that are queued from now on read none, for checks.
+  /// Returns whether products of passes that are queued from now on read none, for checks.
   void leave_out_codes(bool leave_out) { leave_out_codes_ = leave_out; }
   /// The libraries that compute GEMMs: "cublaslt 13.0".
   std::string libraries() const { return plans_.libraries(); }

@@ -71,7 +71,7 @@ struct DecoderSettings {
   /// model leave it unset: if one ended, the others would wait for it.
   std::function<bool()> stop_requested = {};
 
-  /// Whether any input may be quantized.
+  /// Returns whether any input may be quantized.
   bool may_quantize_inputs() const {
     return quantization.input_codes != InputCodes::never && quantization.codes &&
            is_fp8(*quantization.codes) && precision == DataType::bf16;

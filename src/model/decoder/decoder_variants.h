@@ -58,16 +58,16 @@ class DecoderVariants {
   static Result<DecoderVariants> create(Device& device, const DecoderSettings& settings,
                                         bool of_codes);
 
-  /// Whether GEMVs compute the pass: one of one token, on a GPU.
+  /// Returns whether GEMVs compute the pass: one of one token, on a GPU.
   bool is_of_one(const DecoderPass& pass) const;
-  /// Whether skinny GEMMs may compute it: in bf16, on a GPU with matrix units.
+  /// Returns whether skinny GEMMs may compute it: in bf16, on a GPU with matrix units.
   bool is_of_few(const DecoderPass& pass) const;
   /// The fastest multipliers for passes of this kind. They are measured the first time, which must
   /// not be while a stream is captured.
   Result<Multipliers> multipliers_for(Stream& stream, const DecoderPass& pass, GemmPlans& plans,
                                       const RunPass& run);
-  /// "4 ahead, 3 of 3 blocks", or "library", or, if they differ, "qkv ...; proj ..."; empty before
-  /// the first such pass.
+  /// Returns "4 ahead, 3 of 3 blocks", or "library", or, if products differ, "qkv ...; proj ...";
+  /// empty before the first such pass.
   std::string multipliers_of(const DecoderPass& pass) const;
 
   /// How products are computed in passes of up to a number of rows: "1", "16" (9 to 16), "more".

@@ -78,7 +78,7 @@ struct FlashAttentionSettings {
 Result<std::unique_ptr<Attention>> flash_attention(Device& device, DataType type,
                                                    std::int64_t head_width,
                                                    const FlashAttentionSettings& settings = {});
-/// Why flash_attention() cannot compute this; empty: it can.
+/// Returns why flash_attention() cannot compute this; empty if it can.
 std::optional<std::string> flash_attention_unsupported(const DeviceFacts& facts, DataType precision,
                                                        std::int64_t head_width);
 /// Bytes of scratch that backward() of flash_attention() needs. `heads`: of all sequences.

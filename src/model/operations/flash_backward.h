@@ -26,7 +26,7 @@ class FlashBackward {
   /// `groups`: whether warpgroups compute together. Error: from Device::build().
   static Result<FlashBackward> build(Device& device, DataType type, std::int64_t head_width,
                                      bool groups, bool documents = false);
-  /// Whether there are kernels of groups.
+  /// Returns whether there are kernels of groups.
   static bool has_groups(const DeviceFacts& facts, std::int64_t head_width);
 
   /// Computes Attention::backward(); `scratch` has flash_attention_scratch_bytes().

@@ -13,8 +13,8 @@
 
 namespace assay {
 
-/// Whether kernels of warpgroups may be faster than those of waves: only Hopper's matrix units read
-/// tiles themselves.
+/// Returns whether kernels of warpgroups may be faster than those of waves: only Hopper's matrix
+/// units read tiles themselves.
 bool gains_by_groups(const DeviceFacts& facts);
 
 /// Random queries, keys, values and gradients of results, and what attention makes of them.

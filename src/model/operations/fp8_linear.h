@@ -32,8 +32,8 @@ enum class Fp8Role {
   gradient,  ///< e5m2
 };
 DataType fp8_type(const DeviceFacts& facts, Fp8Role role);
-/// Why the device has no FP8; empty: it has, or it is a CPU, where assay's own product decodes
-/// them.
+/// Returns why the device has no FP8; empty: it has, or it is a CPU, where assay's own product
+/// decodes them.
 std::optional<std::string> fp8_unsupported(const DeviceFacts& facts);
 
 /// The product d[m, n] = a[m, k] b[n, k]^T of codes of `type`, into bf16, without factors.

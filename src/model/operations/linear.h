@@ -27,7 +27,7 @@ class Linear {
   /// y = max(x W^T + b, 0)
   Status forward_relu(Stream& stream, void* y, const void* x, const void* weight, const void* bias,
                       LinearShape shape);
-  /// Whether a library computes forward_gelu() and input_gradient_gelu() in one.
+  /// Returns whether a library computes forward_gelu() and input_gradient_gelu() in one.
   bool can_fuse(LinearShape forward, bool with_bias, LinearShape backward);
   /// dx = dy W
   Status input_gradient(Stream& stream, void* dx, const void* dy, const void* weight,

@@ -24,7 +24,7 @@ constexpr std::string_view name_of(Phase phase) {
 /// One kind of operation, all its runs in a step together.
 struct OperationCost {
   Phase phase = Phase::forward;
-  /// "qkv", "attention", "norm"; gradients of products: "qkv_weight", "qkv_input"
+  /// Name such as "qkv", "attention" or "norm"; gradients of products: "qkv_weight", "qkv_input".
   std::string name;
   double flops = 0;
   double bytes = 0;  ///< read and written once, as if nothing stayed in a cache

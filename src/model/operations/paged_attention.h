@@ -46,7 +46,7 @@ struct PagedRotation {
 
 /// What computes scores and adds up values.
 enum class PagedUnits { vector, matrix };
-/// "vector units", "matrix units".
+/// Returns the name for the screen: "vector units" or "matrix units".
 const char* name_of(PagedUnits units);
 
 class PagedAttention {
@@ -54,9 +54,9 @@ class PagedAttention {
   /// Error: unsupported, naming the widths and groups of heads that are computed.
   static Result<PagedAttention> create(Device& device, DataType type, PagedHeads heads,
                                        double norm_epsilon, PagedUnits units);
-  /// Whether there are kernels for matrix units: in bf16, for heads 64 or 128 wide.
+  /// Returns whether there are kernels for matrix units: in bf16, for heads 64 or 128 wide.
   static bool has_matrix_kernels(const DeviceFacts& facts, DataType type, PagedHeads heads);
-  /// Why there is none; empty: there is.
+  /// Returns why there is none; empty if there is.
   static std::optional<std::string> unsupported(PagedHeads heads);
 
   /// qkv[tokens, heads + 2 kv_heads, width]: queries and keys are rotated in place, then keys and
@@ -67,9 +67,9 @@ class PagedAttention {
   /// `scratch`: scratch_bytes(), zero before its first use.
   Status forward(Stream& stream, void* y, const void* qkv, const PagedCache& cache, void* scratch,
                  const PagedTokens& tokens);
-  /// Whether one launch takes less time than two: where tokens are so few that their keys are cut
-  /// into parts, launches are what the device waits for. With more, each block's own rotation takes
-  /// longer than a launch (measured on H100: passes of 64 sequences 0.7% longer).
+  /// Returns whether one launch takes less time than two: where tokens are so few that their keys
+  /// are cut into parts, launches are what the device waits for. With more, each block's own
+  /// rotation takes longer than a launch (measured on H100: passes of 64 sequences 0.7% longer).
   bool prefers_one_launch(const PagedTokens& tokens) const {
     return splits(tokens.count, tokens.longest) > 1;
   }

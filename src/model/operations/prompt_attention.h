@@ -56,8 +56,8 @@ class PromptAttention {
   /// y[tokens, heads, head width] of qkv[tokens, heads + 2 kv_heads, head width]; only the rows of
   /// prompts are touched.
   virtual Status forward(Stream& stream, void* y, const void* qkv) = 0;
-  /// Whether forward() computes these prompts, which were given to begin(). Otherwise they need the
-  /// cache, because neither the library nor assay's kernels can compute them.
+  /// Returns whether forward() computes these prompts, which were given to begin(). Otherwise they
+  /// need the cache, because neither the library nor assay's kernels can compute them.
   virtual bool computes(const PromptRows& prompts) const;
   /// The implementation so far: "library (cuDNN 9.19.0)", "cache", or "own" with
   /// Attention::detail(). If the library was asked in vain, the reason follows: "own (no plan for
@@ -71,7 +71,7 @@ Result<std::unique_ptr<PromptAttention>> open_prompt_attention(
     Device& device, const PromptHeads& heads, const PromptAttentionSettings& settings,
     const PromptLimits& limits);
 
-/// Why the library cannot compute `count` prompts of this length; empty: it should.
+/// Returns why the library cannot compute `count` prompts of this length; empty if it should.
 std::optional<std::string> library_prompts_unsupported(const DeviceFacts& facts,
                                                        const PromptHeads& heads,
                                                        std::int64_t length, std::int64_t count);

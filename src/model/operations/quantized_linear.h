@@ -28,7 +28,7 @@ class QuantizedLinear {
                   std::int64_t width) {
     return rows_.quantize(stream, to.codes, to.factors, x, rows, width);
   }
-  /// Whether forward() is forward_in_steps().
+  /// Returns whether forward() is forward_in_steps().
   bool scales_in_steps() const { return in_steps_; }
   /// y = x W^T + bias; `bias` may be null. Inputs and outputs are multiples of 16.
   Status forward(Stream& stream, void* y, StoredMatrix x, StoredMatrix weight, const void* bias,

@@ -21,7 +21,7 @@ struct SkinnyVariant {
   int ahead = 2;   ///< loads of a lane in flight ahead of its products
   int blocks = 1;  ///< blocks that a multiprocessor has registers for, all of which are launched
 
-  /// "2 ahead, 1 block"
+  /// Returns the choice as text: "2 ahead, 1 block".
   std::string name() const;
 };
 

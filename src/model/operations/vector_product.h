@@ -22,7 +22,7 @@ struct VectorVariant {
   int fitting = 3;   ///< blocks that a multiprocessor has registers for
   int launched = 3;  ///< blocks that are launched for each multiprocessor, at most
 
-  /// "4 ahead, 2 of 3 blocks"
+  /// Returns the choice as text: "4 ahead, 2 of 3 blocks".
   std::string name() const;
 };
 

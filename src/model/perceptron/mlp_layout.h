@@ -25,10 +25,10 @@ struct MlpShape {
   double flops_per_sample() const;
 };
 
-/// "mlp" is 4096-8192-8192-4096; else at least two widths, multiples of 8, joined by hyphens.
+/// Parses "mlp", which is 4096-8192-8192-4096, or two or more multiples of 8, joined by hyphens.
 /// Error: usage, naming the text and what is allowed.
 Result<MlpShape> parse_mlp_shape(std::string_view text);
-/// Whether a model's name means one of these: mlp, or nothing but numbers and hyphens.
+/// Returns whether a model's name means one of these: mlp, or nothing but numbers and hyphens.
 bool is_mlp(std::string_view text);
 
 struct MlpPlan : ParameterPlan {
@@ -47,7 +47,7 @@ struct MlpParameters {
 
   /// `slices`: as TensorPlaces.
   static MlpParameters of(const MlpShape& shape, int slices = 1);
-  /// "layers.0.weight", "layers.0.bias", ...
+  /// Returns the parameters under their names: "layers.0.weight", "layers.0.bias", ...
   std::vector<NamedTensor> named() const;
 };
 
@@ -66,7 +66,7 @@ std::uint64_t scratch_bytes(const MlpPlan& plan);
 TrainingMemory memory_of(const MlpPlan& plan);
 /// The largest batch whose memory_of() is at most `bytes`; 0 if not even one sample fits.
 std::int64_t largest_batch(MlpPlan plan, std::uint64_t bytes);
-/// "batch=3 would fit" or what else would, for a plan that needs more than `bytes`.
+/// Returns "batch=3 would fit", or what else would, for a plan that needs more than `bytes`.
 std::string what_would_fit(const MlpPlan& plan, std::uint64_t bytes);
 /// Its operations, as costs_of() a GPT says it.
 std::vector<OperationCost> costs_of(const MlpPlan& plan);

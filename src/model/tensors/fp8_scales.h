@@ -22,7 +22,7 @@ enum class Fp8Part {
   unused,   ///< factors of activations, keys or values: assay finds its own
 };
 Fp8Part fp8_part(std::string_view name);
-/// "a.q_proj.weight" for the factors "a.q_proj.weight_scale" and "a.q_proj.weight_scale_inv".
+/// Returns "a.q_proj.weight" for "a.q_proj.weight_scale" and "a.q_proj.weight_scale_inv".
 std::string matrix_of_factors(std::string_view name);
 
 class Fp8Scales {

@@ -35,16 +35,16 @@ struct ParallelPlan {
   int replicas = 1;  ///< ranks that train at the same time without communication
   Sharding sharding = Sharding::none;
   bool f32_sums = false;  ///< whether bf16 and f16 gradients are added up in f32
-  std::uint64_t bucket_bytes = std::uint64_t{32} << 20;  ///< least bytes of gradients sent together
+  std::uint64_t bucket_bytes = std::uint64_t{32} << 20;  ///< lower limit of gradients sent together
 
   int all_ranks() const { return ranks * replicas; }
   bool slices_optimizer() const { return sharding != Sharding::none; }
   bool slices_parameters() const { return sharding == Sharding::parameters; }
-  /// Whether ranks gather `rows` elements of each rank that are still to be added to `whole`
-  /// elements of gradients. They do where that moves fewer bytes at the end of the backward pass
-  /// than reducing the whole there. The whole is reduced in any case, earlier, beside the passes.
-  /// Each of n ranks then sends (n - 1) rows instead of waiting for 2 (n - 1)/n of the whole, or
-  /// half of that with zero1.
+  /// Returns whether ranks gather `rows` elements of each rank that are still to be added to
+  /// `whole` elements of gradients. They do where that moves fewer bytes at the end of the backward
+  /// pass than reducing the whole there. The whole is reduced in any case, earlier, beside the
+  /// passes. Each of n ranks then sends (n - 1) rows instead of waiting for 2 (n - 1)/n of the
+  /// whole, or half of that with zero1.
   bool gathers_rows(std::uint64_t rows, std::uint64_t whole) const {
     if (ranks == 1 || f32_sums || slices_parameters()) return false;
     return rows * static_cast<std::uint64_t>(ranks) < whole * (slices_optimizer() ? 1 : 2);

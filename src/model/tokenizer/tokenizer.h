@@ -39,9 +39,9 @@ class Tokenizer {
 
   /// One more than the largest token.
   std::int64_t vocabulary() const { return static_cast<std::int64_t>(bytes_of_.size()); }
-  /// Whether regular expressions, which a file may make slow, cut a text into pieces.
+  /// Returns whether regular expressions, which a file may make slow, cut a text into pieces.
   bool has_patterns() const { return !splits_.empty(); }
-  /// Whether a token stands for no text.
+  /// Returns whether a token stands for no text.
   bool is_special(std::int32_t token) const;
   /// The token that is written so, special ones included; none if there is none.
   std::optional<std::int32_t> find(std::string_view written) const;

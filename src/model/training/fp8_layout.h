@@ -38,8 +38,8 @@ struct Fp8Layout {
   std::size_t scales = 0;
 
   static Fp8Layout of(const TransformerPlan& plan);
-  /// Whether all blocks' weights use the memory of one in turns, and are quantized again in the
-  /// backward pass: where they are whole only while they are used, or memory is to be saved.
+  /// Returns whether all blocks' weights use the memory of one in turns, and are quantized again in
+  /// the backward pass: where they are whole only while they are used, or memory is to be saved.
   static bool takes_turns(const TransformerPlan& plan) {
     return plan.parallel.slices_parameters() || plan.recompute == Recompute::layer;
   }

@@ -23,7 +23,8 @@ struct GateResult {
 /// which overflow with the default.
 inline constexpr float gate_loss_scale = 1024;
 
-/// Whether an error is larger than another; what is not a number is larger than any, and stays so.
+/// Returns whether an error is larger than another; what is not a number is larger than any, and
+/// stays so.
 bool is_worse(double error, double than);
 
 /// Runs the passes of one step, all of them over one batch, and compares their gradients and loss

@@ -99,7 +99,7 @@ class Training {
   Result<StepState> state(Stream& stream);
   Status set_state(Stream& stream, const StepState& state);
 
-  /// Whether gradients are scaled, as those of f16 are: StepState::loss_scale and after it.
+  /// Returns whether gradients are scaled, as those of f16 are: StepState::loss_scale and after it.
   bool scales_loss() const { return parameter_plan_.type == DataType::f16; }
 
   /// Among those that train together, from 0.
@@ -210,20 +210,20 @@ class Training {
   /// Allocates memory for gather_rows() of `elements` elements per rank, in the last pass of every
   /// step. They complete the first section's gradients. With one rank it does nothing.
   Status allocate_rows(std::uint64_t elements);
-  /// Whether pass `number` gathers rows.
+  /// Returns whether pass `number` gathers rows.
   bool gathers_rows(std::uint64_t number) const {
     return gathered_rows_ > 0 && number + 1 == std::uint64_t(training_.accumulate);
   }
   Status send_gradients(Stream& stream, std::size_t section);
   Result<const void*> gather_rows(Stream& stream, const void* rows);
   Status take_rows(Stream& stream);
-  /// Whether the rows of `rank` are among them: of all ranks, or in a step without an exchange of
-  /// this one alone.
+  /// Returns whether the rows of `rank` are among them: of all ranks, or in a step without an
+  /// exchange of this one alone.
   bool has_rows_of(int rank) const {
     return rank == this->rank() || !parallel_->leaves_out_exchange();
   }
   int ranks() const { return parallel_ ? parallel_->size() : 1; }
-  /// Whether pass `number` adds to the gradients of a section that are there.
+  /// Returns whether pass `number` adds to the gradients of a section that are there.
   bool adds_gradients(std::size_t section, std::uint64_t number) const {
     return number > 0 && !arenas_.turn(section);
   }

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// Why the device, or what is installed beside it, cannot compute the plan's attention in the way
-/// that it names; empty: it can.
+/// Returns why the device, or what is installed beside it, cannot compute the plan's attention in
+/// the way that it names; empty if it can.
 std::optional<std::string> attention_unsupported(const TransformerPlan& plan, DataType precision,
                                                  const DeviceFacts& facts);
 /// The way that the plan names. `plans` must outlive it.

@@ -25,7 +25,7 @@ enum class Recompute {
   selective,   ///< that and the results of norms; products and attention are kept
   layer,       ///< everything but the result of each block
 };
-/// Whether the activation is computed again from what is before it, which is kept.
+/// Returns whether the activation is computed again from what is before it, which is kept.
 inline bool recomputes_activation(Recompute recompute) {
   return recompute == Recompute::activation || recompute == Recompute::selective;
 }
@@ -56,8 +56,8 @@ struct TransformerPlan : ParameterPlan {
   std::optional<LoraSettings> lora = std::nullopt;
 
   std::int64_t tokens() const { return batch * sequence; }
-  /// Whether inputs of matrices are kept from forward to backward as FP8 codes alone: adapters, but
-  /// nothing else, also need the numbers.
+  /// Returns whether inputs of matrices are kept from forward to backward as FP8 codes alone:
+  /// adapters, but nothing else, also need the numbers.
   bool keeps_inputs_as_codes() const { return fp8 && !lora; }
   /// head_rows, decided.
   std::int64_t rows_of_logits() const;
@@ -121,7 +121,7 @@ TrainingMemory memory_of(const TransformerPlan& plan);
 /// The largest batch whose memory_of() is at most `bytes`; 0 if not even one sequence fits.
 std::int64_t largest_batch(TransformerPlan plan, std::uint64_t bytes);
 
-/// "batch=3 would fit" or what else would, for a plan that needs more than `bytes`.
+/// Returns "batch=3 would fit", or what else would, for a plan that needs more than `bytes`.
 std::string what_would_fit(const TransformerPlan& plan, std::uint64_t bytes);
 
 /// Elements of the gradients of looked-up embeddings that each rank sends the others; 0: none.

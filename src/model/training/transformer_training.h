@@ -47,7 +47,7 @@ class TransformerTraining final : public Training {
   Status pass(Stream& stream, std::uint64_t number) override;
   /// The frozen weights beside adapters as f32, laid out as TransformerParameters::of(shape).
   Result<std::vector<float>> frozen_weights(Stream& stream) const;
-  /// Whether there are epilogues for TransformerSettings::fuse_gelu to choose.
+  /// Returns whether there are epilogues for TransformerSettings::fuse_gelu to choose.
   bool can_fuse_gelu();
   /// Beside products "attention": "own", "library (cuDNN 9.19.0)".
   std::vector<std::pair<std::string, std::string>> notes() const override;

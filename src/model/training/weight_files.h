@@ -23,8 +23,8 @@ Status read_weight_files(Device& device, Stream& stream, DataType type,
                          const TransformerShape& shape, const TransformerParameters& layout,
                          const std::filesystem::path& folder);
 
-/// Whether what is learnt beside or from the weights in `base` can be written to `folder`, which is
-/// made. Error: usage, if it is the same folder; file or exhausted.
+/// Checks whether what is learnt beside or from the weights in `base` can be written to `folder`,
+/// which is made. Error: usage, if it is the same folder; file or exhausted.
 Status check_output(const std::filesystem::path& folder, const std::filesystem::path& base);
 
 /// Writes all weights to `folder`, which is made, in shards of at most `most_shard_bytes`, if a

@@ -78,7 +78,7 @@ struct TransformerShape {
   std::int64_t up_width() const {
     return activation == ActivationKind::swiglu ? 2 * hidden : hidden;
   }
-  /// Whether queries and keys are normed or rotated before attention.
+  /// Returns whether queries and keys are normed or rotated before attention.
   bool changes_heads() const { return position == PositionKind::rotary || head_norms; }
   bool has_qkv_bias() const { return biases != Biases::none; }
   bool has_all_biases() const { return biases == Biases::all; }

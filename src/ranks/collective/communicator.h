@@ -113,7 +113,7 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
 
-  /// "NCCL 2.28.3", "Open MPI 4.1.4", "TCP"
+  /// Returns the library's name and version: "NCCL 2.28.3", "Open MPI 4.1.4", "TCP".
   virtual std::string library() const = 0;
   /// Returns the file that the library was loaded from; empty if there is none.
   virtual std::string path() const { return {}; }

@@ -62,8 +62,9 @@ struct Launch {
 class Environment {
  public:
   virtual ~Environment() = default;
-  /// Called once before the first unit, to check requirements. Error: unavailable, naming what is
-  /// missing.
+  /// Checks requirements, copies assay to another machine, or requests machines, which may take an
+  /// hour (kinds/dstack.cpp). Called once before the first unit. Error: unavailable, naming what is
+  /// missing; usage, if a file cannot be written.
   virtual Status prepare(const LaunchContext&) const { return {}; }
   /// Returns the command that runs a shell script there, to inspect the environment before assay is
   /// copied to it. An empty command means that no inspection is needed.

@@ -26,7 +26,7 @@ enum class FabricOperation {
   send,   ///< into the peer's next posted receive on the same queue
 };
 
-/// "write", "read", "send"
+/// Returns the name: "write", "read" or "send".
 std::string_view name_of(FabricOperation operation);
 
 /// One message. Offsets are bytes from the start of a window.
@@ -55,8 +55,8 @@ struct FabricWindow {
 
 struct FabricShape {
   int queues = 1;
-  int send_depth = 1;              ///< most outstanding requests per queue
-  int receive_depth = 1;           ///< most posted receives per queue
+  int send_depth = 1;              ///< upper limit of outstanding requests per queue
+  int receive_depth = 1;           ///< upper limit of posted receives per queue
   std::uint32_t inline_bytes = 0;  ///< up to this size, messages travel inside the request
   /// The bytes of a message must be stored in order, because the receiver polls the last one.
   bool in_order = false;

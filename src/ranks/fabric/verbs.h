@@ -28,7 +28,7 @@ struct Port {
   int mtu_bytes() const { return 128 << attributes.active_mtu; }
 };
 
-/// "mlx5_0", "mlx5_0 port 2"
+/// Names a port: "mlx5_0", or "mlx5_0 port 2".
 std::string label(const Port& port);
 
 class Library {
@@ -60,7 +60,7 @@ const Result<Ports>& ports_here();
 /// "mlx5_0:2". Error: usage, listing the active ports.
 Result<Port> port_named(const std::vector<Port>& ports, std::string_view name);
 
-/// "mlx5_0: creating a queue pair: Cannot allocate memory (errno 12)"
+/// Returns the error "mlx5_0: creating a queue pair: Cannot allocate memory (errno 12)".
 Error verbs_error(const std::string& device, const std::string& doing, int code);
 
 }  // namespace assay::verbs

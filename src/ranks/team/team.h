@@ -65,7 +65,7 @@ inline const TeamMember& own_place(const Team& team) {
   return team.members()[static_cast<std::size_t>(team.rank())];
 }
 
-/// "rank 2 on node-b"
+/// Names a member for messages: "rank 2 on node-b".
 std::string name_of(const TeamMember& member);
 
 }  // namespace assay

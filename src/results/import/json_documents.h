@@ -26,7 +26,7 @@ Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input);
 /// its format; nullopt if it is not JSON or holds many values, as traces do.
 std::optional<JsonNode> first_json_document(std::string_view text);
 
-/// Whether a line of the text begins an object, or an array of objects.
+/// Returns whether a line of the text begins an object, or an array of objects.
 bool looks_like_json(std::string_view text);
 
 /// Adds the number `value`, multiplied by `factor`, as a metric; does nothing if it is not a

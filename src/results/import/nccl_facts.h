@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// "Rank  0 Group  0 Pid 1006102 on pool0-01806 device  0 [0000:19:00] NVIDIA H100 80GB HBM3"
+/// The line "Rank  0 Group  0 Pid 1006102 on pool0-01806 device  0 [0000:19:00] NVIDIA H100 ...".
 struct RankLine {
   std::uint64_t rank = 0, group = 0;
   std::string host, device;

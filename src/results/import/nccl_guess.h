@@ -21,7 +21,7 @@ class NcclTableGuess {
   /// bus bandwidth is above their algorithm's, or which are in chunks, and of operations with a
   /// root whose bandwidths are equal.
   std::string operation() const;
-  /// Whether no table of this operation can have these columns and bandwidths.
+  /// Returns whether no table of this operation can have these columns and bandwidths.
   bool rules_out(std::string_view operation) const;
   /// From the ratio of the two bandwidths, if only one number of ranks rounds to all of them; else
   /// 0.

@@ -37,7 +37,7 @@ class Draft {
   /// Returns this run's records so far.
   Record* run_records() { return records_.data() + run_begin_; }
   std::size_t run_size() const { return records_.size() - run_begin_; }
-  /// Whether there are more than `most_imported` records, so that nothing more need be read.
+  /// Returns whether there are more than `most_imported` records, so that reading can stop.
   bool is_full() const { return too_many_; }
   /// Must be called when the output of another run of the same program begins; the records that
   /// are added from then on belong to it.

@@ -27,14 +27,14 @@ struct DeviceFacts {
   bool runs_on_host = false;  ///< kernels run on the host's cores, where a block has one thread
   int max_threads_per_block = 1;
   int max_threads_per_multiprocessor = 1;
-  std::uint64_t shared_bytes_per_block = 0;  ///< the most a block may request, opt-in included
+  std::uint64_t shared_bytes_per_block = 0;  ///< upper limit, opt-in included
   double clock_hz = 0;         ///< highest engine clock the driver reports; 0: unknown
   double tick_hz = 1e9;        ///< rate of wall_ticks() in kernels
   bool cycle_counter = false;  ///< kernels can read the engine's cycle counter
   std::optional<double> memory_clock_hz;
   std::optional<int> memory_bus_bits;
   bool ecc = false;
-  bool emulated = false;  ///< no chip: the results are real, the times come from a model
+  bool emulated = false;  ///< there is no chip: results are real, but times come from a model
 
   bool is_host_cpu() const;  ///< whether the device is the host's own CPUs
   bool is_nvidia() const;

@@ -57,7 +57,7 @@ struct StoredRecords {
 /// How much of each record to read.
 enum class Detail {
   whole,
-  summary,  ///< without the readings of telemetry, which no verdict needs; several times faster
+  summary,  ///< all but telemetry, which no verdict needs; several times faster
   /// As `summary`, but with the readings of the last run that has any, as far as its records follow
   /// one another.
   last_readings,

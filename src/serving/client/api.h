@@ -1,4 +1,4 @@
-// The request formats of servers: paths and bodies.
+// Knows the paths and bodies of requests in the formats of several servers.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ enum class Api {
   tgi,          ///< Text Generation Inference's own /generate_stream and /generate
 };
 
-/// "completions", "chat", "llamacpp", "tgi"
+/// Returns the value of --api: "completions", "chat", "llamacpp" or "tgi".
 std::string_view name_of(Api api);
 /// Error: usage, with the known names.
 Result<Api> parse_api(std::string_view name);
@@ -48,7 +48,7 @@ std::uint64_t output_asked(const RequestOptions& options, const Prompt& prompt);
 std::string body_of(const RequestOptions& options, const Prompt& prompt,
                     const std::vector<Exchange>& before);
 
-/// Whether the server takes token ids for a prompt.
+/// Returns whether the server takes token ids for a prompt.
 bool takes_ids(Api api);
 
 }  // namespace assay

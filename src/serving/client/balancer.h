@@ -17,7 +17,7 @@ enum class Balance {
 };
 
 std::string_view name_of(Balance balance);
-/// "least-connections", "round-robin", "random". Error: usage.
+/// Parses "least-connections", "round-robin" or "random". Error: usage.
 Result<Balance> parse_balance(std::string_view name);
 
 class Balancer {

@@ -1,4 +1,4 @@
-// A server as sockets need it: its resolved address and TLS settings, shared by all connections.
+// An endpoint is a server's resolved address with its TLS settings; all connections share it.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>

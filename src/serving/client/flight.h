@@ -1,4 +1,4 @@
-// One request in flight: reads its reply as it arrives and fills in its log.
+// Reads the reply to one request as it arrives, and fills in the request's log.
 #pragma once
 
 #include <chrono>
@@ -48,9 +48,9 @@ class Flight final : public ReplyReader {
   void take_event(std::string_view data, double time);
   void take_token(double time);
   void take_counts();
-  /// Why the stream is longer than a reply to this request can be; empty: it is not.
+  /// Returns why the stream is longer than a reply to this request can be; empty: it is not.
   std::string excess() const;
-  /// Why the server's counts of tokens cannot be right; empty: they can.
+  /// Returns why the server's counts of tokens cannot be right; empty if they can.
   std::string miscount() const;
   void judge(ReplyEnd end, std::string_view error);
 

@@ -1,4 +1,4 @@
-// A request outside the load: to check that a server responds, and for its models and metrics.
+// Sends a request beside the load, to check that a server responds and to read models and metrics.
 #pragma once
 
 #include <string>

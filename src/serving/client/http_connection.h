@@ -48,7 +48,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   virtual void close() = 0;
 };
 
-/// "POST /path HTTP/1.1" with Host, Content-Type, Content-Length and `fields`, which are lines
+/// Returns "POST /path HTTP/1.1" with Host, Content-Type, Content-Length and `fields`, lines like
 /// "Name: value\r\n".
 std::string http_request(std::string_view method, const Url& url, std::string_view path,
                          std::string_view fields, std::string_view body);

@@ -12,7 +12,7 @@
 namespace assay {
 
 struct PreparedRequest {
-  Prompt prompt;  ///< without its ids and text, which are in the body
+  Prompt prompt;  ///< its ids and text are empty, because `body` has them
   std::string body;
 };
 

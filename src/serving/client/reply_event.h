@@ -1,4 +1,4 @@
-// One JSON object of a reply: an event of a stream, or a reply in one piece.
+// Parses one JSON object of a reply, which is an event of a stream or a reply in one piece.
 #pragma once
 
 #include <cstdint>

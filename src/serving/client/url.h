@@ -17,7 +17,7 @@ struct Url {
   std::string path;  ///< prefix of every endpoint's path: "" or "/base", never ending in '/'
 };
 
-/// "http://host:8000", "https://host/base", "host:8000"; the port is 80 or 443 if none is given.
+/// Parses "http://host:8000", "https://host/base" or "host:8000"; the default port is 80 or 443.
 /// Error: usage, quoting the text without a login.
 Result<Url> parse_url(std::string_view text);
 
@@ -25,10 +25,10 @@ Result<Url> parse_url(std::string_view text);
 /// usage, quoting the URL without a login.
 Result<std::vector<Url>> parse_urls(std::string_view text);
 
-/// "http://host:8000/base"
+/// Returns the URL as text: "http://host:8000/base".
 std::string text_of(const Url& url);
 
-/// "host:8000", as in the HTTP Host header.
+/// Returns the value of the HTTP header Host: "host:8000".
 std::string authority_of(const Url& url);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// A model at work for a server, on a thread of its own: it takes requests, schedules steps,
-// computes them on the device, and hands out tokens, while other threads send those of the steps
+// Runs a model for a server, on a thread of its own. The engine takes requests, schedules steps and
+// computes them on the device. It hands out tokens while other threads send those of the steps
 // before.
 #pragma once
 

@@ -64,7 +64,7 @@ void EngineInstance::generate(const std::shared_ptr<Connection>& connection,
   if (!wrong.empty()) return refuse(*connection, false, unavailable, wrong);
   if (!request.asked.unsupported.empty()) {
     return refuse(*connection, request.keep_alive, bad_request,
-                  fmt::format("field \"{}\" asks for what this server does not do",
+                  fmt::format("field \"{}\" asks for something that this server does not support",
                               request.asked.unsupported));
   }
   server::ReplyPlan plan;

@@ -1,4 +1,4 @@
-// The HTTP side of an engine: requests in, tokens out, on the thread of the event loop.
+// Passes HTTP requests to an engine and its tokens to replies, on the thread of the event loop.
 #pragma once
 
 #include <boost/asio/posix/stream_descriptor.hpp>
@@ -20,7 +20,7 @@ class EngineInstance final : public server::Instance, public server::TokenSource
   void shut_down();
   void cancel(std::uint64_t id) override;
   std::uint64_t requests() const { return requests_; }
-  /// Why the engine has ended; empty: it has not.
+  /// Returns why the engine has ended; empty if it has not.
   std::string problem() const override;
 
  protected:

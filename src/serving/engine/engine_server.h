@@ -1,4 +1,4 @@
-// An LLM server on this machine's device: the engine, and OpenAI's interface to it over HTTP/1.1.
+// Serves an LLM on this machine's device: the engine behind OpenAI's interface over HTTP/1.1.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ class EngineServer {
                                                     const EngineServerSettings& settings);
   virtual ~EngineServer() = default;
 
-  /// "http://127.0.0.1:8000"
+  /// Returns the server's URL: "http://127.0.0.1:8000".
   virtual std::string url() const = 0;
   /// The distance of the small version's logits from the reference.
   virtual double gate_error() const = 0;

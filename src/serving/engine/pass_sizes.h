@@ -1,5 +1,5 @@
-// The sizes of passes that a server computes: few, because each has its own plans of matrix
-// products and its own graph.
+// Chooses the sizes of passes that a server computes. They are few, because each has its own plans
+// of matrix products and its own graph.
 #pragma once
 
 #include <cstdint>

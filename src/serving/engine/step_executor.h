@@ -81,7 +81,7 @@ class StepExecutor {
   Status tell_idle() { return tell(StepOrder::Kind::idle); }
   /// Tells the others to end.
   Status tell_end() { return tell(StepOrder::Kind::end); }
-  /// Whether another rank was asked to stop. From any thread.
+  /// Returns whether another rank was asked to stop. From any thread.
   bool stop_was_asked() const { return stop_was_asked_; }
 
   /// On the other ranks: computes what rank 0 tells until that is the end. `stop` is asked between

@@ -1,4 +1,4 @@
-// What rank 0 of a server tells the ranks that share its model: which pass comes next.
+// The order that rank 0 of a server sends to the ranks that share its model names the next pass.
 #pragma once
 
 #include <cstdint>

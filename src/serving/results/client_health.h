@@ -1,4 +1,4 @@
-// What the load generator reports about itself: whether it was the bottleneck, and what it counted
+// The client's health says whether the load generator was the bottleneck, and what it counted
 // independently of the logs.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Whether a server kept up with the offered load. If it did not, latencies depend on the length of
-// the run, not on the speed of the server.
+// Judges whether a server kept up with the offered load. If it did not, latencies depend on the
+// length of the run, not on the speed of the server.
 #pragma once
 
 #include <vector>

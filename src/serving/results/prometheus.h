@@ -40,7 +40,7 @@ class Scrape {
   /// samples, or one with more than 64 labels.
   static Result<Scrape> parse(std::string_view text);
 
-  /// Whether the name of any sample begins with `prefix`.
+  /// Returns whether the name of any sample begins with `prefix`.
   bool has_prefix(std::string_view prefix) const;
   /// The sum over all samples of that name and any labels (engines, ranks, models). Empty if none
   /// of them is a number.

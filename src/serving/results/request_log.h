@@ -58,7 +58,7 @@ struct RequestLog {
   bool empty() const { return reply_end == ReplyEnd::complete && first < 0; }
 };
 
-/// "complete", "unfinished", ...
+/// Returns the name: "complete", "unfinished", ...
 std::string_view name_of(ReplyEnd end);
 
 }  // namespace assay

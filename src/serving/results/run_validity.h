@@ -1,4 +1,4 @@
-// Whether a run's numbers describe the server and not the client.
+// Judges whether a run's numbers describe the server and not the client.
 #pragma once
 
 #include "serving/results/serving_result.h"

@@ -1,4 +1,4 @@
-// What a server reports about itself over a run: the difference between two /metrics responses.
+// Computes what a server reports about a run, from its /metrics responses before and after.
 #pragma once
 
 #include <optional>

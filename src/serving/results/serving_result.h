@@ -43,7 +43,7 @@ struct AnalysisSettings {
   std::vector<double> percents = {50, 90, 95, 99};  ///< 99 is always added
   GoodputLimits goodput;
   std::uint64_t seed = 0;        ///< seed of the bootstrap
-  std::size_t resamples = 1000;  ///< the most resamples of the bootstrap
+  std::size_t resamples = 1000;  ///< upper limit of the resamples of the bootstrap
   double most_spoilt = 0.01;     ///< share of replies that may be empty or short
 };
 

@@ -1,4 +1,4 @@
-// Targets a server must meet: service-level objectives (SLOs).
+// Service-level objectives (SLOs) are targets that a server must meet.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct Slo {
   double limit = 0;
 };
 
-/// "p99_ttft:200ms,mean_tpot:50ms,attainment:95%". Error: usage, saying what is allowed.
+/// Parses "p99_ttft:200ms,mean_tpot:50ms,attainment:95%". Error: usage, saying what is allowed.
 Result<std::vector<Slo>> parse_slos(const std::string& text);
 
 /// In the unit of `limit`; 0 if there is nothing to judge by. A percentile must be among those

@@ -1,4 +1,4 @@
-// Whether the times between a reply's tokens are those of the server that computed them, and
+// Judges whether the times between a reply's tokens are those of the server that computed them, and
 // whether the text that came can hold as many tokens as the server counts.
 #pragma once
 
@@ -13,7 +13,7 @@ enum class TokenTimes {
   hold,        ///< they are the server's
   miscounted,  ///< more tokens counted than the text and the events can hold
   hidden,      ///< tokens of reasoning are counted and not sent
-  held_back,   ///< most tokens came together, as from a proxy that collects a stream
+  held_back,   ///< tokens came in few bursts, as from a proxy that collects a stream
 };
 
 TokenTimes token_times_of(const RequestLog& log);

@@ -1,5 +1,5 @@
-// Prompts as the prefix cache sees them: full blocks of 16 tokens, each identified by the hash of
-// itself and everything before it.
+// Splits prompts into the blocks of 16 tokens that the prefix cache knows. A block is identified by
+// the hash of itself and everything before it.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The KV cache as blocks: which are in use, which are free, and which free ones still hold a prefix
-// that a later prompt may share.
+// Manages the blocks of the KV cache: which are in use, which are free, and which free ones still
+// hold a prefix that a later prompt may share.
 #pragma once
 
 #include <cstdint>

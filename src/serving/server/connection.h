@@ -1,4 +1,4 @@
-// One client's connection: requests in, bytes out.
+// Reads a client's requests from its connection and writes bytes to it.
 #pragma once
 
 #include <boost/beast/http/parser.hpp>
@@ -31,7 +31,7 @@ class RequestHandler {
   virtual void on_request(const std::shared_ptr<Connection>& connection, HttpRequest request) = 0;
 };
 
-/// A reply in progress, which is told if its reader is gone.
+/// A reply in progress, whose abandoned() is called if its client is gone.
 class Abandonable {
  public:
   virtual ~Abandonable() = default;

@@ -1,5 +1,5 @@
-// All open connections of a process's servers: what each waits for, since when, and how many bytes
-// it holds. Clients that neither send nor read therefore cost the others no files and no memory.
+// Knows all open connections of a process's servers, what each waits for and since when, and how
+// many bytes it holds. Clients that neither send nor read therefore cost no other files or memory.
 #pragma once
 
 #include <cstddef>

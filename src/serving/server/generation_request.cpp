@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/shown_text.h"
-#include "serving/server/undone_fields.h"
+#include "serving/server/unsupported_fields.h"
 
 namespace assay::server {
 namespace {
@@ -34,7 +34,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   bool Bool(bool value) {
     if (at_stop()) return wrong_stop();
     if (is_number()) return wrong(key_, "a number");
-    check_undone(value ? "true" : "false");
+    check_supported(value ? "true" : "false");
     if (is_top("stream")) request.stream = value;
     if (is_top("ignore_eos")) request.ignore_eos = value;
     if (is_top("sim_stamps")) request.stamps = value;
@@ -42,7 +42,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_in("stream_options", "include_usage")) request.include_usage = value;
     if (is_in("stream_options", "continuous_usage_stats")) request.continuous_usage = value;
     if (value && (is_top("logprobs") || is_top("echo") || is_top("include_stop_str_in_output"))) {
-      not_done(top_);
+      report_unsupported(top_);
     }
     return is_prompt() ? wrong(prompt_key(), "no boolean") : top_or_pass();
   }
@@ -55,7 +55,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_limit() && !no_limit) return wrong(key_, "at least 1");
     if (is_top("min_tokens") || is_count_of_one()) return wrong(key_, "no negative number");
     if (is_flag()) return wrong_flag();
-    check_undone(fmt::format("{}", value));
+    check_supported(fmt::format("{}", value));
     if (is_sampling("seed")) request.sampling.seed = static_cast<std::uint64_t>(value);
     if (is_sampling("temperature") || is_sampling("top_p") || is_sampling("min_p")) {
       return wrong(key_, "no negative number");
@@ -70,7 +70,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (at_stop()) return wrong_stop();
     if (is_prompt()) return token(value);
     if (is_flag()) return wrong_flag();
-    check_undone(fmt::format("{}", value));
+    check_supported(fmt::format("{}", value));
     if (is_limit()) {
       if (value < 1 || value > most_tokens) {
         return wrong(key_, fmt::format("between 1 and {}", most_tokens));
@@ -81,8 +81,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_sampling("seed")) request.sampling.seed = value;
     if (!read_sampling(static_cast<double>(value))) return false;
     if (is_count_of_one() && value != 1) return wrong(key_, "1");
-    if (is_top("logprobs") || (level_ == 2 && top_ == "stop_token_ids")) not_done(top_);
-    if (value > 0 && (is_top("top_logprobs") || is_top("n_probs"))) not_done(top_);
+    if (is_top("logprobs") || (level_ == 2 && top_ == "stop_token_ids")) report_unsupported(top_);
+    if (value > 0 && (is_top("top_logprobs") || is_top("n_probs"))) report_unsupported(top_);
     return top_or_pass();
   }
   bool Double(double value) {
@@ -98,19 +98,20 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
       return value < 0 ? Int64(static_cast<std::int64_t>(value))
                        : Uint64(static_cast<std::uint64_t>(value));
     }
-    check_undone(fmt::format("{}", value));
+    check_supported(fmt::format("{}", value));
     return read_sampling(value) && top_or_pass();
   }
   bool String(const char* begin, rapidjson::SizeType length, bool) {
     const std::string_view value(begin, length);
     if (is_top("model")) request.model = value;
-    if (is_in("response_format", "type") && value != "text") not_done(top_);
-    if (length > 0 && (is_top("suffix") || is_top("grammar"))) not_done(top_);
+    if (is_in("response_format", "type") && value != "text") report_unsupported(top_);
+    if (length > 0 && (is_top("suffix") || is_top("grammar"))) report_unsupported(top_);
     if (at_stop()) return stop(value);
     if (is_number()) return wrong(key_, "a number");
     if (is_flag()) return wrong_flag();
-    check_undone(value);
-    if (is_part_of_message("type") && value != "text") not_done(shown_line(value, most_shown));
+    check_supported(value);
+    if (is_part_of_message("type") && value != "text")
+      report_unsupported(shown_line(value, most_shown));
     if (is_message_text()) {
       message_ += value;
     } else if (is_in_message("role")) {
@@ -126,10 +127,10 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (at_stop()) return wrong_stop();
     if (is_number()) return wrong(key_, "a number");
     if (is_flag()) return wrong_flag();
-    if (level_ == 4 && is_messages() && key_ == "tool_calls") not_done(key_);
-    if (level_ == 2 && (top_ == "tools" || top_ == "functions")) not_done(top_);
-    if (is_top("json_schema")) not_done(top_);
-    if (is_in("parameters", "grammar")) not_done(key_);
+    if (level_ == 4 && is_messages() && key_ == "tool_calls") report_unsupported(key_);
+    if (level_ == 2 && (top_ == "tools" || top_ == "functions")) report_unsupported(top_);
+    if (is_top("json_schema")) report_unsupported(top_);
+    if (is_in("parameters", "grammar")) report_unsupported(key_);
     if (level_ == 2 && is_messages()) {
       role_.clear();
       message_.clear();
@@ -146,7 +147,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_number()) return wrong(key_, "a number");
     if (is_flag()) return wrong_flag();
     in_stops_ = at_stop();
-    if (level_ == 2 && top_ == "logit_bias") not_done(top_);
+    if (level_ == 2 && top_ == "logit_bias") report_unsupported(top_);
     // In dialect chat, text is nested deeper; in the others, an array within an array begins
     // another prompt.
     if (is_prompt() && level_ == 2 && ++nested_ > most_prompts) {
@@ -173,7 +174,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     }
     const bool in_parameters = dialect_ == Dialect::tgi && level_ == 2 && top_ == "parameters";
     if (level_ == 1 || in_parameters) field_ = key_;
-    if (level_ == 2 && top_ == "logit_bias") not_done(top_);
+    if (level_ == 2 && top_ == "logit_bias") report_unsupported(top_);
     return true;
   }
 
@@ -215,8 +216,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
            is_in("stream_options", "continuous_usage_stats");
   }
   bool wrong_flag() { return wrong(key_, "true or false"); }
-  void check_undone(std::string_view value) {
-    if (is_undone(field_, value)) not_done(field_);
+  void check_supported(std::string_view value) {
+    if (is_unsupported(field_, value)) report_unsupported(field_);
   }
   bool read_sampling(double value) {
     if (is_sampling("temperature")) {
@@ -239,7 +240,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
       request.sampling.repetition_penalty = value;
     }
     // llama.cpp's counts some of the last tokens only.
-    if (is_sampling("repeat_penalty") && value != 1) not_done(key_);
+    if (is_sampling("repeat_penalty") && value != 1) report_unsupported(key_);
     if (is_sampling("min_p")) {
       if (value < 0 || value > 1) return wrong(key_, "between 0 and 1");
       request.sampling.min_p = value;
@@ -262,7 +263,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     return wrong("stop", fmt::format("a text or a list of them, at most {} of 1 to {} bytes",
                                      most_stops, most_stop_bytes));
   }
-  void not_done(const std::string& field) {
+  void report_unsupported(const std::string& field) {
     if (request.unsupported.empty()) request.unsupported = field;
   }
   bool is_limit() const {

@@ -48,8 +48,8 @@ struct GenerationRequest {
   bool return_ids = false;  ///< the reply has token ids beside the text
   Sampling sampling;
   std::vector<std::string> stops;  ///< texts before which the reply ends
-  /// The first field that asks for what assay's own server does not do: "logprobs"; empty: none
-  /// does. The simulated server answers all the same.
+  /// The first field that asks for something that assay's own server does not support, such as
+  /// "logprobs"; empty: there is none. The simulated server answers all the same.
   std::string unsupported;
 };
 

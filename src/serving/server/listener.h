@@ -1,4 +1,4 @@
-// A port of an event loop: accepts connections, and gives their requests to one handler.
+// Accepts connections on a port, in an event loop, and gives their requests to one handler.
 #pragma once
 
 #include "core/result.h"

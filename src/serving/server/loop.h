@@ -1,5 +1,5 @@
-// The event loop of one thread: sockets, and thousands of callbacks due at given times. The
-// callbacks share one queue and one timer, because a system timer for each would cost more than the
+// Runs the event loop of one thread, with sockets and thousands of callbacks due at given times.
+// They share one queue and one timer, because a system timer for each would cost more than the
 // callback itself.
 #pragma once
 

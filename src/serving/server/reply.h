@@ -1,4 +1,4 @@
-// A reply in progress: turns tokens into bytes.
+// Turns the tokens of a reply in progress into bytes.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class Reply : public TokenSink, public Abandonable, public std::enable_shared_fr
   /// Writes an event of a stream.
   virtual void write_token(const TokenEvent& event);
   virtual void observe(const SourceToken& token, double now);
-  /// Whether the end mark is written.
+  /// Returns whether the end mark is written.
   virtual bool writes_end_mark() const { return true; }
   /// After the last byte.
   virtual void close_or_next();

@@ -45,10 +45,10 @@ struct TokenEvent {
 class ReplyFormat {
  public:
   virtual ~ReplyFormat() = default;
-  /// Whether a choice's first token has an event of its own before it.
+  /// Returns whether a choice's first token has an event of its own before it.
   virtual bool has_opening() const { return false; }
   virtual void opening(std::size_t /*choice*/, std::string& /*out*/) const {}
-  /// Whether the last token's event repeats the text of the choice.
+  /// Returns whether the last token's event repeats the text of the choice.
   virtual bool needs_whole() const { return false; }
   /// Each event ends in an empty line.
   virtual void token(const TokenEvent& token, std::string& out) const = 0;

@@ -22,7 +22,7 @@ struct HeadFault {
 /// machine (`here`).
 std::optional<HeadFault> fault_of(const RequestHead& head, bool here);
 
-/// "/v1/models" of "/v1/models?x" and of "http://host/v1/models".
+/// Returns the path: "/v1/models" of "/v1/models?x" and of "http://host/v1/models".
 std::string path_of(const RequestHead& head);
 
 /// Returns whether its Content-Type says that the body is JSON.

@@ -1,5 +1,5 @@
-// Continuous batching as vLLM does it: which tokens of which sequences a step computes, and where
-// in the cache they go. No clock, no I/O, deterministic.
+// Decides, as vLLM's continuous batching does, which tokens of which sequences a step computes, and
+// where in the cache they go. It has no clock and no I/O and is deterministic.
 //
 // Each step has a budget of tokens. Running sequences come first, in order of admission; then
 // waiting ones, first come, first served, as long as tokens, batch slots and blocks are left. A

@@ -1,4 +1,4 @@
-// One server behind a port: its pages, and the requests that its generator answers.
+// Serves the pages of one server on a port, and passes requests for text to a generator.
 #pragma once
 
 #include "serving/server/aside.h"
@@ -97,7 +97,7 @@ Result<asio::ip::address> numeric_address(const std::string& host);
 std::string reach_note(const std::string& host);
 /// Error: usage. The name goes into JSON and metric labels unescaped.
 Status check_model_name(std::string_view name);
-/// "http://127.0.0.1:8000"
+/// Returns the URL of a port: "http://127.0.0.1:8000".
 std::string url_of(const asio::ip::address& address, std::uint16_t port);
 
 }  // namespace assay::server

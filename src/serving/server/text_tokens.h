@@ -1,4 +1,4 @@
-// How text becomes token ids and back: all that a server knows of its model's vocabulary.
+// Turns text into token ids and back. A server knows nothing else of its model's vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class TextStream {
 class TextTokens {
  public:
   virtual ~TextTokens() = default;
-  /// Whether making tokens takes but nanoseconds for each byte, whatever the text.
+  /// Returns whether making tokens takes but nanoseconds for each byte, whatever the text.
   virtual bool is_quick() const { return true; }
   /// Appends the tokens of `text`.
   virtual void append(std::string_view text, std::vector<std::uint32_t>& tokens) const = 0;

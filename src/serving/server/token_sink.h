@@ -1,4 +1,4 @@
-// Where tokens go: a reply takes them from whatever makes them.
+// Takes the tokens of a reply from whatever generates them.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class TokenSink {
   virtual ~TokenSink() = default;
   /// A choice has left the queue.
   virtual void on_started(double when) = 0;
-  /// False: stop sending tokens.
+  /// Returns false to stop the tokens.
   virtual bool on_token(const SourceToken& token) = 0;
   /// No more tokens will come: the reply ends with this HTTP status, or as an event of a stream.
   virtual void on_failure(int status, std::string_view message) = 0;

@@ -1,4 +1,4 @@
-// A model on a GPU or on its partitions: turns what the user asked for into engine settings.
+// Turns what the user asks for, a model on a GPU or on its partitions, into engine settings.
 #pragma once
 
 #include "serving/simulator/simulated_engine.h"

@@ -27,15 +27,15 @@ enum class Fault {
 };
 inline constexpr std::size_t fault_count = 14;
 
-/// "none", "reset", ...; "long" for `line` and "short" for `cut`, because those are C++ keywords.
+/// Returns "none", "reset", ...; "long" for `line` and "short" for `cut`, which C++ reserves.
 std::string_view name_of(Fault fault);
-/// Whether only a streamed reply can have the fault.
+/// Returns whether only a streamed reply can have the fault.
 bool only_streamed(Fault fault);
 
 /// The share of requests that get each fault.
 class FaultPlan {
  public:
-  /// "reset=0.01,hang=0.02"; faults without a share divide the rest equally, so "reset" alone hits
+  /// Parses "reset=0.01,hang=0.02". Faults without a share divide the rest equally, so "reset" hits
   /// every request. Error: usage, naming what is wrong and what is allowed.
   static Result<FaultPlan> parse(std::string_view text);
   /// The fault of request `number`; deterministic for a seed.

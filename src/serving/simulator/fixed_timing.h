@@ -14,7 +14,7 @@ struct Spread {
   Kind kind = Kind::none;
   double width = 0;  ///< uniform: within +-width of the mean, below 1; lognormal: sigma
 
-  /// "none", "uniform:0.2", "lognormal:0.5". Error: usage, quoting the text.
+  /// Parses "none", "uniform:0.2" or "lognormal:0.5". Error: usage, quoting the text.
   static Result<Spread> parse(std::string_view text);
   /// A factor of mean 1.
   double factor(Random& random) const;

@@ -1,5 +1,5 @@
-// How long steps take on a device whose passes were measured: curves through measurements in place
-// of a formula for a GPU.
+// Computes how long steps take on a device whose passes were measured. Curves through measurements
+// replace the formula for a GPU.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ class MeasuredTimes {
   static Result<MeasuredTimes> fit(const std::vector<MeasuredPass>& passes);
 
   double seconds(const StepWork& work) const;
-  /// Whether what attention of prompts costs was told apart from what their tokens cost.
+  /// Returns whether what attention of prompts costs was told apart from what their tokens cost.
   bool separates_pairs() const { return separates_pairs_; }
   /// The largest relative error over the passes that were fitted.
   double largest_error() const { return largest_error_; }

@@ -1,4 +1,4 @@
-// Models and GPUs by name: the figures that the capacity formulas need.
+// Names models and GPUs, with the figures that the capacity formulas need.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,9 @@ struct Gpu {
   double flops = 0;      ///< operations/s, dense bf16 on the matrix units
 };
 
-/// "llama-3.1-8b", case-insensitive. Error: usage, naming the known ones.
+/// Finds "llama-3.1-8b" regardless of case. Error: usage, naming the known ones.
 Result<Model> find_model(std::string_view name);
-/// "MI300X", case-insensitive. Error: usage, naming the known ones.
+/// Finds "MI300X" regardless of case. Error: usage, naming the known ones.
 Result<Gpu> find_gpu(std::string_view name);
 
 }  // namespace assay::simulator

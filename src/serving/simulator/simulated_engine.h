@@ -1,5 +1,5 @@
-// Continuous batching on a modelled GPU, as a discrete-event model: the scheduler of real servers,
-// and a formula for what each step takes. Deterministic for a seed.
+// Simulates continuous batching on a GPU by discrete events: the scheduler of real servers decides,
+// and a formula gives the time of each step. It is deterministic for a seed.
 #pragma once
 
 #include <cstdint>

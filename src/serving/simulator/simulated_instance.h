@@ -1,4 +1,4 @@
-// One simulated server: an engine or fixed times, faults, counters.
+// Simulates one server: with an engine or fixed times, faults and counters.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// A simulated LLM server: the interfaces of vLLM, llama.cpp and TGI over HTTP/1.1, on one thread.
+// Simulates LLM servers on one thread, with the interfaces of vLLM, llama.cpp and TGI over
+// HTTP/1.1.
 #pragma once
 
 #include <functional>
@@ -35,7 +36,7 @@ class Server {
   static Result<std::unique_ptr<Server>> open(const ServerSettings& settings);
   virtual ~Server() = default;
 
-  /// "http://127.0.0.1:8000", one for each server.
+  /// Returns a URL for each server: "http://127.0.0.1:8000".
   virtual std::vector<std::string> urls() const = 0;
   /// Serves until stop() returns true; stop() is called ten times a second.
   virtual void run(const std::function<bool()>& stop) = 0;

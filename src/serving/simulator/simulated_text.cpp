@@ -7,6 +7,8 @@
 namespace assay::simulator {
 namespace {
 
+constexpr std::uint32_t smallest_vocabulary = 32'000;  // of the models in presets.cpp
+
 constexpr std::array<std::string_view, 32> words = {
     " the", " and", " for", " are", " but", " not", " you", " all", " any", " can", " had",
     " her", " was", " one", " our", " out", " day", " get", " has", " him", " his", " how",
@@ -18,7 +20,7 @@ void SimulatedText::append(std::string_view text, std::vector<std::uint32_t>& to
   for (std::size_t i = 0; i < text.size(); i += bytes_per_token) {
     std::uint32_t token = 0;
     std::memcpy(&token, text.data() + i, std::min(bytes_per_token, text.size() - i));
-    tokens.push_back(token);
+    tokens.push_back(token % smallest_vocabulary);
   }
 }
 

@@ -1,4 +1,4 @@
-// Text as the simulator takes it, which has no tokenizer: four bytes are a token.
+// Counts four bytes of text as a token, because the simulator has no tokenizer.
 #pragma once
 
 #include "serving/server/text_tokens.h"
@@ -10,7 +10,7 @@ inline constexpr std::size_t bytes_per_token = 4;
 
 class SimulatedText final : public TextTokens {
  public:
-  /// Four bytes to a token, the last one filled with zeros.
+  /// Makes a token of each four bytes, the last one filled with zeros; its id is below 32,000.
   void append(std::string_view text, std::vector<std::uint32_t>& tokens) const override;
   /// A message costs a few tokens of the chat template.
   void append_message(std::string_view role, std::string_view text,

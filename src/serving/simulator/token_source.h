@@ -1,4 +1,4 @@
-// Where a reply's tokens come from: fixed times, or an engine.
+// Gives a reply its tokens, at fixed times or from a simulated engine.
 #pragma once
 
 #include <memory>

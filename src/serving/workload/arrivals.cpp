@@ -59,6 +59,19 @@ Result<std::vector<double>> arrivals(std::size_t n, const ArrivalSettings& setti
   return times;
 }
 
+Result<std::vector<double>> conversation_arrivals(const Prompts& prompts, ArrivalSettings settings,
+                                                  std::uint64_t seed) {
+  std::size_t conversations = 0;
+  for (std::size_t i = 0; i < prompts.size(); ++i) conversations += prompts.follows(i) ? 0 : 1;
+  const double share = static_cast<double>(conversations) / static_cast<double>(prompts.size());
+  settings.rate *= share;
+  if (settings.ramp) {
+    settings.ramp->first *= share;
+    settings.ramp->last *= share;
+  }
+  return arrivals(conversations, settings, seed);
+}
+
 Result<std::vector<double>> recorded_arrivals(const Prompts& prompts, double speed) {
   if (!(speed > 0) || !std::isfinite(speed)) {
     return wrong(fmt::format("speed {} of the trace is not above 0 and finite", speed));

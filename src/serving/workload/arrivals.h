@@ -1,5 +1,5 @@
-// When requests arrive: absolute times, all fixed before the first request is sent, so that a slow
-// server does not reduce the load. Generated as in `vllm bench serve`.
+// Computes when requests arrive. All times are fixed before the first request is sent, so that a
+// slow server does not reduce the load. They are generated as in `vllm bench serve`.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace assay {
 
-/// The rate rises or falls from the first request to the last, as a function of the request's
+/// A rate that rises or falls from the first request to the last, as a function of the request's
 /// index.
 struct RateRamp {
-  bool exponential = false;    ///< it changes by equal factors, otherwise by equal steps
+  bool exponential = false;    ///< the rate changes by equal factors, otherwise by equal steps
   double first = 0, last = 0;  ///< requests per second
 };
 
@@ -24,18 +24,25 @@ struct ArrivalSettings {
   /// Gaps are gamma distributed with this shape, so their CV^2 is 1/burstiness: 1 is a Poisson
   /// process, below 1 there are bursts, infinite means equal gaps.
   double burstiness = 1;
-  std::optional<RateRamp> ramp;  ///< instead of `rate`
+  std::optional<RateRamp> ramp;  ///< if set, it replaces `rate`
 };
 
-/// When each of `n` requests arrives, in seconds after the start, non-decreasing; the first one
-/// also waits for its gap. Without a ramp the times are scaled so that the last is n / rate, as in
-/// vLLM, so that every seed offers exactly the rate. Error: usage, if a rate or the burstiness is
-/// not above 0, or a ramp's rate or the burstiness is out of bounds.
+/// Returns when each of `n` requests arrives, in seconds after the start, non-decreasing; the first
+/// one also waits for its gap. Without a ramp the times are scaled so that the last is n / rate, as
+/// in vLLM, so that every seed offers exactly the rate. Error: usage, if a rate is not above 0, if
+/// a ramp's rate is not finite, or if the burstiness is below 0.01.
 Result<std::vector<double>> arrivals(std::size_t n, const ArrivalSettings& settings,
                                      std::uint64_t seed);
 
-/// Recorded arrival times, relative to the first, `speed` times as fast. Error: usage, if speed is
-/// not above 0, or if the data have no times or times that decrease.
+/// Returns when each conversation of `prompts` begins. The rates in `settings` count every turn, so
+/// conversations begin at a rate that is divided by their mean number of turns; a later turn is
+/// sent after the reply to the one before it. Error: as from arrivals().
+Result<std::vector<double>> conversation_arrivals(const Prompts& prompts, ArrivalSettings settings,
+                                                  std::uint64_t seed);
+
+/// Returns the recorded arrival times in seconds after the first one, each divided by `speed`.
+/// Error: usage, if `speed` is not above 0 and finite, or if the data have no times or times that
+/// decrease.
 Result<std::vector<double>> recorded_arrivals(const Prompts& prompts, double speed);
 
 }  // namespace assay

@@ -22,7 +22,7 @@ class JsonObjects {
   /// nested deeper than 64 levels.
   Result<std::optional<JsonNode>> next();
 
-  /// "FILE:LINE: message", with the line in which the last object began.
+  /// Returns the error "FILE:LINE: message"; the last object began in that line.
   Error wrong(std::string_view message) const;
 
  private:

@@ -28,7 +28,7 @@ class Prompts {
   /// The prompt of request `index` < size(), always the same. Turns of a conversation are adjacent
   /// and in order.
   virtual Prompt at(std::size_t index) const = 0;
-  /// Whether request `index` is a later turn of the conversation that `index` - 1 belongs to.
+  /// Returns whether request `index` continues the conversation of request `index` - 1.
   virtual bool follows(std::size_t /*index*/) const { return false; }
   /// When request `index` was sent in the recording, in seconds after its start; negative: unknown.
   virtual double recorded_seconds(std::size_t /*index*/) const { return -1; }

@@ -48,7 +48,7 @@ struct PromptSettings {
   double trace_unit = 1e-3;          ///< for trace: seconds per unit of its timestamps
 };
 
-/// "random", "prefix_repetition", ...
+/// Returns the name: "random", "prefix_repetition", ...
 std::string_view name_of(Dataset dataset);
 
 /// The prompts of these settings; files are read once, here. Error: usage, if a setting is out of

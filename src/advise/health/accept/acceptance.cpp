@@ -33,7 +33,7 @@ Json to_json(const JudgedLine& judged) {
   if (line.check.empty()) json["kind"] = name_of(line.kind);
   add("source", line.source);
   add("date", line.date);
-  add("n", line.n);
+  add("n", line.sample);
   add("doubts", line.doubts);
   return json;
 }

@@ -22,7 +22,7 @@ std::string suite_of(const Limits& limits, const Lines& lines) {
   for (const LimitLine* line : lines) {
     SuiteEntry entry;
     entry.benchmark = line->benchmark;
-    for (const auto& [axis, value] : line->first_cell.values()) {
+    for (const auto& [axis, value] : line->cell_to_run.values()) {
       entry.settings.push_back({{axis, value}, line->line});
     }
     suite.entries.push_back(std::move(entry));
@@ -37,7 +37,7 @@ double weight_of(const LimitLine& line, std::size_t devices) {
   constexpr double of_a_pair = 0.25;
   const auto n = static_cast<double>(devices);
   const bool every_pair =
-      line.first_cell.text("from") == "all" && line.first_cell.text("pattern") != "all_to_all";
+      line.cell_to_run.text("from") == "all" && line.cell_to_run.text("pattern") != "all_to_all";
   return every_pair ? of_a_pair * n * (n - 1) : 1;
 }
 
@@ -50,11 +50,11 @@ struct Group {
 
 }  // namespace
 
-AcceptancePlan plan_acceptance(const Limits& limits, LineLength length,
+AcceptancePlan plan_acceptance(const Limits& limits, Thoroughness thoroughness,
                                std::span<const DeviceFacts> devices, double seconds) {
   Lines single, node, ranks;
   for (const LimitLine& line : limits.lines) {
-    if (line.cell.empty() || !is_due(line, length)) continue;
+    if (line.cell.empty() || !is_due(line, thoroughness)) continue;
     (is_for_ranks(line) ? ranks : is_for_node(line) ? node : single).push_back(&line);
   }
   std::vector<Group> groups;

@@ -25,7 +25,7 @@ struct AcceptancePlan {
 
 /// Plans the lines that are due within `seconds`: those of single GPUs on one after the other, then
 /// those of the node, then those of ranks. Lines of several GPUs are left out if there is only one.
-AcceptancePlan plan_acceptance(const Limits& limits, LineLength length,
+AcceptancePlan plan_acceptance(const Limits& limits, Thoroughness thoroughness,
                                std::span<const DeviceFacts> devices, double seconds);
 
 }  // namespace assay::health

@@ -144,7 +144,7 @@ std::map<std::string, std::string> devices_of(std::span<const Record> records,
 
 /// Copies between every two of n devices, each way.
 bool lacks_pairs(const LimitLine& line, std::size_t found, std::size_t n) {
-  const Cell& cell = line.first_cell;
+  const Cell& cell = line.cell_to_run;
   return is_peer_copy(cell) && cell.text("pattern") == "pair" && cell.text("from") == "all" &&
          cell.text("to") == "all" && found > 0 && found < n * (n - 1);
 }
@@ -375,20 +375,20 @@ std::string JudgedLine::found_text() const {
   return text;
 }
 
-bool is_due(const LimitLine& line, LineLength length) {
-  return line.length <= length;
+bool is_due(const LimitLine& line, Thoroughness thoroughness) {
+  return line.thoroughness <= thoroughness;
 }
 
 bool is_for_ranks(const LimitLine& line) {
   const Benchmark* benchmark = find_benchmark(line.benchmark);
-  return benchmark != nullptr && benchmark->takes_team() && line.first_cell.text("ranks") != "1";
+  return benchmark != nullptr && benchmark->takes_team() && line.cell_to_run.text("ranks") != "1";
 }
 
 bool is_for_node(const LimitLine& line) {
-  return is_peer_copy(line.first_cell);
+  return is_peer_copy(line.cell_to_run);
 }
 
-std::vector<JudgedLine> judge_machine(const Limits& limits, LineLength length,
+std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts) {
   std::vector<Gpu> gpus;
   for (const Gpu& gpu : facts.gpus) {
@@ -400,7 +400,7 @@ std::vector<JudgedLine> judge_machine(const Limits& limits, LineLength length,
                                    [](const LimitLine& line) { return line.machine == "gpus"; });
   std::vector<JudgedLine> lines;
   for (const LimitLine& line : limits.lines) {
-    if (!is_due(line, length)) continue;
+    if (!is_due(line, thoroughness)) continue;
     if (!several && (is_for_node(line) || is_for_ranks(line))) continue;
     if (!line.cell.empty()) {
       lines.push_back(judge_cell(line, records, devices));

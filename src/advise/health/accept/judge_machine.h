@@ -45,12 +45,12 @@ struct JudgedLine {
   std::size_t subjects = 0;       ///< how many were judged
   std::string reason;             ///< why it is UNKNOWN, or what is wrong
 
-  /// "4.213 TB/s to 4.221 TB/s, hip:3 of 8"
+  /// Returns what was found, and of which device: "4.213 TB/s to 4.221 TB/s, hip:3 of 8".
   std::string found_text() const;
 };
 
-/// Returns whether the line is measured in an acceptance of this length.
-bool is_due(const LimitLine& line, LineLength length);
+/// Returns whether an acceptance of this thoroughness measures the line.
+bool is_due(const LimitLine& line, Thoroughness thoroughness);
 /// Returns whether one process measures the line for the whole node, or several ranks do.
 bool is_for_node(const LimitLine& line);
 bool is_for_ranks(const LimitLine& line);
@@ -58,14 +58,14 @@ bool is_for_ranks(const LimitLine& line);
 /// Judges the lines that are due. A device without a record of a line's cell makes that line
 /// UNKNOWN. Lines of several GPUs are left out where there is a single one, unless the limits ask
 /// for a number of GPUs. Failed checks of the doctor are lines of their own, which come last.
-std::vector<JudgedLine> judge_machine(const Limits& limits, LineLength length,
+std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 
 /// FAIL if any line fails, else UNKNOWN if any is, else PASS.
 LineVerdict verdict_of(std::span<const JudgedLine> lines);
 
 std::string device_name(const DeviceFacts& facts);  ///< "hip:3"
-/// "hip:3, 0000:3b:00.0" with its PCI address, if that is known.
+/// Returns the device with its PCI address, if that is known: "hip:3, 0000:3b:00.0".
 std::string device_label(const DeviceFacts& facts);
 
 }  // namespace assay::health

@@ -42,7 +42,7 @@ struct DerivedLimits {
   DeriveRule rule;
   TolerancePromise per_line;
   std::size_t nodes = 0;
-  std::size_t nodes_for_any_distribution = 0;  ///< least number that needs no assumption
+  std::size_t nodes_for_any_distribution = 0;  ///< from this number on, none is assumed
   std::string device;
   std::vector<DerivedLine> lines;     ///< sorted by key
   std::vector<std::string> left_out;  ///< "memory op=...: only 2 nodes have it"

@@ -93,7 +93,7 @@ class Reader {
     TRY(map.optional("date", target.date));
     TRY(map.optional("doubts", target.doubts));
     if (target.doubts == "none") target.doubts.clear();  // of this line, though the file has some
-    TRY(map.optional("n", target.n));
+    TRY(map.optional("n", target.sample));
     if (map.find("kind") == nullptr) return {};
     const std::string kind = TRY(map.text("kind"));
     for (const LimitKind known : kinds) {
@@ -128,7 +128,9 @@ class Reader {
     TRY(map.flag("quick", quick));
     TRY(map.flag("full", full));
     if (quick && full) return map.wrong("full", "a line is either \"quick\" or \"full\"");
-    line.length = quick ? LineLength::quick : full ? LineLength::full : LineLength::usual;
+    line.thoroughness = quick  ? Thoroughness::quick
+                        : full ? Thoroughness::full
+                               : Thoroughness::normal;
     if (!line.check.empty()) return check_line(map, std::move(line));
     if (!line.machine.empty()) return machine_line(map, std::move(line));
     return cell_line(map, std::move(line));
@@ -193,9 +195,9 @@ class Reader {
                                            "until one is left",
                                            line.cell, cells->size()));
     }
-    line.first_cell = cells->front();
+    line.cell_to_run = cells->front();
     for (const AxisSetting& setting : settings) {
-      const std::string value(line.first_cell.text(setting.axis));
+      const std::string value(line.cell_to_run.text(setting.axis));
       if (!is_open(value)) line.axes.push_back({setting.axis, value});
     }
     return line;

@@ -1,15 +1,19 @@
-// Limits: what a machine of a kind must reach to be accepted, as YAML files. Those in limits/ are
-// embedded in the binary.
+// Limits say what a machine must reach to be accepted. Each kind of machine has a YAML file; those
+// in limits/ are embedded in the binary. A file looks like this:
 //
 //   name: mi300x
 //   description: one line
-//   devices: [MI300X, 74a1]      # parts of the names of its devices, or with = whole names, or PCI
-//   ids source: ROCm/system-acceptance-docs, docs/gpus/mi300x.md date: 2026-07-10 kind: vendor
-//   acceptance      # or specification, measured population limits:
-//     - {cell: memory op=copy dtype=f64 size=2GiB cache=hot, metric: bandwidth, at_least: 4177285,
-//     unit: MB/s}
-//     - {machine: kernel-arguments, has: [amd_iommu=on, intel_iommu=on]}   # one of them
-//     - {check: memory-errors}                                             # of `assay doctor`
+//   devices: [MI300X, 74a1]    # see Limits::devices
+//   source: ROCm/system-acceptance-docs, docs/gpus/mi300x.md
+//   date: 2026-07-10
+//   kind: vendor acceptance    # or specification, or measured population
+//   limits:
+//     - cell: memory op=copy dtype=f64 size=2GiB cache=hot
+//       metric: bandwidth
+//       at_least: 4177285
+//       unit: MB/s
+//     - {machine: kernel-arguments, has: [amd_iommu=on, intel_iommu=on]}    # one is enough
+//     - {check: memory-errors}    # a check of `assay doctor`
 //   not_covered: [what the source asks for besides]
 #pragma once
 
@@ -28,68 +32,78 @@ namespace assay::health {
 enum class LimitKind { specification, vendor_acceptance, measured_population };
 std::string_view name_of(LimitKind kind);  ///< "vendor acceptance"
 
-/// When a line is measured: in every acceptance, except the quick one, or only in the full one.
-enum class LineLength { quick, usual, full };
+/// How thorough an acceptance is. A line of limits has the least thorough one that measures it: a
+/// quick line is measured in all three, and a full line only in the full acceptance.
+enum class Thoroughness { quick, normal, full };
 
-/// One line of a file: a quantity and its limit. Exactly one of `cell`, `machine` and `check` is
-/// set.
+/// One item of a file's list `limits`: a quantity and its limit. Exactly one of `cell`, `machine`
+/// and `check` is set. `axes`, `benchmark`, `cell_to_run` and `metric` are set only with `cell`.
 struct LimitLine {
   std::string cell;  ///< as written: "memory op=copy dtype=f64 size=2GiB"
-  /// The axes that `cell` sets to one value, in the benchmark's spelling. Records with these values
-  /// are judged.
+  /// The axes that `cell` sets to a definite value, so not to "all", "auto" or "any", in the
+  /// benchmark's spelling. Records with these values are judged.
   std::vector<AxisSetting> axes;
   std::string benchmark;
-  Cell first_cell;      ///< what to run; axes of the kind `member` may still be "all"
-  std::string metric;   ///< "bandwidth"; of a cell
-  std::string machine;  ///< one of machine_facts()
-  std::string check;    ///< id of a check of the doctor
-  bool at_most = false;
-  double value = 0;              ///< in `unit`
-  std::string unit;              ///< as metrics have it: "bytes/s"
+  Cell cell_to_run;      ///< `cell` with all axes; an axis of devices or ranks may still be "all"
+  std::string metric;    ///< "bandwidth"
+  std::string machine;   ///< one of machine_facts()
+  std::string check;     ///< id of a check of the doctor
+  bool at_most = false;  ///< whether `value` is an upper limit; false: a lower one
+  double value = 0;      ///< the limit, converted to `unit`
+  std::string unit;      ///< the metric's own unit: "bytes/s" where the file says "MB/s"
   std::vector<std::string> has;  ///< kernel arguments, one of which must be there
-  bool over_mean = false;        ///< the mean over pairs and devices counts, not the worst
-  LineLength length = LineLength::usual;
+  bool over_mean = false;  ///< the mean over all GPUs, or pairs of GPUs, is judged, not the worst
+  Thoroughness thoroughness = Thoroughness::normal;
   LimitKind kind = LimitKind::specification;
-  std::string source, date, doubts, n;
-  int line = 0;
+  std::string source, date;  ///< where and when the limit was published or measured
+  std::string doubts;  ///< why the limit may be wrong or not comparable; empty: no known reason
+  std::string sample;  ///< which nodes a measured limit comes from, as text: key `n` of the file
+  int line = 0;        ///< number of the text line in the file
 
-  /// "memory op=copy dtype=f64 size=2GiB, bandwidth" or "link-width".
+  /// Returns `cell`, followed by ", mean" if `over_mean` is set; or `machine` or `check`, such as
+  /// "link-width".
   std::string what() const;
-  /// "at least 4.177 TB/s", "one of amd_iommu=on, intel_iommu=on", "PASS".
+  /// Returns "at least 4.177 TB/s", "one of amd_iommu=on, intel_iommu=on", or "PASS" for a check.
   std::string limit_text() const;
 };
 
 struct Limits {
   std::string file;  ///< for messages: "mi300x.yaml" or the given path
   std::string name, description;
+  /// The devices that the limits apply to: a part of the name, the whole name after "=", or a PCI
+  /// device id. Empty: all devices.
   std::vector<std::string> devices;
   std::vector<LimitLine> lines;
-  std::vector<std::string> not_covered;
+  std::vector<std::string> not_covered;  ///< what the source asks for but no line judges
 };
 
-/// A fact about the machine that a line may limit, and its unit.
+/// A fact about the machine that a line may limit. Its unit is empty if the fact is a list of
+/// words, as the kernel's arguments are.
 struct MachineFact {
   std::string_view name, unit;
 };
 const std::vector<MachineFact>& machine_facts();
 
-/// "4.213 TB/s", "16 lanes".
+/// Formats a value with its unit for the screen: "4.213 TB/s", "16 lanes".
 std::string quantity_text(double value, std::string_view unit);
 
-/// Error: usage, "FILE:LINE: what is wrong; what is allowed". A limit that can never fail is wrong.
+/// Parses a file. Error: usage, "FILE:LINE: what is wrong; what is allowed". A limit of 0 or less
+/// is wrong, because every machine would pass or fail it.
 Result<Limits> parse_limits(std::string_view yaml, std::string_view file);
-/// Error: usage if the file cannot be read; as from parse_limits().
+/// Reads and parses a file. Error: usage if the file cannot be read or parsed.
 Result<Limits> load_limits(const std::string& path);
-/// The embedded limits, by name. Error: an embedded file is malformed.
+/// Returns the embedded limits, sorted by name. Error: usage if an embedded file is malformed.
 Result<std::vector<Limits>> built_in_limits();
-/// The embedded limits of a device with this name. Error: usage, naming the devices that have any.
+/// Returns the embedded limits of the device with this name, the first by name if several name it.
+/// Error: usage, naming the devices that have limits.
 Result<Limits> limits_of_device(std::string_view device_name);
 
-/// Returns whether the limits are about a device of this name and PCI device id; either may be
-/// empty. Limits that name no devices are about all.
+/// Returns whether the limits apply to a device with this name or this PCI device id; an empty one
+/// is ignored. Limits that name no devices apply to all.
 bool is_about(const Limits& limits, std::string_view name, std::string_view device_id);
 
-/// Returns whether a record of `cell` belongs to the line.
+/// Returns whether the line judges a record of `cell`: the benchmark and the values of
+/// LimitLine::axes are equal. A line without a cell judges no record.
 bool matches(const LimitLine& line, const Cell& cell);
 
 }  // namespace assay::health

@@ -19,11 +19,11 @@ struct CollectiveExample {
   int rank = 0, ranks = 1;
   bool in_place = false;
 
-  /// "all_reduce f32 sum count 7 root 0 rank 1 of 3 in place"
+  /// Returns the example as text: "all_reduce f32 sum count 7 root 0 rank 1 of 3 in place".
   std::string text() const;
 };
 
-/// Whether an operation can have its input and its result in the same memory.
+/// Returns whether an operation can have its input and its result in the same memory.
 bool has_in_place(CollectiveOperation operation);
 
 /// Memory of a device to which operands are copied, for libraries that need them there.

@@ -30,7 +30,7 @@ struct ConvolutionSearchStep {
   MeasuredConvolution found;
   double spent_seconds = 0;
 
-  /// Whether the search found something faster than the default, which then needs a proof.
+  /// Returns whether the search found something faster than the default, which then needs a proof.
   bool needs_proof() const { return found.seconds && !found.first; }
 };
 /// A run of the proof in a fresh process, with all convolutions as before tuning or as tuned.
@@ -66,7 +66,7 @@ struct ConvolutionOutcome {
   double gain = 1, gain_low = 1, gain_high = 1;
   bool faster = false, slower = false;  ///< proven
   bool equal = false;                   ///< proven equal within the margin
-  std::optional<double> floor_seconds;  ///< least seconds of one convolution by the roofline
+  std::optional<double> floor_seconds;  ///< lower limit of the seconds, by the roofline
   /// The tuned record is not proven faster, but may remain in a database, because
   /// take_back_unproven() could not revert it.
   bool stays = false;

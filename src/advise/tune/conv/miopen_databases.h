@@ -24,7 +24,7 @@ using DatabaseRecords = std::map<std::string, std::string>;
 /// The databases of a folder, by file name.
 using MiopenDatabases = std::map<std::string, DatabaseRecords>;
 
-/// Whether the file name is that of a text database, whose records can be restored.
+/// Returns whether the file name is that of a text database, whose records can be restored.
 bool is_text_database(std::string_view name);
 /// Reads the databases of a folder; none if it does not exist. Error: usage, naming the file that
 /// cannot be read.

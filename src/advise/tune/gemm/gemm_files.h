@@ -20,7 +20,7 @@ struct TunedProduct {
   ProductOutcome outcome;
 };
 
-/// The content of a file, and what was left out of it, with reasons.
+/// The content of a file, and the GEMMs that the maker left out of it, each with the reason.
 template <typename File>
 struct TunedFile {
   File file;

@@ -353,7 +353,7 @@ Result<OverrideRow> override_row(const OverrideWinner& winner, OverrideFormat fo
   return row;
 }
 
-std::string misfit(const OverrideFile& file, const OverrideRow& row, const OverrideMachine& here) {
+std::string misfit(const OverrideFile& file, const OverrideRow& row, const OverrideFacts& here) {
   const std::string_view arch = row.at("gcnArchName"), units = row.at("CUs");
   if (!arch.empty() && arch != here.arch) {
     return fmt::format("it is for {}, this device is {}", shown_line(arch, 60), here.arch);

@@ -64,14 +64,14 @@ struct OverrideWinner {
 /// The row for a winner. Error: unsupported if the format cannot express this GEMM or its solution.
 Result<OverrideRow> override_row(const OverrideWinner& winner, OverrideFormat format);
 
-/// The facts with which hipBLASLt on a machine compares rows.
-struct OverrideMachine {
+/// What hipBLASLt on a machine compares with the rows of an override file.
+struct OverrideFacts {
   std::string git_version;
   std::string arch;
   int multiprocessors = 0;
 };
-/// Why the library would ignore the row; empty if it uses the row, provided that it still has the
-/// solution.
-std::string misfit(const OverrideFile& file, const OverrideRow& row, const OverrideMachine& here);
+/// Returns why the library would ignore the row; empty if it uses the row, provided that it still
+/// has the solution.
+std::string misfit(const OverrideFile& file, const OverrideRow& row, const OverrideFacts& here);
 
 }  // namespace assay

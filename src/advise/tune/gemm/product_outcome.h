@@ -1,4 +1,5 @@
-// The outcome of tuning one GEMM, and its JSON in the journal of the tuning (gemm_journal.h).
+// The outcome of tuning one GEMM (a product in the names below), and its JSON in the journal of the
+// tuning (gemm_journal.h).
 #pragma once
 
 #include <cstddef>
@@ -58,7 +59,7 @@ struct ProductOutcome {
   double fastest_seconds = 0;  ///< the same with `fastest`
   /// The speed of `fastest` divided by that of `usual`, with its 95% interval; 1 without a proof.
   double gain = 1, gain_low = 1, gain_high = 1;
-  std::optional<double> floor_seconds;  ///< least seconds of one GEMM by the device's roofline
+  std::optional<double> floor_seconds;  ///< lower limit of the seconds of one GEMM, by the roofline
   double spent_seconds = 0;             ///< seconds that the tuning of this GEMM took
 
   double best_seconds() const { return proven ? fastest_seconds : usual_seconds; }

@@ -1,5 +1,5 @@
-// Finds the fastest solution of one GEMM among all that the libraries offer, and proves that it is
-// faster than the libraries' default.
+// Finds the fastest solution of one GEMM among all that the libraries offer, and tests whether it
+// is faster than the libraries' default. A product in the names below is a GEMM.
 #pragma once
 
 #include <cstddef>
@@ -21,11 +21,11 @@ namespace assay {
 struct TuneGemmSettings {
   std::string library = "auto";  ///< a value that BlasProvider::allowed_by() accepts
   std::size_t workspace_bytes = std::size_t{32} << 20;
-  int most_solutions = 4096;       ///< most solutions of each library
+  int most_solutions = 4096;       ///< upper limit of the solutions tried of each library
   std::uint64_t rotate_bytes = 0;  ///< bytes of operands in rotation; 0: twice the device's caches
   Inputs inputs = Inputs::normal;
-  /// Time limit for screening the solutions of one GEMM; solutions for which no time is left are
-  /// not tried.
+  /// Time limit for screening the solutions of one GEMM. Solutions for which no time is left are
+  /// not tried; ProductOutcome::untried counts them.
   double screening_box_seconds = 60;
   /// The durations of the shortest run of the race and of the longest one, which is also used for
   /// the proof. A device takes tens of milliseconds to reach the clock that a solution's own power

@@ -33,7 +33,7 @@ int number_of_version(std::string_view text) {
 
 }  // namespace
 
-Result<Validators> validators_of(const TunableMachine& machine) {
+Result<Validators> validators_of(const TunableOpFacts& machine) {
   // PyTorch 2.9 replaced the validator ROCM_VERSION
   // (https://github.com/pytorch/pytorch/pull/162067).
   if (number_of_version(machine.pytorch) < 2009) {

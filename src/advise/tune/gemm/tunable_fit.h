@@ -16,28 +16,29 @@ namespace assay {
 /// Facts that PyTorch compares, as keys with values; PyTorch calls them validators.
 using Validators = std::vector<std::pair<std::string, std::string>>;
 
-/// The facts with which PyTorch on a machine compares a file. An empty value is unknown.
-struct TunableMachine {
+/// What PyTorch on a machine compares with the validators of a results file. An empty value is
+/// unknown.
+struct TunableOpFacts {
   std::string pytorch;             ///< "2.9.1"
   std::string hip;                 ///< "702": 100 times the major version plus the minor one
   std::string arch;                ///< "gfx942:sramecc+:xnack-"
   std::string rocblas, hipblaslt;  ///< "5.2.0.5b515cf1bc", "100201-5b515cf1bc"
 };
-/// The validators that this PyTorch would write. Error: unavailable if a value is unknown, or if
-/// PyTorch is older than 2.9, because older ones also compare the name of ROCm's build.
-Result<Validators> validators_of(const TunableMachine& machine);
+/// Returns the validators that this PyTorch would write. Error: unavailable if a value is unknown,
+/// or if PyTorch is older than 2.9, because older ones also compare the name of ROCm's build.
+Result<Validators> validators_of(const TunableOpFacts& machine);
 
-/// Why PyTorch with the validators `here` would ignore the whole file: one line for each validator
-/// that is missing, unknown to it, or different. Empty: it uses the file.
+/// Returns why PyTorch with the validators `here` would ignore the whole file: one line for each
+/// validator that is missing, unknown to it, or different. The list is empty if it uses the file.
 std::vector<std::string> misfits(const TunableResults& results, const Validators& here);
 
 struct NamedResults {
   std::string name;  ///< name of the file for messages
   TunableResults results;
 };
-/// The rows of all files, each key once. If files disagree, the faster solution is kept, or that of
-/// the earlier file if a time is missing. Error: usage if the files' validators differ, naming the
-/// first that does.
+/// Returns the rows of all files, each key once. If files disagree, the faster solution is kept, or
+/// that of the earlier file if a time is missing. Error: usage if the files' validators differ,
+/// naming the first that does.
 Result<TunableResults> merged(std::span<const NamedResults> files);
 
 }  // namespace assay

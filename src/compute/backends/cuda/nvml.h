@@ -25,7 +25,7 @@ class Nvml {
 
   const std::string& path() const { return library_.path(); }
   const NvmlApi& api() const { return api_; }
-  /// "580.65.06"; empty if it cannot be read.
+  /// Returns the driver's version, such as "580.65.06"; empty if it cannot be read.
   std::string driver_version() const;
   /// Every GPU that NVML can open, in its order.
   std::vector<NvmlDevice*> devices() const;

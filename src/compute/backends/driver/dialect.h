@@ -79,9 +79,9 @@ class Dialect {
   /// not_supported if the driver is too old.
   virtual Code record_each_replay(EventObject* event, StreamObject* stream) = 0;
 
-  /// "CUDA_ERROR_OUT_OF_MEMORY (out of memory)"
+  /// Returns a status as text: "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
   virtual std::string describe(Code code) const = 0;
-  /// Why the library is present but no device is, as far as the system shows.
+  /// Returns why the library is present but no device is, as far as the system shows.
   virtual std::string no_device_hint() const = 0;
   virtual std::vector<LibraryFact> libraries() = 0;
 

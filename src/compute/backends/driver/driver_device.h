@@ -9,7 +9,7 @@
 
 namespace assay::driver {
 
-/// "cuda has 2 devices, numbered from 0: there is no 5"
+/// Returns the error "cuda has 2 devices, numbered from 0: there is no 5".
 Error no_such_device(std::string_view backend, int count, int ordinal);
 
 class DriverDevice : public Device {

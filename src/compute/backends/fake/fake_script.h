@@ -27,7 +27,7 @@ struct FakeScript {
   int slow_device = -1;     ///< slow: the device whose copies to and from others take twice as long
   bool serial_copies = false;  ///< serial: one copy engine for all devices
   double late_seconds = 0;     ///< late: extra wall time of every wait for a stream
-  bool emulated = false;       ///< emulated: it reports that it is a model
+  bool emulated = false;       ///< the device reports that it is emulated
   int rank = -1;               ///< rank: the only rank to which this applies; -1: all
 };
 

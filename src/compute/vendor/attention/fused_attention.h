@@ -60,7 +60,7 @@ class FusedAttention {
   /// open_fused_attention().
   virtual Result<std::unique_ptr<FusedAttention>> open_beside(Device& device,
                                                               const FusedAttentionProblem& problem);
-  /// "cuDNN 9.19.0"
+  /// Returns the library's name and version: "cuDNN 9.19.0".
   virtual std::string library() const = 0;
   /// Returns whether backward(), or with forward_only forward(), always gives the same bits.
   virtual bool deterministic() const = 0;

@@ -28,7 +28,7 @@ struct AlgorithmFunctions {
 };
 AlgorithmFunctions bind_algorithm_functions(const SharedLibrary& library);
 
-/// "algo=66 tile=24 stages=35 cluster=5 ...", the settings that cuBLASLt exposes.
+/// Returns the settings that cuBLASLt exposes: "algo=66 tile=24 stages=35 cluster=5 ...".
 std::string describe_algorithm(const AlgorithmFunctions& functions, const void* algorithm);
 
 /// Varies each of the first few `listed` algorithms in its tile, cluster shape, custom option or

@@ -102,7 +102,7 @@ GemmProblem make_gemm(std::int64_t m, std::int64_t n, std::int64_t k, DataType i
 /// than a row, overlapping matrices of a batch, incompatible types).
 Status validate(const GemmProblem& problem);
 
-/// "m=4096 n=4096 k=4096 bf16*bf16->bf16 TN gelu_bias", the layout letters as in layout_of().
+/// Returns "m=4096 n=4096 k=4096 bf16*bf16->bf16 TN gelu_bias"; layout_of() explains the letters.
 std::string describe(const GemmProblem& problem);
 
 /// The transposes of the equivalent column-major BLAS call, in which our B comes first: NN is a @ b

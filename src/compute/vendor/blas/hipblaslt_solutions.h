@@ -45,7 +45,7 @@ SolutionFunctions bind_solution_functions(const SharedLibrary& library);
 
 /// The first int of an algorithm's data.
 std::int32_t solution_index(const void* algorithm);
-/// "solution=1234".
+/// Returns the solution's name: "solution=1234".
 std::string solution_text(std::int32_t index);
 
 /// Returns every solution for these types and transposes that supports the problem within

@@ -83,7 +83,7 @@ class Descriptors {
   GemmOperands current_;
 };
 
-/// "cublaslt: matmul: NOT_SUPPORTED (15) for m=... ", with the error kind of that status.
+/// Returns "cublaslt: matmul: NOT_SUPPORTED (15) for m=... " with the error kind of that status.
 Error status_error(const Library& library, std::string_view call, int status,
                    const GemmProblem& problem);
 

@@ -78,7 +78,7 @@ class ConvolutionPlan {
 class Convolution {
  public:
   virtual ~Convolution() = default;
-  /// "cuDNN 9.19.0"
+  /// Returns the library's name and version: "cuDNN 9.19.0".
   virtual std::string library() const = 0;
   virtual std::string path() const = 0;
   /// Returns at least one plan, the library's own first choice first. A search that measures uses

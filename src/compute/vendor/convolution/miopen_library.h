@@ -23,7 +23,7 @@ struct Library {
   const PassFunctions& pass(ConvolutionDirection direction) const {
     return passes[static_cast<std::size_t>(direction)];
   }
-  /// "MIOpen 3.4.0"
+  /// Returns the library's name and version: "MIOpen 3.4.0".
   std::string name() const { return "MIOpen " + version; }
   /// Returns "MIOpen 3.4.0: CALL: miopenStatus... (5): the library's explanation" as an error; ok
   /// on success.

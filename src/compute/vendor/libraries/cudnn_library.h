@@ -16,7 +16,7 @@ struct Library {
   std::string path;
   std::size_t version = 0;  ///< 91900
 
-  /// "cuDNN 9.19.0"
+  /// Returns the library's name and version: "cuDNN 9.19.0".
   std::string name() const;
   /// Returns the error "cuDNN 9.19.0: CALL: CUDNN_STATUS_... (3000): the library's explanation".
   Error error(std::string_view call, int status) const;

@@ -37,8 +37,8 @@ CollectiveShape shape_of(const CollectiveCell& cell);
 /// reduce.
 Cell expand_collective_cell(const Cell& cell, const Device& device, const Team& team);
 
-/// Why the cell cannot be measured, as far as this can be decided from the cell and the device;
-/// empty if nothing prevents it.
+/// Returns why the cell cannot be measured, as far as this can be decided from the cell and the
+/// device; empty if nothing prevents it.
 std::optional<std::string> collective_unsupported(const CollectiveCell& cell, const Device& device);
 
 }  // namespace assay

@@ -63,8 +63,8 @@ class CollectiveData {
   Buffer element_;  // one expected element
 };
 
-/// Why a result cannot be checked bit for bit, because libraries may round it differently; empty:
-/// it can. `ranks`: the number of ranks in the reduction.
+/// Returns why a result cannot be checked bit for bit, because libraries may round it differently;
+/// empty if it can. `ranks`: the number of ranks in the reduction.
 std::optional<std::string> inexact_reduction(DataType type, Reduction reduction, int ranks);
 
 }  // namespace assay

@@ -27,8 +27,8 @@ struct CollectiveShape {
 /// element per rank.
 std::size_t block_count(CollectiveOperation operation, DataType type, std::uint64_t size,
                         int ranks);
-/// Whether the operation has an in-place form: all_reduce, all_gather, reduce_scatter, broadcast,
-/// reduce.
+/// Returns whether the operation has an in-place form: all_reduce, all_gather, reduce_scatter,
+/// broadcast, reduce.
 bool runs_in_place(CollectiveOperation operation);
 
 std::size_t send_elements(const CollectiveShape& shape);

@@ -27,7 +27,7 @@ class DecoderBenchmark final : public Benchmark {
  private:
   /// Parses a cell whose axes are all decided. Error: usage if one is not; as parse().
   Result<DecoderCell> decided(const Cell& cell, const Device& device) const;
-  /// Whether the cell takes its shape from config.json or its tokens from a file.
+  /// Returns whether the cell takes its shape from config.json or its tokens from a file.
   bool names_files(const Cell& cell) const;
   /// Parses a cell, and reads config.json and the tokens if it names such files. Error: usage if
   /// the model or a file is invalid, or if they do not fit together.

@@ -40,8 +40,8 @@ std::uint64_t operand_bytes(const GemmProblem& problem);
 /// Number of operand sets in rotation; 1: no rotation.
 std::size_t operand_sets(const GemmCell& cell, const GemmProblem& problem);
 
-/// Why no library of this device's backend can compute the cell; empty if one can. Decided without
-/// loading a library.
+/// Returns why no library of this device's backend can compute the cell; empty if one can. Decided
+/// without loading a library.
 std::optional<std::string> gemm_unsupported(const GemmCell& cell, const DeviceFacts& facts);
 
 }  // namespace assay

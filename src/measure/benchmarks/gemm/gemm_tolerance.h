@@ -44,7 +44,7 @@ double round_to(DataType type, double x);
 /// Unit roundoff of `type`: half the distance from 1 to the next larger number. 0 for integers.
 double unit_roundoff(DataType type);
 
-/// Whether D must be exact: all operands (bias included) are integers of magnitude at most
+/// Returns whether D must be exact: all operands (bias included) are integers of magnitude at most
 /// `largest`, and every partial sum fits the accumulator.
 bool is_exact(const GemmProblem& problem, double largest);
 

@@ -1,6 +1,6 @@
-// The launch geometry of the memory kernels: block size, loads in flight, grid, cache hints. The
-// fastest geometry depends on device, operation and size, so a search finds it once, and it is
-// cached.
+// The launch geometry of the memory kernels consists of block size, loads in flight, grid and cache
+// hints. The memory benchmark searches for the fastest one for each device, operation, data type
+// and size, and keeps it in the ChoiceCache.
 #pragma once
 
 #include <string>
@@ -12,27 +12,34 @@
 namespace assay {
 
 struct MemoryGeometry {
-  unsigned block = 256;                    ///< threads per block
-  unsigned unroll = 4;                     ///< packs in flight per thread
-  unsigned pack_bytes = 16;                ///< bytes of one load of one thread
-  unsigned blocks_per_multiprocessor = 0;  ///< 0: as many blocks as there are tiles
-  unsigned hints = 0;                      ///< bits: 1: stores bypass the caches, 2: loads do
+  unsigned block = 256;      ///< threads per block
+  unsigned unroll = 4;       ///< vector loads (packs) in flight per thread
+  unsigned pack_bytes = 16;  ///< bytes of one vector load
+  /// Upper limit of the blocks per multiprocessor. 0: no limit, so one block for every
+  /// block * unroll * pack_bytes bytes.
+  unsigned blocks_per_multiprocessor = 0;
+  /// Bits that ask the hardware not to keep lines in its caches: 1 for stores, 2 for loads. It is a
+  /// hint: NVIDIA's caches only evict such lines first. A CPU has no such loads.
+  unsigned hints = 0;
 
   bool operator==(const MemoryGeometry&) const = default;
 };
 
-/// The geometry as text: "block=256 unroll=4 pack=16 grid=all hints=stores".
+/// Formats a geometry: "block=256 unroll=4 pack=16 grid=8/mp hints=stores". "grid=all" means that
+/// the number of blocks has no limit; hints are none, stores, loads or both.
 std::string describe(const MemoryGeometry& geometry);
 
-/// The macros that compile src/compute/kernels/memory.cu for this geometry.
+/// Returns the program src/compute/kernels/memory.cu with the macros UNROLL and PACK_BYTES of this
+/// geometry; the other members are arguments of the launch.
 ProgramSource program_source(const MemoryGeometry& geometry);
 
-/// The launch shape for arrays of `array_bytes` bytes.
+/// Returns the grid and block size for arrays of `array_bytes` bytes each. On a CPU each core gets
+/// one block of one thread.
 LaunchShape launch_shape(const MemoryGeometry& geometry, const DeviceFacts& facts,
                          std::uint64_t array_bytes);
 
-/// Every geometry worth trying on this device. On a CPU the compiler decides about packs and
-/// unrolling, so only the kind of store differs.
+/// Returns every geometry worth trying on this device. On a CPU the compiler decides about packs
+/// and unrolling, so only the hint for stores differs.
 std::vector<MemoryGeometry> candidate_geometries(const DeviceFacts& facts);
 
 }  // namespace assay

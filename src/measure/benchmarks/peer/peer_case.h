@@ -17,7 +17,7 @@ namespace assay {
 /// Average share of the total time of k > 1 copies during which each copy ran: 1 if all ran side by
 /// side, (k+1)/2k or less if they ran one after the other.
 double concurrency_of(const std::vector<double>& windows, double together);
-/// Whether `concurrency` is closer to sequential than to side by side.
+/// Returns whether `concurrency` is closer to sequential than to side by side.
 bool is_serialised(double concurrency, std::size_t copies);
 
 class PeerCase final : public Case {

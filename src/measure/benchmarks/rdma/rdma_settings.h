@@ -32,7 +32,7 @@ struct RdmaSettings {
 /// Error: usage if `from` or `to` is not a rank.
 Result<RdmaSettings> rdma_settings(const Cell& cell);
 
-/// Whether the axis `nic` names an adapter, as opposed to a keyword.
+/// Returns whether the axis `nic` names an adapter, as opposed to a keyword.
 bool names_adapter(const Cell& cell);
 
 /// How many messages one completion covers, as in ib_write_bw for a single size: 1 above 8 KiB, the

@@ -43,7 +43,7 @@ class RdmaTraffic {
   bool ping_pong() const {
     return settings_.latency && settings_.operation != FabricOperation::read;
   }
-  /// Whether the peer announces the end of its messages, because this rank cannot see them.
+  /// Returns whether the peer announces the end of its messages, because this rank cannot see them.
   bool told_at_end() const { return one_sided() && serves_ && !ping_pong(); }
   Status stream();
   Status ping();

@@ -33,7 +33,7 @@ struct TensorCell {
 
 const std::vector<Axis>& tensor_axes();
 
-/// Whether the cell equals another one because its model ignores one of its axes.
+/// Returns whether the cell equals another one because its model ignores one of its axes.
 bool is_redundant_tensor_cell(const Cell& cell);
 /// The concrete cells for this team and device: `ranks` and all "auto" values are decided.
 std::vector<Cell> expand_tensor_cell(const Cell& cell, const Device& device, const Team& team);

@@ -28,8 +28,8 @@ struct TrainOverlap {
   std::vector<StepCall> calls;
   /// One entry for each collective of repeated_calls(), in the same order.
   std::vector<SlowedBeside> kinds;
-  /// Whether the collectives covered the whole of the passes in every run. If they did not, `kinds`
-  /// is empty, and `why_not` gives the reason on the ranks that know it.
+  /// Returns whether the collectives covered the whole of the passes in every run. If they did not,
+  /// `kinds` is empty, and `why_not` gives the reason on the ranks that know it.
   bool calibrated() const { return !kinds.empty(); }
   std::string why_not;
 };

@@ -51,23 +51,24 @@ class TrainModel {
   virtual TrainingMemory memory() const = 0;
   virtual std::int64_t largest_batch(std::uint64_t bytes) const = 0;
   virtual std::string what_would_fit(std::uint64_t bytes) const = 0;
-  /// Why the device cannot train the model, apart from lack of memory; empty: it can.
+  /// Returns why the device cannot train the model, apart from lack of memory; empty if it can.
   virtual std::optional<std::string> unsupported(const DeviceFacts& facts) const = 0;
   /// The expected loss before the first step.
   virtual double untrained_loss() const = 0;
-  /// Whether the weights are trained ones, whose loss need not fall further.
+  /// Returns whether the weights are trained ones, whose loss need not fall further.
   virtual bool begins_trained() const { return false; }
   /// What is reported of a step of `seconds` beside what all models report.
   virtual std::vector<Metric> more_metrics(double /*seconds*/) const { return {}; }
   /// The steps that the data asks for, known after create(); empty: as many as the cell says.
   virtual std::optional<std::size_t> steps_of_data() const { return std::nullopt; }
-  /// Whether the data asks for a number of steps.
+  /// Returns whether the data asks for a number of steps.
   virtual bool ends_with_data() const { return false; }
-  /// Whether adapters are trained beside frozen parameters.
+  /// Returns whether adapters are trained beside frozen parameters.
   virtual bool trains_adapters() const { return false; }
   /// Notes for the record about the data, after create().
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
-  /// Whether write_weights() could write to `folder`, before the training, which may take hours.
+  /// Checks whether write_weights() could write to `folder`, before the training, which may take
+  /// hours.
   virtual Status check_output(const std::string& /*folder*/) const { return {}; }
   /// Writes what was learnt as other programs read it. All ranks call it together.
   virtual Status write_weights(Training&, Stream&, const std::string& /*folder*/) const {

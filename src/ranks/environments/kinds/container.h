@@ -11,8 +11,8 @@ namespace assay {
 struct ContainerSettings {
   std::string engine;  ///< "docker", "podman", "apptainer", "bubblewrap"
   std::string image;   ///< name or file; for bubblewrap a root folder, "/" by default
-  /// "auto": all GPUs of the machine; "none"; "amd" or "nvidia": all of that vendor; or indices
-  /// "0,1".
+  /// GPUs of the machine: "auto" for all, "none", "amd" or "nvidia" for all of that vendor, or
+  /// indices such as "0,1".
   std::string gpus = "auto";
   ResourceLimits limits;
   std::vector<std::pair<std::string, std::string>> variables;

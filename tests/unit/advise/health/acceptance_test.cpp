@@ -15,13 +15,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-std::vector<std::string> steps_of(const std::string& device, LineLength length, int gpus) {
+std::vector<std::string> steps_of(const std::string& device, Thoroughness thoroughness, int gpus) {
   std::vector<DeviceFacts> devices(static_cast<std::size_t>(gpus));
   for (int i = 0; i < gpus; ++i) {
     devices[static_cast<std::size_t>(i)].backend = "hip";
     devices[static_cast<std::size_t>(i)].ordinal = i;
   }
-  const AcceptancePlan plan = plan_acceptance(*limits_of_device(device), length, devices, 600);
+  const AcceptancePlan plan =
+      plan_acceptance(*limits_of_device(device), thoroughness, devices, 600);
   std::vector<std::string> steps;
   double seconds = 0;
   for (const AcceptanceStep& step : plan.steps) {
@@ -34,12 +35,12 @@ std::vector<std::string> steps_of(const std::string& device, LineLength length, 
 }
 
 TEST(AcceptancePlan, MeasuresEveryGpuThenTheNodeThenRanks) {
-  EXPECT_THAT(steps_of("MI300X", LineLength::usual, 2),
+  EXPECT_THAT(steps_of("MI300X", Thoroughness::normal, 2),
               ElementsAre("hip:0: 8 lines", "hip:1: 8 lines", "copies between GPUs: 2 lines",
                           "ranks: 1 line"));
-  EXPECT_THAT(steps_of("MI300X", LineLength::quick, 2),
+  EXPECT_THAT(steps_of("MI300X", Thoroughness::quick, 2),
               ElementsAre("hip:0: 2 lines", "hip:1: 2 lines"));
-  EXPECT_THAT(steps_of("NVIDIA H200", LineLength::full, 1), ElementsAre("hip:0: 11 lines"))
+  EXPECT_THAT(steps_of("NVIDIA H200", Thoroughness::full, 1), ElementsAre("hip:0: 11 lines"))
       << "one GPU has no peers";
 }
 
@@ -48,7 +49,7 @@ TEST(AcceptancePlan, StepsAreCommandLinesOfAssay) {
   device.backend = "hip";
   const std::vector<DeviceFacts> devices = {device, device};
   const auto steps =
-      plan_acceptance(*limits_of_device("MI355X"), LineLength::usual, devices, 60).steps;
+      plan_acceptance(*limits_of_device("MI355X"), Thoroughness::normal, devices, 60).steps;
   ASSERT_EQ(steps.size(), 1u);
   EXPECT_EQ(steps[0].words[0], "run");
   const Json suite = Json::parse(steps[0].words[1]);

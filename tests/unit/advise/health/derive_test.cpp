@@ -122,7 +122,7 @@ TEST(DerivedFiles, AreReadByThoseTheyAreFor) {
   ASSERT_EQ(limits->lines.size(), 1u);
   EXPECT_EQ(limits->lines[0].value, derived->lines[0].value);
   EXPECT_TRUE(matches(limits->lines[0], copy_cell));
-  EXPECT_THAT(limits->lines[0].n, HasSubstr("deviations of log time of 5 nodes"));
+  EXPECT_THAT(limits->lines[0].sample, HasSubstr("deviations of log time of 5 nodes"));
 
   const auto gates = parse_gates(limits_cvs(*derived, "2026-11-29"), "a_threshold.json");
   ASSERT_TRUE(gates.ok() && *gates);

@@ -23,7 +23,7 @@ MachineFacts facts_of(const Machine& machine) {
 Record record_of(const LimitLine& line, int ordinal, double value) {
   Record record;
   record.run = "run";
-  record.cell = line.first_cell;
+  record.cell = line.cell_to_run;
   if (line.benchmark == "peer") {
     record.cell = with_value(with_value(record.cell, "from", "0"), "to", "1");
   }
@@ -67,7 +67,7 @@ std::vector<Record> good_records(const Limits& limits, int gpus) {
 std::vector<std::string> bad_lines(const Limits& limits, const std::vector<Record>& records,
                                    const MachineFacts& facts) {
   std::vector<std::string> bad;
-  for (const JudgedLine& judged : judge_machine(limits, LineLength::full, records, facts)) {
+  for (const JudgedLine& judged : judge_machine(limits, Thoroughness::full, records, facts)) {
     if (judged.verdict == LineVerdict::pass) continue;
     const std::string what = judged.line.has.empty() ? judged.line.what() : judged.line.has.front();
     bad.push_back(fmt::format("{} {}: {}", name_of(judged.verdict), what, judged.found_text()));
@@ -160,7 +160,7 @@ class OneLine : public testing::Test {
     records_ = {record_of(limits_.lines[0], 0, 1.1e12), record_of(limits_.lines[0], 1, 1.2e12)};
   }
   std::string judge() const {
-    const auto lines = judge_machine(limits_, LineLength::usual, records_, {});
+    const auto lines = judge_machine(limits_, Thoroughness::normal, records_, {});
     return fmt::format("{}: {}", name_of(lines.front().verdict), lines.front().found_text());
   }
   Limits limits_;
@@ -199,7 +199,7 @@ TEST_F(OneLine, WhatCouldNotBeMeasuredIsUnknown) {
 TEST_F(OneLine, NothingIsMeasuredOnAnEmulatedDevice) {
   MachineFacts facts;
   facts.emulated = true;
-  const auto lines = judge_machine(limits_, LineLength::usual, {}, facts);
+  const auto lines = judge_machine(limits_, Thoroughness::normal, {}, facts);
   EXPECT_EQ(lines.front().verdict, LineVerdict::unknown);
   EXPECT_EQ(lines.front().reason,
             "needs a real device: times of an emulated one come from a model");
@@ -208,7 +208,7 @@ TEST_F(OneLine, NothingIsMeasuredOnAnEmulatedDevice) {
 TEST_F(OneLine, ADeviceThatCouldNotBeMeasuredIsUnknown) {
   MachineFacts facts;
   facts.devices = {{"hip:0", ""}, {"hip:1", ""}, {"hip:2", "no such device"}};
-  const auto lines = judge_machine(limits_, LineLength::usual, records_, facts);
+  const auto lines = judge_machine(limits_, Thoroughness::normal, records_, facts);
   EXPECT_EQ(lines.front().verdict, LineVerdict::unknown);
   EXPECT_EQ(lines.front().found_text(), "hip:2: no such device");
 }

@@ -38,7 +38,7 @@ TEST(Limits, ALineHasQuantityLimitAndProvenance) {
   EXPECT_DOUBLE_EQ(line.value, 4.1e12);
   EXPECT_EQ(line.unit, "bytes/s");
   EXPECT_EQ(line.limit_text(), "at least 4.100 TB/s");
-  EXPECT_EQ(line.length, LineLength::quick);
+  EXPECT_EQ(line.thoroughness, Thoroughness::quick);
   EXPECT_EQ(line.kind, LimitKind::measured_population);
   EXPECT_EQ(line.source, "us");
   EXPECT_EQ(line.doubts, "few");

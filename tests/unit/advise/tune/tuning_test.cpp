@@ -69,7 +69,7 @@ TEST_F(Tuning, FindsTheBestAndProvesIt) {
   EXPECT_EQ(result->tried.size(), 4u);
   EXPECT_EQ(result->tried.at(3).score.problem, "it crashed");
   ASSERT_TRUE(result->proof);
-  EXPECT_EQ(result->proof->runs.size(), 6u);
+  EXPECT_EQ(result->proof->pairs.size(), 6u);
   EXPECT_NEAR(result->proof->speed.ratio, 2, 1e-12);
   EXPECT_TRUE(result->proof->better);
   EXPECT_TRUE(result->proof->decided());
@@ -113,7 +113,7 @@ TEST_F(Tuning, ALimitThatOnlyTheBestKeepsIsAProof) {
   const auto result = tune_with(speed);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_EQ(text_of(space_.settings_of(*result->challenger(space_.usual()))), "a=2");
-  EXPECT_EQ(result->proof->kept_usual, 0u);
+  EXPECT_EQ(result->proof->usual_counts, 0u);
   EXPECT_NEAR(result->proof->speed.ratio, 0.5, 1e-12);
   EXPECT_TRUE(result->proof->better);
 }
@@ -126,7 +126,7 @@ TEST_F(Tuning, ALimitThatTheUsualSettingKeepsNowAndThenIsNone) {
     return TrialScore{0, kept ? "" : "too slow"};
   });
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_EQ(result->proof->kept_usual, 3u);
+  EXPECT_EQ(result->proof->usual_counts, 3u);
   EXPECT_FALSE(result->proof->better);
 }
 
@@ -141,7 +141,7 @@ TEST_F(Tuning, AFailureEndsTheProof) {
     EXPECT_EQ(result->proof->failure, std::string(failing) == "1"
                                           ? "the default setting failed: it hung"
                                           : "the setting failed: it hung");
-    EXPECT_EQ(result->proof->runs.size(), 2u);
+    EXPECT_EQ(result->proof->pairs.size(), 2u);
     EXPECT_FALSE(result->proof->better);
     EXPECT_FALSE(result->proof->decided());
     std::filesystem::remove_all(folder_.path() / "tuning");

@@ -8,6 +8,7 @@
 
 #include "serving/server/block_hash.h"
 #include "serving/simulator/fixed_timing.h"
+#include "serving/simulator/presets.h"
 #include "serving/simulator/simulated_text.h"
 #include "serving/simulator/workload_run.h"
 #include "support/step_reference.h"
@@ -83,6 +84,7 @@ TEST(SimBlockHash, ATokenIsFourBytesOfText) {
   ASSERT_EQ(tokens.size(), 3u);
   EXPECT_EQ(tokens[0], tokens[1]);
   EXPECT_EQ(tokens[2], 'a');
+  EXPECT_LT(tokens[0], find_model("llama-2-7b")->vocabulary) << "the smallest vocabulary";
 }
 
 TEST(SimBlockPool, TheBlockFreeForLongestIsTakenFirstAndForgotten) {

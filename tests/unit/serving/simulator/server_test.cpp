@@ -105,10 +105,10 @@ TEST(SimServer, SeveralPromptsStreamTheirIndexes) {
 
 TEST(SimServer, TheOtherDialectsAnswerInTheirWords) {
   const RunningServer server(fixed_settings());
-  const std::string chat = body_of(
-      ask(server,
-          post("/v1/chat/completions",
-               R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":3,"stream":true})")));
+  const std::string chat = body_of(ask(
+      server,
+      post("/v1/chat/completions",
+           R"({"messages":[{"role":"user","content":"hello"}],"max_tokens":3,"stream":true})")));
   EXPECT_EQ(count(chat, R"("delta":{"role":"assistant","content":""})"), 1u);
   EXPECT_EQ(count(chat, R"("delta":{"content":)"), 3u);
   EXPECT_THAT(chat, Not(HasSubstr("usage")));

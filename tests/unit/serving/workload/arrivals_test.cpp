@@ -130,6 +130,24 @@ TEST(Arrivals, RefusesInvalidRates) {
             "rate inf of the ramp is not above 0 and finite");
 }
 
+class Conversations final : public Prompts {
+ public:
+  std::size_t size() const override { return 12; }
+  Prompt at(std::size_t) const override { return {}; }
+  bool follows(std::size_t index) const override { return index % 4 > 0; }
+};
+
+/// Three conversations of four turns are twelve requests: at 8 requests/s they take 1.5 s.
+TEST(Arrivals, RatesCountEveryTurn) {
+  EXPECT_THAT(*conversation_arrivals(Conversations(), {8, infinite, {}}, 1),
+              ElementsAre(0.5, 1, 1.5));
+  ArrivalSettings settings;
+  settings.burstiness = infinite;
+  settings.ramp = RateRamp{true, 4, 16};
+  EXPECT_THAT(gaps_of(*conversation_arrivals(Conversations(), settings, 1)),
+              ElementsAre(1, 0.5, 0.25));
+}
+
 class Recorded final : public Prompts {
  public:
   explicit Recorded(std::vector<double> times) : times_(std::move(times)) {}

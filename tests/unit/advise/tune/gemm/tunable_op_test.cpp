@@ -157,7 +157,7 @@ TEST(TunableOp, LinesThatPyTorchWouldNotTakeAreNamed) {
 }
 
 TEST(TunableFit, SaysWhichValidatorsDoNotFit) {
-  TunableMachine machine = {"2.9.1", "702", "gfx942:sramecc+:xnack-", "5.2.0.dabb6df2b9",
+  TunableOpFacts machine = {"2.9.1", "702", "gfx942:sramecc+:xnack-", "5.2.0.dabb6df2b9",
                             "100202-dabb6df2b9"};
   const TunableResults file = parse_tunable_results(gemm_files::results_of_2_9);
   EXPECT_THAT(misfits(file, validators_of(machine).value()), IsEmpty());

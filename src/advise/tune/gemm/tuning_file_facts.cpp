@@ -1,4 +1,4 @@
-#include "advise/tune/gemm/library_fit.h"
+#include "advise/tune/gemm/tuning_file_facts.h"
 
 #include <fmt/format.h>
 
@@ -54,9 +54,9 @@ std::string missing_solution(const Device& device, ProductTuner& tuner, const Ge
   return fmt::format("{} does not work on {} devices", library, device.facts().backend);
 }
 
-TunableMachine tunable_machine(const Device& device, ProductTuner& tuner,
-                               std::string_view runtime) {
-  TunableMachine machine;
+TunableOpFacts tunable_op_facts(const Device& device, ProductTuner& tuner,
+                                std::string_view runtime) {
+  TunableOpFacts machine;
   machine.hip = hip_number(runtime);
   machine.arch = device.facts().arch;
   if (const BlasFacts* rocblas = facts_of(device, tuner, "rocblas")) {
@@ -69,8 +69,8 @@ TunableMachine tunable_machine(const Device& device, ProductTuner& tuner,
   return machine;
 }
 
-OverrideMachine override_machine(const Device& device, ProductTuner& tuner) {
-  OverrideMachine machine;
+OverrideFacts override_facts(const Device& device, ProductTuner& tuner) {
+  OverrideFacts machine;
   machine.arch = device.facts().arch;
   machine.multiprocessors = device.facts().multiprocessors;
   if (const BlasFacts* lt = facts_of(device, tuner, "hipblaslt")) {
