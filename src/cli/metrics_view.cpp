@@ -32,6 +32,7 @@ std::string format_metric(const Metric& metric) {
   }
   if (metric.unit == "s" && metric.value >= 0) return format_seconds(metric.value);
   if (metric.unit == "FLOP/s") return format_rate(metric.value, metric.unit);
+  if (metric.unit == "$") return format_in(metric.value, metric.unit);
   if (metric.unit == "bytes" && metric.value >= 0) return format_in(metric.value, metric.unit);
   const bool whole = metric.value == std::floor(metric.value) && std::abs(metric.value) < 1e15;
   const std::string number =

@@ -43,4 +43,19 @@ Result<std::size_t> proof_pairs(const std::string& text) {
   return static_cast<std::size_t>(*pairs);
 }
 
+Option price_option() {
+  return {"--price", "PRICE",
+          "also show costs, at a price per GPU and hour: 2.50, or 2.50x8 for a server with 8 GPUs",
+          ""};
+}
+
+Result<std::optional<Price>> given_price(const Arguments& arguments) {
+  if (!arguments.has("--price")) return std::optional<Price>();
+  if (arguments.get("--out") == "-") {
+    return Error{ErrorKind::usage,
+                 "--price and --out - exclude each other: costs are shown, never stored"};
+  }
+  return std::optional(TRY(parse_price(arguments.get("--price"))));
+}
+
 }  // namespace assay::cli

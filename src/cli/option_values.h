@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/command.h"
 #include "core/result.h"
+#include "results/record/cost.h"
 
 namespace assay::cli {
 
@@ -18,5 +21,10 @@ Result<std::int64_t> whole_number(std::string_view option, const std::string& te
 /// The number of pairs of runs in a proof. It must be even, so that each side comes first equally
 /// often. Error: usage.
 Result<std::size_t> proof_pairs(const std::string& text);
+
+/// --price of commands that show tokens/s.
+Option price_option();
+/// Empty: no price was given. Error: usage.
+Result<std::optional<Price>> given_price(const Arguments& arguments);
 
 }  // namespace assay::cli

@@ -16,8 +16,9 @@ const std::vector<EmbeddedFile>& embedded_suites();
 const std::vector<EmbeddedFile>& embedded_schemas();
 /// Example plans of campaigns, one of each kind.
 const std::vector<EmbeddedFile>& embedded_plans();
-const std::vector<EmbeddedFile>& embedded_tunings();  ///< plans of `assay tune command`
-const std::vector<EmbeddedFile>& embedded_limits();   ///< of `assay health accept`
+const std::vector<EmbeddedFile>& embedded_tunings();     ///< plans of `assay tune command`
+const std::vector<EmbeddedFile>& embedded_limits();      ///< of `assay health accept`
+const std::vector<EmbeddedFile>& embedded_references();  ///< figures that others reported
 const std::vector<EmbeddedFile>& embedded_docs();
 const std::vector<EmbeddedFile>& embedded_page();  ///< parts of the HTML report
 const std::vector<EmbeddedFile>& embedded_vega();  ///< parts of the charting library

@@ -148,6 +148,7 @@ std::string format_in(double value, std::string_view unit) {
   if (unit == "s") return format_seconds(value);
   // Shares take no prefix: nobody writes milli-shares.
   if (unit == "1") return format_significant(value);
+  if (unit == "$") return "$" + format_significant(value);
   if (unit == "bytes" && value >= 0) return format_memory(static_cast<std::uint64_t>(value));
   return format_rate(value, unit == "bytes/s" ? "B/s" : unit);
 }

@@ -32,6 +32,40 @@ TEST(FleetCommand, SaysOfEachNodeWhereItStands) {
             json["odd"][0]["cells"][0]["detectable_ratio"]);
 }
 
+TEST(FleetCommand, ShowsNodesByCells) {
+  const TemporaryFolder folder;
+  std::vector<std::string> words = {"fleet"};
+  for (int i = 0; i < 8; ++i) {
+    const auto node = folder.path() / ("node" + std::to_string(i));
+    auto store = Store::open(node);
+    ASSERT_TRUE(store.ok());
+    for (const char* op : {"copy", "triad"}) {
+      const bool slow = i == 7 && std::string(op) == "triad";
+      ASSERT_TRUE(store->append(sound_record(0, (slow ? 0.5 : 1 + 0.001 * i) * 1000, op)).ok());
+    }
+    words.push_back(node);
+  }
+  const std::string page = folder.path() / "fleet.html";
+  const Outcome text = assay_run({"fleet", folder.path(), "--table", "-o", page});
+  EXPECT_EQ(text.status, 1);
+  EXPECT_THAT(text.out, HasSubstr("node   outlier  op=triad\n"));
+  EXPECT_THAT(text.out, HasSubstr("node7  yes      +100."));
+  EXPECT_THAT(text.out, HasSubstr("and 1 cell with no node beyond 2%: --all\n"));
+  EXPECT_THAT(Process::read(page), HasSubstr("Are these 8 nodes alike?"));
+  words.push_back("--csv");
+  const Outcome csv = assay_run(words);  // the nodes' folders give the same as the folder of all
+  EXPECT_EQ(csv.out, assay_run({"fleet", folder.path(), "--csv"}).out);
+  EXPECT_THAT(csv.out, testing::StartsWith(
+                           "node,outlier,memory op=copy bandwidth,memory op=triad bandwidth\r\n"));
+  const Json json = Json::parse(assay_run({"fleet", folder.path(), "--json"}).out);
+  ASSERT_EQ(json["rows"].size(), 8u);
+  EXPECT_EQ(json["rows"][7]["cells"].size(), 2u);
+  const std::string twin = folder.path() / "node1/..//node1";
+  const Outcome twice = assay_run({"fleet", words[1], words[2], twin, words[4]});
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_THAT(twice.err, HasSubstr("are both called node1"));
+}
+
 /// The text and the exit status say the same: two groups, cannot tell, alike.
 TEST(FleetCommand, AlikeIsSaidOnlyOfNodesThatAre) {
   const TemporaryFolder folder;

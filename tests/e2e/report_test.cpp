@@ -60,12 +60,16 @@ TEST(Report, DrawsResultsOfElsewhereBeside) {
   const Outcome page = assay_run({"report", a, "--beside", b});
   EXPECT_EQ(page.status, 0) << page.err;
   EXPECT_THAT(page.out, AllOf(HasSubstr("elsewhere"), Not(HasSubstr("slower"))));
-  const std::string reported = std::string(ASSAY_SOURCE_DIR) + "/examples/mi350x-reported";
-  const Outcome known = assay_run({"report", reported});
+  const Outcome known =
+      assay_run({"report", a, "--beside", "mi350x-training", "--beside", "silybench-h100"});
   EXPECT_EQ(known.status, 0) << known.err;
-  EXPECT_THAT(known.out, AllOf(HasSubstr("MI350X"), HasSubstr("13B"), HasSubstr("qwen3-8b"),
-                               HasSubstr("2026-01-08")));
+  EXPECT_THAT(known.out, AllOf(HasSubstr("silybench-h100, NVIDIA H100 80GB (reported by silybench, "
+                                         "2026-09-24)"),
+                               HasSubstr("13B"), HasSubstr("qwen3-8b"), Not(HasSubstr("slower"))));
   EXPECT_EQ(known.err, "");
+  const Outcome unknown = assay_run({"report", a, "--beside", "mi350x-trainin"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean \"mi350x-training\"?"));
   EXPECT_EQ(assay_run({"report", a, "--beside", "nowhere"}).status, 2);
 }
 

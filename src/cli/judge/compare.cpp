@@ -12,9 +12,11 @@
 #include "cli/compare_operands.h"
 #include "cli/judge/compare_view.h"
 #include "cli/judge/gate_view.h"
+#include "cli/option_values.h"
 #include "core/json.h"
 #include "core/write_file.h"
 #include "judge/compare/comparison_json.h"
+#include "judge/compare/costs_beside.h"
 #include "judge/compare/operands.h"
 
 namespace assay::cli::compare_command {
@@ -90,14 +92,18 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (!gate.ok()) return report(terminal, gate.error());
   const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
+  const auto price = given_price(arguments);
+  if (!price.ok()) return report(terminal, price.error());
   const auto pairs = pairs_of_operands(arguments.positionals);
   if (!pairs.ok()) return report(terminal, pairs.error());
   int status = exit_ok;
   std::vector<GatedComparison> gated;  // results point into it
   gated.reserve(pairs->size());
   for (const auto& [a, b] : *pairs) {
-    const auto operands = load_operands(a, b);
+    auto operands = load_operands(a, b);
     if (!operands.ok()) return report(terminal, operands.error());
+    add_costs(operands->a, *price);
+    add_costs(operands->b, *price);
     VerdictRule rule = rule_of(*margin, *operands);
     if (*gate) rule = rule_of_gate(rule, **gate);
     Comparison comparison =
@@ -164,6 +170,7 @@ and on GitHub's runners alarms become annotations.
             {"--comment", "FILE", "with --alarms: write a comment for a pull request", "file"},
             {"--junit", "FILE", "with --alarms: write JUnit's XML", "file"},
             {"--all", "", "every difference between the environments, not only the likeliest", ""},
+            price_option(),
         },
     .run = &run,
 };

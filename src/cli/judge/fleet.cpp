@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <span>
 
@@ -17,8 +18,13 @@
 #include "core/json.h"
 #include "core/mutex.h"
 #include "core/units.h"
+#include "core/write_file.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/sentences.h"
+#include "judge/report/fleet_document.h"
+#include "judge/report/number_text.h"
+#include "judge/report/report.h"
+#include "measure/sampling/runner.h"
 
 namespace assay::cli::fleet_command {
 namespace {
@@ -84,6 +90,12 @@ Json json_of(const Fleet& fleet) {
   for (const auto& entry : fleet.open) json["open"].push_back(json_of(entry));
   json["farthest"] = Json::array();
   for (const auto& entry : fleet.farthest) json["farthest"].push_back(json_of(entry));
+  json["rows"] = Json::array();
+  for (const NodeRow& row : fleet.rows) {
+    Json cells = Json::array();
+    for (const NodeCell& cell : row.cells) cells.push_back(json_of(cell));
+    json["rows"].push_back({{"node", row.name}, {"cells", std::move(cells)}});
+  }
   json["problems"] = fleet.problems;
   return json;
 }
@@ -227,12 +239,41 @@ std::string headline(const Fleet& fleet) {
   return fmt::format("All {} nodes are alike in {} series", fleet.nodes, fleet.series);
 }
 
-std::string text_of(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
+/// Nodes by cells; by default only the cells in which some node is beyond the margin.
+std::string table_text(const Fleet& fleet, bool all, std::size_t width, const Style& style) {
+  const report::Table cells = report::fleet_table(fleet);
+  std::vector<Column> columns;
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < cells.columns.size(); ++i) {
+    if (cells.columns[i].detail && !all) continue;
+    shown.push_back(i);
+    columns.push_back({cells.columns[i].title, i < 2 ? Column::Align::left : Column::Align::right,
+                       i == 1 ? 1 : 0});
+  }
+  Table table(std::move(columns));
+  for (const auto& row : cells.rows) {
+    std::vector<std::string> texts;
+    for (const std::size_t i : shown) texts.push_back(report::text_of(cells, row, i));
+    table.add(std::move(texts));
+  }
+  std::string text = style.bold("Time of each node against the fleet's median") + "\n" +
+                     table.render(width, style);
+  if (shown.size() < cells.columns.size()) {
+    text += fmt::format("  and {} with no node beyond {:.2g}%: --all\n",
+                        report::counted(cells.columns.size() - shown.size(), "cell"),
+                        100 * fleet.rule.margin);
+  }
+  return text + "\n";
+}
+
+std::string text_of(const Fleet& fleet, bool table, bool all, std::size_t width,
+                    const Style& style) {
   std::string text =
       std::string(fleet.emulated ? of_a_model : "") + style.bold(headline(fleet)) +
       fmt::format(
           ": beyond {:.2g}%, with a chance below {:.2g}% that a sound fleet shows any outlier.\n\n",
           100 * fleet.rule.margin, 100 * fleet.rule.alpha);
+  if (table) text += table_text(fleet, all, width, style);
   text += splits_text(fleet, all, width, style);
   const std::size_t shown = all ? fleet.odd.size() : std::min(fleet.odd.size(), most_nodes);
   for (std::size_t i = 0; i < shown; ++i) text += node_text(fleet.odd[i], all, width, style);
@@ -261,11 +302,26 @@ int run(const Arguments& arguments, Terminal& terminal) {
     const MutexLock lock(mutex);
     terminal.rewrite_line(fmt::format("{} of {} nodes read{}", read, of, read == of ? "\n" : ""));
   };
-  const auto fleet = judge_fleet(arguments.positionals.front(), rule, progress);
+  if (arguments.has("--csv") && arguments.has("--json")) {
+    return report(terminal, {ErrorKind::usage, "--csv and --json exclude each other"});
+  }
+  const std::string file = arguments.get("--output");
+  if (const Status writable = file.empty() ? Status() : check_writable(file); !writable.ok()) {
+    return report(terminal, writable.error());
+  }
+  const std::vector<std::filesystem::path> folders(arguments.positionals.begin(),
+                                                   arguments.positionals.end());
+  const auto fleet = judge_fleet(folders, rule, progress);
   if (!fleet.ok()) return report(terminal, fleet.error());
-  terminal.print(arguments.has("--json")
-                     ? json_line(json_of(*fleet)) + "\n"
-                     : text_of(*fleet, arguments.has("--all"),
+  const report::Document document = report::fleet_document(*fleet, headline(*fleet), utc_now());
+  if (!file.empty()) {
+    const Status written = write_file(file, report::to_html(document));
+    if (!written.ok()) return report(terminal, written.error());
+  }
+  terminal.print(arguments.has("--json") ? json_line(json_of(*fleet)) + "\n"
+                 : arguments.has("--csv")
+                     ? report::to_csv(document)
+                     : text_of(*fleet, arguments.has("--table"), arguments.has("--all"),
                                static_cast<std::size_t>(terminal.width()), terminal.out_style()));
   return status_of(*fleet);
 }
@@ -274,12 +330,12 @@ const Command command = {
     .name = "fleet",
     .summary = "Find the outliers among nodes that should be alike",
     .group = CommandGroup::diagnose,
-    .positionals = "DIR",
+    .positionals = "DIR | NODE NODE...",
     .least_positionals = 1,
-    .most_positionals = 1,
+    .most_positionals = 4096,
     .details =
         R"(DIR holds a folder for each node: a store that `assay run --out DIR/NODE` wrote, or files of
-another program. A node is an outlier if it is farther than the margin from the fleet's median and
+another program. Or give the nodes' folders themselves. A node is an outlier if it is farther than the margin from the fleet's median and
 that is significant: medians and MADs, so that outliers do not mask each other, and Holm's
 correction over all nodes and cells. A sentence for each node says in which cell it is farthest
 from the fleet, by how much, and which difference would have been significant there. Where the
@@ -288,7 +344,14 @@ lies beyond the margin there, but only differences beyond five margins would be 
 status: 0 all nodes are alike, 1 some node is an outlier or there are two groups, 6 some cell is
 too noisy to tell.
 
+--table shows nodes by cells, each as the change of time against the fleet's median: only cells in
+which some node is beyond the margin, with --all every cell. --csv writes all of it for a price list
+or an acceptance, -o a page with a heat map and the table.
+
   assay fleet results/rack12
+  assay fleet results/rack12 --table -o rack12.html
+  assay fleet results/rack12 --csv > rack12.csv
+  assay fleet results/node1 results/node2 results/node3 results/node4
   assay fleet results/rack12 --margin 5% --json | jq -r '.odd[].node'
 
 )",
@@ -296,6 +359,10 @@ too noisy to tell.
         {
             {"--margin", "SHARE", "distances below this do not matter, e.g. 1%; default 2%", ""},
             {"--all", "", "every node and cell, not only the first", ""},
+            {"--table", "", "also a table of nodes by cells, relative to the fleet's median", ""},
+            {"--csv", "", "only that table, of all cells, as CSV on standard output", ""},
+            {"--output", "FILE", "also write an HTML page with a heat map, also -o", "file", false,
+             "--out"},
         },
     .run = &run,
 };

@@ -12,14 +12,19 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_operands.h"
+#include "cli/completion_words.h"
+#include "cli/option_values.h"
 #include "cli/results_store.h"
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
+#include "core/suggest.h"
 #include "core/write_file.h"
+#include "judge/compare/costs_beside.h"
 #include "judge/compare/emulated.h"
 #include "judge/compare/operands.h"
 #include "judge/report/llama_bench.h"
+#include "judge/report/reference.h"
 #include "measure/sampling/runner.h"
 #include "ranks/environments/shell_words.h"
 #include "results/store/campaign_reader.h"
@@ -93,19 +98,45 @@ Result<report::ReportInput> read_alone(const std::string& operand) {
   return input;
 }
 
-/// Adds results that are drawn beside the others and take no part in verdicts.
-Status add_beside(const std::string& operand, report::ReportInput& input) {
-  if (input.environments.size() >= report::most_environments) {
-    return Error{ErrorKind::usage, fmt::format("more than {} environments are too many for one "
-                                               "report",
-                                               report::most_environments)};
+/// What is drawn beside the others: a reference by name, an environment for each of its devices, or
+/// results in a folder or file.
+Result<std::vector<report::Environment>> read_beside(const std::string& operand) {
+  std::error_code unknown;
+  if (!fs::exists(operand, unknown)) {
+    std::vector<std::string> names;
+    for (const report::Reference& reference : TRY(report::built_in_references())) {
+      names.push_back(reference.name);
+      if (reference.name != operand) continue;
+      std::vector<report::Environment> beside;
+      for (const std::string& device : reference.devices()) {
+        std::vector<Record> records = reference.of_device(device);
+        beside.push_back({result_set_of(records, reference.label(device)), std::move(records)});
+      }
+      return beside;
+    }
+    return Error{ErrorKind::usage,
+                 fmt::format("there are no results {} and no such reference{}; `assay list "
+                             "references` names those",
+                             operand, did_you_mean(operand, names))};
   }
   std::vector<report::Environment> beside(1);
   beside[0].results = TRY(load_result_set(operand, &beside[0].records));
   TRY(refuse_mixture({&beside[0].results}));
   shorten_names(beside);
   mark_models(beside);
-  input.environments.push_back(std::move(beside[0]));
+  return beside;
+}
+
+/// Adds results that are drawn beside the others and take no part in verdicts.
+Status add_beside(const std::string& operand, report::ReportInput& input) {
+  for (report::Environment& environment : TRY(read_beside(operand))) {
+    if (input.environments.size() >= report::most_environments) {
+      return Error{ErrorKind::usage, fmt::format("more than {} environments are too many for one "
+                                                 "report",
+                                                 report::most_environments)};
+    }
+    input.environments.push_back(std::move(environment));
+  }
   return {};
 }
 
@@ -173,6 +204,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (!format.ok()) return report(terminal, format.error());
   const auto margin = given_margin(arguments);
   if (!margin.ok()) return report(terminal, margin.error());
+  const auto price = given_price(arguments);
+  if (!price.ok()) return report(terminal, price.error());
   const std::string file = arguments.get("--output");
   const bool to_file = !file.empty() && file != "-";
   if (const Status writable = to_file ? check_writable(file) : Status(); !writable.ok()) {
@@ -194,9 +227,12 @@ int run(const Arguments& arguments, Terminal& terminal) {
   const bool alone = words.size() == 1 && !is_campaign(words[0]);
   auto input = alone ? read_alone(words[0]) : read_compared(words, *margin);
   if (!input.ok()) return report(terminal, input.error());
-  if (const std::string beside = arguments.get("--beside"); !beside.empty()) {
+  for (const std::string& beside : arguments.all("--beside")) {
     const Status added = add_beside(beside, *input);
     if (!added.ok()) return report(terminal, added.error());
+  }
+  for (report::Environment& environment : input->environments) {
+    add_costs(environment.results, *price);
   }
   input->title = arguments.get("--title");
   input->time = utc_now();
@@ -241,7 +277,7 @@ sequence, pp512 and tg128 among them, for tools that read it. The exit status do
   assay report results/bare-metal results/vm -o report.html --margin 1%
   assay report rccl.log --format md
   assay report --format llama-bench -o pp512-tg128.json   # after `assay run inference`
-  assay report --beside examples/mi350x-reported -o report.html   # published figures on the charts
+  assay report --beside mi350x-training -o report.html   # published figures on the charts
 
 )",
     .options =
@@ -252,10 +288,11 @@ sequence, pp512 and tg128 among them, for tools that read it. The exit status do
              "html, md, csv or llama-bench; default: by the ending of FILE, md on standard output",
              "html md csv llama-bench"},
             {"--title", "TEXT", "title of the report; default: the question that it answers", ""},
-            {"--beside", "RESULTS",
-             "results to draw beside the others without judging them, such as figures that "
-             "somebody else reported",
-             ""},
+            {"--beside", "NAME",
+             "figures to draw beside the others without judging them: of `assay list references`, "
+             "or results as A",
+             &reference_names, true},
+            price_option(),
             {"--margin", "SHARE",
              "differences below this do not matter, e.g. 1%; default: the campaign's, or 2%", ""},
         },

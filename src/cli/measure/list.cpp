@@ -7,13 +7,16 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/completion_words.h"
+#include "cli/results_view.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/suggest.h"
 #include "core/units.h"
+#include "judge/report/reference.h"
 #include "measure/grid/benchmark.h"
 #include "measure/suites/cells_of_target.h"
 #include "measure/suites/suite.h"
+#include "results/store/record_json.h"
 
 namespace assay::cli::list_command {
 namespace {
@@ -105,7 +108,9 @@ std::string overview(const std::vector<Suite>& suites, std::size_t width, const 
     of_benchmarks.add({std::string(benchmark->name()), std::string(benchmark->summary())});
   }
   return of_suites.render(width, style, 0) + "\n" + of_benchmarks.render(width, style, 0) +
-         "\n`assay list NAME` shows what a suite measures, and the axes of a benchmark.\n";
+         "\n`assay list NAME` shows what a suite measures, and the axes of a benchmark; `assay "
+         "list "
+         "references` names\nthe figures that others reported.\n";
 }
 
 /// Everything as JSON.
@@ -141,6 +146,60 @@ Result<std::string> details(const std::vector<Suite>& suites, const std::string&
   return text + benchmark_text(*benchmark, width, style);
 }
 
+Json reference_json(const report::Reference& reference) {
+  Json json = {{"name", reference.name},         {"who", reference.who},
+               {"date", reference.date},         {"source", reference.source},
+               {"devices", reference.devices()}, {"figures", reference.figures()}};
+  return json;
+}
+
+/// A line for each reference.
+std::string references_text(const std::vector<report::Reference>& references, std::size_t width,
+                            const Style& style) {
+  Table table({{"reference"},
+               {"who reported it"},
+               {"date"},
+               {"devices", Column::Align::left, 1},
+               {"figures", Column::Align::right}});
+  for (const report::Reference& one : references) {
+    table.add({one.name, one.who, one.date, fmt::format("{}", fmt::join(one.devices(), ", ")),
+               fmt::format("{}", one.figures())});
+  }
+  return table.render(width, style, 0) +
+         "\n`assay list NAME` shows the figures, `assay report --beside NAME` draws them beside "
+         "yours.\n";
+}
+
+/// Where the figures are from, and all of them, device by device.
+std::string reference_text(const report::Reference& reference, std::size_t width,
+                           const Style& style) {
+  const std::string heading =
+      fmt::format("{}  reference: reported by {}, {}; source: {}", style.bold(reference.name),
+                  reference.who, reference.date, reference.source);
+  std::string text = wrapped(heading, 2, width) + "\n\n";
+  for (const std::string& device : reference.devices()) {
+    text += style.bold(device) + "\n\n" + results_text(reference.of_device(device), width, style);
+  }
+  return text;
+}
+
+/// The references, or the one called `name`; empty if that is none.
+Result<std::string> references_listing(const std::string& name, std::size_t width,
+                                       const Style& style, bool json) {
+  const std::vector<report::Reference> references = TRY(report::built_in_references());
+  if (name == "references" && !json) return references_text(references, width, style);
+  Json document = {{"references", Json::array()}};
+  for (const report::Reference& one : references) {
+    if (one.name != name && name != "references") continue;
+    if (!json) return reference_text(one, width, style);
+    document["references"].push_back(reference_json(one));
+    if (name == "references") continue;
+    Json& records = document["references"].back()["records"] = Json::array();
+    for (const Record& record : one.records) records.push_back(to_json(record));
+  }
+  return document["references"].empty() ? std::string() : document.dump(2) + "\n";
+}
+
 /// Everything, or the benchmark or suite called `name`. Error: usage, if there is none.
 Result<std::string> listing(const std::string& name, const Terminal& terminal, bool json) {
   const Style style = terminal.out_style();
@@ -150,8 +209,12 @@ Result<std::string> listing(const std::string& name, const Terminal& terminal, b
   for (const Suite& suite : suites) names.push_back(suite.name);
   for (const Benchmark* benchmark : benchmarks()) names.emplace_back(benchmark->name());
   if (!name.empty() && std::ranges::count(names, name) == 0) {
-    return Error{ErrorKind::usage, fmt::format("there is no benchmark or suite \"{}\"{}", name,
-                                               did_you_mean(name, names))};
+    std::string of_others = TRY(references_listing(name, width, style, json));
+    if (!of_others.empty()) return of_others;
+    names.emplace_back("references");
+    for (const auto& one : TRY(report::built_in_references())) names.push_back(one.name);
+    return Error{ErrorKind::usage, fmt::format("there is no benchmark, suite or reference \"{}\"{}",
+                                               name, did_you_mean(name, names))};
   }
   if (json) return listing_json(suites, name);
   return name.empty() ? overview(suites, width, style) : details(suites, name, width, style);
@@ -167,7 +230,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
 
 const Command command = {
     .name = "list",
-    .summary = "List the suites and benchmarks, or describe one",
+    .summary = "List the suites and benchmarks, or describe one; list references",
     .positionals = "[NAME]",
     .least_positionals = 0,
     .most_positionals = 1,
@@ -177,13 +240,18 @@ measures, for a benchmark its axes with their default and allowed values. A suit
 of `assay run SUITE --dry-run`; combinations of axes that only repeat another cell are not among
 them.
 
+References are figures that others reported, with who, when and where: "references" names them, and
+the NAME of one shows its figures. `assay report --beside NAME` draws them beside yours.
+
   assay list
   assay list memory
+  assay list references
+  assay list silybench-h100
 
 )",
     .options = {},
     .run = &run,
-    .operands = &target_names,
+    .operands = &listed_names,
 };
 const CommandRegistry::Add registered{&command};
 

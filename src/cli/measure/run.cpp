@@ -13,6 +13,7 @@
 #include "cli/measure/run_ranks.h"
 #include "cli/measure/run_repeat.h"
 #include "cli/measure/run_view.h"
+#include "cli/option_values.h"
 #include "cli/results_store.h"
 #include "cli/results_view.h"
 #include "compute/device/backend.h"
@@ -33,6 +34,7 @@ namespace {
 
 struct Request {
   Plan plan;
+  std::optional<Price> price;
   /// Axes that progress names although they may not vary: those on the command line, and the
   /// transport, so that TCP is never mistaken for RDMA.
   std::vector<std::string> named_axes = {"transport"};
@@ -101,6 +103,7 @@ Result<Request> read_request(const Arguments& arguments) {
   request.device = arguments.get("--device");
   request.folder = arguments.get("--out", default_folder);
   request.json = arguments.has("--json") || request.folder == pipe;
+  request.price = TRY(given_price(arguments));
   request.options.budget_seconds = request.plan.budget_seconds;
   if (arguments.has("--budget")) {
     const auto budget = parse_duration(arguments.get("--budget"));
@@ -281,7 +284,7 @@ int measure(Request& request, Terminal& terminal) {
   std::vector<const Cell*> cells;
   for (const Cell& cell : request.plan.cells) cells.push_back(&cell);
   RunView view(terminal, store ? &*store : nullptr, varying_names(cells, request.named_axes),
-               request.options.budget_seconds, request.json);
+               request.options.budget_seconds, request.json, request.price);
   const auto outcome = run_cells(request.plan.cells, **device, request.options, view, team);
   view.clear();
   if (request.options.only_check && outcome.ok() && !outcome->interrupted) {
@@ -374,6 +377,7 @@ the run starts only with --without-secret.
              "folder of the store, created if missing, default ./assay-results; or - for no store",
              "folder", false, "--output"},
             {"--seed", "N", "seed of the benchmarks' inputs; default 1", ""},
+            price_option(),
             {"--budget", "TIME",
              "time for the whole command, divided over its runs and cells, e.g. 90s, 10min", ""},
             {"--last", "N,N...",

@@ -18,8 +18,8 @@ constexpr std::chrono::milliseconds redraw_interval{100};
 }  // namespace
 
 RunView::RunView(Terminal& terminal, Store* store, std::vector<std::string> names,
-                 std::optional<double> budget_seconds, bool json)
-    : terminal_(terminal), store_(store), names_(std::move(names)), json_(json) {
+                 std::optional<double> budget_seconds, bool json, std::optional<Price> price)
+    : terminal_(terminal), store_(store), names_(std::move(names)), json_(json), price_(price) {
   progress_.total = names_.size();
   progress_.budget_seconds = budget_seconds;
 }
@@ -49,6 +49,7 @@ void RunView::starting(std::size_t index, const Cell&) {
 
 Status RunView::finished(std::size_t index, Record record) {
   if (store_ != nullptr) TRY(store_->append(record));
+  add_costs(record, price_);
   progress_.done = index + 1;
   if (!terminal_.interactive()) {
     terminal_.note(fmt::format("[{}/{}] {}: {}\n", progress_.done, progress_.total, names_[index],

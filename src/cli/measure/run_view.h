@@ -2,12 +2,14 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "measure/sampling/runner.h"
+#include "results/record/cost.h"
 #include "results/store/store.h"
 
 namespace assay::cli {
@@ -18,7 +20,7 @@ namespace assay::cli {
 class RunView final : public RunObserver {
  public:
   RunView(Terminal& terminal, Store* store, std::vector<std::string> names,
-          std::optional<double> budget_seconds, bool json);
+          std::optional<double> budget_seconds, bool json, std::optional<Price> price = {});
 
   void starting(std::size_t index, const Cell& cell) override;
   Status finished(std::size_t index, Record record) override;
@@ -29,7 +31,7 @@ class RunView final : public RunObserver {
 
   /// Removes the progress bar from the screen.
   void clear();
-  /// The records without raw samples, which only the store keeps.
+  /// The records as shown: without raw samples, which only the store keeps, and with costs.
   const std::vector<Record>& records() const { return records_; }
   double elapsed_seconds() const;
 
@@ -41,6 +43,7 @@ class RunView final : public RunObserver {
   Store* store_;  // null: records go only to standard output
   std::vector<std::string> names_;
   bool json_;
+  std::optional<Price> price_;  ///< of the costs in what is shown
   Progress progress_;
   std::vector<Record> records_;
   const Clock::time_point begin_ = Clock::now();

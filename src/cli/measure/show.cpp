@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/completion_words.h"
+#include "cli/option_values.h"
 #include "cli/records_csv.h"
 #include "cli/results_view.h"
 #include "cli/screen_text.h"
@@ -95,6 +96,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.has("--csv") && arguments.has("--json")) {
     return report(terminal, {ErrorKind::usage, "--csv and --json exclude each other"});
   }
+  const auto price = given_price(arguments);
+  if (!price.ok()) return report(terminal, price.error());
   if (arguments.has("--samples") && !arguments.has("--csv")) {
     return report(terminal, {ErrorKind::usage, "--samples needs --csv; --json has all samples"});
   }
@@ -107,6 +110,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
   for (const std::string& problem : stored->problems) terminal.complain(problem);
   auto records = select(std::move(stored->records), filter);
   if (!records.ok()) return report(terminal, records.error());
+  for (Record& record : *records) add_costs(record, *price);
   if (arguments.has("--csv")) {
     terminal.print(arguments.has("--samples") ? samples_csv(*records) : records_csv(*records));
     return exit_ok;
@@ -134,7 +138,11 @@ reported on standard error and skipped.
 --csv writes a table for notebooks: a row for each result, axes and metrics as columns, units in the
 header; with --samples a row for each sample.
 
+--price adds what a million tokens cost to results with tokens/s, and what a training run costs if
+its steps are known. Costs are computed where they are shown, never stored.
+
   assay show --run last
+  assay show --run last --price 2.50
   assay show results/node7 --csv > results.csv
   assay show results/node7 --benchmark memory op=triad size=1GiB..8GiB*2
 
@@ -145,6 +153,7 @@ header; with --samples a row for each sample.
             {"--run", "ID", "only this run; last: the latest one", "last"},
             {"--csv", "", "CSV on standard output: a row for each result", ""},
             {"--samples", "", "with --csv: a row for each sample", ""},
+            price_option(),
         },
     .run = &run,
 };

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/option_values.h"
 #include "cli/results_store.h"
 #include "cli/results_view.h"
 #include "cli/serving/load_calibrate.h"
@@ -40,6 +41,7 @@ struct Keeper {
   std::string folder;
   std::string vllm_path, vllm_text;
   bool vllm_details = false, json = false;
+  std::optional<Price> price;  ///< of the costs in what is shown
 };
 
 std::string compact_date() {
@@ -53,11 +55,12 @@ std::string compact_date() {
 Status keep(Record& record, Keeper& keeper, Terminal& terminal) {
   record.run = keeper.run;
   record.fingerprint = keeper.fingerprint;
+  if (keeper.store) TRY(keeper.store->append(record));
   if (keeper.json) {
+    add_costs(record, keeper.price);
     terminal.print(json_line(to_json(record)) + "\n");
     terminal.flush();
   }
-  if (keeper.store) TRY(keeper.store->append(record));
   return {};
 }
 
@@ -151,7 +154,7 @@ class Session {
     if (telemetry_ != nullptr) add_telemetry(passes_.back(), *telemetry_, report);
     TRY(keep_for_vllm(request, report, keeper_));
     say(std::string(request.simulated ? of_a_model : "") + report_text(report, width(), style()) +
-        telemetry_text(passes_.back()));
+        telemetry_text(passes_.back()) + cost_text(passes_.back(), keeper_.price));
     simulated_ = request.simulated;
     results_.push_back(report.result);
     return report;
@@ -167,7 +170,7 @@ class Session {
   }
 
   void sum_up() {
-    if (results_.size() > 1) say("\n" + sweep_text(results_, width(), style()));
+    if (results_.size() > 1) say("\n" + sweep_text(results_, keeper_.price, width(), style()));
     if (simulated_) say(model_footnote);
     if (!keeper_.store) return;
     terminal_.note(fmt::format("stored in {} as run {}\n", keeper_.folder, keeper_.run));
@@ -273,8 +276,11 @@ int run(const Arguments& arguments, Terminal& terminal) {
                    "no server is given: use --url http://127.0.0.1:8000, or --spawn \"vllm serve "
                    "MODEL --port {port}\" to start one"});
   }
+  const auto price = given_price(arguments);
+  if (!price.ok()) return report(terminal, price.error());
   if (arguments.has("--check")) return check_servers(*plan, *request, terminal);
   Keeper keeper;
+  keeper.price = *price;
   keeper.vllm_path = arguments.get("--save-vllm");
   if (!keeper.vllm_path.empty()) {
     const Status writable = check_writable(keeper.vllm_path, {request->asked_prompts.file});
@@ -360,6 +366,7 @@ std::vector<Option> all_options() {
         "a "
         "timeline: .pftrace or .json, also with .gz",
         "file"},
+       price_option(),
        {"--save-vllm", "FILE", "write results in the JSON of vllm bench serve, one per line", ""},
        {"--save-detailed", "", "with --save-vllm: include the times of every request", ""}});
   return options;

@@ -351,12 +351,22 @@ std::string passes_text(const Record& record, std::size_t passes) {
   return fmt::format("  over {} passes: {}\n", passes, text);
 }
 
-std::string sweep_text(std::span<const ServingResult> results, std::size_t width,
-                       const Style& style) {
+std::string cost_text(const Record& record, const std::optional<Price>& price) {
+  if (!price) return {};
+  std::string text;
+  for (const Metric& cost : costs_of(record, *price)) {
+    text += fmt::format("  cost: {} per million output tokens\n", format_in(cost.value, cost.unit));
+  }
+  return text;
+}
+
+std::string sweep_text(std::span<const ServingResult> results, const std::optional<Price>& price,
+                       std::size_t width, const Style& style) {
   Table table({{"load"},
                {"done", Column::Align::right, 2},
                {"req/s", Column::Align::right},
                {"tokens/s", Column::Align::right},
+               {"$/M tokens out", Column::Align::right, 8},
                {"TTFT mean", Column::Align::right, 5},
                {"TTFT p99", Column::Align::right, 4},
                {"TPOT mean", Column::Align::right, 6},
@@ -373,8 +383,13 @@ std::string sweep_text(std::span<const ServingResult> results, std::size_t width
   for (const ServingResult& result : results) {
     table.add({load_text(result.load), fmt::format("{}", result.counts.completed),
                format_significant(result.request_throughput),
-               format_significant(result.output_throughput), mean(result.ttft), p99(result.ttft),
-               mean(result.tpot), mean(result.e2el), p99(result.e2el),
+               format_significant(result.output_throughput),
+               price && result.output_throughput > 0
+                   ? format_significant(cost_per_million_tokens(price->per_hour, price->devices,
+                                                                result.output_throughput))
+                   : "",
+               mean(result.ttft), p99(result.ttft), mean(result.tpot), mean(result.e2el),
+               p99(result.e2el),
                !result.verdict.valid()                     ? style.red("void")
                : !result.verdict.reasons_in_part().empty() ? style.red("void in part")
                : result.saturation.saturated               ? "saturated"

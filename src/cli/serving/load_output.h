@@ -14,6 +14,7 @@
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "machine/telemetry/recorder.h"
+#include "results/record/cost.h"
 #include "results/record/record.h"
 #include "serving/load.h"
 
@@ -61,8 +62,11 @@ std::string report_text(const LoadReport& report, std::size_t width, const Style
 /// The means over several passes over one point, with intervals from their spread.
 std::string passes_text(const Record& record, std::size_t passes);
 
-/// A table with a row for each point.
-std::string sweep_text(std::span<const ServingResult> results, std::size_t width,
-                       const Style& style);
+/// "  cost: $0.412 per million output tokens"; empty without a price.
+std::string cost_text(const Record& record, const std::optional<Price>& price);
+
+/// A table with a row for each point; with a price, it has a column of costs.
+std::string sweep_text(std::span<const ServingResult> results, const std::optional<Price>& price,
+                       std::size_t width, const Style& style);
 
 }  // namespace assay::cli

@@ -1,6 +1,7 @@
 #include "judge/compare/fleet.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -251,6 +252,12 @@ void explain(const FleetNodes& fleet, const std::vector<bool>& sound, std::size_
   }
 }
 
+std::vector<std::string> folder_names(const std::vector<std::filesystem::path>& folders) {
+  std::vector<std::string> names;
+  for (const std::filesystem::path& folder : folders) names.push_back(folder.string());
+  return names;
+}
+
 /// Returns whether the nodes are emulated. Error: usage, if only some are.
 Result<bool> all_emulated(const std::vector<FleetNode>& nodes) {
   const FleetNode* first = nullptr;
@@ -266,17 +273,18 @@ Result<bool> all_emulated(const std::vector<FleetNode>& nodes) {
 
 }  // namespace
 
-Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& rule,
+Result<Fleet> judge_fleet(const std::vector<std::filesystem::path>& folders, const FleetRule& rule,
                           const std::function<void(std::size_t, std::size_t)>& progress) {
   std::error_code ignored;
-  TRY(check_access(folder));
-  if (!std::filesystem::is_directory(folder, ignored)) {
+  for (const std::filesystem::path& folder : folders) {
+    TRY(check_access(folder));
+    if (std::filesystem::is_directory(folder, ignored)) continue;
     return Error{ErrorKind::usage,
                  fmt::format("{} is not a folder; give one that holds a folder of "
-                             "results for each node",
+                             "results for each node, or the folders of the nodes",
                              folder.string())};
   }
-  const FleetNodes read = TRY(read_fleet(folder, progress));
+  const FleetNodes read = TRY(read_fleet(folders, progress));
   Fleet fleet;
   fleet.rule = rule;
   fleet.series = read.series.size();
@@ -289,7 +297,7 @@ Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& 
     return Error{
         ErrorKind::usage,
         fmt::format("{} holds results of {} nodes; at least {} are needed to tell what is normal{}",
-                    folder.string(), fleet.nodes, least_nodes,
+                    fmt::join(folder_names(folders), ", "), fleet.nodes, least_nodes,
                     fleet.problems.empty() ? "" : " (" + fleet.problems.front() + ")")};
   }
   fleet.emulated = TRY(all_emulated(read.nodes));
@@ -299,6 +307,9 @@ Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& 
   fleet.splits = std::move(findings.splits);
   fleet.open = std::move(findings.open);
   fleet.farthest = farthest_of(read, cells);
+  for (std::size_t node = 0; node < read.nodes.size(); ++node) {
+    if (!cells[node].empty()) fleet.rows.push_back({read.nodes[node].name, cells[node]});
+  }
   std::vector<bool> sound(read.nodes.size(), true);
   for (std::size_t node = 0; node < read.nodes.size(); ++node) {
     const FleetNode& facts = read.nodes[node];

@@ -66,6 +66,12 @@ struct SplitCell {
   double p = 1;       ///< p of this test alone; Holm's correction over all tests decides
 };
 
+/// A node with all its cells.
+struct NodeRow {
+  std::string name;
+  std::vector<NodeCell> cells;  ///< in the order of FleetNodes::series
+};
+
 struct Fleet {
   bool emulated = false;  ///< all devices are emulated, so values come from a model
   FleetRule rule;
@@ -81,13 +87,15 @@ struct Fleet {
   /// Every node, outlier or not, with the cell in which it is farthest from the fleet; the farthest
   /// first.
   std::vector<std::pair<std::string, NodeCell>> farthest;
+  std::vector<NodeRow> rows;  ///< every node that has results, sorted by name
   std::vector<std::string> problems;
 };
 
-/// `folder` holds a store or a folder of imported files for each node. `progress`, if not empty, is
-/// called from any thread with the number of nodes read. Error: usage, if there is no folder, or if
-/// fewer than 4 nodes are too few to tell what is normal.
-Result<Fleet> judge_fleet(const std::filesystem::path& folder, const FleetRule& rule,
+/// `folders` are several nodes, each a store or a folder of imported files, or one folder that
+/// holds such folders. `progress`, if not empty, is called from any thread with the number of nodes
+/// read. Error: usage, if there is no folder, if two nodes have the same name, or if fewer than 4
+/// nodes are too few to tell what is normal.
+Result<Fleet> judge_fleet(const std::vector<std::filesystem::path>& folders, const FleetRule& rule,
                           const std::function<void(std::size_t read, std::size_t of)>& progress);
 
 }  // namespace assay

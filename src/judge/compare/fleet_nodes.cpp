@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "core/input_file.h"
@@ -91,15 +92,37 @@ FleetNode node_of(const fs::path& folder, SeriesIndex& index) {
   return node;
 }
 
+/// The folders of the nodes, sorted by the last parts of their paths, which name the nodes.
+Result<std::vector<fs::path>> folders_of_nodes(const std::vector<fs::path>& given) {
+  if (given.size() == 1) {
+    std::vector<fs::path> folders = TRY(list_folder(given.front()));
+    std::erase_if(folders, [](const fs::path& path) {
+      std::error_code ignored;
+      return !fs::is_directory(path, ignored);
+    });
+    return folders;
+  }
+  std::map<std::string, fs::path> by_name;
+  for (const fs::path& path : given) {
+    const fs::path plain = path.has_filename() ? path : path.parent_path();
+    const auto [at, fresh] = by_name.emplace(plain.filename().string(), plain);
+    if (fresh) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("{} and {} are both called {}; a node's name is the last part of its "
+                             "path, so give folders with different names",
+                             at->second.string(), path.string(), at->first)};
+  }
+  std::vector<fs::path> folders;
+  for (const auto& [name, path] : by_name) folders.push_back(path);
+  return folders;
+}
+
 }  // namespace
 
 Result<FleetNodes> read_fleet(
-    const fs::path& folder, const std::function<void(std::size_t read, std::size_t of)>& progress) {
-  std::vector<fs::path> folders = TRY(list_folder(folder));
-  std::erase_if(folders, [](const fs::path& path) {
-    std::error_code ignored;
-    return !fs::is_directory(path, ignored);
-  });
+    const std::vector<fs::path>& given,
+    const std::function<void(std::size_t read, std::size_t of)>& progress) {
+  const std::vector<fs::path> folders = TRY(folders_of_nodes(given));
   FleetNodes fleet;
   fleet.nodes.resize(folders.size());
   SeriesIndex index;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "core/result.h"
 #include "judge/compare/result_set.h"
 
 namespace assay {
@@ -33,10 +34,10 @@ struct FleetNodes {
   std::vector<FleetSeries> series;
 };
 
-/// Reads every folder in `folder`, with as many threads as this machine has processors. Error: as
-/// list_folder().
+/// Reads `folders`, or every folder in the only one, with as many threads as this machine has
+/// processors. Error: as list_folder(), or usage if two folders have the same name.
 Result<FleetNodes> read_fleet(
-    const std::filesystem::path& folder,
+    const std::vector<std::filesystem::path>& folders,
     const std::function<void(std::size_t read, std::size_t of)>& progress);
 
 }  // namespace assay

@@ -6,8 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/units.h"
 #include "judge/report/chart_grouping.h"
 #include "judge/report/number_text.h"
+#include "results/record/cost.h"
+#include "statistics/summary.h"
 
 namespace assay::report {
 namespace {
@@ -45,6 +48,21 @@ int urgency(Verdict verdict) {
       break;
   }
   return 6;
+}
+
+/// The cost of a million tokens at the series' rate; null if no price was given.
+const SideFigure* cost_of(const ResultSet& set, const Series& series) {
+  const auto cost =
+      set.beside.find({series.key.cell, std::string(cost_of_rate(series.key.metric))});
+  return cost == set.beside.end() || cost->second.values.empty() ? nullptr : &cost->second;
+}
+
+bool has_costs(const std::vector<Environment>& environments) {
+  return std::ranges::any_of(environments, [](const Environment& environment) {
+    return std::ranges::any_of(environment.results.series, [&](const Series& series) {
+      return cost_of(environment.results, series) != nullptr;
+    });
+  });
 }
 
 /// Sorts by benchmark, metric and axes.
@@ -129,34 +147,42 @@ Table results_table(const std::vector<Environment>& environments) {
       {"roofline", "roofline"},
       {"fault", "cannot be trusted because"},
   };
+  const bool costs = has_costs(environments);
+  const auto add = [&](std::vector<Field> row, Field cost) {
+    if (costs) row.push_back(std::move(cost));
+    table.rows.push_back(std::move(row));
+  };
+  if (costs) table.columns.push_back({"cost", "$ per million tokens"});
   for (const Environment& environment : environments) {
     const ResultSet& set = environment.results;
     for (const Series* pointer : in_order(set)) {
       const Series& series = *pointer;
       const auto centre = centre_of(series);
+      const SideFigure* cost = cost_of(set, series);
       const std::string fault = set.fault_of(series.key.cell);
       const bool roofed = centre && series.roof && series.roof->rate > 0;
       // A single run of a program that reports no interval has none.
       const bool spread = centre && (centre->runs > 1 || centre->low != centre->high);
       const double share = roofed ? centre->median / series.roof->rate : 0;
-      table.rows.push_back(
-          {set.name, series.key.cell, series.key.metric, series.unit,
+      add({set.name, series.key.cell, series.key.metric, series.unit,
            centre ? Field(centre->median) : Field(), spread ? Field(centre->low) : Field(),
            spread ? Field(centre->high) : Field(), static_cast<double>(centre ? centre->runs : 0),
            roofed ? Field(share) : Field(), roofed ? Field(series.roof->source) : Field(),
-           fault.empty() ? Field() : Field(fault)});
+           fault.empty() ? Field() : Field(fault)},
+          cost == nullptr ? Field() : Field(format_significant(median(cost->values))));
     }
     for (const auto& [cell, figures] : set.voids) {
-      table.rows.push_back({set.name, cell, fmt::format("{}", fmt::join(figures.quantities, ", ")),
-                            std::string(), Field(), Field(), Field(), 0.0, Field(), Field(),
-                            "void: " + figures.reason});
+      add({set.name, cell, fmt::format("{}", fmt::join(figures.quantities, ", ")), std::string(),
+           Field(), Field(), Field(), 0.0, Field(), Field(), "void: " + figures.reason},
+          Field());
     }
     for (const auto& [cell, fault] : set.faults) {
       const auto first =
           std::ranges::lower_bound(set.series, SeriesKey{cell, ""}, {}, &Series::key);
       if (first != set.series.end() && first->key.cell == cell) continue;  // shown above
-      table.rows.push_back({set.name, cell, std::string(), std::string(), Field(), Field(), Field(),
-                            0.0, Field(), Field(), fault});
+      add({set.name, cell, std::string(), std::string(), Field(), Field(), Field(), 0.0, Field(),
+           Field(), fault},
+          Field());
     }
   }
   return table;

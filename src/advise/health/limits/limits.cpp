@@ -12,42 +12,14 @@
 #include "core/read_file.h"
 #include "core/suggest.h"
 #include "core/units.h"
+#include "core/written_unit.h"
 #include "core/yaml_text.h"
 #include "measure/grid/benchmark.h"
 
 namespace assay::health {
 namespace {
 
-struct WrittenUnit {
-  std::string_view written, unit;
-  double factor;
-};
-constexpr double kilo = 1e3, mega = 1e6, giga = 1e9, tera = 1e12;
 constexpr double gibi = 1073741824.0;
-constexpr std::array<WrittenUnit, 22> written_units = {{
-    {"bytes/s", "bytes/s", 1},
-    {"MB/s", "bytes/s", mega},
-    {"GB/s", "bytes/s", giga},
-    {"TB/s", "bytes/s", tera},
-    {"FLOP/s", "FLOP/s", 1},
-    {"GFLOP/s", "FLOP/s", giga},
-    {"TFLOP/s", "FLOP/s", tera},
-    {"tokens/s", "tokens/s", 1},
-    {"s", "s", 1},
-    {"ms", "s", 1 / kilo},
-    {"us", "s", 1 / mega},
-    {"ns", "s", 1 / giga},
-    {"bytes", "bytes", 1},
-    {"GB", "bytes", giga},
-    {"TB", "bytes", tera},
-    {"GiB", "bytes", gibi},
-    {"TiB", "bytes", 1024 * gibi},
-    {"GPUs", "GPUs", 1},
-    {"lanes", "lanes", 1},
-    {"GT/s", "GT/s", 1},
-    {"W", "W", 1},
-    {"1", "1", 1},
-}};
 
 constexpr std::array kinds = {LimitKind::specification, LimitKind::vendor_acceptance,
                               LimitKind::measured_population};
@@ -221,14 +193,8 @@ class Reader {
                                         key, text, least ? "pass" : "fail"));
     }
     const std::string unit = TRY(map.text("unit"));
-    const auto known = std::find_if(written_units.begin(), written_units.end(),
-                                    [&](const WrittenUnit& one) { return one.written == unit; });
-    if (known == written_units.end()) {
-      std::vector<std::string_view> names;
-      for (const WrittenUnit& one : written_units) names.push_back(one.written);
-      return map.wrong(
-          "unit", fmt::format("unknown unit \"{}\"; allowed: {}", unit, fmt::join(names, ", ")));
-    }
+    const auto known = written_unit(unit);
+    if (!known.ok()) return map.wrong("unit", known.error().message);
     line.at_most = most;
     line.value = number * known->factor;
     line.unit = known->unit;

@@ -286,7 +286,7 @@ function heatSpec(chart, width, theme) {
     scales: [band('x', to, 'width'), band('y', from, 'height'),
              {name: 'heat', type: 'linear', zero: false, range: heatColours,
               domain: heatColours.map((_, i) => least + (most - least || 1) * i / (heatColours.length - 1))}],
-    axes: [axis('x', 'top', 'to'), axis('y', 'left', chart.settings.merged ? '' : 'from')],
+    axes: [axis('x', 'top', chart.settings.across || 'to'), axis('y', 'left', chart.settings.merged ? '' : 'from')],
     legends: [{fill: 'heat', type: 'gradient', orient: 'bottom', direction: 'horizontal', title: titled(value),
                gradientLength: Math.max(120, Math.min(240, side * to.length)), gradientThickness: 12,
                values: [least, (least + most) / 2, most],

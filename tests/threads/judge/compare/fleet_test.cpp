@@ -58,7 +58,7 @@ class FleetTest : public testing::Test {
   }
 
   Fleet judged() {
-    auto fleet = judge_fleet(folder_.path(), {}, {});
+    auto fleet = judge_fleet({folder_.path()}, {}, {});
     EXPECT_TRUE(fleet.ok()) << fleet.error().message;
     return std::move(fleet).value();
   }
@@ -162,7 +162,7 @@ TEST_F(FleetTest, GroupsCloserThanTheMarginDoNotMatter) {
     write("node" + std::to_string(10 + i), {.factor = i % 2 == 1 ? 0.97 : 1});
   }
   EXPECT_EQ(judged().splits.size(), 1u);
-  const auto fleet = judge_fleet(folder_.path(), {.margin = 0.05}, {});
+  const auto fleet = judge_fleet({folder_.path()}, {.margin = 0.05}, {});
   ASSERT_TRUE(fleet.ok()) << fleet.error().message;
   EXPECT_TRUE(fleet->splits.empty());
 }
@@ -209,10 +209,10 @@ TEST_F(FleetTest, FailuresAndMissingCellsAreOdd) {
 
 TEST_F(FleetTest, FewNodesAreNoFleet) {
   write_sound(0, 3);
-  const auto few = judge_fleet(folder_.path(), {}, {});
+  const auto few = judge_fleet({folder_.path()}, {}, {});
   ASSERT_FALSE(few.ok());
   EXPECT_THAT(few.error().message, HasSubstr("results of 3 nodes; at least 4 are needed"));
-  EXPECT_FALSE(judge_fleet(folder_.path() / "none", {}, {}).ok());
+  EXPECT_FALSE(judge_fleet({folder_.path() / "none"}, {}, {}).ok());
 }
 
 }  // namespace

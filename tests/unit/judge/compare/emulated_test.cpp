@@ -197,11 +197,11 @@ TEST_F(EmulatedTest, ABaselineIsOfOneKindAndKeepsIt) {
 
 TEST_F(EmulatedTest, AFleetIsOfOneKind) {
   for (int node = 0; node < 5; ++node) store("rack/node" + std::to_string(node), true);
-  const auto models = judge_fleet(folder_.path() / "rack", {}, {});
+  const auto models = judge_fleet({folder_.path() / "rack"}, {}, {});
   ASSERT_TRUE(models.ok()) << models.error().message;
   EXPECT_TRUE(models->emulated);
   store("rack/real", false);
-  const auto mixed = judge_fleet(folder_.path() / "rack", {}, {});
+  const auto mixed = judge_fleet({folder_.path() / "rack"}, {}, {});
   ASSERT_FALSE(mixed.ok());
   EXPECT_EQ(mixed.error().kind, ErrorKind::usage);
   EXPECT_THAT(

@@ -126,7 +126,7 @@ TEST_F(ValidityTest, AnUnsoundNodeOfAFleetIsOdd) {
   store("rack/f", 1, [](Record& record) { record.verification->passed = false; });
   store("rack/g", 1, [](Record& record) { record.value->median *= 1.001; });
   store("rack/h", 1, [](Record& record) { record.value->unit = "GB/s"; });
-  const auto fleet = judge_fleet(folder_.path() / "rack", {}, {});
+  const auto fleet = judge_fleet({folder_.path() / "rack"}, {}, {});
   ASSERT_TRUE(fleet.ok()) << fleet.error().message;
   ASSERT_EQ(fleet->odd.size(), 3u);
   EXPECT_THAT(fleet->odd[0].faults, ElementsAre(HasSubstr("verification failed")));

@@ -1,0 +1,14 @@
+// Adds what tokens cost to results that are compared or reported: figures beside, never judged.
+#pragma once
+
+#include <optional>
+
+#include "judge/compare/result_set.h"
+#include "results/record/cost.h"
+
+namespace assay {
+
+/// Does nothing without a price.
+void add_costs(ResultSet& results, const std::optional<Price>& price);
+
+}  // namespace assay
