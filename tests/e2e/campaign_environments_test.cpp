@@ -296,7 +296,70 @@ TEST(CampaignCommand, EveryExampleIsAPlan) {
     }
     EXPECT_EQ(planned.status, 0) << planned.err;
   }
-  EXPECT_EQ(examples, 11);
+  EXPECT_EQ(examples, 15);
+}
+
+/// Runs assay in `folder`.
+Outcome run_in(const std::filesystem::path& folder, const std::vector<std::string>& words,
+               Process::Environment environment) {
+  std::vector<std::string> all = {"-c", "cd \"$1\" && shift && exec \"$0\" \"$@\"", ASSAY_BINARY,
+                                  folder.string()};
+  all.insert(all.end(), words.begin(), words.end());
+  return Process(all, std::move(environment), "", "/bin/sh").wait();
+}
+
+TEST(CampaignStudy, EndsWithItsAnswerAndItsPageAndGoesOn) {
+  const FakePrograms programs;
+  const TemporaryFolder folder;
+  const std::vector<std::string> words = {"campaign", "container", "--device",
+                                          "fake",     "--pairs",   "2"};
+  const Outcome first = run_in(folder.path(), words, programs.environment());
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(first.err, AllOf(HasSubstr("container: docker with ubuntu:24.04; `assay campaign "
+                                         "container docker:IMAGE` takes another image"),
+                               HasSubstr("left out: RDMA through the adapter: ")));
+  EXPECT_THAT(first.out, HasSubstr("\nDoes the container cost anything?\nThe container costs "
+                                   "nothing that 2 pairs can show: "));
+  const auto study = folder.path() / "campaigns" / "container";
+  EXPECT_THAT(first.out, HasSubstr("the page with all of it: campaigns/container/report.html"));
+  EXPECT_THAT(Process::read(study / "report.html"), HasSubstr("<b>The container costs nothing"));
+  const std::string units = Process::read(study / "units.jsonl");
+  // The plan that was begun goes on, whatever is installed by now.
+  auto without_docker = programs.environment();
+  without_docker["PATH"] = "/usr/bin:/bin";
+  const Outcome again =
+      run_in(folder.path(), {"campaign", "container", "--pairs", "2"}, std::move(without_docker));
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("continuing campaigns/container after 6 units"));
+  EXPECT_EQ(Process::read(study / "units.jsonl"), units);
+}
+
+TEST(CampaignStudy, ABareNameIsTheStudyAndAPathIsAFile) {
+  const FakePrograms programs;
+  const TemporaryFolder folder;
+  folder.write("container", "name: mine\nsuite: launch\nenvironments: [{name: a, kind: host}]\n");
+  const auto dry = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"campaign", "--dry-run"};
+    all.insert(all.end(), words.begin(), words.end());
+    return run_in(folder.path(), all, programs.environment());
+  };
+  const Outcome study = dry({"container"});
+  EXPECT_THAT(study.err, HasSubstr("container is taken as the study, not as the file of that name "
+                                   "here, which is ./container"));
+  EXPECT_THAT(study.out, AllOf(HasSubstr("container: 6 cells, "), HasSubstr("docker run --rm"),
+                               HasSubstr("expected: ")));
+  EXPECT_THAT(dry({"./container"}).out, HasSubstr("mine: "));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "campaigns"));
+  EXPECT_THAT(dry({"./container", "--ranks", "2"}).err,
+              HasSubstr("--ranks is for studies (container node partition scaling upgrade vm); a "
+                        "plan says it itself, as ranks"));
+  EXPECT_THAT(dry({"./container", "host"}).err, HasSubstr("a plan takes no further operands"));
+  EXPECT_THAT(dry({"scaling", "--ranks", "1"}).err,
+              HasSubstr("--ranks \"1\" is not allowed; allowed: 2 to 4096"));
+  EXPECT_THAT(dry({"scaling", "--budget", "soon"}).err, HasSubstr("--budget"));
+  EXPECT_THAT(dry({"vm", "root@vm7", "--", "load", "--spawn", "serve {port}"}).out,
+              HasSubstr("serve {port}"));
+  EXPECT_THAT(dry({}).err, HasSubstr("or a study: container node partition"));
 }
 
 TEST(CampaignCommand, BubblewrapIsAnotherEnvironmentByItsFingerprint) {
@@ -331,6 +394,16 @@ TEST(CampaignCommand, AStudyOfPartitionsTellsSumAndInterference) {
   for (const auto& entry : std::filesystem::directory_iterator(study.out())) {
     EXPECT_THAT(entry.path().filename().string(), Not(testing::StartsWith("barrier")));
   }
+  // Another study compares its partitions with the whole device of this one.
+  const Study later(head() +
+                    "environments:\n"
+                    "  - {name: p0, kind: partition, cpus: '0'}\n"
+                    "  - {name: p1, kind: partition, cpus: '0'}\n"
+                    "study: {each: [p0, p1], whole: " +
+                    (study.out() / "all").string() + "}\n");
+  EXPECT_EQ(later.run({"--pairs", "2"}).status, 0);
+  const Json then = Json::parse(Process::read(later.out() / "study.json"));
+  EXPECT_NEAR(then[0]["whole"].get<double>() / kept[0]["whole"].get<double>(), 1, 0.01);
 }
 
 TEST(CampaignCommand, AStudyOfAnEmulatedDeviceSaysThatNothingWasMeasured) {

@@ -18,6 +18,9 @@ const url = 'file://' + file;
 const slowest = 2000, plainPage = 700;
 const largest = 3 * 1024 * 1024;
 
+let hasPdfText = true;
+try { execFileSync('pdftotext', ['-v'], {stdio: 'ignore'}); } catch { hasPdfText = false; }
+
 let passed = 0, failed = 0;
 function check(condition, text) {
   if (!condition) throw new Error(text);
@@ -316,6 +319,28 @@ await test('prints one page, or everything', async () => {
   await printed.locator('#print').click();
   check(await printedPages(printed) > 5, 'not everything');
   check(await printedPages(printed) === 1, 'more than a page, though everything was printed before');
+  await printed.close();
+});
+
+await test('the first page is A4 and has the answer, the key table and how to repeat it', async () => {
+  const printed = await open(context);
+  const answer = (await printed.locator('.answer').first().innerText()).replace(/\s+/g, ' ');
+  for (const everything of [false, true]) {
+    if (everything) await printed.evaluate(() => document.body.classList.add('print-all'));
+    const pdf = await printed.pdf({preferCSSPageSize: true, path: join(folder, 'report.pdf')});
+    const [, width, height] = pdf.toString('latin1').match(/\/MediaBox\s*\[\s*0 0 ([0-9.]+) ([0-9.]+)/).map(Number);
+    check(Math.abs(width - 595) < 2 && Math.abs(height - 842) < 2, `${width} x ${height} points`);
+    if (!hasPdfText) continue;
+    const page1 = execFileSync('pdftotext', ['-l', '1', '-layout', join(folder, 'report.pdf'), '-'], {encoding: 'utf8'}).replace(/\s+/g, ' ');
+    const words = answer.split(' ').slice(-8).join(' ');
+    check(page1.includes(words), `no "${words}" on page 1: ${page1}`);
+    for (const text of ['Cells: container (B) against host (A): the first 8 of', 'HOW TO REPEAT IT', 'plan.yaml', 'MACHINE', 'Time of container against host']) {
+      check(page1.includes(text), `no "${text}" on page 1: ${page1}`);
+    }
+    check(!page1.includes('Verdict for every cell'), 'the chapters begin on page 1');
+  }
+  await printed.evaluate(() => document.body.classList.remove('print-all'));
+  check(!await printed.locator('.headline').isVisible(), 'the key table is on the screen, too');
   await printed.close();
 });
 

@@ -17,20 +17,26 @@
 #include "cli/interrupt.h"
 #include "cli/judge/campaign_view.h"
 #include "cli/judge/compare_view.h"
+#include "cli/judge/report.h"
+#include "cli/judge/study.h"
 #include "cli/progress.h"
 #include "core/embedded.h"
 #include "core/json.h"
 #include "core/own_binary.h"
+#include "core/read_file.h"
 #include "core/suggest.h"
 #include "core/units.h"
+#include "core/write_file.h"
 #include "judge/campaign/budget_outlook.h"
 #include "judge/campaign/first_look.h"
 #include "judge/campaign/process_runner.h"
 #include "judge/campaign/unit_launch.h"
 #include "judge/compare/operands.h"
+#include "judge/report/report.h"
 #include "ranks/environments/control_group.h"
 #include "ranks/environments/shell_words.h"
 #include "results/store/campaign_reader.h"
+#include "statistics/summary.h"
 
 namespace assay::cli {
 namespace campaign_command {
@@ -209,10 +215,27 @@ void tell_limits(const Request& request, const fs::path& folder, Terminal& termi
   }
 }
 
+/// Adds the whole device's values, which an earlier campaign measured and `store` holds.
+Status add_whole(const std::string& store, std::vector<StudyCell>& cells) {
+  const ResultSet whole = TRY(load_result_set(store));
+  for (StudyCell& cell : cells) {
+    const Series* series = whole.find({cell.cell, cell.metric});
+    if (series == nullptr || whole.emulated() != cell.emulated) continue;
+    std::vector<double> values;
+    for (const Point& point : series->points) values.push_back(point.value);
+    if (!values.empty()) cell.whole = median(std::move(values));
+  }
+  return {};
+}
+
 /// Shows a study's conclusions and writes them to the folder.
 void conclude(const Request& request, const CampaignOutcome& outcome, const fs::path& folder,
               Terminal& terminal) {
-  const std::vector<StudyCell> cells = conclude_study(*request.plan.study, outcome.values);
+  std::vector<StudyCell> cells = conclude_study(*request.plan.study, outcome.values);
+  if (const std::string& store = request.plan.study->whole_before; !store.empty()) {
+    const Status known = add_whole(store, cells);
+    if (!known.ok()) terminal.complain("the whole device: " + known.error().message);
+  }
   Json json = Json::array();
   for (const StudyCell& cell : cells) json.push_back(to_json(cell));
   const fs::path file = folder / "study.json";
@@ -374,16 +397,124 @@ int measure(const Request& request, Terminal& terminal) {
   return status_of(request.design, *outcome);
 }
 
+/// Splits the operands of a study: environments, AXIS=VALUE, and a load.
+Result<StudyRequest> study_request(const Arguments& arguments) {
+  StudyRequest request;
+  const std::vector<std::string> words = words_before_load(arguments.positionals);
+  if (words.size() < arguments.positionals.size()) {
+    request.load = TRY(planned_load(
+        {arguments.positionals.begin() + std::ssize(words), arguments.positionals.end()}));
+  }
+  request.name = words.front();
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::size_t equals = words[i].find('=');
+    const bool is_axis = equals != std::string::npos && words[i].find(':') > equals;
+    (is_axis ? request.axes : request.operands).push_back(words[i]);
+  }
+  if (const std::string ranks = arguments.get("--ranks"); !ranks.empty()) {
+    constexpr std::uint64_t most = 4096;
+    const auto number = parse_integer(ranks);
+    if (!number.ok() || *number < 2 || *number > most) {
+      return Error{ErrorKind::usage,
+                   fmt::format("--ranks \"{}\" is not allowed; allowed: 2 to {}", ranks, most)};
+    }
+    request.ranks = *number;
+  }
+  request.budget = arguments.get("--budget");
+  request.device = arguments.get("--device");
+  if (!request.budget.empty()) {
+    if (const auto seconds = parse_duration(request.budget); !seconds.ok()) {
+      return about("--budget", seconds.error());
+    }
+  }
+  return request;
+}
+
+/// The plan with which the folder was begun, if nothing is asked for that could change it: what is
+/// found on the machine may have changed since. The name of a folder that was not `chosen` by the
+/// user has the operands.
+std::optional<std::string> begun_plan(const StudyRequest& request, const std::string& folder,
+                                      bool chosen) {
+  const fs::path plan = fs::path(folder) / campaign_plan_name;
+  std::error_code none;
+  const bool named = request.operands.empty() && request.axes.empty() && request.ranks == 0;
+  const bool same = request.budget.empty() && request.device.empty() && request.load.load.empty() &&
+                    (named || !chosen);
+  const bool begun = fs::file_size(fs::path(folder) / campaign_units_name, none) > 0 && !none;
+  if (!same || !begun) return std::nullopt;
+  constexpr std::size_t most_bytes = std::size_t{16} << 20;
+  auto text = read_operand(plan, most_bytes);
+  const bool is_its = text.ok() && text->starts_with(study_mark(request.name));
+  return is_its ? std::optional(std::move(text).value()) : std::nullopt;
+}
+
+/// Writes the study's page into its folder, and shows the answer that it begins with.
+Status draw_study(const std::string& folder, Terminal& terminal, bool json) {
+  const report::Document document = TRY(document_of_campaign(folder));
+  const fs::path page = fs::path(folder) / "report.html";
+  TRY(write_file(page, report::to_html(document)));
+  std::string text = fmt::format("\n{}\n", terminal.out_style().bold(document.question));
+  for (const report::Answer& answer : document.answers) {
+    text += fmt::format("{}{}\n", answer.lead, answer.sentence);
+  }
+  text += fmt::format("the page with all of it: {}\n", page.string());
+  json ? terminal.note(text) : terminal.print(text);
+  return {};
+}
+
+int run_study(const Arguments& arguments, Terminal& terminal) {
+  const auto request = study_request(arguments);
+  if (!request.ok()) return report(terminal, request.error());
+  const auto study = make_study(*request, study_machine());
+  if (!study.ok()) return report(terminal, study.error());
+  if (std::error_code none; fs::exists(request->name, none)) {
+    terminal.note(
+        fmt::format("{0} is taken as the study, not as the file of that name here, which "
+                    "is ./{0}\n",
+                    request->name));
+  }
+  const std::string folder = arguments.get("--out", study->folder);
+  const auto begun = begun_plan(*request, folder, arguments.has("--out"));
+  if (!begun) {
+    for (const std::string& note : study->notes) terminal.note(note + "\n");
+  }
+  auto plan = begun ? parse_campaign_plan(*begun, (fs::path(folder) / campaign_plan_name).string())
+                    : parse_campaign_plan(study->plan, "assay campaign " + request->name);
+  if (!plan.ok()) return report(terminal, plan.error());
+  const int status = run_campaign_plan(*std::move(plan), folder, arguments, terminal);
+  const bool measured = status == exit_ok || status == exit_cell_error;
+  if (!measured || arguments.has("--dry-run")) return status;
+  const Status drawn = draw_study(folder, terminal, arguments.has("--json"));
+  if (!drawn.ok()) terminal.complain("the page: " + drawn.error().message);
+  return status;
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   if (arguments.has("--example")) {
     return print_example_plan(embedded_plans(), arguments, terminal);
   }
   if (arguments.positionals.empty()) {
-    return report(terminal, {ErrorKind::usage,
-                             "usage: assay campaign PLAN.yaml; assay campaign --example container "
-                             "prints one to begin with"});
+    return report(terminal,
+                  {ErrorKind::usage,
+                   fmt::format("usage: assay campaign PLAN.yaml, or a study: {}; assay campaign "
+                               "--example container prints a plan to begin with",
+                               study_names())});
   }
   const std::string& path = arguments.positionals.front();
+  if (is_study(path)) return run_study(arguments, terminal);
+  for (const char* option : {"--ranks", "--budget", "--device"}) {
+    if (!arguments.has(option)) continue;
+    return report(terminal,
+                  {ErrorKind::usage, fmt::format("{} is for studies ({}); a plan says it itself, "
+                                                 "as {}",
+                                                 option, study_names(), option + 2)});
+  }
+  if (arguments.positionals.size() > 1) {
+    return report(terminal, {ErrorKind::usage,
+                             fmt::format("a plan takes no further operands, but \"{}\" was given; "
+                                         "studies do: {}",
+                                         arguments.positionals[1], study_names())});
+  }
   auto plan = load_campaign_plan(path);
   if (!plan.ok()) return report(terminal, plan.error());
   const std::string folder =
@@ -395,11 +526,23 @@ const Command command = {
     .name = "campaign",
     .summary = "Measure environments alternately, in pairs, until they can be compared",
     .group = CommandGroup::compare,
-    .positionals = "PLAN.yaml",
+    .positionals = "STUDY [OPERAND...] [AXIS=VALUE]... [-- load LOAD OPTIONS] | PLAN.yaml",
     .least_positionals = 0,
-    .most_positionals = 1,
+    .most_positionals = 128,
     .details =
-        R"(The plan names what to measure and the environments to measure it in: hosts, containers,
+        R"(A study answers one question with a plan that is built in, and ends with the answer and a page:
+
+  container [ENVIRONMENT...]  does a container cost anything? docker or podman, else bubblewrap
+  vm TARGET...                does a virtual machine cost anything? ssh reaches it without a password
+  partition [INDEX...]        what do the partitions of a GPU deliver together, beside the whole?
+  scaling                     how much of their speed alone do --ranks N keep together?
+  upgrade OLD NEW             does the new build cost anything? folders with lib, or environments
+  node NODE [BASELINE]        is the node slower than this machine, or than BASELINE?
+
+An ENVIRONMENT is a word of `assay versus`. What this machine cannot measure is left out by name
+before anything starts. --example prints the plan of a study; a file of its name is ./container.
+
+The plan names what to measure and the environments to measure it in: hosts, containers,
 machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. A small one:
 
   name: container
@@ -409,9 +552,9 @@ machines reached by ssh, MPI, Slurm and dstack jobs, partitions of a GPU. A smal
     - {name: host, kind: host}
     - {name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}
 
---example prints a plan for each kind of environment, and for frequent questions (rccl, vllm,
-train). `assay help campaigns` explains every key. `assay versus host docker:ubuntu:24.04` needs no
-plan.
+--example prints a plan of each study, for each kind of environment, and for frequent questions
+(rccl, vllm, train). `assay help campaigns` explains every key, and `assay versus`
+needs no plan.
 
 Every unit is one process of `assay run` in its environment. The units of a pair run one after the
 other, in an order that is drawn from the seed for each pair, so that a drift of the machine
@@ -425,6 +568,10 @@ the others continue while any two are left to compare. The same command continue
 earlier one was interrupted or killed.
 Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 
+  assay campaign container
+  assay campaign container docker:ubuntu:24.04 podman:ubuntu:24.04
+  assay campaign scaling --ranks 4
+  assay campaign vm root@vm7 -- load --spawn "vllm serve MODEL --port {port}" --max-concurrency 8
   assay campaign --example container > container.yaml
   assay campaign container.yaml
   assay campaign container.yaml --dry-run
@@ -434,16 +581,23 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
     .options =
         {
             {"--example", "NAME",
-             "print a plan to begin with: of a kind of environment (command, container, dstack, "
-             "host, mpi, partition, slurm, ssh) or of what is measured (rccl, train, vllm)",
+             "print a plan to begin with: of a study, of a kind of environment (command, dstack, "
+             "host, mpi, slurm, ssh) or of what is measured (rccl, train, vllm)",
              +[] { return names_of(embedded_plans()); }},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/PLAN", "folder", false,
              "--output"},
+            {"--ranks", "N",
+             "of a study: ranks that scale or communicate; default: one for each GPU, or up to 4 "
+             "CPUs",
+             ""},
+            {"--budget", "TIME", "of a study: time for everything; default: its plan's", ""},
+            {"--device", "NAME", "of a study: device to measure, as for assay run", ""},
             {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--dry-run", "",
              "print each command, the order and the expected time, and start nothing", ""},
         },
     .run = &run,
+    .operands = &study_names,
 };
 const CommandRegistry::Add registered{&command};
 

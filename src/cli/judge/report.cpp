@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/compare_operands.h"
 #include "cli/completion_words.h"
+#include "cli/judge/report.h"
 #include "cli/option_values.h"
 #include "cli/results_store.h"
 #include "core/json.h"
@@ -157,6 +158,19 @@ struct Contrast {
   VerdictRule rule;
 };
 
+/// The folder in which a campaign keeps the second measurement of `environment`.
+std::string control_beside(const std::string& environment) {
+  const fs::path folder(environment);
+  return (folder.parent_path() / control_of(folder.filename().string())).string();
+}
+
+/// Adds what the page says about itself.
+void describe(const std::vector<std::string>& words, bool of_campaign, report::ReportInput& input) {
+  input.time = utc_now();
+  input.operands = shell_words(words);
+  if (of_campaign) input.campaign = input.operands;
+}
+
 Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
                                           const std::optional<double>& margin) {
   report::ReportInput input;
@@ -179,7 +193,11 @@ Result<report::ReportInput> read_compared(const std::vector<std::string>& words,
     contrast.b = place(a == b ? b + " again" : b, loaded.b, loaded.records_b);
     contrast.control = std::move(loaded.control);
     contrast.rule = rule_of(margin, loaded);
-    if (loaded.terms) input.description = loaded.terms->description;
+    if (loaded.terms) {
+      input.description = loaded.terms->description;
+      input.subject = loaded.terms->subject;
+    }
+    input.repeated = contrast.b != contrast.a && b == control_beside(a);
     contrasts.push_back(std::move(contrast));
     if (input.environments.size() > report::most_environments) {
       return Error{ErrorKind::usage,
@@ -235,9 +253,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
     add_costs(environment.results, *price);
   }
   input->title = arguments.get("--title");
-  input->time = utc_now();
-  input->operands = shell_words(words);
-  if (!alone && words.size() == 1) input->campaign = input->operands;
+  describe(words, !alone && words.size() == 1, *input);
   const auto made = (*format)->write(*std::move(input));
   if (!made.ok()) return report(terminal, made.error());
   const std::string& text = *made;
@@ -303,3 +319,14 @@ const CommandRegistry::Add registered{&command};
 
 }  // namespace
 }  // namespace assay::cli::report_command
+
+namespace assay::cli {
+
+Result<report::Document> document_of_campaign(const std::string& folder) {
+  using namespace report_command;
+  report::ReportInput input = TRY(read_compared({folder}, std::nullopt));
+  describe({folder}, true, input);
+  return report::make_document(std::move(input));
+}
+
+}  // namespace assay::cli

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <map>
 
@@ -11,49 +10,13 @@
 #include "cli/command.h"
 #include "cli/completion_words.h"
 #include "cli/judge/campaign.h"
+#include "cli/judge/environment_words.h"
 #include "cli/judge/versus_load.h"
-#include "core/suggest.h"
 #include "core/units.h"
 #include "core/yaml_text.h"
 
 namespace assay::cli::versus_command {
 namespace {
-
-/// How a command-line argument becomes an environment of a plan.
-struct Form {
-  std::string_view word;      ///< the text before the colon
-  std::string_view settings;  ///< keys and values for the plan
-  std::string_view value;     ///< the key that takes the text after the colon; empty: none
-  std::string_view shown;     ///< placeholder for that text in messages: "IMAGE"
-  bool may_lack = false;      ///< whether the colon and the text after it may be left out
-};
-constexpr std::array<Form, 8> forms = {{
-    {"host", "kind: host", "", ""},
-    {"docker", "kind: container, engine: docker", "image", "IMAGE"},
-    {"podman", "kind: container, engine: podman", "image", "IMAGE"},
-    {"apptainer", "kind: container, engine: apptainer", "image", "IMAGE"},
-    {"bubblewrap", "kind: container, engine: bubblewrap", "image", "FOLDER", true},
-    {"ssh", "kind: ssh", "target", "TARGET"},
-    {"vm", "kind: ssh", "target", "TARGET"},
-    {"partition", "kind: partition", "visible", "INDEX"},
-}};
-
-/// What a word for an environment begins with.
-std::string environment_words() {
-  std::string words;
-  for (const Form& form : forms) {
-    const bool may_stand_alone = form.value.empty() || form.may_lack;
-    if (may_stand_alone) words += fmt::format("{} ", form.word);
-    if (!form.value.empty()) words += fmt::format("{}: ", form.word);
-  }
-  return words;
-}
-
-std::string text_of(const Form& form) {
-  if (form.value.empty()) return std::string(form.word);
-  const std::string whole = fmt::format("{}:{}", form.word, form.shown);
-  return form.may_lack ? fmt::format("{} or {}", form.word, whole) : whole;
-}
 
 constexpr std::string_view usual_suite = "first";
 /// The few short cells of the default suite need less time than others.
@@ -61,51 +24,11 @@ constexpr double usual_unit_seconds = 10, short_unit_seconds = 1.5;
 constexpr double least_cell_seconds = 0.8;
 constexpr std::size_t wanted_pairs = 10;
 
-/// The arguments before the load, which follows "--", with or without the word load.
-std::vector<std::string> words_before_load(const Arguments& arguments) {
-  const auto& words = arguments.positionals;
-  const auto end = std::find_if(words.begin(), words.end(), [](const std::string& word) {
-    return word == "load" || word.starts_with('-');
-  });
-  return {words.begin(), end};
-}
-
 /// The suite that is measured together with the load; empty: only the load is.
 std::string suite_of(const Arguments& arguments) {
-  const bool has_load = words_before_load(arguments).size() < arguments.positionals.size();
+  const bool has_load =
+      words_before_load(arguments.positionals).size() < arguments.positionals.size();
   return arguments.get("--suite", has_load ? "" : usual_suite);
-}
-
-/// "{name: docker, kind: container, engine: docker, image: "ubuntu:24.04"}", followed by `servers`,
-/// the keys for a load's servers, if there is a load. `uses` counts names, so that each is unique.
-Result<std::string> environment_of(const std::string& word, const std::string& servers,
-                                   std::map<std::string, int>& uses) {
-  const std::size_t colon = word.find(':');
-  const std::string kind = word.substr(0, colon);
-  const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
-  const auto form = std::find_if(forms.begin(), forms.end(),
-                                 [&](const Form& known) { return known.word == kind; });
-  if (form == forms.end()) {
-    std::vector<std::string> words, texts;
-    for (const Form& known : forms) {
-      words.emplace_back(known.word);
-      texts.push_back(text_of(known));
-    }
-    return Error{ErrorKind::usage, fmt::format("\"{}\" is not an environment{}; allowed: {}", word,
-                                               did_you_mean(kind, words), fmt::join(texts, ", "))};
-  }
-  const bool may_be_empty = form->value.empty() || (form->may_lack && colon == std::string::npos);
-  const bool may_be_given = !form->value.empty();
-  if (value.empty() ? !may_be_empty : !may_be_given) {
-    return Error{ErrorKind::usage,
-                 fmt::format("\"{}\" is not allowed; write {}", word, text_of(*form))};
-  }
-  const int use = ++uses[kind];
-  const std::string name = use == 1 ? kind : fmt::format("{}-{}", kind, use);
-  std::string setting =
-      value.empty() ? "" : fmt::format(", {}: {}", form->value, yaml_scalar(value));
-  if (!servers.empty()) setting += ", " + servers;
-  return fmt::format("{{name: {}, {}{}}}", name, form->settings, setting);
 }
 
 /// `budget` and `unit_budget`. Units of many cells are longer, and those of a short budget short,
@@ -131,7 +54,7 @@ Result<std::string> time_text(const Arguments& arguments, const std::string& sui
 /// A plan as a person would have written it, so that it can be kept and changed. `cells`: the
 /// number of cells in its suite.
 Result<std::string> plan_text(const Arguments& arguments, std::size_t cells) {
-  const std::vector<std::string> words = words_before_load(arguments);
+  const std::vector<std::string> words = words_before_load(arguments.positionals);
   PlannedLoad load;
   if (words.size() < arguments.positionals.size()) {
     load = TRY(planned_load(
@@ -145,7 +68,10 @@ Result<std::string> plan_text(const Arguments& arguments, std::size_t cells) {
       axes.push_back(
           fmt::format("{}: {}", word.substr(0, equals), yaml_scalar(word.substr(equals + 1))));
     } else {
-      environments.push_back(TRY(environment_of(word, load.servers, uses)));
+      const EnvironmentWord environment = TRY(read_environment_word(word));
+      environments.push_back(fmt::format("{{name: {}, {}{}}}", unique_name(environment.kind, uses),
+                                         environment.settings,
+                                         load.servers.empty() ? "" : ", " + load.servers));
     }
   }
   if (environments.size() < 2) {
@@ -173,14 +99,8 @@ Result<std::string> plan_text(const Arguments& arguments, std::size_t cells) {
 std::string default_folder(const Arguments& arguments) {
   const std::string suite = suite_of(arguments);
   std::string name = suite.empty() ? "load" : suite;
-  for (const std::string& word : words_before_load(arguments)) name += "-" + word;
-  for (char& letter : name) {
-    const bool plain = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
-                       (letter >= 'A' && letter <= 'Z') || letter == '.' || letter == '_';
-    if (!plain) letter = '-';
-  }
-  constexpr std::size_t longest = 100;
-  return "campaigns/" + name.substr(0, longest);
+  for (const std::string& word : words_before_load(arguments.positionals)) name += "-" + word;
+  return "campaigns/" + plain_name(name);
 }
 
 /// The plan is made twice, because the number of cells is known only after the first one is read.

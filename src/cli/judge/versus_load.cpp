@@ -28,6 +28,13 @@ std::string value_of(const Arguments& arguments, const Option& option) {
 
 }  // namespace
 
+std::vector<std::string> words_before_load(const std::vector<std::string>& words) {
+  const auto end = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word == "load" || word.starts_with('-');
+  });
+  return {words.begin(), end};
+}
+
 Result<PlannedLoad> planned_load(std::vector<std::string> words) {
   if (words.empty() || words.front() != "load") words.insert(words.begin(), "load");
   const auto parsed = parse(words);

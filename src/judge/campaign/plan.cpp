@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "core/read_file.h"
 #include "judge/campaign/plan_load.h"
@@ -19,9 +20,9 @@ namespace {
 
 const std::vector<std::string>& plan_keys() {
   static const std::vector<std::string> keys = {
-      "name",  "description", "seed",    "margin",       "pairs",  "control",   "budget",
-      "suite", "axes",        "suites",  "load",         "device", "telemetry", "ranks",
-      "hosts", "unit_budget", "timeout", "environments", "study"};
+      "name",      "description", "subject", "seed",        "margin",  "pairs",        "control",
+      "budget",    "suite",       "axes",    "suites",      "cells",   "load",         "device",
+      "telemetry", "ranks",       "hosts",   "unit_budget", "timeout", "environments", "study"};
   return keys;
 }
 
@@ -103,11 +104,13 @@ class PlanReader {
     if (list != nullptr && one) {
       return root_.wrong("suites", "a plan has either \"suite\" or \"suites\"");
     }
-    if (list == nullptr && !one && root_.find("load") == nullptr) {
-      return root_.wrong(root_.value(), "a plan needs \"suite\", \"suites\" or \"load\"");
+    if (list == nullptr && !one && !has_own_cells()) {
+      return root_.wrong(root_.value(),
+                         "a plan needs \"suite\", \"suites\", \"cells\" or \"load\"");
     }
     if (one) TRY(add_suite(root_));
     if (list != nullptr) TRY(add_suites(*list));
+    TRY(add_cells());
     TRY(add_load());
     if (std::any_of(all_.entries.begin(), all_.entries.end(),
                     [](const SuiteEntry& entry) { return entry.command.has_value(); })) {
@@ -140,12 +143,17 @@ class PlanReader {
     if (const Status known = check_formats(cells->commands); !known.ok()) {
       return map.wrong("suite", known.error().message);
     }
-    plan_.cells += cells->cells.size();
-    const double each = 30;  // a cell takes some seconds; a hanging one never ends
-    double longest = static_cast<double>(cells->cells.size()) * each;
-    for (const ExternalCommand& command : cells->commands) longest += command.timeout_seconds;
-    seconds_ += std::max(longest, 3 * cells->budget_seconds.value_or(0));
+    count(cells->cells.size(), cells->commands, cells->budget_seconds.value_or(0));
     return add_target(map, target, axes);
+  }
+
+  /// Adds cells to the plan's number, and to its time what they take at most.
+  void count(std::size_t cells, const std::vector<ExternalCommand>& commands, double budget) {
+    plan_.cells += cells;
+    const double each = 30;  // a cell takes some seconds; a hanging one never ends
+    double longest = static_cast<double>(cells) * each;
+    for (const ExternalCommand& command : commands) longest += command.timeout_seconds;
+    seconds_ += std::max(longest, 3 * budget);
   }
 
   /// A suite or benchmark that every assay knows is passed by name; one that only this machine has
@@ -159,9 +167,8 @@ class PlanReader {
     if (!loaded.ok()) return map.wrong("suite", loaded.error().message);
     if (*loaded) suite = **loaded;
     if (!*loaded) suite.entries.push_back({target, {}, {}, 1});  // a benchmark
-    const bool only_one =
-        root_.find("load") == nullptr &&
-        (root_.find("suites") == nullptr || root_.find("suites")->items.size() == 1);
+    const bool only_one = !has_own_cells() && (root_.find("suites") == nullptr ||
+                                               root_.find("suites")->items.size() == 1);
     if (only_one && target.find('/') == std::string::npos && !target.ends_with(".yaml") &&
         !target.ends_with(".yml")) {
       plan_.measure = {"run", target};
@@ -192,6 +199,38 @@ class PlanReader {
     }
     plan_.measure = {"run", text};
     return {};
+  }
+
+  /// Returns whether the plan measures something besides suites.
+  bool has_own_cells() const {
+    return root_.find("cells") != nullptr || root_.find("load") != nullptr;
+  }
+
+  /// Adds the plan's own cells, which are written as a suite's.
+  Status add_cells() {
+    const YamlValue* value = root_.find("cells");
+    if (value == nullptr) return {};
+    Suite own;
+    own.name = own.description = plan_.name;
+    own.file = plan_.file;
+    own.entries = TRY(read_suite_cells(*value, plan_.file));
+    std::vector<ExternalCommand> commands;
+    for (const SuiteEntry& entry : own.entries) {
+      if (entry.command) commands.push_back(*entry.command);
+    }
+    if (const Status known = check_formats(commands); !known.ok()) {
+      return root_.wrong("cells", known.error().message);
+    }
+    if (root_.find("suite") == nullptr) {  // else its axes are the suite's
+      const std::vector<AxisSetting> axes = TRY(axes_of(root_));
+      if (const auto fitting = cells_of(own, axes); !fitting.ok()) {
+        return root_.wrong("axes", fitting.error().message);
+      }
+      own = TRY(parse_suite(inline_text(own, axes), plan_.file));
+    }
+    count(TRY(cells_of(own, {})).size(), commands, 0);
+    all_.entries.insert(all_.entries.end(), own.entries.begin(), own.entries.end());
+    return measure_all(root_, "cells");
   }
 
   Status add_load() {
@@ -292,9 +331,11 @@ class PlanReader {
     if (study.together.size() < 2) {
       return map.wrong("together", "\"together\" needs at least two partitions");
     }
-    if (!study.whole.empty() && find(study.whole) == nullptr) {
+    const bool measured_before = study.whole.find('/') != std::string::npos;
+    if (!study.whole.empty() && !measured_before && find(study.whole) == nullptr) {
       return map.wrong("whole", fmt::format("there is no environment {}", study.whole));
     }
+    if (measured_before) study.whole_before = std::exchange(study.whole, {});
     plan_.study = std::move(study);
     plan_.control = false;
     return {};

@@ -35,7 +35,9 @@ struct PlannedEnvironment {
 /// device.
 struct StudyPlan {
   std::vector<std::string> each, together;
-  std::string whole;  ///< empty: not measured
+  std::string whole;  ///< empty: not measured in this campaign
+  std::string
+      whole_before;  ///< store of the whole device's results, measured earlier; may be empty
 };
 
 struct CampaignPlan {

@@ -116,6 +116,8 @@ struct Document {
   std::vector<std::string> environments;  ///< names; columns `environment` of charts refer to them
   std::optional<MainChart> picture;
   std::vector<Card> cards;
+  /// The rows that matter most of the table with the answer, for the printed first page.
+  std::optional<Table> headline;
   std::vector<std::string> notes;            ///< each kind of problem once
   std::vector<VerdictExplanation> verdicts;  ///< in the order of Verdict
   std::vector<Chapter> chapters;

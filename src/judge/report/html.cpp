@@ -269,6 +269,11 @@ std::string first_screen_html(const Document& document) {
       escape_html(document.question));
   if (!document.purpose.empty()) html += fmt::format("<p>{}</p>\n", escape_html(document.purpose));
   for (const Answer& answer : document.answers) html += answer_html(answer);
+  // On screen, the picture says it.
+  if (document.headline) {
+    html += fmt::format("<div class=\"headline\"><table><caption>{}</caption>{}</table></div>\n",
+                        escape_html(document.headline->caption), rows_html(*document.headline));
+  }
   html += "<div class=\"first\">\n";
   if (document.picture) {
     const MainChart& picture = *document.picture;
@@ -281,7 +286,7 @@ std::string first_screen_html(const Document& document) {
   for (std::size_t i = 0; i < document.cards.size(); ++i) {
     html += card_html(document.cards[i], i + 1);
   }
-  html += "</div>\n";
+  html += fmt::format("</div>\n<p class=\"made\">{}</p>\n", escape_html(document.made_by));
   if (document.notes.empty()) return html + "</section>\n";
   html += fmt::format("<details class=\"notes\"><summary>{}</summary><ul>\n",
                       counted(document.notes.size(), "note"));

@@ -19,8 +19,11 @@ struct Environment {
 };
 
 struct ReportInput {
-  std::string title;                      ///< empty: made from the environments' names
-  std::string description;                ///< purpose of the campaign; empty: not known
+  std::string title;        ///< empty: made from the environments' names
+  std::string description;  ///< purpose of the campaign; empty: not known
+  std::string subject;      ///< what the answer calls B; empty: its name
+  /// The only comparison is of an environment with itself, measured twice.
+  bool repeated = false;
   std::vector<Environment> environments;  ///< one or more
   std::vector<Comparison> comparisons;    ///< comparisons of pairs of environments
   Json study;                             ///< a partition study's conclusions; null: none

@@ -254,16 +254,14 @@ Document make_document(ReportInput input) {
   }
   document.made_by = fmt::format("assay {} ({}), {}", version(), git_hash(), input.time);
   const std::vector<Panel> panels = panels_of(input.environments);
-  if (input.comparisons.empty()) {
-    Chapter results{"cells", "Results", "Results"};
+  if (!input.comparisons.empty()) add_comparisons(input, document);
+  add_curves(input, panels, document);
+  if (!compares(input)) {
+    Chapter results{input.comparisons.empty() ? "cells" : "results", "Results", "Results"};
     Table table = results_table(input.environments);
-    table.id = "cells-table";
+    table.id = results.id + "-table";
     results.blocks.emplace_back(std::move(table));
-    add_curves(input, panels, document);
     document.chapters.push_back(std::move(results));
-  } else {
-    add_comparisons(input, document);
-    add_curves(input, panels, document);
   }
   if (auto partitions = partitions_chapter(input)) {
     // This chapter follows the cells, because it is the purpose of the study.
@@ -274,6 +272,7 @@ Document make_document(ReportInput input) {
   document.answers = answers_of(input, panels);
   document.picture = picture_of(input, panels, document.chapters);
   document.cards = cards_of(input, panels);
+  document.headline = headline_of(input, document.chapters);
   document.notes = notes_of(input);
   number_charts(document);
   return document;

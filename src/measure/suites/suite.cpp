@@ -30,15 +30,24 @@ class Reader {
     suite.name = TRY(map.text("name"));
     suite.description = TRY(map.text("description"));
     TRY(map.duration("budget", suite.budget_seconds));
-    const YamlValue* cells = map.find("cells");
-    if (cells == nullptr || cells->kind != YamlValue::Kind::list || cells->items.empty()) {
-      return map.wrong("cells", "\"cells\" must be a list of {benchmark, axes}");
-    }
-    for (const YamlValue& item : cells->items) suite.entries.push_back(TRY(entry(item)));
+    const YamlValue* list = map.find("cells");
+    if (list == nullptr) return map.wrong("cells", std::string(wrong_cells));
+    suite.entries = TRY(cells(*list));
     return suite;
   }
 
+  Result<std::vector<SuiteEntry>> cells(const YamlValue& list) const {
+    if (list.kind != YamlValue::Kind::list || list.items.empty()) {
+      return at_line(file_, list.line, std::string(wrong_cells));
+    }
+    std::vector<SuiteEntry> entries;
+    for (const YamlValue& item : list.items) entries.push_back(TRY(entry(item)));
+    return entries;
+  }
+
  private:
+  static constexpr std::string_view wrong_cells = "\"cells\" must be a list of {benchmark, axes}";
+
   Result<SuiteEntry> entry(const YamlValue& item) const {
     SuiteEntry entry;
     entry.line = item.line;
@@ -160,6 +169,10 @@ Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axe
     settings.push_back({{name, fmt::format("{}", fmt::join(items, ","))}, line});
   }
   return settings;
+}
+
+Result<std::vector<SuiteEntry>> read_suite_cells(const YamlValue& cells, std::string_view file) {
+  return Reader(file).cells(cells);
 }
 
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file) {

@@ -50,6 +50,8 @@ struct Suite {
 /// Reads a map of axes to values or lists of values. Error: usage, "file:line: ...".
 Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axes,
                                                             std::string_view file);
+/// Reads a list of cells, the value of `cells`. Error: usage, "file:line: ...".
+Result<std::vector<SuiteEntry>> read_suite_cells(const YamlValue& cells, std::string_view file);
 /// Parses a suite. Error: usage, "file:line: what is wrong; what is allowed".
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file);
 /// Loads a suite file. A file not named .yaml may hold command lines of MIOpenDriver instead

@@ -91,6 +91,7 @@ Result<CampaignTerms> read_terms(const std::filesystem::path& folder) {
   const YamlReader root = TRY(YamlReader::of(plan, file, "a campaign's plan must be a map", keys));
   CampaignTerms terms;
   TRY(root.optional("description", terms.description));
+  TRY(root.optional("subject", terms.subject));
   TRY(root.share("margin", least_margin, most_margin, terms.margin));
   return terms;
 }

@@ -46,6 +46,7 @@ Result<std::vector<std::pair<std::string, std::string>>> read_contrasts(
 /// The campaign's purpose and its margin of equality.
 struct CampaignTerms {
   std::string description;
+  std::string subject;   ///< what the answer calls the environment under test; may be empty
   double margin = 0.02;  ///< a ratio within (1 / (1 + margin), 1 + margin) is equal
 };
 /// Reads the terms from the campaign's plan. Error: usage if it cannot be read.

@@ -1,9 +1,13 @@
 #include "judge/report/charts/scaling.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
+#include <span>
 
 #include "judge/report/cell_values.h"
 #include "judge/report/chart_grouping.h"
@@ -11,6 +15,7 @@
 #include "judge/report/last_records.h"
 #include "judge/report/number_text.h"
 #include "measure/benchmarks/train/train_scaling.h"
+#include "statistics/paired.h"
 
 namespace assay::report {
 namespace {
@@ -27,6 +32,7 @@ struct Trained {
 struct ScalingPoint {
   std::size_t environment = 0;
   Trained trained;
+  const Series* alone = nullptr;  ///< the same on one rank
   Centre efficiency;
 };
 
@@ -55,7 +61,7 @@ std::vector<Trained> trained_in(const ResultSet& results) {
   return trained;
 }
 
-std::vector<ScalingPoint> points_of(const std::vector<Environment>& environments) {
+std::vector<ScalingPoint> points_of(std::span<const Environment> environments) {
   std::vector<ScalingPoint> points;
   for (std::size_t i = 0; i < environments.size(); ++i) {
     const std::vector<Trained> trained = trained_in(environments[i].results);
@@ -71,7 +77,7 @@ std::vector<ScalingPoint> points_of(const std::vector<Environment>& environments
       const Centre efficiency = {
           rate.median / (several.ranks * alone.median), rate.low / (several.ranks * alone.high),
           rate.high / (several.ranks * alone.low), std::min(rate.runs, alone.runs)};
-      points.push_back({i, several, efficiency});
+      points.push_back({i, several, one->rate, efficiency});
     }
   }
   std::stable_sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
@@ -179,7 +185,45 @@ std::vector<Chart> efficiency_charts(const std::vector<ScalingPoint>& points,
   return charts;
 }
 
+/// Returns the efficiency as the geometric mean over the runs that measured both, whose ratios do
+/// not depend on how fast the machine was in that run; empty if there are fewer than two.
+std::optional<Centre> paired_efficiency(const ScalingPoint& point) {
+  std::vector<double> logs;
+  for (const Point& several : point.trained.rate->points) {
+    const auto one = std::ranges::find(point.alone->points, several.unit, &Point::unit);
+    if (one == point.alone->points.end() || one->value <= 0 || several.value <= 0) continue;
+    logs.push_back(std::log(several.value / (point.trained.ranks * one->value)));
+  }
+  if (logs.size() < 2) return std::nullopt;
+  constexpr double any_margin = 1;  // arbitrary; the interval does not depend on it
+  const PairedEffect effect = paired_effect(logs, any_margin);
+  return Centre{std::exp(effect.mean), std::exp(effect.t95.low), std::exp(effect.t95.high),
+                logs.size()};
+}
+
 }  // namespace
+
+std::string scaling_answer(const Environment& environment) {
+  const std::vector<ScalingPoint> points = points_of(std::span(&environment, 1));
+  const auto most = std::ranges::max_element(points, {}, [](const ScalingPoint& point) {
+    const bool is_weak = value_of(point.trained.rate->axes, "scaling") == "weak";
+    return std::pair(point.trained.ranks, is_weak);
+  });
+  if (most == points.end()) return {};
+  const auto paired = paired_efficiency(*most);
+  const Centre efficiency = paired.value_or(most->efficiency);
+  const auto ranks = static_cast<std::size_t>(most->trained.ranks);
+  std::string text = fmt::format(
+      "{} ranks together reach {:.0f}% of {} times one rank alone ({:.0f}% to {:.0f}%, {})", ranks,
+      100 * efficiency.median, ranks, 100 * efficiency.low, 100 * efficiency.high,
+      paired ? fmt::format("the 95% interval over {} runs", efficiency.runs)
+             : std::string("what both intervals allow"));
+  return text +
+         fmt::format(": {} against {}.",
+                     quantity_text(most->trained.centre.median, most->trained.rate->unit),
+                     quantity_text(static_cast<double>(ranks) * centre_of(*most->alone)->median,
+                                   most->alone->unit));
+}
 
 std::optional<Chapter> scaling_chapter(const std::vector<Environment>& environments) {
   const std::vector<ScalingPoint> points = points_of(environments);

@@ -12,6 +12,7 @@
 #include "judge/compare/sentences.h"
 #include "judge/report/charts/charts.h"
 #include "judge/report/charts/partitions.h"
+#include "judge/report/charts/scaling.h"
 #include "judge/report/first_screen/first_screen.h"
 #include "judge/report/number_text.h"
 
@@ -76,9 +77,25 @@ std::string short_name(const CellComparison& cell, const Comparison& comparison)
   return short_names(named)[static_cast<std::size_t>(&cell - comparison.cells.data())];
 }
 
+/// Returns how the answer begins if the campaign names its subject: "The container costs nothing:
+/// ". `slower` and `faster` count the cells that are proven to differ.
+std::string lead_about(const std::string& subject, const Comparison& comparison, std::size_t slower,
+                       std::size_t faster) {
+  const Verdict verdict = comparison.all.judgement.verdict;
+  if (verdict == Verdict::invalid) return "No answer: ";
+  if (verdict == Verdict::equal) return subject + " costs nothing: ";
+  if (!is_different(verdict)) {
+    return fmt::format("{} costs nothing that {} {}s can show: ", subject, comparison.units_a,
+                       comparison.paired ? "pair" : "run");
+  }
+  if (slower == 0) return subject + " saves time: ";
+  return subject +
+         (faster == 0 ? " costs time: " : " costs time in some cells and saves it in others: ");
+}
+
 /// Returns the answer with the number of the geometric mean if that is proven to differ, otherwise
 /// of the cell that differs most.
-Answer answer_of(const Comparison& comparison, bool own_question) {
+Answer answer_of(const Comparison& comparison, bool own_question, const std::string& subject) {
   const std::string &a = comparison.name_a, &b = comparison.name_b;
   const Summation& all = comparison.all;
   const Verdict verdict = all.judgement.verdict;
@@ -90,8 +107,8 @@ Answer answer_of(const Comparison& comparison, bool own_question) {
     if (own_question) answer.lead = text;
   };
   const auto whole = [&] { return effect_sentence(*all.ratio, *all.ratio95, a, b, of_mean); };
+  std::size_t slower = 0, faster = 0;
   if (is_different(verdict)) {
-    std::size_t slower = 0, faster = 0;
     const CellComparison* largest = nullptr;
     for (const CellComparison& cell : comparison.cells) {
       if (!is_different(cell.judgement.verdict)) continue;
@@ -133,6 +150,7 @@ Answer answer_of(const Comparison& comparison, bool own_question) {
     }
   }
   answer.sentence += ".";
+  if (!subject.empty()) answer.lead = lead_about(subject, comparison, slower, faster);
   if (comparison.emulated) answer.lead = std::string(of_a_model) + answer.lead;
   return answer;
 }
@@ -199,9 +217,13 @@ std::string answer_about_training(const std::vector<Panel>& panels) {
 
 }  // namespace
 
+bool compares(const ReportInput& input) {
+  return !input.comparisons.empty() && !input.repeated;
+}
+
 ReportKind kind_of(const ReportInput& input) {
   if (input.study.is_array() && !input.study.empty()) return ReportKind::study;
-  if (!input.comparisons.empty()) return ReportKind::comparison;
+  if (compares(input)) return ReportKind::comparison;
   const ResultSet& results = input.environments.front().results;
   const bool one_benchmark =
       !results.series.empty() && std::ranges::all_of(results.series, [&](const Series& series) {
@@ -209,7 +231,9 @@ ReportKind kind_of(const ReportInput& input) {
       });
   if (!one_benchmark) return ReportKind::machine;
   if (highest_load(input.environments.front())) return ReportKind::load;
-  return results.series.front().benchmark == "train" ? ReportKind::training : ReportKind::machine;
+  if (results.series.front().benchmark != "train") return ReportKind::machine;
+  return scaling_answer(input.environments.front()).empty() ? ReportKind::training
+                                                            : ReportKind::scaling;
 }
 
 std::string question_of(const ReportInput& input) {
@@ -228,6 +252,8 @@ std::string question_of(const ReportInput& input) {
     case ReportKind::training:
       return models.size() == 1 ? fmt::format("How fast does {} train?", *models.begin())
                                 : "How fast do these models train?";
+    case ReportKind::scaling:
+      return "How much of their speed alone do ranks keep together?";
     case ReportKind::machine:
       break;
   }
@@ -242,13 +268,15 @@ std::vector<Answer> answers_of(const ReportInput& input, const std::vector<Panel
   if (kind == ReportKind::comparison) {
     const bool own = input.title.empty() && !is_question(input.description);
     for (const Comparison& comparison : input.comparisons) {
-      answers.push_back(answer_of(comparison, own));
+      answers.push_back(answer_of(comparison, own, input.subject));
     }
     return answers;
   }
   const ResultSet& results = input.environments.front().results;
+  const Environment& first = input.environments.front();
   return {{.lead = std::string(results.emulated() ? of_a_model : ""),
-           .sentence = kind == ReportKind::load ? answer_about_load(input.environments.front())
+           .sentence = kind == ReportKind::load       ? answer_about_load(first)
+                       : kind == ReportKind::scaling  ? scaling_answer(first)
                        : kind == ReportKind::training ? answer_about_training(panels)
                                                       : answer_about_machine(panels)}};
 }

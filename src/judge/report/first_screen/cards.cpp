@@ -371,6 +371,11 @@ Card next_card(const ReportInput& input, const std::vector<Panel>& panels) {
             {"The highest rate that keeps a latency target:"},
             "assay load --url URL --find-rate p99_ttft:200ms,mean_tpot:50ms"};
   }
+  if (kind == ReportKind::scaling) {
+    return {"What to try next",
+            {"What the loss is made of, rank by rank: the chapter Scaling"},
+            "assay doctor"};
+  }
   if (kind == ReportKind::training) {
     return {"What to try next", {"What a step waits for on more devices:"}, "assay run scaling"};
   }
@@ -389,11 +394,30 @@ Card next_card(const ReportInput& input, const std::vector<Panel>& panels) {
   return card;
 }
 
+/// Returns how to measure the same again: a campaign by its plan, a suite or benchmark by its name.
+std::optional<Card> repeat_card(const ReportInput& input) {
+  Card card{"How to repeat it", {}};
+  if (!input.campaign.empty()) {
+    card.lines.emplace_back("The plan is in the campaign's folder:");
+    card.command = fmt::format("assay campaign {0}/plan.yaml --out {0}-again", input.campaign);
+    return card;
+  }
+  const ResultSet& first = input.environments.front().results;
+  if (first.fingerprints.empty() || first.series.empty()) return std::nullopt;  // of others
+  std::set<std::string> benchmarks;
+  for (const Series& series : first.series) benchmarks.insert(series.benchmark);
+  card.lines.emplace_back("Each cell by the settings in its name:");
+  card.command = fmt::format("assay run {} AXIS=VALUE...", *benchmarks.begin());
+  return card;
+}
+
 }  // namespace
 
 std::vector<Card> cards_of(const ReportInput& input, const std::vector<Panel>& panels) {
-  return {machine_card(input), measured_card(input), certainty_card(input),
-          input.comparisons.empty() ? next_card(input, panels) : cause_card(input)};
+  std::vector<Card> cards = {machine_card(input), measured_card(input), certainty_card(input),
+                             compares(input) ? cause_card(input) : next_card(input, panels)};
+  if (auto repeat = repeat_card(input)) cards.push_back(std::move(*repeat));
+  return cards;
 }
 
 std::vector<std::string> notes_of(const ReportInput& input) {

@@ -19,8 +19,11 @@ enum class ReportKind {
   machine,     ///< one environment
   load,        ///< one environment under load on LLM servers
   training,    ///< one environment that trains models
+  scaling,     ///< one environment that trains on one rank and on several
 };
 ReportKind kind_of(const ReportInput& input);
+/// Returns whether environments are compared with each other, not one with itself.
+bool compares(const ReportInput& input);
 
 /// Returns the question that the report answers: "Does bubblewrap cost anything here?" A campaign's
 /// description that is a question, or the title that the user gave, comes first.
@@ -39,6 +42,10 @@ std::optional<MainChart> picture_of(const ReportInput& input, const std::vector<
 /// Returns the machine, what was measured, how sure the answer is, and the likeliest cause with
 /// the command to try next.
 std::vector<Card> cards_of(const ReportInput& input, const std::vector<Panel>& panels);
+
+/// Returns the first rows of the table that the answer rests on, without details. `chapters` are
+/// those of the report.
+std::optional<Table> headline_of(const ReportInput& input, const std::vector<Chapter>& chapters);
 
 /// Returns what to be careful about, each kind of problem once.
 std::vector<std::string> notes_of(const ReportInput& input);

@@ -92,6 +92,47 @@ std::optional<MainChart> roofline_shares(const std::string& environment,
   return picture;
 }
 
+/// Gives cells the names that tell them apart, which are shorter than their ids.
+void shorten_cells(const std::vector<Environment>& environments, Table& table) {
+  const auto column = std::ranges::find(table.columns, "cell", &Column::key);
+  if (column == table.columns.end()) return;
+  const auto place = static_cast<std::size_t>(column - table.columns.begin());
+  std::vector<NamedCell> named;
+  for (const auto& row : table.rows) {
+    const auto* id = std::get_if<std::string>(&row[place]);
+    for (const Environment& environment : environments) {
+      const auto& all = environment.results.series;
+      const auto series = std::ranges::find_if(
+          all, [&](const Series& one) { return id != nullptr && one.key.cell == *id; });
+      if (series == all.end()) continue;
+      named.push_back({series->benchmark, "", &series->axes});
+      break;
+    }
+  }
+  if (named.size() != table.rows.size()) return;
+  const std::vector<std::string> names = short_names(named);
+  for (std::size_t i = 0; i < names.size(); ++i) table.rows[i][place] = names[i];
+}
+
+/// Returns the table's first rows, without columns for those who check a verdict.
+Table without_details(const Table& table) {
+  constexpr std::size_t most_rows = 8;
+  Table headline = table;
+  headline.id = "headline";
+  headline.rows.resize(std::min(most_rows, table.rows.size()));
+  if (headline.rows.size() < table.rows.size()) {
+    headline.caption += fmt::format(": the first {} of {}", most_rows, table.rows.size());
+  }
+  for (std::size_t i = headline.columns.size(); i-- > 0;) {
+    const bool is_long = headline.columns[i].key == "reason";
+    if (!headline.columns[i].detail && !is_long) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    headline.columns.erase(headline.columns.begin() + at);
+    for (auto& row : headline.rows) row.erase(row.begin() + at);
+  }
+  return headline;
+}
+
 std::optional<MainChart> first_chart(const std::vector<Chapter>& chapters, std::string_view id) {
   for (const Chapter& chapter : chapters) {
     if (chapter.id != id) continue;
@@ -110,10 +151,34 @@ std::optional<MainChart> first_chart(const std::vector<Chapter>& chapters, std::
 
 std::optional<MainChart> picture_of(const ReportInput& input, const std::vector<Panel>& panels,
                                     const std::vector<Chapter>& chapters) {
-  if (!input.comparisons.empty()) return largest_differences(input.comparisons);
-  if (kind_of(input) == ReportKind::load) return first_chart(chapters, "serving");
+  const ReportKind kind = kind_of(input);
+  if (kind == ReportKind::study) {
+    if (auto sums = first_chart(chapters, "partitions")) return sums;
+  }
+  if (kind == ReportKind::study || compares(input)) return largest_differences(input.comparisons);
+  if (kind == ReportKind::load) return first_chart(chapters, "serving");
+  if (kind == ReportKind::scaling) return first_chart(chapters, "scaling");
   auto shares = roofline_shares(input.environments.front().results.name, panels);
-  return shares && kind_of(input) == ReportKind::machine ? shares : first_chart(chapters, "curves");
+  return shares && kind == ReportKind::machine ? shares : first_chart(chapters, "curves");
+}
+
+std::optional<Table> headline_of(const ReportInput& input, const std::vector<Chapter>& chapters) {
+  const ReportKind kind = kind_of(input);
+  const std::string_view chapter_id = kind == ReportKind::study     ? "partitions"
+                                      : kind == ReportKind::scaling ? "scaling"
+                                      : input.repeated              ? "results"
+                                                                    : "cells";
+  for (const Chapter& chapter : chapters) {
+    if (chapter.id != chapter_id) continue;
+    for (const Block& block : chapter.blocks) {
+      const auto* table = std::get_if<Table>(&block);
+      if (table == nullptr) continue;
+      Table headline = without_details(*table);
+      shorten_cells(input.environments, headline);
+      return headline;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace assay::report

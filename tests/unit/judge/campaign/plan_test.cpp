@@ -47,6 +47,43 @@ TEST(CampaignPlan, EveryKey) {
   EXPECT_EQ(plan->environments.size(), 2u);
 }
 
+TEST(CampaignPlan, ItsOwnCellsAreWrittenAsASuites) {
+  const std::string cells =
+      "name: n\nsubject: The new one\naxes: {size: 4KiB}\ncells:\n"
+      "  - {benchmark: memory, axes: {op: [copy, triad], size: 1MiB}}\n"
+      "  - {command: [assay, run, launch], name: inner, format: assay}\n";
+  const auto plan = parse_campaign_plan(cells + two, "p.yaml");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->cells, 3u);
+  ASSERT_TRUE(plan->commands.has_value());
+  EXPECT_THAT(plan->measure.at(1), HasSubstr(R"("size":"4KiB")"));
+  const auto both = parse_campaign_plan("suite: first\n" + cells.substr(0, cells.find("axes")) +
+                                            cells.substr(cells.find("cells")) + two,
+                                        "p.yaml");
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  EXPECT_EQ(both->cells, 9u);
+  EXPECT_THAT(plan_problem("name: n\ncells: 5\n" + std::string(two)),
+              HasSubstr("p.yaml:2: \"cells\" must be a list of {benchmark, axes}"));
+  EXPECT_THAT(plan_problem("name: n\naxes: {colour: red}\ncells: [{benchmark: launch}]\n" +
+                           std::string(two)),
+              HasSubstr("has no axis \"colour\""));
+  EXPECT_THAT(plan_problem("name: n\ncells: [{command: [a], name: x, format: nothing}]\n" +
+                           std::string(two)),
+              HasSubstr("nothing"));
+}
+
+TEST(CampaignPlan, TheWholeDeviceMayHaveBeenMeasuredBefore) {
+  const auto plan =
+      parse_campaign_plan(std::string(head) +
+                              "environments:\n  - {name: a, kind: partition, cpus: '0'}\n"
+                              "  - {name: b, kind: partition, cpus: '0'}\n"
+                              "study: {each: [a, b], whole: campaigns/whole/w}\n",
+                          "p.yaml");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(plan->study->whole, "");
+  EXPECT_EQ(plan->study->whole_before, "campaigns/whole/w");
+}
+
 TEST(CampaignPlan, DefaultsAreTheMethods) {
   const auto plan = parse_campaign_plan(std::string(head) + two, "p.yaml");
   ASSERT_TRUE(plan.ok()) << plan.error().message;

@@ -85,6 +85,48 @@ TEST(FirstScreen, TheAnswerIsOneSentenceWithNumberAndInterval) {
               ContainsRegex("^in memory triad 2MiB, container takes 30% more time"));
 }
 
+TEST(FirstScreen, TheAnswerNamesTheSubject) {
+  const auto lead = [](ReportInput input) {
+    input.description = "Does the container cost anything?";
+    input.subject = "The container";
+    return make_document(input).answers.at(0).lead;
+  };
+  EXPECT_EQ(lead(campaign_of({1})), "The container costs nothing: ");
+  EXPECT_EQ(lead(campaign_of({1.1})), "The container costs time: ");
+  EXPECT_EQ(lead(campaign_of({0.8})), "The container saves time: ");
+  EXPECT_EQ(lead(campaign_of({0.8, 1.25})),
+            "The container costs time in some cells and saves it in others: ");
+  ReportInput open = campaign_of({1.01});
+  open.comparisons[0].all.judgement.verdict = Verdict::inconclusive;
+  EXPECT_EQ(lead(open), "The container costs nothing that 12 pairs can show: ");
+  open.comparisons[0].all.judgement.verdict = Verdict::invalid;
+  EXPECT_EQ(lead(open), "No answer: ");
+  open.comparisons[0].emulated = true;
+  EXPECT_THAT(lead(open), testing::StartsWith("From a model, not measured: "));
+}
+
+TEST(FirstScreen, AnEnvironmentMeasuredTwiceIsDescribedNotCompared) {
+  ReportInput input = campaign_of({1});
+  input.repeated = true;
+  const Document document = make_document(input);
+  EXPECT_EQ(document.question, "What does this machine reach?");
+  EXPECT_FALSE(document.answers.at(0).verdict.has_value());
+  EXPECT_EQ(document.cards.at(3).command, "assay doctor");
+}
+
+TEST(FirstScreen, ThePrintedPageHasTheKeyTableAndHowToRepeat) {
+  const Document document = make_document(campaign_of(std::vector<double>(10, 1.1)));
+  ASSERT_TRUE(document.headline.has_value());
+  EXPECT_EQ(document.headline->rows.size(), 8u);
+  EXPECT_THAT(document.headline->caption, HasSubstr(": the first 8 of 10"));
+  for (const Column& column : document.headline->columns) {
+    EXPECT_FALSE(column.detail || column.key == "reason") << column.key;
+  }
+  EXPECT_EQ(document.headline->rows[0].size(), document.headline->columns.size());
+  EXPECT_EQ(document.cards.back().heading, "How to repeat it");
+  EXPECT_EQ(document.cards.back().command, "assay campaign study/plan.yaml --out study-again");
+}
+
 TEST(FirstScreen, AnUnprovenNumberIsGreyAndABoundIsNot) {
   ReportInput input = campaign_of({1.01});
   Summation& all = input.comparisons[0].all;

@@ -352,6 +352,15 @@ TEST(ReportCharts, PartitionsAddUpBesideTheWhole) {
   ASSERT_EQ(table.rows.size(), 3U);
   EXPECT_EQ(std::get<double>(field(table, 0, "interference")), 0.95);
   EXPECT_EQ(std::get<std::string>(field(table, 0, "worst")), "worst");
+  EXPECT_THAT(study_answer(input),
+              testing::StartsWith("1 partitions together reach 1.90 times what one reaches alone, "
+                                  "190.0 GB/s in memory op=triad size=64KiB, 95% of the whole "
+                                  "device's 200.0 GB/s; beside the others, a partition keeps at "
+                                  "least 95.0% of its rate (95% interval 94.0% to 96.0%: p1, "));
+  for (Json& latency : input.study) {
+    if (latency.is_object()) latency.erase("sum");
+  }
+  EXPECT_THAT(study_answer(input), testing::StartsWith("Beside the others, a partition keeps"));
   // The interval of a single pair is 0 to infinity, which JSON writes as null.
   input.study[0]["parts"][0]["interference"]["interval95"] = {0.0, nullptr};
   EXPECT_THAT(study_answer(input), HasSubstr("95.0% of its rate (a single pair: p1"));

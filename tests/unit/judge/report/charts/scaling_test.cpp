@@ -62,6 +62,21 @@ TEST(ReportScaling, EfficiencyAndWhatItIsLostTo) {
   EXPECT_EQ(chart.table.rows.size(), 5U);  // both lines begin at one rank
 }
 
+TEST(ReportScaling, TheAnswerIsTheEfficiencyOfTheMostRanks) {
+  EXPECT_EQ(scaling_answer(studied()),
+            "4 ranks together reach 80% of 4 times one rank alone (78% to 82%, what both intervals "
+            "allow): 3200 tokens/s against 4000 tokens/s.");
+  // Over runs, their ratios count: the machine was half as fast in the second run.
+  const Series one =
+      series_of("train", cell("1", "none"), {1000, 500, 1000}, "token_rate", "tokens/s");
+  const Series two =
+      series_of("train", cell("2", "weak"), {1800, 900, 1818}, "token_rate", "tokens/s");
+  EXPECT_THAT(scaling_answer(environment_of("a", {one, two})),
+              HasSubstr("2 ranks together reach 90% of 2 times one rank alone (89% to 92%, the 95% "
+                        "interval over 3 runs)"));
+  EXPECT_EQ(scaling_answer(environment_of("a", {two})), "");
+}
+
 TEST(ReportScaling, NothingWithoutTheSameOnOneRank) {
   const Series two = series_of("train", cell("2", "weak"), {1800}, "token_rate", "tokens/s");
   EXPECT_FALSE(scaling_chapter({environment_of("a", {two})}));
