@@ -1,6 +1,6 @@
 # assay_install(TARGET) says what `cmake --install` puts where: the program; its manual page and shells'
-# completions, which it prints itself; documents, in the tree's own layout, so that links between them
-# hold; licences.
+# completions, which it prints itself; documents and integrations, in the tree's own layout, so that links
+# between them hold; licences.
 include(GNUInstallDirs)
 function(assay_install target)
   set(folder ${CMAKE_BINARY_DIR}/share)
@@ -25,4 +25,5 @@ function(assay_install target)
   install(FILES ${folder}/assay.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
   install(FILES LICENSE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
   install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN results EXCLUDE)
+  install(DIRECTORY integrations DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
 endfunction()

@@ -79,28 +79,6 @@ std::string long_text(const FoldedFinding& folded, std::size_t width, const Styl
   return text + "\n";
 }
 
-/// One aligned line for each of the findings with this judgement.
-std::string short_lines(const std::vector<FoldedFinding>& findings, Judgement judgement,
-                        std::size_t width, const Style& style) {
-  std::size_t titles = 0;
-  for (const FoldedFinding& folded : findings) {
-    if (folded.finding.judgement == judgement) {
-      titles = std::max(titles, display_width(folded.check->title));
-    }
-  }
-  std::string text;
-  for (const FoldedFinding& folded : findings) {
-    if (folded.finding.judgement != judgement) continue;
-    std::string rest = subjects_text(folded.subjects);
-    if (!rest.empty()) rest += ": ";
-    rest += folded.finding.found;
-    const std::size_t indent = judgement_width + titles + 2;
-    text += fmt::format("{}{:{}}{}\n", judgement_text(judgement, style), folded.check->title,
-                        titles + 2, wrapped(rest, indent, width));
-  }
-  return text.empty() ? text : text + "\n";
-}
-
 std::string not_applicable_text(const Diagnosis& diagnosis, bool all, std::size_t width) {
   std::vector<std::string_view> ids;
   for (const CheckResult& result : diagnosis.results) {
@@ -162,6 +140,27 @@ std::string machine_text(const Diagnosis& diagnosis) {
   return text;
 }
 
+std::string short_text(const std::vector<FoldedFinding>& findings, Judgement judgement,
+                       std::size_t width, const Style& style) {
+  std::size_t titles = 0;
+  for (const FoldedFinding& folded : findings) {
+    if (folded.finding.judgement == judgement) {
+      titles = std::max(titles, display_width(folded.check->title));
+    }
+  }
+  std::string text;
+  for (const FoldedFinding& folded : findings) {
+    if (folded.finding.judgement != judgement) continue;
+    std::string rest = subjects_text(folded.subjects);
+    if (!rest.empty()) rest += ": ";
+    rest += folded.finding.found;
+    const std::size_t indent = judgement_width + titles + 2;
+    text += fmt::format("{}{:{}}{}\n", judgement_text(judgement, style), folded.check->title,
+                        titles + 2, wrapped(rest, indent, width));
+  }
+  return text.empty() ? text : text + "\n";
+}
+
 std::string diagnosis_text(const Diagnosis& diagnosis, bool all, std::size_t width,
                            const Style& style) {
   const std::vector<FoldedFinding> findings = fold(diagnosis);
@@ -172,7 +171,7 @@ std::string diagnosis_text(const Diagnosis& diagnosis, bool all, std::size_t wid
     }
   }
   for (const Judgement judgement : {Judgement::unknown, Judgement::pass}) {
-    text += short_lines(findings, judgement, width, style);
+    text += short_text(findings, judgement, width, style);
   }
   return text + not_applicable_text(diagnosis, all, width) + summary_text(findings) + "\n";
 }

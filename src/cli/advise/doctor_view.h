@@ -19,6 +19,10 @@ std::string machine_text(const Diagnosis& diagnosis);
 std::string diagnosis_text(const Diagnosis& diagnosis, bool all, std::size_t width,
                            const Style& style);
 
+/// One aligned line for each of the findings with this judgement, and an empty line after them.
+std::string short_text(const std::vector<FoldedFinding>& findings, Judgement judgement,
+                       std::size_t width, const Style& style);
+
 /// "24 passed, 2 warnings, 1 failed, 3 unknown"
 std::string summary_text(const std::vector<FoldedFinding>& findings);
 

@@ -63,6 +63,10 @@ Result<int> health(const Arguments& arguments, Terminal& terminal) {
     terminal.print(all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } else {
     if (acceptance.ok()) terminal.print(acceptance_text(*acceptance, width, style));
+    // What is accepted has a line for each failed check.
+    if (!acceptance.ok() && quick) {
+      terminal.print(short_text(fold(diagnosis), Judgement::fail, width, style));
+    }
     if (!acceptance.ok()) terminal.print("not measured: " + acceptance.error().message + "\n");
     if (!quick) terminal.print(advice_text(acceptance.ok() ? &*acceptance : nullptr));
   }

@@ -35,6 +35,12 @@ TEST(DoctorView, SubjectsAreFolded) {
             "a.x, b.x, c.x, d.x, 2 more");
 }
 
+TEST(DoctorView, FailuresInOneLineEach) {
+  const auto findings = fold(diagnosis_of(mi300x_spx(), {"numa-balancing", "clock-source", "smt"}));
+  EXPECT_EQ(cli::short_text(findings, Judgement::fail, 0, Style(false)),
+            "FAIL     NUMA balancing  1\n\n");
+}
+
 TEST(DoctorView, FailuresComeFirstAndInFull) {
   const Diagnosis diagnosis = diagnosis_of(
       mi300x_spx(),
