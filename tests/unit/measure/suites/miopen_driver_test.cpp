@@ -136,11 +136,11 @@ TEST(MiopenDriver, ALogIsASuite) {
 }
 
 TEST(MiopenDriver, MistakesInALogHaveTheirLine) {
-  const auto wrong = parse_driver_commands("x\nMIOpenDriver conv -n 0\n", "run.log");
+  const auto wrong = suite_of_driver_commands("x\nMIOpenDriver conv -n 0\n", "run.log");
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().kind, ErrorKind::usage);
   EXPECT_EQ(wrong.error().message, "run.log:2: option -n is \"0\"; allowed: 1 to 1048576");
-  EXPECT_EQ(parse_driver_commands("MIOpenDriver bnorm -n 1", "run.log").error().message,
+  EXPECT_EQ(suite_of_driver_commands("MIOpenDriver bnorm -n 1", "run.log").error().message,
             "run.log: no convolution among the commands of MIOpenDriver");
   EXPECT_TRUE(has_driver_commands(log_text));
   EXPECT_FALSE(has_driver_commands("name: x\ncells:\n  - command: [MIOpenDriver, conv]\n"));
