@@ -24,8 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Results of the undivided GPU, with which the study of its partitions compares their sum.
-constexpr const char* whole_folder = "campaigns/partition-whole";
+/// The name of the campaign of an undivided GPU, with which the study of its partitions compares
+/// their sum.
+constexpr const char* whole_name = "partition-whole";
 
 /// A study while it is made: the plan's environments, one a line, and what else it needs.
 struct Draft {
@@ -36,6 +37,14 @@ struct Draft {
   /// The plan's description and its subject, if those of the example do not fit.
   std::optional<std::string> description, subject;
 };
+
+/// "campaigns/scaling-4-ranks": the same request continues the same campaign.
+std::string folder_of(std::string name, const StudyRequest& request) {
+  for (const std::string& word : request.operands) name += "-" + word;
+  for (const std::string& axis : request.axes) name += "-" + axis;
+  if (request.ranks > 0) name += fmt::format("-{}-ranks", request.ranks);
+  return "campaigns/" + plain_name(name);
+}
 
 std::string text_of_example(std::string_view name) {
   for (const EmbeddedFile& file : embedded_plans()) {
@@ -183,7 +192,7 @@ Status add_scaling(const StudyRequest& request, const StudyMachine&, Draft& draf
 /// The whole device, to be compared with its partitions later.
 void add_whole(const StudyRequest& request, const DeviceFacts& gpu, Draft& draft) {
   draft.environments.push_back(line_of("whole", "kind: partition, visible: \"0\"", request.load));
-  draft.folder = fs::path(whole_folder).filename();
+  draft.folder = whole_name;
   draft.description = "What does the whole GPU deliver?";
   draft.notes.push_back(fmt::format(
       "the GPU is not divided ({}), so it is measured whole; divide it ({}), and the same command "
@@ -225,7 +234,7 @@ Status add_partition(const StudyRequest& request, const StudyMachine& machine, D
   }
   draft.study = fmt::format("each: [{}]", fmt::join(names, ", "));
   std::error_code none;
-  const fs::path whole = fs::absolute(fs::path(whole_folder) / "whole", none);
+  const fs::path whole = fs::absolute(fs::path(folder_of(whole_name, request)) / "whole", none);
   if (request.operands.empty() && fs::exists(whole, none)) {
     draft.study += fmt::format(", whole: {}", yaml_scalar(whole.string()));
   } else if (request.operands.empty()) {
@@ -403,13 +412,9 @@ Result<Study> make_study(const StudyRequest& request, const StudyMachine& machin
   }
   Draft draft;
   TRY(kind->add(request, machine, draft));
-  std::string folder = draft.folder.empty() ? request.name : draft.folder;
-  for (const std::string& word : request.operands) folder += "-" + word;
-  for (const std::string& axis : request.axes) folder += "-" + axis;
-  if (request.ranks > 0) folder += fmt::format("-{}-ranks", request.ranks);
   Study study;
   study.plan = plan_of(request, machine, draft);
-  study.folder = "campaigns/" + plain_name(folder);
+  study.folder = folder_of(draft.folder.empty() ? request.name : draft.folder, request);
   study.notes = std::move(draft.notes);
   return study;
 }

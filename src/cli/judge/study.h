@@ -22,12 +22,12 @@ std::string study_mark(std::string_view name);
 
 /// What the user asks for.
 struct StudyRequest {
-  std::string name;                   ///< "container"
-  std::vector<std::string> operands;  ///< environments, builds or partitions; may be empty
-  std::vector<std::string> axes;      ///< "size=64KiB", for every cell that has the axis
-  PlannedLoad load;                   ///< empty: no load
-  std::uint64_t ranks = 0;            ///< 0: one for each GPU
-  std::string budget, device;         ///< empty: the plan's
+  std::string name;                        ///< "container"
+  std::vector<std::string> operands = {};  ///< environments, builds or partitions; may be empty
+  std::vector<std::string> axes = {};      ///< "size=64KiB", for every cell that has the axis
+  PlannedLoad load = {};                   ///< empty: no load
+  std::uint64_t ranks = 0;                 ///< 0: one for each GPU
+  std::string budget = {}, device = {};    ///< empty: the plan's
 };
 
 /// What a study needs to know about this machine.

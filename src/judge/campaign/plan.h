@@ -36,8 +36,8 @@ struct PlannedEnvironment {
 struct StudyPlan {
   std::vector<std::string> each, together;
   std::string whole;  ///< empty: not measured in this campaign
-  std::string
-      whole_before;  ///< store of the whole device's results, measured earlier; may be empty
+  /// Store of the whole device's results, measured in an earlier campaign; may be empty.
+  std::string whole_before = {};
 };
 
 struct CampaignPlan {

@@ -19,17 +19,16 @@ struct Environment {
 };
 
 struct ReportInput {
-  std::string title;        ///< empty: made from the environments' names
-  std::string description;  ///< purpose of the campaign; empty: not known
-  std::string subject;      ///< what the answer calls B; empty: its name
-  /// The only comparison is of an environment with itself, measured twice.
-  bool repeated = false;
+  std::string title;                      ///< empty: made from the environments' names
+  std::string description;                ///< purpose of the campaign; empty: not known
   std::vector<Environment> environments;  ///< one or more
   std::vector<Comparison> comparisons;    ///< comparisons of pairs of environments
   Json study;                             ///< a partition study's conclusions; null: none
   std::string campaign;                   ///< its folder; empty: the results are no campaign's
   std::string operands;                   ///< what the user named, quoted for a shell
   std::string time;                       ///< when the report is made, UTC
+  std::string subject = {};               ///< what the answer calls B; empty: its name
+  bool repeated = false;  ///< the only comparison is of an environment with itself, measured twice
 };
 
 /// With more environments, lines in a chart could not be distinguished: there are six colours, each

@@ -212,17 +212,22 @@ std::string study_answer(const ReportInput& input) {
   }
   if (worst == nullptr) return "Nothing can be said.";
   const std::optional<Interval>& interval = worst->interference.interval95;
+  const bool is_rate = worst_cell->better == Better::higher;
+  const bool proven = interval && (is_rate ? interval->high < 1 : interval->low > 1);
   const std::string least =
-      fmt::format("beside the others, a partition keeps at least {:.1f}% of its {} ({}: {}, {})",
-                  100 * worst->interference.ratio,
-                  worst_cell->better == Better::higher ? "rate" : "own latency",
+      fmt::format("{} {:.1f}% of its {} ({}: {}, {})",
+                  proven ? "beside the others, a partition keeps at least"
+                         : "no loss to the others is proven: the slowest keeps",
+                  100 * worst->interference.ratio, is_rate ? "rate" : "own latency",
                   interval ? fmt::format("95% interval {:.1f}% to {:.1f}%", 100 * interval->low,
                                          100 * interval->high)
                            : "a single pair",
                   worst->environment, worst_cell->cell);
   const std::string model = of_model(input) ? std::string(of_a_model) : "";
   const auto summed = worst_cell->sum ? worst_cell : sum_below_all(cells);
-  if (summed == nullptr) return model + "B" + least.substr(1) + ".";
+  if (summed == nullptr) {
+    return model + (least[0] == 'b' ? "B" : "N") + least.substr(1) + ".";
+  }
   return model + sum_sentence(*summed) + "; " + least + ".";
 }
 

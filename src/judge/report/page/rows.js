@@ -26,7 +26,9 @@ function barRows(chart) {
 /** Blocks of a label and a bar for each environment, one under the other; a label is beside its only bar. */
 function barPlaces(chart, width) {
   const rows = barRows(chart);
-  const keys = report.environments.filter((name) => rows.some((row) => row.environment === name));
+  // In the order of the report, then what a chart names itself, such as the sum of partitions.
+  const named = new Set(rows.map((row) => row.environment));
+  const keys = [...new Set([...report.environments.filter((name) => named.has(name)), ...named])];
   const labels = unique(rows.map((row) => row.label));
   rows.forEach((row) => { row.text = row.shown + (keys.length > 1 ? ` ${row.environment}` : ''); });
   const places = rowPlaces(labels, rows.map((row) => row.text), width);

@@ -363,7 +363,8 @@ TEST(ReportCharts, PartitionsAddUpBesideTheWhole) {
   EXPECT_THAT(study_answer(input), testing::StartsWith("Beside the others, a partition keeps"));
   // The interval of a single pair is 0 to infinity, which JSON writes as null.
   input.study[0]["parts"][0]["interference"]["interval95"] = {0.0, nullptr};
-  EXPECT_THAT(study_answer(input), HasSubstr("95.0% of its rate (a single pair: p1"));
+  EXPECT_THAT(study_answer(input), HasSubstr("o loss to the others is proven: the slowest keeps "
+                                             "95.0% of its rate (a single pair: p1"));
   EXPECT_EQ(partitions_chapter(input)->blocks.size(), 2U);
   input.study = "nonsense";
   EXPECT_FALSE(partitions_chapter(input).has_value());
