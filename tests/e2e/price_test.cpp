@@ -58,7 +58,7 @@ TEST(Price, MustBeANumberAboveZero) {
       std::vector<std::string> words = {command, "--price", price};
       if (std::string(command) == "compare") words.insert(words.end(), {"a", "b"});
       if (std::string(command) == "load")
-        words.insert(words.end(), {"--url", "http://127.0.0.1:1"});
+        words.insert(words.end(), {"--url", "http://127.0.0.1:1", "--max-concurrency", "1"});
       if (std::string(command) == "run") words.insert(words.end(), {"train", "--dry-run"});
       if (std::string(command) == "show") words.emplace_back("/");
       const Outcome outcome = assay_run(words);

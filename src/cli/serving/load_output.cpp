@@ -384,7 +384,8 @@ std::string sweep_text(std::span<const ServingResult> results, const std::option
     table.add({load_text(result.load), fmt::format("{}", result.counts.completed),
                format_significant(result.request_throughput),
                format_significant(result.output_throughput),
-               price && result.output_throughput > 0
+               price && result.verdict.valid() && result.verdict.tokens_hold() &&
+                       result.output_throughput > 0
                    ? format_significant(cost_per_million_tokens(price->per_hour, price->devices,
                                                                 result.output_throughput))
                    : "",

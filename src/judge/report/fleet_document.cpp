@@ -75,13 +75,13 @@ std::optional<Chart> heat_map(const Fleet& fleet) {
   chart.table.caption = "Time against the fleet's median, in cells with a node beyond the margin";
   chart.table.columns = {{"from", "node"},
                          {"to", "cell"},
-                         {"value", "time against the median", ColumnKind::number, "%", 1, "%"},
+                         {"value", "against median", ColumnKind::number, "%", 1, "%"},
                          {"odd", "outlier"}};
-  double least = -100 * fleet.rule.margin, most = 100 * fleet.rule.margin;
+  double least = 0, most = 0;
   for (const NodeRow& row : fleet.rows) {
     for (const NodeCell& cell : row.cells) {
       if (!keys.at(cell.key)) continue;
-      const double percent = 100 * (cell.slower - 1);
+      const double percent = std::round(1000 * (cell.slower - 1)) / 10;  // fits into a square
       least = std::min(least, percent);
       most = std::max(most, percent);
       chart.table.rows.push_back(
@@ -93,14 +93,14 @@ std::optional<Chart> heat_map(const Fleet& fleet) {
   chart.settings = {{"metric", "time against the median"},
                     {"merged", true},
                     {"across", "cell"},
-                    {"least", least},
-                    {"most", most}};
+                    {"least", std::min(least, -100 * fleet.rule.margin)},
+                    {"most", std::max(most, 100 * fleet.rule.margin)}};
   std::vector<std::string> names;
   for (const OddNode& node : fleet.odd) names.push_back(node.name);
   chart.summary = fmt::format(
       "{} nodes, from {:.1f}% less to {:.1f}% more time than the fleet's median. Framed: cells in "
       "which a node is an outlier. {}",
-      fleet.rows.size(), -least, most,
+      fleet.rows.size(), std::abs(least), most,
       names.empty() ? "No node is an outlier."
                     : fmt::format("Outliers: {}.", fmt::join(names, ", ")));
   return chart;

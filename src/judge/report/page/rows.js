@@ -256,7 +256,8 @@ function heatSide({from, to}, width) {
 
 function heatHeight(chart, width) {
   const ends = heatEnds(chart.table);
-  return ends.from.length * heatSide(ends, width) + 120;
+  const names = chart.settings.across ? Math.max(...ends.to.map(textWidth)) : 0;  // upright
+  return ends.from.length * heatSide(ends, width) + 120 + names;
 }
 
 function heatSpec(chart, width, theme) {
@@ -280,6 +281,8 @@ function heatSpec(chart, width, theme) {
   const band = (name, domain, range) => ({name, type: 'band', domain, range, padding: 0.04});
   const axis = (scale, orient, title) => ({scale, orient, title, domain: false, ticks: false, labelFontSize: side < 36 ? 9 : 11,
                                           labelLimit: orient === 'left' ? 0.4 * width : 180});
+  const across = chart.settings.across;  // what columns are, if their names are long
+  const upright = across ? {labelAngle: -90, labelAlign: 'left', labelBaseline: 'middle', labelLimit: 400} : {};
   return {
     ...frame(width, 0, theme),
     autosize: {type: 'pad'},
@@ -288,7 +291,7 @@ function heatSpec(chart, width, theme) {
     scales: [band('x', to, 'width'), band('y', from, 'height'),
              {name: 'heat', type: 'linear', zero: false, range: heatColours,
               domain: heatColours.map((_, i) => least + (most - least || 1) * i / (heatColours.length - 1))}],
-    axes: [axis('x', 'top', chart.settings.across || 'to'), axis('y', 'left', chart.settings.merged ? '' : 'from')],
+    axes: [{...axis('x', 'top', across || 'to'), ...upright}, axis('y', 'left', chart.settings.merged ? '' : 'from')],
     legends: [{fill: 'heat', type: 'gradient', orient: 'bottom', direction: 'horizontal', title: titled(value),
                gradientLength: Math.max(120, Math.min(240, side * to.length)), gradientThickness: 12,
                values: [least, (least + most) / 2, most],

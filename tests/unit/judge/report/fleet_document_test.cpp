@@ -59,7 +59,7 @@ TEST(FleetDocument, DrawsWhatVariesAndNamesOutliers) {
   ASSERT_EQ(chart.table.rows.size(), 4u);
   EXPECT_EQ(std::get<std::string>(chart.table.rows[3][3]), "outlier");
   EXPECT_TRUE(std::holds_alternative<std::monostate>(chart.table.rows[0][3]));
-  EXPECT_THAT(chart.summary, HasSubstr("from 2.0% less to 25.0% more time"));
+  EXPECT_THAT(chart.summary, HasSubstr("from 0.0% less to 25.0% more time"));
   EXPECT_THAT(chart.summary, HasSubstr("Outliers: odd."));
   EXPECT_THAT(document.notes, ElementsAre("odd lacks memory op=copy size=4KiB bandwidth"));
   EXPECT_THAT(to_csv(document),

@@ -307,7 +307,9 @@ tables:
   EXPECT_EQ(reference->label("MI300X"), "small, MI300X (reported by Somebody, 2026-08)");
   EXPECT_EQ(reference->figures(), 3u);
   EXPECT_EQ(reference->devices(), (std::set<std::string>{"MI300X", "MI325X"}));
-  const Record& first = reference->of_device("MI300X").at(0);
+  const std::vector<Record> records = reference->of_device("MI300X");
+  ASSERT_EQ(records.size(), 1u);
+  const Record& first = records[0];
   EXPECT_EQ(first.cell.id(), "collective op=all_reduce size=1MiB");
   EXPECT_EQ(first.time, "2026-08-01T00:00:00Z");
   EXPECT_EQ(first.source->tool, "RCCL, reported by Somebody, 2026-08");
