@@ -357,8 +357,10 @@ TEST(CampaignStudy, ABareNameIsTheStudyAndAPathIsAFile) {
   EXPECT_THAT(dry({"scaling", "--ranks", "1"}).err,
               HasSubstr("--ranks \"1\" is not allowed; allowed: 2 to 4096"));
   EXPECT_THAT(dry({"scaling", "--budget", "soon"}).err, HasSubstr("--budget"));
-  EXPECT_THAT(dry({"vm", "root@vm7", "--", "load", "--spawn", "serve {port}"}).out,
-              HasSubstr("serve {port}"));
+  EXPECT_THAT(
+      dry({"vm", "root@vm7", "--", "load", "--spawn", "serve {port}", "--max-concurrency", "8"})
+          .out,
+      HasSubstr("serve {port}"));
   EXPECT_THAT(dry({}).err, HasSubstr("or a study: container node partition"));
 }
 

@@ -102,7 +102,7 @@ TEST(Study, PartitionsAreThoseOfTheFirstGpu) {
   for (DeviceFacts& gpu : machine.gpus) gpu.emulated = true;
   study = study_of({.name = "partition", .axes = {"size=64KiB"}}, machine);
   EXPECT_EQ(plan_of(study).cells, 2u) << study.plan;
-  EXPECT_THAT(study.plan, HasSubstr("axes: {size: 64KiB}"));
+  EXPECT_THAT(study.plan, HasSubstr("axes: {size: \"64KiB\"}"));
   EXPECT_THAT(study.notes.front(), HasSubstr("the whole GPU"));
   EXPECT_THAT(study.notes.back(), HasSubstr("two linear layers on one rank: the GPU is emulated"));
   // Undivided, it is measured for the comparison.
@@ -127,7 +127,7 @@ TEST(Study, ScalingTakesItsRanks) {
   EXPECT_EQ(plan_of(four).ranks, 4u);
   EXPECT_DOUBLE_EQ(plan_of(four).budget_seconds.value(), 60);
   EXPECT_EQ(four.folder, "campaigns/scaling-scaling-strong-model-30M-4-ranks");
-  EXPECT_THAT(four.plan, HasSubstr("axes: {ranks: [1, all], scaling: strong, model: 30M}"));
+  EXPECT_THAT(four.plan, HasSubstr("axes: {ranks: [1, all], scaling: \"strong\", model: \"30M\"}"));
   EXPECT_THAT(problem_of({.name = "scaling", .operands = {"host"}}, machine_of(0)),
               HasSubstr("\"host\" is not allowed; --ranks N is the only choice"));
 }
@@ -137,21 +137,21 @@ TEST(Study, MachinesAndBuildsAreNamed) {
   Study study = study_of(
       {.name = "vm", .operands = {"root@vm7"}, .load = {"load: {requests: 8}\n", "spawn: serve"}},
       machine);
-  EXPECT_THAT(study.plan, HasSubstr("{name: vm, kind: ssh, target: root@vm7, spawn: serve}"));
+  EXPECT_THAT(study.plan, HasSubstr("{name: vm, kind: ssh, target: \"root@vm7\", spawn: serve}"));
   EXPECT_EQ(plan_of(study).environments.size(), 2u);
   EXPECT_THAT(study.notes, ElementsAre("left out: fine-tuning of Qwen2-0.5B with LoRA: this "
                                        "machine has no GPU"));
   study = study_of({.name = "node", .operands = {"root@n7", "docker:i"}}, machine);
   EXPECT_THAT(study.plan, AllOf(HasSubstr("{name: baseline, kind: container"),
-                                HasSubstr("{name: node, kind: ssh, target: root@n7}"),
-                                HasSubstr("subject: The node root@n7")));
+                                HasSubstr("{name: node, kind: ssh, target: \"root@n7\"}"),
+                                HasSubstr("subject: \"The node root@n7\"")));
   EXPECT_EQ(plan_of(study_of({.name = "node", .operands = {"n7"}}, machine)).environments[0].kind,
             "host");
   const TemporaryFolder builds;
   std::filesystem::create_directories(builds.path() / "old" / "lib");
   const std::string old = (builds.path() / "old").string();
   study = study_of({.name = "upgrade", .operands = {old, "docker:i"}}, machine);
-  EXPECT_THAT(study.plan, HasSubstr("LD_LIBRARY_PATH: " + old + "/lib"));
+  EXPECT_THAT(study.plan, HasSubstr("LD_LIBRARY_PATH: \"" + old + "/lib\""));
   EXPECT_EQ(plan_of(study).environments.at(1).name, "new");
   EXPECT_THAT(problem_of({.name = "upgrade", .operands = {"/no/such", old}}, machine),
               HasSubstr("there is no folder /no/such/lib; a build is a folder"));

@@ -54,14 +54,14 @@ TEST(CampaignPlan, ItsOwnCellsAreWrittenAsASuites) {
       "  - {command: [assay, run, launch], name: inner, format: assay}\n";
   const auto plan = parse_campaign_plan(cells + two, "p.yaml");
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(plan->cells, 3u);
+  EXPECT_EQ(plan->cells, 5u);
   ASSERT_TRUE(plan->commands.has_value());
   EXPECT_THAT(plan->measure.at(1), HasSubstr(R"("size":"4KiB")"));
   const auto both = parse_campaign_plan("suite: first\n" + cells.substr(0, cells.find("axes")) +
                                             cells.substr(cells.find("cells")) + two,
                                         "p.yaml");
   ASSERT_TRUE(both.ok()) << both.error().message;
-  EXPECT_EQ(both->cells, 9u);
+  EXPECT_EQ(both->cells, 11u);
   EXPECT_THAT(plan_problem("name: n\ncells: 5\n" + std::string(two)),
               HasSubstr("p.yaml:2: \"cells\" must be a list of {benchmark, axes}"));
   EXPECT_THAT(plan_problem("name: n\naxes: {colour: red}\ncells: [{benchmark: launch}]\n" +
@@ -100,7 +100,7 @@ TEST(CampaignPlan, MistakesNameTheirLine) {
   EXPECT_THAT(plan_problem("name: n\nsiute: launch\n"),
               HasSubstr("p.yaml:2: unknown key \"siute\"; did you mean \"suite\"?"));
   EXPECT_EQ(plan_problem("name: n\n" + std::string(two)),
-            "p.yaml:1: a plan needs \"suite\", \"suites\" or \"load\"");
+            "p.yaml:1: a plan needs \"suite\", \"suites\", \"cells\" or \"load\"");
   EXPECT_THAT(plan_problem("name: n\nsuite: lunch\n" + std::string(two)),
               HasSubstr("p.yaml:2: no suite or benchmark \"lunch\""));
   EXPECT_THAT(plan_problem(plan + "margin: 0\n"),

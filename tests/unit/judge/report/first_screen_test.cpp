@@ -109,7 +109,7 @@ TEST(FirstScreen, AnEnvironmentMeasuredTwiceIsDescribedNotCompared) {
   ReportInput input = campaign_of({1});
   input.repeated = true;
   const Document document = make_document(input);
-  EXPECT_EQ(document.question, "What does this machine reach?");
+  EXPECT_EQ(document.question, "What does host reach?");
   EXPECT_FALSE(document.answers.at(0).verdict.has_value());
   EXPECT_EQ(document.cards.at(3).command, "assay doctor");
 }
@@ -206,7 +206,7 @@ TEST(FirstScreen, TheCardsSayWhereWhatHowSureAndWhy) {
   input.environments[1].results.units[0].taken = 0.81;
   input.comparisons = {compared(input.environments[0], input.environments[1])};
   const std::vector<Card> cards = make_document(input).cards;
-  ASSERT_EQ(cards.size(), 4u);
+  ASSERT_EQ(cards.size(), 5u);
   EXPECT_THAT(cards[0].lines,
               ElementsAre("2 \u00D7 AMD Instinct MI300X, 192 GiB, SPX/NPS1",
                           "AMD EPYC 9654, 192 cores, memory 23.5 GiB", "Host node7, Linux 6.1.0"));
