@@ -1,6 +1,7 @@
 // The input of a report.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,14 @@ struct ReportInput {
   std::string title;                      ///< empty: made from the environments' names
   std::string description;                ///< purpose of the campaign; empty: not known
   std::vector<Environment> environments;  ///< one or more
-  std::vector<Comparison> comparisons;    ///< comparisons of pairs of environments
-  Json study;                             ///< a partition study's conclusions; null: none
-  std::string campaign;                   ///< its folder; empty: the results are no campaign's
-  std::string operands;                   ///< what the user named, quoted for a shell
-  std::string time;                       ///< when the report is made, UTC
+  /// The number of environments, at the end, that are only drawn beside the others. Cards that
+  /// describe what was measured leave them out.
+  std::size_t beside = 0;
+  std::vector<Comparison> comparisons;  ///< comparisons of pairs of environments
+  Json study;                           ///< a partition study's conclusions; null: none
+  std::string campaign;                 ///< its folder; empty: the results are no campaign's
+  std::string operands;                 ///< what the user named, quoted for a shell
+  std::string time;                     ///< when the report is made, UTC
 };
 
 /// With more environments, lines in a chart could not be distinguished: there are six colours, each

@@ -273,8 +273,9 @@ Document make_document(ReportInput input) {
   add_method(input, std::move(every_run), document);
   document.answers = answers_of(input, panels);
   document.picture = picture_of(input, panels, document.chapters);
-  document.cards = cards_of(input, panels);
   document.notes = notes_of(input);
+  input.environments.resize(input.environments.size() - input.beside);
+  document.cards = cards_of(input, panels);
   number_charts(document);
   return document;
 }
