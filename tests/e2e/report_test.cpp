@@ -66,6 +66,8 @@ TEST(Report, DrawsResultsOfElsewhereBeside) {
   EXPECT_THAT(known.out, AllOf(HasSubstr("silybench-h100, NVIDIA H100 80GB (reported by silybench, "
                                          "2026-09-24)"),
                                HasSubstr("13B"), HasSubstr("qwen3-8b"), Not(HasSubstr("SLOWER"))));
+  EXPECT_THAT(known.out, HasSubstr("- **Machine**: scripted device \n"));
+  EXPECT_THAT(known.out, HasSubstr("- **What was measured**: 1 cell: memory; 8 runs;"));
   EXPECT_EQ(known.err, "");
   const Outcome unknown = assay_run({"report", a, "--beside", "mi350x-trainin"});
   EXPECT_EQ(unknown.status, 2);

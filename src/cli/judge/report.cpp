@@ -137,6 +137,7 @@ Status add_beside(const std::string& operand, report::ReportInput& input) {
                                                  report::most_environments)};
     }
     input.environments.push_back(std::move(environment));
+    ++input.beside;
   }
   return {};
 }

@@ -108,9 +108,8 @@ std::string overview(const std::vector<Suite>& suites, std::size_t width, const 
     of_benchmarks.add({std::string(benchmark->name()), std::string(benchmark->summary())});
   }
   return of_suites.render(width, style, 0) + "\n" + of_benchmarks.render(width, style, 0) +
-         "\n`assay list NAME` shows what a suite measures, and the axes of a benchmark; `assay "
-         "list "
-         "references` names\nthe figures that others reported.\n";
+         "\n`assay list NAME` shows what a suite measures, and the axes of a benchmark.\n"
+         "`assay list references` names the figures that others reported.\n";
 }
 
 /// Everything as JSON.

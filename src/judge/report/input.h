@@ -1,6 +1,7 @@
 // The input of a report.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct ReportInput {
   std::string time;                       ///< when the report is made, UTC
   std::string subject = {};               ///< what the answer calls B; empty: its name
   bool repeated = false;  ///< the only comparison is of an environment with itself, measured twice
+  /// The number of environments, at the end, that are only drawn beside the others. Cards that
+  /// describe what was measured leave them out.
+  std::size_t beside = 0;
 };
 
 /// With more environments, lines in a chart could not be distinguished: there are six colours, each

@@ -271,9 +271,10 @@ Document make_document(ReportInput input) {
   add_method(input, std::move(every_run), document);
   document.answers = answers_of(input, panels);
   document.picture = picture_of(input, panels, document.chapters);
-  document.cards = cards_of(input, panels);
   document.headline = headline_of(input, document.chapters);
   document.notes = notes_of(input);
+  input.environments.resize(input.environments.size() - input.beside);
+  document.cards = cards_of(input, panels);
   number_charts(document);
   return document;
 }
