@@ -107,7 +107,7 @@ TEST_P(OneStory, IsToldEverywhere) {
   EXPECT_EQ(json["verdict"], word);
   EXPECT_EQ(json["reason"], reason);
   const Document document = make_document(
-      {"", "", {campaign.a, campaign.b}, 0, {comparison}, Json(), "2026-01-31T12:00:00Z"});
+      {"", "", {campaign.a, campaign.b}, {comparison}, Json(), "2026-01-31T12:00:00Z"});
   const Answer& answer = document.answers.at(0);
   EXPECT_EQ(answer.verdict, whole);
   // The answer says yes or no as the verdict does, and its number is that of the mean, or of a
