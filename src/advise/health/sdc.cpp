@@ -67,9 +67,9 @@ void compare_bytes(const std::vector<std::byte>& expected, const std::vector<std
   }
 }
 
-class CorruptionTest {
+class CorruptionSearch {
  public:
-  CorruptionTest(const SdcPlan& plan, Device& device, Team& team)
+  CorruptionSearch(const SdcPlan& plan, Device& device, Team& team)
       : plan_(plan), device_(device), team_(team), begin_(std::chrono::steady_clock::now()) {}
 
   Result<SdcOutcome> run() {
@@ -742,7 +742,7 @@ std::string_view name_of(SdcVerdict verdict) {
 }
 
 Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team) {
-  return CorruptionTest(plan, device, team).run();
+  return CorruptionSearch(plan, device, team).run();
 }
 
 }  // namespace assay::health
