@@ -53,7 +53,8 @@ TEST(Parse, MistakesGetOneLine) {
                          "show, watch, versus, "));
   EXPECT_EQ(error_of({"run", "quick", "--sed", "1"}),
             "run has no option --sed; did you mean \"--seed\"?; its options: --device, --out, "
-            "--seed, --budget, --last, --telemetry, --barrier, --ranks, --hosts, --without-secret, "
+            "--seed, --price, --budget, --last, --telemetry, --barrier, --ranks, --hosts, "
+            "--without-secret, "
             "--repeat, --patience, "
             "--dry-run, --check, "
             "--json, --color, --help");
