@@ -252,7 +252,8 @@ inline constexpr std::string_view pytest_benchmark_sample =
 {"group":null,"name":"test_sum[1000]","fullname":"test_sums.py::test_sum[1000]","params":{"count":1000},
 "stats":{"min":7.775000995025039e-06,"max":0.008093511998595204,"mean":3.711349125045935e-05,
 "stddev":0.0004620496718641738,"rounds":914,"median":8.705996151547879e-06,"iterations":1}}],
-"datetime":"2026-11-30T01:44:16.126743","version":"3.2.2"})text";
+"datetime":"2026-11-30T01:44:16.126743","version":"3.2.2"}
+)text";
 
 inline constexpr std::string_view nvbench_sample =
     R"text({"meta":{"argv":["./b"],"version":{"nvbench":{"string":"0.1.0"}}},"devices":[{"id":0,"name":"NVIDIA H100"}],
