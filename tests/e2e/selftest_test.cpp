@@ -154,11 +154,23 @@ TEST_F(SelftestOnVirtualMi300x, AsksWhatOnlyHardwareCanTell) {
   const Outcome outcome = on({"selftest", "--only", "hardware,device", "--json"});
   EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
   const auto outcomes = outcomes_in(outcome.out);
-  for (const char* check : {"whole-words", "whole-words-between-devices", "fences-between-devices",
-                            "fences", "atomics", "graph-nested-streams", "engine-clock"}) {
+  for (const char* check :
+       {"fences-between-devices", "fences", "atomics", "graph-nested-streams", "engine-clock"}) {
     EXPECT_EQ(outcomes.at(check), "passed") << outcome.out;
   }
   EXPECT_TRUE(Json::parse(outcome.out)["machine"]["emulated"].get<bool>());
+}
+
+// On a busy machine a writer may have ended before anybody watches; the check then proves nothing.
+TEST_F(SelftestOnVirtualMi300x, WatchesWordsChangeWhole) {
+  constexpr int most_tries = 10;
+  for (const std::string check : {"whole-words", "whole-words-between-devices"}) {
+    std::string found = "untested";
+    for (int i = 0; i < most_tries && found == "untested"; ++i) {
+      found = outcomes_in(on({"selftest", "--only", check, "--json"}).out).at(check);
+    }
+    EXPECT_EQ(found, "passed") << check;
+  }
 }
 
 }  // namespace
