@@ -10,6 +10,7 @@
 
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
+#include "compute/device/matrix_unit_types.h"
 #include "compute/device/rtc_worker.h"
 #include "compute/vendor/blas/gemm_plans.h"
 #include "measure/benchmarks/decode/decoder_case.h"
@@ -203,7 +204,8 @@ Status run(const std::string& model) {
       [&] { return b.stream->copy(b.matrices.as<std::byte>() + half, b.matrices.data(), half); }));
   b.copied = 2 * static_cast<double>(half) / copy;
   fmt::print("{}: a copy within the device moves {:.0f} GB/s\n", facts.name, b.copied / 1e9);
-  const std::optional<DataType> kinds[] = {std::nullopt, codes_of("fp8", facts), DataType::i8};
+  const DataType fp8 = has_fnuz_fp8(facts) ? DataType::e4m3_fnuz : DataType::e4m3;
+  const std::optional<DataType> kinds[] = {std::nullopt, fp8, DataType::i8};
   for (const auto& codes : kinds) {
     for (const Product& product : products_of(shape)) {
       for (const VectorVariant& variant : VectorProduct::variants()) {
