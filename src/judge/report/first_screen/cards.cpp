@@ -254,6 +254,7 @@ Card certainty_card(const ReportInput& input) {
   Card card{"How sure, and what disturbed it", {}};
   Disturbance disturbance;
   bool open = false, unpaired = false;
+  std::vector<std::pair<std::string, std::vector<std::string>>> sides;  // by their counts
   for (const Comparison& comparison : input.comparisons) {
     const Verdict verdict = comparison.all.judgement.verdict;
     open = open || verdict == Verdict::inconclusive || verdict == Verdict::unstable;
@@ -266,9 +267,18 @@ Card certainty_card(const ReportInput& input) {
     }
     if (counts.empty()) continue;
     counts.back() += fmt::format(" of {}", counted(comparison.cells.size(), "cell"));
-    card.lines.push_back(fmt::format("{}{}",
-                                     input.comparisons.size() == 1 ? "" : comparison.name_b + ": ",
-                                     fmt::join(counts, ", ")));
+    const std::string text = fmt::format("{}", fmt::join(counts, ", "));
+    const auto alike =
+        std::ranges::find_if(sides, [&](const auto& one) { return one.first == text; });
+    if (alike == sides.end()) {
+      sides.push_back({text, {comparison.name_b}});
+    } else {
+      alike->second.push_back(comparison.name_b);
+    }
+  }
+  for (const auto& [counts, names] : sides) {
+    const std::string who = input.comparisons.size() == 1 ? "" : first_few(names) + ": ";
+    card.lines.push_back(who + counts + (names.size() > 1 ? " each" : ""));
   }
   if (input.comparisons.size() == 1) {
     const Comparison& only = input.comparisons.front();

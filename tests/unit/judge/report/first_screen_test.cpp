@@ -185,6 +185,7 @@ TEST(FirstScreen, SeveralComparisonsShareThePicture) {
   const Table& table = document.picture->chart.table;
   EXPECT_EQ(std::get<std::string>(field(table, 0, "label")), "container: memory triad");
   EXPECT_EQ(std::get<std::string>(field(table, 1, "label")), "vm: memory triad");
+  EXPECT_THAT(document.cards[2].lines, Contains("container, vm: 1 SLOWER of 1 cell each"));
 }
 
 TEST(FirstScreen, TheCardsSayWhereWhatHowSureAndWhy) {
