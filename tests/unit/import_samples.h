@@ -242,7 +242,8 @@ inline constexpr std::string_view google_sample =
 {"name":"BM_Bad","run_name":"BM_Bad","run_type":"iteration","error_occurred":true,"error_message":"no file","iterations":0,"real_time":0.0,"cpu_time":0.0,"time_unit":"us"}]}
 )text";
 
-// Written by pytest-benchmark 3.2.2 for sum(range(count)); without its options and less usual statistics.
+// Written by pytest-benchmark 3.2.2 for sum(range(count)); without its options and less usual
+// statistics.
 inline constexpr std::string_view pytest_benchmark_sample =
     R"text({"machine_info":{"node":"node7","python_implementation":"CPython","python_version":"3.11.2"},
 "commit_info":{"id":"5f3c2a1","dirty":false},"benchmarks":[
