@@ -324,7 +324,7 @@ TEST(CampaignStudy, EndsWithItsAnswerAndItsPageAndGoesOn) {
   EXPECT_THAT(first.out, HasSubstr("the page with all of it: campaigns/container/report.html"));
   EXPECT_THAT(Process::read(study / "report.html"), HasSubstr("<b>The container costs nothing"));
   const std::string units = Process::read(study / "units.jsonl");
-  // The plan that was begun goes on, whatever is installed by now.
+  // The same command continues with the plan of the folder, whatever is installed by now.
   auto without_docker = programs.environment();
   without_docker["PATH"] = "/usr/bin:/bin";
   const Outcome again =
@@ -355,7 +355,7 @@ TEST(CampaignStudy, ABareNameIsTheStudyAndAPathIsAFile) {
                         "plan says it itself, as ranks"));
   EXPECT_THAT(dry({"./container", "host"}).err, HasSubstr("a plan takes no further operands"));
   EXPECT_THAT(dry({"scaling", "--ranks", "1"}).err,
-              HasSubstr("--ranks \"1\" is not allowed; allowed: 2 to 4096"));
+              HasSubstr("--ranks \"1\" is not allowed; allowed: whole numbers from 2 to 4096"));
   EXPECT_THAT(dry({"scaling", "--budget", "soon"}).err, HasSubstr("--budget"));
   EXPECT_THAT(
       dry({"vm", "root@vm7", "--", "load", "--spawn", "serve {port}", "--max-concurrency", "8"})

@@ -93,8 +93,8 @@ class CheckedWork {
   bool stays_until_end(const DifferentBlock& block) const;
 
   /// Leaves out buffers that differ between two repetitions although nothing is wrong: a library's
-  /// scratch memory. Returns whether libraries write all of them, and most of what is written still
-  /// has the same bits.
+  /// scratch memory. Returns whether libraries write all of these, and most of the written buffers
+  /// still have the same bits.
   bool leave_out(const Sums& a, const Sums& b);
   /// Leaves out buffers by their numbers; scratch() returns those of all that are left out.
   void leave_out(const std::vector<std::size_t>& numbers);

@@ -313,14 +313,14 @@ int run(const Arguments& arguments, Terminal& terminal) {
                                                    arguments.positionals.end());
   const auto fleet = judge_fleet(folders, rule, progress);
   if (!fleet.ok()) return report(terminal, fleet.error());
-  const report::Document document = report::fleet_document(*fleet, headline(*fleet), utc_now());
+  const auto document = [&] { return report::fleet_document(*fleet, headline(*fleet), utc_now()); };
   if (!file.empty()) {
-    const Status written = write_file(file, report::to_html(document));
+    const Status written = write_file(file, report::to_html(document()));
     if (!written.ok()) return report(terminal, written.error());
   }
   terminal.print(arguments.has("--json") ? json_line(json_of(*fleet)) + "\n"
                  : arguments.has("--csv")
-                     ? report::to_csv(document)
+                     ? report::to_csv(document())
                      : text_of(*fleet, arguments.has("--table"), arguments.has("--all"),
                                static_cast<std::size_t>(terminal.width()), terminal.out_style()));
   return status_of(*fleet);

@@ -103,18 +103,24 @@ Result<EnvironmentWord> machine_or_environment(const std::string& word) {
   return read_environment_word(is_target ? "vm:" + word : word);
 }
 
-Status add_container(const StudyRequest& request, const StudyMachine& machine, Draft& draft) {
-  std::vector<std::string> words = request.operands;
-  if (words.empty()) words.push_back(TRY(usual_container(machine, draft)));
+/// Adds the host and, to be compared with it, the environments that `words` name by `read`.
+Status add_beside_host(const StudyRequest& request, const std::vector<std::string>& words,
+                       Result<EnvironmentWord> (*read)(const std::string&), Draft& draft) {
   draft.environments.push_back(line_of("host", "kind: host", request.load));
   std::map<std::string, int> uses = {{"host", 1}};
   for (const std::string& word : words) {
-    const EnvironmentWord environment = TRY(read_environment_word(word));
+    const EnvironmentWord environment = TRY(read(word));
     draft.environments.push_back(
         line_of(unique_name(environment.kind, uses), environment.settings, request.load));
   }
   if (words.size() > 1) draft.subject = "";  // each has its own name
   return {};
+}
+
+Status add_container(const StudyRequest& request, const StudyMachine& machine, Draft& draft) {
+  std::vector<std::string> words = request.operands;
+  if (words.empty()) words.push_back(TRY(usual_container(machine, draft)));
+  return add_beside_host(request, words, &read_environment_word, draft);
 }
 
 Status add_vm(const StudyRequest& request, const StudyMachine&, Draft& draft) {
@@ -123,15 +129,7 @@ Status add_vm(const StudyRequest& request, const StudyMachine&, Draft& draft) {
                           "name the virtual machine, which ssh must reach without a password: "
                           "assay campaign vm root@vm7");
   }
-  draft.environments.push_back(line_of("host", "kind: host", request.load));
-  std::map<std::string, int> uses = {{"host", 1}};
-  for (const std::string& word : request.operands) {
-    const EnvironmentWord environment = TRY(machine_or_environment(word));
-    draft.environments.push_back(
-        line_of(unique_name(environment.kind, uses), environment.settings, request.load));
-  }
-  if (request.operands.size() > 1) draft.subject = "";
-  return {};
+  return add_beside_host(request, request.operands, &machine_or_environment, draft);
 }
 
 Status add_node(const StudyRequest& request, const StudyMachine&, Draft& draft) {

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <utility>
 
 #include "core/embedded.h"
-#include "core/written_unit.h"
+#include "core/text.h"
 #include "core/yaml_text.h"
+#include "results/record/measured_unit.h"
 
 namespace assay::report {
 namespace {
@@ -17,7 +16,8 @@ namespace {
 /// A column of a table: the device, an axis, or a metric.
 struct Heading {
   std::string name;
-  WrittenUnit unit;  ///< empty: not a metric
+  std::string written;  ///< its unit in the file; empty: not a metric
+  MeasuredUnit unit;
   Better better = Better::neither;
 };
 
@@ -103,14 +103,15 @@ class ReferenceReader {
       heading.name = text.substr(0, open);
       if (open != std::string::npos) {
         if (close == std::string::npos) return map.wrong("columns", "a unit needs \")\"");
-        auto unit = written_unit(std::string_view(text).substr(open + 2, close - open - 2));
+        heading.written = text.substr(open + 2, close - open - 2);
+        const auto unit = written_unit(heading.written);
         if (!unit.ok()) return map.wrong("columns", unit.error().message);
         heading.unit = *unit;
         const std::string rest = text.substr(close + 1);
         if (!rest.empty() && rest != " aside") {
           return map.wrong("columns", fmt::format("\"{}\" after a unit; allowed: aside", rest));
         }
-        if (rest.empty()) heading.better = direction_of(unit->unit);
+        if (rest.empty()) heading.better = direction_of(unit->si);
       }
       headings.push_back(std::move(heading));
     }
@@ -128,18 +129,17 @@ class ReferenceReader {
       if (text == "-") continue;
       if (heading.name == "device") {
         record.device.name = text;
-      } else if (heading.unit.unit.empty()) {
+      } else if (heading.written.empty()) {
         axes.emplace_back(heading.name, text);
       } else {
-        char* end = nullptr;
-        const double value = std::strtod(text.c_str(), &end);
-        if (end == text.c_str() || *end != '\0' || !std::isfinite(value) || value <= 0) {
+        const auto value = parse_number(text);
+        if (!value || *value <= 0) {
           return map.wrong(row.items[i],
                            fmt::format("\"{}\" must be a number above 0, or -", text));
         }
-        record.metrics.push_back({heading.name, value * heading.unit.factor,
-                                  std::string(heading.unit.unit), heading.better,
-                                  fmt::format("{} {}", text, heading.unit.written)});
+        record.metrics.push_back({heading.name, to_si(*value, heading.unit.factor),
+                                  std::string(heading.unit.si), heading.better,
+                                  fmt::format("{} {}", text, heading.written)});
       }
     }
     record.cell = Cell(record.cell.benchmark(), std::move(axes));

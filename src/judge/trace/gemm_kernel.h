@@ -1,4 +1,4 @@
-// Finds the matrix products of a trace: tile and types by the kernel's name, and the problem by the
+// Finds the GEMMs of a trace: tile and types by the kernel's name, and the problem by the
 // shapes of its operation.
 #pragma once
 

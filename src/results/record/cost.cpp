@@ -4,22 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 #include <string>
 #include <utility>
+
+#include "core/text.h"
 
 namespace assay {
 namespace {
 
 constexpr double seconds_per_hour = 3600;
 
-/// The whole text as a number above 0.
-std::optional<double> positive(const std::string& text) {
-  char* end = nullptr;
-  const double value = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != '\0' || !std::isfinite(value) || !(value > 0)) return std::nullopt;
-  return value;
+/// Parses the whole text as a number above 0.
+std::optional<double> positive(std::string_view text) {
+  const auto number = parse_number(text);
+  return number && *number > 0 ? number : std::nullopt;
 }
 
 const Metric* find_metric(const Record& record, std::string_view name) {
@@ -30,7 +29,7 @@ const Metric* find_metric(const Record& record, std::string_view name) {
 /// How long the training run took that the record is about; empty if unknown or no training.
 std::optional<double> seconds_of_run(const Record& record) {
   if (const Metric* whole = find_metric(record, "time_to_quality")) return whole->value;
-  const auto steps = positive(std::string(record.cell.text("steps")));
+  const auto steps = positive(record.cell.text("steps"));
   const Metric* step = find_metric(record, "step_time");
   if (!steps || step == nullptr) return std::nullopt;
   return *steps * step->value;
@@ -40,9 +39,8 @@ std::optional<double> seconds_of_run(const Record& record) {
 
 Result<Price> parse_price(std::string_view text) {
   const std::size_t by = text.find('x');
-  const auto price = positive(std::string(text.substr(0, by)));
-  const auto devices =
-      by == std::string_view::npos ? 1 : positive(std::string(text.substr(by + 1)));
+  const auto price = positive(text.substr(0, by));
+  const auto devices = by == std::string_view::npos ? 1 : positive(text.substr(by + 1));
   if (!price || !devices || *devices != std::floor(*devices)) {
     return Error{ErrorKind::usage,
                  fmt::format("--price \"{}\" is not allowed; allowed: a number above 0 per GPU and "

@@ -1,5 +1,7 @@
 #include "results/record/measured_unit.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <utility>
@@ -100,6 +102,18 @@ std::optional<MeasuredUnit> measured_unit(std::string_view text) {
     }
   }
   return std::nullopt;
+}
+
+Result<MeasuredUnit> written_unit(std::string_view text) {
+  for (const std::string_view whole : {"GPUs", "lanes", "GT/s", "samples/s"}) {
+    if (text == whole) return MeasuredUnit{whole, 1};
+  }
+  if (const auto unit = measured_unit(text)) return *unit;
+  return Error{
+      ErrorKind::usage,
+      fmt::format("unknown unit \"{}\"; allowed: bytes/s, GB/s, Gb/s, TFLOP/s, tokens/s, "
+                  "samples/s, 1/s, s, ms, us, GB, GiB, W, GPUs, lanes, GT/s, 1 and the like",
+                  text)};
 }
 
 }  // namespace assay

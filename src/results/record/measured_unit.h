@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/result.h"
+
 namespace assay {
 
 struct MeasuredUnit {
@@ -19,5 +21,9 @@ double to_si(double value, double factor);
 /// an eighth of 1e9: prefixes are decimal unless they are IEC's, and a small b is a bit. It also
 /// accepts "ms", "us", "TFLOPS", "tok/s", "req/s", "%". Empty for any other text.
 std::optional<MeasuredUnit> measured_unit(std::string_view text);
+
+/// Parses a unit in a file of limits or references: one of measured_unit(), or GPUs, lanes, GT/s
+/// and samples/s, which stay as they are. Error: usage, with units that are allowed.
+Result<MeasuredUnit> written_unit(std::string_view text);
 
 }  // namespace assay

@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <sstream>
 
 #include "advise/doctor/doctor.h"
 #include "core/embedded.h"
 #include "core/read_file.h"
 #include "core/suggest.h"
+#include "core/text.h"
 #include "core/units.h"
-#include "core/written_unit.h"
 #include "core/yaml_text.h"
 #include "measure/grid/benchmark.h"
+#include "results/record/measured_unit.h"
 
 namespace assay::health {
 namespace {
@@ -183,12 +183,11 @@ class Reader {
     }
     const char* key = least ? "at_least" : "at_most";
     const std::string text = TRY(map.text(key));
-    char* end = nullptr;
-    const double number = std::strtod(text.c_str(), &end);
-    if (end == text.c_str() || *end != '\0' || !std::isfinite(number)) {
+    const auto number = parse_number(text);
+    if (!number) {
       return map.wrong(key, fmt::format("\"{}\" must be a number", text));
     }
-    if (number <= 0) {
+    if (*number <= 0) {
       return map.wrong(key, fmt::format("{} {}: every machine would {}; the limit must be above 0",
                                         key, text, least ? "pass" : "fail"));
     }
@@ -196,8 +195,8 @@ class Reader {
     const auto known = written_unit(unit);
     if (!known.ok()) return map.wrong("unit", known.error().message);
     line.at_most = most;
-    line.value = number * known->factor;
-    line.unit = known->unit;
+    line.value = to_si(*number, known->factor);
+    line.unit = known->si;
     return {};
   }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "core/json.h"
@@ -214,19 +215,19 @@ std::string study_answer(const ReportInput& input) {
   const std::optional<Interval>& interval = worst->interference.interval95;
   const bool is_rate = worst_cell->better == Better::higher;
   const bool proven = interval && (is_rate ? interval->high < 1 : interval->low > 1);
-  const std::string least =
-      fmt::format("{} {:.1f}% of its {} ({}: {}, {})",
-                  proven ? "beside the others, a partition keeps at least"
-                         : "no loss to the others is proven: the slowest keeps",
-                  100 * worst->interference.ratio, is_rate ? "rate" : "own latency",
-                  interval ? fmt::format("95% interval {:.1f}% to {:.1f}%", 100 * interval->low,
-                                         100 * interval->high)
-                           : "a single pair",
-                  worst->environment, worst_cell->cell);
+  std::string least = fmt::format("{} {:.1f}% of its {} ({}: {}, {})",
+                                  proven ? "beside the others, a partition keeps at least"
+                                         : "no loss to the others is proven: the slowest keeps",
+                                  100 * worst->interference.ratio, is_rate ? "rate" : "own latency",
+                                  interval ? fmt::format("95% interval {:.1f}% to {:.1f}%",
+                                                         100 * interval->low, 100 * interval->high)
+                                           : "a single pair",
+                                  worst->environment, worst_cell->cell);
   const std::string model = of_model(input) ? std::string(of_a_model) : "";
   const auto summed = worst_cell->sum ? worst_cell : sum_below_all(cells);
   if (summed == nullptr) {
-    return model + (least[0] == 'b' ? "B" : "N") + least.substr(1) + ".";
+    least[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(least[0])));
+    return model + least + ".";
   }
   return model + sum_sentence(*summed) + "; " + least + ".";
 }

@@ -98,7 +98,8 @@ TEST(Cost, PricesAreNumbersAboveZero) {
   ASSERT_TRUE(eight.ok());
   EXPECT_EQ(eight->per_hour, 2.5);
   EXPECT_EQ(eight->devices, 8);
-  for (const char* text : {"", "0", "-1", "nan", "inf", "2,50", "$2", "2x", "2x0", "2x1.5", "x8"}) {
+  for (const char* text :
+       {"", "0", "-1", "nan", "inf", "2,50", "$2", "2x", "2x0", "2x1.5", "x8", "2x0x8"}) {
     const auto wrong = parse_price(text);
     ASSERT_FALSE(wrong.ok()) << text;
     EXPECT_EQ(wrong.error().message, "--price \"" + std::string(text) +
