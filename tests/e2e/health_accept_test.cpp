@@ -13,6 +13,7 @@
 namespace assay {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 /// Two lines of one cell: one that the device passes by far, and one that it fails.
@@ -34,7 +35,8 @@ TEST(HealthAccept, JudgesWhatItMeasured) {
                     page = folder.path() / "page.html";
   const Outcome outcome =
       assay_run({"health", "accept", "--full", "--limits", limits, "--device", "fake:0", "--budget",
-                 "3s", "--sdc", "0s", "--out", store, "--certificate", page, "--json"});
+                 "3s", "--sdc", "0s", "--out", store, "--certificate", page, "--json"},
+                {{"TMPDIR", folder.path()}});
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("1 x scripted device by ours (test): at most 0:0"));
   const Json json = Json::parse(outcome.out);
@@ -48,6 +50,28 @@ TEST(HealthAccept, JudgesWhatItMeasured) {
   EXPECT_THAT(*read_file(page), HasSubstr(json["records_sha256"].get<std::string>()));
   EXPECT_EQ(json["records_sha256"].get<std::string>(),
             sha256_hex(*read_file(store + "/records.jsonl")));
+}
+
+TEST(HealthAccept, HoldsItsDeviceWhileItMeasures) {
+  const TemporaryFolder folder;
+  const Process::Environment environment = {{"TMPDIR", folder.path()}, {"ASSAY_FAKE", "sleep=1"}};
+  const std::vector<std::string> words = {
+      "health", "accept", "--limits", two_limits(folder), "--device", "fake:0", "--budget",
+      "1h",     "--sdc",  "0s",       "--out",            "-"};
+  Process first(words, environment);
+  const std::string lock = folder.path() / "assay-health-fake-0.lock";
+  while (!std::filesystem::exists(lock)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  // The lock is made before it is held.
+  Outcome second;
+  for (int i = 0; i < 100 && second.status != 4; ++i) {
+    second = assay_run({"health", "sdc", "--device", "fake:0", "--duration", "1s", "--only", "copy",
+                        "--output", folder.path() / "second.json"},
+                       environment);
+  }
+  EXPECT_EQ(second.status, 4) << second.out;
+  EXPECT_THAT(second.err, ContainsRegex("fake:0 is under test by process [0-9]+"));
+  first.signal(SIGINT);
+  EXPECT_EQ(first.wait().status, 130);
 }
 
 TEST(HealthAccept, NeedsLimitsAndADevice) {

@@ -117,8 +117,10 @@ TEST(LoadSimulated, NothingPassesForMeasured) {
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("From a model, not measured: 2 in flight"));
   EXPECT_THAT(outcome.out, HasSubstr("a simulated server; its times come from a model"));
+  // On a busy machine the client is too late for any figure.
   EXPECT_THAT(assay_run({"show", store}).out,
-              AllOf(HasSubstr(", simulated, "), HasSubstr("model "), HasSubstr("nothing was")));
+              AllOf(HasSubstr(", simulated, "), AnyOf(HasSubstr("  model "), HasSubstr("  void ")),
+                    HasSubstr("nothing was")));
   EXPECT_THAT(assay_run({"report", store}).out,
               AllOf(HasSubstr("store (model)"), HasSubstr("From a model, not measured: "),
                     Not(HasSubstr("What was measured"))));

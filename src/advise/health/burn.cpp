@@ -220,20 +220,6 @@ Json to_json(const BurnOutcome& outcome) {
   return json;
 }
 
-Status check_unused(const Device& device) {
-  const DeviceFacts& facts = device.facts();
-  if (facts.runs_on_host || facts.emulated) return {};
-  const auto [free, total] = TRY(device.memory_free_and_total());
-  // Drivers and this process's context take less.
-  constexpr std::uint64_t of_driver = std::uint64_t{2} << 30;
-  if (total - free <= of_driver) return {};
-  return Error{
-      ErrorKind::unavailable,
-      fmt::format("{} of the memory of {}:{} are in use, so other processes seem to use it; "
-                  "end them, or give --shared",
-                  format_memory(total - free), facts.backend, facts.ordinal)};
-}
-
 Result<BurnOutcome> burn_in(const BurnPlan& plan, Device& device, Team& team) {
   Observer observer(plan, device);
   SdcPlan sdc = plan.sdc;

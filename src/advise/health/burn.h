@@ -52,9 +52,6 @@ struct BurnPlan {
   double window_seconds = 10;
 };
 
-/// Error: unavailable, naming the memory in use, if other processes seem to use the device.
-Status check_unused(const Device& device);
-
 /// Burns in the devices of all ranks, which call it together. It ends early on a thermal slowdown
 /// or an uncorrected memory error of any of them. Error: as check_corruption().
 Result<BurnOutcome> burn_in(const BurnPlan& plan, Device& device, Team& team);

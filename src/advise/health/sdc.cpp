@@ -129,8 +129,8 @@ class CorruptionSearch {
     plan_.progress({elapsed(), plan_.seconds, unit.report.name, unit.report.runs, count_});
   }
 
-  /// Rank 0 prepares a unit ahead: what it chooses by measuring, the others take over from the
-  /// cache. A stop of one rank stops all, so that they leave together.
+  /// Rank 0 prepares a unit ahead: what it chooses by measuring, the others with the same cache
+  /// folder take over. A stop of one rank stops all, so that they leave together.
   Status prepare_all() {
     std::vector<UnderTest*> own, together;
     for (UnderTest& unit : units_) {

@@ -77,8 +77,8 @@ class UnitJudge {
     if (groups.size() < 2) return;
     if (std::ranges::any_of(members, [&](std::size_t r) { return at(r).calls_library; })) {
       judgement_.unsettled = at(members.front()).name +
-                             " has other bits on some devices, which all repeat their own: each "
-                             "chose its library's algorithms by measuring, so this proves no fault";
+                             " has other bits on some devices, which all repeat their own: their "
+                             "libraries may use other algorithms, so this proves no fault";
       return;
     }
     const auto largest =

@@ -29,8 +29,8 @@ struct RankJudgement {
 /// Judges one unit, which all ranks have under the same index. Devices of a kind that did the same
 /// are compared. The majority is right; without one, a difference has rank -1 and names all. A rank
 /// whose own check fails is wrong if more ranks of its kind pass. Where a library computes, ranks
-/// that repeat their own bits may differ without a fault, because each measures which of the
-/// library's algorithms is fastest: that is unsettled.
+/// that repeat their own bits may differ without a fault, because their libraries may use other
+/// algorithms: that is unsettled.
 RankJudgement judge_ranks(std::span<const RankUnits> ranks, std::size_t unit);
 
 /// Sets the number and name of the first operation at which two trails differ.

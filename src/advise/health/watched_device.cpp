@@ -144,8 +144,12 @@ class WatchedStream final : public Stream {
 
 class WatchedDevice final : public ForwardingDevice {
  public:
-  WatchedDevice(Device& device, Watch& watch) : ForwardingDevice(device), watch_(watch) {}
+  WatchedDevice(Device& device, Watch& watch)
+      : ForwardingDevice(device), watch_(watch), facts_(device.facts()) {
+    facts_.uuid = "any of its kind";
+  }
 
+  const DeviceFacts& facts() const override { return facts_; }
   Result<Buffer> allocate(std::size_t bytes, MemoryKind kind) override {
     Buffer memory = TRY(inner().allocate(bytes, kind));
     void* const address = memory.data();
@@ -183,6 +187,7 @@ class WatchedDevice final : public ForwardingDevice {
   }
 
   Watch& watch_;
+  DeviceFacts facts_;
   std::unique_ptr<Stream> clearing_;
 };
 

@@ -52,8 +52,9 @@ class Watch {
   bool called_library_ = false, in_library_ = false;
 };
 
-/// New memory holds zeros, so that work that reads more than it wrote gives the same bits too. All
-/// arguments must outlive the result.
+/// New memory holds zeros, so that work that reads more than it wrote gives the same bits too. The
+/// facts have the same UUID for all devices. So GPUs of a kind share what is chosen by measuring
+/// (ChoiceCache), since other algorithms give other bits. All arguments must outlive the result.
 std::unique_ptr<Device> watched_device(Device& device, Watch& watch);
 
 }  // namespace assay::health

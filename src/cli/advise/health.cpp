@@ -32,12 +32,14 @@ std::string advice_text(const health::Acceptance* acceptance) {
 Result<int> health(const Arguments& arguments, Terminal& terminal) {
   AcceptanceRequest request;
   const bool quick = arguments.has("--quick");
-  // A prolog must end within a minute; loading libraries on many GPUs takes a part of it.
-  constexpr double prolog = 40, end_of_prolog = 55, minute = 60, corruption = 10;
+  // A prolog must end within a minute; the doctor and loading libraries on many GPUs take a part of
+  // it.
+  constexpr double prolog = 40, minute = 60, corruption = 10;
+  constexpr std::chrono::seconds end_of_prolog{55};
   request.thoroughness = health::Thoroughness::quick;
   request.seconds = quick ? prolog : minute;
   request.corruption_seconds = quick ? 0 : corruption;
-  request.most_seconds = quick ? end_of_prolog : 0;
+  if (quick) request.deadline = std::chrono::steady_clock::now() + end_of_prolog;
   request.folder = pipe;
   TRY(read_acceptance(arguments, request));
   catch_interrupts();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "advise/health/burn.h"
+#include "advise/health/device_use.h"
 #include "cli/advise/health_device.h"
 #include "cli/advise/health_sdc_view.h"
 #include "cli/cli.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "advise/health/device_lock.h"
+#include "advise/health/device_use.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "cli/measure/run_ranks.h"

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "advise/health/accept/acceptance_plan.h"
+#include "advise/health/device_use.h"
 #include "cli/advise/doctor_view.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -62,6 +63,16 @@ Result<std::vector<DeviceFacts>> accepted_devices(const std::string& choice) {
   return devices;
 }
 
+/// Keeps other tests from the devices, each of which must be unused unless `shared`.
+Result<std::vector<Descriptor>> hold(const std::vector<DeviceFacts>& devices, bool shared) {
+  std::vector<Descriptor> locks;
+  for (const DeviceFacts& facts : devices) {
+    if (!shared) TRY(health::check_unused(facts));
+    locks.push_back(TRY(health::lock_device(facts)));
+  }
+  return locks;
+}
+
 /// Collects what the processes print: records and, as text for the hash, their lines.
 struct Collected {
   std::vector<Record> records;
@@ -99,15 +110,16 @@ Result<std::string> run_step(const health::AcceptanceStep& step, const std::stri
   return fmt::format("it did not end within {:.0f} s", start.timeout_seconds);
 }
 
-Result<CorruptionTest> test_corruption(double seconds, const std::string& device,
+Result<CorruptionTest> test_corruption(const AcceptanceRequest& request, const std::string& device,
                                        std::size_t devices) {
   CorruptionTest test;
-  test.seconds = seconds;
+  const double seconds = test.seconds = request.corruption_seconds;
   ProgramStart start;
   start.words = {TRY(own_binary()), "health",     "sdc",
                  "--json",          "--duration", fmt::format("{:.0f}s", seconds),
                  "--device",        device};
   if (devices > 1) start.words.insert(start.words.end(), {"--ranks", fmt::format("{}", devices)});
+  if (request.shared) start.words.emplace_back("--shared");
   constexpr double start_and_end = 300;
   start.timeout_seconds = 2 * seconds + start_and_end;
   start.stop_requested = &interrupt_requested;
@@ -170,6 +182,7 @@ std::vector<Option> acceptance_options() {
       {"--limits", "FILE", "limits to judge by; default: those of this kind of device", "file"},
       {"--device", "NAME", "only this device, e.g. hip:3; default: all of the best backend",
        "cuda hip"},
+      {"--shared", "", "also if other processes use the devices' memory", ""},
       {"--sdc", "TIME", "time for the test for silent data corruption, 0s for none", ""},
       {"--out", "DIR", "folder for the records, - for none", "folder", false, "--output"},
       {"--with-serials", "", "name the host and the GPUs' serial numbers in the result", ""},
@@ -184,6 +197,7 @@ Status read_acceptance(const Arguments& arguments, AcceptanceRequest& request) {
     request.corruption_seconds = *seconds;
   }
   request.folder = arguments.get("--out", request.folder);
+  request.shared = arguments.has("--shared");
   request.with_serials = arguments.has("--with-serials");
   return {};
 }
@@ -204,6 +218,8 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
       emulated ? health::AcceptancePlan()
                : health::plan_acceptance(limits, request.thoroughness, devices, measuring);
   terminal.note(announcement(devices, limits, plan, request));
+  std::vector<Descriptor> locks;
+  if (!plan.steps.empty()) locks = TRY(hold(devices, request.shared));
   Acceptance acceptance;
   acceptance.begin = utc_now();
   const auto begin = std::chrono::steady_clock::now();
@@ -227,20 +243,24 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   for (const DeviceFacts& facts : devices) problems[health::device_name(facts)];
   for (std::size_t i = 0; i < plan.steps.size() && !interrupt_requested(); ++i) {
     const health::AcceptanceStep& step = plan.steps[i];
-    const double left = request.most_seconds > 0 ? request.most_seconds - seconds_since(begin)
-                                                 : std::numeric_limits<double>::infinity();
+    double left = std::numeric_limits<double>::infinity();
+    if (request.deadline) {
+      left = std::chrono::duration<double>(*request.deadline - std::chrono::steady_clock::now())
+                 .count();
+    }
     if (left <= 0) break;
     terminal.note(fmt::format("{} of {}: {}, at most {}\n", i + 1, plan.steps.size(), step.what,
                               format_clock(step.seconds)));
     const std::string problem = TRY(run_step(step, request.folder, left, collected, terminal));
     if (!problem.empty() && !step.device.empty()) problems[step.device] = problem;
   }
+  locks.clear();  // for the test for silent data corruption, which holds them itself
   if (request.corruption_seconds > 0 && !interrupt_requested()) {
     terminal.note(
         fmt::format("silent data corruption: {}\n", format_clock(request.corruption_seconds)));
     const std::string device = arguments.get("--device", devices.front().backend);
     acceptance.corruption =
-        TRY(test_corruption(request.corruption_seconds, device, devices.size()));
+        TRY(test_corruption(request, device, devices.size()));
   }
   acceptance.interrupted = interrupt_requested();
   for (const Record& record : collected.records) {

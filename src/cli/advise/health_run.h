@@ -2,6 +2,8 @@
 // and shows the result. `assay health` and `assay health accept` share it.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +19,9 @@ struct AcceptanceRequest {
   health::Thoroughness thoroughness = health::Thoroughness::normal;
   double seconds = 0;             ///< for everything
   double corruption_seconds = 0;  ///< of these, for `assay health sdc`; 0: none
-  double most_seconds = 0;        ///< when measuring is ended, whatever is missing; 0: never
+  /// When measuring ends, whatever is missing.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  bool shared = false;            ///< also devices whose memory other processes use
   std::string folder;             ///< of the store; `pipe`: none
   bool with_serials = false;
 };
@@ -26,8 +30,9 @@ struct AcceptanceRequest {
 std::vector<Option> acceptance_options();
 Status read_acceptance(const Arguments& arguments, AcceptanceRequest& request);
 
-/// Measures and judges. Error: usage, if there are no limits for the device; unavailable, if there
-/// is no device; the error of a file.
+/// Measures and judges. No other test of assay gets the devices meanwhile. Error: usage, if there
+/// are no limits for the device; unavailable, if there is no device or others use it; the error of a
+/// file.
 Result<health::Acceptance> accept_machine(const AcceptanceRequest& request,
                                           const Arguments& arguments, const Diagnosis& diagnosis,
                                           Terminal& terminal);

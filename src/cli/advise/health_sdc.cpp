@@ -1,7 +1,7 @@
 // assay health sdc: finds devices that compute wrongly.
 #include <fmt/format.h>
 
-#include "advise/health/burn.h"
+#include "advise/health/device_use.h"
 #include "cli/advise/health_device.h"
 #include "cli/advise/health_sdc_view.h"
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-#include "advise/health/device_lock.h"
+#include "advise/health/device_use.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,8 +14,24 @@
 
 #include "core/file_error.h"
 #include "core/file_lock.h"
+#include "core/units.h"
+#include "machine/telemetry/source.h"
 
 namespace assay::health {
+namespace {
+
+Status check_in_use(const DeviceFacts& facts, double bytes) {
+  // Drivers and this process's context take less.
+  constexpr double of_driver = std::uint64_t{2} << 30;
+  if (bytes <= of_driver) return {};
+  return Error{
+      ErrorKind::unavailable,
+      fmt::format("{} of the memory of {}:{} are in use, so other processes seem to use it; "
+                  "end them, or give --shared",
+                  format_memory(static_cast<std::uint64_t>(bytes)), facts.backend, facts.ordinal)};
+}
+
+}  // namespace
 
 Result<Descriptor> lock_device(const DeviceFacts& facts) {
   std::string name = facts.pci.empty() ? fmt::format("{}-{}", facts.backend, facts.ordinal)
@@ -23,9 +39,9 @@ Result<Descriptor> lock_device(const DeviceFacts& facts) {
   std::ranges::replace_if(
       name, [](char c) { return c == '/' || c == ' '; }, '-');
   std::error_code problem;
-  // A GPU has one lock, whatever TMPDIR is. Tests on hosts and emulated devices may run at the same
-  // time.
-  const std::filesystem::path folder = facts.runs_on_host || facts.emulated
+  // A GPU has one lock, whatever TMPDIR is. Tests on hosts and devices that do not exist may run at
+  // the same time.
+  const std::filesystem::path folder = facts.pci.empty() || facts.emulated
                                            ? std::filesystem::temp_directory_path(problem)
                                            : std::filesystem::path("/tmp");
   const std::filesystem::path path = folder / ("assay-health-" + name + ".lock");
@@ -53,6 +69,27 @@ Result<Descriptor> lock_device(const DeviceFacts& facts) {
                fmt::format("{}:{} is under test by {}; wait for its end, or name another device "
                            "with --device",
                            facts.backend, facts.ordinal, lock_holder(file.number()))};
+}
+
+Status check_unused(const Device& device) {
+  const DeviceFacts& facts = device.facts();
+  if (facts.runs_on_host || facts.emulated) return {};
+  const auto [free, total] = TRY(device.memory_free_and_total());
+  return check_in_use(facts, static_cast<double>(total - free));
+}
+
+Status check_unused(const DeviceFacts& facts, const std::filesystem::path& root) {
+  if (facts.pci.empty() || facts.emulated) return {};
+  TelemetryRequest request{.root = root, .hardware = facts.pci};
+  const TelemetrySources sources = open_telemetry_sources(std::move(request));
+  const std::vector<Channel> channels = channels_of(sources);
+  const std::vector<double> values = read_sources(sources, true);
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    if (channels[i].quantity == "memory_used" && std::isfinite(values[i])) {
+      TRY(check_in_use(facts, values[i]));
+    }
+  }
+  return {};
 }
 
 }  // namespace assay::health
