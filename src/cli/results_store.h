@@ -1,4 +1,4 @@
-// Where a command's records go: a store's folder, or only standard output.
+// Says where a command's records go: a store's folder, or only standard output.
 #pragma once
 
 #include <optional>

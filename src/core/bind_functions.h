@@ -1,6 +1,7 @@
-// Lists of functions to load. A vendor writes each list once, as a macro
-//   #define ASSAY_X_FUNCTIONS(F) F(member, symbol) ...
-// The macro fills a table here, and the tests check it against the vendor's real headers.
+// Binds the functions of a shared library. A list of them is written once, as a macro
+//   #define ASSAY_X(F) F(member, symbol) ...
+// ASSAY_X(ASSAY_BIND) fills a table of pointers, and tests check the list against the vendor's
+// headers. Lists named ASSAY_X_FUNCTIONS have a third argument and macros of their own.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +9,9 @@
 #include "core/result.h"
 #include "core/shared_library.h"
 
-// Steps of a function `Status bind(const SharedLibrary& library, Api& api)`.
+// Statements for a function that has a SharedLibrary `library` and a table `api`. If the symbol is
+// missing, ASSAY_BIND returns the error unavailable, and ASSAY_BIND_OPTIONAL sets the member to
+// null.
 #define ASSAY_BIND(member, symbol)                                                                \
   if (!library.bind(api.member, {#symbol})) {                                                     \
     return ::assay::Error{::assay::ErrorKind::unavailable,                                        \

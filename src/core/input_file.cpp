@@ -58,7 +58,9 @@ Status InputFile::read_all_at(std::span<std::byte> room, std::size_t offset) con
         ::pread(file_.number(), room.data(), room.size(), static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) {
-      return Error{ErrorKind::usage, fmt::format("cannot be read: {}", std::strerror(errno))};
+      const int error = errno;
+      return Error{kind_of_file_error(error),
+                   fmt::format("cannot be read: {}", std::strerror(error))};
     }
     if (got == 0) {
       return Error{ErrorKind::usage,

@@ -25,7 +25,8 @@ class InputFile {
   /// a pipe whose writer was silent for a minute.
   int read(std::span<char> room, std::size_t& got);
   /// Fills `room` with the bytes of a file from `offset` on; several threads may do so at once.
-  /// Error: usage: "ends before byte N" or the cause, to be appended to the file's name.
+  /// Error, to be appended to the file's name: usage: "ends before byte N"; as kind_of_file_error()
+  /// if reading fails, with the cause.
   Status read_all_at(std::span<std::byte> room, std::size_t offset) const;
   bool is_open() const { return file_.is_open(); }
   /// Returns the size that the system reports; 0 for pipes and files of /proc.
@@ -57,11 +58,11 @@ struct InputLine {
 /// Reads the lines of a file, holding only one at a time.
 class InputLines {
  public:
-  /// `longest` limits the bytes of a line. Error: usage, naming the path and the cause.
+  /// `longest` limits the bytes of a line. Error: as unreadable().
   static Result<InputLines> open(const std::filesystem::path& path, std::size_t longest);
 
   /// Returns the next line; nullopt at the end. Error: usage: "PATH:LINE: the line is longer than
-  /// 64 MiB", or why reading failed.
+  /// 64 MiB"; as unreadable() if reading failed.
   Result<std::optional<InputLine>> next();
 
  private:

@@ -43,11 +43,11 @@ class JsonValues {
  public:
   /// `text` must outlive this object.
   explicit JsonValues(std::string_view text) : at_(text.data()), end_(at_ + text.size()) {}
-  /// Opens a file or a pipe. Error: usage if it cannot be opened or is neither.
+  /// Opens a file or a pipe. Error: as unreadable().
   static Result<JsonValues> open(const std::string& path);
 
   /// Skips all characters of `between` and returns the next one, with which read() will begin;
-  /// empty at the end. Error: usage if the file cannot be read.
+  /// empty at the end. Error: as unreadable().
   Result<std::optional<char>> next_letter(std::string_view between);
   /// Reads the value that begins at the next character. Error: usage, with the message alone: not
   /// JSON, nested deeper than 64 levels, beyond a limit.

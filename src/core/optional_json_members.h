@@ -1,5 +1,5 @@
-// Writes JSON members for facts that may be missing: a missing fact is left out, never written as 0
-// or empty.
+// Writes JSON members for facts that may be missing. A number that is 0, an empty text and an empty
+// optional count as missing, and their members are left out. An optional that holds 0 is written.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace assay {
 
+/// Sets the member `key` of `json` unless `value` is missing.
 inline void put_present(Json& json, const char* key, const std::string& value) {
   if (!value.empty()) json[key] = value;
 }

@@ -1,4 +1,5 @@
-// How to start this program again: the path of its executable, and the command that a user types.
+// Says how to start this program again: the path of its executable, and the command that a user
+// types.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// White space, case, numbers and surrogates in other programs' text.
+// These functions trim text, compare it without case, parse its numbers and find surrogates. The
+// parsers of core/units.h return an error that says what is allowed; those here return nullopt.
 #pragma once
 
 #include <cstdint>
@@ -7,23 +8,27 @@
 
 namespace assay {
 
-/// Returns `text` without white space at both ends.
+/// Returns `text` without white space at both ends: spaces, tabs, line ends, vertical tabs and form
+/// feeds.
 std::string_view trim(std::string_view text);
 
-/// Returns whether both are the same letters, capital or small. Only ASCII letters have both forms.
+/// Returns whether both texts are equal if capital and small ASCII letters count as the same. All
+/// other bytes must be identical.
 bool is_equal_without_case(std::string_view a, std::string_view b);
 
 /// Returns whether `text` is one or more of the digits 0 to 9.
 bool is_digits(std::string_view text);
 
-/// Parses "10887.4", "4e-07", "-1". The whole text must be a finite number; else returns nullopt.
+/// Parses "10887.4", "4e-07", "-1", "+2". Returns nullopt unless the whole text is one finite
+/// decimal number; white space around it is not allowed.
 std::optional<double> parse_number(std::string_view text);
-/// Parses "1073741824". The whole text must be digits; else returns nullopt.
+/// Parses "1073741824". Returns nullopt unless the whole text is digits and the number fits 64
+/// bits.
 std::optional<std::uint64_t> parse_count(std::string_view text);
 
-/// Returns whether text that is UTF-8 otherwise holds a surrogate, which is invalid there.
-/// RapidJSON checks the bytes of its input, but writes the escape of a low surrogate without its
-/// high one.
+/// Returns whether `text` holds an encoded surrogate, which UTF-8 forbids. All else in `text` must
+/// be valid UTF-8. RapidJSON rejects such bytes in its input, but produces them from the escape of
+/// a low surrogate that no high one precedes.
 bool has_surrogate(std::string_view text);
 
 }  // namespace assay

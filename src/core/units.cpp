@@ -38,7 +38,8 @@ Error bad_size(std::string_view text) {
 
 Error bad_duration(std::string_view text) {
   return {ErrorKind::usage,
-          fmt::format("bad duration \"{}\": give a number above 0 with ms, s, min or h, e.g. 90s",
+          fmt::format("bad duration \"{}\": give a number above 0 with ms, s, min or h, e.g. 90s, "
+                      "and at most 24000h",
                       text)};
 }
 
@@ -74,7 +75,9 @@ Result<double> parse_duration(std::string_view text) {
   if (error != std::errc{} || !(value > 0)) return bad_duration(text);
   const std::string_view suffix = text.substr(static_cast<std::size_t>(end - text.data()));
   for (const auto& [name, seconds] : units) {
-    if (suffix == name) return value * seconds;
+    // Clocks count nanoseconds in 64 bits, and what adds a few durations must not exceed them.
+    constexpr double most = 24'000 * 3600.0;
+    if (suffix == name && value * seconds <= most) return value * seconds;
   }
   return bad_duration(text);
 }

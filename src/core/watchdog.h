@@ -1,4 +1,4 @@
-// Notices that a thread has stopped making progress, e.g. because it is stuck inside a driver's
+// Notices that no thread reports progress any more, e.g. because one is stuck inside a driver's
 // call that never returns.
 #pragma once
 
@@ -14,12 +14,13 @@ namespace assay {
 
 class Watchdog {
  public:
-  /// Calls `on_silence` once, from a separate thread, when `patience_seconds` have passed since
-  /// construction and since the last progress().
+  /// Calls `on_silence` from a separate thread when `patience_seconds` have passed since the last
+  /// progress(), or since construction if there was none. It calls it at most once.
   Watchdog(double patience_seconds, std::function<void()> on_silence);
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
-  /// Stops watching; waits for `on_silence` to return if it is running.
+  /// Stops watching; waits for `on_silence` to return if it is running. So `on_silence` must not
+  /// destroy the watchdog.
   ~Watchdog();
 
   /// Costs a clock read; may be called from any thread.

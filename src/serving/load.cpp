@@ -27,12 +27,14 @@ double offered_rate(const std::vector<double>& arrivals, std::size_t requests) {
   return static_cast<double>(requests) / arrivals.back();
 }
 
-/// Uses other prompts than the measured ones, which a prefix cache would otherwise hold.
+/// Draws other prompts than the measured ones, which a prefix cache would otherwise hold. From a
+/// file it may draw some that are measured, too.
 Status warm_up(const LoadSettings& settings, const LoadPoint& point,
                const std::function<bool()>& stop_requested) {
   if (settings.warm_up == 0) return {};
   PromptSettings chosen = settings.prompts;
   chosen.count = settings.warm_up;
+  chosen.prefixes = std::min(chosen.prefixes, chosen.count);
   chosen.seed = ~settings.prompts.seed;
   const auto prompts = TRY(make_prompts(chosen));
   LoadPlan plan = settings.plan;

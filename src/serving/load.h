@@ -28,8 +28,8 @@ struct LoadSettings {
   /// If set, requests arrive at the times in the data set, divided by this factor. It takes
   /// precedence over `ramp` and a point's rate.
   std::optional<double> recorded_speed;
-  /// Number of requests that are sent before the measured ones, in a closed loop and with other
-  /// prompts. They do not count.
+  /// Number of requests that are sent before the measured ones, in a closed loop and with another
+  /// seed. They do not count. For sharegpt and jsonl they may be prompts that are measured later.
   std::size_t warm_up = 0;
   AnalysisSettings analysis;  ///< run_point() sets its `load` and `client`
 

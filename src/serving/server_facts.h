@@ -1,4 +1,4 @@
-// What servers report about themselves before and after a run.
+// Says what servers report about themselves before and after a run.
 #pragma once
 
 #include <cstdint>

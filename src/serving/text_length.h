@@ -1,4 +1,4 @@
-// How many tokens a text has for a server that takes no token ids, without its tokenizer.
+// Says how many tokens a text has for a server that takes no token ids, without its tokenizer.
 #pragma once
 
 #include "core/result.h"

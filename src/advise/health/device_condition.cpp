@@ -38,10 +38,11 @@ std::string text_of(const DeviceCondition& condition) {
   }
   if (sensors.power_watts) parts.push_back(fmt::format("{:.0f} W", *sensors.power_watts));
   if (!sensors.throttle_reasons.empty()) parts.push_back("throttled: " + sensors.throttle_reasons);
-  if (condition.ecc_corrected || condition.ecc_uncorrected) {
-    parts.push_back(fmt::format("{:.0f} corrected and {:.0f} uncorrected memory errors",
-                                condition.ecc_corrected.value_or(0),
-                                condition.ecc_uncorrected.value_or(0)));
+  if (condition.ecc_corrected) {
+    parts.push_back(fmt::format("{:.0f} corrected memory errors", *condition.ecc_corrected));
+  }
+  if (condition.ecc_uncorrected) {
+    parts.push_back(fmt::format("{:.0f} uncorrected memory errors", *condition.ecc_uncorrected));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -1,4 +1,4 @@
-// What a device says about itself when a result is wrong.
+// Says what a device says about itself when a result is wrong.
 #pragma once
 
 #include <optional>

@@ -19,8 +19,8 @@ Result<Descriptor> lock_device(const DeviceFacts& facts);
 /// in use, if that is more than drivers take.
 Status check_unused(const Device& device);
 
-/// The same without opening the device, by what its telemetry says below the folder `root`. Passes
-/// if that does not tell.
+/// Checks that without opening the device, by its telemetry below the folder `root`. Passes if that
+/// does not tell.
 Status check_unused(const DeviceFacts& facts, const std::filesystem::path& root = "/");
 
 }  // namespace assay::health

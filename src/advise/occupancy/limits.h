@@ -19,21 +19,24 @@ struct AmdLimits {
   std::uint64_t lds_granule;  ///< bytes
 };
 constexpr unsigned amd_wave = 64;
-constexpr unsigned amd_vgprs = 512, amd_vgpr_granule = 8;
-constexpr unsigned amd_sgprs = 800, amd_sgpr_granule = 16;
+// The waves of a SIMD share its registers, and a wave gets a multiple of the granule.
+constexpr unsigned amd_vgprs = 512, amd_vgpr_granule = 8;   ///< registers per lane
+constexpr unsigned amd_sgprs = 800, amd_sgpr_granule = 16;  ///< registers per SIMD
 constexpr unsigned amd_waves_per_simd = 8;
-constexpr unsigned amd_barriers = 16;  ///< upper limit of resident work-groups of several waves
+constexpr unsigned amd_barriers = 16;  ///< per compute unit; a group of several waves takes one
 
-/// Limits of a multiprocessor by compute capability; registers and granules are the same for all.
+/// Limits of a multiprocessor of one compute capability. The number of registers and their granule
+/// are the same for all; occupancy.cpp has the granule of shared memory.
 struct NvidiaLimits {
   std::string_view arch;
-  unsigned major;
+  unsigned major;               ///< of the compute capability
   unsigned warps, blocks;       ///< upper limits per multiprocessor
   unsigned barriers;            ///< named barriers that resident blocks share; 0: no limit
   std::uint64_t shared_bytes;   ///< per multiprocessor
   std::uint64_t shared_opt_in;  ///< upper limit per block
 };
 constexpr unsigned nvidia_warp = 32;
+/// Each sub-partition has a quarter of the registers, and a warp gets a multiple of the granule.
 constexpr unsigned nvidia_registers = 65536, nvidia_register_granule = 256;
 constexpr unsigned nvidia_registers_per_thread = 255;
 

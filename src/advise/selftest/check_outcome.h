@@ -1,4 +1,4 @@
-// How a check ended.
+// Says how a check ended.
 #pragma once
 
 #include <string>

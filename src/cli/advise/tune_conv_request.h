@@ -1,4 +1,4 @@
-// What the user asks `assay tune conv` for.
+// Holds what the user asks `assay tune conv` for.
 #pragma once
 
 #include <cstddef>

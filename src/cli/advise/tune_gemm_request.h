@@ -1,4 +1,4 @@
-// What the user asks `assay tune gemm` for.
+// Holds what the user asks `assay tune gemm` for.
 #pragma once
 
 #include <cstdint>

@@ -139,6 +139,13 @@ Status read_prompts(const Arguments& arguments, LoadRequest& request) {
     TRY(read_count(arguments, "--output-tokens", tokens));
     prompts.output_tokens = tokens;
   }
+  const bool repeats_prefixes = prompts.dataset == Dataset::prefix_repetition;
+  if (arguments.has("--spread") && prompts.dataset != Dataset::random) {
+    return Error{ErrorKind::usage, "--spread needs --dataset random"};
+  }
+  if (arguments.has("--prefix") && prompts.dataset != Dataset::random && !repeats_prefixes) {
+    return Error{ErrorKind::usage, "--prefix needs --dataset random or prefix-repetition"};
+  }
   TRY(read_number(arguments, "--spread", prompts.input_spread));
   prompts.output_spread = prompts.input_spread;
   TRY(read_count(arguments, "--prefix", prompts.prefix_tokens));
@@ -387,10 +394,14 @@ std::vector<Option> load_options() {
        "random (default), prefix-repetition, multi-turn, sharegpt, jsonl or trace",
        "random prefix-repetition multi-turn sharegpt jsonl trace"},
       {"--file", "PATH", "file of the dataset sharegpt, jsonl or trace", "file"},
-      {"--input", "N", "tokens per prompt; default 1024", ""},
+      {"--input", "N",
+       "tokens per prompt, after its prefix; for multi-turn, words per turn; default 1024", ""},
       {"--output-tokens", "N", "tokens per reply; default 128, or as in the file", ""},
-      {"--spread", "R", "vary these lengths by up to this share; default 0", ""},
-      {"--prefix", "N", "tokens that all prompts share, in addition to --input", ""},
+      {"--spread", "R", "for random: vary these lengths by up to this share; default 0", ""},
+      {"--prefix", "N",
+       "for random: tokens that all prompts share, in addition to --input; for prefix-repetition: "
+       "tokens of each prefix, default 256",
+       ""},
       {"--prefixes", "N", "for prefix-repetition: number of prefixes; default 10", ""},
       {"--turns", "N", "for multi-turn: requests per conversation; default 4", ""},
       {"--think", "TIME", "for multi-turn: time between a reply and the next turn; default 1s", ""},

@@ -1,4 +1,4 @@
-// Which element types a device's matrix units support, judged by its architecture.
+// Says which element types a device's matrix units support, judged by its architecture.
 #pragma once
 
 #include <optional>

@@ -22,7 +22,7 @@ class CampaignFolder {
 
   /// Returns the absolute path.
   const std::filesystem::path& path() const { return path_; }
-  /// Returns the results of earlier processes. Error: usage if a file cannot be read.
+  /// Returns the results of earlier processes. Error: as unreadable().
   Result<CampaignHistory> history() const;
   /// Appends a line; the line is durable when the call returns.
   Status append(const UnitLine& line) { return units_.append(to_line(line)); }

@@ -1,4 +1,4 @@
-// How a campaign starts assay in one of its environments.
+// Says how a campaign starts assay in one of its environments.
 #pragma once
 
 #include <filesystem>

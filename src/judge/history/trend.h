@@ -1,4 +1,5 @@
-// How a series developed over time: where and by how much it changed, and what else changed then.
+// Says how a series developed over time: where and by how much it changed, and what else changed
+// then.
 #pragma once
 
 #include <string>

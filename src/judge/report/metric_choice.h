@@ -1,4 +1,4 @@
-// Which metrics of a benchmark are drawn; tables hold all of them.
+// Decides which metrics of a benchmark are drawn; tables hold all of them.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// What the time of one GPU was spent on, in the whole trace or in one step.
+// Says what the time of one GPU was spent on, in the whole trace or in one step.
 #pragma once
 
 #include <cstdint>

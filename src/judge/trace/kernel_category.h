@@ -1,4 +1,4 @@
-// What a kernel computes, judged by its name.
+// Says what a kernel computes, judged by its name.
 #pragma once
 
 #include <string>

@@ -34,13 +34,14 @@ double thread_cpu_seconds() {
 }  // namespace
 
 Result<double> parse_tick_rate(std::string_view text) {
-  constexpr double most = 1000;  // a tick takes about a millisecond on a GPU
+  // A tick takes about a millisecond on a GPU.
+  constexpr double most = 1000, least = 1e-4;
   if (text == "off") return 0.0;
   const std::optional<double> rate = parse_number(text);
-  if (rate && *rate > 0 && *rate <= most) return 1 / *rate;
+  if (rate && *rate >= least && *rate <= most) return 1 / *rate;
   return Error{ErrorKind::usage, fmt::format("\"{}\" is not allowed; allowed: off, or ticks per "
-                                             "second above 0 and up to {}",
-                                             text, most)};
+                                             "second from {} to {}",
+                                             text, least, most)};
 }
 
 struct TelemetryRecorder::State {

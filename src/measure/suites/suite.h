@@ -55,7 +55,7 @@ Result<std::vector<SuiteEntry>> read_suite_cells(const YamlValue& cells, std::st
 /// Parses a suite. Error: usage, "file:line: what is wrong; what is allowed".
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file);
 /// Loads a suite file. A file not named .yaml may hold command lines of MIOpenDriver instead
-/// (miopen_driver.h). Error: usage if the file cannot be read; as from parse_suite().
+/// (miopen_driver.h). Error: as read_operand() or parse_suite().
 Result<Suite> load_suite(const std::string& path);
 /// The suites embedded in the binary, sorted by name. Error: an embedded suite is malformed.
 Result<std::vector<Suite>> built_in_suites();

@@ -41,8 +41,8 @@ std::filesystem::path instruction_cache_folder();
 /// template. Rows that cannot be used are counted, and the first ten are named.
 ///
 /// The tokens are kept in `cache` under a hash of the data, the tokenizer and the settings.
-/// Error: usage, naming the file: it cannot be read, no row can be used, the tokenizer has tokens
-/// that the model lacks, the template is missing, not known, or needs other special tokens.
+/// Error: as unreadable(); usage, naming the file: no row can be used, the tokenizer has tokens
+/// that the model lacks, or the template is missing, not known, or needs other special tokens.
 Result<InstructionDocuments> read_instructions(const InstructionSettings& settings);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-// Where the intermediate results of a decoder's pass lie, known before anything is allocated.
+// Says where the intermediate results of a decoder's pass lie, known before anything is allocated.
 #pragma once
 
 #include <cstddef>

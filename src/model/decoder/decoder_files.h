@@ -40,7 +40,7 @@ class DecoderFiles {
   using Keep = std::function<Status(const Tensor& place, const void* rows, DataType type)>;
   /// Reads every piece once, in pieces of whole rows: while the device takes one, the next is
   /// read, so that little host memory is used beside the files' cache. Waits for the last one.
-  /// Error: usage, if a file cannot be read or holds a number that is not finite; of the device.
+  /// Error: as read_all_at(); usage if a number is not finite; of the device.
   Status read(Device& device, Stream& stream, const Keep& keep) const;
 
  private:

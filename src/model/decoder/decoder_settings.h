@@ -1,4 +1,4 @@
-// What a decoder computes and how much at a time: its settings, and the size of a pass.
+// Says what a decoder computes and how much at a time: its settings, and the size of a pass.
 #pragma once
 
 #include <cstdint>

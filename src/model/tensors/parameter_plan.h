@@ -1,4 +1,4 @@
-// What training keeps of every parameter of a model, and the memory of a run by kind.
+// Says what training keeps of every parameter of a model, and the memory of a run by kind.
 #pragma once
 
 #include <cstdint>

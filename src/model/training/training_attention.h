@@ -1,4 +1,4 @@
-// Which implementation computes a GPT's attention in training.
+// Says which implementation computes a GPT's attention in training.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What each operation of a training step of a transformer computes and moves at the least.
+// Says what each operation of a training step of a transformer computes and moves at the least.
 #pragma once
 
 #include <optional>

@@ -52,10 +52,10 @@ bool is_recognised(const ImportText& input);
 /// Imports with the importer named `format`, or the most confident one if `format` is empty. Error:
 /// usage, naming the file and the formats.
 Result<Imported> import_text(const ImportText& input, std::string_view format);
-/// Returns the text of a file or pipe, decompressed and in UTF-8. Error: usage if it cannot be read
-/// or is larger than 256 MiB.
+/// Returns the text of a file or pipe, decompressed and in UTF-8. Error: as read_operand(); usage
+/// if it is larger than 256 MiB or damaged.
 Result<std::string> read_import_file(const std::string& path);
-/// Combines read_import_file() and import_text(). Error: usage.
+/// Combines read_import_file() and import_text(). Error: theirs.
 Result<Imported> import_file(const std::string& path, std::string_view format);
 
 }  // namespace assay

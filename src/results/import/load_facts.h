@@ -1,4 +1,4 @@
-// What the numbers of a load on a server tell of it beside what its program says.
+// Says what the numbers of a load on a server tell of it beside what its program says.
 #pragma once
 
 #include <string>

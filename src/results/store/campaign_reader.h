@@ -39,7 +39,7 @@ Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder
 /// Returns what the campaign's plan compares, as pairs of store names, the baseline first. It
 /// compares the first environment with each other one, or with its own control if it is the only
 /// one. A study compares each partition alone with the same partition while the others run too.
-/// Error: usage if the plan cannot be read.
+/// Error: as read_operand(); usage if the plan is not valid.
 Result<std::vector<std::pair<std::string, std::string>>> read_contrasts(
     const std::filesystem::path& folder);
 
@@ -49,7 +49,8 @@ struct CampaignTerms {
   std::string subject;   ///< what the answer calls the environment under test; may be empty
   double margin = 0.02;  ///< a ratio within (1 / (1 + margin), 1 + margin) is equal
 };
-/// Reads the terms from the campaign's plan. Error: usage if it cannot be read.
+/// Reads the terms from the campaign's plan. Error: as read_operand(); usage if it is no valid
+/// plan.
 Result<CampaignTerms> read_terms(const std::filesystem::path& folder);
 
 /// Returns how many consecutive pairs have their order drawn together. It is 1, or 2 in campaigns

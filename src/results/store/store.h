@@ -63,7 +63,7 @@ enum class Detail {
   last_readings,
 };
 
-/// `path` is a store folder or a .jsonl file. Error: usage if it does not exist or cannot be read.
+/// `path` is a store folder or a .jsonl file. Error: as unreadable(); usage if a line is too long.
 Result<StoredRecords> read_records(const std::filesystem::path& path,
                                    Detail detail = Detail::whole);
 

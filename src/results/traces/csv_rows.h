@@ -1,4 +1,4 @@
-// Rows of CSV files that are larger than memory.
+// Reads the rows of CSV files, which may be larger than memory.
 #pragma once
 
 #include <string>
@@ -9,16 +9,21 @@
 namespace assay {
 
 /// Calls `use(row)` for each row until it returns false. Returns false if a line longer than 64 MiB
-/// ended reading.
+/// ended reading. A failure to read also returns true; the caller asks stream.problem().
+/// CsvRow::line counts from the part of the file that was last read.
 template <typename Use>
 [[nodiscard]] bool for_each_csv_row(TraceStream& stream, const Use& use) {
   constexpr std::size_t longest_row = std::size_t{64} << 20;
   std::string part;
   for (;;) {
     const std::string_view more = stream.read();
+    const std::size_t before = part.size(), newline = more.rfind('\n');
     part.append(more);
-    // The last line may go on in the next part.
-    const std::size_t end = more.empty() ? part.size() : part.rfind('\n') + 1;
+    // The last line may continue in the next part. A line break within a quoted field is taken for
+    // the end of a row if it is the last one of a part.
+    const std::size_t end = more.empty()           ? part.size()
+                            : newline == more.npos ? 0
+                                                   : before + newline + 1;
     CsvReader reader(std::string_view(part).substr(0, end), ',');
     CsvRow row;
     while (reader.next(row)) {

@@ -1,4 +1,4 @@
-// Which of several servers gets the next request.
+// Decides which of several servers gets the next request.
 #pragma once
 
 #include <cstdint>

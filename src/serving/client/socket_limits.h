@@ -1,4 +1,4 @@
-// How many connections this process can open, checked before a run.
+// Says how many connections this process can open, checked before a run.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Where a server is.
+// Says where a server is.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// How large a server's cache and its limits are on a device.
+// Says how large a server's cache and its limits are on a device.
 #pragma once
 
 #include <optional>

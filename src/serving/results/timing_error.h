@@ -1,4 +1,4 @@
-// How far the times a client measured differ from the true times of the simulated server.
+// Says how far the times a client measured differ from the true times of the simulated server.
 #pragma once
 
 #include <optional>

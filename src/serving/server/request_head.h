@@ -1,4 +1,4 @@
-// What the head of a request says, beyond what Beast's parser checks.
+// Says what the head of a request says, beyond what Beast's parser checks.
 #pragma once
 
 #include <boost/beast/http/message.hpp>

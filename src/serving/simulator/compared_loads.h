@@ -1,4 +1,4 @@
-// What the model says of loads that were measured, and how far off it is.
+// Says what the model says of loads that were measured, and how far off it is.
 #pragma once
 
 #include <string>

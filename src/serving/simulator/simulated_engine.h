@@ -10,7 +10,7 @@
 #include "serving/server/scheduler.h"
 #include "serving/simulator/capacity.h"
 #include "serving/simulator/measured_times.h"
-#include "serving/simulator/server_names.h"
+#include "serving/simulator/use_server_namespace.h"
 
 namespace assay::simulator {
 

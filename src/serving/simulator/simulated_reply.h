@@ -6,7 +6,7 @@
 
 #include "serving/server/reply.h"
 #include "serving/simulator/faults.h"
-#include "serving/simulator/server_names.h"
+#include "serving/simulator/use_server_namespace.h"
 
 namespace assay::simulator {
 

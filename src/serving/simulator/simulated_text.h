@@ -2,7 +2,7 @@
 #pragma once
 
 #include "serving/server/text_tokens.h"
-#include "serving/simulator/server_names.h"
+#include "serving/simulator/use_server_namespace.h"
 
 namespace assay::simulator {
 

@@ -86,6 +86,11 @@ Result<std::vector<double>> recorded_arrivals(const Prompts& prompts, double spe
       return wrong(fmt::format("request {} arrived at {} s, before the one ahead of it", i, now));
     }
     times.push_back((now - first) / speed);
+    constexpr double most = 24'000 * 3600.0;  // clocks count nanoseconds in 64 bits
+    if (times.back() > most) {
+      return wrong(fmt::format("request {} arrives {} s after the first; allowed: up to {}", i,
+                               times.back(), most));
+    }
     before = now;
   }
   return times;

@@ -14,7 +14,7 @@ namespace assay {
 
 class JsonObjects {
  public:
-  /// Error: usage if the file cannot be read.
+  /// Error: as unreadable().
   static Result<JsonObjects> open(const std::string& path);
 
   /// The next object; empty at the file's end. Error: usage, "FILE:LINE: ...": not JSON, not an

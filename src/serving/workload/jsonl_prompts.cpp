@@ -12,7 +12,9 @@ Result<std::optional<Prompt>> read(const JsonNode& object,
   if (fixed_output) {
     prompt.output_tokens = *fixed_output;
   } else if (object.find("output_tokens") != nullptr) {
-    prompt.output_tokens = TRY(count_at(object, "output_tokens", most_tokens));
+    // A server takes 0 for "no limit".
+    prompt.output_tokens =
+        std::max<std::uint64_t>(1, TRY(count_at(object, "output_tokens", most_tokens)));
   }
   return std::optional(std::move(prompt));
 }

@@ -1,4 +1,4 @@
-// What a server is asked, independent of any server's API.
+// Says what a server is asked, independent of any server's API.
 #pragma once
 
 #include <cstdint>

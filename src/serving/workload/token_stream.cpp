@@ -58,9 +58,10 @@ std::string random_words(std::uint64_t count, Random& random) {
 
 std::uint64_t random_length(std::uint64_t mean, double spread, Random& random) {
   const double center = static_cast<double>(mean);
-  const auto low = static_cast<std::uint64_t>(std::floor(center * (1 - spread)));
+  const auto least = static_cast<std::uint64_t>(std::floor(center * (1 - spread)));
+  const std::uint64_t low = std::max<std::uint64_t>(1, least);
   const auto high = static_cast<std::uint64_t>(std::ceil(center * (1 + spread)));
-  return std::max<std::uint64_t>(1, low + random_index(high - low + 1, random));
+  return low + random_index(high - low + 1, random);
 }
 
 }  // namespace assay

@@ -56,7 +56,9 @@ Result<TraceRow> read_recorded(const JsonNode& object, const PromptSettings& set
   TraceRow row;
   row.seconds = TRY(number_at(object, "timestamp", latest)) * settings.trace_unit;
   row.input_tokens = TRY(count_at(object, "input_length", most_tokens));
-  row.output_tokens = TRY(count_at(object, "output_length", most_tokens));
+  // A server takes 0 for "no limit".
+  row.output_tokens =
+      std::max<std::uint64_t>(1, TRY(count_at(object, "output_length", most_tokens)));
   if (row.input_tokens == 0) return Error{ErrorKind::usage, "input_length is 0"};
   if (settings.output_tokens) row.output_tokens = *settings.output_tokens;
   const JsonNode* hashes = object.find("hash_ids");

@@ -37,12 +37,13 @@ TEST(Units, Durations) {
   EXPECT_DOUBLE_EQ(*parse_duration("500ms"), 0.5);
   EXPECT_DOUBLE_EQ(*parse_duration("2min"), 120);
   EXPECT_DOUBLE_EQ(*parse_duration("1.5h"), 5400);
-  for (const char* text : {"", "60", "0s", "-1s", "1e3s", "nans", "5 s", "3m"}) {
+  EXPECT_DOUBLE_EQ(*parse_duration("24000h"), 86.4e6);
+  for (const char* text : {"", "60", "0s", "-1s", "1e3s", "nans", "5 s", "3m", "24001h"}) {
     const auto duration = parse_duration(text);
     ASSERT_FALSE(duration.ok()) << text;
     EXPECT_EQ(duration.error().message,
               "bad duration \"" + std::string(text) +
-                  "\": give a number above 0 with ms, s, min or h, e.g. 90s");
+                  "\": give a number above 0 with ms, s, min or h, e.g. 90s, and at most 24000h");
   }
 }
 

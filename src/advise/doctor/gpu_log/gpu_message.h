@@ -1,4 +1,4 @@
-// What the messages of GPU drivers and runtimes mean, and what to do after each.
+// Says what the messages of GPU drivers and runtimes mean, and what to do after each.
 // docs/memory-faults.md has the procedures that the steps are from.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a library's matrix product computes, against sums in double precision on the host.
+// Says what a library's matrix product computes, against sums in double precision on the host.
 #pragma once
 
 #include "compute/device/device.h"

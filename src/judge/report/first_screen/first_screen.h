@@ -1,4 +1,5 @@
-// What the report's first screen shows: the question, the answer, a picture, four cards and notes.
+// Says what the report's first screen shows: the question, the answer, a picture, four cards and
+// notes.
 // Pure functions.
 #pragma once
 

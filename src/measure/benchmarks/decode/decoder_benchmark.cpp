@@ -156,14 +156,16 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
   } else {
     decide("model", "llama3-8b", "2L4H2K64D192C512F4096V");
   }
-  if (phase_ == DecoderPhase::prefill && cell.text(tokens_axis_) == chosen_by_device &&
-      !path_in(cell, "tokens").empty()) {
+  if (phase_ == DecoderPhase::decode) {
+    decide(tokens_axis_, "1024", "64");
+  } else if (path_in(cell, "tokens").empty()) {
+    decide(tokens_axis_, "2048", "64");
+  } else if (cell.text(tokens_axis_) == chosen_by_device) {
     if (const auto ids = read_token_ids(path_in(cell, "tokens"), most_tokens_of_sequence);
         ids.ok()) {
       decided = with_value(decided, tokens_axis_, std::to_string(ids->size()));
     }
   }
-  decide(tokens_axis_, phase_ == DecoderPhase::prefill ? "2048" : "1024", "64");
   decide("precision", "bf16", "f32");
   // Cells without an adapter are those of records from before there was this axis.
   if (decided.text("adapter") == no_adapter) decided = without_axis(decided, "adapter");
@@ -175,7 +177,8 @@ Result<DecoderCell> DecoderBenchmark::decided(const Cell& cell, const Device& de
   if (cell.text("model") == chosen_by_device && !path_in(cell, "weights").empty()) {
     TRY(read_decoder_config(path_in(cell, "weights")));
   }
-  if (cell.text(tokens_axis_) == chosen_by_device && names_files(cell)) {
+  if (phase_ == DecoderPhase::prefill && cell.text(tokens_axis_) == chosen_by_device &&
+      !path_in(cell, "tokens").empty()) {
     TRY(read_token_ids(path_in(cell, "tokens"), most_tokens_of_sequence));
   }
   for (const Axis& axis : axes_) {
@@ -216,6 +219,10 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
     parsed.logits = path_in(cell, "logits");
     const std::filesystem::path tokens = path_in(cell, "tokens");
     if (!tokens.empty()) parsed.text = TRY(read_token_ids(tokens, most_tokens_of_sequence));
+    if (parsed.text.size() == 1) {
+      return Error{ErrorKind::usage,
+                   fmt::format("{} has 1 token; allowed: 2 or more", tokens.string())};
+    }
     for (const std::int32_t id : parsed.text) {
       if (id < parsed.shape.vocabulary) continue;
       return Error{ErrorKind::usage, fmt::format("{}: token {}, the model has {}", tokens.string(),

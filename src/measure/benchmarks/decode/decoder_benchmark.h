@@ -1,5 +1,5 @@
-// The common part of the benchmarks prefill and decode: their axes, and which cells a device can
-// measure.
+// The class of the benchmarks prefill and decode. It has their axes, replaces the values "auto",
+// and refuses cells that a device cannot measure.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ namespace assay {
 
 class DecoderBenchmark final : public Benchmark {
  public:
-  /// `tokens_axis`: the axis that sets DecoderCell::tokens.
+  /// `tokens_axis` gives the name and the description of the axis that sets DecoderCell::tokens;
+  /// its other members are ignored.
   DecoderBenchmark(DecoderPhase phase, std::string name, std::string summary, Axis tokens_axis);
 
   std::string_view name() const override { return name_; }
@@ -25,12 +26,14 @@ class DecoderBenchmark final : public Benchmark {
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override;
 
  private:
-  /// Parses a cell whose axes are all decided. Error: usage if one is not; as parse().
+  /// Parses a cell in which expand() has replaced "auto"; only the axis `attention` may still have
+  /// this value. Error: usage if another axis has it; those of parse().
   Result<DecoderCell> decided(const Cell& cell, const Device& device) const;
-  /// Returns whether the cell takes its shape from config.json or its tokens from a file.
+  /// Returns whether the cell names a folder of weights or of an adapter, or a file of tokens.
   bool names_files(const Cell& cell) const;
-  /// Parses a cell, and reads config.json and the tokens if it names such files. Error: usage if
-  /// the model or a file is invalid, or if they do not fit together.
+  /// Parses a cell, and reads config.json and the tokens if it names such files. Error: usage if a
+  /// value or a file is invalid, or if they do not fit together; file or exhausted, as
+  /// read_operand().
   Result<DecoderCell> parse(const Cell& cell, const Device& device) const;
 
   DecoderPhase phase_;

@@ -76,8 +76,7 @@ class TrainModel {
   }
 
   virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
-  /// Creates a training with its data. Error: usage if a file cannot be read; as from the device's
-  /// calls.
+  /// Creates a training with its data. Error: as unreadable(); that of the device's calls.
   virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
                                                    TrainingRanks ranks) const = 0;
 };

@@ -1,4 +1,5 @@
-// What the training of transformers has in common, whatever its data: their plan, memory and costs.
+// Says what the training of transformers has in common, whatever its data: their plan, memory and
+// costs.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
-// What benchmarks that train a model have in common: how a cell is decided, refused and prepared.
+// Says what benchmarks that train a model have in common: how a cell is decided, refused and
+// prepared.
 #pragma once
 
 #include <memory>

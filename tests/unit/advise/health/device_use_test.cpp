@@ -20,9 +20,8 @@ DeviceFacts gpu_at(const std::string& pci) {
 }
 
 void write_used(const TemporaryFolder& folder, const std::string& bytes) {
-  const std::string gpu = "sys/bus/pci/drivers/amdgpu/0000:3b:00.0/";
-  folder.write(gpu + "vendor", "0x1002\n");
-  folder.write(gpu + "mem_info_vram_used", bytes + "\n");
+  folder.write("sys/bus/pci/drivers/amdgpu/0000:3b:00.0/vendor", "0x1002\n");
+  folder.write("sys/bus/pci/devices/0000:3b:00.0/mem_info_vram_used", bytes + "\n");
 }
 
 TEST(DeviceUse, MemoryOfOtherProcessesShowsInTelemetry) {
@@ -33,7 +32,7 @@ TEST(DeviceUse, MemoryOfOtherProcessesShowsInTelemetry) {
   const Status used = check_unused(gpu_at("0000:3b:00.0"), folder.path());
   ASSERT_FALSE(used.ok());
   EXPECT_EQ(used.error().kind, ErrorKind::unavailable);
-  EXPECT_THAT(used.error().message, HasSubstr("3.0 GiB of the memory of hip:3 are in use"));
+  EXPECT_THAT(used.error().message, HasSubstr("3 GiB of the memory of hip:3 are in use"));
   // Another GPU's memory does not count, nor does a device that is not on the bus.
   EXPECT_TRUE(check_unused(gpu_at("0000:5e:00.0"), folder.path()).ok());
   EXPECT_TRUE(check_unused(gpu_at(""), folder.path()).ok());

@@ -95,8 +95,10 @@ TEST(Suite, MistakesNameFileLineAndWhatIsAllowed) {
   EXPECT_EQ(message(head), "s.yaml:1: \"cells\" must be a list of {benchmark, axes}");
   EXPECT_EQ(message(head + "cells: []\n"),
             "s.yaml:3: \"cells\" must be a list of {benchmark, axes}");
-  EXPECT_EQ(message(head + "budget: 5\ncells: [{benchmark: two}]\n"),
-            "s.yaml:3: bad duration \"5\": give a number above 0 with ms, s, min or h, e.g. 90s");
+  EXPECT_EQ(
+      message(head + "budget: 5\ncells: [{benchmark: two}]\n"),
+      "s.yaml:3: bad duration \"5\": give a number above 0 with ms, s, min or h, e.g. 90s, and "
+      "at most 24000h");
   EXPECT_EQ(message(head + "cells:\n  - benchmark: two\n    axis: {n: 1}\n"),
             "s.yaml:5: unknown key \"axis\"; did you mean \"axes\"?; allowed: benchmark, axes");
   EXPECT_EQ(message(head + "cells:\n  - benchmark: two\n    axes:\n      n: 1\n      op: c\n"),

@@ -165,6 +165,8 @@ TEST(Arrivals, AsRecordedButFaster) {
               HasSubstr("no arrival times"));
   EXPECT_THAT(recorded_arrivals(Recorded({1, 3, 2}), 1).error().message,
               HasSubstr("request 2 arrived at 2 s, before"));
+  EXPECT_THAT(recorded_arrivals(Recorded({1, 1e10}), 1).error().message,
+              HasSubstr("allowed: up to 86400000"));
   EXPECT_THAT(recorded_arrivals(Recorded({1}), 0).error().message, HasSubstr("speed 0"));
 }
 

@@ -105,6 +105,7 @@ TEST(RandomPrompts, LengthsAreUniform) {
   for (const auto& [length, times] : inputs) EXPECT_NEAR(times, 2000, 200) << length;
   EXPECT_EQ(outputs.begin()->first, 1u);
   EXPECT_EQ(outputs.rbegin()->first, 4u);
+  for (const auto& [length, times] : outputs) EXPECT_NEAR(times, 2500, 250) << length;
 }
 
 TEST(RandomPrompts, SharePrefixAndKeepToTheVocabulary) {
@@ -257,7 +258,7 @@ TEST(TracePrompts, EqualHashesAreEqualBlocks) {
   const PromptFile file(
       R"({"timestamp": 1000, "input_length": 10, "output_length": 5, "hash_ids": [7, 8, 9]}
 {"timestamp": 3500, "input_length": 9, "output_length": 6, "hash_ids": [7, 8]}
-{"timestamp": 3500, "input_length": 3, "output_length": 1}
+{"timestamp": 3500, "input_length": 3, "output_length": 0}
 )");
   PromptSettings settings = of_file(Dataset::trace, file, 100);
   settings.block_tokens = 4;
@@ -271,6 +272,7 @@ TEST(TracePrompts, EqualHashesAreEqualBlocks) {
   EXPECT_NE(a[0], a[4]);
   EXPECT_EQ(prompts->at(1).tokens, 9u);
   EXPECT_EQ(prompts->at(1).output_tokens, 6u);
+  EXPECT_EQ(prompts->at(2).output_tokens, 1u);  // 0 would ask for a reply of any length
   EXPECT_EQ(prompts->at(2).ids.size(), 3u);
   EXPECT_EQ(prompts->recorded_seconds(1), 3.5);
   EXPECT_THAT(*recorded_arrivals(*prompts, 5), ElementsAre(0, 0.5, 0.5));

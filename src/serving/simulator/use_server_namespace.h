@@ -1,5 +1,5 @@
-// The simulated server is a server: it calls the parts that it shares with the real one by their
-// names.
+// The simulated server shares code with the real one, which is in the namespace `server`. This
+// header makes those names visible in the namespace `simulator`.
 #pragma once
 
 namespace assay {
