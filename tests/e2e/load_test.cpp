@@ -357,6 +357,28 @@ TEST(LoadSweep, HitsOfThePrefixCacheAreSaid) {
   EXPECT_THAT(said, HasSubstr("came from the server's prefix cache"));
 }
 
+TEST(LoadRequests, OptionsOfOtherDataSetsAreRefused) {
+  const std::vector<std::string> load = {"load", "--url", "http://127.0.0.1:1", "--out", "-"};
+  const auto refused = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), load.begin(), load.end());
+    const Outcome outcome = assay_run(more);
+    EXPECT_EQ(outcome.status, 2);
+    return outcome.err;
+  };
+  EXPECT_THAT(refused({"--dataset", "multi-turn", "--prefix", "256"}),
+              HasSubstr("--prefix needs --dataset random or prefix-repetition"));
+  EXPECT_THAT(refused({"--dataset", "prefix-repetition", "--spread", "0.5"}),
+              HasSubstr("--spread needs --dataset random"));
+}
+
+TEST(LoadRequests, AWarmUpMayHaveFewerRequestsThanThereArePrefixes) {
+  const Outcome outcome =
+      assay_run({"load", "--spawn", simulated("--ttft 1ms --itl 1ms"), "--dataset",
+                 "prefix-repetition", "--prefixes", "10", "--warm-up", "2", "--requests", "10",
+                 "--max-concurrency", "2", "--input", "8", "--output-tokens", "2", "--out", "-"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+}
+
 /// Records of a load that keeps no store.
 std::vector<Json> load_records(const Outcome& outcome) {
   std::vector<Json> records;

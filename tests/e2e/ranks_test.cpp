@@ -42,7 +42,7 @@ std::vector<Json> records(const Outcome& outcome) {
 }
 
 TEST(Ranks, MeasureTogetherAndEachIsInTheRecord) {
-  const Outcome outcome = assay_run(all_reduce("4KiB,1MiB", {"--ranks", "3", "--budget", "4s"}));
+  const Outcome outcome = assay_run(all_reduce("4KiB,1MiB", {"--ranks", "3", "--budget", "20s"}));
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   const auto found = records(outcome);
   ASSERT_EQ(found.size(), 2u) << outcome.err;
@@ -90,7 +90,7 @@ TEST(Ranks, AKilledOneIsNamedAndStoredRecordsStay) {
 }
 
 TEST(Ranks, AStoppedOneIsNamedWithinItsPatience) {
-  Process process(all_reduce("4KiB..64KiB*2", {"--ranks", "3", "--patience", "3s"}));
+  Process process(all_reduce("4KiB..64KiB*2", {"--ranks", "3", "--patience", "12s"}));
   ASSERT_TRUE(process.wait_for_error_text("[1/5]"));
   const pid_t rank = process_of_rank(process, 1);
   ASSERT_GT(rank, 0);
@@ -144,7 +144,9 @@ TEST(Ranks, ASignalToOneOfThemIsAnInterruptOfAll) {
     Process process({"run", "train", "model=1L2H64C97V", "batch=2", "sequence=16", "steps=1000000",
                      "--device", "cpu", "--ranks", "2", "--out", "results"});
     ASSERT_TRUE(process.wait_for_error_text("train: 1 cell"));
-    ::kill(process_of_rank(process, 1), number);
+    const pid_t rank = process_of_rank(process, 1);
+    ASSERT_GT(rank, 0);
+    ::kill(rank, number);
     const Outcome outcome = process.wait();
     EXPECT_EQ(outcome.status, 130) << outcome.err;
     EXPECT_THAT(outcome.out, HasSubstr("; stopped, "));
@@ -158,7 +160,7 @@ TEST(Ranks, MessagesBetweenTwoOverEveryTransport) {
         {"mpi", "library=tcp", "memory=host", "metric=all", "direction=one", "size=64KiB"}}) {
     std::vector<std::string> all = {"run"};
     all.insert(all.end(), words.begin(), words.end());
-    all.insert(all.end(), {"--device", "fake", "--ranks", "3", "--budget", "8s", "--json"});
+    all.insert(all.end(), {"--device", "fake", "--ranks", "3", "--budget", "40s", "--json"});
     const Outcome outcome = assay_run(all);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     const auto found = records(outcome);

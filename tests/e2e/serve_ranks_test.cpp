@@ -148,7 +148,9 @@ TEST(ServerOfRanks, NamesARankThatIsKilled) {
       reply = std::async(std::launch::async, [&] {
         return ask(ports[0], asking_for({1, 2, 3}, 90000));
       });
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      for (int i = 0; i < 6000 && metric(ports[0], "vllm:num_requests_running") != "1"; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
     }
     ::kill(ranks[1], SIGKILL);
     const Outcome end = server.wait();
@@ -162,7 +164,7 @@ TEST(ServerOfRanks, NamesARankThatIsKilled) {
 }
 
 TEST(ServerOfRanks, NamesARankThatStalls) {
-  Process server(shared_serve({"--tensor-parallel", "2", "--patience", "5s"}));
+  Process server(shared_serve({"--tensor-parallel", "2", "--patience", "12s"}));
   const auto ports = ports_of(server, 1);
   ASSERT_EQ(ports.size(), 1u) << server.error_text();
   const pid_t rank = process_of_rank(server, 1);

@@ -25,7 +25,7 @@ using ::testing::Not;
 
 constexpr const char* run_secret = "a secret of these tests";
 
-std::vector<std::string> small_run(std::vector<std::string> more) {
+std::vector<std::string> small_run(std::vector<std::string> more, const char* budget = "6s") {
   std::vector<std::string> words = {"run",
                                     "collective",
                                     "op=all_reduce,all_gather,send_recv",
@@ -41,7 +41,7 @@ std::vector<std::string> small_run(std::vector<std::string> more) {
                                     "off",
                                     "--json",
                                     "--budget",
-                                    "6s"};
+                                    budget};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -92,7 +92,7 @@ std::set<int> ports_of(const std::vector<std::unique_ptr<Process>>& run) {
 }
 
 TEST(Strangers, AThousandConnectionsOfTenKindsAreAsIfTheyHadNotBeen) {
-  const std::vector<std::string> calm = cells_of(assay_run(small_run({"--ranks", "4"})));
+  const std::vector<std::string> calm = cells_of(assay_run(small_run({"--ranks", "4"}, "60s")));
   ASSERT_EQ(calm.size(), 6u);
   for (const std::string& cell : calm) EXPECT_THAT(cell, HasSubstr(" passed"));
 
@@ -105,7 +105,7 @@ TEST(Strangers, AThousandConnectionsOfTenKindsAreAsIfTheyHadNotBeen) {
   const auto start = [&](int rank) {
     Process::Environment variables = torchrun_rank(rank, 4, port.number());
     variables["ASSAY_TOKEN"] = run_secret;
-    run.push_back(std::make_unique<Process>(small_run({}), variables));
+    run.push_back(std::make_unique<Process>(small_run({}, "60s"), variables));
   };
   start(0);
   for (int i = 0; i < 10000 && strangers.made() < 1000; ++i) {

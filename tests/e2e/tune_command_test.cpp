@@ -21,7 +21,7 @@ command: [sh, -c, 'a=$1; b=$2; case $a$b in 7*) echo "no memory" >&2; exit 9;; 6
   )" + time +
          R"(', program, '{a}', '{b}']
 metrics: [{name: time, regex: 'time: (\S+) us', unit: us, better: lower}]
-timeout: 1s
+timeout: 3s
 parameters: {a: 0..7+1, b: 0..7+1}
 budget: {runs: 40}
 pairs: {least: 6, most: 8}

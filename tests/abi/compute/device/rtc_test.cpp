@@ -35,7 +35,8 @@ std::vector<CompileRequest> requests(const std::string& library, const std::stri
                    vendor,
                    std::string(file.name),
                    source.value(),
-                   {"--gpu-architecture=" + arch, "-std=c++17"}});
+                   {"--gpu-architecture=" + arch, "-std=c++17"},
+                   1200});
   }
   return all;
 }

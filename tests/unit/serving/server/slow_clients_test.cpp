@@ -78,7 +78,7 @@ TEST(SlowClients, UnfinishedBodiesAreBoundedTogether) {
 
 TEST(SlowClients, HaveATimeForEverythingThatTheyDo) {
   ConnectionLimits limits = many();
-  limits.request_begins = 1;
+  limits.request_begins = 3;
   limits.request_is_there = 0.3;
   const RunningServer server(limited(limits));
   Client idle(server.port(), 20), in_head(server.port(), 20), in_body(server.port(), 20);
@@ -90,7 +90,7 @@ TEST(SlowClients, HaveATimeForEverythingThatTheyDo) {
   }
   // Each request begins a new time, also of a reply that is there at once.
   Client polls(server.port(), 20);
-  for (int i = 0; i < 6; ++i) {
+  for (int i = 0; i < 14; ++i) {
     polls.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
     EXPECT_THAT(polls.read(), StartsWith("HTTP/1.1 200 ")) << i;
     std::this_thread::sleep_for(std::chrono::milliseconds(250));

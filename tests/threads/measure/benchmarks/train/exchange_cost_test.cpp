@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -94,7 +95,7 @@ TEST(TrainExchange, OtherTokensOnARankAreFound) {
 
 /// One all-reduce of everything follows the backward pass, so that all of it is waited for.
 TEST(TrainExchange, NothingHidesOneSumAtTheEnd) {
-  constexpr double seconds = 0.1;
+  constexpr double seconds = 0.3;
   // What else runs here may lengthen the passes alone and with the exchange differently; what is
   // hidden by the code is hidden every time.
   constexpr int attempts = 12;
@@ -208,7 +209,8 @@ TEST(TrainExchange, ASimulationTakesWhatStepsInARowTake) {
 TEST(TrainExchange, WorkThatGoesOnIsTimedInRows) {
   std::array<int, 2> steps{}, passes{};
   std::array<ExchangeTimes, 2> times;
-  on_ranks(2, [&](int rank, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+  const auto measured = [&](int rank, Device& device, Stream& stream,
+                            TrainingRanks ranks) -> Status {
     const auto at = static_cast<std::size_t>(rank);
     const auto sleeping = [&stream](int milliseconds, int* count) {
       return [&stream, milliseconds, count]() -> Status {
@@ -224,7 +226,15 @@ TEST(TrainExchange, WorkThatGoesOnIsTimedInRows) {
                                       .goes_on = 0.1},
                                      device, stream, ranks, false));
     return {};
-  });
+  };
+  const auto are_shorter = [&] {
+    return times[0].passes < times[0].step && times[1].passes < times[1].step;
+  };
+  constexpr int attempts = 12;  // other programs lengthen passes now and then, wrong code always
+  for (int attempt = 0; attempt == 0 || (!are_shorter() && attempt < attempts); ++attempt) {
+    steps = passes = {};
+    on_ranks(2, measured);
+  }
   for (const std::size_t rank : {0u, 1u}) {
     EXPECT_GE(times[rank].step, 0.02);
     EXPECT_GE(times[rank].passes, 0.001);
@@ -260,7 +270,9 @@ class CountingTeam final : public Team {
 
 /// What comes after a wait takes long, as a graph does that the host is long in launching.
 TEST(TrainExchange, TheFirstOfARowIsNotTimed) {
-  on_ranks(2, [](int, Device& device, Stream& stream, TrainingRanks ranks) -> Status {
+  std::array<ExchangeTimes, 2> times;
+  const auto measured = [&](int rank, Device& device, Stream& stream,
+                            TrainingRanks ranks) -> Status {
     CountingTeam team(*ranks.team);
     int known = -1;
     const auto work = [&]() -> Status {
@@ -269,14 +281,24 @@ TEST(TrainExchange, TheFirstOfARowIsNotTimed) {
           [=] { std::this_thread::sleep_for(std::chrono::milliseconds(is_first ? 150 : 1)); });
     };
     const auto none = [] { return std::vector<CollectiveCall>(); };
-    const ExchangeTimes times = TRY(measure_exchange(
+    times[static_cast<std::size_t>(rank)] = TRY(measure_exchange(
         {.step = work, .passes = work, .alone = work, .exchanged = none, .goes_on = 1e-3}, device,
         stream, {ranks.communicator, &team}, false));
-    EXPECT_LT(times.step, 0.06);  // of two in a row
-    EXPECT_LT(times.passes, 0.06);
-    EXPECT_LT(times.alone, 0.06);
     return {};
-  });
+  };
+  const auto longest = [&] {
+    double seconds = 0;
+    for (const ExchangeTimes& of : times) {
+      seconds = std::max({seconds, of.step, of.passes, of.alone});
+    }
+    return seconds;
+  };
+  constexpr int attempts = 12;   // other programs lengthen them now and then, wrong code always
+  constexpr double most = 0.06;  // of two in a row
+  for (int attempt = 0; attempt == 0 || (longest() >= most && attempt < attempts); ++attempt) {
+    on_ranks(2, measured);
+  }
+  EXPECT_LT(longest(), most);
 }
 
 /// However many steps are timed in a row: each is a wait with a deadline of its own.
