@@ -86,7 +86,7 @@ Result<ShownStep> choose_step(const std::vector<TraceIndex>& indices,
         gpu.window = step->window;
         gpu.times = step->times;
       }
-      shown.gpus.push_back(std::move(gpu));
+      shown.gpus.push_back(gpu);
     }
   }
   return shown;

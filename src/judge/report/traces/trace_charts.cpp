@@ -188,9 +188,11 @@ RooflineChart roofline_chart(const ShownStep& step) {
   }
   chart.settings = {{"roofs", std::move(roofs)}, {"bandwidth", bandwidth->rate}};
   chart.summary = fmt::format(
-      "{} of the whole trace by total time, at {:.0f}% to {:.0f}% of their roofs: memory {}{} "
+      "{} of the whole trace by total time, {}% of the roof: memory {}{} "
       "({}). Each product reads A and B once and writes the result once.",
-      counted(table.rows.size(), "product"), 100 * farthest, 100 * closest,
+      counted(table.rows.size(), "product"),
+      table.rows.size() > 1 ? fmt::format("{:.0f}% to {:.0f}", 100 * farthest, 100 * closest)
+                            : fmt::format("{:.0f}", 100 * closest),
       quantity_text(bandwidth->rate, "bytes/s"), rates, bandwidth->source);
   return {std::move(chart), {}};
 }

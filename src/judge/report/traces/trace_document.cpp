@@ -18,6 +18,8 @@ namespace assay::report {
 namespace {
 
 constexpr std::size_t longest_operation = 200, most_operations = 60, most_headline = 8;
+/// The printed first page has room for a line of each name.
+constexpr std::size_t longest_headline = 45;
 /// A page has room for no more; this many rectangles zoom smoothly, too.
 constexpr std::size_t most_blocks = 4000;
 
@@ -98,7 +100,8 @@ void drop_empty_columns(Table& table) {
   }
 }
 
-Table operations_table(const std::vector<TracedOperation>& costs, std::size_t most) {
+Table operations_table(const std::vector<TracedOperation>& costs, std::size_t most,
+                       std::size_t longest_name) {
   Table table;
   table.id = "operations-table";
   table.caption = costs.size() > most
@@ -118,7 +121,7 @@ Table operations_table(const std::vector<TracedOperation>& costs, std::size_t mo
   };
   for (std::size_t i = 0; i < std::min(most, costs.size()); ++i) {
     const TracedOperation& cost = costs[i];
-    table.rows.push_back({shown_line(cost.name, longest_operation), cost.category,
+    table.rows.push_back({shown_line(cost.name, longest_name), cost.category,
                           static_cast<double>(cost.count), static_cast<double>(cost.median),
                           static_cast<double>(cost.total), "ns", cost.share, field(cost.flop_rate),
                           field(cost.byte_rate)});
@@ -252,7 +255,7 @@ Document trace_document(const ReadTraces& read, const std::string& time) {
   document.cards.push_back(advice_card(read));
   if (read.ranks.ranks.size() > 1) document.cards.push_back(ranks_card(read.ranks));
   document.picture = MainChart{breakdown_chart(step), "When what ran", "timeline"};
-  document.headline = operations_table(costs, most_headline);
+  document.headline = operations_table(costs, most_headline, longest_headline);
   document.headline->id = "headline-table";
 
   Chapter timeline{"timeline", "When what ran", "Timeline"};
@@ -262,7 +265,7 @@ Document trace_document(const ReadTraces& read, const std::string& time) {
       "Kernels, copies and memsets that begin in the step, on all of its GPUs. Of several streams "
       "each counts in full, so the shares may exceed 100%. Collectives move what their bus "
       "bandwidth says, waits included."};
-  operations.blocks.emplace_back(operations_table(costs, most_operations));
+  operations.blocks.emplace_back(operations_table(costs, most_operations, longest_operation));
   operations.blocks.emplace_back(gpus_table(step));
   Chapter roofs{"roofs", "How near the products are to the hardware's limits", "Roofs"};
   RooflineChart roofline = roofline_chart(step);
