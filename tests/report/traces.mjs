@@ -5,6 +5,9 @@ import {writeFileSync} from 'node:fs';
 
 export const hostileKernel = '</script><script>window.broken=1</script>';
 
+/** Names of kernels are often longer than a line of a page. */
+const longKernel = (i) => `void elementwise_kernel<${i}, ${'a_type_with_a_long_name, '.repeat(8)}>(int)`;
+
 /** `gemmTime` is what a matrix product takes, in us; a step has 40 of them. */
 export function writeTrace(file, gemmTime) {
   const events = [];
@@ -28,7 +31,7 @@ export function writeTrace(file, gemmTime) {
                                                      'Input Dims': [[2048, 1024 * (1 + i % 3)], [1024 * (1 + i % 3), 4096]]});
       work('kernel', 'Cijk_Ailk_Bljk_BBS_BH_MT256x128x64', 7, gemmTime, {'External id': external});
       at += gemmTime + 2;
-      work('kernel', i === 3 ? hostileKernel : 'elementwise_kernel', 7, 5);
+      work('kernel', i === 3 ? hostileKernel : longKernel(i % 8), 7, 5);
       at += 10;
     }
     work('kernel', 'ncclDevKernel_AllReduce_Sum_bf16', 20, 120);

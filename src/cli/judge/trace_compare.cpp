@@ -156,11 +156,11 @@ Json difference_json(const TraceDifference& difference) {
           {"notes", difference.notes}};
 }
 
-/// A side's only trace gives it its name.
+/// A side is named after its first trace.
 std::string side_name(const std::vector<std::string>& paths) {
-  if (paths.size() != 1) return fmt::format("{} and {} others", paths.front(), paths.size() - 1);
   const std::filesystem::path path = std::filesystem::path(paths.front()).lexically_normal();
-  return (path.has_filename() ? path : path.parent_path()).filename().string();
+  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
+  return paths.size() == 1 ? name : fmt::format("{} and {} more", name, paths.size() - 1);
 }
 
 int run(const Arguments& arguments, Terminal& terminal) {
