@@ -46,7 +46,7 @@ TEST(TraceCommand, AProductIsRecordedReadTunedAndCompared) {
   EXPECT_EQ(compared["traces_b"], 2) << "--with takes all that follow";
 }
 
-TEST(TraceCommand, ATraceIsNotReplacedByAScript) {
+TEST(TraceCommand, APageIsWrittenAndNoTraceIsReplaced) {
   const TemporaryFolder folder;
   const std::string a = (folder.path() / "a.json").string(), b = a + ".gz";
   for (const std::string& file : {a, b}) {
@@ -56,10 +56,25 @@ TEST(TraceCommand, ATraceIsNotReplacedByAScript) {
               0);
   }
   const auto before = read_file(a);
-  const Outcome refused = assay({"trace", "read", "--tune", a, b});
-  EXPECT_EQ(refused.status, 2);
-  EXPECT_THAT(refused.err, HasSubstr("it is a trace, which the script would replace"));
-  EXPECT_EQ(*read_file(a), *before);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"trace", "read", "--tune", a, b},
+        {"trace", "read", "-o", a, b},
+        {"trace", "compare", a, "-o", a, "--with", b}}) {
+    const Outcome refused = assay(words);
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.err, HasSubstr("it is a trace, which the result would replace"));
+    EXPECT_EQ(*read_file(a), *before);
+  }
+  const std::string page = (folder.path() / "page.html").string();
+  EXPECT_EQ(assay({"trace", "read", a, "-o", page, "--step", "1"}).status, 0);
+  EXPECT_THAT(*read_file(page), HasSubstr("Where does the time of a.json go?"));
+  EXPECT_EQ(assay({"trace", "compare", a, "--with", b, "-o", page}).status, 0);
+  EXPECT_THAT(*read_file(page), HasSubstr("What makes a step of a.json.gz take"));
+  const Outcome no_page = assay({"trace", "read", a, "--step", "1"});
+  EXPECT_EQ(no_page.status, 2);
+  EXPECT_THAT(no_page.err, HasSubstr("--step chooses the step that a page shows"));
+  EXPECT_THAT(assay({"trace", "read", a, "-o", page, "--step", "2"}).err,
+              HasSubstr("there is no step 2; allowed are 1 to 1"));
 }
 
 TEST(TraceCommand, ARecordedTrainingStepHasItsParts) {

@@ -7,6 +7,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {chromium} from 'playwright-core';
 import {writeCampaign, writeVoids} from './stores.mjs';
+import {hostileKernel, writeTrace} from './traces.mjs';
 
 const [assay, browserPath, wanted = ''] = process.argv.slice(2);
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -441,6 +442,104 @@ await test('draws matrices of one row as one', async () => {
   check(text.includes('op=read') && text.includes('op=write'), text);
   check(await heat.locator('.plot svg .mark-rect.role-mark path').count() === 16, 'squares');
   await voids.close();
+});
+
+/** What holds of every page: header cells, no scrolling sideways on a phone, one printed page, nothing for axe-core to find. */
+async function checkPage() {
+  const tested = await open(lenient);
+  await readThrough(tested);
+  const broken = await tested.evaluate(() => figures().filter((figure) =>
+    !figure.querySelector('.plot svg .role-mark path') || /NaN|Infinity|undefined/.test(figure.querySelector('.plot').innerHTML)).map((figure) => figure.id));
+  check(broken.length === 0, `empty or broken: ${broken}`);
+  for (const scheme of ['light', 'dark']) {
+    await tested.emulateMedia({colorScheme: scheme});
+    await readThrough(tested);
+    const found = await axeFaults(tested);
+    check(found.length === 0, `${scheme}: ${found.join('; ')}`);
+  }
+  const headless = await tested.evaluate(() => [...document.querySelectorAll('table')].filter((table) =>
+    !table.querySelector('thead th[scope=col]') || [...table.tBodies[0].rows].some((row) => !row.querySelector('th[scope=row]'))).length);
+  check(headless === 0, `${headless} tables without header cells`);
+  check(await printedPages(tested) === 1, `${await printedPages(tested)} printed pages`);
+  await tested.close();
+  const phone = await open(await browser.newContext({viewport: {width: 390, height: 740}, isMobile: true, hasTouch: true, reducedMotion: 'reduce'}));
+  await readThrough(phone);
+  const scroll = await phone.evaluate(() => document.documentElement.scrollWidth);
+  check(scroll <= 390, `the page is ${scroll} wide on a phone of 390`);
+  await phone.close();
+}
+
+const traces = ['a.json', 'b.json'].map((name) => join(folder, name));
+writeTrace(traces[0], 60);
+writeTrace(traces[1], 90);
+
+await test('a trace says where the time goes', async () => {
+  execFileSync(assay, ['trace', 'read', traces[0], '-o', file], {stdio: 'pipe'});
+  const page = await open(context);
+  const answer = await page.locator('.answer').textContent();
+  check(/^Of a step of 3\.\d+ ms, [0-9.]+% is computing \(most of it matrix products\)/.test(answer), answer);
+  check((await page.locator('.card-1').textContent()).includes('step 1 of 3, ProfilerStep#1'), 'not the first of the two median steps');
+  const kinds = await page.evaluate(() => report.charts.map((chart) => chart.kind));
+  check(kinds.join() === 'stack,lanes,roofline', kinds.join());
+  check(await page.evaluate(() => window.broken) === undefined, 'a script from a name ran');
+  check(await page.locator('#operations-table th', {hasText: hostileKernel}).count() === 1, 'the hostile name is not shown');
+  await page.close();
+  await checkPage();
+});
+
+await test('the timeline of a trace zooms, moves and names its blocks', async () => {
+  const page = await open(context);
+  await readThrough(page);
+  const figure = page.locator('figure.lanes');
+  const plot = figure.locator('.plot');
+  const shown = () => page.evaluate(() => rangeOf(document.querySelector('figure.lanes')));
+  const blocks = () => plot.locator('svg .mark-rect.role-mark').nth(1).locator('path');
+  const click = (name) => figure.getByRole('button', {name, exact: true}).click();
+  const text = await plot.textContent();
+  for (const lane of ['host', 'thread 1', 'GPU 0', 'stream 7', 'collectives', 'copies']) check(text.includes(lane), `no ${lane}: ${text}`);
+  const [, length] = await shown();
+  const all = await blocks().count();
+  await click('Zoom in');
+  await click('Zoom in');
+  let [begin, end] = await shown();
+  check(Math.abs(end - begin - length / 4) < 1e-9 && begin > 0, `${begin} to ${end} of ${length}`);
+  const fewer = await blocks().count();
+  check(fewer < all / 2, `${fewer} of ${all} blocks are drawn in a quarter of the step`);
+  check((await plot.textContent()).includes('Cijk_Ailk'), 'a wide block has no name');
+  await click('Later');
+  check((await shown())[0] > begin, 'it does not move');
+  await plot.scrollIntoViewIfNeeded();
+  const box = await plot.boundingBox();
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  [begin, end] = await shown();
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width / 2 + 100, box.y + box.height / 2, {steps: 4});
+  await page.mouse.up();
+  check((await shown())[0] < begin, 'dragging to the right does not show what was earlier');
+  await page.keyboard.down('Control');
+  await page.mouse.wheel(0, -300);
+  await page.keyboard.up('Control');
+  await page.waitForFunction((before) => rangeOf(document.querySelector('figure.lanes'))[1] - rangeOf(document.querySelector('figure.lanes'))[0] < before,
+                             (end - begin) * 0.75);
+  await click('Whole step');
+  check(JSON.stringify(await shown()) === JSON.stringify([0, length]) && await blocks().count() === all, 'the whole step does not return');
+  await plot.locator('svg .mark-rect.role-mark path[fill="#c24d00"]').hover({force: true});  // the collective
+  const tip = await page.locator('#tip').textContent();
+  check(tip.startsWith('ncclDevKernel_AllReduce_Sum_bf16\n120.0 us\nGPU 0, collectives'), `tip: ${tip}`);
+  await page.close();
+});
+
+await test('a comparison of traces leads from one step to the other', async () => {
+  execFileSync(assay, ['trace', 'compare', traces[0], '--with', traces[1], '-o', file], {stdio: 'pipe'});
+  const page = await open(context);
+  await readThrough(page);
+  const answer = await page.locator('.answer').textContent();
+  check(/^A step takes 3\.\d+ ms in A and 4\.\d+ ms in B, 1\.\d+x as long: gemm \+1\.200 ms/.test(answer), answer);
+  const bars = await page.locator('figure.waterfall .plot svg .mark-rect.role-mark path').count();
+  check(bars === await page.evaluate(() => rowCount(chartOf('picture').table)), `${bars} bars`);
+  check(await page.locator('#kernels-table tbody tr').count() === 11, 'kernels');
+  await page.close();
+  await checkPage();
 });
 
 await test('no fault on the console', async () => check(faults.length === 0, faults.slice(0, 3).join('; ')));

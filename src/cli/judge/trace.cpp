@@ -6,12 +6,16 @@
 
 #include "cli/cli.h"
 #include "cli/command.h"
+#include "cli/judge/trace_output.h"
 #include "cli/judge/trace_view.h"
 #include "cli/option_values.h"
 #include "core/json.h"
 #include "core/shown_text.h"
 #include "core/units.h"
 #include "core/write_file.h"
+#include "judge/report/report.h"
+#include "judge/report/traces/trace_document.h"
+#include "measure/sampling/runner.h"
 #include "ranks/environments/shell_words.h"
 #include "results/traces/trace_reader.h"
 
@@ -19,23 +23,24 @@ namespace assay::cli::trace_command {
 namespace {
 
 struct ReadTraces {
+  std::vector<Timeline> timelines;
+  std::vector<TraceIndex> indices;
   std::vector<TraceReport> reports;
   RankComparison ranks;
   std::vector<TraceAdvice> rank_advice;
 };
 
 Result<ReadTraces> read(const std::vector<std::string>& paths) {
-  std::vector<Timeline> timelines = TRY(read_traces(paths));
-  std::stable_sort(timelines.begin(), timelines.end(), [](const Timeline& a, const Timeline& b) {
-    return a.rank.value_or(-1) < b.rank.value_or(-1);
-  });
-  std::vector<TraceIndex> indices;
-  indices.reserve(timelines.size());
-  for (const Timeline& timeline : timelines) indices.emplace_back(timeline);
   ReadTraces all;
+  all.timelines = TRY(read_traces(paths));
+  std::stable_sort(all.timelines.begin(), all.timelines.end(),
+                   [](const Timeline& a, const Timeline& b) {
+                     return a.rank.value_or(-1) < b.rank.value_or(-1);
+                   });
+  for (const Timeline& timeline : all.timelines) all.indices.emplace_back(timeline);
   std::vector<const TraceIndex*> ranks;
   std::int64_t span = 0;
-  for (const TraceIndex& index : indices) {
+  for (const TraceIndex& index : all.indices) {
     all.reports.push_back(report_trace(index));
     ranks.push_back(&index);
     for (const DeviceReport& device : all.reports.back().devices) {
@@ -81,6 +86,13 @@ std::string tuning_script(const ReadTraces& all) {
   return text;
 }
 
+/// Returns the page of the traces. Error: usage, if they do not have the step that --step names.
+Result<std::string> page_of(const ReadTraces& all, const std::string& wanted_step) {
+  const ShownStep step = TRY(choose_step(all.indices, all.reports, wanted_step));
+  return report::to_html(
+      report::trace_document({all.reports, all.ranks, all.rank_advice, step}, utc_now()));
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   constexpr std::uint64_t most_rows = 1'000'000;
   auto top = whole_number("--top", arguments.get("--top", "10"), 1, most_rows);
@@ -88,23 +100,26 @@ int run(const Arguments& arguments, Terminal& terminal) {
   // The first positional is "read".
   const std::vector<std::string> paths(arguments.positionals.begin() + 1,
                                        arguments.positionals.end());
-  if (arguments.has("--tune")) {
-    const std::string script = arguments.get("--tune");
-    const Status writable = check_writable(script);
-    if (!writable.ok()) return report(terminal, about("--tune", writable.error()));
-    if (is_trace(script)) {
-      return report(terminal,
-                    {ErrorKind::usage,
-                     fmt::format("--tune {}: it is a trace, which the script would replace; name "
-                                 "another file to write",
-                                 shown_line(script, 500))});
-    }
+  for (const char* option : {"--tune", "--output"}) {
+    const Status writable = check_no_trace_is_replaced(option, arguments);
+    if (!writable.ok()) return report(terminal, writable.error());
+  }
+  if (arguments.has("--step") && !arguments.has("--output")) {
+    return report(
+        terminal,
+        {ErrorKind::usage, "--step chooses the step that a page shows, so it needs --output FILE"});
   }
   const auto all = read(paths);
   if (!all.ok()) return report(terminal, all.error());
   if (arguments.has("--tune")) {
     const Status written = write_file(arguments.get("--tune"), tuning_script(*all));
     if (!written.ok()) return report(terminal, about("--tune", written.error()));
+  }
+  if (arguments.has("--output")) {
+    const auto page = page_of(*all, arguments.get("--step"));
+    if (!page.ok()) return report(terminal, page.error());
+    const Status written = write_file(arguments.get("--output"), *page);
+    if (!written.ok()) return report(terminal, about("--output", written.error()));
   }
   if (arguments.has("--json")) {
     Json traces = Json::array();
@@ -140,14 +155,21 @@ const Command read_command = {
 trace` lists them. Several files are the ranks of one job, and so are those of a folder. For each
 GPU and step: how long it computed, communicated, copied and was idle, and why; its kernels by
 category and name, its GEMMs by shape, its collectives; then what to change, what that
-saves at most, and the command that tries it.
+saves at most, and the command that tries it. -o writes a page of one step: its timeline, what
+its time went to, its costliest operations, and its matrix products on a roofline.
 
   assay trace read trace.json.gz
   assay trace read traces/ --json
+  assay trace read traces/ -o step.html
   assay trace read trace.json.gz --tune tune.sh && sh tune.sh
 
 )",
     .options = {{"--top", "N", "rows of each table, default 10", ""},
+                {"--output", "FILE", "also write a page of one step, also -o", "file", false,
+                 "--out"},
+                {"--step", "N|NAME",
+                 "the step on the page, by its number or its name; default: the median by time",
+                 ""},
                 {"--tune", "FILE", "also write the tunings that it advises, as a script", "file"}},
     .run = &run,
     .operands = "file",

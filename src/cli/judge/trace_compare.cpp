@@ -3,17 +3,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/compare_operands.h"
+#include "cli/judge/trace_output.h"
 #include "cli/option_values.h"
 #include "cli/screen_text.h"
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/shown_text.h"
 #include "core/units.h"
+#include "core/write_file.h"
+#include "judge/report/report.h"
+#include "judge/report/traces/difference_document.h"
 #include "judge/trace/trace_difference.h"
+#include "measure/sampling/runner.h"
 #include "results/traces/trace_reader.h"
 
 namespace assay::cli::trace_compare_command {
@@ -150,6 +156,13 @@ Json difference_json(const TraceDifference& difference) {
           {"notes", difference.notes}};
 }
 
+/// A side is named after its first trace.
+std::string side_name(const std::vector<std::string>& paths) {
+  const std::filesystem::path path = std::filesystem::path(paths.front()).lexically_normal();
+  const std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
+  return paths.size() == 1 ? name : fmt::format("{} and {} more", name, paths.size() - 1);
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   constexpr std::uint64_t most_rows = 1'000'000;
   const auto top = whole_number("--top", arguments.get("--top", "20"), 1, most_rows);
@@ -165,6 +178,8 @@ int run(const Arguments& arguments, Terminal& terminal) {
                              "trace compare needs a second side: assay trace compare A.json --with "
                              "B.json"});
   }
+  const Status writable = check_no_trace_is_replaced("--output", arguments);
+  if (!writable.ok()) return report(terminal, writable.error());
   std::vector<std::string> notes;
   const auto a = read_side(paths, notes);
   if (!a.ok()) return report(terminal, a.error());
@@ -174,6 +189,12 @@ int run(const Arguments& arguments, Terminal& terminal) {
   if (*margin) rule.margin = **margin;
   TraceDifference difference = compare_traces(*a, *b, rule);
   difference.notes.insert(difference.notes.end(), notes.begin(), notes.end());
+  if (arguments.has("--output")) {
+    const report::Document document =
+        report::difference_document(difference, side_name(paths), side_name(others), utc_now());
+    const Status written = write_file(arguments.get("--output"), report::to_html(document));
+    if (!written.ok()) return report(terminal, about("--output", written.error()));
+  }
   terminal.print(
       arguments.has("--json")
           ? difference_json(difference).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
@@ -197,13 +218,16 @@ job. Every moment of a step belongs to one kernel, copy or idle time, so the par
 Kernels are matched by name. Those that only one side has, such as those of another vendor's library,
 are matched by category and by how often a step launches them. With six or more traces on each side,
 steps and categories get intervals and verdicts by the rule of `assay compare`; with fewer there are
-medians only, because one trace is one run.
+medians only, because one trace is one run. -o writes a page with a waterfall from A's step to B's.
 
   assay trace compare before.json --with after.json
+  assay trace compare before.json --with after.json -o difference.html
   assay trace compare h100/*.json.gz --with mi300x/*.json.gz --json
 
 )",
     .options = {{"--with", "B...", "the other side", "file", true},
+                {"--output", "FILE", "also write a page of the difference, also -o", "file", false,
+                 "--out"},
                 {"--margin", "SHARE", "differences below this do not matter, e.g. 1%; default 2%",
                  ""},
                 {"--top", "N", "rows of the table of kernels, default 20", ""}},

@@ -48,13 +48,16 @@ struct Table {
 };
 
 enum class ChartKind {
-  curve,     ///< value over a numeric axis
-  bars,      ///< value by category
-  ratio,     ///< by cell: time of environment B over time of A, minus 1; with the margin
-  latency,   ///< latency over throughput, one point per load
-  timeline,  ///< readings over time
-  heat,      ///< value by source and destination
-  stack,     ///< parts of a whole by cell
+  curve,      ///< value over a numeric axis
+  bars,       ///< value by category
+  ratio,      ///< by cell: time of environment B over time of A, minus 1; with the margin
+  latency,    ///< latency over throughput, one point per load
+  timeline,   ///< readings over time
+  heat,       ///< value by source and destination
+  stack,      ///< parts of a whole by cell
+  lanes,      ///< what ran when, in lanes, with zoom
+  roofline,   ///< rate over intensity, below the roofs of a device
+  waterfall,  ///< from one total to another by the changes between them
 };
 /// Returns "curve", "bars", ...: the names that page/page.js uses.
 std::string_view name_of(ChartKind kind);
@@ -66,7 +69,7 @@ struct Chart {
   /// Further sentences of the caption, each with a space before it: " All with dtype=f64."; may be
   /// empty.
   std::string conditions = {};
-  Json settings;  ///< axes, rooflines, marks: see page/lines.js and page/rows.js
+  Json settings;  ///< axes, rooflines, marks: see page/lines.js, page/rows.js, page/lanes.js
   Table table;
 };
 

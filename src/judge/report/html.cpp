@@ -122,7 +122,7 @@ std::string field_html(const Table& table, const std::vector<Field>& row, std::s
     return fmt::format("<data value=\"{}\">{}</data>", escape_html(exact_text(row[i])),
                        escape_html(text));
   }
-  if (table.columns[i].kind == ColumnKind::verdict) return badge(text);
+  if (table.columns[i].kind == ColumnKind::verdict && !text.empty()) return badge(text);
   return escape_html(text);
 }
 
@@ -391,7 +391,7 @@ std::string to_html(const Document& document) {
   html += "<main id=\"main\">\n";
   html +=
       "<noscript><p>Charts and the data behind them need JavaScript; the answer, the cards and the "
-      "tables of cells do not.</p></noscript>\n";
+      "other tables do not.</p></noscript>\n";
   html += first_screen_html(document) + navigation_html(document);
   for (const Chapter& chapter : document.chapters) html += chapter_html(chapter, document.verdicts);
   html += fmt::format("</main>\n<footer><p>{}</p></footer>\n", escape_html(document.made_by));

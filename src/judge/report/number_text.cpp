@@ -24,6 +24,12 @@ std::string_view name_of(ChartKind kind) {
       return "timeline";
     case ChartKind::heat:
       return "heat";
+    case ChartKind::lanes:
+      return "lanes";
+    case ChartKind::roofline:
+      return "roofline";
+    case ChartKind::waterfall:
+      return "waterfall";
     case ChartKind::stack:
       break;
   }
@@ -42,6 +48,10 @@ Display display_for(std::string_view unit, double largest) {
   if (unit == "s") {
     if (magnitude >= 1 || magnitude == 0) return {1, "s"};
     return {scale.factor, fmt::format("{}s", scale.prefix)};
+  }
+  if (unit == "ns") {
+    const Display seconds = display_for("s", magnitude * 1e-9);
+    return {seconds.factor * 1e9, seconds.unit};
   }
   if (unit == "FLOP/s" || unit == "Hz" || unit == "W" || unit == "J") {
     return {scale.factor, fmt::format("{}{}", scale.prefix, unit)};

@@ -163,6 +163,17 @@ std::vector<DeviceStep> device_steps(const TraceIndex& index,
   return steps;
 }
 
+std::vector<TimePart> parts_of(const DeviceTimes& times) {
+  return {{"computing", times.compute},
+          {"collectives, nothing computed", times.exposed_collective},
+          {"copies, nothing else", times.exposed_copy},
+          {"idle: the host came late", times.host_late},
+          {"idle: launched before", times.launched_before},
+          {"idle: cause unknown", times.unknown},
+          {"idle: until the next step",
+           times.idle - times.host_late - times.launched_before - times.unknown}};
+}
+
 bool is_launch_bound(const DeviceTimes& times) {
   return times.span > 0 && times.host_late > times.span / 10;
 }

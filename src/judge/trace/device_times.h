@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "judge/trace/trace_index.h"
@@ -46,6 +47,16 @@ struct DeviceTimes {
 
 /// Returns the times of the events of one GPU, sorted as TraceIndex has them.
 DeviceTimes device_times(const TraceIndex& index, const std::vector<const TraceEvent*>& events);
+
+/// A part of a GPU's time, and what it is called.
+struct TimePart {
+  std::string_view name;
+  std::int64_t time = 0;  ///< ns
+};
+
+/// Returns what the span consists of: computing, exposed collectives, exposed copies, and idle time
+/// by its cause. The parts add up to the span; those of no time are there, too.
+std::vector<TimePart> parts_of(const DeviceTimes& times);
 
 /// One step on one GPU, from its first work to that of the next step, or to its own last.
 struct DeviceStep {

@@ -230,6 +230,14 @@ DataType result_type(DataType math) {
   return math == DataType::tf32 ? DataType::f32 : math;
 }
 
+double bytes_of(const GemmProblem2D& problem, DataType math) {
+  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n),
+             k = static_cast<double>(problem.k);
+  return static_cast<double>(problem.batch) *
+         ((m * k + k * n) * static_cast<double>(size_of(math)) +
+          m * n * static_cast<double>(size_of(result_type(math))));
+}
+
 std::optional<GemmKernel> parse_gemm_kernel(std::string_view name) {
   if (auto kernel = parse_tensile(name)) return kernel;
   if (auto kernel = parse_nvjet(name)) return kernel;

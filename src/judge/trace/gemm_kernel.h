@@ -36,6 +36,9 @@ struct GemmProblem2D {
   auto operator<=>(const GemmProblem2D&) const = default;
 };
 
+/// Returns the bytes of A, B and the result.
+double bytes_of(const GemmProblem2D& problem, DataType math);
+
 /// Returns the product that PyTorch's operation computes, such as "aten::addmm" with the shapes
 /// "[[4],[2,3],[3,4]]" and types "[float,float,float]". Empty if it is none or its shapes are
 /// unknown.

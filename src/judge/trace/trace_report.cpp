@@ -60,21 +60,10 @@ bool can_be_tuned(const GemmProblem2D& problem) {
   return problem.batch <= most_batch && std::max({problem.m, problem.n, problem.k}) <= longest_side;
 }
 
-/// Returns the bytes of A, B and the result.
-double bytes_of(const GemmProblem2D& problem, DataType math) {
-  const auto m = static_cast<double>(problem.m), n = static_cast<double>(problem.n),
-             k = static_cast<double>(problem.k);
-  return static_cast<double>(problem.batch) *
-         ((m * k + k * n) * static_cast<double>(size_of(math)) +
-          m * n * static_cast<double>(size_of(result_type(math))));
-}
-
 /// GEMMs with known shapes are held against the device's roof: its peak rate, or the time that its
 /// memory takes for the operands.
 void advise_gemms(const DeviceReport& report, Adviser& adviser) {
-  DeviceFacts facts;
-  facts.name = report.product;
-  facts.multiprocessors = static_cast<int>(report.units);
+  const DeviceFacts facts = facts_of(report);
   const auto bandwidth = peak_memory_bandwidth(facts);
   std::int64_t most = 0, total = 0;
   bool peaks_known = true;
@@ -259,6 +248,13 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
 }
 
 }  // namespace
+
+DeviceFacts facts_of(const DeviceReport& device) {
+  DeviceFacts facts;
+  facts.name = device.product;
+  facts.multiprocessors = static_cast<int>(device.units);
+  return facts;
+}
 
 TraceReport report_trace(const TraceIndex& index) {
   const Timeline& timeline = index.timeline();

@@ -7,6 +7,7 @@
 #include "judge/trace/collectives.h"
 #include "judge/trace/device_times.h"
 #include "judge/trace/kernel_groups.h"
+#include "results/record/device_facts.h"
 
 namespace assay {
 
@@ -38,6 +39,9 @@ struct TraceReport {
   /// What the file cannot tell, and what could not be read.
   std::vector<std::string> notes;
 };
+
+/// Returns what the trace says of the GPU, in the form that its peak rates are looked up by.
+DeviceFacts facts_of(const DeviceReport& device);
 
 TraceReport report_trace(const TraceIndex& index);
 

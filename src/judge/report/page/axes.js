@@ -85,6 +85,11 @@ function seriesLegend(keys, width, withMarks) {
   return {...legend, stroke: undefined, strokeDash: undefined, symbolType: undefined, shape: 'shape', fill: 'colour'};
 }
 
+/** Legend of colours alone. */
+function colourLegend(keys, width) {
+  return {...seriesLegend(keys, width, true), shape: undefined, symbolType: 'square'};
+}
+
 /** Scales that distinguish series. */
 function seriesScales(keys, theme) {
   // Where colours repeat, dashes and marks differ.

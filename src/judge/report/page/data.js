@@ -78,6 +78,7 @@ const prefixes = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k'], 
 
 /** 812.3e9 in "bytes/s" as 812.3 GB/s. */
 function quantityText(value, unit) {
+  if (unit === 'ns') return quantityText(value * 1e-9, 's');
   const magnitude = Math.abs(value);
   let [factor, prefix] = prefixes.find(([f]) => magnitude >= f * 0.99995) || [1, ''];
   let name = unit;

@@ -1,7 +1,7 @@
 // Charts of lines: values over an axis, latency over throughput, readings over time. Each returns a
 // Vega specification for a plot of `width` pixels.
 
-const chartHeights = {curve: 300, latency: 300, timeline: 210};
+const chartHeights = {curve: 300, latency: 300, timeline: 210, roofline: 360};
 
 function frame(width, height, theme) {
   return {
@@ -180,6 +180,44 @@ function latencySpec(chart, width, theme) {
       {type: 'text', from: {data: 'points'}, encode: {update: {
         x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'value', offset: -6}, align: {value: 'right'}, dx: {value: -5},
         text: {field: 'label'}, fill: {value: theme.muted}}}},
+    ],
+  };
+}
+
+/** Rates over intensity, below the slope of the memory and the flat roof of each type. */
+function rooflineSpec(chart, width, theme) {
+  const {settings, table} = chart;
+  const value = columnOf(table, 'value'), intensity = columnOf(table, 'x'), total = columnOf(table, 'total');
+  const rows = rowsOf(table);
+  const keys = settings.roofs.map((roof) => roof.type);
+  for (const row of rows) {
+    row.tip = `${row.label} ${row.type}\n${significant(row.value)} ${value.shown}, ${(100 * row.share).toFixed(0)}% of the roof\n` +
+        `${row.count} times, ${significant(row.total)} ${total.shown}`;
+  }
+  const ridges = settings.roofs.map((roof) => roof.rate / settings.bandwidth);
+  const x = valueScale('x', [...rows.map((row) => row.x), ...ridges], true, 'width', false);
+  const roofs = settings.roofs.flatMap((roof, i) => [x.domain[0], ridges[i], x.domain[1]].map((at) => ({
+    type: roof.type, x: at, y: Math.min(roof.rate, at * settings.bandwidth) / value.factor})));
+  const y = valueScale('y', [...rows.map((row) => row.value), ...roofs.map((roof) => roof.y)], true, 'height', false);
+  const most = Math.max(...rows.map((row) => row.total));
+  return {
+    ...frame(width, chartHeights.roofline, theme),
+    data: [{name: 'points', values: rows}, {name: 'roofs', values: roofs}],
+    scales: [x, y, {name: 'area', type: 'linear', domain: [0, most], range: [20, 400]}, ...seriesScales(keys, theme)],
+    axes: [
+      guideOf(x, 'bottom', titled(intensity), logTicks(...x.domain)),
+      guideOf(y, 'left', titled(value), logTicks(...y.domain)),
+    ],
+    legends: [seriesLegend(keys, width, true)],
+    marks: [
+      {type: 'group', from: {facet: {name: 'roof', data: 'roofs', groupby: 'type'}}, marks: [
+        {type: 'line', from: {data: 'roof'}, encode: {update: {
+          x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'y'}, stroke: {scale: 'colour', field: 'type'},
+          strokeDash: {scale: 'dash', field: 'type'}, strokeWidth: {value: 2}}}}]},
+      {type: 'symbol', from: {data: 'points'}, encode: {update: {
+        x: {scale: 'x', field: 'x'}, y: {scale: 'y', field: 'value'}, shape: {scale: 'shape', field: 'type'},
+        fill: {scale: 'colour', field: 'type'}, fillOpacity: {value: 0.75}, stroke: {value: theme.paper},
+        size: {scale: 'area', field: 'total'}, tooltip: {field: 'tip'}}}},
     ],
   };
 }

@@ -2,7 +2,7 @@
 // filters cells, adapts to the theme and to print.
 
 const makers = {curve: curveSpec, latency: latencySpec, timeline: timelineSpec, bars: barsSpec, ratio: ratioSpec,
-                heat: heatSpec, stack: stackSpec};
+                heat: heatSpec, stack: stackSpec, lanes: lanesSpec, roofline: rooflineSpec, waterfall: waterfallSpec};
 /** Most rows shown of a long table, on screen and on paper; the CSV file has all. */
 const mostRows = 2000, mostPrintedRows = 100;
 /** Pixels of a chart on paper. */
@@ -16,6 +16,8 @@ function heightOf(chart, width) {
     case 'ratio': return ratioHeight(chart, width);
     case 'heat': return heatHeight(chart, width);
     case 'stack': return stackHeight(chart);
+    case 'lanes': return lanesHeight(chart, width);
+    case 'waterfall': return waterfallHeight(chart, width);
     default: return chartHeights[chart.kind];
   }
 }
@@ -30,6 +32,7 @@ function draw(figure, theme, width) {
     view.tooltip(showTip);
     view.run();
     views.set(figure.id, view);
+    if (chart.kind === 'lanes') showRange(figure);
   } catch (error) {
     // A chart that fails must not stop the others.
     console.error(`${chart.title}: ${error.message}`);
@@ -206,6 +209,7 @@ function start() {
   loadVega();
   document.body.append(element('div', {id: 'tip', role: 'tooltip', hidden: ''}));
   redraw();
+  for (const figure of document.querySelectorAll('figure.lanes')) addZoom(figure);
   for (const details of document.querySelectorAll('details[data-table]')) {
     details.addEventListener('toggle', () => details.open && buildTable(details, mostRows));
   }

@@ -140,9 +140,9 @@ function stackSpec(chart, width, theme) {
   return {
     ...frame(width, stackHeight(chart), theme),
     data: [{name: 'parts', values: parts}, {name: 'stacks', values: stacks}],
-    scales: [x, ...seriesScales(keys, theme)],
+    scales: [x, ...(chart.settings && chart.settings.work ? [workScale(keys, theme)] : seriesScales(keys, theme))],
     axes: [guideOf(x, 'bottom', titled(value), roundTicks(...x.domain, Math.max(2, Math.floor(width / 110))))],
-    legends: [{...seriesLegend(keys, width, true), shape: undefined, symbolType: 'square'}],
+    legends: [colourLegend(keys, width)],
     marks: [
       {type: 'rect', from: {data: 'parts'}, encode: {update: {
         x: {scale: 'x', field: 'begin'}, x2: {scale: 'x', field: 'end'}, y: {field: 'y'}, height: {value: 16},

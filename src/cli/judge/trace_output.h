@@ -1,0 +1,15 @@
+// Checks the files that commands on traces write, before hours of traces are read.
+#pragma once
+
+#include <string_view>
+
+#include "cli/command.h"
+#include "core/result.h"
+
+namespace assay::cli {
+
+/// Returns whether the file that `option` names can be written and is no trace, which it would
+/// replace. An option that is not given passes.
+Status check_no_trace_is_replaced(std::string_view option, const Arguments& arguments);
+
+}  // namespace assay::cli
