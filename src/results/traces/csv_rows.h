@@ -8,25 +8,27 @@
 
 namespace assay {
 
-/// Calls `use(row)` for each row until it returns false. Returns false if a line longer than 64 MiB
+/// Calls `use(row)` for each row until it returns false. Returns false if a row longer than 64 MiB
 /// ended reading.
 template <typename Use>
 [[nodiscard]] bool for_each_csv_row(TraceStream& stream, const Use& use) {
   constexpr std::size_t longest_row = std::size_t{64} << 20;
   std::string part;
+  std::size_t enough = 0;  // bytes; with fewer, the row that `part` begins with cannot be whole
   for (;;) {
     const std::string_view more = stream.read();
     part.append(more);
-    // The last line may go on in the next part.
-    const std::size_t end = more.empty() ? part.size() : part.rfind('\n') + 1;
-    CsvReader reader(std::string_view(part).substr(0, end), ',');
+    if (!more.empty() && part.size() < enough) continue;
+    CsvReader reader(part, ',', !more.empty());
     CsvRow row;
     while (reader.next(row)) {
       if (!use(row)) return true;
     }
-    part.erase(0, end);
     if (more.empty()) return true;
+    part.erase(0, part.size() - reader.rest().size());
     if (part.size() > longest_row) return false;
+    // A row that is longer than one part is not looked at again for each of its parts.
+    enough = 2 * part.size();
   }
 }
 

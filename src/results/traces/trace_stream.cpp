@@ -27,16 +27,21 @@ Result<TraceStream> TraceStream::open(const std::filesystem::path& path) {
   return stream;
 }
 
-TraceStream TraceStream::of(std::string_view bytes, std::string name) {
+TraceStream TraceStream::of(std::string_view bytes, std::string name, std::size_t at_once) {
   TraceStream stream;
   stream.name_ = std::move(name);
-  stream.bytes_ = bytes;
+  stream.given_ = bytes;
+  stream.at_once_ = at_once;
   stream.file_ended_ = true;
   return stream;
 }
 
 std::string_view TraceStream::raw() {
-  if (!file_.is_open()) return std::exchange(bytes_, {});
+  if (!file_.is_open()) {
+    const std::string_view part = given_.substr(0, at_once_);
+    given_.remove_prefix(part.size());
+    return part;
+  }
   if (file_ended_) return {};
   compressed_.resize(at_once);
   std::size_t got = 0;
@@ -64,7 +69,7 @@ std::string_view TraceStream::inflated() {
     bytes_.remove_prefix(given - inflate_->avail_in);
     if (status == Z_STREAM_END) {
       // Several compressed parts may follow each other, as `cat` makes them.
-      if (bytes_.empty() && file_.is_open()) bytes_ = raw();
+      if (bytes_.empty()) bytes_ = raw();
       ended_ = !bytes_.starts_with(gzip_mark[0]) || ::inflateReset(inflate_.get()) != Z_OK;
       if (ended_) break;
     } else if (status != Z_OK && status != Z_BUF_ERROR) {

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -25,12 +26,16 @@ class TraceStream {
  public:
   /// Opens a file or a pipe, plain or compressed with gzip. Error: as unreadable().
   static Result<TraceStream> open(const std::filesystem::path& path);
-  /// Reads `bytes`, which must outlive this object, as if they were a file's.
-  static TraceStream of(std::string_view bytes, std::string name);
+  /// Reads `bytes`, which must outlive this object, as if they were a file's. `at_once`: how many
+  /// read() returns of uncompressed ones.
+  static TraceStream of(std::string_view bytes, std::string name, std::size_t at_once = SIZE_MAX);
 
   const std::string& name() const { return name_; }
   /// Returns whether the bytes are those of the file that name() names.
   bool is_file() const { return inflate_ == nullptr && file_.is_open() && file_.size() > 0; }
+
+  /// Returns the bytes of a file as it is, compressed or not; 0 for a pipe.
+  std::size_t size() const { return file_.size(); }
 
   /// Returns the first `most` bytes, or all if there are fewer; read() returns them again. Call it
   /// before read().
@@ -52,7 +57,9 @@ class TraceStream {
 
   std::string name_, problem_;
   InputFile file_;          // not open if bytes are read
-  std::string_view bytes_;  // that read() has not returned
+  std::string_view given_;  // bytes that raw() has not returned
+  std::string_view bytes_;  // compressed ones that were not used yet
+  std::size_t at_once_ = SIZE_MAX;
   std::vector<char> buffer_, compressed_;
   std::string start_;
   std::unique_ptr<z_stream, EndInflate> inflate_;
