@@ -94,7 +94,7 @@ constexpr std::string_view event_words[] = {"[memory]",
                                             "Iteration Start: PyTorch Profiler",
                                             ""};
 
-// Of PyTorch's c10d, of NCCL, and of assay.
+// Names that c10d of PyTorch, NCCL and assay give.
 constexpr std::string_view collective_words[] = {"allreduce",
                                                  "all_reduce",
                                                  "allreduce_coalesced",
