@@ -10,7 +10,6 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t at_once = std::size_t{1} << 18;
 constexpr std::string_view gzip_mark = "\x1f\x8b";
 
 }  // namespace
@@ -43,7 +42,7 @@ std::string_view TraceStream::raw() {
     return part;
   }
   if (file_ended_) return {};
-  compressed_.resize(at_once);
+  compressed_.resize(bytes_at_once);
   std::size_t got = 0;
   if (const int error = file_.read(compressed_, got)) {
     problem_ = fmt::format("it cannot be read to its end: {}", std::strerror(error));
@@ -53,10 +52,10 @@ std::string_view TraceStream::raw() {
 }
 
 std::string_view TraceStream::inflated() {
-  buffer_.resize(at_once);
+  buffer_.resize(bytes_at_once);
   inflate_->next_out = reinterpret_cast<unsigned char*>(buffer_.data());
-  inflate_->avail_out = static_cast<unsigned>(at_once);
-  while (inflate_->avail_out == at_once) {
+  inflate_->avail_out = static_cast<unsigned>(bytes_at_once);
+  while (inflate_->avail_out == bytes_at_once) {
     if (bytes_.empty()) bytes_ = raw();
     if (bytes_.empty()) {
       if (problem_.empty()) problem_ = "it is cut off: the compressed data end early";
@@ -78,7 +77,7 @@ std::string_view TraceStream::inflated() {
     }
   }
   if (!problem_.empty()) ended_ = true;
-  return {buffer_.data(), at_once - inflate_->avail_out};
+  return {buffer_.data(), bytes_at_once - inflate_->avail_out};
 }
 
 std::string_view TraceStream::read() {

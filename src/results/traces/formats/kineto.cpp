@@ -305,6 +305,9 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     constexpr std::size_t longest_category = 200;
     const std::string_view category = at(Field::category).substr(0, longest_category);
     for (const Category& one : categories) {
+      if (one.name == category) return one.kind;
+    }
+    for (const Category& one : categories) {
       if (is_equal_without_case(one.name, category)) return one.kind;
     }
     // Python's call stacks are most of a file that has them.
