@@ -96,8 +96,10 @@ TEST(TraceCommand, AnAnonymousCopyIsReadAsItsTrace) {
   EXPECT_THAT(copied.out, HasSubstr("host (1), traceName (1)"));
   Json before = json_of(assay({"trace", "read", from, "--json"}));
   Json after = json_of(assay({"trace", "read", to, "--json"}));
-  before["traces"][0].erase("file");
-  after["traces"][0].erase("file");
+  for (Json* json : {&before, &after}) {
+    (*json)["traces"][0].erase("file");
+    (*json)["ranks"]["ranks"][0].erase("file");
+  }
   EXPECT_EQ(before, after);
   const Outcome same = assay({"trace", "anonymize", from, "-o", from});
   EXPECT_EQ(same.status, 2);
