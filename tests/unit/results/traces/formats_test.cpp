@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/database.h"
 #include "core/read_file.h"
 #include "core/wire.h"
@@ -52,9 +54,15 @@ TEST(RocprofCsv, WhereAPartOfAFileEndsChangesNothing) {
   const std::string text =
       "Kernel_Name,Agent_Id,Queue_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
       "\"add\n(int, \"\"a\"\")\",\"Agent 4\",1,7,5,9\nmul,\"Agent 4\",1,8,10,12\n";
+  const auto readers = trace_readers();
+  const auto reader = std::find_if(readers.begin(), readers.end(), [](const TraceReader* one) {
+    return one->name() == "rocprof-csv";
+  });
+  ASSERT_NE(reader, readers.end());
   for (std::size_t part = 16; part < text.size(); ++part) {
     Timeline timeline;
-    ASSERT_TRUE(read_trace(TraceStream::of(text, "a.csv", part), timeline).ok());
+    TraceStream stream = TraceStream::of(text, "a.csv", part);
+    ASSERT_TRUE((*reader)->read(stream, timeline).ok());
     EXPECT_THAT(lines_of(timeline), ElementsAre("add\n(int, \"a\") on Agent 4/1 from 5 to 9",
                                                 "mul on Agent 4/1 from 10 to 12"))
         << part;
