@@ -109,6 +109,22 @@ void Database::distrust_schema() const {
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  // A text of another program's file is not made longer than this.
+  constexpr int longest_text = 64 << 20;
+  if (access_ == Access::look) sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, longest_text);
+}
+
+int Database::count_down(void* turns) {
+  auto* const left = static_cast<std::uint64_t*>(turns);
+  if (*left == 0) return 1;
+  --*left;
+  return 0;
+}
+
+void Database::limit_operations(std::uint64_t most) {
+  constexpr int of_a_turn = 1'000'000;
+  turns_ = std::make_unique<std::uint64_t>(most / of_a_turn);
+  sqlite3_progress_handler(handle_.get(), of_a_turn, &Database::count_down, turns_.get());
 }
 
 Result<Statement> Database::prepare(std::string_view sql) const {
@@ -145,6 +161,9 @@ Error Database::failure() const {
           ErrorKind::usage,
           fmt::format("{} is damaged or not a history ({}); move it away and add the stores again",
                       path_.string(), words)};
+    case SQLITE_INTERRUPT:
+      return {ErrorKind::usage,
+              fmt::format("{} takes more work than a sound file of its size", path_.string())};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {ErrorKind::exhausted,

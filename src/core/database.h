@@ -63,6 +63,10 @@ class Database {
   /// outlive it; `path` is for messages. Error: exhausted.
   static Result<Database> open_bytes(std::string& bytes, const std::filesystem::path& path);
 
+  /// Lets statements fail once they have taken this many of SQLite's operations in all. A file may
+  /// be made so that a join of its tables does not end.
+  void limit_operations(std::uint64_t most);
+
   Result<Statement> prepare(std::string_view sql) const;
   /// Runs statements without results.
   Status execute(const char* sql) const;
@@ -80,8 +84,10 @@ class Database {
   Database(std::filesystem::path path, sqlite3* handle, Access access)
       : path_(std::move(path)), handle_(handle), access_(access) {}
   void distrust_schema() const;
+  static int count_down(void* turns);
 
   std::filesystem::path path_;
+  std::unique_ptr<std::uint64_t> turns_;  // of limit_operations(), which are left
   std::unique_ptr<sqlite3, Close> handle_;
   Access access_;
 };

@@ -54,31 +54,48 @@ int write_all(int file, std::string_view text) {
 
 }  // namespace
 
-Status write_file(const fs::path& path, std::string_view text) {
+Result<NewFile> NewFile::create(const fs::path& path) {
   std::error_code error;
-  const bool in_place = fs::exists(path, error) && fs::is_other(path, error);
-  fs::path part;
-  const int opened =
-      in_place ? ::open(path.c_str(), O_WRONLY | O_CLOEXEC) : open_new_beside(path, part);
-  const auto failure = [&](const char* what, int code) {
-    std::error_code ignored;
-    if (!part.empty()) fs::remove(part, ignored);
-    return unwritable(path, what, code);
-  };
-  if (opened < 0) {
-    const int code = in_place ? errno : -opened;
-    part.clear();  // the file does not exist any more
-    return failure("cannot be written", code);
+  NewFile created(path);
+  if (fs::exists(path, error) && fs::is_other(path, error)) {
+    created.file_.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!created.file_.is_open()) return unwritable(path, "cannot be written", errno);
+    return created;
   }
-  Descriptor file(opened);
-  if (const int code = write_all(file.number(), text); code != 0)
-    return failure("cannot be written", code);
-  // Network file systems report a full disk only on close().
-  if (::close(file.release()) != 0) return failure("cannot be written", errno);
-  if (in_place) return {};
-  fs::rename(part, path, error);
-  if (error) return failure("cannot be replaced", error.value());
+  fs::path part;
+  const int opened = open_new_beside(path, part);
+  if (opened < 0) return unwritable(path, "cannot be written", -opened);
+  created.file_.reset(opened);
+  created.part_ = std::move(part);
+  return created;
+}
+
+NewFile::~NewFile() {
+  std::error_code ignored;
+  if (!part_.empty()) fs::remove(part_, ignored);
+}
+
+Status NewFile::append(std::string_view text) {
+  if (const int code = write_all(file_.number(), text); code != 0)
+    return unwritable(path_, "cannot be written", code);
   return {};
+}
+
+Status NewFile::finish() {
+  // Network file systems report a full disk only on close().
+  if (::close(file_.release()) != 0) return unwritable(path_, "cannot be written", errno);
+  if (part_.empty()) return {};
+  std::error_code error;
+  fs::rename(part_, path_, error);
+  if (error) return unwritable(path_, "cannot be replaced", error.value());
+  part_.clear();
+  return {};
+}
+
+Status write_file(const fs::path& path, std::string_view text) {
+  NewFile file = TRY(NewFile::create(path));
+  TRY(file.append(text));
+  return file.finish();
 }
 
 Status check_writable(const fs::path& path, const std::vector<fs::path>& reads) {

@@ -3,8 +3,10 @@
 
 #include <filesystem>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/descriptor.h"
 #include "core/result.h"
 
 namespace assay {
@@ -13,6 +15,30 @@ namespace assay {
 /// whole one. A device or pipe is written directly. Error: exhausted (disk
 /// full, quota) or file (whatever else), naming the path and the cause.
 Status write_file(const std::filesystem::path& path, std::string_view text);
+
+/// A file that is written in parts, for texts larger than memory, and is there as a whole once it
+/// is finished. Errors are those of write_file().
+class NewFile {
+ public:
+  static Result<NewFile> create(const std::filesystem::path& path);
+  NewFile(NewFile&& other) noexcept
+      : path_(std::move(other.path_)),
+        part_(std::exchange(other.part_, {})),
+        file_(std::move(other.file_)) {}
+  NewFile& operator=(NewFile&&) = delete;
+  /// Leaves nothing of a file that was not finished.
+  ~NewFile();
+
+  Status append(std::string_view text);
+  /// Puts it in the place of the file that had its name.
+  Status finish();
+
+ private:
+  explicit NewFile(std::filesystem::path path) : path_(std::move(path)) {}
+
+  std::filesystem::path path_, part_;  // part_ is empty if path_ is a device or a pipe
+  Descriptor file_;
+};
 
 /// Checks whether write_file() could write there, for a result whose work begins now. Changes no
 /// file; a disk that fills up meanwhile is found later. Error: as above; usage, if that would

@@ -91,6 +91,37 @@ TEST(TraceCommand, ARecordedTrainingStepHasItsParts) {
   EXPECT_GT(device["events_from_graphs"].get<int>() + device["kernels"].get<int>(), 3);
 }
 
+TEST(TraceCommand, AnAnonymousCopyIsReadAsItsTrace) {
+  const TemporaryFolder folder;
+  const std::string from =
+      folder
+          .write("alice.json",
+                 R"({"schemaVersion":1,"traceName":"/home/alice/t.json","traceEvents":[)"
+                 R"({"ph":"X","cat":"user_annotation","name":"alice's range","pid":9,"tid":9,)"
+                 R"("ts":1,"dur":9},{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel",)"
+                 R"("pid":9,"tid":9,"ts":2,"dur":1,"args":{"correlation":7,"host":"alice"}},)"
+                 R"({"ph":"X","cat":"kernel","name":"add","pid":0,"tid":7,"ts":3.125,"dur":4,)"
+                 R"("args":{"correlation":7,"grid":[8,1,1]}}]})")
+          .string();
+  const std::string to = (folder.path() / "copy.json.gz").string();
+  const Outcome copied = assay({"trace", "anonymize", from, "-o", to});
+  EXPECT_EQ(copied.status, 0) << copied.err;
+  EXPECT_THAT(copied.out, HasSubstr("3 events"));
+  EXPECT_THAT(copied.out, HasSubstr("annotation (1)"));
+  EXPECT_THAT(copied.out, HasSubstr("host (1), traceName (1)"));
+  Json before = json_of(assay({"trace", "read", from, "--json"}));
+  Json after = json_of(assay({"trace", "read", to, "--json"}));
+  for (Json* json : {&before, &after}) {
+    (*json)["traces"][0].erase("file");
+    (*json)["ranks"]["ranks"][0].erase("file");
+  }
+  EXPECT_EQ(before, after);
+  const Outcome same = assay({"trace", "anonymize", from, "-o", from});
+  EXPECT_EQ(same.status, 2);
+  EXPECT_THAT(same.err, HasSubstr("is read and would be replaced"));
+  EXPECT_THAT(assay({"trace", "anonymize", from}).err, HasSubstr("-o anonymous.json.gz"));
+}
+
 TEST(TraceCommand, RanksAreSideBySide) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "ranks.json").string();

@@ -177,20 +177,17 @@ its time went to, its costliest operations, and its matrix products on a rooflin
 const CommandRegistry::Add registered_read{&read_command};
 
 int run_without_kind(const Arguments& arguments, Terminal& terminal) {
-  return report(
-      terminal,
-      {ErrorKind::usage,
-       fmt::format(
-           "trace has no \"{}\"; allowed: read, record, compare, as in assay trace read FILE",
-           shown_line(arguments.positionals.front(), 100))});
+  return report(terminal,
+                {ErrorKind::usage, fmt::format("trace has no \"{}\"; allowed: read, record, "
+                                               "compare, anonymize, as in assay trace read FILE",
+                                               shown_line(arguments.positionals.front(), 100))});
 }
 
 const Command command = {
     .name = "trace",
-    .summary =
-        "Record timelines, read profilers' traces, compare them (trace record, read, compare)",
+    .summary = "Record timelines, read profilers' traces, compare and anonymize them",
     .group = CommandGroup::diagnose,
-    .positionals = "record|read|compare ...",
+    .positionals = "record|read|compare|anonymize ...",
     .least_positionals = 1,
     .most_positionals = 4096,
     .details =
@@ -201,7 +198,7 @@ const Command command = {
 )",
     .options = {},
     .run = &run_without_kind,
-    .operands = "record read compare",
+    .operands = "record read compare anonymize",
     .no_json = "its kinds have it: assay trace read --json",
 };
 const CommandRegistry::Add registered{&command};

@@ -12,8 +12,8 @@ constexpr std::size_t most_lines_of_a_field = 100;
 constexpr std::size_t most_fields = 10'000;
 
 /// Returns the position after the closing quote of the text quoted from `at`; npos if it is
-/// unclosed.
-std::size_t quoted_end(std::string_view text, std::size_t at) {
+/// unclosed. `cut`: whether that is because the text ends.
+std::size_t quoted_end(std::string_view text, std::size_t at, bool& cut) {
   std::size_t lines = 0;
   for (++at; at < text.size() && lines < most_lines_of_a_field; ++at) {
     if (text[at] == '\n') ++lines;
@@ -24,6 +24,7 @@ std::size_t quoted_end(std::string_view text, std::size_t at) {
       return at + 1;
     }
   }
+  cut = lines < most_lines_of_a_field;
   return std::string_view::npos;
 }
 
@@ -41,7 +42,8 @@ std::string unquoted(std::string_view field) {
 
 }  // namespace
 
-CsvReader::CsvReader(std::string_view text, char separator) : rest_(text), separator_(separator) {
+CsvReader::CsvReader(std::string_view text, char separator, bool is_part)
+    : rest_(text), separator_(separator), is_part_(is_part) {
   if (rest_.starts_with("\xef\xbb\xbf")) rest_.remove_prefix(3);
 }
 
@@ -51,13 +53,16 @@ bool CsvReader::next(CsvRow& row) {
     row.line = line_;
     std::size_t begin = 0, at = 0;
     for (;; ++at) {
+      if (at >= rest_.size() && is_part_) return false;
       const bool end = at >= rest_.size() || rest_[at] == '\n';
       if (end || (rest_[at] == separator_ && row.fields.size() < most_fields)) {
         row.fields.push_back(unquoted(rest_.substr(begin, std::min(at, rest_.size()) - begin)));
         begin = at + 1;
         if (end) break;
       } else if (rest_[at] == '"' && trim(rest_.substr(begin, at - begin)).empty()) {
-        const std::size_t close = quoted_end(rest_, at);
+        bool cut = false;
+        const std::size_t close = quoted_end(rest_, at, cut);
+        if (cut && is_part_) return false;
         if (close == std::string_view::npos) continue;
         line_ += static_cast<std::size_t>(
             std::count(rest_.begin() + static_cast<std::ptrdiff_t>(at),

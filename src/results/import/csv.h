@@ -20,12 +20,16 @@ struct CsvRow {
 /// unclosed quote cannot swallow the file.
 class CsvReader {
  public:
-  CsvReader(std::string_view text, char separator);
+  /// `is_part`: more text follows, so that a row which `text` does not end is not returned.
+  CsvReader(std::string_view text, char separator, bool is_part = false);
   bool next(CsvRow& row);
+  /// Returns what next() has not returned.
+  std::string_view rest() const { return rest_; }
 
  private:
   std::string_view rest_;
   char separator_;
+  bool is_part_;
   std::size_t line_ = 1;
 };
 

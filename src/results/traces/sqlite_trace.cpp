@@ -1,5 +1,7 @@
 #include "results/traces/sqlite_trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace assay {
@@ -7,11 +9,29 @@ namespace assay {
 Result<SqliteTrace> SqliteTrace::open(TraceStream& stream) {
   constexpr std::size_t most_in_memory = std::size_t{2} << 30;
   SqliteTrace trace;
+  std::uint64_t bytes = stream.size();
   if (stream.is_file()) {
     trace.database_ = TRY(Database::open(stream.name(), Database::Access::look));
   } else {
     trace.bytes_ = std::make_unique<std::string>(TRY(stream.read_all(most_in_memory)));
+    bytes = trace.bytes_->size();
     trace.database_ = TRY(Database::open_bytes(*trace.bytes_, stream.name()));
+  }
+  // A sound file has rows of 20 bytes and more, each of which takes less than a thousand
+  // operations.
+  constexpr std::uint64_t least = 2'000'000, of_a_byte = 100;
+  trace.database_->limit_operations(least + of_a_byte * bytes);
+  // The values of computed columns are whatever expressions in the file make of them.
+  const std::int64_t computed =
+      TRY(trace.database_->integer("SELECT count(*) FROM sqlite_master M, "
+                                   "pragma_table_xinfo(M.name) C WHERE M.type = 'table' AND "
+                                   "C.hidden <> 0"));
+  if (computed > 0) {
+    return Error{
+        ErrorKind::usage,
+        fmt::format("{} has columns that it computes, which no profiler writes; export the "
+                    "trace again",
+                    stream.name())};
   }
   Statement names =
       TRY(trace.database_->prepare("SELECT name FROM sqlite_master WHERE type = 'table'"));

@@ -10,7 +10,6 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t at_once = std::size_t{1} << 18;
 constexpr std::string_view gzip_mark = "\x1f\x8b";
 
 }  // namespace
@@ -27,18 +26,23 @@ Result<TraceStream> TraceStream::open(const std::filesystem::path& path) {
   return stream;
 }
 
-TraceStream TraceStream::of(std::string_view bytes, std::string name) {
+TraceStream TraceStream::of(std::string_view bytes, std::string name, std::size_t at_once) {
   TraceStream stream;
   stream.name_ = std::move(name);
-  stream.bytes_ = bytes;
+  stream.given_ = bytes;
+  stream.at_once_ = at_once;
   stream.file_ended_ = true;
   return stream;
 }
 
 std::string_view TraceStream::raw() {
-  if (!file_.is_open()) return std::exchange(bytes_, {});
+  if (!file_.is_open()) {
+    const std::string_view part = given_.substr(0, at_once_);
+    given_.remove_prefix(part.size());
+    return part;
+  }
   if (file_ended_) return {};
-  compressed_.resize(at_once);
+  compressed_.resize(bytes_at_once);
   std::size_t got = 0;
   if (const int error = file_.read(compressed_, got)) {
     problem_ = fmt::format("it cannot be read to its end: {}", std::strerror(error));
@@ -48,10 +52,10 @@ std::string_view TraceStream::raw() {
 }
 
 std::string_view TraceStream::inflated() {
-  buffer_.resize(at_once);
+  buffer_.resize(bytes_at_once);
   inflate_->next_out = reinterpret_cast<unsigned char*>(buffer_.data());
-  inflate_->avail_out = static_cast<unsigned>(at_once);
-  while (inflate_->avail_out == at_once) {
+  inflate_->avail_out = static_cast<unsigned>(bytes_at_once);
+  while (inflate_->avail_out == bytes_at_once) {
     if (bytes_.empty()) bytes_ = raw();
     if (bytes_.empty()) {
       if (problem_.empty()) problem_ = "it is cut off: the compressed data end early";
@@ -64,7 +68,7 @@ std::string_view TraceStream::inflated() {
     bytes_.remove_prefix(given - inflate_->avail_in);
     if (status == Z_STREAM_END) {
       // Several compressed parts may follow each other, as `cat` makes them.
-      if (bytes_.empty() && file_.is_open()) bytes_ = raw();
+      if (bytes_.empty()) bytes_ = raw();
       ended_ = !bytes_.starts_with(gzip_mark[0]) || ::inflateReset(inflate_.get()) != Z_OK;
       if (ended_) break;
     } else if (status != Z_OK && status != Z_BUF_ERROR) {
@@ -73,7 +77,7 @@ std::string_view TraceStream::inflated() {
     }
   }
   if (!problem_.empty()) ended_ = true;
-  return {buffer_.data(), at_once - inflate_->avail_out};
+  return {buffer_.data(), bytes_at_once - inflate_->avail_out};
 }
 
 std::string_view TraceStream::read() {

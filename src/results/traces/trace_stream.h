@@ -23,14 +23,20 @@ constexpr std::size_t most_trace_bytes = std::size_t{64} << 30;
 
 class TraceStream {
  public:
+  static constexpr std::size_t bytes_at_once = std::size_t{1} << 18;
+
   /// Opens a file or a pipe, plain or compressed with gzip. Error: as unreadable().
   static Result<TraceStream> open(const std::filesystem::path& path);
-  /// Reads `bytes`, which must outlive this object, as if they were a file's.
-  static TraceStream of(std::string_view bytes, std::string name);
+  /// Reads `bytes`, which must outlive this object, as if they were a file's, `at_once` at a time.
+  static TraceStream of(std::string_view bytes, std::string name,
+                        std::size_t at_once = bytes_at_once);
 
   const std::string& name() const { return name_; }
   /// Returns whether the bytes are those of the file that name() names.
   bool is_file() const { return inflate_ == nullptr && file_.is_open() && file_.size() > 0; }
+
+  /// Returns the bytes of a file as it is, compressed or not; 0 for a pipe.
+  std::size_t size() const { return file_.size(); }
 
   /// Returns the first `most` bytes, or all if there are fewer; read() returns them again. Call it
   /// before read().
@@ -51,8 +57,10 @@ class TraceStream {
   std::string_view inflated();
 
   std::string name_, problem_;
-  InputFile file_;          // not open if bytes are read
-  std::string_view bytes_;  // that read() has not returned
+  InputFile file_;                       // not open if bytes are read
+  std::string_view given_;               // bytes that raw() has not returned
+  std::string_view bytes_;               // compressed ones that were not used yet
+  std::size_t at_once_ = bytes_at_once;  // of given_
   std::vector<char> buffer_, compressed_;
   std::string start_;
   std::unique_ptr<z_stream, EndInflate> inflate_;

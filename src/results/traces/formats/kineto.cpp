@@ -252,7 +252,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       if (key_ == "rank") timeline_.rank = static_cast<int>(number);
       if (key_ == "world_size") timeline_.world_size = static_cast<int>(number);
     } else if (level_ == 3 && top_key_ == "deviceProperties") {
-      constexpr std::size_t most_devices = 1024;
+      constexpr std::size_t most_devices = 1024, longest_device_text = 200;
+      text = text.substr(0, longest_device_text);
       if (key_ == "id") device_id_ = text;
       if (device_id_.empty() || timeline_.devices.size() > most_devices) return;
       TraceDevice& device = timeline_.devices[device_id_];
@@ -301,7 +302,11 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
 
   /// Returns the kind of the event; empty if it is none of the timeline's.
   std::optional<TraceEventKind> kind() {
-    const std::string_view category = at(Field::category);
+    constexpr std::size_t longest_category = 200;
+    const std::string_view category = at(Field::category).substr(0, longest_category);
+    for (const Category& one : categories) {
+      if (one.name == category) return one.kind;
+    }
     for (const Category& one : categories) {
       if (is_equal_without_case(one.name, category)) return one.kind;
     }
@@ -392,6 +397,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
       timeline_.note("more than a million events began that do not end, so the rest was not read");
       return;
     }
+    full_ = timeline_.is_full();  // names and lanes take room before the event ends
+    if (full_) return;
     begun_[lane].push_back({event, used});
   }
 
@@ -399,6 +406,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     auto& events = begun_[lane_of(false)];
     if (events.empty()) {
       timeline_.note("an event ends (E) that did not begin (B)");
+      full_ = timeline_.is_full();  // its lane takes room
       return;
     }
     const Begun begun = events.back();

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "core/shown_text.h"
 #include "results/traces/sqlite_trace.h"
 #include "results/traces/trace_reader.h"
 
@@ -145,7 +146,9 @@ class Reader : public TraceReader {
       constexpr std::size_t most_devices = 1024;
       trace.rows("SELECT id, name, smCount FROM TARGET_INFO_GPU", "the table of GPUs", timeline,
                  [&](const Statement& row) {
-                   timeline.devices[row.text(0)] = {row.text(1), small_at(row, 2)};
+                   constexpr std::size_t longest_name = 200;
+                   timeline.devices[shown_line(row.text(0), longest_name)] = {
+                       shown_line(row.text(1), longest_name), small_at(row, 2)};
                    return timeline.devices.size() < most_devices;
                  });
     }

@@ -122,8 +122,8 @@ struct Open {
   bool used = false;
 };
 
-/// Adds a text, unless those of the sequence would take more than 64 MiB.
-bool intern(std::string_view bytes, Interned& all,
+/// Adds a text, unless those of all sequences would take more than 256 MiB. `total`: of them.
+bool intern(std::string_view bytes, Interned& all, std::size_t& total,
             std::unordered_map<std::uint64_t, std::string>& texts) {
   std::uint64_t number = 0;
   std::string_view text;
@@ -132,9 +132,10 @@ bool intern(std::string_view bytes, Interned& all,
     if (field.number == 1) number = field.integer;
     if (field.number == 2) text = field.bytes;
   }
-  constexpr std::size_t most_bytes = std::size_t{64} << 20, entry = 64;
-  if (all.bytes + text.size() + entry > most_bytes) return false;
+  constexpr std::size_t most_bytes = std::size_t{256} << 20, entry = 64;
+  if (total + text.size() + entry > most_bytes) return false;
   all.bytes += text.size() + entry;
+  total += text.size() + entry;
   texts[number] = text;
   return true;
 }
@@ -167,9 +168,15 @@ class Packets {
       }
     }
     constexpr std::size_t most_sequences = 100'000;
-    if (sequences_.size() > most_sequences) return false;
+    if (sequences_.size() > most_sequences) {
+      timeline_.note("more than 100,000 sequences of packets; the rest was not read");
+      return false;
+    }
     Sequence& sequence = sequences_[number];
-    if ((flags & 1) != 0) sequence.clear();
+    if ((flags & 1) != 0) {
+      interned_bytes_ -= sequence.texts.bytes;
+      sequence.clear();
+    }
     sequence.set_defaults(defaults);
     sequence.set_clocks(snapshot);
     const auto boot = sequence.clocks.find(Sequence::boot_time);
@@ -181,11 +188,11 @@ class Packets {
     WireReader entries(interned);
     for (WireField field; entries.next(field);) {
       bool fits = true;
-      if (field.number == 1) fits = intern(field.bytes, texts, texts.categories);
-      if (field.number == 2) fits = intern(field.bytes, texts, texts.names);
-      if (field.number == 3) fits = intern(field.bytes, texts, texts.keys);
-      if (field.number == 29) fits = intern(field.bytes, texts, texts.values);
-      if (!fits) timeline_.note("a sequence names more than 64 MiB of texts; the rest is missing");
+      if (field.number == 1) fits = intern(field.bytes, texts, interned_bytes_, texts.categories);
+      if (field.number == 2) fits = intern(field.bytes, texts, interned_bytes_, texts.names);
+      if (field.number == 3) fits = intern(field.bytes, texts, interned_bytes_, texts.keys);
+      if (field.number == 29) fits = intern(field.bytes, texts, interned_bytes_, texts.values);
+      if (!fits) timeline_.note("the packets name more than 256 MiB of texts; the rest is missing");
     }
     if (!track.empty()) add_track(track);
     // A snapshot says what its clocks show and moves none of them.
@@ -218,7 +225,7 @@ class Packets {
         }
       }
     }
-    constexpr std::size_t most_tracks = 1'000'000, longest_name = 4096;
+    constexpr std::size_t most_tracks = 1'000'000, longest_name = 1000;
     if (track.name.size() > longest_name) track.name.resize(longest_name);
     if (tracks_.size() < most_tracks || tracks_.count(number) > 0) {
       tracks_[number] = std::move(track);
@@ -320,7 +327,6 @@ class Packets {
     const auto at = time > static_cast<std::uint64_t>(longest_time)
                         ? std::nullopt
                         : std::optional(static_cast<std::int64_t>(time));
-    auto& open = open_[slice.track];
     if (slice.type == begin) {
       constexpr std::size_t most_open = 1'000'000;
       if (open_count_ == most_open) {
@@ -329,6 +335,7 @@ class Packets {
         return false;
       }
       ++open_count_;
+      auto& open = open_[slice.track];
       open.push_back({event_of(slice), at.has_value()});
       open.back().event.start = at.value_or(0);
       return true;
@@ -346,12 +353,14 @@ class Packets {
           slice.units <= UINT32_MAX ? static_cast<unsigned>(slice.units) : 0};
     }
     if (slice.type != end) return true;
-    if (open.empty()) {
+    const auto open = open_.find(slice.track);
+    if (open == open_.end()) {
       timeline_.note("an event ends that did not begin");
       return true;
     }
-    const Open last = open.back();
-    open.pop_back();
+    const Open last = open->second.back();
+    open->second.pop_back();
+    if (open->second.empty()) open_.erase(open);
     --open_count_;
     return timeline_.add(last.event, last.used ? std::optional(last.event.start) : std::nullopt,
                          at);
@@ -387,7 +396,7 @@ class Packets {
   std::unordered_map<std::uint64_t, Track> tracks_;
   std::unordered_map<std::uint64_t, Sequence> sequences_;
   std::unordered_map<std::uint64_t, std::vector<Open>> open_;
-  std::size_t open_count_ = 0;
+  std::size_t open_count_ = 0, interned_bytes_ = 0;
 };
 
 class Reader : public TraceReader {

@@ -2,6 +2,7 @@
 // own, whose names end in its identifier; views join them, but views of a file are not trusted.
 #include <fmt/format.h>
 
+#include "core/shown_text.h"
 #include "results/traces/sqlite_trace.h"
 #include "results/traces/trace_reader.h"
 
@@ -22,8 +23,10 @@ class Process {
     trace_.rows(fmt::format("SELECT absolute_index, product_name, name FROM {} WHERE type = 'GPU'",
                             table("info_agent")),
                 "the table of agents", timeline_, [&](const Statement& row) {
+                  constexpr std::size_t longest_name = 200;
                   const std::string product = row.text(1);
-                  timeline_.devices[row.text(0)].name = product.empty() ? row.text(2) : product;
+                  timeline_.devices[shown_line(row.text(0), longest_name)].name =
+                      shown_line(product.empty() ? row.text(2) : product, longest_name);
                   return timeline_.devices.size() < most_devices;
                 });
     trace_.rows(

@@ -29,7 +29,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   bool String(const char* text, rapidjson::SizeType length, bool) { return value({text, length}); }
   bool Key(const char* text, rapidjson::SizeType length, bool) {
     letters_.end_token();
-    levels_.back().key.assign(text, length);
+    constexpr std::size_t longest_key = std::size_t{1} << 20;
+    levels_.back().key.assign(text, std::min<std::size_t>(length, longest_key));
     return true;
   }
   bool StartObject() {
@@ -52,6 +53,11 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     }
     record_level_ = 0;
     use(list_name());
+    constexpr std::size_t most_names = std::size_t{1} << 30;
+    if (names_bytes_ > most_names) {
+      problem_ = "has more than 1 GiB of names of agents, kernels and calls";
+      return false;
+    }
     return !full_ && close();
   }
   bool StartArray() { return open(true); }
@@ -130,23 +136,26 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
 
   void use(std::string_view list) {
     if (list == "agents") {
-      const std::string agent(at(record_, "node_id"));
-      agents_[std::string(at(record_, "id.handle"))] = agent;
+      constexpr std::size_t longest_name = 200;
+      const std::string agent(at(record_, "node_id").substr(0, longest_name));
+      keep_name(agents_[std::string(at(record_, "id.handle"))], agent);
       if (at(record_, "type") != "2") return;
       constexpr std::size_t most_devices = 1024;
       if (timeline_.devices.size() >= most_devices) return;
       TraceDevice& device = timeline_.devices[agent];
       device.name =
-          at(record_, "product_name").empty() ? at(record_, "name") : at(record_, "product_name");
+          (at(record_, "product_name").empty() ? at(record_, "name") : at(record_, "product_name"))
+              .substr(0, longest_name);
       device.units = static_cast<unsigned>(parse_count(at(record_, "cu_count")).value_or(0));
     } else if (list == "kernel_symbols") {
       kernels_[std::string(at(record_, "kernel_id"))] =
           timeline_.text_id(at(record_, "formatted_kernel_name"));
+      names_bytes_ += entry_bytes + record_bytes_;
     } else if (list == "strings.buffer_records") {
       for (const auto& [key, name] : record_) {
         constexpr std::string_view operations = "operations.";
         if (key.starts_with(operations)) {
-          calls_[fmt::format("{}.{}", kinds_, key.substr(operations.size()))] = name;
+          keep_name(calls_[fmt::format("{}.{}", kinds_, key.substr(operations.size()))], name);
         }
       }
       ++kinds_;
@@ -155,13 +164,18 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     }
   }
 
+  void keep_name(std::string& place, const std::string& name) {
+    place = name;
+    names_bytes_ += entry_bytes + name.size();
+  }
+
   /// Numbers of kernels, calls and launches begin anew in the next process.
   void end_process() {
     ++process_;
     agents_.clear();
     calls_.clear();
     kernels_.clear();
-    kinds_ = 0;
+    kinds_ = names_bytes_ = 0;
   }
   TextId text_of_process(std::string_view text) {
     return timeline_.text_id(text_in_process(process_, text));
@@ -236,7 +250,9 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   FlatRecord record_;
   std::map<std::string, std::string, std::less<>> agents_, calls_;
   std::map<std::string, TextId, std::less<>> kernels_;
+  static constexpr std::size_t entry_bytes = 100;  // of a map, with its key
   std::size_t kinds_ = 0, record_bytes_ = 0;
+  std::size_t names_bytes_ = 0;  // of the maps
   std::uint64_t process_ = 0;
   std::string problem_;
   bool found_ = false, full_ = false;

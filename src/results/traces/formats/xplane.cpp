@@ -15,7 +15,6 @@ constexpr std::string_view gpu_prefix = "/device:GPU:";
 
 struct Plane {
   std::string_view name;
-  std::vector<std::string_view> lines;
   std::unordered_map<std::uint64_t, std::string_view> names, stats;  // of events and statistics
 };
 
@@ -32,7 +31,8 @@ void read_name(std::string_view entry, std::unordered_map<std::uint64_t, std::st
       if (part.number == 2) name = part.bytes;
     }
   }
-  names.insert_or_assign(key, name);
+  constexpr std::size_t most_names = 4'000'000;
+  if (names.size() < most_names) names.insert_or_assign(key, name);
 }
 
 Plane plane_of(std::string_view bytes) {
@@ -40,7 +40,6 @@ Plane plane_of(std::string_view bytes) {
   WireReader reader(bytes);
   for (WireField field; reader.next(field);) {
     if (field.number == 2) plane.name = field.bytes;
-    if (field.number == 3) plane.lines.push_back(field.bytes);
     if (field.number == 4) read_name(field.bytes, plane.names);
     if (field.number == 5) read_name(field.bytes, plane.stats);
   }
@@ -82,23 +81,24 @@ std::optional<std::int64_t> nanoseconds(std::int64_t line_ns, __int128 picosecon
 
 bool read_line(std::string_view bytes, const Plane& plane, std::string_view device,
                Timeline& timeline) {
+  if (timeline.is_full()) return false;  // lines take room, too
   std::uint64_t id = 0;
   std::string_view name;
   std::int64_t begin = 0;
-  std::vector<std::string_view> events;
   WireReader reader(bytes);
   for (WireField field; reader.next(field);) {
     if (field.number == 1) id = field.integer;
     if (field.number == 2) name = field.bytes;
     if (field.number == 3) begin = static_cast<std::int64_t>(field.integer);
-    if (field.number == 4) events.push_back(field.bytes);
   }
   // Other lines are derived from the streams: steps, modules, operations.
   if (!name.starts_with("Stream #")) return true;
   const LaneId lane =
       timeline.lane_id({timeline.text_id(device), timeline.text_id(std::to_string(id)), true});
-  for (const std::string_view one : events) {
-    const Event found = event_of(one, plane);
+  WireReader events(bytes);
+  for (WireField field; events.next(field);) {
+    if (field.number != 4) continue;
+    const Event found = event_of(field.bytes, plane);
     TraceEvent event;
     event.kind = TraceEventKind::kernel;
     event.correlation = found.correlation;
@@ -131,8 +131,9 @@ class Reader : public TraceReader {
       if (!plane.name.starts_with(gpu_prefix)) continue;
       std::string_view device = plane.name.substr(gpu_prefix.size());
       device = device.substr(0, device.find_first_not_of("0123456789"));
-      for (const std::string_view line : plane.lines) {
-        if (!read_line(line, plane, device, timeline)) return {};
+      WireReader parts(field.bytes);
+      for (WireField line; parts.next(line);) {
+        if (line.number == 3 && !read_line(line.bytes, plane, device, timeline)) return {};
       }
     }
     if (reader.is_damaged()) timeline.note(fmt::format("{} is cut off or damaged", stream.name()));

@@ -1,48 +1,15 @@
 #include "results/traces/writing/trace_writer.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <map>
 
 #include "core/shown_text.h"
 #include "results/traces/writing/formats.h"
+#include "results/traces/writing/gzip.h"
 
 namespace assay {
-namespace {
-
-Result<std::string> gzipped(const std::string& text) {
-  z_stream stream{};
-  constexpr int fast = 1, with_gzip_header = 15 + 16, memory = 8;
-  const Error failure{ErrorKind::exhausted, "the trace could not be compressed: memory is short"};
-  if (::deflateInit2(&stream, fast, Z_DEFLATED, with_gzip_header, memory, Z_DEFAULT_STRATEGY) !=
-      Z_OK) {
-    return failure;
-  }
-  std::string bytes;
-  std::vector<char> part(std::size_t{1} << 20);
-  std::size_t given = 0;
-  int result = Z_OK;
-  while (result == Z_OK) {
-    const std::size_t more = std::min(text.size() - given, part.size());
-    stream.next_in = reinterpret_cast<unsigned char*>(const_cast<char*>(text.data() + given));
-    stream.avail_in = static_cast<unsigned>(more);
-    given += more;
-    do {
-      stream.next_out = reinterpret_cast<unsigned char*>(part.data());
-      stream.avail_out = static_cast<unsigned>(part.size());
-      result = ::deflate(&stream, given == text.size() ? Z_FINISH : Z_NO_FLUSH);
-      bytes.append(part.data(), part.size() - stream.avail_out);
-    } while (stream.avail_out == 0);
-  }
-  ::deflateEnd(&stream);
-  if (result != Z_STREAM_END) return failure;
-  return bytes;
-}
-
-}  // namespace
-
 Result<TraceFileKind> trace_file_kind(std::string_view name) {
   const std::string_view whole = name;
   TraceFileKind kind;
@@ -103,7 +70,10 @@ Result<std::string> whole_trace(const std::vector<std::string>& parts, TraceFile
                                 std::int64_t base) {
   std::string text =
       kind.format == TraceFormat::chrome ? whole_chrome(parts, base) : whole_perfetto(parts, base);
-  return kind.compressed ? gzipped(text) : Result<std::string>(std::move(text));
+  if (!kind.compressed) return text;
+  std::string bytes;
+  TRY(Gzip().add(text, true, bytes));
+  return bytes;
 }
 
 }  // namespace assay

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/database.h"
 #include "core/read_file.h"
 #include "core/wire.h"
@@ -46,6 +48,25 @@ TEST(RocprofCsv, TablesOfTheOldRocprofAreRead) {
       lines_of(timeline_of(
           "Index,KernelName,gpu-id,queue-id,BeginNs,EndNs\n0,\"copy [clone .kd]\",2,0,5,9\n")),
       ElementsAre("copy [clone .kd] on 2/0 from 5 to 9"));
+}
+
+TEST(RocprofCsv, WhereAPartOfAFileEndsChangesNothing) {
+  const std::string text =
+      "Kernel_Name,Agent_Id,Queue_Id,Correlation_Id,Start_Timestamp,End_Timestamp\n"
+      "\"add\n(int, \"\"a\"\")\",\"Agent 4\",1,7,5,9\nmul,\"Agent 4\",1,8,10,12\n";
+  const auto readers = trace_readers();
+  const auto reader = std::find_if(readers.begin(), readers.end(), [](const TraceReader* one) {
+    return one->name() == "rocprof-csv";
+  });
+  ASSERT_NE(reader, readers.end());
+  for (std::size_t part = 16; part < text.size(); ++part) {
+    Timeline timeline;
+    TraceStream stream = TraceStream::of(text, "a.csv", part);
+    ASSERT_TRUE((*reader)->read(stream, timeline).ok());
+    EXPECT_THAT(lines_of(timeline), ElementsAre("add\n(int, \"a\") on Agent 4/1 from 5 to 9",
+                                                "mul on Agent 4/1 from 10 to 12"))
+        << part;
+  }
 }
 
 TEST(RocprofCsv, ATableOfCountersIsNoTrace) {
@@ -239,6 +260,38 @@ TEST(Rocpd, AnotherSchemaIsNamed) {
   EXPECT_THAT(timeline.notes(), testing::Contains(HasSubstr("the table of kernels")));
 }
 
+TEST(Rocpd, AJoinThatDoesNotEndIsStopped) {
+  std::string rows = "(1)";
+  for (int i = 1; i < 100; ++i) rows += ",(1)";
+  std::string sql;
+  for (const char* table : {"info_agent", "info_kernel_symbol", "event"}) {
+    sql += "CREATE TABLE rocpd_" + std::string(table) +
+           "_1 (id, guid DEFAULT 1, absolute_index, display_name, correlation_id, type, name, "
+           "product_name); INSERT INTO rocpd_" +
+           table + "_1 (id) VALUES " + rows + ";";
+  }
+  const TemporaryFolder folder;
+  const Timeline timeline = timeline_of_sql(
+      folder,
+      (sql +
+       "CREATE TABLE rocpd_kernel_dispatch_1 (guid DEFAULT 1, agent_id DEFAULT 1, kernel_id "
+       "DEFAULT 1, event_id DEFAULT 1, start DEFAULT 9e18, \"end\" DEFAULT 9e18, queue_id, "
+       "grid_size_x, grid_size_y, grid_size_z, workgroup_size_x, workgroup_size_y, "
+       "workgroup_size_z, id); INSERT INTO rocpd_kernel_dispatch_1 (id) VALUES " +
+       rows + ";")
+          .c_str());
+  EXPECT_THAT(timeline.notes(), testing::Contains(HasSubstr("takes more work than a sound file")));
+}
+
+TEST(Nsys, ComputedColumnsAreRefused) {
+  const TemporaryFolder folder;
+  const Timeline timeline = timeline_of_sql(
+      folder,
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value AS (hex(zeroblob(30000000)))); CREATE "
+      "TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, \"end\" INTEGER);");
+  EXPECT_THAT(timeline.notes(), ElementsAre(HasSubstr("has columns that it computes")));
+}
+
 TEST(Rocpd, ADamagedDatabaseIsRefused) {
   const std::string bytes =
       "SQLite format 3" + std::string(1, '\0') + "rocpd_" + std::string(500, 'x');
@@ -290,6 +343,25 @@ std::string perfetto_trace() {
          perfetto_track(3, "stream 0", 2) + slice(1, 1, 1, "hipLaunchKernel", 47) +
          slice(2, 2, 1, "", 0) + slice(5, 1, 3, "add", 48) + slice(9, 2, 3, "", 0) +
          slice(12, 2, 3, "", 0) + slice(13, 1, 3, "open", 48);
+}
+
+TEST(TraceReaders, WhatIsNoEventIsBoundedToo) {
+  const auto read = [](const std::string& text) {
+    Timeline timeline;
+    timeline.limit_bytes(10'000);
+    const Status status = read_trace(TraceStream::of(text, "a"), timeline);
+    EXPECT_TRUE(status.ok());
+    EXPECT_LT(timeline.bytes(), 11'000u);
+    return timeline.notes();
+  };
+  std::string ends, begins;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string event = "\"tid\":" + std::to_string(i) + ",\"ts\":1},";
+    ends += "{\"ph\":\"E\"," + event;
+    begins += "{\"ph\":\"B\",\"cat\":\"cpu_op\"," + event;
+  }
+  EXPECT_THAT(read(kineto_text(ends + "{}")), testing::Contains(HasSubstr("8 GiB")));
+  EXPECT_THAT(read(kineto_text(begins + "{}")), testing::Contains(HasSubstr("8 GiB")));
 }
 
 TEST(Perfetto, PacketsWithoutEventsAreBoundedToo) {
