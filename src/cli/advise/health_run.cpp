@@ -259,8 +259,7 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
     terminal.note(
         fmt::format("silent data corruption: {}\n", format_clock(request.corruption_seconds)));
     const std::string device = arguments.get("--device", devices.front().backend);
-    acceptance.corruption =
-        TRY(test_corruption(request, device, devices.size()));
+    acceptance.corruption = TRY(test_corruption(request, device, devices.size()));
   }
   acceptance.interrupted = interrupt_requested();
   for (const Record& record : collected.records) {

@@ -21,8 +21,8 @@ struct AcceptanceRequest {
   double corruption_seconds = 0;  ///< of these, for `assay health sdc`; 0: none
   /// When measuring ends, whatever is missing.
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  bool shared = false;            ///< also devices whose memory other processes use
-  std::string folder;             ///< of the store; `pipe`: none
+  bool shared = false;  ///< also devices whose memory other processes use
+  std::string folder;   ///< of the store; `pipe`: none
   bool with_serials = false;
 };
 
@@ -31,8 +31,8 @@ std::vector<Option> acceptance_options();
 Status read_acceptance(const Arguments& arguments, AcceptanceRequest& request);
 
 /// Measures and judges. No other test of assay gets the devices meanwhile. Error: usage, if there
-/// are no limits for the device; unavailable, if there is no device or others use it; the error of a
-/// file.
+/// are no limits for the device; unavailable, if there is no device or others use it; the error of
+/// a file.
 Result<health::Acceptance> accept_machine(const AcceptanceRequest& request,
                                           const Arguments& arguments, const Diagnosis& diagnosis,
                                           Terminal& terminal);
