@@ -14,8 +14,8 @@ namespace assay {
 class Gzip {
  public:
   Gzip();
-  /// Appends compressed bytes of the text to `bytes`, in all likelihood fewer than were given so
-  /// far. `last`: whether the text ends. Error: exhausted.
+  /// Appends compressed bytes of the text to `bytes`. Some come only with later parts; `last` says
+  /// that the text ends with this one. Error: exhausted.
   Status add(std::string_view text, bool last, std::string& bytes);
 
  private:

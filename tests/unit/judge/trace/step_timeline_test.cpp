@@ -105,7 +105,7 @@ TEST(StepTimeline, MergesTheShortestNeighboursAndLosesNothing) {
                         i == 7 ? "2" : "1") +
               ",";
   }
-  // Of another stream, so far from its neighbours that no merging reaches it.
+  // This kernel is alone on its stream, so that it has no neighbours to be merged with.
   events += gpu_event("kernel", "long_gemm", "0", "9000", "", "8");
   const Read read({kineto_text(events)});
   const StepTimeline timeline = step_timeline(read.step(), 100);
