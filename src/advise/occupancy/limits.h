@@ -14,9 +14,9 @@ constexpr unsigned simds = 4;  ///< per CDNA compute unit; an NVIDIA SM has as m
 /// Limits of a CDNA compute unit. Each SIMD has one register file of 512 registers per lane, shared
 /// by architectural and accumulation VGPRs.
 struct AmdLimits {
-  std::string_view arch;
+  std::string_view arch;      ///< "gfx942"
   std::uint64_t lds_bytes;    ///< per compute unit; one work-group may use all of it
-  std::uint64_t lds_granule;  ///< bytes
+  std::uint64_t lds_granule;  ///< bytes; a work-group gets a multiple of it
 };
 constexpr unsigned amd_wave = 64;
 // The waves of a SIMD share its registers, and a wave gets a multiple of the granule.
@@ -26,14 +26,15 @@ constexpr unsigned amd_waves_per_simd = 8;
 constexpr unsigned amd_barriers = 16;  ///< per compute unit; a group of several waves takes one
 
 /// Limits of a multiprocessor of one compute capability. The number of registers and their granule
-/// are the same for all; occupancy.cpp has the granule of shared memory.
+/// are the same for all; occupancy.cpp has the granule of shared memory, and the bytes of it that
+/// the system reserves in each block.
 struct NvidiaLimits {
-  std::string_view arch;
+  std::string_view arch;        ///< "sm_90"
   unsigned major;               ///< of the compute capability
   unsigned warps, blocks;       ///< upper limits per multiprocessor
-  unsigned barriers;            ///< named barriers that resident blocks share; 0: no limit
-  std::uint64_t shared_bytes;   ///< per multiprocessor
-  std::uint64_t shared_opt_in;  ///< upper limit per block
+  unsigned barriers;            ///< named barriers of all resident blocks together; 0: no limit
+  std::uint64_t shared_bytes;   ///< per multiprocessor, with what the system reserves
+  std::uint64_t shared_opt_in;  ///< upper limit per block, without what the system reserves
 };
 constexpr unsigned nvidia_warp = 32;
 /// Each sub-partition has a quarter of the registers, and a warp gets a multiple of the granule.

@@ -1,4 +1,4 @@
-// Text for a file that is sent to strangers.
+// Removes what identifies a machine or a person from text that is sent to strangers.
 #pragma once
 
 #include <string>
@@ -6,10 +6,15 @@
 
 namespace assay::selftest {
 
-/// Returns one line of at most 500 bytes without what identifies a machine or a person. Secrets
-/// (core/secrets.h), addresses of hosts and people, UUIDs, serial numbers, PCI and network
-/// addresses and this machine's host and user names become "(hidden)". A path becomes "(path)"; the
-/// names of libraries and source files at its end stay.
+/// Returns one line of at most 500 bytes, without control characters. Secrets (core/secrets.h)
+/// become "(set)". URLs, USER@HOST, IP, Ethernet and PCI addresses, UUIDs and serial numbers become
+/// "(hidden)", and so do this machine's host name and the user's name. An absolute path, or one
+/// from the home folder, becomes "(path)". A file name at its end stays if it ends in .so, .cu,
+/// .cpp, .h, .json or .dat.
+///
+/// Not all that identifies somebody is recognised. These stay: bare names of other machines,
+/// relative paths, a path directly behind a letter ("-I/opt/x"), and names of fewer than three
+/// letters.
 std::string anonymous_text(std::string_view text);
 
 }  // namespace assay::selftest

@@ -1,4 +1,5 @@
-// Expectations of a check: each is an Error of the kind `verification` unless it holds.
+// Functions that state what a check expects. Each returns an Error of the kind `verification` if
+// the expectation does not hold.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,13 +16,13 @@ inline Error wrong(std::string message) {
   return {ErrorKind::verification, std::move(message)};
 }
 
-/// `otherwise` says what is wrong if it does not hold: "capturing ran the kernel".
+/// Expects that `holds` is true. `otherwise` is the error's message: "capturing ran the kernel".
 inline Status expect(bool holds, std::string_view otherwise) {
   if (holds) return {};
   return wrong(std::string(otherwise));
 }
 
-/// `what` names the value: "runs of the kernel".
+/// Expects that `found` is equal to `expected`. `what` names the value: "runs of the kernel".
 template <typename Found, typename Expected>
 Status expect_equal(std::string_view what, const Found& found, const Expected& expected) {
   if (found == expected) return {};
@@ -34,7 +35,8 @@ inline Status expect_within(std::string_view what, double found, double low, dou
   return wrong(fmt::format("{}: {:g}, expected {:g} to {:g}", what, found, low, high));
 }
 
-/// Expects that `call`, a Result, is an error whose message contains `part`.
+/// Expects that `call`, a Result, is an error whose message contains `part`; an empty `part` allows
+/// every message. `what` names the call: "an allocation of 1 PiB".
 template <typename Call>
 Status expect_refused(std::string_view what, const Call& call, std::string_view part) {
   if (call.ok()) return wrong(fmt::format("{} was not refused", what));
@@ -43,7 +45,7 @@ Status expect_refused(std::string_view what, const Call& call, std::string_view 
                            call.error().message, part));
 }
 
-/// Expects in addition that the error has this kind.
+/// Expects the same, and that the error is of the kind `kind`.
 template <typename Call>
 Status expect_refused(std::string_view what, const Call& call, ErrorKind kind,
                       std::string_view part) {

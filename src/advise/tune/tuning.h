@@ -52,9 +52,10 @@ struct Trial {
 struct TrialKind {
   /// Returns the cell of the record that is stored for a run without records of its own.
   std::function<Cell(const Settings&)> cell;
-  /// Runs the target once and returns records based on `blank`, which has everything but results.
-  /// The run is stopped after `most_seconds`: a few times what the default setting needs, infinite
-  /// until that has run. An error means that the setting failed, unless it is "interrupted".
+  /// Runs the target once and returns its records. `blank` has only the run's id, the fingerprint
+  /// and the cell. `most_seconds` limits the run to a few times what the default setting needs; it
+  /// is infinite until that has run. A server's load ignores it, because it has limits of its own.
+  /// An error means that the setting failed, unless it is "interrupted".
   std::function<Result<std::vector<Record>>(const Settings&, const Record& blank,
                                             double most_seconds)>
       measure;

@@ -36,17 +36,17 @@ class TuningJournal {
   /// journal. The identity's member "what" names the command that writes it. An unfinished last
   /// line of a killed process is ignored. Error: usage if the journal is something else or has
   /// another identity (naming the first difference), if another process uses the folder, or if the
-  /// folder holds another kind of tuning; exhausted if it cannot be written.
+  /// folder holds another kind of tuning; file or exhausted if it cannot be read or written.
   static Result<TuningJournal> open(const std::filesystem::path& folder, const Json& identity);
-  /// Reads the journal of the command `what` without taking the lock. Error: usage, naming file and
-  /// line.
+  /// Reads the journal of the command `what` without taking the lock. Error: as read_operand();
+  /// usage, naming file and line.
   static Result<JournalLines> read(const std::filesystem::path& folder, std::string_view what);
 
   /// The steps that the journal had when it was opened.
   const std::vector<Json>& steps() const { return steps_; }
   /// `error`, about step number `i`, with the file and line added.
   static Error about_step(const std::filesystem::path& folder, std::size_t i, const Error& error);
-  /// Appends a step, which is on disk when this returns. Error: exhausted.
+  /// Appends a step, which is on disk when this returns. Error: as LineFile::append().
   Status append(const Json& step);
 
  private:

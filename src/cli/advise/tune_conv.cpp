@@ -70,7 +70,8 @@ struct DatabasePlaces {
   fs::path origin;  // a copy of `tuned` from before the tuning; empty: it did not exist
 };
 
-/// Copies the given database as it is when the tuning begins. Error: usage, exhausted.
+/// Copies the given database as it is when the tuning begins. Error: as copy_miopen_databases();
+/// exhausted, if the copy cannot be renamed.
 Result<DatabasePlaces> prepare_databases(const TuneConvRequest& request, Terminal& terminal) {
   DatabasePlaces places;
   const fs::path folder = fs::absolute(request.place.folder);
@@ -239,7 +240,7 @@ void keep_in_cache(const ConvolutionPlace& place, const std::vector<ConvolutionO
   }
 }
 
-/// What was tuned, as text and as JSON. Error: usage, if the databases cannot be read.
+/// Prints what was tuned, as text or as JSON. Error: as read_miopen_databases().
 Status show_outcomes(const TuneConvRequest& request, const ConvolutionPlace& place,
                      const DatabasePlaces& databases,
                      const std::vector<ConvolutionOutcome>& outcomes, Terminal& terminal) {

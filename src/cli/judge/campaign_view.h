@@ -44,7 +44,7 @@ class CampaignView final : public CampaignObserver {
   const std::string& last_failure() const { return last_failure_; }
   std::size_t retries() const { return retries_; }
   /// Returns "other programs and the hypervisor used up to 63% of the CPUs' time in 14 of 40 units"
-  /// and what that means; empty if they used little, or if it is not known.
+  /// and what that means; empty if used_by_others() is.
   std::string disturbance_text() const;
   double elapsed_seconds() const;
 

@@ -17,7 +17,8 @@ class CampaignFolder {
  public:
   /// Creates the folder, or continues it if it was begun with the same plan or has no units yet.
   /// Error: usage if it was begun with another plan (naming the first line that differs) or suite,
-  /// if it holds something else, or if another process uses it; exhausted on a full disk.
+  /// if it holds something else, or if another process uses it; file, if it may not be read or
+  /// written; exhausted on a full disk.
   static Result<CampaignFolder> open(const std::filesystem::path& path, const CampaignPlan& plan);
 
   /// Returns the absolute path.

@@ -8,23 +8,27 @@
 
 namespace assay {
 
-/// The advice that follows used_by_others() in messages about comparisons.
+/// The advice that follows used_by_others() in messages about comparisons: without disturbance,
+/// fewer pairs are needed for a verdict. A pair is one measurement of each side, one after the
+/// other.
 constexpr std::string_view quieter_proves_more = "on a quieter machine, fewer pairs prove more";
 
+/// Summary of the shares of all CPUs' time, 0 to 1, that others took. The caller adds a share for
+/// each unit, cell or run for which it is known.
 struct Disturbance {
-  double most = 0;            ///< largest share (0 to 1) that add() was given
-  std::size_t disturbed = 0;  ///< units, cells or runs that lost more than `much_taken`
-  std::size_t watched = 0;    ///< units, cells or runs whose share is known
+  double most = 0;            ///< the largest share
+  std::size_t disturbed = 0;  ///< shares above `much_taken` (machine/telemetry/summary.h)
+  std::size_t watched = 0;    ///< all shares
 
-  /// `taken`: the share that one unit, cell or run lost, as taken_by_others()
-  /// (machine/telemetry/summary.h).
+  /// Adds a share, such as one that taken_by_others() returns (machine/telemetry/summary.h).
   void add(double taken);
+  /// Adds the shares that `other` was given.
   void add(const Disturbance& other);
 };
 
 /// Returns "other programs and the hypervisor used up to 81% of the CPUs' time in 14 of 40 units";
-/// empty if they used little, or if it is not known. `things` names what was watched, in the
-/// plural: "units".
+/// empty if no share is above `much_taken`, 10%, or none was added. `things` names what was
+/// watched, in the plural: "units".
 std::string used_by_others(const Disturbance& disturbance, std::string_view things);
 
 }  // namespace assay

@@ -56,7 +56,8 @@ class History {
   /// Opens the file, or creates it if necessary. Error: usage (another program's file, a newer
   /// assay's, damaged) or exhausted.
   static Result<History> open_or_create(const std::filesystem::path& path);
-  /// Opens it read-only. Error: as open_or_create(), and usage if the file does not exist.
+  /// Opens it read-only. Error: as open_or_create(); usage if the file does not exist; file if it
+  /// may not be seen whether it does.
   static Result<History> open(const std::filesystem::path& path);
 
   struct Added {

@@ -1,5 +1,6 @@
-// Finds the version of a library installed by pip. Its file name has at most a major number,
-// whereas the package's metadata has the full version.
+// Finds the version of the Python package that contains a library. The library's file name often
+// has only a major number, whereas the package's metadata (NAME-VERSION.dist-info) has the full
+// version.
 #pragma once
 
 #include <string>
@@ -8,13 +9,17 @@
 
 namespace assay {
 
-/// Returns the folder that holds the package of the library at `path` and the other packages,
-/// ".../site-packages"; empty if pip did not install it.
+/// Returns the part of a library's path that leads to the folder of all Python packages,
+/// ".../site-packages" or ".../dist-packages"; empty if the path has no such part.
 std::string packages_folder(std::string_view path);
 
-/// Returns "2.28.9" for ".../nvidia/nccl/lib/libnccl.so.2" and the role "nccl", if `names`, the
-/// entries of the packages folder, contain "nvidia_nccl_cu13-2.28.9.dist-info"; empty if none
-/// matches.
+/// Returns the version of the package that contains the library at `path`. `names` are the entries
+/// of packages_folder(path). If they contain "nvidia_nccl_cu13-2.28.9.dist-info", the result is
+/// "2.28.9" for ".../nvidia/nccl/lib/libnccl.so.2". Empty if no entry matches.
+///
+/// It is not always the library's own version: for ".../torch/lib/librccl.so" it is that of torch.
+/// `role` is the library's name in fingerprints: "nccl", "cudart". It selects the package of a
+/// library in a folder such as nvidia/cu13, which many packages share.
 std::string pip_version(std::string_view path, std::string_view role,
                         const std::vector<std::string>& names);
 

@@ -37,7 +37,7 @@ class ChatTemplate {
   /// Error: usage, naming those that are known.
   static Result<ChatTemplate> named(std::string_view name);
   /// The template of a model: of chat_template.jinja or tokenizer_config.json in its folder. Error:
-  /// usage, naming the file, if there is none or it is not known.
+  /// as read_operand(); usage, naming the file, if there is none or it is not known.
   static Result<ChatTemplate> of_model(const std::filesystem::path& folder);
   /// Reads the Jinja program. Error: usage, without a file.
   static Result<ChatTemplate> recognise(std::string_view jinja);

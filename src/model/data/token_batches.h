@@ -25,8 +25,8 @@ struct TokenStream {
 TokenStream synthetic_tokens(std::int32_t vocabulary, std::size_t count, std::uint64_t seed);
 
 /// The tokens of a file: its bytes, or with `bytes_per_token` 2 or 4 little-endian numbers as
-/// nanoGPT and llm.c store them (llm.c's header of 256 words is skipped). Error: usage, naming the
-/// file and what is wrong: empty, too short, a number not below `vocabulary`.
+/// nanoGPT and llm.c store them (llm.c's header of 256 words is skipped). Error: as read_operand();
+/// usage, naming the file and what is wrong: empty, too short, a number not below `vocabulary`.
 Result<TokenStream> read_tokens(const std::string& path, int bytes_per_token,
                                 std::int32_t vocabulary);
 

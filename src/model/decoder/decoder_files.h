@@ -24,8 +24,8 @@ class DecoderFiles {
   /// Opens the files and checks that they hold these tensors, or pieces of them, and no others, as
   /// BF16, F16 or F32, or matrices as F8_E4M3 with factors (fp8_scales.h), which are handed out in
   /// f32; nothing in them is trusted. What the engine computes itself, `rotary_emb.inv_freq` and
-  /// the head of a tied model, may be there and is not read. Error: usage, naming the file and the
-  /// tensor.
+  /// the head of a tied model, may be there and is not read. Error: as read_operand(); usage,
+  /// naming the file and the tensor.
   static Result<DecoderFiles> open(const std::filesystem::path& folder,
                                    std::vector<NamedTensor> tensors);
 

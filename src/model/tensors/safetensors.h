@@ -46,7 +46,7 @@ TensorFile lay_out_tensors(std::vector<StoredTensor> tensors,
                            std::vector<std::pair<std::string, std::string>> metadata);
 
 /// Does not trust the file: no two tensors have a name or a byte in common, and all lie inside it.
-/// Error: usage, naming the file and what is wrong with it.
+/// Error: as read_operand(); usage, naming the file and what is wrong with it.
 Result<TensorFile> read_tensors(const std::filesystem::path& path);
 /// Reads the header alone, without the data.
 Result<TensorIndex> read_tensor_index(InputFile& file, const std::filesystem::path& path);

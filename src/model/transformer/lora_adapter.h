@@ -35,9 +35,9 @@ struct LoraAdapter {
   const LoraMatrix* find(std::string_view tensor) const;
 };
 
-/// Reads an adapter of a model of `shape`; nothing in its files is trusted. Error: usage, naming
-/// the file and the tensor or the value: it is of another model, or needs what is not computed
-/// here, such as DoRA, biases, or whole modules.
+/// Reads an adapter of a model of `shape`; nothing in its files is trusted. Error: as
+/// read_operand(); usage, naming the file and the tensor or the value: it is of another model, or
+/// needs what is not computed here, such as DoRA, biases, or whole modules.
 Result<LoraAdapter> read_adapter(const std::filesystem::path& folder,
                                  const TransformerShape& shape);
 

@@ -168,11 +168,11 @@ class Communicator {
 /// A kind of communicator. Each kind is one file that ends in
 ///   const CommunicatorRegistry::Add registered{{...}};
 struct CommunicatorKind {
-  std::string_view name;     ///< "nccl", "rccl", "mpi", "tcp"
+  std::string_view name;     ///< "nccl", "rccl", "mpi", "peer", "tcp"
   std::string_view summary;  ///< one line
   /// Returns how well the kind suits this device and team; larger is better, 0: not at all. "nccl"
-  /// is best for CUDA devices, "mpi" for CPUs if an MPI launcher started this process, otherwise
-  /// "tcp".
+  /// is best for CUDA devices and "rccl" for HIP devices. For CPUs "mpi" is best if an MPI launcher
+  /// started this process, otherwise "tcp". "peer" suits every device a little.
   int (*score)(const Device& device, const Team& team);
   /// Makes a communicator over all ranks of `team`, which call it together; a team may have
   /// several. Error: unavailable, naming what was looked for and what to install; unsupported,

@@ -33,7 +33,7 @@ struct CampaignUnit {
 
 /// Returns units in the order in which they ended. At most one unit of an environment and pair is
 /// complete. Torn lines and lines that are not units are left out, because nothing in the file is
-/// trusted. Error: usage if `folder` is not a campaign or cannot be read.
+/// trusted. Error: as read_operand(); usage if `folder` is not a campaign.
 Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder);
 
 /// Returns what the campaign's plan compares, as pairs of store names, the baseline first. It

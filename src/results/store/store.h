@@ -21,8 +21,8 @@ class Store {
   /// file (no permission) or exhausted (disk full), naming the path.
   static Result<Store> open(const std::filesystem::path& folder);
 
-  /// Stores a record, which is durable when the call returns. Error: exhausted on a full disk;
-  /// earlier records stay intact.
+  /// Stores a record, which is durable when the call returns. Error: as LineFile::append(); earlier
+  /// records stay intact.
   Status append(const Record& record);
   /// Stores all records, or none if it returns an error; they are durable when the call returns.
   Status append(std::span<const Record> records);

@@ -29,7 +29,7 @@ std::string to_line(const UnitLine& line);
 std::optional<UnitLine> parse_unit_line(std::string_view text);
 
 /// Returns every whole line of a campaign's units.jsonl; read_units() returns their units. Error:
-/// usage.
+/// as read_operand().
 Result<std::vector<UnitLine>> read_unit_lines(const std::filesystem::path& folder);
 
 /// Returns the total time of the units; units that ran together count once.

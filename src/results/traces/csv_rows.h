@@ -8,14 +8,17 @@
 
 namespace assay {
 
-/// Calls `use(row)` for each row until it returns false. Returns false if a row longer than 64 MiB
-/// ended reading. A failure to read also returns true; the caller asks stream.problem().
-/// CsvRow::line counts from the part of the file that was last read.
+/// Calls `use(row)` for each row until it returns false. Returns false if a row ended reading
+/// because it is too long: rows of up to 64 MiB never are, those of more than about 128 MiB always
+/// are. If the file cannot be read, it returns true, and stream.problem() is the reason.
+///
+/// CsvRow::line is not the row's line in the file: it starts again at 1 with each part that is
+/// parsed.
 template <typename Use>
 [[nodiscard]] bool for_each_csv_row(TraceStream& stream, const Use& use) {
   constexpr std::size_t longest_row = std::size_t{64} << 20;
   std::string part;
-  std::size_t enough = 0;  // bytes; with fewer, the row that `part` begins with cannot be whole
+  std::size_t enough = 0;  // bytes of `part` with which it is parsed
   for (;;) {
     const std::string_view more = stream.read();
     part.append(more);
@@ -28,7 +31,8 @@ template <typename Use>
     if (more.empty()) return true;
     part.erase(0, part.size() - reader.rest().size());
     if (part.size() > longest_row) return false;
-    // A row that is longer than one part is not looked at again for each of its parts.
+    // The rest is parsed again once it has doubled. Parsing it after every read would take time
+    // that grows with the square of a long row's length.
     enough = 2 * part.size();
   }
 }

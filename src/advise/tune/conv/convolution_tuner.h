@@ -34,8 +34,8 @@ class TuningWitness {
 };
 
 /// Takes the steps that the journal lacks, with `pairs` pairs of runs as the proof. Error:
-/// interrupted; failed if a run of the proof measured nothing; usage if the journal is damaged;
-/// exhausted.
+/// interrupted; usage if the journal is damaged; that of `run` if a run of the proof fails; as
+/// TuningJournal::append().
 Result<ConvolutionSteps> tune_convolutions(const std::filesystem::path& folder,
                                            TuningJournal& journal,
                                            const std::vector<CountedConvolution>& convolutions,

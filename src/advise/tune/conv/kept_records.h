@@ -23,7 +23,7 @@ struct TakenBack {
 /// Restores the records of all convolutions that were not proven faster to their state in `origin`:
 /// slower, equal and undecided ones, wrong and failed ones, and those never measured. `folder`
 /// holds the databases, which no program may be using. Sets ConvolutionOutcome::stays where that is
-/// impossible. Error: usage or exhausted, as from restore_records().
+/// impossible. Error: as restore_records() and read_miopen_databases().
 Result<TakenBack> take_back_unproven(const std::filesystem::path& folder,
                                      const MiopenDatabases& origin,
                                      std::vector<ConvolutionOutcome>& outcomes);

@@ -1,8 +1,9 @@
 // MIOpen's user databases as files: which exist, what they contain, and what a tuning changed in
-// them. A folder has a find-db (*.ufdb.txt: how long each solver takes for a convolution) and a
-// perf-db (*.udb.txt: the parameters of solvers; *.udb, SQLite, in older releases) for each
-// architecture, number of compute units and release of MIOpen, which are in their names. Sources:
-// MIOpen's src/find_db.cpp, src/include/miopen/execution_context.hpp, src/db_record.cpp.
+// them. There are two kinds. A find-db (*.ufdb.txt) has the time that each solver takes for a
+// convolution. A perf-db (*.udb.txt; *.udb, SQLite, in older releases) has the parameters of
+// solvers. A folder has one of each per architecture, number of compute units and release of
+// MIOpen, and the file names contain these. Sources: MIOpen's src/find_db.cpp,
+// src/include/miopen/execution_context.hpp, src/db_record.cpp.
 #pragma once
 
 #include <cstddef>
@@ -18,25 +19,27 @@
 
 namespace assay {
 
-/// Records by key: "ID:VALUES;ID:VALUES". A database that is not a text file is represented by one
-/// record without a key: a hash of its bytes.
+/// Maps the key of a convolution to its record "SOLVER:VALUES;SOLVER:VALUES". In a find-db, VALUES
+/// begins with the time in milliseconds. A database that is not a text file is represented by one
+/// record with an empty key: the SHA-256 of its bytes.
 using DatabaseRecords = std::map<std::string, std::string>;
 /// The databases of a folder, by file name.
 using MiopenDatabases = std::map<std::string, DatabaseRecords>;
 
 /// Returns whether the file name is that of a text database, whose records can be restored.
 bool is_text_database(std::string_view name);
-/// Reads the databases of a folder; none if it does not exist. Error: usage, naming the file that
-/// cannot be read.
+/// Reads the databases of a folder; returns none if the folder does not exist or cannot be listed.
+/// Error: as read_operand().
 Result<MiopenDatabases> read_miopen_databases(const std::filesystem::path& folder);
-/// Copies the database files into another folder, which is created. Error: exhausted.
+/// Copies the database files into another folder, which is created. Error: exhausted, if it cannot
+/// be created; as read_operand() and write_file().
 Status copy_miopen_databases(const std::filesystem::path& from, const std::filesystem::path& to);
 
-/// A record that is new or differs.
+/// A record that is new, or has another value than before. A removed record is not a change.
 struct DatabaseChange {
-  std::string file, key;
-  bool added = false;  ///< false: a record of this key had another value
-  std::string record;  ///< the new record
+  std::string file, key;  ///< `key` is empty if the file is not a text database
+  bool added = false;     ///< false: a record of this key had another value
+  std::string record;     ///< the new record
 };
 std::vector<DatabaseChange> database_changes(const MiopenDatabases& before,
                                              const MiopenDatabases& after);
@@ -48,15 +51,17 @@ std::vector<DatabaseChange> database_changes(const MiopenDatabases& before,
 /// "2x64x56x56x1x3x3x1x64x32x1x1x0x1x1x0x1x1x0x0x1xNCHWxBF16xF".
 std::string find_database_key(const ConvolutionProblem& problem);
 std::string performance_database_key(const ConvolutionProblem& problem);
-/// Restores the records with these keys, in all text databases of a folder, to their state in
-/// `origin`: new records are removed and removed ones come back. All other lines stay as they are.
-/// No program may be using the folder. Returns how many records differed. Error: usage, exhausted.
+/// Restores the records with these keys, in all text databases of a folder and of `origin`, to
+/// their state in `origin`: new records are removed and removed ones come back. All other lines
+/// stay as they are. No program may be using the folder. Returns how many records differed. Error:
+/// as read_operand() and write_file().
 Result<std::size_t> restore_records(const std::filesystem::path& folder,
                                     const MiopenDatabases& origin,
                                     std::span<const std::string> keys);
 
-/// Summary of a changed record. For a find-db it is the fastest solver,
-/// "ConvHipImplicitGemmGroupFwdXdlops 0.012 ms"; for other databases the names of its solvers.
+/// Summarizes a changed record. For a find-db this is the fastest solver and its time,
+/// "ConvHipImplicitGemmGroupFwdXdlops 0.012 ms"; for a text perf-db, or without a time, the names
+/// of its solvers. It is empty for a database that is not a text file.
 std::string summary_of(const DatabaseChange& change);
 
 }  // namespace assay

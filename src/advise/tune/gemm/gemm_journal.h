@@ -24,7 +24,7 @@ class GemmJournal {
 
   /// The outcomes so far, by ProductOutcome::problem.
   const std::map<std::string, ProductOutcome>& done() const { return done_; }
-  /// Appends an outcome, which is on disk when this returns. Error: exhausted.
+  /// Appends an outcome, which is on disk when this returns. Error: as TuningJournal::append().
   Status append(const ProductOutcome& outcome);
 
  private:

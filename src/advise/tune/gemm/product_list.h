@@ -21,8 +21,8 @@ using ProductList = CountedList<GemmProblem>;
 ProductList products_of_cells(const std::vector<Cell>& cells);
 
 /// The GEMMs in a file: TunableOp's untuned calls or results, hipBLASLt's overrides, or a log of
-/// hipBLASLt, rocBLAS or PyTorch. The format is recognised by the content. Error: usage, naming the
-/// path, if it cannot be read or has no GEMM.
+/// hipBLASLt, rocBLAS or PyTorch. The format is recognised by the content. Error: as
+/// read_operand(); usage, naming the path, if a line is too long or there is no GEMM.
 Result<ProductList> products_of_file(const std::filesystem::path& path);
 
 /// Merges equal GEMMs, summing their calls, and sorts them by total time at the device's rooflines,
