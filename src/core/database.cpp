@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <cstring>
+
+#include "core/file_error.h"
+#include "core/write_file.h"
+
 namespace assay {
 
 namespace fs = std::filesystem;
@@ -64,14 +69,7 @@ void Database::Close::operator()(sqlite3* handle) const {
 }
 
 Result<Database> Database::open(const fs::path& path, Access access) {
-  std::error_code error;
-  if (access == Access::write) {
-    if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
-    if (error) {
-      return Error{ErrorKind::exhausted, fmt::format("cannot create the folder {}: {}",
-                                                     path.parent_path().string(), error.message())};
-    }
-  }
+  if (access == Access::write && path.has_parent_path()) TRY(create_folder(path.parent_path()));
   // Even readers open it for writing: they roll back what a killed writer left unfinished. Without
   // write permission SQLite opens the file read-only.
   const int flags = access == Access::look ? SQLITE_OPEN_READONLY
@@ -168,11 +166,17 @@ Error Database::failure() const {
     case SQLITE_LOCKED:
       return {ErrorKind::exhausted,
               fmt::format("{} stayed locked by another process", path_.string())};
-    case SQLITE_FULL:
     case SQLITE_IOERR:
-    case SQLITE_NOMEM:
+    case SQLITE_PERM:
     case SQLITE_READONLY:
-    case SQLITE_CANTOPEN:
+    case SQLITE_CANTOPEN: {
+      const int error = sqlite3_system_errno(handle_.get());
+      return {error != 0 ? kind_of_file_error(error) : ErrorKind::file,
+              fmt::format("{} cannot be read or written: {}", path_.string(),
+                          error != 0 ? std::strerror(error) : words)};
+    }
+    case SQLITE_FULL:
+    case SQLITE_NOMEM:
     default:
       return {ErrorKind::exhausted,
               fmt::format("{} cannot be read or written: {}", path_.string(), words)};

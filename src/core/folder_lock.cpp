@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 
 #include "core/file_error.h"
 #include "core/file_lock.h"
@@ -16,12 +15,7 @@ namespace assay {
 
 Result<std::unique_ptr<Descriptor>> lock_folder(const std::filesystem::path& folder,
                                                 std::string_view user) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return Error{kind_of_file_error(error.value()),
-                 fmt::format("cannot create the folder {}: {}", folder.string(), error.message())};
-  }
+  TRY(create_folder(folder));
   const std::filesystem::path file = folder / folder_lock_name;
   constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC;
   auto lock = std::make_unique<Descriptor>(::open(file.c_str(), flags, 0666));

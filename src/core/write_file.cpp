@@ -121,6 +121,14 @@ Status check_writable(const fs::path& path, const std::vector<fs::path>& reads) 
   return {};
 }
 
+Status create_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return {};
+  return Error{kind_of_file_error(error.value()),
+               fmt::format("cannot create the folder {}: {}", folder.string(), error.message())};
+}
+
 bool is_unfinished(std::string_view name, std::string_view of) {
   return name.starts_with(of) && name.substr(of.size()).starts_with('.') && name.ends_with(ending);
 }

@@ -46,6 +46,10 @@ class NewFile {
 Status check_writable(const std::filesystem::path& path,
                       const std::vector<std::filesystem::path>& reads = {});
 
+/// Creates a folder and those above it, unless it exists. Error: as kind_of_file_error(), naming
+/// the folder and the cause.
+Status create_folder(const std::filesystem::path& folder);
+
 /// Returns whether `name` is a temporary file of a process that died while writing the file `of`.
 bool is_unfinished(std::string_view name, std::string_view of);
 

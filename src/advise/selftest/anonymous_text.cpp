@@ -32,9 +32,9 @@ constexpr std::array hidden_forms = {
     R"((?i)(?<=serial[ :=#])[ :=#]*[^\s,;]+)",
 };
 
-/// An absolute path, or one from the home folder.
+/// An absolute path, or one from the home folder, also one behind an option's letters: "-I/opt/x".
 constexpr const char* path_form =
-    R"((?<![\w.)])~?/(?:[^\s/:"'`,;()\[\]<>|]+/)*[^\s/:"'`,;()\[\]<>|]+/?)";
+    R"((?:(?<![\w.)])|(?<!\w)-[A-Za-z]+\K)~?/(?:[^\s/:"'`,;()\[\]<>|]+/)*[^\s/:"'`,;()\[\]<>|]+/?)";
 
 /// The end of a path that says what a file is, and nothing about whose.
 constexpr const char* telling_end = R"([A-Za-z0-9_+-]+\.(?:so[0-9.]*|cu|cpp|h|json|dat)$)";

@@ -13,8 +13,7 @@ namespace assay::selftest {
 /// .cpp, .h, .json or .dat.
 ///
 /// Not all that identifies somebody is recognised. These stay: bare names of other machines,
-/// relative paths, a path directly behind a letter ("-I/opt/x"), and names of fewer than three
-/// letters.
+/// relative paths, and names of fewer than three letters.
 std::string anonymous_text(std::string_view text);
 
 }  // namespace assay::selftest

@@ -50,7 +50,9 @@ template <typename Call>
 Status expect_refused(std::string_view what, const Call& call, ErrorKind kind,
                       std::string_view part) {
   TRY(expect_refused(what, call, part));
-  return expect(call.error().kind == kind, fmt::format("{}: its error has another kind", what));
+  return expect(call.error().kind == kind,
+                fmt::format("{} was refused with \"{}\", an error of another kind than expected",
+                            what, call.error().message));
 }
 
 }  // namespace assay::selftest

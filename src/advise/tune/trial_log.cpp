@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/folder_lock.h"
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/read_file.h"
 #include "core/text.h"
@@ -37,8 +38,8 @@ Status check_plan(const fs::path& folder, std::string_view plan) {
                     "folder with --out",
                     folder.string(), difference)};
   }
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& entry : TRY(list_folder(folder))) {
+    const std::string name = entry.filename().string();
     if (name == folder_lock_name || is_unfinished(name, plan_name)) continue;
     return Error{ErrorKind::usage, fmt::format("{} holds {} and is not a tuning; give an empty or "
                                                "new folder with --out",

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 #include "compute/vendor/convolution/convolution.h"
+#include "core/file_error.h"
 #include "core/json.h"
 #include "core/own_binary.h"
 #include "measure/benchmarks/conv/conv_cell.h"
@@ -70,8 +71,8 @@ struct DatabasePlaces {
   fs::path origin;  // a copy of `tuned` from before the tuning; empty: it did not exist
 };
 
-/// Copies the given database as it is when the tuning begins. Error: as copy_miopen_databases();
-/// exhausted, if the copy cannot be renamed.
+/// Copies the given database as it is when the tuning begins. Error: as copy_miopen_databases()
+/// and kind_of_file_error().
 Result<DatabasePlaces> prepare_databases(const TuneConvRequest& request, Terminal& terminal) {
   DatabasePlaces places;
   const fs::path folder = fs::absolute(request.place.folder);
@@ -87,12 +88,16 @@ Result<DatabasePlaces> prepare_databases(const TuneConvRequest& request, Termina
     if (!fs::exists(places.origin)) {
       // The copy has another name until it is complete, so that an interrupted one is made again.
       const fs::path unfinished = folder / "miopen-before.part";
-      TRY(copy_miopen_databases(places.tuned, unfinished));
       std::error_code error;
-      fs::rename(unfinished, places.origin, error);
+      fs::remove_all(unfinished, error);
+      if (!error) {
+        TRY(copy_miopen_databases(places.tuned, unfinished));
+        fs::rename(unfinished, places.origin, error);
+      }
       if (error) {
-        return Error{ErrorKind::exhausted, fmt::format("cannot create the folder {}: {}",
-                                                       places.origin.string(), error.message())};
+        return Error{kind_of_file_error(error.value()),
+                     fmt::format("cannot create the folder {}: {}", places.origin.string(),
+                                 error.message())};
       }
     }
     if (places.before.empty()) places.before = places.origin;

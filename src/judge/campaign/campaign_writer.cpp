@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/folder_lock.h"
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/read_file.h"
 #include "core/write_file.h"
@@ -55,12 +56,11 @@ Status begin(const fs::path& folder, const CampaignPlan& plan) {
     return name == folder_lock_name || name == campaign_measure_name ||
            is_unfinished(name, campaign_measure_name) || is_unfinished(name, campaign_plan_name);
   };
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (is_own(entry.path().filename().string())) continue;
+  for (const fs::path& entry : TRY(list_folder(folder))) {
+    if (is_own(entry.filename().string())) continue;
     return Error{ErrorKind::usage,
                  fmt::format("{} holds {} and is not a campaign; give an empty or new folder",
-                             folder.string(), entry.path().filename().string())};
+                             folder.string(), entry.filename().string())};
   }
   return write_plan(folder, plan);
 }

@@ -8,10 +8,10 @@
 
 namespace assay {
 
-/// The advice that follows used_by_others() in messages about comparisons: without disturbance,
-/// fewer pairs are needed for a verdict. A pair is one measurement of each side, one after the
-/// other.
-constexpr std::string_view quieter_proves_more = "on a quieter machine, fewer pairs prove more";
+/// The advice that follows used_by_others() in messages about comparisons. A pair is one
+/// measurement of each side, one after the other.
+constexpr std::string_view quieter_proves_more =
+    "on a quieter machine, fewer pairs would be enough";
 
 /// Summary of the shares of all CPUs' time, 0 to 1, that others took. The caller adds a share for
 /// each unit, cell or run for which it is known.

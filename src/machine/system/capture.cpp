@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "core/json.h"
+#include "core/write_file.h"
 #include "machine/system/anonymize_capture.h"
 #include "machine/system/capture_text.h"
 #include "machine/system/recordable_settings.h"
@@ -114,14 +112,7 @@ Json RecordingMachine::capture(bool with_serials) const {
 Status write_capture(const Json& capture, const fs::path& path) {
   // Files may hold any bytes; text that is not valid UTF-8 was already written in hexadecimal.
   const std::string text = capture.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << text;
-  file.close();
-  if (!file) {
-    return Error{ErrorKind::exhausted,
-                 fmt::format("cannot write {}: {}", path.string(), std::strerror(errno))};
-  }
-  return {};
+  return write_file(path, text);
 }
 
 }  // namespace assay

@@ -44,7 +44,7 @@ Result<std::unique_ptr<Machine>> machine_from_capture(const Json& json);
 /// Error: as read_operand(); usage, naming the path and what is wrong with it.
 Result<std::unique_ptr<Machine>> open_machine(const std::filesystem::path& path);
 
-/// Error: exhausted, naming the path, whatever the cause.
+/// Error: as write_file().
 Status write_capture(const Json& capture, const std::filesystem::path& path);
 
 }  // namespace assay

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/input_file.h"
 #include "core/json.h"
 #include "core/library_search.h"
 #include "machine/system/pip_version.h"
@@ -50,11 +51,9 @@ constexpr std::array<Role, 19> roles = {{{"hip", "libamdhip64"},
 /// Adds the folders named in /etc/ld.so.conf and /etc/ld.so.conf.d, as patterns.
 void add_linker_folders(std::vector<std::string>& folders) {
   std::vector<std::string> files = {"/etc/ld.so.conf"};
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/etc/ld.so.conf.d", ignored)) {
-    files.push_back(entry.path().string());
+  if (const auto named = list_folder("/etc/ld.so.conf.d"); named.ok()) {
+    for (const fs::path& file : *named) files.push_back(file.string());
   }
-  std::sort(files.begin(), files.end());
   for (const std::string& file : files) {
     std::ifstream lines(file);
     for (std::string line; std::getline(lines, line);) {

@@ -48,7 +48,9 @@ std::string pip_version(std::string_view path, std::string_view role,
     if (dash == std::string::npos) continue;
     const std::string_view suffix =
         std::string_view(name).substr(package.size(), dash - package.size());
-    if (!suffix.empty() && !suffix.starts_with("_cu")) continue;
+    const bool of_release = suffix.starts_with("_cu") &&
+                            suffix.find_first_not_of("0123456789", 3) == std::string_view::npos;
+    if (!suffix.empty() && !of_release) continue;
     return name.substr(dash + 1, name.size() - metadata.size() - dash - 1);
   }
   return {};

@@ -87,17 +87,9 @@ Status copy_model_files(const std::filesystem::path& from, const std::filesystem
   return {};
 }
 
-Status make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return {};
-  return Error{ErrorKind::file,
-               fmt::format("{}: cannot make this folder: {}", folder.string(), error.message())};
-}
-
 /// Makes the folder. What would be read instead of the shards that are written now is removed.
 Status prepare_folder(const std::filesystem::path& folder) {
-  TRY(make_folder(folder));
+  TRY(create_folder(folder));
   std::error_code ignored;  // what stays is found when files are written
   for (const char* name : {"model.safetensors.index.json", "model.safetensors"}) {
     std::filesystem::remove(folder / name, ignored);
@@ -255,7 +247,7 @@ Status check_output(const std::filesystem::path& folder, const std::filesystem::
                     "learnt",
                     folder.string())};
   }
-  TRY(make_folder(folder));
+  TRY(create_folder(folder));
   return check_writable(folder / "model.safetensors");
 }
 

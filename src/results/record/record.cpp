@@ -7,7 +7,7 @@ namespace assay {
 std::optional<double> taken_from_cpus(const Record& record) {
   const bool alone = record.value && !record.device.emulated && record.ranks.empty();
   if (!alone || !record.device.is_host_cpu() || !record.telemetry) return std::nullopt;
-  return taken_by_others(record.telemetry->summary.host).value_or(0);
+  return taken_by_others(record.telemetry->summary.host);
 }
 
 bool is_trial(const Record& record) {

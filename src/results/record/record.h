@@ -79,9 +79,8 @@ inline constexpr std::string_view void_note = "void";
 /// is not compared.
 bool is_trial(const Record& record);
 /// Returns the share of the time of all the host's CPUs that other programs and the hypervisor took
-/// during a CPU's result; 0 if its telemetry does not show it. Empty without a value or telemetry,
-/// for other devices, for emulated ones, and for ranks, which count as other programs for each
-/// other.
+/// during a CPU's result. Empty if its telemetry does not show it, for other devices, for emulated
+/// ones, and for ranks, which count as other programs for each other.
 std::optional<double> taken_from_cpus(const Record& record);
 
 /// Returns null if there is no note of that name.

@@ -4,14 +4,13 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
-#include "core/file_error.h"
 #include "core/hash.h"
 #include "core/input_file.h"
 #include "core/json.h"
 #include "core/json_text.h"
+#include "core/write_file.h"
 #include "results/store/record_json.h"
 #include "results/store/record_line.h"
 
@@ -164,16 +163,7 @@ std::string fingerprint_id(const Json& fingerprint) {
 }
 
 Result<Store> Store::open(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error && !std::filesystem::is_directory(folder, error)) {
-    return Error{ErrorKind::usage, fmt::format("{} is not a folder", folder.string())};
-  }
-  if (error) {
-    return Error{kind_of_file_error(error.value()),
-                 fmt::format("cannot create the folder {}: {}", folder.string(),
-                             std::strerror(error.value()))};
-  }
+  TRY(create_folder(folder));
   return Store(folder, TRY(LineFile::open(folder / records_name)));
 }
 

@@ -33,6 +33,20 @@ TEST(WriteFile, AFailureLeavesTheOldFileAlone) {
               testing::HasSubstr("cannot be written: No such file or directory"));
 }
 
+TEST(WriteFile, AFolderIsCreatedWithThoseAboveIt) {
+  TemporaryFolder folder;
+  ASSERT_TRUE(create_folder(folder.path() / "a/b").ok());
+  EXPECT_TRUE(create_folder(folder.path() / "a/b").ok());
+  EXPECT_TRUE(std::filesystem::is_directory(folder.path() / "a/b"));
+  folder.write("a/file", "x");
+  for (const char* name : {"a/file", "a/file/c"}) {
+    const Status refused = create_folder(folder.path() / name);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage) << name;
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("cannot create the folder"));
+  }
+}
+
 TEST(WriteFile, NoLinkPreparedBesideItLeadsElsewhere) {
   TemporaryFolder folder;
   const auto other = folder.write("other", "not to be touched");

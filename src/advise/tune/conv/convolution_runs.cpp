@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <set>
-#include <system_error>
 
 #include "advise/tune/tuning_journal.h"
 #include "core/json.h"
@@ -98,12 +97,7 @@ Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& reque
                                               ConvolutionRole role, const ConvolutionWay& way,
                                               std::span<const ConvolutionProblem> problems) {
   const std::filesystem::path store = request.folder / "runs" / name_of(role);
-  std::error_code error;
-  std::filesystem::create_directories(store, error);
-  if (error) {
-    return Error{ErrorKind::exhausted,
-                 fmt::format("cannot create the folder {}: {}", store.string(), error.message())};
-  }
+  TRY(create_folder(store));
   const std::filesystem::path suite = std::filesystem::absolute(store) / "suite.yaml";
   TRY(write_file(suite, suite_text(problems, way.find) + "\n"));
   ProgramStart start;

@@ -39,7 +39,7 @@ struct ConvolutionRunRequest {
 };
 
 /// Runs the convolutions in a child process. Error: interrupted; failed if nothing was measured;
-/// exhausted if the store's folder cannot be created; as write_file() and run_program().
+/// as create_folder(), write_file() and run_program().
 Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& request,
                                               ConvolutionRole role, const ConvolutionWay& way,
                                               std::span<const ConvolutionProblem> problems);

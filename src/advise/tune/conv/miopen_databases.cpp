@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/hash.h"
+#include "core/input_file.h"
 #include "core/read_file.h"
 #include "core/text.h"
 #include "core/write_file.h"
@@ -25,15 +26,14 @@ constexpr std::size_t most_database_bytes = std::size_t{512} << 20;
 constexpr std::string_view find_suffix = ".ufdb.txt", text_suffix = ".udb.txt",
                            sqlite_suffix = ".udb";
 
-/// The databases of a folder, sorted by name.
-std::vector<fs::path> database_files(const fs::path& folder) {
+/// The databases of a folder, sorted by name; none if it does not exist.
+Result<std::vector<fs::path>> database_files(const fs::path& folder) {
   std::vector<fs::path> files;
-  std::error_code error;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
-    if (is_text_database(name) || name.ends_with(sqlite_suffix)) files.push_back(at->path());
+  if (std::error_code missing; !fs::exists(folder, missing) && !missing) return files;
+  for (fs::path& file : TRY(list_folder(folder))) {
+    const std::string name = file.filename().string();
+    if (is_text_database(name) || name.ends_with(sqlite_suffix)) files.push_back(std::move(file));
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 
@@ -132,7 +132,7 @@ bool is_text_database(std::string_view name) {
 
 Result<MiopenDatabases> read_miopen_databases(const fs::path& folder) {
   MiopenDatabases databases;
-  for (const fs::path& file : database_files(folder)) {
+  for (const fs::path& file : TRY(database_files(folder))) {
     const std::string name = file.filename().string();
     const std::string text = TRY(read_operand(file, most_database_bytes));
     databases[name] =
@@ -142,13 +142,8 @@ Result<MiopenDatabases> read_miopen_databases(const fs::path& folder) {
 }
 
 Status copy_miopen_databases(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  fs::create_directories(to, error);
-  if (error) {
-    return Error{ErrorKind::exhausted,
-                 fmt::format("cannot create the folder {}: {}", to.string(), error.message())};
-  }
-  for (const fs::path& file : database_files(from)) {
+  TRY(create_folder(to));
+  for (const fs::path& file : TRY(database_files(from))) {
     const std::string bytes = TRY(read_operand(file, most_database_bytes));
     TRY(write_file(to / file.filename(), bytes));
   }
@@ -207,7 +202,7 @@ Result<std::size_t> restore_records(const fs::path& folder, const MiopenDatabase
   static const DatabaseRecords none;
   const std::set<std::string_view> named(keys.begin(), keys.end());
   std::set<std::string> files;
-  for (const fs::path& file : database_files(folder)) files.insert(file.filename().string());
+  for (const fs::path& file : TRY(database_files(folder))) files.insert(file.filename().string());
   for (const auto& [file, records] : origin) files.insert(file);
   std::size_t restored = 0;
   for (const std::string& file : files) {

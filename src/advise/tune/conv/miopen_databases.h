@@ -28,11 +28,11 @@ using MiopenDatabases = std::map<std::string, DatabaseRecords>;
 
 /// Returns whether the file name is that of a text database, whose records can be restored.
 bool is_text_database(std::string_view name);
-/// Reads the databases of a folder; returns none if the folder does not exist or cannot be listed.
-/// Error: as read_operand().
+/// Reads the databases of a folder; returns none if the folder does not exist. Error: as
+/// list_folder() and read_operand().
 Result<MiopenDatabases> read_miopen_databases(const std::filesystem::path& folder);
-/// Copies the database files into another folder, which is created. Error: exhausted, if it cannot
-/// be created; as read_operand() and write_file().
+/// Copies the database files into another folder, which is created. Error: as create_folder(),
+/// list_folder(), read_operand() and write_file().
 Status copy_miopen_databases(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// A record that is new, or has another value than before. A removed record is not a change.
@@ -54,7 +54,7 @@ std::string performance_database_key(const ConvolutionProblem& problem);
 /// Restores the records with these keys, in all text databases of a folder and of `origin`, to
 /// their state in `origin`: new records are removed and removed ones come back. All other lines
 /// stay as they are. No program may be using the folder. Returns how many records differed. Error:
-/// as read_operand() and write_file().
+/// as list_folder(), read_operand() and write_file().
 Result<std::size_t> restore_records(const std::filesystem::path& folder,
                                     const MiopenDatabases& origin,
                                     std::span<const std::string> keys);

@@ -96,7 +96,7 @@ class Reader : public TraceReader {
                           time({"End_Timestamp", "EndNs"}));
     });
     if (!whole) {
-      timeline.note(fmt::format("{} has a line longer than 64 MiB; what is before it was read",
+      timeline.note(fmt::format("{} has a line of more than 64 MiB; what is before it was read",
                                 stream.name()));
     }
     return {};

@@ -26,6 +26,8 @@ TEST(AnonymousText, KeepsWhatSaysWhatIsWrong) {
   }
   EXPECT_EQ(anonymous_text("cannot load /opt/rocm-6.4.1/lib/libhipblaslt.so.0: no such file"),
             "cannot load (path)/libhipblaslt.so.0: no such file");
+  EXPECT_EQ(anonymous_text("clang -isystem/home/anna/x -I/opt/y/include -O3 at 3 GB/s"),
+            "clang -isystem(path) -I(path) -O3 at 3 GB/s");
 }
 
 TEST(AnonymousText, HidesWhatIdentifiesAMachineOrAPerson) {

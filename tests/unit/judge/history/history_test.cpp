@@ -195,6 +195,16 @@ TEST_F(HistoryTest, ANewerVersionAndOtherProgramsFilesAreRefused) {
   EXPECT_THAT(history.error().message, HasSubstr("is another program's database"));
 }
 
+TEST_F(HistoryTest, WhatCannotBeOpenedIsAMistakeOfTheUserOrOfTheFileSystem) {
+  for (const auto& [path, kind] : {std::pair{folder_.path() / "missing", ErrorKind::usage},
+                                   {folder_.path(), ErrorKind::usage}}) {
+    const auto database = Database::open(path, Database::Access::look);
+    ASSERT_FALSE(database.ok());
+    EXPECT_EQ(database.error().kind, kind) << database.error().message;
+    EXPECT_THAT(database.error().message, HasSubstr("cannot be read or written: "));
+  }
+}
+
 TEST_F(HistoryTest, RowsThatNoAssayWroteAreLeftOut) {
   add(runs(0, 3, 1));
   {

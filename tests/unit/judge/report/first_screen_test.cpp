@@ -217,7 +217,7 @@ TEST(FirstScreen, TheCardsSayWhereWhatHowSureAndWhy) {
   EXPECT_THAT(cards[2].lines,
               ElementsAre("1 SLOWER of 1 cell",
                           "Other programs and the hypervisor used up to 81% of the CPUs' time in 1 "
-                          "of 24 runs: on a quieter machine, fewer pairs prove more"));
+                          "of 24 runs: on a quieter machine, fewer pairs would be enough"));
   EXPECT_EQ(cards[3].heading, "Likeliest cause");
   EXPECT_THAT(cards[3].lines,
               Contains("cgroup.cpu_limit: absent in host, 0.5 in container (CPU time this process "

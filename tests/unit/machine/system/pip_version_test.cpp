@@ -11,6 +11,7 @@ TEST(PipVersion, FromTheMetadataBesideThePackage) {
   const std::vector<std::string> names = {"nvidia",
                                           "nvidia_cublas-13.1.0.3.dist-info",
                                           "nvidia_cuda_nvrtc-13.0.88.dist-info",
+                                          "nvidia_nccl_custom-1.0.dist-info",
                                           "nvidia_nccl_cu13-2.28.9.dist-info",
                                           "torchvision-0.26.0.dist-info",
                                           "torch-2.11.0+cu130.dist-info"};

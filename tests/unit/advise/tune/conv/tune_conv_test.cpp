@@ -88,6 +88,9 @@ TEST(MiopenDatabases, ChangesAreTold) {
   const TemporaryFolder folder;
   const auto here = folder.path() / "db", there = folder.path() / "copy";
   EXPECT_THAT(read_miopen_databases(here).value(), IsEmpty());
+  const auto file = folder.write("file", "no folder");
+  EXPECT_FALSE(read_miopen_databases(file).ok());
+  EXPECT_FALSE(copy_miopen_databases(file, there).ok());
   folder.write("db/gfx942130.HIP.3_4_0_a.ufdb.txt",
                "one=SolverA:0.5,0,miopenConvolutionFwdAlgoGEMM;SolverB:0.25,64,x\n"
                "two=SolverA:0.5,0,miopenConvolutionFwdAlgoGEMM\n");
