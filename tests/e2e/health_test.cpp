@@ -19,10 +19,8 @@ class Health : public testing::Test {
   Outcome health(std::vector<std::string> words, const std::string& fault = "") {
     words.insert(words.begin(), "health");
     words.insert(words.end(), {"--device", "cpu", "--duration", "0.1s", "--output", file_});
-    return Process(words, {{"ASSAY_HEALTH_FAULT", fault},
-                           {"TMPDIR", folder_.path()},
-                           {"XDG_CACHE_HOME", folder_.path()}})
-        .wait();
+    if (!fault.empty()) words.insert(words.end(), {"--plant", fault});
+    return Process(words, {{"TMPDIR", folder_.path()}, {"XDG_CACHE_HOME", folder_.path()}}).wait();
   }
   Json written() const { return Json::parse(std::ifstream(file_)); }
 
@@ -52,6 +50,29 @@ TEST_F(Health, AMachineThatRepeatsItsResultsIsSound) {
   EXPECT_THAT(third.out,
               AllOf(HasSubstr("CORRUPT"), HasSubstr("differs from the reference, first in "
                                                     "operation 1: triad_f64")));
+  const Outcome again = health({"sdc", "--only", "memory op=triad"});
+  EXPECT_EQ(again.status, 2) << again.out << again.err;
+  EXPECT_THAT(again.err, HasSubstr("holds a CORRUPT result and is not replaced"));
+}
+
+TEST_F(Health, AResultSaysWhatWasCovered) {
+  const Outcome outcome =
+      health({"sdc", "--only", "memory op=triad,memory_patterns", "--memory", "0.01"});
+  EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+  EXPECT_THAT(
+      outcome.out,
+      ContainsRegex("Covered: patterns in .* of memory at once .*; multiprocessors unknown; "
+                    "2 units, [0-9]+ repetitions, [0-9]+ operations: .*FLOP and .*; time at "
+                    "the power limit unknown"));
+  const Json json = written(), &covered = json["coverage"][0];
+  ASSERT_EQ(json["coverage"].size(), 1u);
+  EXPECT_EQ(covered["units"], 2);
+  EXPECT_GT(covered["pattern_bytes"], 0);
+  EXPECT_FALSE(covered.contains("multiprocessors_seen"));
+  // A repetition of the triad is one kernel, one of the patterns 15.
+  const auto runs = [&](int unit) { return json["units"][unit]["runs"].get<std::uint64_t>(); };
+  EXPECT_EQ(covered["runs"], runs(0) + runs(1));
+  EXPECT_EQ(covered["operations"], runs(0) + 15 * runs(1));
 }
 
 TEST_F(Health, AFlippedBitIsFoundWithItsOperationAndPlace) {
@@ -66,9 +87,27 @@ TEST_F(Health, AFlippedBitIsFoundWithItsOperationAndPlace) {
             HasSubstr("bits 0000000000001000 (1 of 64); 1 such words"),
             HasSubstr("0 of 4 replays differ")));
   EXPECT_EQ(written()["differences"].size(), 1u);
-  const Outcome again = health({"sdc", "--only", "memory op=triad"});
-  EXPECT_EQ(again.status, 2) << again.out << again.err;
-  EXPECT_THAT(again.err, HasSubstr("holds a CORRUPT result and is not replaced"));
+}
+
+TEST_F(Health, APlantedFaultIsMarkedInTheResult) {
+  const std::string fault = "memory op=triad run=1 launch=1 mask=0x1000";
+  const Outcome planted = health({"sdc", "--only", "memory"}, fault);
+  EXPECT_EQ(planted.status, 3) << planted.out << planted.err;
+  EXPECT_THAT(planted.out,
+              AllOf(HasSubstr("PLANTED The test itself changed a result 1 times"), HasSubstr(fault),
+                    HasSubstr("wrong memory op=triad"), HasSubstr("bits 0000000000001000"),
+                    testing::Not(HasSubstr("take no results from this device"))));
+  EXPECT_EQ(written()["planted_faults"], Json({fault}));
+  EXPECT_EQ(written()["planted"], 1);
+  // It is no evidence against a device, so its file may be replaced. A fault that no unit reaches
+  // is told, and makes no reference.
+  const std::string reference = folder_.path() / "reference.json";
+  const Outcome nowhere =
+      health({"sdc", "--only", "memory op=dot", "--write-reference", reference}, fault);
+  EXPECT_EQ(nowhere.status, 0) << nowhere.out << nowhere.err;
+  EXPECT_THAT(nowhere.out, HasSubstr("PLANTED No fault was planted"));
+  EXPECT_THAT(nowhere.err, HasSubstr("no reference is written, because faults"));
+  EXPECT_FALSE(std::filesystem::exists(reference));
 }
 
 TEST_F(Health, AFaultThatStaysDiffersInEveryReplay) {

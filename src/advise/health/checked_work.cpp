@@ -10,7 +10,6 @@
 
 #include "compute/device/helpers.h"
 #include "core/hash.h"
-#include "core/text.h"
 #include "ranks/team/team_wait.h"
 
 namespace assay::health {
@@ -46,43 +45,6 @@ class Cleared {
 };
 
 }  // namespace
-
-Result<PlantedFault> parse_planted_fault(std::string_view text) {
-  PlantedFault fault;
-  const Error wrong = {ErrorKind::usage,
-                       fmt::format("fault \"{}\", allowed: WORK run=N launch=N buffer=N offset=N "
-                                   "mask=N rank=N stays",
-                                   text)};
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    const std::size_t equals = word.find('=');
-    if (word == "stays") {
-      fault.stays = true;
-    } else if (equals == std::string_view::npos) {
-      fault.work = word;
-    } else {
-      const auto value = parse_count(word.substr(equals + 1));
-      const std::string_view key = word.substr(0, equals);
-      if (!value) return wrong;
-      if (key == "run")
-        fault.run = *value;
-      else if (key == "launch")
-        fault.launch = *value;
-      else if (key == "buffer")
-        fault.buffer = *value;
-      else if (key == "offset")
-        fault.offset = *value;
-      else if (key == "mask")
-        fault.mask = *value;
-      else if (key == "rank")
-        fault.rank = static_cast<int>(*value);
-      else
-        return wrong;
-    }
-  }
-  return fault;
-}
 
 CheckedWork::CheckedWork(const WorkDescription& description, Device& device, Team& team)
     : description_(description),
@@ -303,7 +265,9 @@ Status CheckedWork::apply_fault(Stream& stream, const Launch& launch) {
       at -= std::min<std::uint64_t>(at, block.bytes);
     }
   }
-  return word == nullptr ? Status() : checksums_->flip(stream, word, fault_->mask);
+  if (word == nullptr) return {};
+  ++planted_;
+  return checksums_->flip(stream, word, fault_->mask);
 }
 
 Status CheckedWork::check_launch(Stream& stream, const std::string& name) {

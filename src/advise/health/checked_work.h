@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "advise/health/checksums.h"
+#include "advise/health/planted_fault.h"
 #include "advise/health/watched_device.h"
 #include "measure/grid/benchmark.h"
 #include "ranks/collective/communicators.h"
@@ -23,21 +24,6 @@ struct WorkDescription {
   bool verifies = true;  ///< whether the benchmark's own check is run first
   bool of_team = false;  ///< whether the ranks do it together
 };
-
-/// Bits that a test inverts after an operation has written them, before their checksum is taken.
-struct PlantedFault {
-  std::string work;        ///< beginning of its name
-  std::uint64_t run = 1;   ///< repetition after calibration, from 1
-  std::size_t launch = 1;  ///< from 1
-  std::size_t buffer = 0;  ///< number of an allocation; 0: one that the operation writes
-  std::uint64_t offset =
-      0;  ///< of the word in the buffer or, without one, in the operation's blocks
-  std::uint64_t mask = 1;
-  int rank = 0;
-  bool stays = false;  ///< also in all later repetitions and replays
-};
-/// Reads "WORK run=N launch=N buffer=N offset=N mask=N rank=N stays". Error: usage.
-Result<PlantedFault> parse_planted_fault(std::string_view text);
 
 /// The bits that a repetition gave.
 using Sums = std::vector<std::uint64_t>;
@@ -118,10 +104,13 @@ class CheckedWork {
   double checked_bytes() const { return checked_bytes_; }
   std::uint64_t memory_bytes() const { return memory_bytes_; }
   bool calls_library() const { return watch_.called_library(); }
+  /// The numbers of the multiprocessors that have computed checksums.
+  Result<std::set<unsigned>> multiprocessors() { return checksums_->multiprocessors(*own_stream_); }
   /// Seconds of the work and its checks in the last repetition, without restoring the state.
   double seconds() const { return seconds_; }
 
   void plant(std::optional<PlantedFault> fault) { fault_ = std::move(fault); }
+  std::uint64_t planted() const { return planted_; }  ///< how often words were changed
   /// Calls `observer` after each operation of a repetition, before its checksums; null ends that.
   using LaunchObserver = std::function<Status(Stream& stream, std::size_t launch)>;
   void observe(LaunchObserver observer) { observer_ = std::move(observer); }
@@ -172,6 +161,7 @@ class CheckedWork {
   double seconds_ = 0, checked_bytes_ = 0;
   std::uint64_t memory_bytes_ = 0;
   std::optional<PlantedFault> fault_;
+  std::uint64_t planted_ = 0;
   LaunchObserver observer_;
 };
 

@@ -22,7 +22,13 @@ Result<Checksums> Checksums::create(Device& device) {
   auto program = TRY(device.build({"checksum", {}}));
   Kernel* const sums = TRY(program->kernel("checksum_blocks"));
   Kernel* const flip = TRY(program->kernel("flip_bits"));
-  return Checksums(std::move(program), *sums, *flip, filling_shape(device.facts()).grid.x);
+  Buffer blocks_run =
+      TRY(device.allocate(multiprocessor_numbers * sizeof(std::uint32_t), MemoryKind::device));
+  const auto stream = TRY(device.create_stream());
+  TRY(stream->fill(blocks_run.data(), 0, blocks_run.bytes()));
+  TRY(stream->synchronize());
+  return Checksums(std::move(program), *sums, *flip, filling_shape(device.facts()).grid.x,
+                   std::move(blocks_run));
 }
 
 Status Checksums::queue(Stream& stream, std::uint64_t* sums, const ChecksumBlock* blocks,
@@ -30,11 +36,20 @@ Status Checksums::queue(Stream& stream, std::uint64_t* sums, const ChecksumBlock
   if (count == 0) return {};
   const auto grid = static_cast<unsigned>(std::min<std::size_t>(count, blocks_));
   return launch(stream, *sums_, {{grid}, {checksum_threads}}, sums, blocks,
-                static_cast<std::uint64_t>(count));
+                static_cast<std::uint64_t>(count), blocks_run());
 }
 
 Status Checksums::flip(Stream& stream, void* word, std::uint64_t mask) const {
   return launch(stream, *flip_, {{1}, {1}}, word, mask);
+}
+
+Result<std::set<unsigned>> Checksums::multiprocessors(Stream& stream) const {
+  const auto counts = TRY(read_back<std::uint32_t>(stream, blocks_run(), multiprocessor_numbers));
+  std::set<unsigned> numbers;
+  for (unsigned i = 0; i < multiprocessor_numbers; ++i) {
+    if (counts[i] > 0) numbers.insert(i);
+  }
+  return numbers;
 }
 
 std::uint64_t Checksums::of_word(std::uint64_t word, std::uint64_t index) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,11 @@ class Checksums {
   /// Queues the inversion of the bits of `mask` in a word.
   Status flip(Stream& stream, void* word, std::uint64_t mask) const;
 
+  /// The numbers of the multiprocessors that have run blocks of queue(), or of kernels that got
+  /// blocks_run(). Waits for the stream.
+  Result<std::set<unsigned>> multiprocessors(Stream& stream) const;
+  std::uint32_t* blocks_run() const { return blocks_run_.as<std::uint32_t>(); }
+
   /// The checksum that queue() gives `bytes` bytes at `data`, computed on the host.
   static std::uint64_t of(const void* data, std::size_t bytes);
   /// The hash of one word at an index: a bijection for each index.
@@ -29,13 +35,19 @@ class Checksums {
   static std::uint64_t combined(std::span<const std::uint64_t> sums);
 
  private:
-  Checksums(std::unique_ptr<Program> program, Kernel& sums, Kernel& flip, unsigned blocks)
-      : program_(std::move(program)), sums_(&sums), flip_(&flip), blocks_(blocks) {}
+  Checksums(std::unique_ptr<Program> program, Kernel& sums, Kernel& flip, unsigned blocks,
+            Buffer blocks_run)
+      : program_(std::move(program)),
+        sums_(&sums),
+        flip_(&flip),
+        blocks_(blocks),
+        blocks_run_(std::move(blocks_run)) {}
 
   std::unique_ptr<Program> program_;
   Kernel* sums_;
   Kernel* flip_;
-  unsigned blocks_;  // of a grid that fills the device
+  unsigned blocks_;    // of a grid that fills the device
+  Buffer blocks_run_;  // by each multiprocessor, as u32
 };
 
 }  // namespace assay::health

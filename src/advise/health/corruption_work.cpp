@@ -121,6 +121,18 @@ std::vector<WorkDescription> corruption_work(const Device& device, const Team& t
   return work;
 }
 
+Result<WorkDescription> work_of_cell(std::string_view text, const Device& device) {
+  const std::size_t space = std::min(text.find(' '), text.size());
+  const Row row = {text.substr(0, space), text.substr(std::min(space + 1, text.size()))};
+  std::vector<WorkDescription> work;
+  append(work, std::span(&row, 1), device, solo_team(), false);
+  if (work.size() == 1) return std::move(work.front());
+  return Error{
+      ErrorKind::usage,
+      fmt::format("\"{}\" names {} cells here; name one, e.g. \"gemm shape=64 dtype=bf16\"", text,
+                  work.size())};
+}
+
 std::vector<WorkDescription> burn_work(Load load, const Device& device) {
   const auto is_of = [&](const WorkDescription& work) {
     const std::string& name = work.cell.benchmark();

@@ -12,6 +12,9 @@ namespace assay::health {
 /// compute, memory and links. With several ranks also collectives.
 std::vector<WorkDescription> corruption_work(const Device& device, const Team& team);
 
+/// The work of one cell, given as "gemm shape=64 dtype=bf16". Error: usage.
+Result<WorkDescription> work_of_cell(std::string_view text, const Device& device);
+
 /// Which part of a device a burn-in keeps busy.
 enum class Load { products, training, memory, copies, all };
 std::vector<WorkDescription> burn_work(Load load, const Device& device);

@@ -53,7 +53,7 @@ Result<std::optional<WrongWord>> MemoryPatterns::march(const Buffer& memory, con
   unsigned holds = 0;
   for (const unsigned next : order) {
     TRY(launch(*stream_, *march_, shape, found.as<std::uint64_t>(), memory.as<std::uint64_t>(), n,
-               holds, next, seed));
+               holds, next, seed, checksums_.blocks_run()));
     const auto parts = TRY(
         read_back<std::uint64_t>(*stream_, found.data(), found.bytes() / sizeof(std::uint64_t)));
     WrongWord wrong{.pattern = holds, .offset = n};
@@ -100,7 +100,8 @@ Result<MemoryPatterns::Outcome> MemoryPatterns::run(double share, std::uint64_t 
   Outcome outcome;
   outcome.bytes = memory.bytes();
   outcome.wrong = TRY(march(memory, found, seed, planted));
-  outcome.moved = 2.0 * static_cast<double>(memory.bytes()) * (2 * memory_pattern_count - 1);
+  outcome.read = static_cast<double>(memory.bytes()) * (kernels_of_patterns - 1);
+  outcome.moved = outcome.read + static_cast<double>(memory.bytes()) * kernels_of_patterns;
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (int i = 0; outcome.wrong && i < replays; ++i) {
     const auto again =

@@ -14,6 +14,9 @@
 namespace assay::health {
 
 inline constexpr unsigned memory_pattern_count = 8;
+/// Kernels of a run: the first pattern is written, and each is then read and replaced once on the
+/// way up and once on the way down.
+inline constexpr unsigned kernels_of_patterns = 2 * memory_pattern_count - 1;
 
 struct WrongWord {
   unsigned pattern = 0;      ///< that it did not keep
@@ -38,6 +41,7 @@ class MemoryPatterns {
   };
   struct Outcome {
     std::uint64_t bytes = 0;  ///< of memory under test
+    double read = 0;          ///< bytes read and compared
     double moved = 0;         ///< bytes read and written
     double seconds = 0;
     std::optional<WrongWord> wrong;
@@ -45,6 +49,11 @@ class MemoryPatterns {
   };
   Result<Outcome> run(double share, std::uint64_t most, std::uint64_t seed, int replays,
                       const std::optional<Planted>& planted);
+
+  /// The numbers of the multiprocessors that have read and written patterns.
+  Result<std::set<unsigned>> multiprocessors() const {
+    return checksums_.multiprocessors(*stream_);
+  }
 
   /// The word of a pattern at an index, as the kernel writes it.
   static std::uint64_t word(std::uint64_t index, unsigned pattern, std::uint64_t seed);

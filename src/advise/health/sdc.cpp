@@ -4,17 +4,19 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <cstring>
-#include <map>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include "advise/health/corruption_work.h"
 #include "advise/health/memory_patterns.h"
+#include "advise/health/sdc_calibration.h"
+#include "advise/health/sdc_comparison.h"
 #include "advise/health/sdc_json.h"
-#include "advise/health/sdc_ranks.h"
+#include "advise/health/sdc_locate.h"
 #include "advise/health/sdc_reference.h"
+#include "advise/health/sdc_verdict.h"
+#include "advise/health/unit_under_test.h"
 #include "compute/device/helpers.h"
 #include "core/json.h"
 #include "core/json_text.h"
@@ -25,22 +27,6 @@
 namespace assay::health {
 namespace {
 
-constexpr std::string_view patterns_name = "memory_patterns";
-constexpr int replays_of_difference = 4;
-/// Repetitions that calibrate a unit, and how many more decide if those differ.
-constexpr std::size_t first_repetitions = 4, most_repetitions = 8;
-/// With that many equal ones among the most, the others are wrong.
-constexpr std::size_t clear_majority = 6;
-
-struct UnderTest {
-  WorkDescription description;
-  std::unique_ptr<CheckedWork> work;  ///< null: left out, or the patterns
-  SdcUnit report;
-  Sums expected;
-  std::vector<std::size_t> scratch_of_any;  ///< buffers that any rank leaves out
-  double run_seconds = 0;                   ///< of one repetition on rank 0
-};
-
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -50,27 +36,14 @@ std::string described(const DeviceFacts& facts) {
                      facts.pci.empty() ? "" : ", ", facts.pci);
 }
 
-/// Sets the first word that differs and how many do.
-void compare_bytes(const std::vector<std::byte>& expected, const std::vector<std::byte>& found,
-                   SdcDifference& difference) {
-  for (std::size_t at = 0; at < std::min(expected.size(), found.size()); at += 8) {
-    const std::size_t bytes = std::min<std::size_t>(8, expected.size() - at);
-    std::uint64_t a = 0, b = 0;
-    std::memcpy(&a, expected.data() + at, bytes);
-    std::memcpy(&b, found.data() + at, bytes);
-    if (a == b) continue;
-    if (difference.wrong_words++ > 0) continue;
-    difference.expected = a;
-    difference.found = b;
-    difference.offset += at;
-    difference.address += at;
-  }
-}
-
 class CorruptionSearch {
  public:
   CorruptionSearch(const SdcPlan& plan, Device& device, Team& team)
-      : plan_(plan), device_(device), team_(team), begin_(std::chrono::steady_clock::now()) {}
+      : plan_(plan),
+        device_(device),
+        team_(team),
+        begin_(std::chrono::steady_clock::now()),
+        power_(device.facts()) {}
 
   Result<SdcOutcome> run() {
     if (!plan_.reference.empty()) {
@@ -113,9 +86,17 @@ class CorruptionSearch {
   /// Error: the team's.
   Status work_together() {
     TRY(prepare_all());
-    TRY(compare_ranks());
-    if (reference_) compare_with_reference();
+    take(TRY(compare_with_ranks(units_, kind_of(device_.facts()), team_)));
+    if (reference_) {
+      take(compare_with_reference(units_, *reference_,
+                                  [&](const UnderTest& unit) { return difference_here(unit); }));
+    }
     return take_turns();
+  }
+
+  void take(SdcComparison comparison) {
+    if (!comparison.unsettled.empty()) unsettled_ = std::move(comparison.unsettled);
+    for (SdcDifference& difference : comparison.differences) add(std::move(difference));
   }
 
   bool stop_requested() {
@@ -183,7 +164,7 @@ class CorruptionSearch {
     if (unit.description.of_team) done = agree(team_, "preparing " + unit.report.name, done);
     if (done.ok()) {
       unit.work = std::move(*work);
-      done = calibrate(unit);
+      done = calibrate_here(unit);
     }
     if (!done.ok()) end_unit(unit, done.error());
   }
@@ -201,70 +182,8 @@ class CorruptionSearch {
     }
   }
 
-  Status calibrate(UnderTest& unit) {
-    CheckedWork& work = *unit.work;
-    std::vector<Sums> seen;
-    const auto run_first = [&]() -> Status {
-      seen.push_back(TRY(work.learn()));
-      while (seen.size() < first_repetitions) seen.push_back(TRY(work.repeat()));
-      return {};
-    };
-    const Status ran = run_first();
-    TRY(unit.description.of_team ? agree(team_, "running " + unit.report.name, ran) : ran);
-    unit.run_seconds = work.seconds();
-    const auto equal_to = [&](std::size_t i) {
-      return static_cast<std::size_t>(std::ranges::count_if(
-          seen, [&](const Sums& sums) { return work.differing(sums, seen[i]).empty(); }));
-    };
-    bool equal = equal_to(0) == seen.size();
-    if (unit.description.of_team) {
-      for (const std::string& answer :
-           TRY(team_.exchange("calibrating " + unit.report.name, equal ? "" : "differs"))) {
-        equal = equal && answer.empty();
-      }
-    }
-    unit.report.variant = work.variant();
-    unit.report.calls_library = work.calls_library();
-    std::size_t best = 0;
-    if (!equal) {
-      while (seen.size() < most_repetitions) seen.push_back(TRY(work.repeat()));
-      for (std::size_t i = 1; i < seen.size(); ++i) {
-        if (equal_to(i) > equal_to(best)) best = i;
-      }
-      if (equal_to(best) < clear_majority) {
-        const std::vector<DifferentBlock> blocks = work.differing(seen[1], seen[0]);
-        const std::string where = blocks.empty() || blocks.front().launch >= work.launches().size()
-                                      ? std::string("memory at the end")
-                                      : fmt::format("operation {}, {}", blocks.front().launch + 1,
-                                                    work.launches()[blocks.front().launch].name);
-        const bool own = !work.calls_library();
-        bool kept = !own;
-        for (const Sums& sums : seen) kept = kept && work.leave_out(sums, seen[0]);
-        if (!kept) {
-          (own ? unit.report.refused : unit.report.varies) = true;
-          unit.report.left_out = fmt::format(
-              "its results differ in most repetitions, first in {}: {}; other devices of this kind "
-              "or a reference can tell",
-              where,
-              own ? "it calls no library, so the device may compute wrongly every time"
-                  : "a library that need not give the same bits here, or a fault in every "
-                    "repetition");
-          unit.work.reset();
-          return {};
-        }
-        unit.report.scratch = work.scratch();
-        unit.report.note =
-            "not compared, since it differs although the results do not: " + work.left_out_text();
-      }
-    }
-    unit.expected = seen[best];
-    for (const CheckedWork::Launch& launch : work.launches()) {
-      unit.report.operations.push_back(launch.name);
-    }
-    unit.report.trail = work.trail(unit.expected);
-    unit.report.memory_bytes = work.memory_bytes();
-    unit.report.compared = {"repetitions"};
-    for (const Sums& sums : seen) TRY(count_run(unit, sums));
+  Status calibrate_here(UnderTest& unit) {
+    for (const Sums& sums : TRY(calibrate(unit, team_))) TRY(count_run(unit, sums));
     unit.report.calibration = unit.report.runs;
     return {};
   }
@@ -279,8 +198,14 @@ class CorruptionSearch {
     unit.report.bytes += done.bytes;
     unit.report.checked_bytes += work.checked_bytes();
     if (plan_.repeated) plan_.repeated(unit.report, work.seconds(), done);
+    unit.report.planted = work.planted();
     if (work.differing(sums, unit.expected).empty()) return {};
-    return locate(unit, sums);
+    SdcDifference difference = difference_here(unit);
+    difference.run = unit.report.runs;
+    difference.against = "its other repetitions";
+    const Status located = locate(work, sums, unit.expected, unit.description.of_team, difference);
+    add(std::move(difference));
+    return located;
   }
 
   SdcDifference difference_here(const UnderTest& unit) const {
@@ -294,165 +219,9 @@ class CorruptionSearch {
     return difference;
   }
 
-  Status locate(UnderTest& unit, const Sums& sums) {
-    CheckedWork& work = *unit.work;
-    const std::vector<DifferentBlock> blocks = work.differing(sums, unit.expected);
-    const DifferentBlock& block = blocks.front();
-    const bool at_end = block.launch >= work.launches().size();
-    SdcDifference difference = difference_here(unit);
-    difference.run = unit.report.runs;
-    difference.against = "its other repetitions";
-    difference.launch = block.launch + 1;
-    difference.operation = !at_end                      ? work.launches()[block.launch].name
-                           : work.is_written(block.sum) ? "memory after its last operation"
-                                                        : "memory at rest";
-    const WatchedBuffer buffer = work.buffer_of(block.sum);
-    difference.buffer = buffer.number;
-    difference.offset = work.offset_of(block.sum);
-    difference.address = reinterpret_cast<std::uintptr_t>(buffer.address) + difference.offset;
-    difference.wrong_blocks = blocks.size();
-    std::vector<std::byte> found, expected;
-    const auto keep = [&](std::vector<std::byte> bytes, bool of_this_run) {
-      const std::uint64_t sum = Checksums::of(bytes.data(), bytes.size());
-      if (sum == unit.expected[block.sum])
-        expected = std::move(bytes);
-      else if (found.empty() && (!of_this_run || sum == sums[block.sum]))
-        found = std::move(bytes);
-    };
-    const auto look_again = [&]() -> Status {
-      if (work.stays_until_end(block)) keep(TRY(work.bytes_of(block.sum)), true);
-      // Replaying alone would leave the other ranks waiting.
-      for (int i = 0; i < replays_of_difference && !unit.description.of_team; ++i) {
-        CheckedWork::Look look = TRY(work.repeat_and_look(block));
-        ++difference.replays;
-        if (!work.differing(look.sums, unit.expected).empty()) ++difference.replayed;
-        keep(std::move(look.bytes), false);
-      }
-      return {};
-    };
-    Status looked = look_again();
-    compare_bytes(expected, found, difference);
-    add(std::move(difference));
-    return looked;
-  }
-
   void add(SdcDifference difference) {
     ++count_;
     if (differences_.size() < plan_.most_differences) differences_.push_back(std::move(difference));
-  }
-
-  /// What differs between repetitions on most devices is scratch memory on all. What does on any is
-  /// not compared between them.
-  Status share_scratch() {
-    Json mine = Json::array();
-    for (const UnderTest& unit : units_) mine.push_back(with_trail(unit.report));
-    std::vector<std::vector<SdcUnit>> ranks;
-    for (const std::string& text : TRY(team_.exchange("comparing scratch", json_line(mine)))) {
-      const Json json = TRY(parse_json(text));
-      std::vector<SdcUnit>& units = ranks.emplace_back();
-      for (const Json& unit : json) units.push_back(TRY(unit_from(unit)));
-      if (units.size() != units_.size()) {
-        return Error{ErrorKind::failed, "the ranks do not test the same units"};
-      }
-    }
-    for (std::size_t i = 0; i < units_.size(); ++i) {
-      UnderTest& unit = units_[i];
-      if (!unit.work) continue;
-      std::size_t alike = 0;
-      std::map<std::size_t, std::size_t> says;  // how many ranks leave a buffer out
-      for (const auto& units : ranks) {
-        if (units[i].variant != unit.report.variant || units[i].trail.empty()) continue;
-        ++alike;
-        for (const std::size_t number : units[i].scratch) ++says[number];
-      }
-      std::vector<std::size_t> of_most;
-      for (const auto& [number, count] : says) {
-        unit.scratch_of_any.push_back(number);
-        if (2 * count > alike) of_most.push_back(number);
-      }
-      unit.work->leave_out(of_most);
-      unit.report.scratch = unit.work->scratch();
-      unit.report.trail = unit.work->trail(unit.expected);
-    }
-    return {};
-  }
-
-  /// Devices of a kind that did the same work are compared, and the majority is taken as right.
-  Status compare_ranks() {
-    TRY(share_scratch());
-    Json mine = {{"kind", kind_of(device_.facts())}, {"units", Json::array()}};
-    for (const UnderTest& unit : units_) {
-      SdcUnit compared = unit.report;
-      if (unit.work) compared.trail = unit.work->trail(unit.expected, unit.scratch_of_any);
-      Json json = with_trail(compared);
-      json["run_seconds"] = unit.run_seconds;
-      mine["units"].push_back(std::move(json));
-    }
-    std::vector<RankUnits> ranks;
-    for (const std::string& text : TRY(team_.exchange("comparing checksums", json_line(mine)))) {
-      const Json json = TRY(parse_json(text));
-      RankUnits rank;
-      rank.kind = json.value("kind", "");
-      rank.name = name_of(team_.members()[ranks.size()]);
-      for (const Json& unit : json["units"]) {
-        rank.units.push_back(TRY(unit_from(unit)));
-        rank.run_seconds.push_back(unit.value("run_seconds", 0.0));
-      }
-      if (rank.units.size() != units_.size()) {
-        return Error{ErrorKind::failed, "the ranks do not test the same units"};
-      }
-      ranks.push_back(std::move(rank));
-    }
-    for (std::size_t i = 0; i < units_.size(); ++i) {
-      units_[i].run_seconds = ranks.front().run_seconds[i];
-      // The result of a collective is another one on each rank, and its own repetitions show it.
-      if (units_[i].description.of_team) continue;
-      RankJudgement judged = judge_ranks(ranks, i);
-      for (const std::vector<std::size_t>& members : judged.compared) {
-        if (std::ranges::count(members, static_cast<std::size_t>(team_.rank())) == 0) continue;
-        units_[i].report.compared.push_back(fmt::format("{} ranks", members.size()));
-      }
-      if (team_.rank() != 0) continue;
-      if (!judged.unsettled.empty()) unsettled_ = std::move(judged.unsettled);
-      for (SdcDifference& difference : judged.differences) add(std::move(difference));
-    }
-    return {};
-  }
-
-  void compare_with_reference() {
-    for (UnderTest& unit : units_) {
-      const auto known = std::ranges::find(reference_->units, unit.report.name, &SdcUnit::name);
-      if (known == reference_->units.end() || unit.report.variant.empty()) continue;
-      if (known->variant != unit.report.variant) {
-        unit.report.note = "the reference was made with other operations or algorithms";
-        continue;
-      }
-      if (!unit.work || known->trail.size() != unit.report.trail.size()) continue;
-      const bool knows_all = std::ranges::all_of(unit.report.scratch, [&](std::size_t number) {
-        return std::ranges::count(known->scratch, number) > 0;
-      });
-      if (!knows_all) {
-        unit.report.note = "more of its memory differs between repetitions than in the reference";
-        continue;
-      }
-      if (!unit.work->compares_most(known->scratch)) {
-        unit.report.note = "the reference leaves out most of its memory";
-        continue;
-      }
-      unit.report.compared.emplace_back("the reference");
-      const std::vector<std::uint64_t> trail = unit.work->trail(unit.expected, known->scratch);
-      if (known->trail == trail) continue;
-      if (unit.report.calls_library) {
-        unsettled_ = unit.report.name +
-                     " repeats its bits, which are not those of the reference: the library's "
-                     "algorithms were chosen by measuring on each, so this proves no fault";
-        continue;
-      }
-      SdcDifference difference = difference_here(unit);
-      difference.against = "the reference";
-      name_first_operation(difference, trail, known->trail, unit.report.operations);
-      add(std::move(difference));
-    }
   }
 
   /// Units run in turns until the time is over. A turn takes at most a quarter of it, and a unit's
@@ -462,6 +231,7 @@ class CorruptionSearch {
     const double left = std::max(0.0, plan_.seconds - elapsed());
     const double slice = std::min(left / (4 * static_cast<double>(units_.size())), most_of_unit);
     bool more = !TRY(all_stop("beginning the turns"));
+    power_.skip();
     for (turns_ = 0; more; ++turns_) {
       for (UnderTest& unit : units_) {
         const std::uint64_t runs = TRY(begin_slice(unit, slice));
@@ -470,6 +240,7 @@ class CorruptionSearch {
         const Status done =
             unit.report.name == patterns_name ? run_patterns(unit) : run_slice(unit, slice, runs);
         if (!done.ok()) end_unit(unit, done.error());
+        power_.note();
       }
       more = TRY(goes_on());
     }
@@ -524,13 +295,13 @@ class CorruptionSearch {
   }
   void plant_faults(UnderTest& unit) const {
     for (const PlantedFault& fault : plan_.faults) {
-      const std::uint64_t planned = fault.run + first_repetitions;
+      const std::uint64_t planned = fault.run + unit.report.calibration;
       if (is_of(fault, unit) && unit.report.runs + 1 == planned) unit.work->plant(fault);
     }
   }
   std::optional<PlantedFault> lasting_fault(const UnderTest& unit) const {
     for (const PlantedFault& fault : plan_.faults) {
-      const std::uint64_t planned = fault.run + first_repetitions;
+      const std::uint64_t planned = fault.run + unit.report.calibration;
       if (is_of(fault, unit) && fault.stays && unit.report.runs + 1 >= planned) return fault;
     }
     return std::nullopt;
@@ -554,7 +325,8 @@ class CorruptionSearch {
     ++unit.report.runs;
     unit.report.seconds += done->seconds;
     unit.report.bytes += done->moved;
-    unit.report.checked_bytes += done->moved / 2;
+    unit.report.checked_bytes += done->read;
+    if (planted) ++unit.report.planted;
     unit.report.memory_bytes = std::max(unit.report.memory_bytes, done->bytes);
     unit.report.compared = {"what was written"};
     if (plan_.repeated) plan_.repeated(unit.report, done->seconds, {.bytes = done->moved});
@@ -586,11 +358,35 @@ class CorruptionSearch {
                  {"differences", Json::array()}};
     for (const UnderTest& unit : units_) mine["units"].push_back(to_json(unit.report));
     for (const SdcDifference& one : differences_) mine["differences"].push_back(to_json(one));
+    mine["coverage"] = to_json(coverage());
     said_ = TRY(team_.exchange("ending a turn", json_line(mine)));
     for (const std::string& text : said_) {
       if (TRY(parse_json(text)).value("stop", true)) return false;
     }
     return true;
+  }
+
+  SdcCoverage coverage() {
+    SdcCoverage mine;
+    mine.rank = team_.rank();
+    mine.device = described(device_.facts());
+    mine.memory_bytes = device_.facts().memory_bytes;
+    mine.multiprocessors = device_.facts().multiprocessors;
+    mine.power = power_.seen();
+    std::vector<SdcUnit> reports;
+    for (const UnderTest& unit : units_) reports.push_back(unit.report);
+    add_units(mine, reports);
+    if (device_.facts().runs_on_host) return mine;
+    // A device that has stopped answers no more; what it said before still counts.
+    const auto add = [&](const Result<std::set<unsigned>>& numbers) {
+      if (numbers.ok()) multiprocessors_.insert(numbers->begin(), numbers->end());
+    };
+    for (const UnderTest& unit : units_) {
+      if (unit.work) add(unit.work->multiprocessors());
+    }
+    if (patterns_) add(patterns_->multiprocessors());
+    mine.multiprocessors_seen = static_cast<int>(multiprocessors_.size());
+    return mine;
   }
 
   Result<SdcOutcome> outcome() {
@@ -599,114 +395,28 @@ class CorruptionSearch {
     all.ranks = team_.size();
     all.seconds = elapsed();
     all.interrupted = interrupted_;
-    all.memory_total = device_.facts().memory_bytes;
     for (const UnderTest& unit : units_) all.units.push_back(unit.report);
     all.differences = differences_;
     all.difference_count = count_;
     all.seed = plan_.seed;
     all.notes = notes_;
-    Tested least = tested_of(all.units);
+    for (const PlantedFault& fault : plan_.faults) all.planted_faults.push_back(fault.text);
+    all.coverage = {coverage()};
     std::vector<std::vector<SdcUnit>> ranks = {all.units};
     for (std::size_t r = 0; r < said_.size(); ++r) {
       if (r == static_cast<std::size_t>(team_.rank())) continue;
       const Json said = TRY(parse_json(said_[r]));
-      ranks.push_back(TRY(add_rank(said, all)));
-      const Tested tested = tested_of(ranks.back());
-      least = {std::min(least.seconds, tested.seconds), std::min(least.flops, tested.flops),
-               std::min(least.bytes, tested.bytes)};
-    }
-    for (const SdcUnit& unit : all.units) {
-      if (unit.name == patterns_name) all.memory_tested = unit.memory_bytes;
-    }
-    const Tested whole = tested_of(all.units);
-    all.tested_seconds = whole.seconds;
-    all.flops = whole.flops;
-    all.bytes = whole.bytes;
-    decide(all, ranks, least);
-    return all;
-  }
-
-  struct Tested {
-    double seconds = 0, flops = 0, bytes = 0;
-  };
-  static Tested tested_of(const std::vector<SdcUnit>& units) {
-    Tested all;
-    for (const SdcUnit& unit : units) {
-      if (!unit.left_out.empty()) continue;
-      all.seconds += unit.seconds;
-      all.flops += unit.flops;
-      all.bytes += unit.bytes;
-    }
-    return all;
-  }
-
-  /// Returns the rank's units.
-  static Result<std::vector<SdcUnit>> add_rank(const Json& said, SdcOutcome& all) {
-    all.difference_count += said.value("count", std::uint64_t{0});
-    for (const Json& one : said["differences"]) {
-      all.differences.push_back(TRY(difference_from(one)));
-    }
-    std::vector<SdcUnit> units;
-    for (std::size_t i = 0; i < all.units.size() && i < said["units"].size(); ++i) {
-      const SdcUnit unit = TRY(unit_from(said["units"][i]));
-      all.units[i].runs += unit.runs;
-      all.units[i].seconds += unit.seconds;
-      all.units[i].flops += unit.flops;
-      all.units[i].bytes += unit.bytes;
-      all.units[i].checked_bytes += unit.checked_bytes;
-      units.push_back(unit);
-    }
-    return units;
-  }
-
-  /// Returns why the verdict cannot be SOUND; empty: it can.
-  std::string doubt(const std::vector<std::vector<SdcUnit>>& ranks) const {
-    if (!team_error_.empty()) return team_error_;
-    if (!unsettled_.empty()) return unsettled_;
-    std::string untested;
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-      for (std::size_t i = 0; i < ranks[r].size(); ++i) {
-        const SdcUnit& unit = ranks[r][i];
-        const std::string where =
-            ranks.size() > 1 ? fmt::format("{} on rank {}", unit.name, r) : unit.name;
-        if (unit.refused) return fmt::format("{} is refused: {}", where, unit.left_out);
-        const bool counts = ranks.front()[i].left_out.empty();
-        if (!unit.left_out.empty() && counts && untested.empty()) {
-          untested = fmt::format("{} was not tested: {}", where, unit.left_out);
-        }
-        if (unit.left_out.empty() && unit.runs <= unit.calibration && untested.empty()) {
-          untested = "stopped before every unit had run";
-        }
+      all.difference_count += said.value("count", std::uint64_t{0});
+      for (const Json& one : said["differences"]) {
+        all.differences.push_back(TRY(difference_from(one)));
       }
+      all.coverage.push_back(TRY(coverage_from(said["coverage"])));
+      std::vector<SdcUnit>& units = ranks.emplace_back();
+      for (const Json& unit : said["units"]) units.push_back(TRY(unit_from(unit)));
+      add_rank(all.units, units);
     }
-    return untested;
-  }
-
-  void decide(SdcOutcome& all, const std::vector<std::vector<SdcUnit>>& ranks,
-              const Tested& least) const {
-    std::uint64_t runs = 0;
-    std::size_t tested = 0;
-    for (const SdcUnit& unit : all.units) {
-      if (!unit.left_out.empty()) continue;
-      runs += unit.runs;
-      if (unit.runs > 0) ++tested;
-    }
-    if (all.difference_count > 0) {
-      all.verdict = SdcVerdict::corrupt;
-      all.why = fmt::format("{} of {} repetitions differ from what they should be{}",
-                            all.difference_count, runs,
-                            team_error_.empty() ? "" : "; then " + team_error_);
-      return;
-    }
-    all.why = doubt(ranks);
-    if (all.why.empty() && tested == 0) all.why = "no unit could be compared with anything";
-    if (!all.why.empty()) return;
-    all.verdict = SdcVerdict::sound;
-    all.why = fmt::format("{} repetitions of {} units gave the same bits", runs, tested);
-    constexpr double of_95_percent = 3, hour = 3600, peta = 1e15;
-    if (least.seconds > 0) all.faults_per_device_hour = of_95_percent * hour / least.seconds;
-    if (least.flops > 0) all.faults_per_1e15_flops = of_95_percent * peta / least.flops;
-    if (least.bytes > 0) all.faults_per_1e15_bytes = of_95_percent * peta / least.bytes;
+    decide(all, ranks, team_error_, unsettled_);
+    return all;
   }
 
   const SdcPlan& plan_;
@@ -721,6 +431,8 @@ class CorruptionSearch {
   std::vector<std::string> said_;  ///< by every rank, at the end of the last turn
   DeviceCondition start_;
   SensorReading before_;
+  PowerWatch power_;
+  std::set<unsigned> multiprocessors_;  ///< numbers of those that ran kernels of the test
   bool interrupted_ = false;
   std::string team_error_;  ///< that ended the test
   std::string unsettled_;   ///< what only other devices could tell
@@ -728,18 +440,6 @@ class CorruptionSearch {
 };
 
 }  // namespace
-
-std::string_view name_of(SdcVerdict verdict) {
-  switch (verdict) {
-    case SdcVerdict::sound:
-      return "SOUND";
-    case SdcVerdict::corrupt:
-      return "CORRUPT";
-    case SdcVerdict::unknown:
-      break;
-  }
-  return "UNKNOWN";
-}
 
 Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team) {
   return CorruptionSearch(plan, device, team).run();

@@ -11,12 +11,16 @@
 
 #include "advise/health/checked_work.h"
 #include "advise/health/device_condition.h"
+#include "advise/health/sdc_coverage.h"
 #include "compute/device/device.h"
 #include "core/json_fwd.h"
 #include "core/result.h"
 #include "ranks/team/team.h"
 
 namespace assay::health {
+
+/// The unit that tests free memory.
+inline constexpr std::string_view patterns_name = "memory_patterns";
 
 enum class SdcVerdict {
   sound,    ///< nothing differed in what was compared
@@ -40,6 +44,7 @@ struct SdcUnit {
   double seconds = 0;                   ///< of the work and its checksums, over all repetitions
   double flops = 0, bytes = 0;          ///< over all repetitions
   double checked_bytes = 0;             ///< bytes whose checksums were compared
+  std::uint64_t planted = 0;            ///< how often a planned fault was planted in it
   std::uint64_t memory_bytes = 0;       ///< device memory that it uses
   std::string variant;                  ///< operations and algorithms, as a hash
   std::vector<std::string> operations;  ///< of a repetition, in order
@@ -78,9 +83,11 @@ struct SdcOutcome {
   double tested_seconds = 0;  ///< in which the devices worked, over all ranks
   std::vector<SdcUnit> units;
   std::vector<SdcDifference> differences;
-  std::uint64_t difference_count = 0;                 ///< also those that are not listed
-  double flops = 0, bytes = 0;                        ///< over all units and ranks
-  std::uint64_t memory_tested = 0, memory_total = 0;  ///< bytes of rank 0's device under patterns
+  std::uint64_t difference_count = 0;       ///< also those that are not listed
+  double flops = 0, bytes = 0;              ///< over all units and ranks
+  std::vector<SdcCoverage> coverage;        ///< of each device
+  std::vector<std::string> planted_faults;  ///< as they were asked for
+  std::uint64_t planted = 0;                ///< how often any of them was planted
   /// The smallest rates of faults that would have been seen with 95%: 3 over what was tested on the
   /// device that did least, since a fault sits on one.
   std::optional<double> faults_per_device_hour, faults_per_1e15_flops, faults_per_1e15_bytes;
@@ -105,7 +112,7 @@ struct SdcPlan {
   std::vector<WorkDescription> work = {};  ///< if not empty, it replaces corruption_work()
   bool patterns = true;                    ///< whether free memory is tested, too
   bool rests = true;                       ///< whether there are pauses, in every other turn
-  std::vector<PlantedFault> faults = {};   ///< of tests
+  std::vector<PlantedFault> faults = {};   ///< to see that the test finds them
   /// Called after every repetition that was compared, with the seconds and work of it alone.
   std::function<void(const SdcUnit& unit, double seconds, const Work& work)> repeated = {};
   std::function<void(const SdcProgress&)> progress = {};

@@ -58,6 +58,7 @@ Json to_json(const SdcUnit& unit) {
   put_present(json, "flops", unit.flops);
   put_present(json, "bytes", unit.bytes);
   put_present(json, "checked_bytes", unit.checked_bytes);
+  put_present(json, "planted", unit.planted);
   put_present(json, "memory_bytes", unit.memory_bytes);
   put_present(json, "variant", unit.variant);
   if (!unit.trail.empty()) json["checksum"] = hex_of(Checksums::combined(unit.trail));
@@ -90,6 +91,7 @@ Result<SdcUnit> unit_from(const Json& json) {
   TRY(reader.optional("flops", unit.flops));
   TRY(reader.optional("bytes", unit.bytes));
   TRY(reader.optional("checked_bytes", unit.checked_bytes));
+  TRY(reader.optional("planted", unit.planted));
   TRY(reader.optional("memory_bytes", unit.memory_bytes));
   TRY(reader.optional("variant", unit.variant));
   unit.operations = TRY(texts_of(reader, "operations"));
@@ -168,8 +170,12 @@ Json to_json(const SdcOutcome& outcome) {
                {"interrupted", outcome.interrupted}};
   put_present(json, "flops", outcome.flops);
   put_present(json, "bytes", outcome.bytes);
-  put_present(json, "memory_tested_bytes", outcome.memory_tested);
-  put_present(json, "memory_bytes", outcome.memory_total);
+  if (!outcome.planted_faults.empty()) {
+    json["planted_faults"] = outcome.planted_faults;
+    json["planted"] = outcome.planted;
+  }
+  json["coverage"] = Json::array();
+  for (const SdcCoverage& one : outcome.coverage) json["coverage"].push_back(to_json(one));
   put_present(json, "faults_per_device_hour_below", outcome.faults_per_device_hour);
   put_present(json, "faults_per_1e15_flops_below", outcome.faults_per_1e15_flops);
   put_present(json, "faults_per_1e15_bytes_below", outcome.faults_per_1e15_bytes);

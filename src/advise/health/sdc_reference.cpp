@@ -78,6 +78,11 @@ Status check_kind(const SdcReference& reference, const DeviceFacts& facts) {
 }
 
 Result<std::string> reference_of(const SdcOutcome& outcome, const Device& device) {
+  if (!outcome.planted_faults.empty()) {
+    return Error{
+        ErrorKind::verification,
+        "no reference is written, because faults were to be planted; test without --plant"};
+  }
   if (outcome.verdict != SdcVerdict::sound || outcome.interrupted) {
     return Error{ErrorKind::verification,
                  fmt::format("no reference is written, because the verdict is {}{}; let a test end "

@@ -93,10 +93,11 @@ Result<int> burn(const Arguments& arguments, Terminal& terminal) {
   plan.sdc = TRY(read_sdc_plan(arguments));
   plan.load = TRY(health::parse_load(arguments.get("--load", "all")));
   const std::string file = arguments.get("--output", default_file);
-  const HealthDevice opened = TRY(open_for_health(arguments, {"health", "burn"},
-                                                  {"--duration", "--device", "--seed", "--only",
-                                                   "--memory", "--load", "--shared", "--patience"},
-                                                  terminal));
+  const HealthDevice opened =
+      TRY(open_for_health(arguments, {"health", "burn"},
+                          {"--duration", "--device", "--seed", "--only", "--memory", "--load",
+                           "--shared", "--plant", "--patience"},
+                          terminal));
   Team& team = opened.team();
   Status ready = arguments.has("--shared") ? Status() : health::check_unused(*opened.device);
   if (ready.ok() && team.rank() == 0) ready = check_result_file(file);

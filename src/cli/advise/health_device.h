@@ -33,12 +33,12 @@ Result<HealthDevice> open_for_health(const Arguments& arguments,
                                      const std::vector<std::string>& words,
                                      const std::vector<std::string>& passed_on, Terminal& terminal);
 
-/// --duration, --seed, --only, --memory, and the faults that a test plants through
-/// ASSAY_HEALTH_FAULT, separated by semicolons. `stop_requested` is that of signals. Error: usage.
+/// --duration, --seed, --only, --memory and --plant. `stop_requested` is that of signals. Error:
+/// usage.
 Result<health::SdcPlan> read_sdc_plan(const Arguments& arguments);
 
 /// Checks whether the result can go to `file`. Error: as check_writable(); usage if it holds the
-/// result of a test that was CORRUPT, which is evidence.
+/// result of a test that was CORRUPT without planted faults, which is evidence.
 Status check_result_file(const std::string& file);
 
 /// Shows a result, `json` with --json and otherwise `text`, and writes `json` to `file`. Error: as

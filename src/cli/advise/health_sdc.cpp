@@ -27,10 +27,10 @@ Result<int> test(const Arguments& arguments, Terminal& terminal) {
   if (arguments.has("--reference")) {
     reference = read_operand(arguments.get("--reference"), most_reference_bytes);
   }
-  const HealthDevice opened = TRY(open_for_health(
-      arguments, {"health", "sdc"},
-      {"--duration", "--device", "--seed", "--only", "--memory", "--shared", "--patience"},
-      terminal));
+  const HealthDevice opened = TRY(open_for_health(arguments, {"health", "sdc"},
+                                                  {"--duration", "--device", "--seed", "--only",
+                                                   "--memory", "--shared", "--plant", "--patience"},
+                                                  terminal));
   Team& team = opened.team();
   Status ready = reference.ok() ? Status() : Status(reference.error());
   if (ready.ok() && !arguments.has("--shared")) ready = health::check_unused(*opened.device);

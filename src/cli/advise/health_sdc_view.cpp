@@ -13,6 +13,7 @@
 namespace assay::cli {
 namespace {
 
+using health::SdcCoverage;
 using health::SdcDifference;
 using health::SdcOutcome;
 using health::SdcUnit;
@@ -36,6 +37,62 @@ std::string units_table(const SdcOutcome& outcome, std::size_t width, const Styl
                fmt::format("{}", fmt::join(unit.compared, ", "))});
   }
   return table.empty() ? "" : table.render(width, style);
+}
+
+double share_of(std::uint64_t part, std::uint64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+std::string power_text(const health::PowerSeen& power) {
+  std::string text;
+  if (power.limited_seconds && power.seconds > 0) {
+    text = fmt::format("at the power limit in {} of {} ({})", format_clock(*power.limited_seconds),
+                       format_clock(power.seconds),
+                       format_share(*power.limited_seconds / power.seconds));
+  } else {
+    text = "time at the power limit unknown";
+  }
+  if (power.mean_watts) text += fmt::format(", {:.0f} W on average", *power.mean_watts);
+  if (power.max_watts) text += fmt::format(", at most {:.0f} W", *power.max_watts);
+  return text;
+}
+
+/// What was covered of one device.
+std::string coverage_text(const SdcCoverage& one, int ranks) {
+  const std::string memory =
+      one.pattern_bytes == 0
+          ? "no patterns in memory"
+          : fmt::format("patterns in {} of {} of memory at once ({})",
+                        format_memory(one.pattern_bytes), format_memory(one.memory_bytes),
+                        format_share(share_of(one.pattern_bytes, one.memory_bytes)));
+  const std::string multiprocessors =
+      one.multiprocessors_seen
+          ? fmt::format("{} of {} multiprocessors", *one.multiprocessors_seen, one.multiprocessors)
+          : "multiprocessors unknown";
+  return fmt::format(
+      "Covered{}: {}, {} held by units; {}; {} units, {} repetitions, {} operations: {} and {} in "
+      "{}; {}.\n",
+      ranks > 1 ? fmt::format(" on rank {}, {}", one.rank, shown_line(one.device, most_sdc_text))
+                : "",
+      memory, format_memory(one.unit_bytes), multiprocessors, one.units, one.runs, one.operations,
+      format_in(one.flops, "FLOP"), format_in(one.bytes, "B"), format_clock(one.seconds),
+      power_text(one.power));
+}
+
+/// Says that the test itself changed results.
+std::string planted_text(const SdcOutcome& outcome, const Style& style) {
+  if (outcome.planted_faults.empty()) return "";
+  std::string text = style.bold("PLANTED") + " ";
+  text += outcome.planted > 0
+              ? fmt::format(
+                    "The test itself changed a result {} times, so this verdict says "
+                    "nothing about the device:",
+                    outcome.planted)
+              : "No fault was planted: no unit ran that often, or its operation writes nothing:";
+  for (const std::string& fault : outcome.planted_faults) {
+    text += fmt::format(" \"{}\"", shown_line(fault, most_sdc_text));
+  }
+  return text + "\n";
 }
 
 std::string limits_text(const SdcOutcome& outcome) {
@@ -114,6 +171,7 @@ std::string sdc_text(const SdcOutcome& outcome, std::size_t width, const Style& 
                   shown_line(outcome.device, most_sdc_text),
                   outcome.ranks > 1 ? fmt::format(" and {} more", outcome.ranks - 1) : "",
                   shown_line(outcome.why, most_sdc_text), format_clock(outcome.seconds));
+  text += planted_text(outcome, style);
   text += units_table(outcome, width, style);
   for (const SdcUnit& unit : outcome.units) {
     if (!unit.left_out.empty()) {
@@ -123,10 +181,7 @@ std::string sdc_text(const SdcOutcome& outcome, std::size_t width, const Style& 
       text += style.dim("note ") + shown_line(unit.name + ": " + unit.note, most_sdc_text) + "\n";
     }
   }
-  if (outcome.memory_tested > 0) {
-    text += fmt::format("Patterns covered {} of {} of memory at once.\n",
-                        format_memory(outcome.memory_tested), format_memory(outcome.memory_total));
-  }
+  for (const SdcCoverage& one : outcome.coverage) text += coverage_text(one, outcome.ranks);
   for (const std::string& note : outcome.notes) {
     text += style.dim("note ") + shown_line(note, most_sdc_text) + "\n";
   }
@@ -137,7 +192,7 @@ std::string sdc_text(const SdcOutcome& outcome, std::size_t width, const Style& 
   if (outcome.difference_count > outcome.differences.size()) {
     text += fmt::format("and {} more\n", outcome.difference_count - outcome.differences.size());
   }
-  if (outcome.verdict == SdcVerdict::corrupt) text += advice(outcome);
+  if (outcome.verdict == SdcVerdict::corrupt && outcome.planted == 0) text += advice(outcome);
   return text;
 }
 

@@ -37,12 +37,20 @@ DEVICE u64 pattern_word(u64 i, u32 pattern, u64 seed) {
 
 constexpr u64 loads_in_flight = 8;
 
+/// Counts this block at the multiprocessor that runs it.
+DEVICE void note_multiprocessor(u32* blocks_run) {
+  if (thread_index() == 0) {
+    atomic_add(blocks_run + multiprocessor_index() % multiprocessor_numbers, u32{1});
+  }
+}
+
 }  // namespace
 
 /// sums[i]: the checksum of blocks[i], the sum of its words' hashes modulo 2^64, which does not
-/// depend on the order of the additions.
-KERNEL(checksum_blocks, u64* sums, const ChecksumBlock* blocks, u64 count) {
+/// depend on the order of the additions. blocks_run[i]: thread blocks that multiprocessor i ran.
+KERNEL(checksum_blocks, u64* sums, const ChecksumBlock* blocks, u64 count, u32* blocks_run) {
   SHARED u64 scratch[most_waves];
+  note_multiprocessor(blocks_run);
   for (u64 b = block_index(); b < count; b += grid_blocks()) {
     const u64* const words = reinterpret_cast<const u64*>(blocks[b].address);
     const u64 bytes = blocks[b].bytes, n = bytes / 8, threads = block_threads();
@@ -71,8 +79,10 @@ KERNEL(flip_bits, u64* word, u64 mask) {
 
 /// Compares every word with pattern `expected` and then writes pattern `next` into it, so that each
 /// word is read before and after every change of its neighbours. found[3 * block]: number of words
-/// that differ; then the index of the first one, and what it held.
-KERNEL(march_pattern, u64* found, u64* words, u64 n, u32 expected, u32 next, u64 seed) {
+/// that differ; then the index of the first one, and what it held. blocks_run: as checksum_blocks().
+KERNEL(march_pattern, u64* found, u64* words, u64 n, u32 expected, u32 next, u64 seed,
+       u32* blocks_run) {
+  note_multiprocessor(blocks_run);
   const Tiles tiles = my_tiles(n, block_threads());
   u64 wrong = 0, first = n, held = 0;
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {

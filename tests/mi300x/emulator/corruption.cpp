@@ -34,7 +34,7 @@ Corruption& Corruption::instance() {
 
 void Corruption::plan(CorruptionPlan plan) {
   plan_ = std::move(plan);
-  launch_ = count_ = hit_launch_ = 0;
+  launch_ = count_ = events_ = 0;
   old_ = recent_ = {};
 }
 
@@ -52,14 +52,11 @@ bool Corruption::concerns(const std::string& kernel) const {
 
 bool Corruption::takes(u64 random) {
   constexpr double range = 18446744073709551616.0;  // 2^64
-  if (static_cast<double>(random) >= plan_.rate * range) return false;
-  if (plan_.once) {
-    u64 hit = 0;
-    const bool first = hit_launch_.compare_exchange_strong(hit, launch_);
-    if (!first && (plan_.kind != CorruptionKind::vgpr || hit != launch_)) return false;
-  }
-  ++count_;
-  return true;
+  const u64 event = ++events_;
+  const bool hit =
+      plan_.nth > 0 ? event == plan_.nth : static_cast<double>(random) < plan_.rate * range;
+  if (hit) ++count_;
+  return hit;
 }
 
 const char* faulty_load(char* address, std::size_t bytes) {

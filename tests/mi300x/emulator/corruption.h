@@ -19,15 +19,15 @@ enum class CorruptionKind {
   hbm,    ///< a bit of memory flips when it is read, and stays wrong
   mfma,   ///< a bit of a matrix instruction's result is wrong
   store,  ///< a store of a wave is lost
-  stale,  ///< a load of a wave returns what was there before the launch that wrote it
+  stale,  ///< a load of a wave returns what was there before the last launch that is not spared
 };
 
-/// Every event of the kind (an instruction; a workgroup of vgpr) is hit with probability `rate`.
+/// Events of the kind (an instruction; a workgroup of vgpr) that are hit.
 struct CorruptionPlan {
   CorruptionKind kind = CorruptionKind::none;
-  double rate = 0;
+  double rate = 0;  ///< the probability of each event
+  u64 nth = 0;      ///< instead only this event, from 1; 0: as `rate` says
   u64 seed = 1;
-  bool once = false;        ///< one event, of vgpr one launch
   std::string spared = {};  ///< kernels whose names begin so are never hit
 };
 /// The kind of that name, or none.
@@ -51,7 +51,8 @@ class Corruption {
 
   void plan(CorruptionPlan plan);
   const CorruptionPlan& plan() const { return plan_; }
-  /// Called when a launch begins. `now` is a copy of memory, needed for stale reads only.
+  /// Called when a launch that is not spared begins. `now` is a copy of memory, needed for stale
+  /// reads only.
   void begin_launch(OldMemory now);
   bool keeps_memory() const { return plan_.kind == CorruptionKind::stale; }
   u64 launch() const { return launch_; }
@@ -59,13 +60,14 @@ class Corruption {
 
   /// Takes an event: returns whether it is hit. `random` is a random number of the event.
   bool takes(u64 random);
-  u64 count() const { return count_; }
+  u64 count() const { return count_; }    ///< events that were hit
+  u64 events() const { return events_; }  ///< all events
 
   const OldMemory& old() const { return old_; }
 
  private:
   CorruptionPlan plan_;
-  std::atomic<u64> launch_ = 0, count_ = 0, hit_launch_ = 0;
+  std::atomic<u64> launch_ = 0, count_ = 0, events_ = 0;
   OldMemory recent_, old_;  ///< at the beginning of this launch and of the one before
 };
 

@@ -134,8 +134,10 @@ double execute(Device& device, const mi300x::Launch& launch, double start) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   mi300x::Corruption& corruption = mi300x::Corruption::instance();
-  corruption.begin_launch(corruption.keeps_memory() ? Memory::instance().copy_of_devices()
-                                                    : mi300x::OldMemory());
+  if (corruption.concerns(launch.kernel)) {
+    corruption.begin_launch(corruption.keeps_memory() ? Memory::instance().copy_of_devices()
+                                                      : mi300x::OldMemory());
+  }
   mi300x::Chip chip = device.chip;
   chip.start_nanoseconds = static_cast<std::uint64_t>(1e9 * start);
   const auto stopped = [&] { return runtime.ending.load(); };

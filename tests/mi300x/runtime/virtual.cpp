@@ -53,16 +53,18 @@ int mi300x_last_priority(void) {
   return Runtime::instance().last_priority;
 }
 
-void mi300x_corrupt(const char* kind, double rate, unsigned long long seed, const char* spared) {
-  mi300x::Corruption::instance().plan({.kind = mi300x::corruption_kind(kind),
-                                       .rate = rate,
-                                       .seed = seed,
-                                       .once = true,
-                                       .spared = spared});
+void mi300x_corrupt(const char* kind, unsigned long long nth, unsigned long long seed,
+                    const char* spared) {
+  mi300x::Corruption::instance().plan(
+      {.kind = mi300x::corruption_kind(kind), .nth = nth, .seed = seed, .spared = spared});
 }
 
 unsigned long long mi300x_corruptions(void) {
   return mi300x::Corruption::instance().count();
+}
+
+unsigned long long mi300x_corruption_events(void) {
+  return mi300x::Corruption::instance().events();
 }
 
 const char* mi300x_last_fault(void) {

@@ -34,11 +34,13 @@ void mi300x_fail_next(const char* function, int error);
 int mi300x_live_objects(void);
 /// Returns the priority of the stream made last.
 int mi300x_last_priority(void);
-/// Makes one event of `kind` ("mfma") go wrong (emulator/corruption.h), with the probability `rate`
-/// each, not in kernels whose names begin with `spared`. "none" ends it.
-void mi300x_corrupt(const char* kind, double rate, unsigned long long seed, const char* spared);
-/// Returns how many events went wrong since then.
+/// Makes the event number `nth` of `kind` ("mfma") go wrong (emulator/corruption.h), from 1, not in
+/// kernels whose names begin with `spared`. 0: only counts events. "none" ends it.
+void mi300x_corrupt(const char* kind, unsigned long long nth, unsigned long long seed,
+                    const char* spared);
+/// Return how many events went wrong since then, and how many there were.
 unsigned long long mi300x_corruptions(void);
+unsigned long long mi300x_corruption_events(void);
 /// Returns the reason why the last kernel was stopped; "" if none was.
 const char* mi300x_last_fault(void);
 

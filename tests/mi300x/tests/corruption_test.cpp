@@ -58,13 +58,13 @@ TEST_F(CorruptionTest, ALostStoreLeavesWhatWasThere) {
 }
 
 TEST_F(CorruptionTest, ABitOfMemoryThatFlipsStaysWrong) {
-  EXPECT_EQ(wrong_words({.kind = CorruptionKind::hbm, .rate = 1, .once = true}), 1);
+  EXPECT_EQ(wrong_words({.kind = CorruptionKind::hbm, .nth = 1}), 1);
   const auto values = from_.values();
   EXPECT_EQ(std::ranges::count(values, 5u), 63);
 }
 
 TEST_F(CorruptionTest, ABitOfLdsThatFlipsChangesOneWord) {
-  const int wrong = wrong_words({.kind = CorruptionKind::lds, .rate = 1, .seed = 3, .once = true});
+  const int wrong = wrong_words({.kind = CorruptionKind::lds, .nth = 1, .seed = 3});
   EXPECT_LE(wrong, 1);
   EXPECT_THAT(from_.values(), Each(5u));
   EXPECT_EQ(Corruption::instance().count(), 1u);
@@ -79,6 +79,14 @@ TEST_F(CorruptionTest, AStaleLoadReturnsWhatWasThereBeforeTheLastLaunch) {
   run();
   EXPECT_THAT(to_.values(), Each(0u));
   EXPECT_THAT(from_.values(), Each(5u));
+}
+
+TEST_F(CorruptionTest, OneEventIsChosenByItsNumber) {
+  const Corruption& corruption = Corruption::instance();
+  EXPECT_EQ(wrong_words({.kind = CorruptionKind::hbm}), 0);
+  EXPECT_EQ(corruption.events(), 1u);  // one wave loads once
+  EXPECT_EQ(wrong_words({.kind = CorruptionKind::hbm, .nth = 2}), 0);
+  EXPECT_EQ(corruption.count(), 0u);
 }
 
 TEST_F(CorruptionTest, KernelsCanBeSpared) {

@@ -162,9 +162,11 @@ constexpr unsigned all_links = ~0u;  ///< scope of a field
 constexpr int type_double = 0, type_unsigned = 1, type_long = 2, type_long_long = 3,
               type_signed_long_long = 4, type_int = 5, type_short = 6;
 constexpr unsigned memory2_version = sizeof(NvmlMemory2) | 2u << 24;
+/// The reason that the board is at its power limit, which the driver enforces by the clock.
+constexpr unsigned long long at_power_limit = 0x4;
 /// Reasons that force a clock down: power, temperature, and the board's power brake. Idle, user
 /// settings and sync boost are not included.
-constexpr unsigned long long real_throttling = 0x4 | 0x8 | 0x20 | 0x40 | 0x80;
+constexpr unsigned long long real_throttling = at_power_limit | 0x8 | 0x20 | 0x40 | 0x80;
 }  // namespace nvml
 
 /// Error: unavailable, naming what was looked for, or that the library has no init.

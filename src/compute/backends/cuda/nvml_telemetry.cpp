@@ -114,12 +114,13 @@ class NvmlSource final : public TelemetrySource {
   void read(std::span<double> values, bool all) override {
     for (std::size_t i = 0; i < used_.size(); ++i) {
       const auto& [device, reading] = used_[i];
-      // The reasons' names are reported, too, from the same reading.
-      if (reading == nullptr) {
-        values[i] = throttled(values[i - 1]);
-      } else if (all || !reading->slow) {
-        values[i] = reading->read(api_, device);
-      }
+      if (!all && reading->slow) continue;
+      values[i] = reading->read(api_, device);
+      if (reading->read != &reasons) continue;
+      // These follow from the same reading.
+      const double bits = values[i];
+      values[++i] = has_reason(bits, nvml::real_throttling);
+      values[++i] = has_reason(bits, nvml::at_power_limit);
     }
   }
 
@@ -131,20 +132,22 @@ class NvmlSource final : public TelemetrySource {
       channels_.push_back({name, reading.quantity, reading.unit, reading.kind, pci});
       used_.push_back({device, &reading});
       if (reading.read == &reasons) {
-        channels_.push_back({name, "throttled", "1", gauge, pci});
-        used_.push_back({device, nullptr});
+        for (const char* const follows : {"throttled", "power_limited"}) {
+          channels_.push_back({name, follows, "1", gauge, pci});
+          used_.push_back({device, nullptr});
+        }
       }
     }
   }
 
-  static double throttled(double bits) {
+  static double has_reason(double bits, unsigned long long any_of) {
     if (std::isnan(bits)) return nan;
-    return (static_cast<unsigned long long>(bits) & nvml::real_throttling) != 0 ? 1 : 0;
+    return (static_cast<unsigned long long>(bits) & any_of) != 0 ? 1 : 0;
   }
 
   const NvmlApi& api_;
   std::vector<Channel> channels_;
-  // null: derived from the entry before it
+  // null: follows from an entry before it
   std::vector<std::pair<NvmlDevice*, const Reading*>> used_;
 };
 

@@ -17,6 +17,7 @@ class FakeTelemetry final : public TelemetrySource {
                  {device, "energy", "J", ChannelKind::counter, hardware},
                  {device, "temperature", "degC", ChannelKind::gauge, hardware},
                  {device, "throttled", "1", ChannelKind::gauge, hardware},
+                 {device, "power_limited", "1", ChannelKind::gauge, hardware},
                  {device, "memory_used", "bytes", ChannelKind::gauge, hardware}};
   }
 
@@ -30,8 +31,8 @@ class FakeTelemetry final : public TelemetrySource {
     values[1] = watts;
     values[2] = watts * time.count();
     values[3] = celsius;
-    values[4] = throttled_ ? 1 : 0;
-    if (all) values[5] = bytes;
+    values[4] = values[5] = throttled_ ? 1 : 0;
+    if (all) values[6] = bytes;
   }
 
  private:

@@ -28,7 +28,12 @@ TEST_P(ChecksumKernels, ABlockHasTheSumOfItsWordsAndAFlippedBitChangesOnlyIt) {
         made->queue(*stream_, sums.as<std::uint64_t>(), table.as<ChecksumBlock>(), blocks.size()));
     return download<std::uint64_t>(sums.data(), blocks.size());
   };
+  EXPECT_TRUE(made->multiprocessors(*stream_)->empty());
   const auto before = computed();
+  const auto ran = made->multiprocessors(*stream_);
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_GE(ran->size(), 1u);
+  EXPECT_LE(ran->size(), blocks.size());
   const auto* const host = reinterpret_cast<const char*>(values.data());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     EXPECT_EQ(before[i], Checksums::of(host + (blocks[i].address - at), blocks[i].bytes)) << i;
@@ -46,6 +51,12 @@ TEST_P(ChecksumKernels, MemoryThatDoesNotKeepAPatternIsFound) {
   ASSERT_TRUE(patterns) << patterns.error().message;
   constexpr std::uint64_t bytes = 1 << 16, seed = 3;
   auto clean = patterns->run(1, bytes, seed, 2, std::nullopt);
+  const auto ran = patterns->multiprocessors();
+  ASSERT_TRUE(ran) << ran.error().message;
+  if (!device_->facts().runs_on_host) {
+    // The emulated chip of these tests has more units than its facts say.
+    EXPECT_GE(ran->size(), static_cast<std::size_t>(device_->facts().multiprocessors));
+  }
   ASSERT_TRUE(clean) << clean.error().message;
   EXPECT_EQ(clean->bytes, bytes);
   EXPECT_FALSE(clean->wrong);

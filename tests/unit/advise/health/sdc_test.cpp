@@ -87,6 +87,39 @@ TEST(Sdc, AReferenceMadeWithAnotherSeedOrLibraryIsNotCompared) {
   EXPECT_EQ(other_making(*reference, {{"driver", "560"}}), "driver 550 instead of 560");
 }
 
+TEST(Sdc, CoverageCountsUnitsThatWereTestedAndSurvivesTheWayToAnotherRank) {
+  SdcUnit product, patterns, left_out;
+  product.name = "gemm";
+  product.runs = 10;
+  product.operations = {"fill", "gemm"};
+  product.flops = 1e12;
+  product.memory_bytes = 100;
+  patterns.name = patterns_name;
+  patterns.runs = 2;
+  patterns.memory_bytes = 1000;
+  left_out = product;
+  left_out.left_out = "not here";
+  SdcCoverage coverage;
+  coverage.rank = 1;
+  coverage.device = "cuda:1";
+  coverage.multiprocessors = 132;
+  coverage.multiprocessors_seen = 131;
+  coverage.power.seconds = 60;
+  coverage.power.limited_seconds = 12.5;
+  coverage.power.mean_watts = 650;
+  add_units(coverage, std::vector{product, patterns, left_out});
+  const auto read = coverage_from(to_json(coverage));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(to_json(*read), to_json(coverage));
+  EXPECT_EQ(read->units, 2u);
+  EXPECT_EQ(read->runs, 12u);
+  EXPECT_EQ(read->operations, 10u * 2 + 2 * 15);
+  EXPECT_EQ(read->pattern_bytes, 1000u);
+  EXPECT_EQ(read->unit_bytes, 100u);
+  EXPECT_EQ(read->multiprocessors_seen, 131);
+  EXPECT_EQ(read->power.limited_seconds, 12.5);
+}
+
 TEST(Sdc, UnitsAreChosenByTheBeginningOfTheirNames) {
   EXPECT_TRUE(is_chosen("gemm shape=96", ""));
   EXPECT_TRUE(is_chosen("gemm shape=96", "train,gemm"));
@@ -103,7 +136,15 @@ TEST(Sdc, APlantedFaultIsReadFromText) {
   EXPECT_EQ(fault->mask, 1024u);
   EXPECT_EQ(fault->rank, 1);
   EXPECT_TRUE(fault->stays);
-  EXPECT_THAT(parse_planted_fault("train run=x").error().message, HasSubstr("allowed: WORK run=N"));
+  EXPECT_EQ(fault->text, "train run=3 launch=5 offset=64 mask=1024 rank=1 stays");
+  const auto named = parse_planted_fault("gemm shape=8192 dtype=bf16 mask=0x400");
+  ASSERT_TRUE(named) << named.error().message;
+  EXPECT_EQ(named->work, "gemm shape=8192 dtype=bf16");
+  EXPECT_EQ(named->mask, 0x400u);
+  for (const char* wrong : {"train run=x", "train run=1 size=2", "gemm launch=0", "gemm rank=-1"}) {
+    EXPECT_THAT(parse_planted_fault(wrong).error().message, HasSubstr("allowed: WORK run=N"))
+        << wrong;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+// A fault that somebody plants to see that the test finds it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace assay::health {
+
+/// Bits that are inverted on purpose after an operation has written them, before their checksum is
+/// taken: a test of the test.
+struct PlantedFault {
+  std::string text;        ///< as the user gave it
+  std::string work;        ///< beginning of its name
+  std::uint64_t run = 1;   ///< repetition after calibration, from 1
+  std::size_t launch = 1;  ///< from 1
+  std::size_t buffer = 0;  ///< number of an allocation; 0: one that the operation writes
+  std::uint64_t offset =
+      0;  ///< of the word in the buffer or, without one, in the operation's blocks
+  std::uint64_t mask = 1;
+  int rank = 0;
+  bool stays = false;  ///< also in all later repetitions and replays
+};
+/// Reads "WORK run=N launch=N buffer=N offset=N mask=N rank=N stays", where WORK may have several
+/// words, such as "gemm shape=8192". Error: usage.
+Result<PlantedFault> parse_planted_fault(std::string_view text);
+
+}  // namespace assay::health
