@@ -76,9 +76,13 @@ class UnitJudge {
     for (const std::size_t r : members) groups[at(r).trail].push_back(r);
     if (groups.size() < 2) return;
     if (std::ranges::any_of(members, [&](std::size_t r) { return at(r).calls_library; })) {
-      judgement_.unsettled = at(members.front()).name +
-                             " has other bits on some devices, which all repeat their own: their "
-                             "libraries may use other algorithms, so this proves no fault";
+      SdcDifference first;
+      name_first_operation(first, groups.begin()->first, groups.rbegin()->first,
+                           at(members.front()).operations);
+      judgement_.unsettled = fmt::format(
+          "{} has other bits on some devices from operation {}, {}, on; each repeats "
+          "its own: their libraries may use other algorithms, so this proves no fault",
+          at(members.front()).name, first.launch, first.operation);
       return;
     }
     const auto largest =
