@@ -123,7 +123,23 @@ class CheckedWork {
     Buffer shadow;  ///< where the device reads pageable memory; empty otherwise
   };
 
+  static constexpr std::size_t least_block = std::size_t{64} << 10;
+  /// Memory that is filled with one value before the work begins.
+  struct Fill {
+    std::uint64_t address = 0;
+    std::size_t bytes = 0;
+    std::uint8_t value = 0;
+  };
+  using Fills = std::vector<Fill>;
+
   Status start(std::uint64_t seed, const std::function<bool()>& stop_requested);
+  /// Blocks that hold zeros, as new memory does.
+  Result<Fills> untouched_blocks();
+  Status empty_results(const Fills& untouched, const Fills& fills, const Sums& ends);
+  /// Fills the work's memory, or its kept state.
+  Status fill_memory(const Fills& fills, bool kept_state);
+  /// Returns whether the work gives these sums at its end if its memory is filled so before.
+  Result<bool> gives_with(const Fills& fills, const Sums& ends);
   Status keep_state();
   Status restore();
   Status lay_out_blocks();
