@@ -11,9 +11,11 @@ namespace assay::health {
 
 Result<std::unique_ptr<CheckedWork>> CheckedWork::prepare(
     const WorkDescription& description, Device& device, Team& team, std::uint64_t seed,
-    const std::function<bool()>& stop_requested) {
+    const std::function<bool()>& stop_requested, std::vector<KeptChoice> choices) {
   std::unique_ptr<CheckedWork> work(new CheckedWork(description, device, team));
+  const ChoiceJournal journal(std::move(choices));
   TRY(work->start(seed, stop_requested));
+  work->choices_ = journal.made();
   return work;
 }
 
