@@ -55,6 +55,41 @@ TEST_F(Health, AMachineThatRepeatsItsResultsIsSound) {
   EXPECT_THAT(again.err, HasSubstr("holds a CORRUPT result and is not replaced"));
 }
 
+TEST_F(Health, AReferenceKeepsWhatWasChosenByMeasuring) {
+  const std::string reference = folder_.path() / "reference.json";
+  const Outcome first =
+      health({"sdc", "--only", "memory op=triad", "--write-reference", reference});
+  ASSERT_EQ(first.status, 0) << first.out << first.err;
+  Json json = Json::parse(std::ifstream(reference));
+  Json& choice = json["units"][0]["choices"][0];
+  ASSERT_THAT(choice["about"].get<std::string>(), HasSubstr("memory geometry for triad"));
+  // Another choice than the one in this machine's cache is taken over. CPUs have two.
+  std::string other = choice["choice"];
+  const std::size_t hints = other.find("hints=");
+  ASSERT_NE(hints, std::string::npos) << other;
+  other.replace(hints, std::string::npos,
+                other.substr(hints) == "hints=none" ? "hints=stores" : "hints=none");
+  choice["choice"] = other;
+  std::ofstream(reference) << json;
+  const Outcome taken = health({"sdc", "--only", "memory op=triad", "--reference", reference});
+  EXPECT_EQ(taken.status, 0) << taken.out << taken.err;
+  EXPECT_EQ(written()["units"][0]["choices"][0]["choice"], other);
+  // One that this machine cannot make is named, and nothing is claimed.
+  choice["choice"] = "block=7";
+  std::ofstream(reference) << json;
+  const Outcome unknown = health({"sdc", "--only", "memory op=triad", "--reference", reference});
+  EXPECT_EQ(unknown.status, 6) << unknown.out << unknown.err;
+  EXPECT_THAT(unknown.out, AllOf(HasSubstr("UNKNOWN"),
+                                 HasSubstr("could not take over a choice of the reference"),
+                                 HasSubstr("\"block=7\" in the reference")));
+}
+
+TEST_F(Health, AnOperationThatGivesWhatTheRunBeforeGaveIsNamed) {
+  const Outcome outcome = health({"sdc", "--only", "attention"}, "attention run=1 launch=5 mask=1");
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("differs from its other repetitions, first in operation 5:"));
+}
+
 TEST_F(Health, AResultSaysWhatWasCovered) {
   const Outcome outcome =
       health({"sdc", "--only", "memory op=triad,memory_patterns", "--memory", "0.01"});

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
 #include "compute/device/helpers.h"
@@ -15,7 +14,7 @@
 namespace assay::health {
 namespace {
 
-constexpr std::size_t least_block = std::size_t{64} << 10, most_blocks = 1 << 18;
+constexpr std::size_t most_blocks = 1 << 18;
 /// Notes of a case that say which of several ways it computes; others hold times.
 constexpr std::array<std::string_view, 9> notes_of_variant = {"library",
                                                               "layout",
@@ -55,74 +54,6 @@ CheckedWork::CheckedWork(const WorkDescription& description, Device& device, Tea
 CheckedWork::~CheckedWork() {
   watch_.after_operation = nullptr;
   watch_.before_fill = nullptr;
-}
-
-Result<std::unique_ptr<CheckedWork>> CheckedWork::prepare(
-    const WorkDescription& description, Device& device, Team& team, std::uint64_t seed,
-    const std::function<bool()>& stop_requested) {
-  std::unique_ptr<CheckedWork> work(new CheckedWork(description, device, team));
-  TRY(work->start(seed, stop_requested));
-  return work;
-}
-
-Status CheckedWork::start(std::uint64_t seed, const std::function<bool()>& stop_requested) {
-  const Benchmark& benchmark = *find_benchmark(description_.cell.benchmark());
-  stream_ = TRY(watched_->create_stream());
-  own_stream_ = TRY(device_.create_stream());
-  idle_ = TRY(device_.create_event(EventKind::untimed));
-  checksums_ = TRY(Checksums::create(device_));
-  communicators_ = std::make_unique<Communicators>(*watched_, team_);
-  case_ = TRY(benchmark.prepare(description_.cell, {.device = *watched_,
-                                                    .stream = *stream_,
-                                                    .seed = seed,
-                                                    .team = team_,
-                                                    .communicators = *communicators_,
-                                                    .stop_requested = stop_requested,
-                                                    .repeatable = true}));
-  // Libraries allocate memory and choose kernels in the first runs.
-  TRY(run_steps());
-  struct Fill {
-    void* address;
-    std::uint8_t value;
-    std::size_t bytes;
-  };
-  std::vector<Fill> fills;
-  if (description_.verifies) {
-    watch_.before_fill = [&](void* address, std::uint8_t value, std::size_t bytes) {
-      fills.push_back({address, value, bytes});
-    };
-    const auto verification = case_->verify(*stream_);
-    watch_.before_fill = nullptr;
-    if (!verification.ok()) return verification.error();
-    if (!verification->passed) {
-      return Error{ErrorKind::verification, "its own check fails: " + verification->detail};
-    }
-  }
-  TRY(run_steps());
-  TRY(keep_state());
-  TRY(lay_out_blocks());
-  // Results of the run before would hide a store that is lost. What the check overwrites before it
-  // runs the work are its results, unless the work then gives other bits.
-  TRY(run_steps());
-  const Sums before = TRY(end_sums(*own_stream_));
-  TRY(restore());
-  for (const Fill& fill : fills) {
-    for (const Kept& kept : kept_) {
-      const std::uint64_t begin = address_number(kept.buffer.address),
-                          at = address_number(fill.address);
-      if (at < begin || at + fill.bytes > begin + kept.buffer.bytes) continue;
-      TRY(own_stream_->fill(fill.address, fill.value, fill.bytes));
-    }
-  }
-  TRY(own_stream_->synchronize());
-  if (fills.empty()) return {};
-  std::vector<Kept> unpoisoned = std::exchange(kept_, {});
-  TRY(keep_state());
-  for (std::size_t i = 0; i < kept_.size(); ++i) kept_[i].shadow = std::move(unpoisoned[i].shadow);
-  TRY(run_steps());
-  if (TRY(end_sums(*own_stream_)) == before) return restore();
-  for (std::size_t i = 0; i < kept_.size(); ++i) std::swap(kept_[i].state, unpoisoned[i].state);
-  return restore();
 }
 
 Status CheckedWork::run_steps() {

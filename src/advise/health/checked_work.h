@@ -11,6 +11,7 @@
 #include "advise/health/checksums.h"
 #include "advise/health/planted_fault.h"
 #include "advise/health/watched_device.h"
+#include "compute/autotune/choice_journal.h"
 #include "measure/grid/benchmark.h"
 #include "ranks/collective/communicators.h"
 #include "ranks/team/team.h"
@@ -43,12 +44,14 @@ class CheckedWork {
   };
 
   /// Prepares the cell and one run of it. All ranks of `team` call it together if the work is of
-  /// the team; otherwise `team` is only this process. All arguments must outlive the result. Error:
-  /// as Benchmark::prepare; verification if the benchmark's own check fails.
+  /// the team; otherwise `team` is only this process. `choices` are taken instead of measuring. All
+  /// references must outlive the result. Error: as Benchmark::prepare; verification if the
+  /// benchmark's own check fails.
   static Result<std::unique_ptr<CheckedWork>> prepare(const WorkDescription& description,
                                                       Device& device, Team& team,
                                                       std::uint64_t seed,
-                                                      const std::function<bool()>& stop_requested);
+                                                      const std::function<bool()>& stop_requested,
+                                                      std::vector<KeptChoice> choices = {});
   ~CheckedWork();
   CheckedWork(const CheckedWork&) = delete;
   CheckedWork& operator=(const CheckedWork&) = delete;
@@ -94,6 +97,8 @@ class CheckedWork {
   std::uint64_t offset_of(std::size_t sum) const;  ///< of the block in its buffer
   const std::string& name() const { return description_.name; }
   std::string variant() const;  ///< operations and algorithms, as a hash
+  /// What was chosen by measuring, now or before.
+  const std::vector<KeptChoice>& choices() const { return choices_; }
   /// A checksum for each launch and one for the end, also without the buffers of these numbers.
   std::vector<std::uint64_t> trail(const Sums& sums,
                                    const std::vector<std::size_t>& without = {}) const;
@@ -123,7 +128,23 @@ class CheckedWork {
     Buffer shadow;  ///< where the device reads pageable memory; empty otherwise
   };
 
+  static constexpr std::size_t least_block = std::size_t{64} << 10;
+  /// Memory that is filled with one value before the work begins.
+  struct Fill {
+    std::uint64_t address = 0;
+    std::size_t bytes = 0;
+    std::uint8_t value = 0;
+  };
+  using Fills = std::vector<Fill>;
+
   Status start(std::uint64_t seed, const std::function<bool()>& stop_requested);
+  /// Blocks that hold zeros, as new memory does.
+  Result<Fills> untouched_blocks();
+  Status empty_results(const Fills& untouched, const Fills& fills, const Sums& ends);
+  /// Fills the work's memory, or its kept state.
+  Status fill_memory(const Fills& fills, bool kept_state);
+  /// Returns whether the work gives these sums at its end if its memory is filled so before.
+  Result<bool> gives_with(const Fills& fills, const Sums& ends);
   Status keep_state();
   Status restore();
   Status lay_out_blocks();
@@ -158,6 +179,7 @@ class CheckedWork {
   std::optional<DifferentBlock> look_at_;
   std::vector<std::byte> looked_;
   std::string unexpected_;  ///< operation that was not learnt
+  std::vector<KeptChoice> choices_;
   double seconds_ = 0, checked_bytes_ = 0;
   std::uint64_t memory_bytes_ = 0;
   std::optional<PlantedFault> fault_;

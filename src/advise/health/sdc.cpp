@@ -61,6 +61,7 @@ class CorruptionSearch {
       if (!is_chosen(description.name, plan_.only)) continue;
       UnderTest unit;
       unit.report.name = description.name;
+      if (reference_) unit.choices = choices_of(*reference_, description.name);
       unit.description = std::move(description);
       units_.push_back(std::move(unit));
     }
@@ -110,8 +111,8 @@ class CorruptionSearch {
     plan_.progress({elapsed(), plan_.seconds, unit.report.name, unit.report.runs, count_});
   }
 
-  /// Rank 0 prepares a unit ahead: what it chooses by measuring, the others with the same cache
-  /// folder take over. A stop of one rank stops all, so that they leave together.
+  /// Rank 0 prepares a unit ahead, and the others take over what it chooses by measuring. A stop of
+  /// one rank stops all, so that they leave together.
   Status prepare_all() {
     std::vector<UnderTest*> own, together;
     for (UnderTest& unit : units_) {
@@ -122,7 +123,8 @@ class CorruptionSearch {
                       steps = own.size() + (team_.size() > 1 ? 1 : 0);
     for (std::size_t step = 0; step < steps; ++step) {
       if (step >= behind && step - behind < own.size()) prepare_here(*own[step - behind]);
-      if (TRY(all_stop("preparing a unit"))) return {};
+      UnderTest* const ahead = step < own.size() ? own[step] : nullptr;
+      if (TRY(all_stop("preparing a unit", ahead))) return {};
     }
     for (UnderTest* const unit : together) {
       prepare_here(*unit);
@@ -132,9 +134,18 @@ class CorruptionSearch {
     return {};
   }
 
-  Result<bool> all_stop(std::string_view step) {
-    for (const std::string& text : TRY(team_.exchange(step, stop_requested() ? "stop" : ""))) {
-      interrupted_ = interrupted_ || !text.empty();
+  /// Returns whether any rank stops. All ranks get rank 0's choices for the unit that it has just
+  /// prepared `ahead` of them; null: none.
+  Result<bool> all_stop(std::string_view step, UnderTest* ahead = nullptr) {
+    Json mine = {{"stop", stop_requested()}};
+    if (ahead != nullptr) mine["choices"] = choices_json(ahead->report.choices);
+    const std::vector<std::string> all = TRY(team_.exchange(step, json_line(mine)));
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      const Json said = TRY(parse_json(all[rank]));
+      interrupted_ = interrupted_ || said.value("stop", true);
+      if (rank > 0 || ahead == nullptr || team_.rank() == 0) continue;
+      std::vector<KeptChoice> choices = TRY(choices_from(said.value("choices", Json::array())));
+      if (!choices.empty()) ahead->choices = std::move(choices);
     }
     return interrupted_;
   }
@@ -159,7 +170,7 @@ class CorruptionSearch {
     }
     auto work = CheckedWork::prepare(unit.description, device_,
                                      unit.description.of_team ? team_ : solo_team(), plan_.seed,
-                                     plan_.stop_requested);
+                                     plan_.stop_requested, unit.choices);
     Status done = work.ok() ? Status() : Status(work.error());
     if (unit.description.of_team) done = agree(team_, "preparing " + unit.report.name, done);
     if (done.ok()) {

@@ -47,6 +47,7 @@ struct SdcUnit {
   std::uint64_t planted = 0;            ///< how often a planned fault was planted in it
   std::uint64_t memory_bytes = 0;       ///< device memory that it uses
   std::string variant;                  ///< operations and algorithms, as a hash
+  std::vector<KeptChoice> choices;      ///< by measuring: others give other bits
   std::vector<std::string> operations;  ///< of a repetition, in order
   std::vector<std::uint64_t> trail;     ///< a checksum for each operation, and one for the end
   std::vector<std::size_t> scratch;     ///< numbers of buffers that are not compared

@@ -73,6 +73,7 @@ Result<std::vector<Sums>> calibrate(UnderTest& unit, Team& team) {
   TRY(unit.description.of_team ? agree(team, "running " + unit.report.name, ran) : ran);
   unit.run_seconds = work.seconds();
   unit.report.variant = work.variant();
+  unit.report.choices = work.choices();
   unit.report.calls_library = work.calls_library();
   std::size_t best = 0;
   if (!TRY(all_equal(unit, seen, team))) {

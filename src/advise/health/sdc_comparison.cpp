@@ -129,6 +129,14 @@ SdcComparison compare_with_reference(
     const auto known = std::ranges::find(reference.units, unit.report.name, &SdcUnit::name);
     if (known == reference.units.end() || unit.report.variant.empty()) continue;
     if (!unit.work) continue;
+    if (const std::string choice = other_choice(unit.report, *known); !choice.empty()) {
+      comparison.unsettled =
+          unit.report.name +
+          " could not take over a choice of the reference, and another one gives "
+          "other bits: " +
+          choice;
+      continue;
+    }
     std::string other = not_comparable(unit, *known);
     if (!other.empty()) {
       unit.report.note = std::move(other);

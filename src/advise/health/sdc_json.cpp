@@ -45,6 +45,29 @@ std::optional<std::uint64_t> from_hex(std::string_view text) {
   return value;
 }
 
+Json choices_json(const std::vector<KeptChoice>& choices) {
+  Json json = Json::array();
+  for (const KeptChoice& one : choices) {
+    json.push_back({{"key", one.key}, {"about", one.about}, {"choice", one.choice}});
+  }
+  return json;
+}
+
+Result<std::vector<KeptChoice>> choices_from(const Json& json) {
+  std::vector<KeptChoice> choices;
+  for (const Json& one : json) {
+    const JsonReader reader = TRY(JsonReader::of(one, "choices"));
+    KeptChoice& choice = choices.emplace_back();
+    choice.key = TRY(reader.text("key"));
+    choice.about = TRY(reader.text("about"));
+    choice.choice = TRY(reader.text("choice"));
+    if (choice.choice.find('\n') != std::string::npos) {
+      return reader.wrong("choice", "must be one line");
+    }
+  }
+  return choices;
+}
+
 Json to_json(const SdcUnit& unit) {
   Json json = {{"name", unit.name}};
   put_present(json, "left_out", unit.left_out);
@@ -62,6 +85,7 @@ Json to_json(const SdcUnit& unit) {
   put_present(json, "memory_bytes", unit.memory_bytes);
   put_present(json, "variant", unit.variant);
   if (!unit.trail.empty()) json["checksum"] = hex_of(Checksums::combined(unit.trail));
+  if (!unit.choices.empty()) json["choices"] = choices_json(unit.choices);
   json["compared_with"] = unit.compared;
   return json;
 }
@@ -95,6 +119,10 @@ Result<SdcUnit> unit_from(const Json& json) {
   TRY(reader.optional("memory_bytes", unit.memory_bytes));
   TRY(reader.optional("variant", unit.variant));
   unit.operations = TRY(texts_of(reader, "operations"));
+  if (const Json* const choices = reader.find("choices")) {
+    if (!choices->is_array()) return reader.wrong("choices", "must be a list");
+    unit.choices = TRY(choices_from(*choices));
+  }
   unit.compared = TRY(texts_of(reader, "compared_with"));
   if (reader.has("scratch_buffers")) {
     for (const double number : TRY(reader.numbers("scratch_buffers"))) {

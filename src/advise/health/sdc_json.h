@@ -13,7 +13,10 @@ Json to_json(const SdcUnit& unit);
 Json with_trail(const SdcUnit& unit);
 Json to_json(const SdcDifference& difference);
 
+Json choices_json(const std::vector<KeptChoice>& choices);
+
 /// Error: usage, naming the field that is wrong.
+Result<std::vector<KeptChoice>> choices_from(const Json& json);
 Result<SdcUnit> unit_from(const Json& json);
 Result<SdcDifference> difference_from(const Json& json);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "advise/health/sdc_json.h"
 #include "compute/device/backend.h"
 #include "core/json.h"
@@ -67,6 +69,26 @@ std::string other_making(const SdcReference& reference,
     return fmt::format("{} {} instead of {}", what, made->second, value);
   }
   return {};
+}
+
+std::vector<KeptChoice> choices_of(const SdcReference& reference, std::string_view unit) {
+  const auto known = std::ranges::find(reference.units, unit, &SdcUnit::name);
+  return known == reference.units.end() ? std::vector<KeptChoice>() : known->choices;
+}
+
+std::string other_choice(const SdcUnit& own, const SdcUnit& known) {
+  const auto choice_in = [](const SdcUnit& unit, const std::string& key) {
+    const auto found = std::ranges::find(unit.choices, key, &KeptChoice::key);
+    return found == unit.choices.end() ? "nothing" : fmt::format("\"{}\"", found->choice);
+  };
+  for (const SdcUnit* const unit : {&own, &known}) {
+    for (const KeptChoice& one : unit->choices) {
+      const std::string here = choice_in(own, one.key), there = choice_in(known, one.key);
+      if (here != there)
+        return fmt::format("{}: {} here, {} in the reference", one.about, here, there);
+    }
+  }
+  return "";
 }
 
 Status check_kind(const SdcReference& reference, const DeviceFacts& facts) {

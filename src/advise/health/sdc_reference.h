@@ -30,6 +30,12 @@ std::string kind_of(const DeviceFacts& facts);
 
 /// Error: usage, saying what is wrong.
 Result<SdcReference> read_reference(std::string_view text);
+/// What a unit chose by measuring when the reference was made.
+std::vector<KeptChoice> choices_of(const SdcReference& reference, std::string_view unit);
+/// Why other bits are no fault: a choice by measuring that is another one than in the reference,
+/// such as 'gemm for 8x8x8: "2" here, "1" in the reference'. Empty: all are the same.
+std::string other_choice(const SdcUnit& own, const SdcUnit& known);
+
 /// Error: usage if the reference is of another kind of device.
 Status check_kind(const SdcReference& reference, const DeviceFacts& facts);
 

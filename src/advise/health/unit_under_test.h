@@ -14,6 +14,7 @@ struct UnderTest {
   WorkDescription description;
   std::unique_ptr<CheckedWork> work;  ///< null: left out, or the patterns
   SdcUnit report;
+  std::vector<KeptChoice> choices;  ///< that it is told to make, by the reference or by rank 0
   Sums expected;
   double run_seconds = 0;  ///< of one repetition on rank 0
 };

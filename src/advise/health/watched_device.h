@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,6 +18,8 @@ struct WatchedBuffer {
   void* address = nullptr;
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::device;
+
+  std::uint64_t begin() const { return reinterpret_cast<std::uintptr_t>(address); }
 };
 
 /// What is watched; it must outlive the device, its streams and all memory from it. Used by one

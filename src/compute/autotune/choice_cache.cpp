@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "compute/autotune/choice_journal.h"
 #include "compute/device/cache_folder.h"
 #include "core/hash.h"
 
@@ -23,6 +24,14 @@ std::string word_of(const DeviceFacts& facts, const ChoiceKey& key) {
   return hash_of_parts(parts);
 }
 
+/// What was chosen, for people. A hash of sources says nothing to them.
+std::string described(const ChoiceKey& key) {
+  constexpr std::size_t longest_version = 40;
+  const bool is_version = key.implementation.size() < longest_version;
+  return fmt::format("{}{}{} for {}", key.what, is_version ? ", " : "",
+                     is_version ? key.implementation : "", key.problem);
+}
+
 }  // namespace
 
 ChoiceCache ChoiceCache::of_user(const DeviceFacts& facts) {
@@ -30,22 +39,36 @@ ChoiceCache ChoiceCache::of_user(const DeviceFacts& facts) {
 }
 
 std::optional<std::string> ChoiceCache::find(const DeviceFacts& facts, const ChoiceKey& key) const {
+  const std::string word = word_of(facts, key);
+  ChoiceJournal* const journal = ChoiceJournal::current();
+  std::optional<std::string> found;
+  if (journal != nullptr) found = journal->given(word);
+  if (!found) found = find_in_file(word);
+  if (found && journal != nullptr) journal->note({word, described(key), *found});
+  return found;
+}
+
+std::optional<std::string> ChoiceCache::find_in_file(const std::string& word) const {
   if (folder_.empty()) return std::nullopt;
   std::ifstream file(folder_ / file_name);
-  const std::string word = word_of(facts, key) + ' ';
   std::optional<std::string> found;
   for (std::string line; std::getline(file, line);) {  // a later line overrides
-    if (line.starts_with(word)) found = line.substr(word.size());
+    if (line.starts_with(word + ' ')) found = line.substr(word.size() + 1);
   }
   return found;
 }
 
 void ChoiceCache::keep(const DeviceFacts& facts, const ChoiceKey& key,
                        std::string_view choice) const {
-  if (folder_.empty() || choice.find('\n') != std::string_view::npos) return;
+  if (choice.find('\n') != std::string_view::npos) return;
+  const std::string word = word_of(facts, key);
+  if (ChoiceJournal* const journal = ChoiceJournal::current()) {
+    journal->note({word, described(key), std::string(choice)});
+  }
+  if (folder_.empty()) return;
   std::error_code ignored;
   std::filesystem::create_directories(folder_, ignored);
-  const std::string line = fmt::format("\n{} {}\n", word_of(facts, key), choice);
+  const std::string line = fmt::format("\n{} {}\n", word, choice);
   // One write() in append mode keeps concurrent runs from mixing their lines. The leading newline
   // ends a line that a full disk cut short.
   const int file =

@@ -20,7 +20,7 @@ struct ChoiceKey {
 
 /// Each call reads the file, because a search costs far more than that. A damaged or foreign file
 /// counts as empty. A folder that cannot be written only means that the search is repeated next
-/// time.
+/// time. A ChoiceJournal of the calling thread is asked first.
 class ChoiceCache {
  public:
   /// Uses the file "choices" in `folder`; keeps nothing if `folder` is empty.
@@ -34,6 +34,8 @@ class ChoiceCache {
   void keep(const DeviceFacts& facts, const ChoiceKey& key, std::string_view choice) const;
 
  private:
+  std::optional<std::string> find_in_file(const std::string& word) const;
+
   std::filesystem::path folder_;
 };
 

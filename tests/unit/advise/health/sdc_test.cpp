@@ -46,11 +46,16 @@ TEST(Sdc, AUnitKeepsTheTrailOfItsChecksums) {
   unit.trail = {1, 0x8000000000000000, 3};
   unit.scratch = {4};
   unit.variant = "v";
+  unit.choices = {{"0f3a", "gemm, library 1 for 8x8x8", "algorithm 7"}};
   const auto read = unit_from(with_trail(unit));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->trail, unit.trail);
   EXPECT_EQ(read->operations, unit.operations);
   EXPECT_EQ(read->scratch, unit.scratch);
+  EXPECT_EQ(read->choices, unit.choices);
+  Json two_lines = with_trail(unit);
+  two_lines["choices"][0]["choice"] = "7\n8";
+  EXPECT_THAT(unit_from(two_lines).error().message, HasSubstr("must be one line"));
   for (const double wrong : {-1.0, 0.5, 1e30}) {
     Json json = with_trail(unit);
     json["scratch_buffers"] = {wrong};
@@ -85,6 +90,17 @@ TEST(Sdc, AReferenceMadeWithAnotherSeedOrLibraryIsNotCompared) {
   EXPECT_EQ(other_making(*reference, {{"assay", "1 a"}, {"seed", "2"}, {"driver", "550"}}), "");
   EXPECT_EQ(other_making(*reference, {{"assay", "1 a"}, {"seed", "1"}}), "seed 2 instead of 1");
   EXPECT_EQ(other_making(*reference, {{"driver", "560"}}), "driver 550 instead of 560");
+}
+
+TEST(Sdc, AChoiceThatIsNotTheReferencesIsNamed) {
+  SdcUnit own, known;
+  own.choices = known.choices = {{"k1", "geometry for dot", "block=64"}, {"k2", "gemm", "7"}};
+  EXPECT_EQ(other_choice(own, known), "");
+  own.choices[1].choice = "8";
+  EXPECT_EQ(other_choice(own, known), R"(gemm: "8" here, "7" in the reference)");
+  own.choices.pop_back();
+  EXPECT_EQ(other_choice(own, known), R"(gemm: nothing here, "7" in the reference)");
+  EXPECT_EQ(other_choice(known, own), R"(gemm: "7" here, nothing in the reference)");
 }
 
 TEST(Sdc, CoverageCountsUnitsThatWereTestedAndSurvivesTheWayToAnotherRank) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compute/autotune/choice_journal.h"
 #include "support/temporary_folder.h"
 
 namespace assay {
@@ -28,6 +29,34 @@ TEST(ChoiceCache, KeepsTheLatest) {
   EXPECT_EQ(cache.find(a_gpu(), memory_triad), "block=512 unroll=4");
   EXPECT_EQ(ChoiceCache(folder.path() / "made when needed").find(a_gpu(), memory_triad),
             "block=512 unroll=4");
+}
+
+TEST(ChoiceCache, AJournalAnswersFirstAndNotesWhatWasChosen) {
+  const TemporaryFolder folder;
+  const ChoiceCache cache(folder.path()), none("");
+  const ChoiceKey other = {"gemm", "library 1", "8x8x8"};
+  cache.keep(a_gpu(), memory_triad, "block=256");
+  std::vector<KeptChoice> made;
+  {
+    ChoiceJournal journal({});
+    EXPECT_EQ(cache.find(a_gpu(), memory_triad), "block=256");
+    EXPECT_EQ(none.find(a_gpu(), other), std::nullopt);
+    none.keep(a_gpu(), other, "7");
+    none.keep(a_gpu(), other, "8");
+    made = journal.made();
+  }
+  ASSERT_EQ(made.size(), 2u);
+  EXPECT_EQ(made[0].choice, "block=256");
+  EXPECT_EQ(made[1].about, "gemm, library 1 for 8x8x8");
+  EXPECT_EQ(made[1].choice, "8");
+  made[0].choice = "block=512";
+  {
+    const ChoiceJournal journal(made);
+    EXPECT_EQ(cache.find(a_gpu(), memory_triad), "block=512");
+    EXPECT_EQ(none.find(a_gpu(), other), "8");
+    EXPECT_EQ(journal.made(), made);
+  }
+  EXPECT_EQ(cache.find(a_gpu(), memory_triad), "block=256");
 }
 
 TEST(ChoiceCache, EverythingThatMayChangeTheBestIsPartOfTheKey) {
