@@ -30,7 +30,7 @@ TEST(DecoderCase, PassesWithCodesAreComparedWithPassesWithout) {
     const Verification v = (*made)->verify(*stream).value();
     EXPECT_TRUE(v.passed) << v.detail;
     EXPECT_THAT(v.method, testing::HasSubstr("both without codes"));
-    EXPECT_EQ(v.tolerance, noise_tolerance(4));
+    EXPECT_EQ(v.tolerance, noise_tolerance({.inputs = true}, 4));
     EXPECT_GT(v.error, 0.2 * v.tolerance) << "no codes were read";
   }
 }
