@@ -56,7 +56,7 @@ TEST(DecoderCase, PassesWithACacheOfCodesAgreeWithinItsNoise) {
       const Verification v = (*made)->verify(*stream).value();
       EXPECT_TRUE(v.passed) << v.detail;
       EXPECT_EQ(v.tolerance, noise_tolerance({.inputs = inputs, .cache = true}, 4));
-      EXPECT_GT(v.error, 0.05 * v.tolerance);
+      if (inputs) EXPECT_GT(v.error, 0.2 * v.tolerance) << "no codes were read";
       const auto notes = (*made)->notes();
       const auto found =
           std::ranges::find(notes, "cache", [](const auto& note) { return note.first; });
