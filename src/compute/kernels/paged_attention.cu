@@ -69,7 +69,8 @@ DEVICE void rotate_and_store(T* qkv, const LayerCache<Cached>& cache, const T* q
                            });
     }
     if (is_query) continue;
-    const u64 vector = vector_in_cache(table, position, (head - heads) % kv_heads, kv_heads);
+    const u64 kv_head = head - heads - (is_value ? kv_heads : 0);
+    const u64 vector = vector_in_cache(table, position, kv_head, kv_heads);
     store_vector((is_value ? cache.values : cache.keys) + vector * width,
                  (is_value ? cache.value_factors : cache.key_factors) + vector, from, width);
   }

@@ -83,11 +83,12 @@ struct KeysOfBlock {
   DEVICE u64 vector(u64 key) const {
     return vector_in_cache(table, key < end ? key : begin, kv_head, kv_heads);
   }
-  /// Prefetches up to 64 of the first keys and their values into the device's cache; all threads
-  /// call it.
+  /// Prefetches some of the first keys and their values into the device's cache, 64 of bf16; all
+  /// threads call it.
   template <int D, typename Cached>
   DEVICE void fetch_early(const LayerCache<Cached>& cache) const {
-    constexpr u64 line = 128 / sizeof(Cached), lines = (D + line - 1) / line, most = 64;
+    constexpr u64 line = 128 / sizeof(Cached), lines = (D + line - 1) / line,
+                  most = is_coded<Cached> ? 128 : 64;
     if (begin >= end) return;
     const u64 count = end - begin < most ? end - begin : most;
     for (u64 i = thread_index(); i < count * lines; i += block_threads()) {
