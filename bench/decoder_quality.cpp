@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -93,8 +94,11 @@ Status print(const char* model, Contexts contexts) {
   const struct {
     const char* name;
     Quantization quantization;
+    std::optional<DataType> cache_codes = {};
   } ways[] = {{"bf16", {}},
+              {"fp8 cache", {}, fp8.codes},
               {"int8 matrices", {DataType::i8}},
+              {"fp8 matrices, inputs, cache", {fp8.codes, InputCodes::always}, fp8.codes},
               {"fp8 matrices and inputs", {fp8.codes, InputCodes::always}},
               {"fp8 matrices", {fp8.codes}}};
   fmt::print("{} contexts of {} tokens, {} on {}\n", contexts.count, contexts.tokens, model,
@@ -103,6 +107,7 @@ Status print(const char* model, Contexts contexts) {
   std::vector<float> last, before;
   for (const auto& way : ways) {
     settings.quantization = way.quantization;
+    settings.cache_codes = way.cache_codes;
     before = std::exchange(last, TRY(logits_of(*device, settings, contexts)));
     print_line(way.name, last, reference, settings.shape.vocabulary);
   }

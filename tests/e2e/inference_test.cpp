@@ -162,10 +162,15 @@ TEST_F(Inference, WritesLogitsOfGivenTokens) {
 }
 
 TEST_F(Inference, MeasuresQuantizedWeights) {
-  const auto bytes_of = [&](const char* quantization) {
-    const Json found = record(
-        {"decode", "context=20", "precision=bf16", std::string("quantization=") + quantization});
+  const auto bytes_of = [&](const char* quantization, const char* cache = "auto") {
+    const Json found =
+        record({"decode", "context=20", "precision=bf16",
+                std::string("quantization=") + quantization, std::string("cache=") + cache});
     EXPECT_EQ(found["status"], "passed") << found["reason"];
+    const bool codes_in_cache = cache == std::string("fp8");
+    EXPECT_EQ(found["axes"].contains("cache"), codes_in_cache);
+    EXPECT_EQ(found["notes"].value("cache", "").starts_with("e4m3, a factor per token and head"),
+              codes_in_cache);
     const std::string codes = quantization == std::string("fp8")    ? "e4m3"
                               : quantization == std::string("int8") ? "i8"
                                                                     : "";
@@ -187,6 +192,8 @@ TEST_F(Inference, MeasuresQuantizedWeights) {
   EXPECT_NEAR(bytes_of("none"), 2 * products + cache, 1);
   EXPECT_NEAR(bytes_of("fp8"), products + 4 * outputs + cache, 1);
   EXPECT_NEAR(bytes_of("int8"), products + 4 * outputs + cache, 1);
+  // A byte for each number, and a factor for each key and value of a layer.
+  EXPECT_NEAR(bytes_of("none", "fp8"), 2 * products + cache / 2 + 4 * 20 * 2 * 2 * 2, 1);
 }
 
 TEST_F(Inference, IsExportedAsLlamaBenchPrintsIt) {

@@ -35,7 +35,8 @@ TEST(ServeCommand, ServesUntilItIsAskedToEnd) {
 
 TEST(ServeCommand, QuantizedModelsSayWhatTheirProductsRead) {
   const OneCpu one_cpu;
-  Process server(tiny_serve({"--device", "cpu", "--quantization", "fp8"}));
+  Process server(
+      tiny_serve({"--device", "cpu", "--quantization", "fp8", "--kv-cache-dtype", "fp8"}));
   const auto ports = ports_of(server, 1);
   ASSERT_EQ(ports.size(), 1u) << server.error_text();
   const Json reply = Json::parse(body_of(ask(ports[0], completion(5))), nullptr, false);
@@ -43,10 +44,12 @@ TEST(ServeCommand, QuantizedModelsSayWhatTheirProductsRead) {
   const std::string metrics = body_of(ask(ports[0], get("/metrics")));
   EXPECT_THAT(metrics, HasSubstr("inputs=\"f32 (only bf16 becomes fp8)\"} 1\n"));
   EXPECT_THAT(metrics, HasSubstr("products=\"more: library, matrices unpacked\"} 1\n"));
+  EXPECT_THAT(metrics, HasSubstr("type=\"e4m3, a factor per token and head"));
   server.signal(SIGTERM);
   const Outcome end = server.wait();
   EXPECT_THAT(end.err, HasSubstr(" in f32, matrices of e4m3, whose products read f32 (only bf16 "
                                  "becomes fp8), on "));
+  EXPECT_THAT(end.err, HasSubstr(" blocks of 16 tokens in e4m3, a factor per token and head"));
 }
 
 TEST(ServeCommand, PartsOfTheCpusServeBesideEachOther) {

@@ -74,6 +74,14 @@ Result<Quantization> quantization_option(const Arguments& arguments, const Devic
                                              text, fmt::join(names, ", "))};
 }
 
+Result<std::optional<DataType>> cache_option(const Arguments& arguments, const DeviceFacts& facts) {
+  const std::string text = arguments.get("--kv-cache-dtype", "auto");
+  const std::vector<std::string> names = cache_type_names();
+  if (std::ranges::find(names, text) != names.end()) return cache_codes_named(text, facts);
+  return Error{ErrorKind::usage, fmt::format("--kv-cache-dtype: \"{}\" is not allowed; allowed: {}",
+                                             text, fmt::join(names, ", "))};
+}
+
 Result<PromptWay> attention_option(const Arguments& arguments) {
   const std::string text = arguments.get("--attention", "auto");
   if (text == "library" && arguments.has("--deterministic")) {
@@ -113,6 +121,7 @@ Result<std::string> read_model(const Arguments& arguments, const Device& device,
   const bool large = suits_large_work(device.facts());
   executor.precision = TRY(precision_option(arguments, large));
   executor.quantization = TRY(quantization_option(arguments, device.facts()));
+  executor.cache_codes = TRY(cache_option(arguments, device.facts()));
   std::string name = arguments.get("--model", large ? "llama3-8b" : "2L4H2K64D192C512F4096V");
   if (arguments.has("--weights")) {
     if (arguments.has("--model")) {
@@ -177,7 +186,8 @@ std::string begin_note(const engine::EngineServer& server,
                        const engine::EngineServerSettings& settings, const Device& device) {
   const engine::ExecutorSettings& executor = settings.engine.executor;
   return fmt::format(
-      "{} in {}{} on {}; cache of {} blocks of 16 tokens; {} sequences, {} tokens of a pass, {} "
+      "{} in {}{} on {}; cache of {} blocks of 16 tokens in {}; {} sequences, {} tokens of a pass, "
+      "{} "
       "tokens of a request at most{}; attention of prompts: {}; logits of a small version are "
       "{:.1e} from the reference\n",
       settings.model.name, name_of(executor.precision),
@@ -185,8 +195,8 @@ std::string begin_note(const engine::EngineServer& server,
           ? fmt::format(", matrices of {}, whose products read {},",
                         name_of(*executor.quantization.codes), server.inputs_of_products())
           : "",
-      device.facts().name, executor.blocks, executor.max_sequences, executor.max_batched_tokens,
-      executor.max_length,
+      device.facts().name, executor.blocks, server.cache_type(), executor.max_sequences,
+      executor.max_batched_tokens, executor.max_length,
       executor.part.is_whole() ? ""
                                : fmt::format("; shared by {} ranks over {}", executor.part.ranks,
                                              executor.ranks.communicator->library()),
@@ -301,6 +311,11 @@ simulation; it is made to measure machines, not to serve customers. Weights are 
              "matrices as fp8 or int8 with a factor per row; fp8 quantizes what products read, "
              "too, where that is faster, fp8-weights never; default none",
              "none fp8 fp8-weights int8"},
+            {"--kv-cache-dtype", "TYPE",
+             "cache of keys and values: fp8, with a factor per token and head, which holds twice "
+             "as "
+             "many tokens; default auto: as --precision",
+             "auto fp8"},
             {"--precision", "TYPE",
              "of weights, cache and products: bf16 or f32; default bf16 on a GPU, f32 on a CPU",
              "bf16 f32"},

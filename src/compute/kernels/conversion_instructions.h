@@ -20,6 +20,12 @@ template <typename T>
 struct DecodeTwo {
   static constexpr bool native = false;
 };
+/// HalvesOfTwo<T>::halves(codes) returns two codes of fp8 as F16, which holds each of their
+/// numbers.
+template <typename T>
+struct HalvesOfTwo {
+  static constexpr bool native = false;
+};
 
 #if !defined(ON_CPU)
 /// Returns the upper halves of two words; the first word's half is the lower half of the result.
@@ -28,6 +34,15 @@ DEVICE u32 upper_halves(u32 first, u32 second) {
   return __byte_perm(first, second, 0x7632);
 #else
   return __builtin_amdgcn_perm(second, first, 0x07060302);
+#endif
+}
+
+/// Returns bytes of two words in turn, the first word's first: the lower two of each, or the upper.
+DEVICE u32 bytes_in_turn(u32 first, u32 second, bool upper) {
+#if defined(ON_CUDA)
+  return __byte_perm(first, second, upper ? 0x7362 : 0x5140);
+#else
+  return __builtin_amdgcn_perm(second, first, upper ? 0x07030602 : 0x05010400);
 #endif
 }
 
@@ -105,12 +120,19 @@ struct EncodeTwo<E4m3> {
   }
 };
 template <>
+struct HalvesOfTwo<E4m3> {
+  static constexpr bool native = true;
+  static DEVICE u32 halves(u32 codes) {
+    u32 halves;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<u16>(codes)));
+    return halves;
+  }
+};
+template <>
 struct DecodeTwo<E4m3> {
   static constexpr bool native = true;
   static DEVICE Two numbers(u32 codes) {
-    u32 halves;
-    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(static_cast<u16>(codes)));
-    return numbers_of_halves(halves);
+    return numbers_of_halves(HalvesOfTwo<E4m3>::halves(codes));
   }
 };
 template <>
@@ -205,6 +227,14 @@ struct DecodeTwo<ChipE4m3> {
   static DEVICE Two numbers(u32 codes) {
     const auto two = __builtin_amdgcn_cvt_pk_f32_fp8(static_cast<int>(codes), false);
     return {two[0], two[1]};
+  }
+};
+template <>
+struct HalvesOfTwo<ChipE4m3> {
+  static constexpr bool native = true;
+  static DEVICE u32 halves(u32 codes) {
+    const Two two = DecodeTwo<ChipE4m3>::numbers(codes);
+    return bits_as<u32>(__builtin_amdgcn_cvt_pkrtz(two.low, two.high));
   }
 };
 template <>

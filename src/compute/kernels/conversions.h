@@ -321,6 +321,22 @@ DEVICE Pack<T, N> encode(Pack<float, N> x) {
 }
 #endif
 
+/// Codes of fp8 as F16, exactly; a NaN stays a NaN.
+template <typename T, int N>
+DEVICE Pack<F16, N> to_halves(Pack<T, N> codes) {
+#if !defined(ON_CPU)
+  if constexpr (HalvesOfTwo<T>::native) {
+    Pack<F16, N> result;
+    UNROLL_LOOP
+    for (int i = 0; i < N / 2; ++i) {
+      result.v[i] = HalvesOfTwo<T>::halves(codes.v[i / 2] >> i % 2 * 16);
+    }
+    return result;
+  }
+#endif
+  return from_floats<F16, N>(to_floats(codes));
+}
+
 /// Loads the N elements at `from`, in one access if they have at most PACK_BYTES. `from` must be
 /// aligned to the size of all of them.
 template <int N, typename T>

@@ -14,11 +14,40 @@ constexpr u32 keys_ahead = 4;  // keys of each team that are in flight at the sa
 
 // ---- Writing the cache ----
 
-template <typename T>
-DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, const T* key_norm,
-                             const float* angles, const i32* positions, const i32* sequences,
-                             const i32* tables, u64 table_width, u64 tokens, u64 heads,
-                             u64 kv_heads, u64 width, float epsilon) {
+/// Copies a token's key or value into the cache, `to` with the factor `factor`. A wave calls it
+/// together; each lane has written those elements of `from` that it reads.
+template <typename T, typename Cached>
+DEVICE void store_vector(Cached* to, float* factor, const T* from, u64 width) {
+  const u64 half = width / 2;
+  float inverse = 1;
+  if constexpr (is_coded<Cached>) {
+    float largest = 0;
+    for (u64 i = lane_index(); i < half; i += wave_width) {
+      const float low = decode(from[i]), high = decode(from[half + i]);
+      largest = larger(largest, larger(larger(low, -low), larger(high, -high)));
+    }
+    const auto scale = RowScale<Cached>::of(wave_reduce(largest, Maximum{}));
+    inverse = scale.inverse;
+    if (lane_index() == 0) *factor = scale.factor;
+  }
+  const auto store = [&](u64 i) {
+    if constexpr (is_coded<Cached>) {
+      to[i] = encode<Cached>(decode(from[i]) * inverse);
+    } else {
+      to[i] = from[i];
+    }
+  };
+  for (u64 i = lane_index(); i < half; i += wave_width) {
+    store(i);
+    store(half + i);
+  }
+}
+
+template <typename T, typename Cached>
+DEVICE void rotate_and_store(T* qkv, const LayerCache<Cached>& cache, const T* query_norm,
+                             const T* key_norm, const float* angles, const i32* positions,
+                             const i32* sequences, const i32* tables, u64 table_width, u64 tokens,
+                             u64 heads, u64 kv_heads, u64 width, float epsilon) {
   let_next_kernel_begin();  // the next kernel waits, too, before it touches this one's output
   wait_for_previous_kernel();
   const u64 all_heads = heads + 2 * kv_heads, half = width / 2;
@@ -31,35 +60,46 @@ DEVICE void rotate_and_store(T* qkv, T* keys, T* values, const T* query_norm, co
     T* const from = qkv + item * width;
     const u64 position = static_cast<u64>(positions[token]);
     const i32* const table = tables + static_cast<u64>(sequences[token]) * table_width;
-    if (head >= heads + kv_heads) {
-      T* const to =
-          values + place_in_cache(table, position, head - heads - kv_heads, kv_heads, width);
-      for (u64 i = lane_index(); i < width; i += wave_width) to[i] = from[i];
-      continue;
+    const bool is_query = head < heads, is_value = head >= heads + kv_heads;
+    if (!is_value) {
+      norm_and_rotate_head(from, is_query ? query_norm : key_norm, angles + position * width, width,
+                           epsilon, [&](u64 i, Rotated r) {
+                             from[i] = encode<T>(r.low);
+                             from[half + i] = encode<T>(r.high);
+                           });
     }
-    const bool is_query = head < heads;
-    T* const cached =
-        is_query ? nullptr : keys + place_in_cache(table, position, head - heads, kv_heads, width);
-    norm_and_rotate_head(from, is_query ? query_norm : key_norm, angles + position * width, width,
-                         epsilon, [&](u64 i, Rotated r) {
-                           from[i] = encode<T>(r.low);
-                           from[half + i] = encode<T>(r.high);
-                           if (is_query) return;
-                           cached[i] = encode<T>(r.low);
-                           cached[half + i] = encode<T>(r.high);
-                         });
+    if (is_query) continue;
+    const u64 kv_head = head - heads - (is_value ? kv_heads : 0);
+    const u64 vector = vector_in_cache(table, position, kv_head, kv_heads);
+    store_vector((is_value ? cache.values : cache.keys) + vector * width,
+                 (is_value ? cache.value_factors : cache.key_factors) + vector, from, width);
   }
 }
 
 // ---- Attention ----
 
+/// A lane's part of some keys or values, with the factors of codes.
+template <typename Cached, int D, u32 KEYS>
+struct LoadedVectors {
+  Pack<Cached, row_pack> pack[KEYS][lane_packs<D>];
+  float factor[KEYS];
+
+  DEVICE void load(u32 j, const Cached* all, const float* factors, u64 vector) {
+    const u32 lane = thread_index() % team_lanes<D>;
+    UNROLL_LOOP
+    for (u32 p = 0; p < lane_packs<D>; ++p) {
+      pack[j][p] = load_pack<row_pack>(all + vector * D + (p * team_lanes<D> + lane) * row_pack);
+    }
+    factor[j] = is_coded<Cached> ? factors[vector] : 1;
+  }
+};
+
 /// Running result of a team for each query head that shares its keys: the largest score (times
 /// scale and log2 e), the sum of exponentials relative to it, and the sum of values weighted by
 /// these exponentials. Each lane holds its packs of the last.
-template <typename T, int D>
+template <typename Cached, int D>
 struct SeenKeys {
   static constexpr u32 lanes = team_lanes<D>, packs = lane_packs<D>;
-  using Raw = Pack<T, row_pack>;
   float largest[MOST_GROUP], total[MOST_GROUP];
   Floats sums[MOST_GROUP][packs];
 
@@ -85,8 +125,9 @@ struct SeenKeys {
   /// Adds up to KEYS keys with their values; only the first ones may exist. The count is the same
   /// in all lanes.
   template <u32 KEYS>
-  DEVICE void take(u32 group, const Floats (&q)[MOST_GROUP][packs], const Raw (&k)[KEYS][packs],
-                   const Raw (&v)[KEYS][packs], const bool (&there)[KEYS]) {
+  DEVICE void take(u32 group, const Floats (&q)[MOST_GROUP][packs],
+                   const LoadedVectors<Cached, D, KEYS>& k, const LoadedVectors<Cached, D, KEYS>& v,
+                   const bool (&there)[KEYS]) {
     float scores[KEYS][MOST_GROUP];
     UNROLL_LOOP
     for (u32 j = 0; j < KEYS; ++j) {
@@ -95,9 +136,10 @@ struct SeenKeys {
         if (g >= group) break;
         float score = 0;
         UNROLL_LOOP
-        for (u32 p = 0; p < packs; ++p) score += (q[g][p] * to_floats(k[j][p])).sum();
+        for (u32 p = 0; p < packs; ++p) score += (q[g][p] * to_floats(k.pack[j][p])).sum();
         UNROLL_LOOP
         for (u32 mask = 1; mask < lanes; mask *= 2) score += shuffle_xor(score, mask);
+        if (is_coded<Cached>) score *= k.factor[j];
         scores[j][g] = there[j] ? score : 2 * nothing_seen;
       }
     }
@@ -112,9 +154,10 @@ struct SeenKeys {
       for (u32 j = 0; j < KEYS; ++j) {
         const float weight = fast_exp2(scores[j][g] - most);
         total[g] += weight;
+        const float of_codes = is_coded<Cached> ? weight * v.factor[j] : weight;
         UNROLL_LOOP
         for (u32 p = 0; p < packs; ++p) {
-          sums[g][p] = sums[g][p] + to_floats(v[j][p]) * floats_of(weight);
+          sums[g][p] = sums[g][p] + to_floats(v.pack[j][p]) * floats_of(of_codes);
         }
       }
     }
@@ -126,20 +169,19 @@ struct SeenKeys {
 /// With `angles`, no token sees another token of this launch, and qkv is the unmodified output of
 /// the model's QKV product. Then a block norms and rotates its queries itself, and the block that
 /// has the token's own key writes this key and its value into the cache.
-template <typename T, int D>
+template <int D, typename T, typename Cached>
 DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_splits, u32* arrived,
-                            const T* qkv, T* keys, T* values, const T* query_norm,
+                            const T* qkv, const LayerCache<Cached>& cache, const T* query_norm,
                             const T* key_norm, const float* angles, const i32* positions,
                             const i32* sequences, const i32* tables, u64 table_width, u64 heads,
                             u64 kv_heads, u64 splits, float scale, float epsilon) {
-  using Seen = SeenKeys<T, D>;
-  using Raw = typename Seen::Raw;
+  using Seen = SeenKeys<Cached, D>;
   constexpr u32 lanes = Seen::lanes, packs = Seen::packs, teams = teams_of<D>;
   SHARED SeenInParts<D, teams_of<D>> all __attribute__((aligned(32)));
   let_next_kernel_begin();
   const KeysOfBlock block =
       KeysOfBlock::here(positions, sequences, tables, table_width, kv_heads, splits);
-  block.fetch_early<T, D>(keys, values);
+  block.fetch_early<D>(cache);
   wait_for_previous_kernel();
   const u32 group = GROUP_OF(heads, kv_heads);
   const u32 team = thread_index() / lanes, lane = thread_index() % lanes;
@@ -166,37 +208,40 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
   mine.reset();
   if (sees_own) {  // the same in the whole block
     const T* const own = of_token + (heads + kv_head) * D;
-    const u64 at = block.place<D>(block.position);
-    Floats rotated[packs];
-    Raw own_key[1][packs], own_value[1][packs];
+    const u64 vector = block.vector(block.position);
+    Floats key[packs], value[packs];
     UNROLL_LOOP
     for (u32 p = 0; p < packs; ++p) {
-      rotated[p] = load_floats(own + element(p));
-      own_value[0][p] = load_pack<row_pack>(own + kv_heads * D + element(p));
+      key[p] = load_floats(own + element(p));
+      value[p] = load_floats(own + kv_heads * D + element(p));
     }
-    norm_and_rotate<T, D>(rotated, key_norm, cosines, epsilon);
-    UNROLL_LOOP
-    for (u32 p = 0; p < packs; ++p) {
-      own_key[0][p] = from_floats<T, row_pack>(rotated[p]);
-      if (team != 0) continue;
-      store_pack(keys + at + element(p), own_key[0][p]);
-      store_pack(values + at + element(p), own_value[0][p]);
+    norm_and_rotate<T, D>(key, key_norm, cosines, epsilon);
+    LoadedVectors<Cached, D, 1> own_key, own_value;
+    own_key.factor[0] = encode_for_cache<Cached, D>(own_key.pack[0], key);
+    own_value.factor[0] = encode_for_cache<Cached, D>(own_value.pack[0], value);
+    if (team == 0) {
+      UNROLL_LOOP
+      for (u32 p = 0; p < packs; ++p) {
+        store_pack(cache.keys + vector * D + element(p), own_key.pack[0][p]);
+        store_pack(cache.values + vector * D + element(p), own_value.pack[0][p]);
+      }
+      if (is_coded<Cached> && lane == 0) {
+        cache.key_factors[vector] = own_key.factor[0];
+        cache.value_factors[vector] = own_value.factor[0];
+      }
     }
     mine.take(group, q, own_key, own_value, {team == 0});
   }
   for (u64 base = begin; base < cached_end; base += teams * keys_ahead) {  // the same in all lanes
-    Raw k[keys_ahead][packs], v[keys_ahead][packs];
+    LoadedVectors<Cached, D, keys_ahead> k, v;
     bool there[keys_ahead];
     UNROLL_LOOP
     for (u32 j = 0; j < keys_ahead; ++j) {
       const u64 key = base + j * teams + team;
       there[j] = key < cached_end;
-      const u64 at = block.place<D>(there[j] ? key : begin);
-      UNROLL_LOOP
-      for (u32 p = 0; p < packs; ++p) {
-        k[j][p] = load_pack<row_pack>(keys + at + element(p));
-        v[j][p] = load_pack<row_pack>(values + at + element(p));
-      }
+      const u64 vector = block.vector(there[j] ? key : begin);
+      k.load(j, cache.keys, cache.key_factors, vector);
+      v.load(j, cache.values, cache.value_factors, vector);
     }
     mine.take(group, q, k, v, there);
   }
@@ -220,35 +265,65 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
 /// Norms (unless `query_norm` is null) and rotates the queries and keys of qkv[tokens, heads + 2
 /// kv_heads, width] in place, then copies keys and values into the cache. angles[positions, width]
 /// holds cosines, then sines, width / 2 of each. Element i is paired with i + width / 2.
-#define CACHE_KERNELS(T, suffix)                                                               \
-  KERNEL(rotate_and_store_##suffix, T* qkv, T* keys, T* values, const T* query_norm,           \
-         const T* key_norm, const float* angles, const i32* positions, const i32* sequences,   \
-         const i32* tables, u64 table_width, u64 tokens, u64 heads, u64 kv_heads, u64 width,   \
-         float epsilon) {                                                                      \
-    rotate_and_store(qkv, keys, values, query_norm, key_norm, angles, positions, sequences,    \
-                     tables, table_width, tokens, heads, kv_heads, width, epsilon);            \
+/// keys and values: as Cached, with factors if these are codes.
+#define CACHE_KERNEL(T, Cached, suffix)                                                       \
+  KERNEL(rotate_and_store_##suffix, T* qkv, Cached* keys, Cached* values, float* key_factors, \
+         float* value_factors, const T* query_norm, const T* key_norm, const float* angles,   \
+         const i32* positions, const i32* sequences, const i32* tables, u64 table_width,      \
+         u64 tokens, u64 heads, u64 kv_heads, u64 width, float epsilon) {                     \
+    const LayerCache<Cached> cache = {keys, values, key_factors, value_factors};              \
+    rotate_and_store(qkv, cache, query_norm, key_norm, angles, positions, sequences, tables,  \
+                     table_width, tokens, heads, kv_heads, width, epsilon);                   \
   }
-CACHE_KERNELS(float, f32)
-CACHE_KERNELS(Bf16, bf16)
 
 /// Computes y[tokens, heads, D] = softmax(scale q k) v over the tokens of the same sequence up to
 /// its own. With more than one of `splits`, sums_of_splits[tokens, heads, splits, D] and
 /// weights_of_splits[tokens, heads, splits, 2] are scratch memory, and arrived[tokens, kv_heads] is
 /// zero before and after. If `angles` is not null, the tokens' keys and values are not in the cache
 /// yet, and the norms are as above.
-#define PAGED_KERNEL(T, suffix, D)                                                               \
-  KERNEL_OF(paged_threads, 4, paged_attention_##D##_##suffix, T* y, float* sums_of_splits,       \
-            float* weights_of_splits, u32* arrived, const T* qkv, T* keys, T* values,            \
-            const T* query_norm, const T* key_norm, const float* angles, const i32* positions,   \
-            const i32* sequences, const i32* tables, u64 table_width, u64 heads, u64 kv_heads,   \
-            u64 splits, float scale, float epsilon) {                                            \
-    paged_attention<T, D>(y, sums_of_splits, weights_of_splits, arrived, qkv, keys, values,      \
-                          query_norm, key_norm, angles, positions, sequences, tables,            \
-                          table_width, heads, kv_heads, splits, scale, epsilon);                 \
+#define PAGED_KERNEL(T, Cached, suffix, D)                                                      \
+  KERNEL_OF(paged_threads, 4, paged_attention_##D##_##suffix, T* y, float* sums_of_splits,      \
+            float* weights_of_splits, u32* arrived, const T* qkv, Cached* keys, Cached* values, \
+            float* key_factors, float* value_factors, const T* query_norm, const T* key_norm,   \
+            const float* angles, const i32* positions, const i32* sequences, const i32* tables, \
+            u64 table_width, u64 heads, u64 kv_heads, u64 splits, float scale, float epsilon) { \
+    const LayerCache<Cached> cache = {keys, values, key_factors, value_factors};                \
+    paged_attention<D>(y, sums_of_splits, weights_of_splits, arrived, qkv, cache, query_norm,   \
+                       key_norm, angles, positions, sequences, tables, table_width, heads,      \
+                       kv_heads, splits, scale, epsilon);                                       \
   }
+#if HAVE_NUMBERS_CACHE
+CACHE_KERNEL(float, float, f32)
+CACHE_KERNEL(Bf16, Bf16, bf16)
+#define PAGED_KERNELS_OF_NUMBERS(D)  \
+  PAGED_KERNEL(float, float, f32, D) \
+  PAGED_KERNEL(Bf16, Bf16, bf16, D)
+#else
+#define PAGED_KERNELS_OF_NUMBERS(D)
+#endif
+#if HAVE_E4M3_CACHE
+CACHE_KERNEL(float, E4m3, f32_e4m3)
+CACHE_KERNEL(Bf16, E4m3, bf16_e4m3)
+#define PAGED_KERNELS_OF_E4M3(D)         \
+  PAGED_KERNEL(float, E4m3, f32_e4m3, D) \
+  PAGED_KERNEL(Bf16, E4m3, bf16_e4m3, D)
+#else
+#define PAGED_KERNELS_OF_E4M3(D)
+#endif
+#if HAVE_E4M3_FNUZ_CACHE
+CACHE_KERNEL(float, E4m3Fnuz, f32_e4m3_fnuz)
+CACHE_KERNEL(Bf16, E4m3Fnuz, bf16_e4m3_fnuz)
+#define PAGED_KERNELS_OF_E4M3_FNUZ(D)             \
+  PAGED_KERNEL(float, E4m3Fnuz, f32_e4m3_fnuz, D) \
+  PAGED_KERNEL(Bf16, E4m3Fnuz, bf16_e4m3_fnuz, D)
+#else
+#define PAGED_KERNELS_OF_E4M3_FNUZ(D)
+#endif
+
 #define PAGED_KERNELS(D)      \
-  PAGED_KERNEL(float, f32, D) \
-  PAGED_KERNEL(Bf16, bf16, D)
+  PAGED_KERNELS_OF_NUMBERS(D) \
+  PAGED_KERNELS_OF_E4M3(D)    \
+  PAGED_KERNELS_OF_E4M3_FNUZ(D)
 #if !defined(PAGED_WIDTH) || PAGED_WIDTH == 16
 PAGED_KERNELS(16)
 #endif

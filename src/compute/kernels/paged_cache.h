@@ -3,6 +3,7 @@
 #pragma once
 
 #include "head_rotation.h"
+#include "quantized.h"
 
 // On GPUs the host defines these for one model. On a CPU all widths are compiled, and the size of
 // the group is a run-time value.
@@ -17,6 +18,18 @@
 #define MOST_GROUP 8
 #endif
 
+// What caches hold in the kernels that are compiled: on GPUs the host defines PAGED_CACHE as 0 for
+// numbers, 1 for codes of e4m3 and 2 for those of e4m3_fnuz.
+#if !defined(PAGED_CACHE) || PAGED_CACHE == 0
+#define HAVE_NUMBERS_CACHE 1
+#endif
+#if !defined(PAGED_CACHE) || PAGED_CACHE == 1
+#define HAVE_E4M3_CACHE 1
+#endif
+#if !defined(PAGED_CACHE) || PAGED_CACHE == 2
+#define HAVE_E4M3_FNUZ_CACHE 1
+#endif
+
 namespace {
 
 constexpr u32 page_tokens = 16;
@@ -27,11 +40,22 @@ constexpr u32 paged_threads = 128;
 #endif
 constexpr float nothing_seen = -1e30f;  // maximum of no scores; differences stay finite
 
-/// Returns the offset of a token's key or value of one head in the cache, whose shape is [blocks,
-/// kv_heads, page_tokens, width].
-DEVICE u64 place_in_cache(const i32* table, u64 position, u64 head, u64 kv_heads, u64 width) {
+/// Whether the cache holds codes of fp8, with a factor for each vector, instead of numbers.
+template <typename Cached>
+constexpr bool is_coded = sizeof(Cached) == 1;
+
+/// The keys and values of one layer, [blocks, kv_heads, page_tokens, width] each. The factors of
+/// codes are [blocks, kv_heads, page_tokens]; numbers have none.
+template <typename Cached>
+struct LayerCache {
+  Cached *keys, *values;
+  float *key_factors, *value_factors;
+};
+
+/// Returns the number of a token's key or value of one head among the cache's vectors.
+DEVICE u64 vector_in_cache(const i32* table, u64 position, u64 head, u64 kv_heads) {
   const u64 block = static_cast<u64>(table[position / page_tokens]);
-  return ((block * kv_heads + head) * page_tokens + position % page_tokens) * width;
+  return (block * kv_heads + head) * page_tokens + position % page_tokens;
 }
 
 /// The keys from `begin` to `end`, among those that one token sees, that a block attends to in one
@@ -54,22 +78,26 @@ struct KeysOfBlock {
   }
   /// Returns whether the token's own key is one of these keys.
   DEVICE bool have_own() const { return begin <= position && end == position + 1; }
-  /// Returns the offset of a key in the cache; for a key beyond `end`, that of key `begin`.
-  template <int D>
-  DEVICE u64 place(u64 key) const {
-    return place_in_cache(table, key < end ? key : begin, kv_head, kv_heads, D);
+  /// Returns the number of a key's vector in the cache; for a key beyond `end`, that of key
+  /// `begin`.
+  DEVICE u64 vector(u64 key) const {
+    return vector_in_cache(table, key < end ? key : begin, kv_head, kv_heads);
   }
-  /// Prefetches up to 64 of the first keys and their values into the device's cache; all threads
-  /// call it.
-  template <typename T, int D>
-  DEVICE void fetch_early(const T* keys, const T* values) const {
-    constexpr u64 line = 128 / sizeof(T), lines = (D + line - 1) / line, most = 64;
+  /// Prefetches some of the first keys and their values into the device's cache, 64 of bf16; all
+  /// threads call it.
+  template <int D, typename Cached>
+  DEVICE void fetch_early(const LayerCache<Cached>& cache) const {
+    constexpr u64 line = 128 / sizeof(Cached), lines = (D + line - 1) / line,
+                  most = is_coded<Cached> ? 128 : 64;
     if (begin >= end) return;
     const u64 count = end - begin < most ? end - begin : most;
     for (u64 i = thread_index(); i < count * lines; i += block_threads()) {
-      const u64 at = place<D>(begin + i / lines) + i % lines * line;
-      prefetch_line(keys + at);
-      prefetch_line(values + at);
+      const u64 at = vector(begin + i / lines);
+      prefetch_line(cache.keys + at * D + i % lines * line);
+      prefetch_line(cache.values + at * D + i % lines * line);
+      if (!is_coded<Cached> || at % page_tokens != 0) continue;
+      prefetch_line(cache.key_factors + at);
+      prefetch_line(cache.value_factors + at);
     }
   }
 };
@@ -131,6 +159,33 @@ DEVICE void norm_and_rotate(Floats* x, const T* norm, const float* cosines, floa
     }
     x[p] = to_floats(from_floats<T, row_pack>(x[p]));
   }
+}
+
+// ---- What the cache holds ----
+
+/// Encodes x[packs], a lane's part of a key or value, for the cache. Returns the factor of codes, 1
+/// of numbers. All lanes of the wave call it.
+template <typename Cached, int D>
+DEVICE float encode_for_cache(Pack<Cached, row_pack>* encoded, const Floats* x) {
+  constexpr u32 packs = lane_packs<D>;
+  float factor = 1, inverse = 1;
+  if constexpr (is_coded<Cached>) {
+    float largest = 0;
+    UNROLL_LOOP
+    for (u32 p = 0; p < packs; ++p) largest = largest_magnitude(x[p], largest);
+    UNROLL_LOOP
+    for (u32 mask = 1; mask < team_lanes<D>; mask *= 2) {
+      largest = larger(largest, shuffle_xor(largest, mask));
+    }
+    const auto scale = RowScale<Cached>::of(largest);
+    factor = scale.factor;
+    inverse = scale.inverse;
+  }
+  UNROLL_LOOP
+  for (u32 p = 0; p < packs; ++p) {
+    encoded[p] = from_floats<Cached, row_pack>(is_coded<Cached> ? x[p] * floats_of(inverse) : x[p]);
+  }
+  return factor;
 }
 
 // ---- Partial results over keys ----

@@ -3,7 +3,8 @@
 // tile. This file has the common parts; one file per hardware defines
 //
 //   WaveTile<T, M, N>        the M x N sums of a wave in f32; T is Bf16 or F16, M and N multiples
-//                            of 16
+//                            of 16, or N least_columns, with lines of right operands that set() or
+//                            take() makes
 //     Left, Right            operands, M x tile_depth and tile_depth x N:
 //       load<order>(tile, line, depth)   loads from row (left) or column (right) `line` on
 //       lines, line(slot)    the rows (left) or columns (right) of which this lane holds a part
@@ -22,12 +23,15 @@
 //     for_each_with(other, body)   calls body(row, column, sum, sum of other); it may change sum
 //     for_each_row(body)     calls body(slot, row) for the rows of which this lane holds elements
 //     first_in_row()         whether this lane is the first of those that share its rows
+//     reduce_columns(combine), for_each_in_columns(body), for_each_column(body), first_in_column()
+//                            likewise for columns
 //     put(tile, row, column = 0)         this wave stores the sums as T in the tile from there on;
 //                            `column` is a multiple of 8
 //     sums_are_operands      whether sums in registers have an operand's layout; else put() them
 //                            first
 //     Left::take(sums, tile, row, depth)
 //                            the operand at `depth` of another tile's sums, put at `row`
+//     Right::take(sums)      the operand whose depth are the tile_depth rows of another tile's sums
 //
 // Which lane holds which element depends on the hardware.
 #pragma once

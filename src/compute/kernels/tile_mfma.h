@@ -34,6 +34,8 @@ DEVICE MatrixSums4 multiply(F16, MatrixOperand a, MatrixOperand b, MatrixSums4 c
                                                __builtin_bit_cast(MatrixHalves, b), c, 0, 0, 0);
 }
 
+constexpr int least_columns = 16;
+
 template <typename T, int M, int N>
 class WaveTile {
   static_assert(M % 16 == 0 && N % 16 == 0, "made of 16 x 16");
@@ -103,6 +105,17 @@ class WaveTile {
     DEVICE void take(const Sums&, const Tile& staged, int row, int depth) {
       load<Order::depth_last>(staged, row, depth);
     }
+    /// Lanes hold sums as this operand wants them, in tiles of 16 rows.
+    DEVICE void take(const WaveTile<T, tile_depth, UNITS * 16>& sums) {
+      static_assert(unit == 16, "of 16 x 16");
+      UNROLL_LOOP
+      for (int j = 0; j < UNITS; ++j) {
+        Pack<float, 4> numbers;
+        UNROLL_LOOP
+        for (int r = 0; r < 4; ++r) numbers.v[r] = sums.register_of(j, r);
+        part[j][0] = bits_as<MatrixOperand>(from_floats<T, 4>(numbers));
+      }
+    }
   };
 
  public:
@@ -151,6 +164,8 @@ class WaveTile {
       }
     }
   }
+  /// Returns a sum of this lane in a tile of 16 rows.
+  DEVICE float register_of(int j, int r) const { return sums_[0][j][r]; }
   static constexpr bool sums_are_operands = false;
   template <typename Tile>
   DEVICE void put(const Tile& tile, int row, int column = 0) {
@@ -190,6 +205,51 @@ class WaveTile {
     }
     return result;
   }
+  static constexpr int column_slots = j_units;
+  struct Columns {
+    float slot[column_slots];
+  };
+  template <typename Combine>
+  DEVICE Columns reduce_columns(Combine combine) const {
+    Columns result;
+    UNROLL_LOOP
+    for (int s = 0; s < column_slots; ++s) {
+      float value = sums_[0][s][0];
+      UNROLL_LOOP
+      for (int i = 0; i < i_units * registers; ++i) {
+        if (i > 0) value = combine(value, sums_[i / registers][s][i % registers]);
+      }
+      UNROLL_LOOP
+      for (u32 mask = unit; mask < wave_width; mask *= 2) {
+        value = combine(value, shuffle_xor(value, mask));
+      }
+      result.slot[s] = value;
+    }
+    return result;
+  }
+  template <typename Body>
+  DEVICE void for_each_in_columns(Body body) {
+    UNROLL_LOOP
+    for (int i = 0; i < i_units; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < j_units; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < registers; ++r) {
+          float sum = sums_[i][j][r];
+          body(j, sum);
+          sums_[i][j][r] = sum;
+        }
+      }
+    }
+  }
+  template <typename Body>
+  static DEVICE void for_each_column(Body body) {
+    UNROLL_LOOP
+    for (int s = 0; s < column_slots; ++s) {
+      body(s, unit * s + static_cast<int>(lane_index()) % unit);
+    }
+  }
+  static DEVICE bool first_in_column() { return lane_index() < unit; }
   template <typename Body>
   DEVICE void for_each_in_rows(Body body) {
     UNROLL_LOOP

@@ -33,9 +33,19 @@ DEVICE void load_matrices_transposed(u32* registers, const void* row) {
                : "r"(address));
 }
 
+/// Returns the transpose of an 8 x 8 matrix, of which lane l holds elements 2 (l % 4) and the next
+/// one of row l / 4.
+DEVICE u32 transposed_matrix(u32 row) {
+  u32 column;
+  asm("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(column) : "r"(row));
+  return column;
+}
+
+constexpr int least_columns = 8;
+
 template <typename T, int M, int N>
 class WaveTile {
-  static_assert(M % 16 == 0 && N % 16 == 0, "made of 16 x 16");
+  static_assert(M % 16 == 0 && N % least_columns == 0, "made of 16 x 8");
 
  public:
   static constexpr int rows = M, columns = N;
@@ -99,12 +109,21 @@ class WaveTile {
   }
 
   struct Right {
-    u32 part[N / 16][4];
+    u32 part[(N + 15) / 16][4];
     static constexpr int lines = N / 8;
     static DEVICE int line(int slot) { return 8 * slot + static_cast<int>(lane_index()) / 4; }
     DEVICE void set(int slot, const Elements& elements) {
       part[slot / 2][slot % 2 * 2] = elements.v[0];
       part[slot / 2][slot % 2 * 2 + 1] = elements.v[1];
+    }
+    DEVICE void take(const WaveTile<T, tile_depth, N>& sums) {
+      UNROLL_LOOP
+      for (int j = 0; j < N / 8; ++j) {
+        UNROLL_LOOP
+        for (int half = 0; half < 2; ++half) {
+          part[j / 2][j % 2 * 2 + half] = transposed_matrix(sums.pair(0, j, half));
+        }
+      }
     }
     /// The tile_depth x N operand at `depth`, `column`.
     template <Order ORDER, typename Tile>
@@ -192,6 +211,48 @@ class WaveTile {
     }
   }
   static DEVICE bool first_in_row() { return lane_index() % 4 == 0; }
+  static constexpr int column_slots = N / 4;
+  struct Columns {
+    float slot[column_slots];
+  };
+  template <typename Combine>
+  DEVICE Columns reduce_columns(Combine combine) const {
+    Columns result;
+    UNROLL_LOOP
+    for (int s = 0; s < column_slots; ++s) {
+      float value = sums_[0][s / 2][s % 2];
+      UNROLL_LOOP
+      for (int i = 0; i < M / 16; ++i) {
+        if (i > 0) value = combine(value, sums_[i][s / 2][s % 2]);
+        value = combine(value, sums_[i][s / 2][s % 2 + 2]);
+      }
+      UNROLL_LOOP
+      for (u32 mask = 4; mask < wave_width; mask *= 2) {
+        value = combine(value, shuffle_xor(value, mask));
+      }
+      result.slot[s] = value;
+    }
+    return result;
+  }
+  template <typename Body>
+  DEVICE void for_each_in_columns(Body body) {
+    UNROLL_LOOP
+    for (int i = 0; i < M / 16; ++i) {
+      UNROLL_LOOP
+      for (int j = 0; j < N / 8; ++j) {
+        UNROLL_LOOP
+        for (int r = 0; r < 4; ++r) body(2 * j + r % 2, sums_[i][j][r]);
+      }
+    }
+  }
+  template <typename Body>
+  static DEVICE void for_each_column(Body body) {
+    UNROLL_LOOP
+    for (int s = 0; s < column_slots; ++s) {
+      body(s, s / 2 * 8 + static_cast<int>(lane_index()) % 4 * 2 + s % 2);
+    }
+  }
+  static DEVICE bool first_in_column() { return lane_index() < 4; }
   /// Calls body(slot, sum) for the elements of this lane; `slot` in Rows is that of the element's
   /// row.
   template <typename Body>

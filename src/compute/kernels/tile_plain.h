@@ -6,6 +6,8 @@
 
 namespace {
 
+constexpr int least_columns = 16;
+
 template <typename T, int M, int N>
 class WaveTile {
   static_assert(M % 16 == 0 && N % 16 == 0, "made of 16 x 16");
@@ -57,6 +59,11 @@ class WaveTile {
       store_pack(line, decode(elements));
       for (int k = 0; k < tile_depth; ++k) element[k][slot] = line[k];
     }
+    DEVICE void take(const WaveTile<T, tile_depth, N>& sums) {
+      for (int k = 0; k < tile_depth; ++k) {
+        for (int j = 0; j < N; ++j) element[k][j] = decode(encode<T>(sums.sum(k, j)));
+      }
+    }
     template <Order ORDER, typename Tile>
     DEVICE void load(const Tile& tile, int column, int depth) {
       if constexpr (ORDER == Order::depth_first) {
@@ -71,6 +78,7 @@ class WaveTile {
     }
   };
 
+  DEVICE float sum(int i, int j) const { return sums_[i][j]; }
   DEVICE void fill(float value) {
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < N; ++j) sums_[i][j] = value;
@@ -116,6 +124,31 @@ class WaveTile {
     for (int i = 0; i < M; ++i) body(i, i);
   }
   static DEVICE bool first_in_row() { return true; }
+  static constexpr int column_slots = N;
+  struct Columns {
+    float slot[column_slots];
+  };
+  template <typename Combine>
+  DEVICE Columns reduce_columns(Combine combine) const {
+    Columns result;
+    for (int j = 0; j < N; ++j) {
+      float value = sums_[0][j];
+      for (int i = 1; i < M; ++i) value = combine(value, sums_[i][j]);
+      result.slot[j] = value;
+    }
+    return result;
+  }
+  template <typename Body>
+  DEVICE void for_each_in_columns(Body body) {
+    for (int i = 0; i < M; ++i) {
+      for (int j = 0; j < N; ++j) body(j, sums_[i][j]);
+    }
+  }
+  template <typename Body>
+  static DEVICE void for_each_column(Body body) {
+    for (int j = 0; j < N; ++j) body(j, j);
+  }
+  static DEVICE bool first_in_column() { return true; }
   template <typename Body>
   DEVICE void for_each_in_rows(Body body) {
     for (int i = 0; i < M; ++i) {

@@ -9,15 +9,15 @@
 #include <utility>
 
 #include "compute/device/helpers.h"
+#include "model/operations/quantized_rows.h"
 #include "model/tensors/weights.h"
 #include "model/transformer/decoder_config.h"
 
 namespace assay {
 namespace {
 
-std::size_t cache_elements_of_layer(const DecoderSettings& settings) {
-  const std::int64_t tokens = settings.limits.blocks * page_tokens;
-  return static_cast<std::size_t>(2 * tokens * own_shape(settings.shape, settings.part).kv_width());
+std::size_t cache_tokens(const DecoderSettings& settings) {
+  return static_cast<std::size_t>(settings.limits.blocks * page_tokens);
 }
 
 /// The factors of coded inputs lie before the codes.
@@ -42,8 +42,7 @@ DecoderMemory memory_of(const DecoderSettings& settings) {
   const auto activations =
       DecoderActivations::of(settings.shape, limits.tokens, limits.results, settings.part).elements;
   return {.weights = DecoderParameters::bytes(settings.shape, settings.weights()),
-          .cache = cache_elements_of_layer(settings) *
-                   static_cast<std::size_t>(settings.shape.layers) * element,
+          .cache = cache_tokens(settings) * settings.cache_bytes_of_token(),
           .activations = activations * element + coded_inputs_bytes(settings)};
 }
 
@@ -498,6 +497,14 @@ std::string Decoder::inputs_of_products() const {
                      quantized_linear_->scales_in_steps() ? ", scaled in steps" : "");
 }
 
+std::string Decoder::cache_type(bool without_prompts) const {
+  if (!settings_.cache_codes) return std::string(name_of(settings_.precision));
+  return fmt::format("{}, a factor per token and head{}", name_of(*settings_.cache_codes),
+                     prompt_attention_ && !without_prompts
+                         ? "; whole prompts read their keys and values unrounded"
+                         : "");
+}
+
 Status Decoder::allocate(Stream& stream) {
   const DecoderMemory memory = memory_of(settings_);
   const auto allocate = [&](Buffer& buffer, std::size_t bytes) -> Status {
@@ -572,15 +579,50 @@ Status Decoder::set_random_tokens(Stream& stream, const DecoderPass& pass, std::
 Status Decoder::fill_cache(Stream& stream) {
   InitialWeights random =
       TRY(InitialWeights::create(device_, stream, settings_.precision, settings_.seed));
+  if (settings_.cache_codes) return fill_cache_of_codes(stream, random);
   const Tensor all = {static_cast<std::int64_t>(cache_.bytes() / element_) / 16, 16, 0};
   TRY(random.normal(cache_.data(), all, 1));
   return stream.synchronize();  // its kernels are unloaded now
 }
 
+/// The vectors of keys, and those of values, of each layer are the same random ones again and
+/// again, because numbers of a whole layer may not fit beside the cache.
+Status Decoder::fill_cache_of_codes(Stream& stream, InitialWeights& random) {
+  constexpr std::int64_t most_at_once = 1 << 16;
+  const std::int64_t vectors = static_cast<std::int64_t>(cache_tokens(settings_)) * own_.kv_heads,
+                     at_once = std::min(vectors, most_at_once), width = own_.head_width;
+  const Tensor part = {at_once, width, 0};
+  const Buffer numbers = TRY(
+      device_.allocate(static_cast<std::size_t>(part.elements()) * element_, MemoryKind::device));
+  auto quantized = TRY(QuantizedRows::create(device_, settings_.precision, *settings_.cache_codes));
+  TRY(stream.fill(numbers.data(), 0, numbers.bytes()));
+  TRY(random.normal(numbers.data(), part, 1));
+  for (std::size_t layer = 0; layer < weights_->layout().layers.size(); ++layer) {
+    const PagedCache cache = cache_of(layer);
+    for (std::int64_t first = 0; first < vectors; first += at_once) {
+      const std::int64_t count = std::min(at_once, vectors - first);
+      const auto quantize = [&](void* codes, float* factors) {
+        return quantized.quantize(stream, static_cast<std::byte*>(codes) + first * width,
+                                  factors + first, numbers.data(), count, width);
+      };
+      TRY(quantize(cache.keys, cache.key_factors));
+      TRY(quantize(cache.values, cache.value_factors));
+    }
+  }
+  return stream.synchronize();  // what is local here is still in use
+}
+
 PagedCache Decoder::cache_of(std::size_t layer) const {
-  const std::size_t bytes = cache_elements_of_layer(settings_) * element_;
-  auto* const of_layer = cache_.as<std::byte>() + layer * bytes;
-  return {of_layer, of_layer + bytes / 2};
+  const std::size_t tokens = cache_tokens(settings_),
+                    bytes = tokens * settings_.cache_bytes_of_token() /
+                            static_cast<std::size_t>(settings_.shape.layers);
+  auto* const keys = cache_.as<std::byte>() + layer * bytes;
+  if (!settings_.cache_codes) return {keys, keys + bytes / 2};
+  // The factors lie behind the codes.
+  std::byte* const values = keys + tokens * static_cast<std::size_t>(own_.kv_width());
+  auto* const factors =
+      reinterpret_cast<float*>(values + tokens * static_cast<std::size_t>(own_.kv_width()));
+  return {keys, values, factors, factors + tokens * static_cast<std::size_t>(own_.kv_heads)};
 }
 
 }  // namespace assay

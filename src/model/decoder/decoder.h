@@ -30,6 +30,7 @@
 #include "model/operations/token_rows.h"
 #include "model/operations/token_sampling.h"
 #include "model/parallel/tensor_parallel.h"
+#include "model/tensors/weights.h"
 
 namespace assay {
 
@@ -99,6 +100,9 @@ class Decoder {
   /// What products of quantized matrices read: "e4m3, a factor per token" (in some or all of them),
   /// or "bf16" and why. Empty: no matrices are quantized.
   std::string inputs_of_products() const;
+  /// What the cache of keys and values holds: "bf16", or "e4m3, a factor per token and head", and
+  /// who reads the numbers before they are rounded to codes, if passes may name prompts.
+  std::string cache_type(bool without_prompts = false) const;
   /// Returns whether products may read codes, in some passes at least.
   bool may_read_codes() const { return quantized_linear_.has_value(); }
   /// Returns whether products of passes that are queued from now on read none, for checks.
@@ -170,6 +174,7 @@ class Decoder {
   }
   void* input(const Tensor& t) const { return address_of(inputs_, t, sizeof(std::int32_t)); }
   PagedCache cache_of(std::size_t layer) const;
+  Status fill_cache_of_codes(Stream& stream, InitialWeights& random);
   Status copy_input(Stream& stream, const Tensor& to, const std::vector<std::int32_t>& from);
 
   Device& device_;

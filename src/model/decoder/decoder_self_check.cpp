@@ -68,11 +68,12 @@ Result<std::vector<float>> all_weights(Device& device, Stream& stream,
 /// logits.
 constexpr double most_of_noise = 1.25;
 
-/// How far the reference's logits move if its products read codes, as those of a decoder. A
+/// How far the reference's logits move if its products read codes, as those of a decoder
+/// (`inputs`), and if its attention reads codes of keys and values, where the cache holds these. A
 /// decoder's logits cannot be compared with these one by one: a difference in the last digit of
 /// bf16 turns some codes, each by up to an eighth, and a few products later the rounding is as good
 /// as independent.
-double noise_of_codes(TransformerOracle oracle, const DecoderSettings& small,
+double noise_of_codes(TransformerOracle oracle, const DecoderSettings& small, bool inputs,
                       const std::vector<std::int32_t> (&texts)[2],
                       const std::vector<double> (&reference)[2]) {
   // Each rank quantizes its own part of the rows that the matrices proj and down read.
@@ -81,13 +82,19 @@ double noise_of_codes(TransformerOracle oracle, const DecoderSettings& small,
       return weight.offset == layer.proj.offset || weight.offset == layer.down.offset;
     });
   };
-  oracle.change_inputs([&](std::span<double> row, const Tensor& weight) {
-    const std::size_t parts = is_cut(weight) ? static_cast<std::size_t>(small.part.ranks) : 1,
-                      width = row.size() / parts;
-    for (std::size_t begin = 0; begin < row.size(); begin += width) {
-      round_to_codes(*small.quantization.codes, row.subspan(begin, width));
-    }
-  });
+  if (inputs) {
+    oracle.change_inputs([&](std::span<double> row, const Tensor& weight) {
+      const std::size_t parts = is_cut(weight) ? static_cast<std::size_t>(small.part.ranks) : 1,
+                        width = row.size() / parts;
+      for (std::size_t begin = 0; begin < row.size(); begin += width) {
+        round_to_codes(*small.quantization.codes, row.subspan(begin, width));
+      }
+    });
+  }
+  if (small.cache_codes) {
+    oracle.change_cached(
+        [&](std::span<double> vector) { round_to_codes(*small.cache_codes, vector); });
+  }
   std::vector<float> moved;
   std::vector<double> expected;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -166,12 +173,14 @@ double logits_tolerance(DataType precision, std::int64_t layers) {
   return grown_with_layers(precision == DataType::bf16 ? 2e-2 : 1e-4, layers);
 }
 
-double noise_tolerance(std::int64_t layers) {
-  // Rounding inputs to codes moves logits of two layers by 0.065, which is noise_of_codes() of the
-  // gate. Keys and values may have noise of their own, which gives sqrt(2) times that at most, here
-  // with a quarter more. By this growth 36 layers have 0.28 to 0.39; an H200 had 0.34 to 0.39.
-  // Logits that have nothing in common are sqrt(2) apart, so more than 1 is never allowed.
-  return std::min(1.0, grown_with_layers(1.25 * std::sqrt(2) * 0.065, layers));
+double noise_tolerance(RoundedToCodes rounded, std::int64_t layers) {
+  // Rounding inputs to codes moves logits of two layers by 0.065, and rounding the cache by 0.03,
+  // which is noise_of_codes() of the gate. Keys and values may have noise of their own, which gives
+  // sqrt(2) times that at most, here with a quarter more. By this growth 36 layers have 0.28 to
+  // 0.39 with codes as inputs; an H200 had 0.34 to 0.39. Logits that have nothing in common are
+  // sqrt(2) apart, so more than 1 is never allowed.
+  const double of_two = std::hypot(rounded.inputs ? 0.065 : 0, rounded.cache ? 0.03 : 0);
+  return std::min(1.0, grown_with_layers(1.25 * std::sqrt(2) * of_two, layers));
 }
 
 double relative_distance(std::span<const float> found, std::span<const double> expected) {
@@ -210,18 +219,32 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
                                  std::vector<double>(weights.begin(), weights.end()));
   const std::vector<double> reference[2] = {oracle.logits(texts[0]), oracle.logits(texts[1])};
   DecoderGate gate = {0, logits_tolerance(small.precision, small.shape.layers)};
+  const std::vector<PagedUnits> units = cache_attention_units(device.facts(), small);
   small.quantization.input_codes = InputCodes::never;
-  for (const PagedUnits units : cache_attention_units(device.facts(), small)) {
-    small.cache_attention = units;
+  small.cache_codes.reset();
+  for (const PagedUnits of_units : units) {
+    small.cache_attention = of_units;
     gate.error =
         std::max(gate.error, TRY(logits_of(device, stream, small, passes, reference)).error());
   }
-  if (!settings.may_quantize_inputs() || !gate.passed()) return gate;
-  small.quantization.input_codes = InputCodes::always;
-  const Logits of_codes = TRY(logits_of(device, stream, small, passes, reference));
-  if (!of_codes.may_be_of_codes) return gate;  // no library multiplies them
-  return DecoderGate{of_codes.error(),
-                     most_of_noise * noise_of_codes(oracle, small, texts, reference)};
+  if (!gate.passed() || (!settings.may_quantize_inputs() && !settings.cache_codes)) return gate;
+  if (settings.may_quantize_inputs()) small.quantization.input_codes = InputCodes::always;
+  small.cache_codes = settings.cache_codes;
+  double error = 0;
+  bool inputs = false;
+  for (const PagedUnits of_units : units) {
+    if (!settings.cache_codes && of_units != units.back()) continue;  // only the cache differs
+    small.cache_attention = of_units;
+    const Logits of_codes = TRY(logits_of(device, stream, small, passes, reference));
+    inputs = of_codes.may_be_of_codes;
+    error = std::max(error, of_codes.error());
+  }
+  if (!inputs && !settings.cache_codes) return gate;  // no library multiplies them
+  // Without codes as inputs their noise is no larger than what is rounded to bf16.
+  const double exact = settings.cache_codes ? gate.tolerance : 0;
+  return DecoderGate{
+      error,
+      std::hypot(most_of_noise * noise_of_codes(oracle, small, inputs, texts, reference), exact)};
 }
 
 }  // namespace assay

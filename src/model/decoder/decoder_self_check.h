@@ -23,9 +23,13 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
 /// How far logits may be from those of the same tokens in another way, in the same unit: each layer
 /// rounds anew, and roundings add up like random numbers.
 double logits_tolerance(DataType precision, std::int64_t layers);
-/// How far logits of passes whose products read codes of fp8 may be from those without: the noise
-/// of rounding inputs to codes.
-double noise_tolerance(std::int64_t layers);
+/// What is rounded to codes of fp8 in one of two passes, or in both with different roundings.
+struct RoundedToCodes {
+  bool inputs = false;  ///< of products
+  bool cache = false;   ///< keys and values
+};
+/// How far logits of such passes may be apart: the noise of rounding to codes.
+double noise_tolerance(RoundedToCodes rounded, std::int64_t layers);
 /// Rounds a row to codes of `type` with a factor for the row, as kernels/quantize_rows.cu.
 void round_to_codes(DataType type, std::span<double> row);
 

@@ -16,4 +16,21 @@ Quantization quantization_named(std::string_view name, const DeviceFacts& facts)
   return {};
 }
 
+std::vector<std::string> cache_type_names() {
+  return {"auto", "fp8"};
+}
+
+std::optional<DataType> cache_codes_named(std::string_view name, const DeviceFacts& facts) {
+  if (name != "fp8") return std::nullopt;
+  return has_fnuz_fp8(facts) ? DataType::e4m3_fnuz : DataType::e4m3;
+}
+
+std::uint64_t DecoderSettings::cache_bytes_of_token() const {
+  const TransformerShape own = own_shape(shape, part);
+  const auto numbers = static_cast<std::uint64_t>(own.cache_elements());
+  if (!cache_codes) return numbers * size_of(precision);
+  const auto vectors = static_cast<std::uint64_t>(2 * own.layers * own.kv_heads);
+  return numbers + vectors * sizeof(float);
+}
+
 }  // namespace assay

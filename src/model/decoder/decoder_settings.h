@@ -45,6 +45,11 @@ struct Quantization {
   std::optional<DataType> codes = {};  ///< e4m3, e4m3_fnuz or i8; empty: as all else
   InputCodes input_codes = InputCodes::never;
 };
+/// The types of the cache of keys and values that options and cells may name: "auto", as all
+/// numbers, and "fp8".
+std::vector<std::string> cache_type_names();
+/// The codes of the cache of that name, in the device's encoding; empty for "auto".
+std::optional<DataType> cache_codes_named(std::string_view name, const DeviceFacts& facts);
 /// The names that options and cells have for them: none, fp8, fp8-weights, int8.
 std::vector<std::string> quantization_names();
 /// The quantization of that name, "none" for any other, with the device's encoding of fp8.
@@ -56,6 +61,9 @@ struct DecoderSettings {
   DataType precision = DataType::bf16;  ///< f32 or bf16, also that of weights and cache
   std::uint64_t seed = 1;               ///< seed of random weights
   Quantization quantization = {};
+  /// The codes that keys and values are rounded to in the cache, each with a factor of its own:
+  /// e4m3 or e4m3_fnuz. Empty: the cache holds numbers of `precision`.
+  std::optional<DataType> cache_codes = {};
   std::filesystem::path folder = {};     ///< folder with the weights; empty: they are random
   std::filesystem::path adapter = {};    ///< folder of a LoRA adapter of those; empty: none
   TensorParallelShard part = {};         ///< this rank's shard
@@ -80,6 +88,9 @@ struct DecoderSettings {
   DecoderWeightSettings weights() const {
     return {precision, quantization.codes, seed, folder, part, adapter};
   }
+  PagedTypes attention_types() const { return {precision, cache_codes}; }
+  /// Bytes of this rank's cache for a token: keys and values of all layers, with factors of codes.
+  std::uint64_t cache_bytes_of_token() const;
 };
 
 /// The tokens of a pass, as the host gives them. The first three have an element per token.

@@ -284,7 +284,7 @@ std::vector<PagedUnits> cache_attention_units(const DeviceFacts& facts,
 Result<std::shared_ptr<PagedAttention>> DecoderVariants::open_cache_attention(
     PagedUnits units) const {
   return std::make_shared<PagedAttention>(TRY(PagedAttention::create(
-      *device_, settings_.precision, {own_.heads, own_.kv_heads, own_.head_width},
+      *device_, settings_.attention_types(), {own_.heads, own_.kv_heads, own_.head_width},
       own_.norm_epsilon, units)));
 }
 
@@ -328,9 +328,10 @@ Status DecoderVariants::choose_cache_attention_of(Stream& stream, std::int64_t c
   const ChoiceKey key = {
       "attention to the cache",
       sha256_hex(TRY(complete_source("paged_attention")) + TRY(complete_source("paged_tiles"))),
-      fmt::format("{} tokens, {} keys in {} blocks of {} layers, {} {} {} {}", count, keys, blocks,
-                  layers, own_.heads, own_.kv_heads, own_.head_width,
-                  name_of(settings_.precision))};
+      fmt::format(
+          "{} tokens, {} keys in {} blocks of {} layers, {} {} {} {}{}", count, keys, blocks,
+          layers, own_.heads, own_.kv_heads, own_.head_width, name_of(settings_.precision),
+          settings_.cache_codes ? fmt::format(" {}", name_of(*settings_.cache_codes)) : "")};
   ContestLimits limits_of_contest = attention_contest;
   limits_of_contest.stop_requested = settings_.stop_requested;
   used = made[TRY(choose_variant(*device_, stream, ChoiceCache::of_user(device_->facts()), key,

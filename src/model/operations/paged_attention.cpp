@@ -37,19 +37,23 @@ bool PagedAttention::has_matrix_kernels(const DeviceFacts& facts, DataType type,
          has_own_matrix_units(facts);
 }
 
-Result<PagedAttention> PagedAttention::create(Device& device, DataType type, PagedHeads heads,
+Result<PagedAttention> PagedAttention::create(Device& device, PagedTypes types, PagedHeads heads,
                                               double norm_epsilon, PagedUnits units) {
   if (const auto reason = unsupported(heads)) return Error{ErrorKind::unsupported, *reason};
   PagedAttention made(device.facts(), heads, norm_epsilon);
+  const char* const cache = !types.cache_codes ? "0" : is_fnuz(*types.cache_codes) ? "2" : "1";
   const std::vector<std::pair<std::string, std::string>> defines = {
       {"PAGED_WIDTH", std::to_string(heads.width)},
-      {"PAGED_GROUP", std::to_string(heads.heads / heads.kv_heads)}};
+      {"PAGED_GROUP", std::to_string(heads.heads / heads.kv_heads)},
+      {"PAGED_CACHE", cache}};
   made.program_ = TRY(device.build({"paged_attention", defines}));
-  const char* const suffix = type == DataType::bf16 ? "bf16" : "f32";
+  std::string suffix = types.numbers == DataType::bf16 ? "bf16" : "f32";
+  if (types.cache_codes) suffix += fmt::format("_{}", name_of(*types.cache_codes));
   made.rotate_and_store_ = TRY(made.program_->kernel(fmt::format("rotate_and_store_{}", suffix)));
   if (units == PagedUnits::matrix) {
     made.tiles_ = TRY(device.build({"paged_tiles", defines}));
-    made.attention_ = TRY(made.tiles_->kernel(fmt::format("paged_tiles_{}_bf16", heads.width)));
+    made.attention_ =
+        TRY(made.tiles_->kernel(fmt::format("paged_tiles_{}_{}", heads.width, suffix)));
     return made;
   }
   made.attention_ =
@@ -61,13 +65,13 @@ Status PagedAttention::store(Stream& stream, void* qkv, const PagedCache& cache,
                              const PagedRotation& rotation, const PagedTokens& tokens) {
   // A wave per head of a token.
   const std::int64_t vectors = tokens.count * (heads_.heads + 2 * heads_.kv_heads);
-  return launch(stream, *rotate_and_store_,
-                shape_of_elements(*facts_, vectors * facts_->wave_size * row_pack),
-                {.programmatic = true}, qkv, cache.keys, cache.values, rotation.query_norm,
-                rotation.key_norm, rotation.angles, tokens.positions, tokens.sequences,
-                tokens.tables, std::uint64_t(tokens.table_width), std::uint64_t(tokens.count),
-                std::uint64_t(heads_.heads), std::uint64_t(heads_.kv_heads),
-                std::uint64_t(heads_.width), norm_epsilon_);
+  return launch(
+      stream, *rotate_and_store_,
+      shape_of_elements(*facts_, vectors * facts_->wave_size * row_pack), {.programmatic = true},
+      qkv, cache.keys, cache.values, cache.key_factors, cache.value_factors, rotation.query_norm,
+      rotation.key_norm, rotation.angles, tokens.positions, tokens.sequences, tokens.tables,
+      std::uint64_t(tokens.table_width), std::uint64_t(tokens.count), std::uint64_t(heads_.heads),
+      std::uint64_t(heads_.kv_heads), std::uint64_t(heads_.width), norm_epsilon_);
 }
 
 Status PagedAttention::forward(Stream& stream, void* y, const void* qkv, const PagedCache& cache,
@@ -96,8 +100,9 @@ Status PagedAttention::attend(Stream& stream, void* y, const void* qkv, const Pa
       {{static_cast<unsigned>(tokens.count * heads_.kv_heads), static_cast<unsigned>(parts)},
        {paged_threads}},
       {.programmatic = true}, y, sums, weights, arrived, qkv, cache.keys, cache.values,
-      rotation.query_norm, rotation.key_norm, rotation.angles, tokens.positions, tokens.sequences,
-      tokens.tables, std::uint64_t(tokens.table_width), std::uint64_t(heads_.heads),
+      cache.key_factors, cache.value_factors, rotation.query_norm, rotation.key_norm,
+      rotation.angles, tokens.positions, tokens.sequences, tokens.tables,
+      std::uint64_t(tokens.table_width), std::uint64_t(heads_.heads),
       std::uint64_t(heads_.kv_heads), std::uint64_t(parts),
       1 / std::sqrt(static_cast<float>(heads_.width)), norm_epsilon_);
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "compute/device/device.h"
 #include "core/data_type.h"
@@ -32,9 +34,18 @@ struct PagedTokens {
   std::int64_t table_width = 0;
 };
 
-/// One layer of the cache: keys and values, each [blocks, kv_heads, page_tokens, width].
+/// One layer of the cache: keys and values, each [blocks, kv_heads, page_tokens, width]. Codes have
+/// a factor for each vector, [blocks, kv_heads, page_tokens] in f32: its largest magnitude by that
+/// of a code.
 struct PagedCache {
   void *keys = nullptr, *values = nullptr;
+  float *key_factors = nullptr, *value_factors = nullptr;
+};
+
+/// What attention reads and writes.
+struct PagedTypes {
+  DataType numbers;  ///< of queries, new keys and values, results: f32, bf16
+  std::optional<DataType> cache_codes = {};  ///< e4m3 or e4m3_fnuz; empty: the cache holds numbers
 };
 
 /// What queries and keys go through before attention: both are normed by their norm[width], unless
@@ -52,7 +63,7 @@ const char* name_of(PagedUnits units);
 class PagedAttention {
  public:
   /// Error: unsupported, naming the widths and groups of heads that are computed.
-  static Result<PagedAttention> create(Device& device, DataType type, PagedHeads heads,
+  static Result<PagedAttention> create(Device& device, PagedTypes types, PagedHeads heads,
                                        double norm_epsilon, PagedUnits units);
   /// Returns whether there are kernels for matrix units: in bf16, for heads 64 or 128 wide.
   static bool has_matrix_kernels(const DeviceFacts& facts, DataType type, PagedHeads heads);
@@ -60,7 +71,7 @@ class PagedAttention {
   static std::optional<std::string> unsupported(PagedHeads heads);
 
   /// qkv[tokens, heads + 2 kv_heads, width]: queries and keys are rotated in place, then keys and
-  /// values are copied into the cache.
+  /// values are copied into the cache, or rounded to its codes.
   Status store(Stream& stream, void* qkv, const PagedCache& cache, const PagedRotation& rotation,
                const PagedTokens& tokens);
   /// y[tokens, heads, width] = what each query sees of its sequence up to its own position.

@@ -71,6 +71,7 @@ TransformerOracle::Pass TransformerOracle::run(
     b.normed1 = norm(b.input, p.norm1_weight, p.norm1_bias);
     b.qkv = linear(b.normed1, p.qkv, p.qkv_bias);
     b.rotated = rotate_heads(b.qkv, p, pass);
+    if (change_cached_) change_keys_and_values(b.rotated);
     b.attended = attend(b.rotated, b.probabilities, pass);
     b.middle = sum(b.input, linear(b.attended, p.proj, p.proj_bias));
     b.normed2 = norm(b.middle, p.norm2_weight, p.norm2_bias);
@@ -296,6 +297,15 @@ std::vector<double> TransformerOracle::rotate_heads_back(Vector d, const Vector&
     }
   });
   return d;
+}
+
+void TransformerOracle::change_keys_and_values(Vector& rotated) const {
+  const std::size_t row = static_cast<std::size_t>(shape_.qkv_width());
+  for (std::size_t begin = 0; begin < rotated.size(); begin += row) {
+    for (std::size_t head = heads(); head < heads() + 2 * kv_heads(); ++head) {
+      change_cached_({&rotated[begin + head * head_width()], head_width()});
+    }
+  }
 }
 
 // ---- Attention ----

@@ -34,6 +34,11 @@ class TransformerOracle {
   using ChangeRow = std::function<void(std::span<double> row, const Tensor& weight)>;
   void change_inputs(ChangeRow change) { change_input_ = std::move(change); }
 
+  /// Changes the rotated keys and the values that attention reads, each of a token and a head, as a
+  /// decoder does whose cache holds codes.
+  using ChangeVector = std::function<void(std::span<double> vector)>;
+  void change_cached(ChangeVector change) { change_cached_ = std::move(change); }
+
   /// Logits of every token of one sequence, [tokens, vocabulary].
   std::vector<double> logits(std::span<const std::int32_t> tokens) const;
 
@@ -85,6 +90,7 @@ class TransformerOracle {
   template <typename Body>
   void for_each_rotated_head(std::size_t tokens, const LayerParameters& p, Body body) const;
   void rotate(double* head, std::size_t position, Direction direction) const;
+  void change_keys_and_values(Vector& rotated) const;
   Vector rotate_heads(const Vector& qkv, const LayerParameters& p, const Pass& pass) const;
   Vector rotate_heads_back(Vector d, const Vector& qkv, const LayerParameters& p);
   Vector attend(const Vector& qkv, Vector& probabilities, const Pass& pass) const;
@@ -97,6 +103,7 @@ class TransformerOracle {
   TransformerParameters layout_;
   Vector frequencies_, parameters_, gradients_;
   ChangeRow change_input_;
+  ChangeVector change_cached_;
   Pass pass_;
   std::vector<std::int32_t> targets_;
   double counted_ = 0;  // targets that are not negative

@@ -17,8 +17,7 @@ constexpr double most_of_free = 0.8;
 
 double cache_bytes_of_block(const ExecutorSettings& settings) {
   return static_cast<double>(page_tokens) *
-         own_shape(settings.shape, settings.part).cache_elements() *
-         static_cast<double>(size_of(settings.precision));
+         static_cast<double>(settings.decoder().cache_bytes_of_token());
 }
 
 struct Room {

@@ -44,6 +44,7 @@ Engine::Engine(Device& device, const EngineSettings& settings,
       settings_(settings),
       executor_(std::move(executor)),
       inputs_of_products_(executor_->decoder().inputs_of_products()),
+      cache_type_(executor_->cache_type()),
       product_choices_(executor_->decoder().variants().product_choices()),
       events_there_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       scheduler_(scheduler_settings(settings)) {}

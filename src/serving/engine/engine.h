@@ -79,6 +79,8 @@ class Engine {
   std::string prompt_attention() const { return executor_->prompt_attention(); }
   /// What products read, as of the decoder, and how they are computed, as chosen before the start.
   const std::string& inputs_of_products() const { return inputs_of_products_; }
+  /// What the cache of keys and values holds, as of the decoder.
+  const std::string& cache_type() const { return cache_type_; }
   const std::vector<DecoderVariants::ProductChoice>& product_choices() const {
     return product_choices_;
   }
@@ -114,7 +116,7 @@ class Engine {
   Device& device_;
   const EngineSettings settings_;
   const std::unique_ptr<StepExecutor> executor_;
-  const std::string inputs_of_products_;
+  const std::string inputs_of_products_, cache_type_;
   const std::vector<DecoderVariants::ProductChoice> product_choices_;
   Descriptor events_there_;
 

@@ -190,6 +190,8 @@ std::string EngineInstance::metrics_text() {
                state.device_seconds);
   page.counter("assay_serve_host_seconds_total", "Scheduling and handing out, the device idle.",
                state.host_seconds);
+  page.head("gauge", "assay_serve_cache", "What the cache of keys and values holds.");
+  page.labelled("assay_serve_cache", "type", engine_.cache_type(), 1);
   if (!engine_.inputs_of_products().empty()) {
     page.head("gauge", "assay_serve_inputs", "What products of quantized matrices read, and why.");
     page.labelled("assay_serve_inputs", "inputs", engine_.inputs_of_products(), 1);

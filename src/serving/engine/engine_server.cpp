@@ -27,6 +27,7 @@ class OpenServer final : public EngineServer {
   std::uint64_t requests() const override { return instance_.requests(); }
   std::string prompt_attention() const override { return engine_->prompt_attention(); }
   std::string inputs_of_products() const override { return engine_->inputs_of_products(); }
+  std::string cache_type() const override { return engine_->cache_type(); }
   EngineState state() const override { return engine_->state(); }
 
   Status run(const std::function<bool()>& stop) override {

@@ -38,6 +38,8 @@ class EngineServer {
   /// "cache".
   virtual std::string prompt_attention() const = 0;
   virtual std::string inputs_of_products() const = 0;
+  /// What the cache of keys and values holds: "bf16", "e4m3, a factor per token and head".
+  virtual std::string cache_type() const = 0;
   /// Serves until stop() returns true, here or on a rank that shares the model; stop() is called
   /// ten times a second. Then it ends all replies. Error: of the device; failed, naming a rank that
   /// is lost.

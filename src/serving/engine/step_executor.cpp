@@ -89,6 +89,7 @@ DecoderSettings ExecutorSettings::decoder() const {
           .precision = precision,
           .seed = seed,
           .quantization = quantization,
+          .cache_codes = cache_codes,
           .folder = folder,
           .adapter = adapter,
           .part = part,
@@ -176,6 +177,10 @@ void StepExecutor::fill_rows(std::int64_t size) {
 /// The last position of a sequence of padding, which has one block.
 std::int64_t StepExecutor::last_of_padding() const {
   return std::min(page_tokens, settings_.max_length) - 1;
+}
+
+std::string StepExecutor::cache_type() const {
+  return decoder_->cache_type(settings_.deterministic);
 }
 
 // ---- A step, from its parts to its tokens ----

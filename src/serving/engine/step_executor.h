@@ -42,6 +42,7 @@ struct ExecutorSettings {
   DataType precision = DataType::bf16;
   std::uint64_t seed = 1;  ///< of random weights
   Quantization quantization = {};
+  std::optional<DataType> cache_codes = {};  ///< as of the decoder
   std::filesystem::path folder = {};   ///< whose files hold the weights; empty: they are random
   std::filesystem::path adapter = {};  ///< folder of a LoRA adapter of those; empty: none
   std::int64_t max_sequences = 256, max_batched_tokens = 2048;
@@ -93,6 +94,8 @@ class StepExecutor {
   std::string prompt_attention() const {
     return settings_.deterministic ? "cache" : decoder_->prompt_attention();
   }
+  /// As of the decoder; a deterministic executor's prompts read the cache, too.
+  std::string cache_type() const;
   /// Graphs captured so far.
   std::size_t graphs() const { return graphs_.size(); }
 

@@ -32,15 +32,16 @@ Result<std::vector<std::pair<std::string, TransformerShape>>> kinds() {
 }
 
 template <DataType precision>
-Answer check_kinds(Stage& stage, std::optional<DataType> codes) {
+Answer check_kinds(Stage& stage, std::optional<DataType> codes,
+                   std::optional<DataType> cache_codes = {}) {
   std::string answer;
   for (const auto& [name, shape] : TRY(kinds())) {
-    const DecoderGate gate =
-        TRY(check_decoder(stage.device, stage.stream,
-                          {.shape = shape,
-                           .limits = {},
-                           .precision = precision,
-                           .quantization = {codes, InputCodes::where_faster}}));
+    const DecoderGate gate = TRY(check_decoder(stage.device, stage.stream,
+                                               {.shape = shape,
+                                                .limits = {},
+                                                .precision = precision,
+                                                .quantization = {codes, InputCodes::where_faster},
+                                                .cache_codes = cache_codes}));
     TRY(expect(gate.passed() && gate.error > 0,
                fmt::format("{}: logits are off by {:.2g}, allowed more than 0 up to {:.2g}", name,
                            gate.error, gate.tolerance)));
@@ -85,6 +86,18 @@ const AddChecks registered{
      .accelerator = false,
      .limit_seconds = limit_seconds,
      .run = [](Stage& stage) { return check_kinds<DataType::bf16>(stage, DataType::e4m3_fnuz); }},
+    {.name = "decoder-fp8-cache",
+     .topic = Topic::kernels,
+     .about =
+         "decoders in bf16 with a cache of the device's fp8 have the reference's logits but for "
+         "rounding",
+     .accelerator = false,
+     .limit_seconds = limit_seconds,
+     .run =
+         [](Stage& stage) {
+           return check_kinds<DataType::bf16>(stage, {},
+                                              cache_codes_named("fp8", stage.device.facts()));
+         }},
 };
 
 }  // namespace

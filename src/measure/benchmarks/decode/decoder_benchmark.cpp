@@ -15,6 +15,7 @@ constexpr std::string_view chosen_by_device = "auto";
 constexpr std::string_view random_numbers = "random";
 constexpr std::string_view no_adapter = "none";
 constexpr std::string_view prompt_attention_axis = "attention";
+constexpr std::string_view cache_axis = "cache";
 constexpr std::size_t most_tokens_of_sequence = 1 << 20;
 
 /// Why the vendor's library cannot compute attention of the cell's prompts; empty: it can.
@@ -93,6 +94,11 @@ std::vector<Axis> decoder_axes(DecoderPhase phase, Axis tokens) {
            "quantizes what products read, too, where that is faster, fp8-weights never",
        .defaults = {"none"},
        .choices = quantization_names()},
+      {.name = std::string(cache_axis),
+       .description = "of keys and values: fp8 (e4m3), a factor per token and head; auto: as "
+                      "precision",
+       .defaults = {automatic},
+       .choices = cache_type_names()},
   };
   if (phase == DecoderPhase::decode) {
     axes.push_back({.name = "generate",
@@ -167,8 +173,9 @@ std::vector<Cell> DecoderBenchmark::expand(const Cell& cell, const Device& devic
     }
   }
   decide("precision", "bf16", "f32");
-  // Cells without an adapter are those of records from before there was this axis.
+  // Cells without an adapter or a cache of codes are those of records from before these axes.
   if (decided.text("adapter") == no_adapter) decided = without_axis(decided, "adapter");
+  if (decided.text(cache_axis) == chosen_by_device) decided = without_axis(decided, cache_axis);
   return {decided};
 }
 
@@ -184,7 +191,7 @@ Result<DecoderCell> DecoderBenchmark::decided(const Cell& cell, const Device& de
   for (const Axis& axis : axes_) {
     // Only its plans show whether the library can compute the prompts; a note of the record names
     // the implementation used.
-    if (axis.name == prompt_attention_axis) continue;
+    if (axis.name == prompt_attention_axis || axis.name == cache_axis) continue;
     if (cell.text(axis.name) == chosen_by_device) {
       return Error{ErrorKind::usage, fmt::format("{} is not decided yet", axis.name)};
     }
@@ -213,6 +220,7 @@ Result<DecoderCell> DecoderBenchmark::parse(const Cell& cell, const Device& devi
   parsed.precision = cell.text("precision") == "bf16" ? DataType::bf16 : DataType::f32;
   parsed.quantization = quantization_named(cell.text("quantization"), device.facts());
   if (parsed.quantization.codes) TRY(validate_quantized(parsed.shape));
+  parsed.cache_codes = cache_codes_named(cell.text(cache_axis), device.facts());
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   if (phase_ == DecoderPhase::prefill) {
     parsed.attention = prompt_way(cell.text(prompt_attention_axis));

@@ -108,6 +108,7 @@ class DecoderCase final : public Case {
       all.emplace_back("codes", name_of(*cell_.quantization.codes));
       all.emplace_back("inputs", decoder_->inputs_of_products());
     }
+    if (cell_.cache_codes) all.emplace_back("cache", decoder_->cache_type());
     exchange_.times.add_doubt(all);
     return all;
   }
@@ -160,7 +161,10 @@ class DecoderCase final : public Case {
     decoder_->leave_out_codes(false);
     const std::vector<double> expected(again.begin(), again.end());
     v.error = relative_distance(measured, expected);
-    v.tolerance = logits_tolerance(settings_.precision, settings_.shape.layers);
+    // A difference in the last digit of a key changes some of its codes.
+    v.tolerance = std::max(
+        logits_tolerance(settings_.precision, settings_.shape.layers),
+        noise_tolerance({.cache = settings_.cache_codes.has_value()}, settings_.shape.layers));
     v.passed = v.error <= v.tolerance;
     if (!v.passed) {
       v.detail = fmt::format("logits of one sequence are {:.2g} from those in parts", v.error);
@@ -182,7 +186,8 @@ class DecoderCase final : public Case {
         "with codes against them, within the noise of rounding to codes",
         v.error, v.tolerance);
     v.error = relative_distance(TRY(last_logits(stream, cell_.batch)), without);
-    v.tolerance = noise_tolerance(settings_.shape.layers);
+    v.tolerance = noise_tolerance({.inputs = true, .cache = settings_.cache_codes.has_value()},
+                                  settings_.shape.layers);
     v.passed = v.error <= v.tolerance;
     if (!v.passed) {
       v.detail = fmt::format("logits with codes as inputs are {:.2g} from those without", v.error);
@@ -380,6 +385,7 @@ DecoderSettings DecoderCell::settings(std::uint64_t seed) const {
                           .precision = precision,
                           .seed = seed,
                           .quantization = quantization,
+                          .cache_codes = cache_codes,
                           .folder = folder,
                           .adapter = adapter,
                           .part = part,
@@ -406,10 +412,10 @@ Work DecoderCell::work() const {
   const double new_tokens = is_prefill ? number(tokens) : 1;
   // The mean context over the passes that generate tokens.
   const double context = number(tokens) - (passes - 1) / 2;
-  const double cached = context * own.cache_elements();
+  const double cached = context * static_cast<double>(settings(0).cache_bytes_of_token());
   const double flops =
       own.flops(new_tokens, context - new_tokens) - elsewhere * 2 * own.head_products();
-  return {.bytes = passes * (weights + element * number(batch) * cached),
+  return {.bytes = passes * (weights + number(batch) * cached),
           .flops = passes * number(batch) * flops,
           .repetitions = passes,
           .math = precision,

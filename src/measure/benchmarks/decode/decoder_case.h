@@ -28,9 +28,10 @@ struct DecoderCell {
   std::int64_t generated =
       1;  ///< decode: tokens to generate per sequence; the last is number `tokens`
   Quantization quantization = {};
-  std::filesystem::path folder = {};    ///< folder with the weights; empty: random weights
-  std::filesystem::path adapter = {};   ///< folder with a LoRA adapter of those; empty: none
-  std::vector<std::int32_t> text = {};  ///< the prompt of every sequence; empty: random tokens
+  std::optional<DataType> cache_codes = {};  ///< as of DecoderSettings
+  std::filesystem::path folder = {};         ///< folder with the weights; empty: random weights
+  std::filesystem::path adapter = {};        ///< folder with a LoRA adapter of those; empty: none
+  std::vector<std::int32_t> text = {};       ///< the prompt of every sequence; empty: random tokens
   std::filesystem::path logits = {};  ///< prefill: file to write all tokens' logits to; empty: none
   TensorParallelShard part = {};      ///< this rank's shard of the model
   PromptWay attention = PromptWay::own;  ///< implementation of attention over whole prompts

@@ -60,6 +60,72 @@ TEST_P(Decoders, OfHeadsThatShareNothing) {
   expect_gate(parse_decoder_shape("1L2H2K16D64C").value());
 }
 
+/// Alone, and beside matrices and inputs of fp8.
+TEST_P(Decoders, OfACacheOfCodes) {
+  TransformerShape shape = parse_decoder_shape("1L4H2K64D64C").value();
+  shape.head_norms = true;
+  const auto codes = cache_codes_named("fp8", device_->facts());
+  for (const DataType type : types) {
+    for (const bool all_fp8 : {false, true}) {
+      DecoderSettings settings = {
+          .shape = shape, .limits = {}, .precision = type, .cache_codes = codes};
+      if (all_fp8) settings.quantization = {codes, InputCodes::always};
+      const auto gate = check_decoder(*device_, *stream_, settings);
+      ASSERT_TRUE(gate.ok()) << gate.error().message;
+      EXPECT_TRUE(gate->passed()) << name_of(type) << ": " << gate->error;
+      settings.cache_codes.reset();
+      const auto without = check_decoder(*device_, *stream_, settings);
+      ASSERT_TRUE(without.ok()) << without.error().message;
+      EXPECT_GT(gate->error, without->error) << "no codes were read";
+    }
+  }
+}
+
+/// Whether a token's key and value are stored beside others of a prompt or alone, attention reads
+/// what is stored, so tokens are the same.
+TEST_P(Decoders, ReadWhatACacheOfCodesHolds) {
+  DecoderSettings settings = {
+      .shape = parse_decoder_shape("2L4H2K64D64C96F131V").value(),
+      .limits = {.tokens = 32, .results = 32, .sequences = 1, .positions = 32, .blocks = 4},
+      .precision = DataType::f32,
+      .cache_codes = cache_codes_named("fp8", device_->facts())};
+  auto decoder = Decoder::create(*device_, *stream_, settings).value();
+  ASSERT_TRUE(decoder->set_tables(*stream_, {2, 0}));
+  std::vector<std::int32_t> text;
+  for (std::int32_t i = 0; i < 20; ++i) text.push_back(i * i % 131);
+  DecoderTokens all;
+  for (std::int32_t i = 0; i < 20; ++i) {
+    all.tokens.push_back(text[static_cast<std::size_t>(i)]);
+    all.positions.push_back(i);
+    all.sequences.push_back(0);
+    all.results.push_back(i);
+  }
+  ASSERT_TRUE(decoder->set_tokens(*stream_, all));
+  ASSERT_TRUE(decoder->enqueue(*stream_, {20, 20, 19}));
+  const std::vector<float> together = decoder->logits(*stream_, 20).value();
+  const std::vector<float> weights = decoder->weights(*stream_).value();
+  TransformerOracle oracle(settings.shape, {weights.begin(), weights.end()});
+  const std::vector<double> exact = oracle.logits(text);
+  oracle.change_cached(
+      [&](std::span<double> vector) { round_to_codes(*settings.cache_codes, vector); });
+  // In f32 hardly a code is another one: the reference with the same rounding has these logits.
+  const std::vector<double> rounded = oracle.logits(text);
+  EXPECT_LE(relative_distance(together, rounded), 1e-3);
+  EXPECT_GT(relative_distance(together, exact), 5e-3);
+  EXPECT_LT(relative_distance(together, exact), 5e-2);
+  ASSERT_TRUE(decoder->set_tables(*stream_, {1, 3}));
+  std::vector<float> alone;
+  for (std::int32_t i = 0; i < 20; ++i) {
+    ASSERT_TRUE(
+        decoder->set_tokens(*stream_, {{text[static_cast<std::size_t>(i)]}, {i}, {0}, {0}}));
+    ASSERT_TRUE(
+        decoder->enqueue(*stream_, {.tokens = 1, .results = 1, .longest = i, .apart = true}));
+    const auto logits = decoder->logits(*stream_, 1).value();
+    alone.insert(alone.end(), logits.begin(), logits.end());
+  }
+  EXPECT_LE(relative_distance(alone, rounded), 1e-3);
+}
+
 TEST_P(Decoders, GenerateTheMostLikelyTokens) {
   DecoderSettings settings = {
       .shape = parse_decoder_shape("2L4H2K16D64C96F131V").value(),

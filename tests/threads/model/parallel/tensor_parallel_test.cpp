@@ -136,22 +136,27 @@ TEST_P(TensorParallelDecoders, ReadTheirPartsOfFiles) {
 
 TEST_P(TensorParallelDecoders, AreHeldAgainstTheReference) {
   for (const char* const kind : kinds) {
-    for (const auto& [type, codes] :
-         {std::pair<DataType, std::optional<DataType>>{DataType::f32, std::nullopt},
-          {DataType::bf16, std::nullopt},
-          {DataType::f32, DataType::i8}}) {
-      on_ranks(GetParam(),
-               [&](int rank, Device& device, Stream& stream, ModelRanks others) -> Status {
-                 DecoderSettings settings = settings_for(shape_of(kind), rank, others);
-                 settings.precision = type;
-                 settings.quantization.codes = codes;
-                 settings.shape.hidden = 64 * others.communicator->size();
-                 settings.shape.width = 80;
-                 const DecoderGate gate = TRY(check_decoder(device, stream, settings));
-                 EXPECT_TRUE(gate.passed()) << kind << " " << name_of(type) << ": " << gate.error;
-                 EXPECT_GT(gate.error, 0);
-                 return {};
-               });
+    const struct {
+      DataType type;
+      std::optional<DataType> codes = {}, cache_codes = {};
+    } ways[] = {{DataType::f32},
+                {DataType::bf16},
+                {DataType::f32, DataType::i8},
+                {DataType::f32, std::nullopt, DataType::e4m3}};
+    for (const auto& way : ways) {
+      on_ranks(
+          GetParam(), [&](int rank, Device& device, Stream& stream, ModelRanks others) -> Status {
+            DecoderSettings settings = settings_for(shape_of(kind), rank, others);
+            settings.precision = way.type;
+            settings.quantization.codes = way.codes;
+            settings.cache_codes = way.cache_codes;
+            settings.shape.hidden = 64 * others.communicator->size();
+            settings.shape.width = 80;
+            const DecoderGate gate = TRY(check_decoder(device, stream, settings));
+            EXPECT_TRUE(gate.passed()) << kind << " " << name_of(way.type) << ": " << gate.error;
+            EXPECT_GT(gate.error, 0);
+            return {};
+          });
     }
   }
 }

@@ -92,6 +92,44 @@ TEST(EngineServer, WhatElseIsServedChangesNoToken) {
   EXPECT_TRUE(engine.all_blocks_become_free());
 }
 
+/// Codes and their factors stay together in blocks that requests share, lose and compute again.
+TEST(EngineServer, ACacheOfCodesServesTheSameTokensFromPrefixesAndAfterPreemption) {
+  EngineServerSettings settings = tiny();
+  settings.engine.executor.cache_codes = DataType::e4m3;
+  settings.engine.executor.deterministic = true;
+  constexpr int clients = 12, tokens = 40;
+  const auto prompt = [](int i) { return prompt_of(i / 2, 20); };
+  std::vector<std::vector<std::uint32_t>> expected;
+  {
+    settings.engine.prefix_cache = false;
+    RunningEngine engine(settings);
+    for (int i = 0; i < clients; ++i) {
+      expected.push_back(ids_of(ask(engine.port(), request_for(prompt(i), tokens))));
+      EXPECT_EQ(expected.back().size(), tokens);
+    }
+    EXPECT_EQ(metric(engine.port(), "vllm:num_preemptions_total"), "0");
+    EXPECT_THAT(body_of(ask(engine.port(), get("/metrics"))),
+                HasSubstr("type=\"e4m3, a factor per token and head\"} 1\n"));
+  }
+  settings.engine.prefix_cache = true;
+  settings.engine.executor.blocks = 16;  // less than the clients need together
+  RunningEngine engine(settings);
+  std::vector<std::vector<std::uint32_t>> found(clients);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < clients; ++i) {
+    threads.emplace_back([&, i] {
+      found[static_cast<std::size_t>(i)] =
+          ids_of(ask(engine.port(), request_for(prompt(i), tokens)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(ids_of(ask(engine.port(), request_for(prompt(0), tokens))), expected[0]);
+  EXPECT_NE(metric(engine.port(), "vllm:num_preemptions_total"), "0");
+  EXPECT_NE(metric(engine.port(), "vllm:prefix_cache_hits_total"), "0");
+  EXPECT_TRUE(engine.all_blocks_become_free());
+}
+
 TEST(EngineServer, TextGoesInAndComesOut) {
   RunningEngine engine(tiny());
   const auto count_of = [&](const char* text) {

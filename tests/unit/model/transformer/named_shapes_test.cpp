@@ -6,6 +6,8 @@
 
 #include <numbers>
 
+#include "model/decoder/decoder.h"
+
 namespace assay {
 namespace {
 
@@ -38,6 +40,18 @@ TEST(NamedDecoders, CountsProductsCacheAndOperations) {
   // Two passes of one prompt compute what one does, and a head more.
   EXPECT_DOUBLE_EQ(llama.flops(100, 0) + llama.flops(28, 100) - 2 * llama.head_products(),
                    llama.flops(128, 0));
+}
+
+/// A factor of f32 for each key and each value is 1/32 of heads 128 wide.
+TEST(NamedDecoders, HaveCachesOfNumbersOrCodes) {
+  DecoderSettings settings = {.shape = parse_decoder_shape("qwen3-8b").value(), .limits = {}};
+  EXPECT_EQ(settings.cache_bytes_of_token(), 147456U);
+  settings.cache_codes = DataType::e4m3;
+  EXPECT_EQ(settings.cache_bytes_of_token(), 76032U);
+  settings.part = {.rank = 1, .ranks = 4};
+  EXPECT_EQ(settings.cache_bytes_of_token(), 76032U / 4);
+  settings.limits = {.tokens = 1, .results = 1, .sequences = 1, .positions = 16, .blocks = 10};
+  EXPECT_EQ(memory_of(settings).cache, 160 * 76032U / 4);
 }
 
 TEST(NamedDecoders, ReadsNumbersWithLetters) {
