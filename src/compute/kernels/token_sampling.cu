@@ -1,10 +1,20 @@
-// Draws next tokens from logits: of the tokens in descending order of their logits, equal ones in
-// ascending order of their numbers, a prefix may be drawn, and a random number in [0, 1) says where in
-// the sum of their weights exp((logit - largest) / temperature) the drawn one lies. Nothing is sorted:
-// a histogram finds the part of the order in which a sum is reached, and further ones divide that part
-// until it is one logit. Sums are of integers, so that they do not depend on their order.
+// Draws next tokens from logits. Their order is that of descending logits, equal ones in ascending
+// order of their numbers, and a prefix of this order may be drawn. A random number in [0, 1) says
+// where in the sum of the weights exp((logit - largest) / temperature) the token lies. Nothing is
+// sorted: a histogram finds the part of the order in which a sum is reached, and further ones
+// divide that part until it is one logit. Sums are of integers, so that they do not depend on their
+// order.
+//
+// Most work is the first histogram, which adds every weight: about 45 instructions and up to three
+// additions to shared memory for each token. So several blocks share a row there, and draw_tokens
+// adds up what they found. 64 rows of 151,936 logits in bf16 are 19 MB, which stay in the L2 of a
+// GPU like the H200: with 2 blocks for each row, 128 of its 132 multiprocessors read 152 KB each. A
+// block then draws the token of a row: it reads 2 sums of 12 KB, the row once for each division of
+// a part (one or two for top_p, one or two for the token itself), and on average half of the row to
+// find the token.
 #include "fast_math.h"
 #include "rows.h"
+#include "token_penalty.h"
 
 #define SAMPLING_THREADS 1024
 
@@ -14,12 +24,6 @@ namespace {
 struct DrawnRow {
   double temperature, top_p, min_p, uniform;
   i64 row, top_k;  ///< top_k: 0 allows all
-};
-
-/// What makes a token that a text has already less likely, as in model/operations/token_sampling.h.
-struct TokenPenalty {
-  i32 row, token;
-  float divisor, amount;
 };
 
 // Weights are integers times 2^-mass_bits; a smaller weight than that of one is 0.
@@ -44,8 +48,8 @@ struct Keys {
 
 /// 2^x for x in [-0.5, 0.5], by its series; relative error below 2^-23.
 DEVICE float exp2_of_fraction(float x) {
-  const float coefficients[] = {1.52527e-5f, 1.540353e-4f, 1.3333558e-3f, 9.6181291e-3f,
-                                5.5504109e-2f, 0.24022651f, 0.69314718f, 1.0f};
+  const float coefficients[] = {1.52527e-5f,   1.540353e-4f, 1.3333558e-3f, 9.6181291e-3f,
+                                5.5504109e-2f, 0.24022651f,  0.69314718f,   1.0f};
   float sum = 0;
   UNROLL_LOOP
   for (int i = 0; i < 8; ++i) sum = sum * x + coefficients[i];
@@ -53,22 +57,27 @@ DEVICE float exp2_of_fraction(float x) {
 }
 
 struct Weights {
-  double largest, scale;  ///< the largest logit, and log2(e) / temperature
+  float largest, scale;  ///< the largest logit, and log2(e) / temperature
 
+  DEVICE static Weights of(float largest, double temperature) {
+    return {largest, static_cast<float>(1.4426950408889634 / temperature)};
+  }
   /// Returns how many times the largest weight is halved to become that of the logit.
-  DEVICE double halvings(float logit) const { return (largest - double{logit}) * scale; }
+  DEVICE float halvings(float logit) const { return (largest - logit) * scale; }
+  /// Relative error below 2^-20 for weights of at least 2^-8, and the smaller the weight the
+  /// larger.
   DEVICE u64 mass(float logit) const {
-    const double halved = halvings(logit);
+    const float halved = halvings(logit);
     if (!(halved < mass_bits + 1)) return 0;
-    const i32 whole = nearest_integer(static_cast<float>(halved));
-    const float fraction = exp2_of_fraction(static_cast<float>(static_cast<double>(whole) - halved));
-    const u64 digits = static_cast<u64>(fraction * 1073741824.0f);  // 2^30 of it
+    const i32 whole = nearest_integer(halved);
+    const float fraction = exp2_of_fraction(static_cast<float>(whole) - halved);
+    const u32 digits = static_cast<u32>(fraction * 1073741824.0f);  // 2^30 of it
     const i32 shift = mass_bits - 30 - whole;
-    return shift >= 0 ? digits << shift : digits >> -shift;
+    return shift >= 0 ? u64{digits} << shift : digits >> -shift;
   }
   /// Returns the bin of the first histogram; the last one takes all weights that are nearly 0.
   DEVICE u32 bin(float logit) const {
-    const float at = static_cast<float>(halvings(logit)) * (float{bins} / mass_bits);
+    const float at = halvings(logit) * (float{bins} / mass_bits);
     return at < float{bins - 1} ? static_cast<u32>(at) : bins - 1;
   }
 };
@@ -90,6 +99,9 @@ struct Histogram {
   }
   DEVICE void add(u32 bin, u64 of_token) {
     atomic_add(&count[bin], 1u);
+    add_mass(bin, of_token);
+  }
+  DEVICE void add_mass(u32 bin, u64 of_token) {
     UNROLL_LOOP
     for (int p = 0; p < parts; ++p) {
       const u32 part = static_cast<u32>(of_token >> p * part_bits) & ((1u << part_bits) - 1);
@@ -104,6 +116,17 @@ struct Histogram {
   }
 };
 static_assert(mass_bits < Histogram::parts * Histogram::part_bits, "the largest mass");
+
+/// The first histogram of a row, or of the part of it that a block reads. Tokens are counted only
+/// where top_k needs it.
+struct MassSums {
+  u64 mass[bins];
+  u32 count[bins];
+  u64 allowed_mass, allowed_tokens;  ///< what min_p leaves
+
+  DEVICE u64 mass_of(u32 bin) const { return mass[bin]; }
+};
+static_assert(sizeof(MassSums) == 12304, "as in model/operations/token_sampling.cpp");
 
 /// A part of the order: the tokens whose keys are in a range.
 struct KeyRange {
@@ -128,7 +151,7 @@ struct Before {
 /// Where a sum over the order exceeds a target.
 struct Place {
   float logit;
-  u64 of_logit;   ///< tokens of this logit up to there
+  u64 of_logit;    ///< tokens of this logit up to there
   Before through;  ///< sums over all tokens up to there
 };
 
@@ -138,7 +161,8 @@ struct SamplingRow {
   const T* logits;
   u64 vocabulary;
   Weights weights;
-  Histogram *whole, *part;
+  const MassSums* whole;
+  Histogram* part;
   u64* scratch;  ///< most_waves, and four more
 
   template <typename Body>
@@ -149,9 +173,10 @@ struct SamplingRow {
     });
   }
 
-  /// Returns the bin in which the sum of masses, or of counts, exceeds `target`, and adds to `before`
-  /// what the bins before it have. If no bin does, it is the last one with tokens.
-  DEVICE u32 find(const Histogram& histogram, bool by_count, u64 target, Before& before) const {
+  /// Returns the bin in which the sum of masses, or of counts, exceeds `target`, and adds to
+  /// `before` what the bins before it have. If no bin does, it is the last one with tokens.
+  template <typename Sums>
+  DEVICE u32 find(const Sums& histogram, bool by_count, u64 target, Before& before) const {
     u64* const of_groups = scratch;  // masses and counts
     for (u32 g = thread_index(); g < groups; g += block_threads()) {
       Before sums = {0, 0};
@@ -171,7 +196,7 @@ struct SamplingRow {
     u32 group = 0;
     while (group + 1 < groups && !exceeds(of_groups[group], of_groups[groups + group])) {
       // Tokens of no mass may be all that is left.
-      if (of_groups[groups + group] > 0) {
+      if (of_groups[group] + of_groups[groups + group] > 0) {
         found = group;
         at_found = now;
       }
@@ -179,17 +204,18 @@ struct SamplingRow {
       now.count += of_groups[groups + group];
       ++group;
     }
-    if (!exceeds(of_groups[group], of_groups[groups + group]) && of_groups[groups + group] == 0) {
+    if (!exceeds(of_groups[group], of_groups[groups + group]) &&
+        of_groups[group] + of_groups[groups + group] == 0) {
       group = found;
       now = at_found;
     }
     found = group * bins_of_group;
     at_found = now;
     for (u32 i = found; i < (group + 1) * bins_of_group; ++i) {
-      if (histogram.count[i] == 0) continue;
+      const u64 mass = histogram.mass_of(i);
+      if (mass + histogram.count[i] == 0) continue;
       found = i;
       at_found = now;
-      const u64 mass = histogram.mass_of(i);
       if (exceeds(mass, histogram.count[i])) break;
       now.mass += mass;
       now.count += histogram.count[i];
@@ -202,7 +228,7 @@ struct SamplingRow {
   /// Returns the keys of a bin of the first histogram: its bins grow as keys fall.
   DEVICE KeyRange keys_of(u32 bin) const {
     const auto first_key_in = [&](u32 last_bin) {  // the lowest key whose bin is not above it
-      u32 below = 0, there = Keys<T>::of(static_cast<float>(weights.largest));
+      u32 below = 0, there = Keys<T>::of(weights.largest);
       while (below < there) {
         const u32 middle = below + (there - below) / 2;
         if (weights.bin(Keys<T>::logit(middle)) <= last_bin) {
@@ -214,8 +240,7 @@ struct SamplingRow {
       return there;
     };
     return {bin + 1 < bins ? first_key_in(bin) : 0,
-            bin > 0 ? first_key_in(bin - 1) - 1
-                    : Keys<T>::of(static_cast<float>(weights.largest))};
+            bin > 0 ? first_key_in(bin - 1) - 1 : Keys<T>::of(weights.largest)};
   }
 
   /// Finds where the sum of masses, or of counts, exceeds `target`, which the sum over all tokens
@@ -280,53 +305,122 @@ struct SamplingRow {
 };
 
 template <typename T>
-DEVICE void draw_tokens(i32* next, const T* logits, const DrawnRow* drawn, u64 count,
-                        u64 vocabulary, u64 columns) {
-  SHARED Histogram whole, part;
-  SHARED u64 scratch[2 * groups > most_waves + 1 ? 2 * groups : most_waves + 1];
+DEVICE Weights weights_of(const i32* next, const T* of_row, const DrawnRow& how) {
+  return Weights::of(decode(of_row[next[how.row]]), how.temperature);
+}
+
+/// Grid: rows, parts of each row.
+template <typename T>
+DEVICE void sum_masses(MassSums* sums, const i32* next, const T* logits, const DrawnRow* drawn,
+                       u64 count, u64 vocabulary, u64 columns, u64 parts) {
+  SHARED Histogram histogram;
+  SHARED u64 scratch[most_waves];
+  const u64 packs = (vocabulary + row_pack - 1) / row_pack, part = block_index_y(),
+            share = (packs + parts - 1) / parts * row_pack, begin = part * share,
+            end = begin + share < vocabulary ? begin + share : vocabulary;
   const Tiles mine = my_tiles(count, 1);
   for (u64 i = mine.begin; i < mine.end; i += mine.step) {
     const DrawnRow how = drawn[i];
     const T* const of_row = logits + static_cast<u64>(how.row) * columns;
-    const double log2_of_e = 1.4426950408889634;
-    const SamplingRow<T> row = {of_row, vocabulary,
-                                {double{decode(of_row[next[how.row]])}, log2_of_e / how.temperature},
-                                &whole, &part, scratch};
+    const Weights weights = weights_of(next, of_row, how);
     const u64 least = static_cast<u64>(how.min_p * static_cast<double>(u64{1} << mass_bits));
-    whole.clear();
-    u64 mass = 0, tokens = 0;  // of the allowed tokens
-    row.for_each([&](u64, float logit) {
-      const u64 of_token = row.weights.mass(logit);
-      whole.add(row.weights.bin(logit), of_token);
-      if (of_token < least) return;
-      mass += of_token;
-      ++tokens;
+    const bool counts = how.top_k > 0;
+    histogram.clear();
+    u64 mass = 0, tokens = 0;
+    u32 unlikely = 0;  // tokens of the last bin, which most may belong to
+    for_each_pack(begin < end ? end - begin : 0, [&](u64 offset) {
+      const u64 at = begin + offset;
+      const Floats values = load_floats(of_row + at);
+      for (u64 e = 0; e < row_pack && at + e < end; ++e) {
+        const float logit = values.v[e];
+        const u64 of_token = weights.mass(logit);
+        const u32 bin = weights.bin(logit);
+        if (of_token != 0) histogram.add_mass(bin, of_token);
+        if (counts && bin + 1 == bins) ++unlikely;
+        if (counts && bin + 1 < bins) atomic_add(&histogram.count[bin], 1u);
+        if (of_token < least) continue;
+        mass += of_token;
+        ++tokens;
+      }
     });
+    if (unlikely > 0) atomic_add(&histogram.count[bins - 1], unlikely);
+    MassSums& found = sums[i * parts + part];
     mass = block_reduce(mass, Sum{}, scratch);
     barrier();
     tokens = block_reduce(tokens, Sum{}, scratch);
-    barrier();
-    if (mass == 0) continue;  // the largest logit is infinite or NaN: the token stays
-    if (how.top_k > 0 && static_cast<u64>(how.top_k) < tokens) {
-      mass = row.select(true, static_cast<u64>(how.top_k) - 1).through.mass;
+    barrier();  // the histogram is complete, too
+    for (u32 bin = thread_index(); bin < bins; bin += block_threads()) {
+      found.mass[bin] = histogram.mass_of(bin);
+      found.count[bin] = histogram.count[bin];
     }
-    if (how.top_p < 1) {
-      const double reached = how.top_p * static_cast<double>(mass);
-      u64 target = static_cast<u64>(reached);
-      if (static_cast<double>(target) < reached) ++target;
-      mass = row.select(false, target > 0 ? (target < mass ? target : mass) - 1 : 0).through.mass;
+    if (thread_index() == 0) {
+      found.allowed_mass = mass;
+      found.allowed_tokens = tokens;
     }
-    const u64 at = static_cast<u64>(how.uniform * static_cast<double>(mass));
-    const Place place = row.select(false, at < mass ? at : mass - 1);
-    const u64 token = row.token_of(place.logit, place.of_logit - 1);
-    barrier();
-    if (thread_index() == 0) next[how.row] = static_cast<i32>(token);
+    barrier();  // everything shared is free for the next row
+  }
+}
+
+/// Adds up the sums of a row's parts.
+DEVICE void add_parts(MassSums& whole, const MassSums* of_parts, u64 parts) {
+  for (u32 bin = thread_index(); bin < bins; bin += block_threads()) {
+    u64 mass = 0;
+    u32 count = 0;
+    for (u64 p = 0; p < parts; ++p) {
+      mass += of_parts[p].mass[bin];
+      count += of_parts[p].count[bin];
+    }
+    whole.mass[bin] = mass;
+    whole.count[bin] = count;
+  }
+  if (thread_index() == 0) {
+    whole.allowed_mass = whole.allowed_tokens = 0;
+    for (u64 p = 0; p < parts; ++p) {
+      whole.allowed_mass += of_parts[p].allowed_mass;
+      whole.allowed_tokens += of_parts[p].allowed_tokens;
+    }
+  }
+  barrier();
+}
+
+template <typename T>
+DEVICE void draw_tokens(i32* next, const MassSums* sums, const T* logits, const DrawnRow* drawn,
+                        u64 count, u64 vocabulary, u64 columns, u64 parts) {
+  SHARED MassSums whole;
+  SHARED Histogram part;
+  SHARED u64 scratch[2 * groups > most_waves + 1 ? 2 * groups : most_waves + 1];
+  wait_for_previous_kernel();
+  const Tiles mine = my_tiles(count, 1);
+  for (u64 i = mine.begin; i < mine.end; i += mine.step) {
+    const DrawnRow how = drawn[i];
+    const T* const of_row = logits + static_cast<u64>(how.row) * columns;
+    const SamplingRow<T> row = {of_row, vocabulary, weights_of(next, of_row, how),
+                                &whole, &part,      scratch};
+    add_parts(whole, sums + i * parts, parts);
+    u64 mass = whole.allowed_mass;
+    const u64 tokens = whole.allowed_tokens;
+    if (mass > 0) {  // else the largest logit is infinite or NaN, and the token stays
+      if (how.top_k > 0 && static_cast<u64>(how.top_k) < tokens) {
+        mass = row.select(true, static_cast<u64>(how.top_k) - 1).through.mass;
+      }
+      if (how.top_p < 1) {
+        const double reached = how.top_p * static_cast<double>(mass);
+        u64 target = static_cast<u64>(reached);
+        if (static_cast<double>(target) < reached) ++target;
+        mass = row.select(false, target > 0 ? (target < mass ? target : mass) - 1 : 0).through.mass;
+      }
+      const u64 at = static_cast<u64>(how.uniform * static_cast<double>(mass));
+      const Place place = row.select(false, at < mass ? at : mass - 1);
+      const u64 token = row.token_of(place.logit, place.of_logit - 1);
+      barrier();
+      if (thread_index() == 0) next[how.row] = static_cast<i32>(token);
+    }
     barrier();  // everything shared is free for the next row
   }
 }
 
 template <typename T>
-DEVICE void penalize(T* logits, const TokenPenalty* penalties, u64 count, u64 columns) {
+DEVICE void penalize(T* logits, TokenPenalty* penalties, u64 count, u64 columns) {
   const Tiles tiles = my_tiles(count, block_threads());
   for (u64 tile = tiles.begin; tile < tiles.end; tile += tiles.step) {
     const u64 i = tile + thread_index();
@@ -335,27 +429,36 @@ DEVICE void penalize(T* logits, const TokenPenalty* penalties, u64 count, u64 co
     T* const logit =
         logits + static_cast<u64>(penalty.row) * columns + static_cast<u64>(penalty.token);
     const float x = decode(*logit);
+    penalties[i].logit = x;
     *logit = encode<T>((x > 0 ? x / penalty.divisor : x * penalty.divisor) - penalty.amount);
   }
 }
 
 }  // namespace
 
-/// next[drawn[i].row] = the token drawn from the first `vocabulary` logits of that row of logits[rows,
-/// columns], whose most likely token it is before, and stays if no logit has a weight. Rows must be readable up to a multiple of eight.
-#define SAMPLING_KERNEL(T, suffix)                                                                 \
-  KERNEL_OF(SAMPLING_THREADS, 1, draw_tokens_##suffix, i32* next, const T* logits,                 \
-            const DrawnRow* drawn, u64 count, u64 vocabulary, u64 columns) {                       \
-    draw_tokens(next, logits, drawn, count, vocabulary, columns);                                  \
+/// sum_masses: sums[count, parts] = the first histogram of each part of row drawn[i].row of
+/// logits[rows, columns], for its first `vocabulary` logits, whose largest is that of next[row].
+/// draw_tokens: next[drawn[i].row] = the token drawn by these sums; it stays if no logit has a
+/// weight. Rows must be readable up to a multiple of eight.
+#define SAMPLING_KERNELS(T, suffix)                                                         \
+  KERNEL_OF(SAMPLING_THREADS, 1, sum_masses_##suffix, MassSums* sums, const i32* next,      \
+            const T* logits, const DrawnRow* drawn, u64 count, u64 vocabulary, u64 columns, \
+            u64 parts) {                                                                    \
+    sum_masses(sums, next, logits, drawn, count, vocabulary, columns, parts);               \
+  }                                                                                         \
+  KERNEL_OF(SAMPLING_THREADS, 1, draw_tokens_##suffix, i32* next, const MassSums* sums,     \
+            const T* logits, const DrawnRow* drawn, u64 count, u64 vocabulary, u64 columns, \
+            u64 parts) {                                                                    \
+    draw_tokens(next, sums, logits, drawn, count, vocabulary, columns, parts);              \
   }
+SAMPLING_KERNELS(float, f32)
+SAMPLING_KERNELS(Bf16, bf16)
 
-/// The logit of each token that `penalties` names becomes smaller. None is named twice.
-#define PENALTY_KERNEL(T, suffix)                                                               \
-  KERNEL(penalize_##suffix, T* logits, const TokenPenalty* penalties, u64 count, u64 columns) { \
-    penalize(logits, penalties, count, columns);                                                \
+/// The logit of each token that `penalties` names becomes smaller, and is kept there as it was.
+/// None is named twice.
+#define PENALTY_KERNEL(T, suffix)                                                         \
+  KERNEL(penalize_##suffix, T* logits, TokenPenalty* penalties, u64 count, u64 columns) { \
+    penalize(logits, penalties, count, columns);                                          \
   }
 PENALTY_KERNEL(float, f32)
 PENALTY_KERNEL(Bf16, bf16)
-
-SAMPLING_KERNEL(float, f32)
-SAMPLING_KERNEL(Bf16, bf16)
