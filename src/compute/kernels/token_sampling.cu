@@ -9,9 +9,9 @@
 // additions to shared memory for each token. So several blocks share a row there, and draw_tokens
 // adds up what they found. 64 rows of 151,936 logits in bf16 are 19 MB, which stay in the L2 of a
 // GPU like the H200: with 2 blocks for each row, 128 of its 132 multiprocessors read 152 KB each. A
-// block then draws the token of a row: it reads 2 sums of 12 KB, the row once for each division of
-// a part (one or two for top_p, one or two for the token itself), and on average half of the row to
-// find the token.
+// block then draws the token of a row: it reads 2 sums of 12 KB, and the row once for each division
+// of a part, of which bf16 needs one for top_p and one for the token, and once to find the token
+// among equal logits. Each of these three passes takes about 8 instructions for each token.
 #include "fast_math.h"
 #include "rows.h"
 #include "token_penalty.h"
@@ -173,20 +173,36 @@ struct SamplingRow {
     });
   }
 
+  /// Writes masses and counts of groups of bins.
+  template <typename Sums>
+  DEVICE void sum_groups(const Sums& histogram, u64* of_groups) const {
+#if defined(ON_CPU)
+    for (u32 g = 0; g < groups; ++g) {
+      of_groups[g] = of_groups[groups + g] = 0;
+      for (u32 i = g * bins_of_group; i < (g + 1) * bins_of_group; ++i) {
+        of_groups[g] += histogram.mass_of(i);
+        of_groups[groups + g] += histogram.count[i];
+      }
+    }
+#else
+    static_assert(wave_width % bins_of_group == 0, "a group's lanes are in one wave");
+    for (u32 i = thread_index(); i < bins; i += block_threads()) {
+      const u64 mass = team_reduce(histogram.mass_of(i), Sum{}, bins_of_group);
+      const u32 count = team_reduce(histogram.count[i], Sum{}, bins_of_group);
+      if (i % bins_of_group == 0) {
+        of_groups[i / bins_of_group] = mass;
+        of_groups[groups + i / bins_of_group] = count;
+      }
+    }
+#endif
+  }
+
   /// Returns the bin in which the sum of masses, or of counts, exceeds `target`, and adds to
   /// `before` what the bins before it have. If no bin does, it is the last one with tokens.
   template <typename Sums>
   DEVICE u32 find(const Sums& histogram, bool by_count, u64 target, Before& before) const {
     u64* const of_groups = scratch;  // masses and counts
-    for (u32 g = thread_index(); g < groups; g += block_threads()) {
-      Before sums = {0, 0};
-      for (u32 i = g * bins_of_group; i < (g + 1) * bins_of_group; ++i) {
-        sums.mass += histogram.mass_of(i);
-        sums.count += histogram.count[i];
-      }
-      of_groups[g] = sums.mass;
-      of_groups[groups + g] = sums.count;
-    }
+    sum_groups(histogram, of_groups);
     barrier();
     u32 found = 0;
     Before at_found = before, now = before;
@@ -263,8 +279,34 @@ struct SamplingRow {
     return {logit, index + 1, {before.mass + (index + 1) * mass, before.count + index + 1}};
   }
 
-  /// Returns the token that is number `number` of those with this logit.
+  /// Returns the token that is number `number` of those with this logit, from 0. They are usually
+  /// few, which are listed and ranked.
   DEVICE u64 token_of(float logit, u64 number) const {
+    constexpr u32 most_listed = 512;
+    u32 *const list = part->mass[0], *const listed = part->count;
+    u64* const found = scratch + most_waves;
+    if (thread_index() == 0) *found = *listed = 0;
+    barrier();
+    for_each([&](u64 token, float other) {
+      if (other != logit) return;
+      const u32 place = atomic_add(listed, 1u);
+      if (place < most_listed) list[place] = static_cast<u32>(token);
+    });
+    barrier();
+    const u32 matches = *listed;
+    barrier();
+    if (matches > most_listed) return token_in_order(logit, number);
+    for (u32 i = thread_index(); i < matches; i += block_threads()) {
+      u32 before = 0;
+      for (u32 j = 0; j < matches; ++j) before += list[j] < list[i] ? 1 : 0;
+      if (before == number) *found = list[i];
+    }
+    barrier();
+    return *found;
+  }
+
+  /// The same, tile by tile.
+  DEVICE u64 token_in_order(float logit, u64 number) const {
     const u64 tile = u64{block_threads()} * row_pack;
     u64 seen = 0;
     u64* const found = scratch + most_waves;
