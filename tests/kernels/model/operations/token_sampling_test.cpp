@@ -80,6 +80,24 @@ TEST_P(TokensDrawn, AreThoseOfSorting) {
   }
 }
 
+/// Rows of which more tokens than a list holds lie in one part of the order, or have one logit.
+TEST_P(TokensDrawn, OfLogitsThatHardlyDiffer) {
+  constexpr std::int64_t vocabulary = 5003, columns = 5008, rows = 6;
+  Random random(12);
+  for (const DataType type : {DataType::f32, DataType::bf16}) {
+    std::vector<float> logits(static_cast<std::size_t>(rows * columns));
+    for (float& x : logits) x = static_cast<float>(1 + random.uniform() * 0.01);
+    std::vector<DrawnRow> drawn;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      drawn.push_back({.top_p = row % 2 == 0 ? 1 : 0.7,
+                       .uniform = random.uniform(),
+                       .row = row,
+                       .top_k = row % 3 == 0 ? 3000 : 0});
+    }
+    expect_as_sorted(type, logits, vocabulary, columns, drawn);
+  }
+}
+
 /// Equal logits are drawn in the order of their tokens; zeros of both signs are equal; infinitely
 /// unlikely tokens are not drawn; the ends of the random numbers.
 TEST_P(TokensDrawn, OfEqualLogitsInTheirOrder) {
