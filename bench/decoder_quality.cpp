@@ -8,9 +8,10 @@
 // The first form has random weights and random contexts; default 4L8H2K32D256C768F2048V, 1000
 // contexts of 12 tokens. Such weights are unkind: their logits differ little, so that small errors
 // change the first token. The second form trains a small model on the .md files of a folder, for
-// 400 steps by default, a minute on two cores. Its contexts, 1000 of 64 tokens, are from the last
-// tenth of that text, on which no step trains; there is also the perplexity of each token after
-// those before it. The device is the default one, or what ASSAY_BENCH_DEVICE names.
+// 400 steps by default, which take less than a minute of CPU time. Its contexts, 1000 of 64 tokens,
+// are from the last tenth of that text, on which no step trains. For these it also prints the
+// perplexity of each token after the ones before it. The device is the default one, or what
+// ASSAY_BENCH_DEVICE names.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -25,7 +25,7 @@ struct TextModel {
   double seconds = 0;                   ///< that training took
 };
 
-/// Trains a model with the form of a Qwen3 and 0.9 million parameters, and writes it in Hugging
+/// Trains a model with the form of a Qwen3 and 0.85 million parameters, and writes it in Hugging
 /// Face's format below `folder`, which exists. Error: usage, if there is too little text; of the
 /// device.
 Result<TextModel> train_on_text(Device& device, const TextModelSettings& settings,

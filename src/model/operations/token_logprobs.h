@@ -41,7 +41,7 @@ class TokenLogprobs {
   /// `penalty_count` TokenPenalties in device memory, by which logits were changed meanwhile.
   Status find_chosen(Stream& stream, const void* next, const void* logits, std::int64_t columns,
                      const void* penalties, std::int64_t penalty_count);
-  /// Queues a copy of what was found: as many elements as there were rows.
+  /// Queues a copy of the results, an element for each row.
   Status copy_to(Stream& stream, std::span<RowLogprobs> found) const;
 
  private:

@@ -70,7 +70,7 @@ class LogprobsOfTokens : public ModelTest {
   }
 };
 
-/// Of bf16 many logits are equal.
+/// In bf16 many logits are equal.
 TEST_P(LogprobsOfTokens, AreThoseOfSorting) {
   Random random(5);
   for (const DataType type : {DataType::f32, DataType::bf16}) {

@@ -51,7 +51,7 @@ class ExpectedLogprobs {
   }
 
   double of(std::uint32_t token) const { return of_[token]; }
-  /// Of the n-th likeliest token, from 0.
+  /// Returns that of the n-th likeliest token, from 0.
   double of_place(std::size_t n) const {
     std::vector<double> sorted = of_;
     std::sort(sorted.rbegin(), sorted.rend());
