@@ -283,7 +283,8 @@ const Command command = {
 sharing, continuous batching with chunked prefill, one captured graph per size of batch. It
 answers as vLLM does, so that `assay load` and other clients measure the device and not a
 simulation; it is made to measure machines, not to serve customers. Weights are random unless
---weights names some. Ends on SIGINT or SIGTERM. Details: docs/serve.md.
+--weights names some. Tokens are the most likely ones unless a request has a temperature; it may
+ask for log probabilities. Ends on SIGINT or SIGTERM. Details: docs/serve.md.
 
   assay serve --model llama3-8b
   assay serve --model qwen3-0.6b --max-num-seqs 64 --max-model-len 4096

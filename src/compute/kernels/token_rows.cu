@@ -1,5 +1,6 @@
 // Reads rows of the embedding for a model's input tokens, and finds the most likely next token.
 #include "rows.h"
+#include "token_order.h"
 
 namespace {
 
@@ -14,13 +15,6 @@ DEVICE void gather_rows(T* y, const T* x, const i32* indices, u64 count, u64 wid
     store_pack(y + row * width + column,
                load_pack<row_pack>(x + static_cast<u64>(indices[row]) * width + column));
   }
-}
-
-/// Encodes a logit and its token as one ordered number; among equal logits the lower token is the
-/// larger number.
-DEVICE u64 candidate(float logit, u64 token) {
-  const u32 bits = bits_of(logit), ordered = bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
-  return u64{ordered} << 32 | (0xFFFFFFFFu - static_cast<u32>(token));
 }
 
 /// Grid: rows, parts of each row. The last block of a row's parts to finish picks the best one.
@@ -54,7 +48,7 @@ DEVICE void most_likely(i32* next, u64* found, u32* arrived, const T* logits, u6
       }
       best = block_reduce(best, Maximum{}, scratch);
     }
-    if (thread_index() == 0) next[row] = static_cast<i32>(0xFFFFFFFFu - static_cast<u32>(best));
+    if (thread_index() == 0) next[row] = token_of(best);
     barrier();  // scratch is free for the next row
   }
 }
@@ -77,13 +71,13 @@ KERNEL(advance_tokens, i32* tokens, i32* positions, const i32* next, u64 count) 
 /// of equal logits. Rows must be readable up to a multiple of eight. If a row is split into several
 /// parts, a block handles one row; found[rows, parts] is scratch, and arrived[rows] is zero before
 /// and after.
-#define TOKEN_KERNELS(T, suffix)                                                             \
-  KERNEL(gather_rows_##suffix, T* y, const T* x, const i32* indices, u64 count, u64 width) { \
-    gather_rows(y, x, indices, count, width);                                                \
-  }                                                                                          \
-  KERNEL(most_likely_##suffix, i32* next, u64* found, u32* arrived, const T* logits,         \
-         u64 rows, u64 vocabulary, u64 columns, u64 parts) {                                 \
-    most_likely(next, found, arrived, logits, rows, vocabulary, columns, parts);             \
+#define TOKEN_KERNELS(T, suffix)                                                               \
+  KERNEL(gather_rows_##suffix, T* y, const T* x, const i32* indices, u64 count, u64 width) {   \
+    gather_rows(y, x, indices, count, width);                                                  \
+  }                                                                                            \
+  KERNEL(most_likely_##suffix, i32* next, u64* found, u32* arrived, const T* logits, u64 rows, \
+         u64 vocabulary, u64 columns, u64 parts) {                                             \
+    most_likely(next, found, arrived, logits, rows, vocabulary, columns, parts);               \
   }
 TOKEN_KERNELS(float, f32)
 TOKEN_KERNELS(Bf16, bf16)

@@ -262,9 +262,13 @@ Status Decoder::advance(Stream& stream, const DecoderPass& pass) {
 }
 
 Status Decoder::draw(Stream& stream, std::int64_t results, std::span<const DrawnRow> rows,
-                     std::span<const TokenPenalty> penalties) {
+                     std::span<const TokenPenalty> penalties,
+                     std::span<const LogprobRow> logprobs) {
   void* const logits = active(activations_.logits);
   const std::int64_t columns = activations_.logits.columns;
+  if (!logprobs.empty()) {
+    TRY(logprobs_->find_likeliest(stream, logits, logprobs, settings_.shape.vocabulary, columns));
+  }
   if (!penalties.empty()) {
     if (penalties.size_bytes() > penalties_.bytes()) {
       TRY(wait(stream));  // what is replaced may still be read
@@ -274,15 +278,25 @@ Status Decoder::draw(Stream& stream, std::int64_t results, std::span<const Drawn
     TRY(sampling_->penalize(stream, logits, penalties_.data(), std::ssize(penalties), columns));
     TRY(rows_->most_likely(stream, input(places_.next), logits, results, own_.vocabulary, columns));
   }
-  if (rows.empty()) return {};
   if (rows.size_bytes() > drawn_.bytes()) {
     return Error{ErrorKind::usage,
                  fmt::format("{} drawn tokens of a decoder's pass, allowed are {}", rows.size(),
                              settings_.limits.results)};
   }
-  TRY(stream.copy(drawn_.data(), rows.data(), rows.size_bytes()));
-  return sampling_->draw(stream, input(places_.next), logits, drawn_.data(), std::ssize(rows),
-                         settings_.shape.vocabulary, columns);
+  if (!rows.empty()) {
+    TRY(stream.copy(drawn_.data(), rows.data(), rows.size_bytes()));
+    TRY(sampling_->draw(stream, input(places_.next), logits, drawn_.data(), std::ssize(rows),
+                        settings_.shape.vocabulary, columns));
+  }
+  if (logprobs.empty()) return {};
+  return logprobs_->find_chosen(stream, input(places_.next), logits, columns, penalties_.data(),
+                                std::ssize(penalties));
+}
+
+Status Decoder::logprobs(Stream& stream, std::span<RowLogprobs> found) {
+  if (exchange_) TRY(wait(stream));  // as in next_tokens()
+  TRY(logprobs_->copy_to(stream, found));
+  return stream.synchronize();
 }
 
 // ---- What the host gives and gets ----
@@ -459,7 +473,8 @@ Status Decoder::load_operations() {
       device_, {type, shape.heads, shape.kv_heads, shape.head_width}, settings_.prompts,
       {limits.tokens, limits.sequences, limits.positions}));
   rows_ = TRY(TokenRows::create(device_, type));
-  sampling_ = TRY(TokenSampling::create(device_, type));
+  sampling_ = TRY(TokenSampling::create(device_, type, limits.results));
+  logprobs_ = TRY(TokenLogprobs::create(device_, type, limits.results));
   if (settings_.part.is_whole()) return {};
   exchange_ = TRY(TensorParallel::create(device_, settings_.ranks, type));
   elementwise_ = TRY(Elementwise::create(device_, type));

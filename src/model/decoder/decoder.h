@@ -27,6 +27,7 @@
 #include "model/operations/norm.h"
 #include "model/operations/prompt_attention.h"
 #include "model/operations/quantized_linear.h"
+#include "model/operations/token_logprobs.h"
 #include "model/operations/token_rows.h"
 #include "model/operations/token_sampling.h"
 #include "model/parallel/tensor_parallel.h"
@@ -70,10 +71,13 @@ class Decoder {
 
   /// Queues that the next tokens of the last pass, which has this number of results, are drawn in
   /// `rows` instead of being the most likely ones, after `penalties`, which change logits. Both
-  /// must stay as they are until a wait. Error: usage, if there are more than the pass may have;
-  /// exhausted.
+  /// must stay as they are until a wait, and so must `logprobs`, the rows whose log probabilities
+  /// are wanted. Error: usage, if there are more than the pass may have; exhausted.
   Status draw(Stream& stream, std::int64_t results, std::span<const DrawnRow> rows,
-              std::span<const TokenPenalty> penalties);
+              std::span<const TokenPenalty> penalties, std::span<const LogprobRow> logprobs = {});
+  /// Writes those of the last draw(), as they were before its penalties, an element for each row,
+  /// and allocates nothing. Waits for them.
+  Status logprobs(Stream& stream, std::span<RowLogprobs> found);
 
   /// [rows, vocabulary], of the last pass. Waits for it.
   Result<std::vector<float>> logits(Stream& stream, std::int64_t rows);
@@ -197,6 +201,7 @@ class Decoder {
   DecoderVariants::Multipliers multipliers_;  // those of the pass that is being queued
   std::optional<TokenRows> rows_;
   std::optional<TokenSampling> sampling_;
+  std::optional<TokenLogprobs> logprobs_;
   // These exist with several ranks.
   std::unique_ptr<TensorParallel> exchange_;
   std::optional<Elementwise> elementwise_;

@@ -2,17 +2,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace assay {
 
-Result<TokenSampling> TokenSampling::create(Device& device, DataType type) {
+namespace {
+
+constexpr std::int64_t bytes_of_sums = 12304;  // of a part of a row, as in the kernel
+
+/// How many blocks share a row when its weights are added up.
+std::int64_t parts_of_rows(const DeviceFacts& facts, std::int64_t rows) {
+  constexpr std::int64_t most = 16;  // the sums of more take long to add up
+  if (facts.runs_on_host) return 1;
+  return std::clamp<std::int64_t>(facts.multiprocessors / std::max<std::int64_t>(rows, 1), 1, most);
+}
+
+}  // namespace
+
+Result<TokenSampling> TokenSampling::create(Device& device, DataType type, std::int64_t most_rows) {
   TokenSampling made(device.facts(), TRY(Kernels::build(device, "token_sampling", type)));
+  made.sum_masses_ = TRY(made.kernels_.of_type("sum_masses"));
   made.draw_tokens_ = TRY(made.kernels_.of_type("draw_tokens"));
   made.penalize_ = TRY(made.kernels_.of_type("penalize"));
+  const std::int64_t most_parts = std::max<std::int64_t>(most_rows, device.facts().multiprocessors);
+  made.sums_ = TRY(
+      device.allocate(static_cast<std::size_t>(most_parts * bytes_of_sums), MemoryKind::device));
   return made;
 }
 
-Status TokenSampling::penalize(Stream& stream, void* logits, const void* penalties,
-                               std::int64_t count, std::int64_t columns) {
+Status TokenSampling::penalize(Stream& stream, void* logits, void* penalties, std::int64_t count,
+                               std::int64_t columns) {
   return launch(stream, *penalize_, shape_of_elements(*facts_, count * row_pack), logits, penalties,
                 std::uint64_t(count), std::uint64_t(columns));
 }
@@ -24,9 +43,19 @@ Status TokenSampling::draw(Stream& stream, void* next, const void* logits, const
     return Error{ErrorKind::unsupported, fmt::format("tokens are drawn from up to {}, not from {}",
                                                      most_tokens, vocabulary)};
   }
-  return launch(stream, *draw_tokens_, shape_of_rows(*facts_, count, vocabulary, threads), next,
-                logits, drawn, std::uint64_t(count), std::uint64_t(vocabulary),
-                std::uint64_t(columns));
+  const std::int64_t parts = parts_of_rows(*facts_, count);
+  if (static_cast<std::size_t>(count * parts * bytes_of_sums) > sums_.bytes()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("tokens of {} rows are drawn at once, allowed are {}", count,
+                             sums_.bytes() / bytes_of_sums)};
+  }
+  LaunchShape shape = shape_of_rows(*facts_, count, vocabulary / parts, threads);
+  shape.grid.y = static_cast<unsigned>(parts);
+  TRY(launch(stream, *sum_masses_, shape, sums_.data(), next, logits, drawn, std::uint64_t(count),
+             std::uint64_t(vocabulary), std::uint64_t(columns), std::uint64_t(parts)));
+  return launch(stream, *draw_tokens_, shape_of_rows(*facts_, count, vocabulary, threads),
+                {.programmatic = true}, next, sums_.data(), logits, drawn, std::uint64_t(count),
+                std::uint64_t(vocabulary), std::uint64_t(columns), std::uint64_t(parts));
 }
 
 }  // namespace assay

@@ -24,21 +24,24 @@ struct DrawnRow {
 struct TokenPenalty {
   std::int32_t row = 0, token = 0;
   float divisor = 1, amount = 0;
+  float logit = 0;  ///< what it was before, which penalize() writes
 };
 
+/// Only one stream may use it at a time, because both kernels of draw() share one buffer.
 class TokenSampling {
  public:
-  /// `type`: f32 or bf16, of logits.
-  static Result<TokenSampling> create(Device& device, DataType type);
+  /// `type`: f32 or bf16, of logits; `most_rows`: that are drawn at once.
+  static Result<TokenSampling> create(Device& device, DataType type, std::int64_t most_rows);
 
   /// next[drawn[i].row], which is the row's most likely token, becomes the drawn one, for `count`
-  /// DrawnRows in device memory. Logits are those of TokenRows::most_likely().
+  /// DrawnRows in device memory. Logits are those of TokenRows::most_likely(). Error: unsupported,
+  /// if the vocabulary is too large; usage, if there are too many rows.
   Status draw(Stream& stream, void* next, const void* logits, const void* drawn, std::int64_t count,
               std::int64_t vocabulary, std::int64_t columns);
 
   /// Changes logits[rows, columns] by `count` TokenPenalties in device memory, of which no two name
   /// one token of a row.
-  Status penalize(Stream& stream, void* logits, const void* penalties, std::int64_t count,
+  Status penalize(Stream& stream, void* logits, void* penalties, std::int64_t count,
                   std::int64_t columns);
 
  private:
@@ -47,7 +50,8 @@ class TokenSampling {
 
   const DeviceFacts* facts_;
   Kernels kernels_;
-  Kernel *draw_tokens_ = nullptr, *penalize_ = nullptr;
+  Kernel *sum_masses_ = nullptr, *draw_tokens_ = nullptr, *penalize_ = nullptr;
+  Buffer sums_;  // of parts of rows
 };
 
 }  // namespace assay

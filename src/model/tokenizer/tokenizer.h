@@ -41,6 +41,10 @@ class Tokenizer {
   std::int64_t vocabulary() const { return static_cast<std::int64_t>(bytes_of_.size()); }
   /// Returns whether regular expressions, which a file may make slow, cut a text into pieces.
   bool has_patterns() const { return !splits_.empty(); }
+  /// The bytes of a token below vocabulary(), which a special one does not add to a text.
+  std::string_view written(std::int32_t token) const {
+    return bytes_of_[static_cast<std::size_t>(token)];
+  }
   /// Returns whether a token stands for no text.
   bool is_special(std::int32_t token) const;
   /// The token that is written so, special ones included; none if there is none.

@@ -68,6 +68,11 @@ Status Engine::check(const EngineRequest& request) const {
                              executor.shape.vocabulary - 1));
   }
   const auto most = static_cast<std::uint64_t>(executor.max_length);
+  const std::int64_t likeliest = std::min<std::int64_t>(most_logprobs, executor.shape.vocabulary);
+  if (request.logprobs && std::int64_t{*request.logprobs} > likeliest) {
+    return wrong(fmt::format("log probabilities of the {} likeliest tokens; allowed are 0 to {}",
+                             *request.logprobs, likeliest));
+  }
   if (request.prompt.size() <= most && request.output_tokens <= most - request.prompt.size() &&
       request.output_tokens > 0) {
     return {};
@@ -169,7 +174,8 @@ void Engine::read_mail() {
                                               : std::vector<std::uint64_t>()});
     limits_[request.id] = {request.min_tokens, request.ignore_end};
     request.prompt.reserve(prompt + request.output_tokens);
-    texts_[request.id] = SequenceText::of_prompt(std::move(request.prompt), request.sampling);
+    texts_[request.id] =
+        SequenceText::of_prompt(std::move(request.prompt), request.sampling, request.logprobs);
   }
   for (const std::uint64_t id : read_.cancelled) {
     scheduler_.cancel(id);
@@ -214,6 +220,8 @@ Status Engine::compute_step() {
 void Engine::hand_out(const server::ScheduledStep& step, std::span<const std::uint32_t> tokens) {
   const auto when = Clock::now();
   ends_.clear();
+  logprobs_.clear();
+  auto logprobs = executor_->logprobs().begin();
   std::size_t next = 0;
   for (const server::StepPart& part : step.parts) {
     if (!part.yields) continue;
@@ -225,6 +233,7 @@ void Engine::hand_out(const server::ScheduledStep& step, std::span<const std::ui
         std::find(settings_.end_tokens.begin(), settings_.end_tokens.end(), tokens[next]) !=
             settings_.end_tokens.end();
     ends_.push_back(static_cast<std::uint8_t>(ends));
+    logprobs_.push_back(text.logprobs ? std::make_shared<const RowLogprobs>(*logprobs++) : nullptr);
     ++next;
   }
   {
@@ -232,7 +241,7 @@ void Engine::hand_out(const server::ScheduledStep& step, std::span<const std::ui
     const auto& yielded = scheduler_.finish(ends_);
     for (std::size_t i = 0; i < yielded.size(); ++i) {
       step_events_.push_back({EngineEvent::Kind::token, yielded[i].id, yielded[i].number, tokens[i],
-                              yielded[i].last, ends_[i] != 0, when});
+                              yielded[i].last, ends_[i] != 0, when, std::move(logprobs_[i])});
       if (!yielded[i].last) continue;
       texts_.erase(yielded[i].id);
       limits_.erase(yielded[i].id);

@@ -31,6 +31,9 @@ struct EngineRequest {
   std::uint64_t min_tokens = 0;       ///< before which no end token ends it
   bool ignore_end = false;
   server::Sampling sampling;  ///< with a seed
+  /// The number of likeliest tokens whose log probabilities are wanted beside the generated
+  /// token's; empty: none are.
+  std::optional<std::uint32_t> logprobs = {};
 };
 
 struct EngineEvent {
@@ -42,6 +45,7 @@ struct EngineEvent {
   std::uint32_t token = 0;
   bool last = false, at_end_token = false;
   std::chrono::steady_clock::time_point when;
+  std::shared_ptr<const RowLogprobs> logprobs = {};  ///< null: not wanted
 };
 
 /// What of the engine is counted.
@@ -137,6 +141,7 @@ class Engine {
   SequenceTexts texts_;
   std::unordered_map<std::uint64_t, Limits> limits_;
   std::vector<std::uint8_t> ends_;
+  std::vector<std::shared_ptr<const RowLogprobs>> logprobs_;
   std::vector<EngineEvent> step_events_;
 
   Mutex events_mutex_;

@@ -4,37 +4,16 @@
 
 #include "core/descriptor.h"
 #include "core/random.h"
+#include "serving/server/escaped_text.h"
 
 namespace assay::engine {
 namespace {
 
 using server::AcceptedRequest;
+using server::append_escaped;
 using server::Connection;
 
 constexpr int bad_request = 400, unavailable = 503, failed = 500;
-
-/// `text` as between the quotes in JSON; it is UTF-8.
-void append_escaped(std::string_view text, std::string& out) {
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-          out += c;
-        }
-    }
-  }
-}
 
 }  // namespace
 
@@ -80,17 +59,21 @@ void EngineInstance::generate(const std::shared_ptr<Connection>& connection,
   server::Sampling sampling = request.asked.sampling;
   if (!sampling.seed) sampling.seed = Random(seed_ ^ requests_).next();
   ++requests_;
+  std::optional<std::uint32_t> logprobs = request.asked.logprobs;
+  if (logprobs) logprobs = std::min(*logprobs, model().vocabulary);
   for (std::size_t choice = 0; choice < request.asked.prompts.size(); ++choice) {
     const std::uint64_t id = ++last_id_;
-    readers_.emplace(id, Reader{choice, reply, text().stream(),
-                                server::StopTexts(request.asked.stops), request.asked.min_tokens});
+    readers_.emplace(id,
+                     Reader{choice, reply, text().stream(), server::StopTexts(request.asked.stops),
+                            request.asked.min_tokens, logprobs.value_or(0)});
     reply->add_source_id(id);
     const Status taken = engine_.submit({.id = id,
                                          .prompt = std::move(request.asked.prompts[choice]),
                                          .output_tokens = request.tokens,
                                          .min_tokens = request.asked.min_tokens,
                                          .ignore_end = request.asked.ignore_eos,
-                                         .sampling = sampling});
+                                         .sampling = sampling,
+                                         .logprobs = logprobs});
     if (taken.ok()) continue;
     reply->on_failure(bad_request, taken.error().message);
     return reply->abandoned();  // its other choices end, too
@@ -135,6 +118,8 @@ void EngineInstance::on_token(const EngineEvent& event) {
   append_escaped(told_, escaped_);
   const auto sink = reader.sink;
   const std::size_t choice = reader.choice;
+  std::optional<server::ChosenLogprobs> logprobs;
+  if (event.logprobs) logprobs = named(*event.logprobs, event.token, reader.likeliest);
   const bool last = event.last || stopped;
   if (last) readers_.erase(at);
   if (stopped) engine_.cancel(event.id);
@@ -146,8 +131,20 @@ void EngineInstance::on_token(const EngineEvent& event) {
                                       .text = escaped_,
                                       .finish = stopped              ? server::Finish::stop_text
                                                 : event.at_end_token ? server::Finish::end_token
-                                                                     : server::Finish::length});
+                                                                     : server::Finish::length,
+                                      .logprobs = logprobs ? &*logprobs : nullptr});
   if (!wanted) cancel(event.id);
+}
+
+/// The log probabilities of a place with their tokens' texts.
+server::ChosenLogprobs EngineInstance::named(const RowLogprobs& row, std::uint32_t chosen,
+                                             std::uint32_t likeliest) const {
+  server::ChosenLogprobs made = {{text().bytes_of(chosen), row.of(row.chosen)}, {}};
+  for (std::uint32_t i = 0; i < likeliest; ++i) {
+    made.likeliest.push_back(
+        {text().bytes_of(static_cast<std::uint32_t>(row.tokens[i])), row.of(row.logits[i])});
+  }
+  return made;
 }
 
 /// Makes `told_` what the client is told of the token's text. True: a text at which it stops has

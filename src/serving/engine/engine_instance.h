@@ -39,11 +39,14 @@ class EngineInstance final : public server::Instance, public server::TokenSource
     std::unique_ptr<server::TextStream> text;
     server::StopTexts stops;
     std::uint64_t min_tokens = 0;  ///< before them, no text ends the reply
+    std::uint32_t likeliest = 0;   ///< tokens whose log probabilities are wanted in each place
   };
 
   void wait_for_events();
   void on_events();
   void on_token(const EngineEvent& event);
+  server::ChosenLogprobs named(const RowLogprobs& row, std::uint32_t chosen,
+                               std::uint32_t likeliest) const;
   bool take_text(Reader& reader, const EngineEvent& event);
   void fail_all(int status, std::string_view message);
 

@@ -64,9 +64,9 @@ std::vector<PromptRows> prompts_of(const server::ScheduledStep& step) {
 
 }  // namespace
 
-SequenceText SequenceText::of_prompt(std::vector<std::uint32_t> prompt,
-                                     const server::Sampling& how) {
-  SequenceText text = {std::move(prompt), 0, how};
+SequenceText SequenceText::of_prompt(std::vector<std::uint32_t> prompt, const server::Sampling& how,
+                                     std::optional<std::uint32_t> logprobs) {
+  SequenceText text = {std::move(prompt), 0, how, logprobs};
   text.prompt_tokens = text.tokens.size();
   if (how.repetition_penalty != 1) {  // the others are for tokens of the reply
     for (const std::uint32_t token : text.tokens) text.counts.emplace(token, 0);
@@ -325,6 +325,7 @@ Result<std::span<const std::uint32_t>> StepExecutor::take_tokens(const server::S
   result_rows_.clear();
   drawn_.clear();
   penalties_.clear();
+  logprob_rows_.clear();
   std::size_t end_of_part = 0;
   for (const server::StepPart& part : step.parts) {
     end_of_part += part.tokens;
@@ -334,14 +335,17 @@ Result<std::span<const std::uint32_t>> StepExecutor::take_tokens(const server::S
     const SequenceText& text = texts.at(part.id);
     if (!text.sampling.is_greedy()) drawn_.push_back(drawn_row(text, row));
     append_penalties(text, row, penalties_);
+    if (text.logprobs) logprob_rows_.push_back({narrow(row), narrow(*text.logprobs)});
   }
-  TRY(decoder_->draw(*stream_, pass.results, drawn_, penalties_));
+  TRY(decoder_->draw(*stream_, pass.results, drawn_, penalties_, logprob_rows_));
   next_.resize(static_cast<std::size_t>(pass.results));
   TRY(decoder_->next_tokens(*stream_, next_));
   tokens_.clear();
   for (const std::size_t row : result_rows_) {
     tokens_.push_back(static_cast<std::uint32_t>(next_[row]));
   }
+  logprobs_.resize(logprob_rows_.size());
+  if (!logprobs_.empty()) TRY(decoder_->logprobs(*stream_, logprobs_));
   return std::span<const std::uint32_t>(tokens_);
 }
 

@@ -26,10 +26,14 @@ struct SequenceText {
   std::vector<std::uint32_t> tokens;
   std::uint64_t prompt_tokens = 0;
   server::Sampling sampling;
+  /// The number of likeliest tokens whose log probabilities are wanted beside the generated
+  /// token's; empty: none are.
+  std::optional<std::uint32_t> logprobs = {};
   /// How often a token was generated; those of the prompt count 0. Kept if there are penalties.
   std::unordered_map<std::uint32_t, std::uint32_t> counts = {};
 
-  static SequenceText of_prompt(std::vector<std::uint32_t> prompt, const server::Sampling& how);
+  static SequenceText of_prompt(std::vector<std::uint32_t> prompt, const server::Sampling& how,
+                                std::optional<std::uint32_t> logprobs = {});
   void add(std::uint32_t token) {
     tokens.push_back(token);
     if (sampling.penalizes()) ++counts[token];
@@ -74,6 +78,9 @@ class StepExecutor {
   /// rank that is lost.
   Result<std::span<const std::uint32_t>> run(const server::ScheduledStep& step,
                                              const SequenceTexts& texts);
+  /// The log probabilities of the tokens that run() returned last, of those whose text wants them,
+  /// in their order.
+  std::span<const RowLogprobs> logprobs() const { return logprobs_; }
 
   // Functions for rank 0 of several that share the model; otherwise they do nothing.
   bool is_shared() const { return !settings_.part.is_whole(); }
@@ -133,6 +140,8 @@ class StepExecutor {
   std::vector<std::size_t> result_rows_;
   std::vector<DrawnRow> drawn_;
   std::vector<TokenPenalty> penalties_;
+  std::vector<LogprobRow> logprob_rows_;
+  std::vector<RowLogprobs> logprobs_;
   bool tables_changed_ = true;
   std::int64_t longest_ = 0;
   std::atomic<bool> stop_was_asked_ = false;

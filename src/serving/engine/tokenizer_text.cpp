@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
 #include <string>
 #include <utility>
 
 namespace assay::engine {
 namespace {
+
+/// How a token beyond those of the tokenizer reads.
+std::string unknown_token(std::uint32_t token) {
+  return fmt::format("<|{}|>", token);
+}
 
 class TokenizerStream final : public server::TextStream {
  public:
@@ -20,7 +24,7 @@ class TokenizerStream final : public server::TextStream {
       return;
     }
     text += decoder_.finish();
-    fmt::format_to(std::back_inserter(text), "<|{}|>", token);
+    text += unknown_token(token);
   }
   void end(std::string& text) override { text += decoder_.finish(); }
 
@@ -76,6 +80,11 @@ void TokenizerText::end_chat(std::vector<std::uint32_t>& tokens) const {
   // Without the blank at its end, which a model puts before its own text.
   const bool plain = frame_.before_role.empty();
   append(fmt::format("{}assistant{}", frame_.before_role, plain ? ":" : frame_.after_role), tokens);
+}
+
+std::string TokenizerText::bytes_of(std::uint32_t token) const {
+  if (token >= static_cast<std::uint64_t>(vocabulary())) return unknown_token(token);
+  return std::string(tokenizer_.written(static_cast<std::int32_t>(token)));
 }
 
 std::unique_ptr<server::TextStream> TokenizerText::stream() const {

@@ -26,6 +26,7 @@ class TokenizerText : public server::TextTokens {
   void append_message(std::string_view role, std::string_view text,
                       std::vector<std::uint32_t>& tokens) const override;
   void end_chat(std::vector<std::uint32_t>& tokens) const override;
+  std::string bytes_of(std::uint32_t token) const override;
   std::unique_ptr<server::TextStream> stream() const override;
 
   /// The special tokens that end a reply.

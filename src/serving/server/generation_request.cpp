@@ -17,6 +17,7 @@ constexpr int most_levels = 32;
 constexpr std::size_t most_prompts = 64;
 constexpr std::uint64_t most_tokens = 1u << 24;  // no model's context is longer
 constexpr double most_temperature = 100, most_top_k = 1 << 30;
+constexpr std::uint64_t most_likeliest = 20;  // of log probabilities, as in OpenAI's interface
 constexpr const char* kinds_of_prompts = "a text, token ids, or lists of them";
 constexpr std::size_t most_stops = 16, most_stop_bytes = 1024;
 constexpr std::size_t most_shown = 100;
@@ -30,6 +31,16 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   GenerationRequest request;
   std::string problem;
 
+  /// What must hold of several fields together.
+  bool finish() {
+    if (dialect_ != Dialect::chat) return true;
+    if (!logprobs_ && request.logprobs.value_or(0) > 0) {
+      return fail("field \"top_logprobs\" needs \"logprobs\": true");
+    }
+    request.logprobs = logprobs_ ? std::optional(request.logprobs.value_or(0)) : std::nullopt;
+    return true;
+  }
+
   bool Null() { return in_stops_ ? wrong_stop() : top_or_pass(); }
   bool Bool(bool value) {
     if (at_stop()) return wrong_stop();
@@ -41,7 +52,10 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_top("return_token_ids")) request.return_ids = value;
     if (is_in("stream_options", "include_usage")) request.include_usage = value;
     if (is_in("stream_options", "continuous_usage_stats")) request.continuous_usage = value;
-    if (value && (is_top("logprobs") || is_top("echo") || is_top("include_stop_str_in_output"))) {
+    if (is_top("logprobs") && dialect_ == Dialect::chat) {
+      logprobs_ = value;
+    } else if (value &&
+               (is_top("logprobs") || is_top("echo") || is_top("include_stop_str_in_output"))) {
       report_unsupported(top_);
     }
     return is_prompt() ? wrong(prompt_key(), "no boolean") : top_or_pass();
@@ -54,6 +68,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     const bool no_limit = value == -1 && dialect_ == Dialect::llama_cpp;
     if (is_limit() && !no_limit) return wrong(key_, "at least 1");
     if (is_top("min_tokens") || is_count_of_one()) return wrong(key_, "no negative number");
+    if (is_count_of_likeliest()) return wrong_likeliest();
     if (is_flag()) return wrong_flag();
     check_supported(fmt::format("{}", value));
     if (is_sampling("seed")) request.sampling.seed = static_cast<std::uint64_t>(value);
@@ -81,8 +96,14 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     if (is_sampling("seed")) request.sampling.seed = value;
     if (!read_sampling(static_cast<double>(value))) return false;
     if (is_count_of_one() && value != 1) return wrong(key_, "1");
-    if (is_top("logprobs") || (level_ == 2 && top_ == "stop_token_ids")) report_unsupported(top_);
-    if (value > 0 && (is_top("top_logprobs") || is_top("n_probs"))) report_unsupported(top_);
+    if (is_count_of_likeliest()) {
+      if (value > most_likeliest) return wrong_likeliest();
+      request.logprobs = static_cast<std::uint32_t>(value);
+    } else if (is_top("logprobs") || (level_ == 2 && top_ == "stop_token_ids")) {
+      report_unsupported(top_);
+    } else if (value > 0 && (is_top("top_logprobs") || is_top("n_probs"))) {
+      report_unsupported(top_);
+    }
     return top_or_pass();
   }
   bool Double(double value) {
@@ -203,8 +224,14 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
     return level_ == 5 && is_messages() && key_ == name;
   }
   bool is_count_of_one() const { return is_top("n") || is_sampling("best_of"); }
+  bool is_count_of_likeliest() const {
+    return dialect_ == Dialect::completions ? is_top("logprobs")
+                                            : dialect_ == Dialect::chat && is_top("top_logprobs");
+  }
+  bool wrong_likeliest() { return wrong(key_, fmt::format("between 0 and {}", most_likeliest)); }
   bool is_whole() const {
-    return is_limit() || is_count_of_one() || is_top("min_tokens") || is_sampling("seed");
+    return is_limit() || is_count_of_likeliest() || is_count_of_one() || is_top("min_tokens") ||
+           is_sampling("seed");
   }
   /// A field whose value steers how tokens are generated, and is a number.
   bool is_number() const {
@@ -212,7 +239,8 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   }
   bool is_flag() const {
     return is_top("stream") || is_top("ignore_eos") || is_top("return_token_ids") ||
-           is_top("echo") || is_in("stream_options", "include_usage") ||
+           is_top("echo") || (is_top("logprobs") && dialect_ == Dialect::chat) ||
+           is_in("stream_options", "include_usage") ||
            is_in("stream_options", "continuous_usage_stats");
   }
   bool wrong_flag() { return wrong(key_, "true or false"); }
@@ -340,6 +368,7 @@ class FieldReader final : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>,
   std::string role_, message_;  // role and text of the message that is read
   bool in_stops_ = false;       // in the list of them
   bool has_prompt_ = false;
+  bool logprobs_ = false;  // whether a chat's are wanted
   std::size_t nested_ = 0;
 };
 
@@ -352,8 +381,10 @@ Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialec
   rapidjson::Reader parser;
   // The reader stops at its depth, so the parser's recursion has a bound.
   parser.Parse<rapidjson::kParseValidateEncodingFlag>(stream, reader);
+  const bool parsed = !parser.HasParseError() && stream.Tell() == body.size();
+  if (parsed) reader.finish();
   if (!reader.problem.empty()) return Error{ErrorKind::usage, reader.problem};
-  if (parser.HasParseError() || stream.Tell() != body.size()) {
+  if (!parsed) {
     return Error{ErrorKind::usage,
                  fmt::format("the body is not JSON: error at byte {}", stream.Tell())};
   }

@@ -47,9 +47,12 @@ struct GenerationRequest {
   bool stamps = false;      ///< events must carry their send time
   bool return_ids = false;  ///< the reply has token ids beside the text
   Sampling sampling;
+  /// Log probabilities of the reply's tokens and of this number of the likeliest ones in each
+  /// place; empty: none.
+  std::optional<std::uint32_t> logprobs;
   std::vector<std::string> stops;  ///< texts before which the reply ends
   /// The first field that asks for something that assay's own server does not support, such as
-  /// "logprobs"; empty: there is none. The simulated server answers all the same.
+  /// "echo"; empty: there is none. The simulated server answers all the same.
   std::string unsupported;
 };
 

@@ -27,6 +27,7 @@ Reply::Reply(Loop& loop, std::shared_ptr<Connection> connection,
       source_(source),
       plan_(std::move(plan)),
       last_token_(plan_.choices),
+      characters_(plan_.choices),
       choices_(plan_.choices) {
   for (ChoiceText& choice : choices_) choice.finish = plan_.finish;
 }
@@ -49,10 +50,13 @@ bool Reply::on_token(const SourceToken& token) {
   if (token.last) choice.finish = token.finish;
   if (!plan_.stream || plan_.format->needs_whole()) choice.text += token.text;
   if (plan_.stream) {
-    write_token(
-        {token.choice, token.number, token.text, token.last, token.id, token.finish, &choice});
+    std::uint64_t& offset = characters_[token.choice];
+    write_token({token.choice, token.number, token.text, token.last, token.id, token.finish,
+                 &choice, token.logprobs, offset});
+    if (token.logprobs != nullptr) offset += characters_of(token.logprobs->chosen);
   } else {
     choice.ids.push_back(token.id);
+    if (token.logprobs != nullptr) choice.logprobs.push_back(*token.logprobs);
   }
   observe(token, loop_.now());
   if (token.last && ++finished_ == plan_.choices && !over_) finish();

@@ -65,8 +65,9 @@ class Reply : public TokenSink, public Abandonable, public std::enable_shared_fr
   TokenSource* source_;
   ReplyPlan plan_;
   std::vector<std::uint64_t> source_ids_;
-  std::vector<double> last_token_;   // when each choice's last token was written
-  std::vector<ChoiceText> choices_;  // texts only where the reply or an event needs them
+  std::vector<double> last_token_;         // when each choice's last token was written
+  std::vector<std::uint64_t> characters_;  // of each choice, where log probabilities are wanted
+  std::vector<ChoiceText> choices_;        // texts only where the reply or an event needs them
   double started_ = -1;
   std::size_t finished_ = 0;  // choices
   std::uint64_t tokens_ = 0;  // tokens of all choices

@@ -47,8 +47,9 @@ class OpenAiFormat final : public ReplyFormat {
     out += fmt::format_int(token.choice).c_str();
     out += chat_ ? ",\"delta\":{\"content\":\"" : ",\"text\":\"";
     out += token.text;
-    out += chat_ ? "\"},\"logprobs\":null,\"finish_reason\":"
-                 : "\",\"logprobs\":null,\"finish_reason\":";
+    out += chat_ ? "\"},\"logprobs\":" : "\",\"logprobs\":";
+    append_logprobs({token.logprobs, token.logprobs != nullptr ? 1u : 0u}, token.offset, out);
+    out += ",\"finish_reason\":";
     if (token.last) {
       out += '"';
       out += openai_name(token.finish);
@@ -79,8 +80,10 @@ class OpenAiFormat final : public ReplyFormat {
       out += chat_ ? "\"message\":{\"role\":\"assistant\",\"content\":\"" : "\"text\":\"";
       out += choice.text;
       out += chat_ ? "\"}" : "\"";
-      out += fmt::format(",\"logprobs\":null,\"finish_reason\":\"{}\",\"stop_reason\":null",
-                         openai_name(choice.finish));
+      out += ",\"logprobs\":";
+      append_logprobs(choice.logprobs, 0, out);
+      out +=
+          fmt::format(",\"finish_reason\":\"{}\",\"stop_reason\":null", openai_name(choice.finish));
       if (facts_.return_ids) append_ids(choice.ids, out);
       out += '}';
     }
@@ -104,6 +107,17 @@ class OpenAiFormat final : public ReplyFormat {
         std::back_inserter(out),
         "\"usage\":{{\"prompt_tokens\":{},\"total_tokens\":{},\"completion_tokens\":{}}}",
         facts_.prompt_tokens, facts_.prompt_tokens + tokens, tokens);
+  }
+  /// Appends null for no tokens.
+  void append_logprobs(std::span<const ChosenLogprobs> tokens, std::uint64_t offset,
+                       std::string& out) const {
+    if (tokens.empty()) {
+      out += "null";
+    } else if (chat_) {
+      append_chat_logprobs(tokens, out);
+    } else {
+      append_completion_logprobs(tokens, offset, out);
+    }
   }
   static void append_ids(std::span<const std::uint32_t> ids, std::string& out) {
     fmt::format_to(std::back_inserter(out), ",\"token_ids\":[{}]", fmt::join(ids, ","));

@@ -30,6 +30,7 @@ struct ChoiceText {
   std::uint64_t tokens = 0;
   std::vector<std::uint32_t> ids;
   Finish finish = Finish::length;
+  std::vector<ChosenLogprobs> logprobs = {};  ///< of each token, if they are wanted
 };
 
 struct TokenEvent {
@@ -40,6 +41,8 @@ struct TokenEvent {
   std::uint32_t id = 0;
   Finish finish = Finish::length;     ///< how the choice ends, if `last`
   const ChoiceText* whole = nullptr;  ///< the text of the choice, if `last` and needs_whole()
+  const ChosenLogprobs* logprobs = nullptr;  ///< null: not wanted
+  std::uint64_t offset = 0;  ///< characters of the choice before it, where these are wanted
 };
 
 class ReplyFormat {

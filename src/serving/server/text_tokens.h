@@ -33,6 +33,9 @@ class TextTokens {
                               std::vector<std::uint32_t>& tokens) const = 0;
   /// Appends what a chat has before the reply.
   virtual void end_chat(std::vector<std::uint32_t>& tokens) const = 0;
+  /// The bytes that a token adds to a text, or how a special one is written; they may be a part of
+  /// a character. Empty: its tokens are none that were made of text.
+  virtual std::string bytes_of(std::uint32_t /*token*/) const { return {}; }
   /// The text of a reply; null if its tokens are none that were made of text.
   virtual std::unique_ptr<TextStream> stream() const { return nullptr; }
 };

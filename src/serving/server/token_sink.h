@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "serving/server/reply_logprobs.h"
+
 namespace assay::server {
 
 /// Why a choice has no more tokens.
@@ -15,8 +17,9 @@ struct SourceToken {
   bool last = false;         ///< the last token of its choice
   double due = 0;            ///< when it should be written, by the loop's clock
   std::uint32_t id = 0;
-  std::string_view text = {};      ///< as between the quotes in JSON; may be empty
-  Finish finish = Finish::length;  ///< how the choice ends, if this is its last token
+  std::string_view text = {};                ///< as between the quotes in JSON; may be empty
+  Finish finish = Finish::length;            ///< how the choice ends, if this is its last token
+  const ChosenLogprobs* logprobs = nullptr;  ///< null: not wanted
 };
 
 class TokenSink {

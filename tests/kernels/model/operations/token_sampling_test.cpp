@@ -32,7 +32,7 @@ class TokensDrawn : public ModelTest {
           static_cast<std::int32_t>(std::max_element(begin, begin + vocabulary) - begin));
     }
     const Buffer next = upload(most_likely), how = upload(drawn);
-    TokenSampling sampling = TokenSampling::create(*device_, type).value();
+    TokenSampling sampling = TokenSampling::create(*device_, type, 64).value();
     ASSERT_TRUE(sampling.draw(*stream_, next.data(), logits.buffer.data(), how.data(),
                               std::ssize(drawn), vocabulary, columns));
     std::vector<std::int32_t> expected = most_likely;
@@ -80,6 +80,24 @@ TEST_P(TokensDrawn, AreThoseOfSorting) {
   }
 }
 
+/// Rows of which more tokens than a list holds lie in one part of the order, or have one logit.
+TEST_P(TokensDrawn, OfLogitsThatHardlyDiffer) {
+  constexpr std::int64_t vocabulary = 5003, columns = 5008, rows = 6;
+  Random random(12);
+  for (const DataType type : {DataType::f32, DataType::bf16}) {
+    std::vector<float> logits(static_cast<std::size_t>(rows * columns));
+    for (float& x : logits) x = static_cast<float>(1 + random.uniform() * 0.01);
+    std::vector<DrawnRow> drawn;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      drawn.push_back({.top_p = row % 2 == 0 ? 1 : 0.7,
+                       .uniform = random.uniform(),
+                       .row = row,
+                       .top_k = row % 3 == 0 ? 3000 : 0});
+    }
+    expect_as_sorted(type, logits, vocabulary, columns, drawn);
+  }
+}
+
 /// Equal logits are drawn in the order of their tokens; zeros of both signs are equal; infinitely
 /// unlikely tokens are not drawn; the ends of the random numbers.
 TEST_P(TokensDrawn, OfEqualLogitsInTheirOrder) {
@@ -113,7 +131,7 @@ TEST_P(TokensDrawn, NotWhereNoLogitHasAWeight) {
       {.uniform = 0.5, .row = 0}, {.top_p = 0.5, .row = 1}, {.row = 2, .top_k = 1}};
   const Values there = values(DataType::f32, logits);
   const Buffer next = upload(std::vector<std::int32_t>(3, 3)), how = upload(drawn);
-  TokenSampling sampling = TokenSampling::create(*device_, DataType::f32).value();
+  TokenSampling sampling = TokenSampling::create(*device_, DataType::f32, 2000).value();
   ASSERT_TRUE(sampling.draw(*stream_, next.data(), there.buffer.data(), how.data(), 3, 8, 8));
   EXPECT_EQ(download<std::int32_t>(next.data(), 3), (std::vector<std::int32_t>{3, 3, 3}));
 }
@@ -131,7 +149,7 @@ TEST_P(TokensDrawn, AsOftenAsTheirProbabilitySays) {
   }
   const Values there = values(DataType::f32, logits);
   const Buffer next = upload(std::vector<std::int32_t>(rows, 3)), how = upload(drawn);
-  TokenSampling sampling = TokenSampling::create(*device_, DataType::f32).value();
+  TokenSampling sampling = TokenSampling::create(*device_, DataType::f32, 2000).value();
   ASSERT_TRUE(
       sampling.draw(*stream_, next.data(), there.buffer.data(), how.data(), rows, 4, columns));
   std::array<int, 4> counts = {};
@@ -152,11 +170,16 @@ TEST_P(TokensDrawn, PenaltiesMakeLogitsSmaller) {
         {.row = 0, .token = 5, .amount = 1.5f},
         {.row = 1, .token = 7, .divisor = 4, .amount = -1}};
     const Buffer there = upload(penalties);
-    TokenSampling sampling = TokenSampling::create(*device_, type).value();
+    TokenSampling sampling = TokenSampling::create(*device_, type, 64).value();
     ASSERT_TRUE(
         sampling.penalize(*stream_, logits.buffer.data(), there.data(), std::ssize(penalties), 8));
     EXPECT_EQ(read(logits, type),
               (std::vector<float>{1, -4, 0.5f, 1, -8, 2.5f, 3, 0, 1, 1, 1, 1, 1, 1, 1, 1.25f}));
+    std::vector<float> before;
+    for (const TokenPenalty& one : download<TokenPenalty>(there.data(), penalties.size())) {
+      before.push_back(one.logit);
+    }
+    EXPECT_EQ(before, (std::vector<float>{2, -2, 4, 1}));
   }
 }
 

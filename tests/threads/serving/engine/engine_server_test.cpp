@@ -213,9 +213,12 @@ TEST(EngineServer, ATextToStopAtEndsTheReply) {
 
 TEST(EngineServer, WhatItDoesNotDoIsRefused) {
   RunningEngine engine(tiny());
-  const std::string refused = ask(engine.port(), request_for({1}, 1, {{"logprobs", 1}}));
+  const std::string refused = ask(engine.port(), request_for({1}, 1, {{"echo", true}}));
   EXPECT_THAT(refused, StartsWith("HTTP/1.1 400"));
-  EXPECT_THAT(refused, HasSubstr("logprobs"));
+  EXPECT_THAT(refused, HasSubstr("echo"));
+  const std::string many = ask(engine.port(), request_for({1}, 1, {{"logprobs", 21}}));
+  EXPECT_THAT(many, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(many, HasSubstr("between 0 and 20"));
 }
 
 TEST(EngineServer, MalformedRequestsGetTheirErrors) {
@@ -310,6 +313,8 @@ TEST(Engine, TakesNoRequestThatTheModelCannotCompute) {
               HasSubstr("between 1 and 128"));
   EXPECT_THAT(why({.id = 4, .prompt = {1}, .output_tokens = ~0ull, .sampling = {}}),
               HasSubstr("between 1"));
+  EXPECT_THAT(why({.id = 4, .prompt = {1}, .sampling = {}, .logprobs = 21}),
+              HasSubstr("allowed are 0 to 20"));
   EXPECT_EQ(why({.id = 5, .prompt = {299}, .output_tokens = 2, .sampling = {.seed = 1}}), "");
   const auto begin = std::chrono::steady_clock::now();
   while (engine->state().counters.generation_tokens < 2 && seconds_since(begin) < 60) {
@@ -433,6 +438,14 @@ TEST(TokenizerText, ChatsAreFramedByTheSpecialTokensOfTheModel) {
   llama.append_message("user", "hi", tokens);
   EXPECT_EQ(tokens, (Tokens{256, 'u', 's', 'e', 'r', 257, '\n', '\n', 'h', 'i', 258}));
   EXPECT_EQ(llama.end_tokens(), (Tokens{258, 259}));
+}
+
+/// A special token has bytes although it adds none to a text, and so has one beyond the tokenizer.
+TEST(TokenizerText, EveryTokenHasBytes) {
+  const TokenizerText text = with_special_tokens({"<|im_end|>"});
+  EXPECT_EQ(text.bytes_of(0xC3), "\xC3");
+  EXPECT_EQ(text.bytes_of(256), "<|im_end|>");
+  EXPECT_EQ(text.bytes_of(257), "<|257|>");
 }
 
 TEST(TokenizerText, ATokenOfEveryTextBeyondTheModelIsAnError) {

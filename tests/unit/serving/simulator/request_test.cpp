@@ -179,8 +179,9 @@ TEST(SimRequest, WhatAsksForMoreThanTokens) {
   const auto beyond = [](std::string field, Dialect dialect = Dialect::completions) {
     return parsed(R"({"prompt":[1],)" + field + "}", dialect).unsupported;
   };
-  EXPECT_EQ(beyond(R"("logprobs":0)"), "logprobs");
-  EXPECT_EQ(beyond(R"("logprobs":true,"top_logprobs":2)"), "logprobs");
+  EXPECT_EQ(beyond(R"("logprobs":0)", Dialect::llama_cpp), "logprobs");
+  EXPECT_EQ(beyond(R"("logprobs":true)", Dialect::llama_cpp), "logprobs");
+  EXPECT_EQ(beyond(R"("top_logprobs":2)"), "top_logprobs");
   EXPECT_EQ(beyond(R"("echo":true)"), "echo");
   EXPECT_EQ(beyond(R"("suffix":"x")"), "suffix");
   EXPECT_EQ(beyond(R"("tools":[{"type":"function"}])"), "tools");
@@ -201,6 +202,37 @@ TEST(SimRequest, WhatAsksForMoreThanTokens) {
       "response_format":{"type":"text"},"logit_bias":{},"presence_penalty":0,"frequency_penalty":0.0,
       "repetition_penalty":1.0,"top_k":-1,"min_p":0,"temperature":1,"stop_token_ids":[],"top_logprobs":0,"user":"logprobs")";
   EXPECT_EQ(beyond(usual), "");
+}
+
+TEST(Requests, SayWhichLogProbabilitiesTheyWant) {
+  const auto of_completion = [](const std::string& field) {
+    return parsed(R"({"prompt":[1],)" + field + "}", Dialect::completions).logprobs;
+  };
+  EXPECT_EQ(of_completion(R"("logprobs":null)"), std::nullopt);
+  EXPECT_EQ(of_completion(R"("logprobs":0)"), 0u);
+  EXPECT_EQ(of_completion(R"("logprobs":20)"), 20u);
+  EXPECT_EQ(of_completion(R"("logprobs":3.0)"), 3u);
+  const auto of_chat = [](const std::string& fields) {
+    return R"({"messages":[{"role":"user","content":"a"}],)" + fields + "}";
+  };
+  const auto in_chat = [&](const std::string& fields) {
+    return parsed(of_chat(fields), Dialect::chat).logprobs;
+  };
+  EXPECT_EQ(in_chat(R"("logprobs":true)"), 0u);
+  EXPECT_EQ(in_chat(R"("top_logprobs":5,"logprobs":true)"), 5u);
+  EXPECT_EQ(in_chat(R"("logprobs":false)"), std::nullopt);
+  EXPECT_EQ(in_chat(R"("logprobs":false,"top_logprobs":0)"), std::nullopt);
+  for (const char* field : {R"("logprobs":21)", R"("logprobs":-1)"}) {
+    EXPECT_EQ(problem_of(R"({"prompt":[1],)" + std::string(field) + "}"),
+              "field \"logprobs\" allows between 0 and 20");
+  }
+  EXPECT_THAT(problem_of(R"({"prompt":[1],"logprobs":true})"), HasSubstr("allows a number"));
+  EXPECT_EQ(problem_of(of_chat(R"("logprobs":true,"top_logprobs":21)"), Dialect::chat),
+            "field \"top_logprobs\" allows between 0 and 20");
+  EXPECT_EQ(problem_of(of_chat(R"("logprobs":2)"), Dialect::chat),
+            "field \"logprobs\" allows true or false");
+  EXPECT_EQ(problem_of(of_chat(R"("top_logprobs":2)"), Dialect::chat),
+            "field \"top_logprobs\" needs \"logprobs\": true");
 }
 
 TEST(Requests, SayHowTokensAreDrawn) {
