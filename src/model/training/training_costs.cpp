@@ -8,34 +8,45 @@
 namespace assay {
 namespace {
 
-/// What is quantized is read once at the least, as bf16, and written as one code or, if both
-/// gradients of a product are computed, as two.
+/// Returns whether the backward pass computes a product again, the number `index` of a block.
+bool is_again(Recompute recompute, std::size_t index) {
+  constexpr std::size_t up = 2, down = 3;
+  return recompute == Recompute::layer ? index != down
+                                       : recompute == Recompute::perceptron && index == up;
+}
+
+/// What is quantized is read once at the least, as bf16, and written as one byte for each layout
+/// that products read.
 void add_quantization(std::vector<OperationCost>& costs, const TransformerPlan& plan,
                       std::int64_t accumulate) {
-  const auto n = static_cast<double>(plan.tokens());
-  const double read = static_cast<double>(size_of(plan.type)), codes = plan.lora ? 1 : 2;
-  double inputs = 0, outputs = 0, inputs_again = 0;
-  for (const ShapeMatrix& m : plan.shape.matrices()) {
-    const std::string_view name = m.name;
-    if (name == "head") continue;
-    const auto count = static_cast<double>(m.count);
-    inputs += count * static_cast<double>(m.inputs);
-    outputs += count * static_cast<double>(m.outputs);
-    const bool is_last = name == "down" || name == "fc2";
-    const bool again =
-        plan.recompute == Recompute::layer || (recomputes_activation(plan.recompute) && is_last);
-    if (again) inputs_again += count * static_cast<double>(m.inputs);
+  const auto n = static_cast<double>(plan.tokens()), l = static_cast<double>(plan.shape.layers);
+  const double read = static_cast<double>(size_of(plan.type));
+  const bool turns = Fp8Layout::takes_turns(plan);
+  const Fp8Layout layout = Fp8Layout::of(plan);
+  double forward = 0, backward = 0, weights = 0, weights_backward = 0;
+  const auto matrices = matrices_of_block(plan.shape);
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const MatrixOfBlock& m = matrices[i];
+    const InputColumns columns = (layout.layers.front().*m.copies).columns;
+    const double inputs = n * static_cast<double>(m.inputs), again = is_again(plan.recompute, i);
+    const auto weight = static_cast<double>(m.outputs * m.inputs);
+    const bool keeps = !plan.lora && columns == InputColumns::kept;
+    forward += inputs * (read + (keeps ? 2 : 1));
+    backward += n * static_cast<double>(m.outputs) * (read + (plan.lora ? 1 : 2));
+    backward += again * inputs * (read + 1);
+    if (!plan.lora && columns == InputColumns::by_product) backward += inputs;
+    if (!plan.lora && columns == InputColumns::alone) backward += inputs * (read + 1);
+    weights += weight * (read + (turns ? 1 : 2));
+    weights_backward += weight * (1 + again) * (read + 1);
   }
-  costs.push_back({Phase::forward, "quantize", 0, n * inputs * (read + codes)});
-  costs.push_back({Phase::backward, "quantize", 0, n * (outputs + inputs_again) * (read + codes)});
-  const double weights = plan.shape.layer_products() * (read + 2);
-  if (Fp8Layout::takes_turns(plan)) {
-    for (const Phase phase : {Phase::forward, Phase::backward}) {
-      costs.push_back({phase, "quantize_weights", 0, weights});
-    }
+  costs.push_back({Phase::forward, "quantize", 0, l * forward});
+  costs.push_back({Phase::backward, "quantize", 0, l * backward});
+  if (turns) {
+    costs.push_back({Phase::forward, "quantize_weights", 0, l * weights});
+    costs.push_back({Phase::backward, "quantize_weights", 0, l * weights_backward});
   } else if (!plan.lora) {  // in the first pass of each step
     costs.push_back(
-        {Phase::forward, "quantize_weights", 0, weights / static_cast<double>(accumulate)});
+        {Phase::forward, "quantize_weights", 0, l * weights / static_cast<double>(accumulate)});
   }
 }
 
@@ -108,16 +119,21 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
   // Whatever is computed again belongs to the backward pass.
   const bool layer = plan.recompute == Recompute::layer;
   const double again = layer ? 1 : 0;
-  if (layer) {
-    for (const Product* product : {&of_qkv, &proj, &up}) add_product(Phase::backward, *product);
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (is_again(plan.recompute, i)) add_product(Phase::backward, products[i]);
   }
   add_gradients(head);
-  const double norm_again =
-      plan.recompute == Recompute::selective ? (plan.keeps_inputs_as_codes() ? 0 : 4) : again * 8;
-  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + norm_again * l * n * c);
+  // In rows that are read or written once: a norm reads and writes one each, with the branch two.
+  const bool as_codes = plan.keeps_inputs_as_codes();
+  const double norm_rows = layer                                     ? 8
+                           : plan.recompute == Recompute::perceptron ? (as_codes ? 2 : 4)
+                           : plan.recompute == Recompute::selective  ? (as_codes ? 0 : 4)
+                                                                     : 0;
+  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + norm_rows * l * n * c);
   add_gradients(down);
   if (!gated) costs.back().bytes += l * n * f * element;  // the GELU's inputs
-  if (recomputes_activation(plan.recompute) && !gated) {
+  if (!gated &&
+      (plan.recompute == Recompute::activation || plan.recompute == Recompute::selective)) {
     add(Phase::backward, "gelu", 0, l * 2 * n * f);
   }
   if (gated) {
