@@ -1,5 +1,6 @@
 #include "model/training/training_costs.h"
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -73,6 +74,8 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
     std::string name;
     double count;
     bool fp8;
+    /// Whether the product, and its gradient for the input, add to what adapters wrote.
+    bool adds_result = false, adds_gradient = false;
   };
   std::vector<Product> products;
   for (const ShapeMatrix& m : shape.matrices()) {
@@ -82,6 +85,13 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
                         name,
                         static_cast<double>(m.count),
                         plan.fp8 && name != "head"});
+  }
+  const LoraParameters lora = plan.adapters();
+  const LoraLayer& of_block = lora.layers.front();
+  const std::array groups = {&of_block.qkv, &of_block.proj, &of_block.up, &of_block.down};
+  for (std::size_t i = 0; plan.lora && i < groups.size(); ++i) {
+    products[i].adds_gradient = !groups[i]->parts.empty();
+    products[i].adds_result = groups[i]->fills_result() && !(i == 0 && shape.has_qkv_bias());
   }
   const auto &of_qkv = products[0], &proj = products[1], &up = products[2], &down = products[3],
              &head = products[4];
@@ -93,14 +103,16 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
                      product.count * (read + (written + more) * element), product.fp8});
   };
   const auto add_product = [&](Phase phase, const Product& product, double more = 0) {
-    add_named(phase, product.name, product, product.rows * product.outputs, more);
+    const double results = product.rows * product.outputs;
+    add_named(phase, product.name, product, results, more + (product.adds_result ? results : 0));
   };
   const auto add_gradients = [&](const Product& product) {
     for (const char* of : {"_weight", "_input"}) {
       const bool of_weight = of == std::string_view("_weight");
       if (plan.lora && of_weight) continue;  // frozen
-      add_named(Phase::backward, product.name + of, product,
-                product.inputs * (of_weight ? product.outputs : product.rows));
+      const double written = product.inputs * (of_weight ? product.outputs : product.rows);
+      add_named(Phase::backward, product.name + of, product, written,
+                product.adds_gradient ? written : 0);
     }
   };
   add(Phase::forward, "embedding", 0, (learned ? 3 : 2) * n * c);
@@ -155,20 +167,19 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
       gathered_lookups(plan) > 0 ? (passes - 1 + plan.parallel.ranks) / passes : 1;
   if (!plan.lora) add(Phase::backward, "embedding", 0, (learned ? 3 : 2) * n * c * lookups);
   if (plan.fp8) add_quantization(costs, plan, accumulate);
-  // Adapters add to results and gradients, which are read and written.
-  if (plan.lora) {
-    const LoraParameters adapters = plan.adapters();
-    double results = 0, inputs = 0;
-    for (const LoraLayer& of : adapters.layers) {
-      for (const LoraGroup* group : {&of.qkv, &of.proj, &of.up, &of.down}) {
-        for (const LoraGroup::Part& part : group->parts)
-          results += static_cast<double>(part.b.rows);
-        inputs += static_cast<double>(group->a.columns);
+  if (plan.lora) {  // A and B are small
+    double results = 0, inputs = 0, added = 0;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      for (const LoraGroup::Part& part : groups[i]->parts) {
+        const auto outputs = static_cast<double>(part.b.rows);
+        results += outputs;
+        if (!products[i].adds_result) added += outputs;
       }
+      inputs += static_cast<double>(groups[i]->a.columns);
     }
-    const double flops = 2 * n * adapters.parameters();
-    add(Phase::forward, "adapters", flops, n * (inputs + 2 * results));
-    add(Phase::backward, "adapters", 2 * flops, n * (3 * inputs + 2 * results));
+    const double flops = 2 * n * lora.parameters();
+    add(Phase::forward, "adapters", flops, l * n * (inputs + results + added));
+    add(Phase::backward, "adapters", 2 * flops, l * n * (2 * inputs + 2 * results));
   }
   const auto parameters = static_cast<double>(
       plan.lora ? plan.adapters().elements : TransformerParameters::of(shape).elements);

@@ -1,5 +1,5 @@
-// How the training of a transformer is laid out: what is kept for the backward pass, where every
-// tensor lies, and the memory of all that, known before anything is allocated.
+// How a transformer is trained: what is kept for the backward pass, who computes attention, and the
+// memory of all that, known before anything is allocated.
 #pragma once
 
 #include <cstddef>

@@ -112,14 +112,13 @@ Status TransformerTraining::forward_layer(Stream& stream, Phase phase, std::size
   TRY(done("norm", norm_->forward(stream, active(a.normed1), statistic(a.statistics1), input,
                                   stream_in, branch_in, weight(p.norm1_weight),
                                   weight_or_null(p.norm1_bias), {n, c})));
-  TRY(multiply(stream, phase, "qkv", active(a.qkv), active(a.normed1), matrices.qkv));
-  TRY(adapt(stream, phase, active(a.qkv), a.qkv_ranks, active(a.normed1),
-            adapters_.layers[layer].qkv));
+  TRY(multiply_adapted(stream, phase, "qkv", active(a.qkv), active(a.normed1), matrices.qkv,
+                       {a.qkv_ranks, adapters_.layers[layer].qkv}));
   TRY(rotate(stream, phase, layer));
   TRY(done("attention", attention_->forward(stream, active(a.attended), attention_input(a),
                                             attention_memory(a), attention_shape())));
-  TRY(multiply(stream, phase, "proj", branch, active(a.attended), matrices.proj));
-  TRY(adapt(stream, phase, branch, a.proj_ranks, active(a.attended), adapters_.layers[layer].proj));
+  TRY(multiply_adapted(stream, phase, "proj", branch, active(a.attended), matrices.proj,
+                       {a.proj_ranks, adapters_.layers[layer].proj}));
   TRY(done("norm", norm_->forward(stream, active(a.normed2), statistic(a.statistics2),
                                   active(a.middle), input, branch, weight(p.norm2_weight),
                                   weight_or_null(p.norm2_bias), {n, c})));
@@ -134,10 +133,8 @@ Status TransformerTraining::forward_perceptron(Stream& stream, Phase phase, std:
     return multiply_gelu(stream, phase, "fc", active(a.hidden), active(a.before_activation),
                          active(a.normed2), matrices.up);
   }
-  TRY(multiply(stream, phase, "gate_up", active(a.before_activation), active(a.normed2),
-               matrices.up));
-  TRY(adapt(stream, phase, active(a.before_activation), a.up_ranks, active(a.normed2),
-            adapters_.layers[layer].up));
+  TRY(multiply_adapted(stream, phase, "gate_up", active(a.before_activation), active(a.normed2),
+                       matrices.up, {a.up_ranks, adapters_.layers[layer].up}));
   return activate(stream, phase, layer);
 }
 
@@ -178,45 +175,9 @@ Status TransformerTraining::activate(Stream& stream, Phase phase, std::size_t la
 /// What block `layer` adds to the stream, into `branch`.
 Status TransformerTraining::leave_branch(Stream& stream, std::size_t layer) {
   const LayerActivations& a = activations_.layers[layer];
-  TRY(multiply(stream, Phase::forward, parameters_.gated ? "down" : "fc2",
-               active(activations_.branch), active(a.hidden), matrices_of(layer).down));
-  return adapt(stream, Phase::forward, active(activations_.branch), a.down_ranks, active(a.hidden),
-               adapters_.layers[layer].down);
-}
-
-/// Adds to y what adapters make of x. Their `ranks` are kept for the backward pass.
-Status TransformerTraining::adapt(Stream& stream, Phase phase, void* y, const Tensor& ranks,
-                                  const void* x, const LoraGroup& group) {
-  if (group.parts.empty()) return {};
-  const LowRankGroup adapters = low_rank_group(group);
-  TRY(low_rank_->project(stream, active(ranks), x, adapters));
-  return timed(stream, phase, "adapters", low_rank_->add(stream, y, active(ranks), adapters));
-}
-
-/// Adds to dx, unless it is null, and to the adapters' gradients.
-Status TransformerTraining::adapters_backward(Stream& stream, void* dx, const void* dy,
-                                              const void* x, const Tensor& ranks,
-                                              const LoraGroup& group, bool add) {
-  if (group.parts.empty()) return {};
-  return timed(
-      stream, Phase::backward, "adapters",
-      low_rank_->backward(stream, dx, dy, x, active(ranks), active(activations_.ranks_gradient),
-                          low_rank_group(group), add));
-}
-
-LowRankGroup TransformerTraining::low_rank_group(const LoraGroup& group) const {
-  LowRankGroup made = {.a = arenas().weight(group.a),
-                       .d_a = arenas().gradient(group.a),
-                       .parts = {},
-                       .rows = plan_.tokens(),
-                       .inputs = group.a.columns,
-                       .columns = group.outputs,
-                       .rank = adapters_.rank};
-  for (const LoraGroup::Part& part : group.parts) {
-    made.parts.push_back(
-        {arenas().weight(part.b), arenas().gradient(part.b), part.first, part.b.rows});
-  }
-  return made;
+  return multiply_adapted(stream, Phase::forward, parameters_.gated ? "down" : "fc2",
+                          active(activations_.branch), active(a.hidden), matrices_of(layer).down,
+                          {a.down_ranks, adapters_.layers[layer].down});
 }
 
 Status TransformerTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t number) {
@@ -323,14 +284,13 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
   TRY(weight_gradient(stream, gated ? "down_weight" : "fc2_weight", d_stream, active(a.hidden),
                       matrices.down, add));
   if (gated) {
-    TRY(input_gradient(stream, "down_input", d_hidden, d_stream, matrices.down));
     // The forward pass of the blocks after this one has overwritten what all blocks share.
     if (plan_.recompute == Recompute::layer && !adapters.down.parts.empty()) {
       TRY(done("adapters", low_rank_->project(stream, active(a.down_ranks), active(a.hidden),
                                               low_rank_group(adapters.down))));
     }
-    TRY(adapters_backward(stream, d_hidden, d_stream, active(a.hidden), a.down_ranks, adapters.down,
-                          add));
+    TRY(input_gradient_adapted(stream, "down_input", d_hidden, d_stream, active(a.hidden),
+                               matrices.down, {a.down_ranks, adapters.down}, add));
     TRY(done("swiglu", activation_functions_->swiglu_backward(
                            stream, d_before, d_hidden, active(a.before_activation), n, f,
                            scale(matrices.up.fp8.gradient_scale))));
@@ -345,10 +305,8 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
   }
   TRY(weight_gradient(stream, gated ? "gate_up_weight" : "fc_weight", d_before, active(a.normed2),
                       matrices.up, add));
-  TRY(input_gradient(stream, gated ? "gate_up_input" : "fc_input", d_branch, d_before,
-                     matrices.up));
-  TRY(adapters_backward(stream, d_branch, d_before, active(a.normed2), a.up_ranks, adapters.up,
-                        add));
+  TRY(input_gradient_adapted(stream, gated ? "gate_up_input" : "fc_input", d_branch, d_before,
+                             active(a.normed2), matrices.up, {a.up_ranks, adapters.up}, add));
   return done("norm", norm_->backward(stream, *column_sums_,
                                       {.input = d_stream,
                                        .weight = gradient_or_null(p.norm2_weight),
@@ -376,9 +334,8 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
   TRY(quantize_input_again(stream, active(a.attended), matrices.proj));
   TRY(quantize_gradient(stream, d_stream, matrices.proj));
   TRY(weight_gradient(stream, "proj_weight", d_stream, active(a.attended), matrices.proj, add));
-  TRY(input_gradient(stream, "proj_input", d_branch, d_stream, matrices.proj));
-  TRY(adapters_backward(stream, d_branch, d_stream, active(a.attended), a.proj_ranks, adapters.proj,
-                        add));
+  TRY(input_gradient_adapted(stream, "proj_input", d_branch, d_stream, active(a.attended),
+                             matrices.proj, {a.proj_ranks, adapters.proj}, add));
   if (plan_.recompute != Recompute::layer) TRY(rotate(stream, Phase::backward, layer));
   TRY(done("attention",
            attention_->backward(stream, d_qkv, d_branch, active(a.attended), attention_input(a),
@@ -398,13 +355,12 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
                    p.norm1_bias));
   }
   if (frozen() && layer == 0) {  // nothing before it is trained
-    return adapters_backward(stream, nullptr, d_qkv, active(a.normed1), a.qkv_ranks, adapters.qkv,
+    return adapters_backward(stream, nullptr, d_qkv, active(a.normed1), {a.qkv_ranks, adapters.qkv},
                              add);
   }
   TRY(quantize_gradient(stream, d_qkv, matrices.qkv));
-  TRY(input_gradient(stream, "qkv_input", d_branch, d_qkv, matrices.qkv));
-  TRY(adapters_backward(stream, d_branch, d_qkv, active(a.normed1), a.qkv_ranks, adapters.qkv,
-                        add));
+  TRY(input_gradient_adapted(stream, "qkv_input", d_branch, d_qkv, active(a.normed1), matrices.qkv,
+                             {a.qkv_ranks, adapters.qkv}, add));
   // The bias before this norm is the last one of the block before.
   if (layer > 0 && !frozen()) TRY(open_gradients(stream, section_of(layer - 1)));
   void* const d_bias_before =

@@ -84,11 +84,6 @@ class TransformerTraining final : public Training {
   Status rotate(Stream& stream, Phase phase, std::size_t layer);
   Status activate(Stream& stream, Phase phase, std::size_t layer);
   Status leave_branch(Stream& stream, std::size_t layer);
-  Status adapt(Stream& stream, Phase phase, void* y, const Tensor& ranks, const void* x,
-               const LoraGroup& group);
-  Status adapters_backward(Stream& stream, void* dx, const void* dy, const void* x,
-                           const Tensor& ranks, const LoraGroup& group, bool add);
-  LowRankGroup low_rank_group(const LoraGroup& group) const;
   Status backward(Stream& stream, BatchChoice choice, std::uint64_t number);
   Status backward_head(Stream& stream, BatchChoice choice, std::uint64_t number);
   /// Calls body(first, rows) for each part of the tokens whose logits are in memory at a time.
@@ -114,17 +109,33 @@ class TransformerTraining final : public Training {
     BlockMatrix qkv, proj, up, down;
   };
   BlockMatrices matrices_of(std::size_t layer) const;
-  /// y = x W^T + b
+  /// The adapters of a matrix, if it has any, and what they keep of x from forward to backward.
+  struct AdaptersOfMatrix {
+    const Tensor& ranks;
+    const LoraGroup& group;
+  };
+  /// y = x W^T + b, and what adapters add.
+  Status multiply_adapted(Stream& stream, Phase phase, std::string_view name, void* y,
+                          const void* x, const BlockMatrix& matrix, AdaptersOfMatrix adapters);
+  /// dx = dy W, and what adapters add. Their gradients are added to what is there if `add`.
+  Status input_gradient_adapted(Stream& stream, std::string_view name, void* dx, const void* dy,
+                                const void* x, const BlockMatrix& matrix, AdaptersOfMatrix adapters,
+                                bool add);
+  /// The gradients of adapters and, unless it is null, their part of dx.
+  Status adapters_backward(Stream& stream, void* dx, const void* dy, const void* x,
+                           AdaptersOfMatrix adapters, bool add);
+  LowRankGroup low_rank_group(const LoraGroup& group) const;
+  /// y = x W^T + b, added to what is there if `add`; then without a bias.
   Status multiply(Stream& stream, Phase phase, std::string_view name, void* y, const void* x,
-                  const BlockMatrix& matrix);
+                  const BlockMatrix& matrix, bool add = false);
   /// before = x W^T + b, y = gelu(before)
   Status multiply_gelu(Stream& stream, Phase phase, std::string_view name, void* y, void* before,
                        const void* x, const BlockMatrix& matrix);
   /// Prepares input_gradient() and weight_gradient() of the same dy.
   Status quantize_gradient(Stream& stream, const void* dy, const BlockMatrix& matrix);
-  /// dx = dy W
+  /// dx = dy W, added to what is there if `add`.
   Status input_gradient(Stream& stream, std::string_view name, void* dx, const void* dy,
-                        const BlockMatrix& matrix);
+                        const BlockMatrix& matrix, bool add = false);
   /// dx = dy W * gelu'(before)
   Status input_gradient_gelu(Stream& stream, std::string_view name, void* dx, const void* dy,
                              const void* before, const BlockMatrix& matrix);

@@ -15,17 +15,67 @@ TransformerTraining::BlockMatrices TransformerTraining::matrices_of(std::size_t 
           {p.down, p.down_bias, {n, c, shape.hidden}, fp8.down, parameters_.gated}};
 }
 
+/// Adapters of all columns come first. The larger product then adds to what they write, which it
+/// can read while it multiplies; adapters that come later read and write the result once more.
+Status TransformerTraining::multiply_adapted(Stream& stream, Phase phase, std::string_view name,
+                                             void* y, const void* x, const BlockMatrix& matrix,
+                                             AdaptersOfMatrix adapters) {
+  if (adapters.group.parts.empty()) return multiply(stream, phase, name, y, x, matrix);
+  const LowRankGroup group = low_rank_group(adapters.group);
+  void* const t = active(adapters.ranks);
+  TRY(timed(stream, phase, "adapters", low_rank_->project(stream, t, x, group)));
+  const auto apply = [&](bool add) {
+    return timed(stream, phase, "adapters", low_rank_->apply(stream, y, t, group, add));
+  };
+  const bool first = adapters.group.fills_result() && matrix.bias.elements() == 0;
+  if (first) TRY(apply(false));
+  TRY(multiply(stream, phase, name, y, x, matrix, first));
+  return first ? Status() : apply(true);
+}
+
+Status TransformerTraining::input_gradient_adapted(Stream& stream, std::string_view name, void* dx,
+                                                   const void* dy, const void* x,
+                                                   const BlockMatrix& matrix,
+                                                   AdaptersOfMatrix adapters, bool add) {
+  TRY(adapters_backward(stream, dx, dy, x, adapters, add));
+  return input_gradient(stream, name, dx, dy, matrix, !adapters.group.parts.empty());
+}
+
+Status TransformerTraining::adapters_backward(Stream& stream, void* dx, const void* dy,
+                                              const void* x, AdaptersOfMatrix adapters, bool add) {
+  if (adapters.group.parts.empty()) return {};
+  return timed(stream, Phase::backward, "adapters",
+               low_rank_->backward(stream, dx, dy, x, active(adapters.ranks),
+                                   active(activations_.ranks_gradient),
+                                   low_rank_group(adapters.group), add));
+}
+
+LowRankGroup TransformerTraining::low_rank_group(const LoraGroup& group) const {
+  LowRankGroup made = {.a = arenas().weight(group.a),
+                       .d_a = arenas().gradient(group.a),
+                       .parts = {},
+                       .rows = plan_.tokens(),
+                       .inputs = group.a.columns,
+                       .columns = group.outputs,
+                       .rank = adapters_.rank};
+  for (const LoraGroup::Part& part : group.parts) {
+    made.parts.push_back(
+        {arenas().weight(part.b), arenas().gradient(part.b), part.first, part.b.rows});
+  }
+  return made;
+}
+
 Status TransformerTraining::multiply(Stream& stream, Phase phase, std::string_view name, void* y,
-                                     const void* x, const BlockMatrix& matrix) {
+                                     const void* x, const BlockMatrix& matrix, bool add) {
   void* const bias = weight_or_null(matrix.bias);
   if (!fp8_linear_) {
     return timed(stream, phase, name,
-                 linear_->forward(stream, y, x, weight(matrix.weight), bias, matrix.shape));
+                 linear_->forward(stream, y, x, weight(matrix.weight), bias, matrix.shape, add));
   }
   const Fp8Matrix of_weight = fp8_weight(matrix.fp8);
   TRY(take_turn(stream, phase, matrix, {of_weight.codes, nullptr, of_weight.scale}));
   TRY(quantize_input(stream, phase, x, matrix));
-  TRY(fp8_linear_->forward(stream, y, fp8_input(matrix.fp8), of_weight, matrix.shape));
+  TRY(fp8_linear_->forward(stream, y, fp8_input(matrix.fp8), of_weight, matrix.shape, add));
   Status added;
   if (bias != nullptr) {
     added =
@@ -61,17 +111,17 @@ Status TransformerTraining::quantize_gradient(Stream& stream, const void* dy,
 }
 
 Status TransformerTraining::input_gradient(Stream& stream, std::string_view name, void* dx,
-                                           const void* dy, const BlockMatrix& matrix) {
+                                           const void* dy, const BlockMatrix& matrix, bool add) {
   if (!fp8_linear_) {
     return timed(stream, Phase::backward, name,
-                 linear_->input_gradient(stream, dx, dy, weight(matrix.weight), matrix.shape));
+                 linear_->input_gradient(stream, dx, dy, weight(matrix.weight), matrix.shape, add));
   }
   const Fp8Matrix of_weight = fp8_weight(matrix.fp8);
   TRY(take_turn(stream, Phase::backward, matrix,
                 {nullptr, of_weight.columns_of_codes, of_weight.scale}));
-  return timed(
-      stream, Phase::backward, name,
-      fp8_linear_->input_gradient(stream, dx, fp8_gradient(matrix.fp8), of_weight, matrix.shape));
+  return timed(stream, Phase::backward, name,
+               fp8_linear_->input_gradient(stream, dx, fp8_gradient(matrix.fp8), of_weight,
+                                           matrix.shape, add));
 }
 
 Status TransformerTraining::input_gradient_gelu(Stream& stream, std::string_view name, void* dx,
