@@ -175,7 +175,7 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
         results += outputs;
         if (!products[i].adds_result) added += outputs;
       }
-      inputs += static_cast<double>(groups[i]->a.columns);
+      if (!groups[i]->parts.empty()) inputs += static_cast<double>(groups[i]->a.columns);
     }
     const double flops = 2 * n * lora.parameters();
     add(Phase::forward, "adapters", flops, l * n * (inputs + results + added));
