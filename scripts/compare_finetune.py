@@ -6,9 +6,10 @@
 
 Both sides train random weights of the same shape on rows of one sequence (packing=causal) in bf16. PyTorch has its
 blocks compiled, the fastest way of attention that it has here, the loss in chunks, and fused AdamW with bf16 moments;
-FP8 is torchao's tensorwise recipe. Rows with "recompute" keep only the result of each block, on both sides; else
-backward computes norms and activations again, as far as PyTorch's compiler finds it better, and in assay unless adapters
-are trained. Each round measures each side once, in a process of its own; the table has medians of the rounds, the memory
+FP8 is torchao's tensorwise recipe. Rows with "recompute" keep only the result of each block in PyTorch, and in assay
+with adapters; where assay trains all parameters, it also keeps attention, in the memory that gradients take later. In
+other rows backward computes norms and activations again, as far as PyTorch's compiler finds it better, and in assay
+unless adapters are trained. Each round measures each side once, in a process of its own; the table has medians of the rounds, the memory
 that each side has allocated, and ratios. --out gets a line of JSON for each process as soon as it ends. AXIS=VALUE after
 the options is for assay alone.
 
@@ -48,9 +49,9 @@ def row(model, sequence, batch=1, accumulate=1, rank=0, alpha=0, recompute=False
 
 
 def assay_recompute(chosen):
-    """What assay computes again: without the row's recompute, as much as it needs for PyTorch's memory or less."""
+    """What assay computes again: as much as it needs for PyTorch's memory or less."""
     if chosen["recompute"]:
-        return "layer"
+        return "layer" if chosen["rank"] or chosen["accumulate"] > 1 else "perceptron"
     return "none" if chosen["rank"] else "selective"
 
 

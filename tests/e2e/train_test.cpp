@@ -80,6 +80,7 @@ std::vector<std::string> tiny_and(std::vector<std::string> more) {
 TEST(Train, EveryWayOfComputingPasses) {
   const std::pair<std::vector<std::string>, std::size_t> runs[] = {
       {{"recompute=gelu", "attention=plain"}, 3},
+      {{"recompute=perceptron"}, 3},
       {{"recompute=layer"}, 3},
       {{"graph=off"}, 3},
       {{"states=stochastic", "bias=off"}, 1},  // there are no such states but of bf16

@@ -85,19 +85,21 @@ Status Fp8Linear::quantize(Stream& stream, Fp8Role role, const Fp8Matrix& to, co
                 to.columns_of_codes, to.scale, x, std::uint64_t(rows), std::uint64_t(columns));
 }
 
-GemmProblem Fp8Linear::product(std::int64_t m, std::int64_t n, std::int64_t k,
-                               Fp8Role role_of_a) const {
+GemmProblem Fp8Linear::product(std::int64_t m, std::int64_t n, std::int64_t k, Fp8Role role_of_a,
+                               bool add) const {
   GemmProblem product = fp8_product(*facts_, fp8_type(*facts_, Fp8Role::value), m, n, k);
   product.a = fp8_type(*facts_, role_of_a);
   product.scales_a = product.scales_b = true;
+  product.beta = add ? 1 : 0;
   // Gradients keep all digits of their sums, as in torchao.
   product.fast_accumulate = facts_->is_nvidia() && role_of_a == Fp8Role::value;
   return product;
 }
 
 Status Fp8Linear::forward(Stream& stream, void* y, const Fp8Matrix& x, const Fp8Matrix& weight,
-                          LinearShape shape) {
-  return plans_->enqueue(stream, product(shape.rows, shape.outputs, shape.inputs, Fp8Role::value),
+                          LinearShape shape, bool add) {
+  return plans_->enqueue(stream,
+                         product(shape.rows, shape.outputs, shape.inputs, Fp8Role::value, add),
                          {.a = x.codes,
                           .b = weight.codes,
                           .c = y,
@@ -107,9 +109,9 @@ Status Fp8Linear::forward(Stream& stream, void* y, const Fp8Matrix& x, const Fp8
 }
 
 Status Fp8Linear::input_gradient(Stream& stream, void* dx, const Fp8Matrix& dy,
-                                 const Fp8Matrix& weight, LinearShape shape) {
+                                 const Fp8Matrix& weight, LinearShape shape, bool add) {
   return plans_->enqueue(stream,
-                         product(shape.rows, shape.inputs, shape.outputs, Fp8Role::gradient),
+                         product(shape.rows, shape.inputs, shape.outputs, Fp8Role::gradient, add),
                          {.a = dy.codes,
                           .b = weight.columns_of_codes,
                           .c = dx,
@@ -120,9 +122,8 @@ Status Fp8Linear::input_gradient(Stream& stream, void* dx, const Fp8Matrix& dy,
 
 Status Fp8Linear::weight_gradient(Stream& stream, void* dw, const Fp8Matrix& dy, const Fp8Matrix& x,
                                   LinearShape shape, bool add) {
-  GemmProblem of = product(shape.outputs, shape.inputs, shape.rows, Fp8Role::gradient);
-  of.beta = add ? 1 : 0;
-  return plans_->enqueue(stream, of,
+  return plans_->enqueue(stream,
+                         product(shape.outputs, shape.inputs, shape.rows, Fp8Role::gradient, add),
                          {.a = dy.columns_of_codes,
                           .b = x.columns_of_codes,
                           .c = dw,

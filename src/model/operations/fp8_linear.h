@@ -56,12 +56,12 @@ class Fp8Linear {
   Status quantize(Stream& stream, Fp8Role role, const Fp8Matrix& to, const void* x,
                   std::int64_t rows, std::int64_t columns);
 
-  /// y = x W^T
+  /// y = x W^T, added to what is there if `add`.
   Status forward(Stream& stream, void* y, const Fp8Matrix& x, const Fp8Matrix& weight,
-                 LinearShape shape);
-  /// dx = dy W
+                 LinearShape shape, bool add = false);
+  /// dx = dy W, likewise.
   Status input_gradient(Stream& stream, void* dx, const Fp8Matrix& dy, const Fp8Matrix& weight,
-                        LinearShape shape);
+                        LinearShape shape, bool add = false);
   /// dW = dy^T x, added to what is there if `add`.
   Status weight_gradient(Stream& stream, void* dw, const Fp8Matrix& dy, const Fp8Matrix& x,
                          LinearShape shape, bool add);
@@ -71,7 +71,8 @@ class Fp8Linear {
       : facts_(&device.facts()), plans_(&plans), kernels_(std::move(kernels)) {}
 
   /// d[m, n] = a[m, k] b[n, k]^T
-  GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k, Fp8Role role_of_a) const;
+  GemmProblem product(std::int64_t m, std::int64_t n, std::int64_t k, Fp8Role role_of_a,
+                      bool add = false) const;
 
   const DeviceFacts* facts_;
   GemmPlans* plans_;

@@ -16,11 +16,11 @@ Result<bool> Linear::forward_with(Epilogue epilogue, Stream& stream, void* y, co
 }
 
 Status Linear::forward(Stream& stream, void* y, const void* x, const void* weight, const void* bias,
-                       LinearShape shape) {
+                       LinearShape shape, bool add) {
   if (bias != nullptr && TRY(forward_with(Epilogue::bias, stream, y, x, weight, bias, shape))) {
     return {};
   }
-  TRY(plans_->enqueue(stream, forward_product(shape, precision_),
+  TRY(plans_->enqueue(stream, forward_product(shape, precision_, Epilogue::none, add),
                       {.a = x, .b = weight, .c = y, .d = y}));
   if (bias == nullptr) return {};
   return activations_->add_bias(stream, y, bias, shape.rows, shape.outputs);
@@ -35,8 +35,8 @@ Status Linear::forward_relu(Stream& stream, void* y, const void* x, const void* 
 }
 
 Status Linear::input_gradient(Stream& stream, void* dx, const void* dy, const void* weight,
-                              LinearShape shape) {
-  return plans_->enqueue(stream, input_gradient_product(shape, precision_),
+                              LinearShape shape, bool add) {
+  return plans_->enqueue(stream, input_gradient_product(shape, precision_, Epilogue::none, add),
                          {.a = dy, .b = weight, .c = dx, .d = dx});
 }
 

@@ -18,9 +18,9 @@ class Linear {
          std::optional<bool> fuse = std::nullopt)
       : plans_(&plans), activations_(&activations), precision_(precision), fuse_(fuse) {}
 
-  /// `bias` may be null.
+  /// y = x W^T + b, added to what is there if `add`. `bias` may be null, and must be if `add`.
   Status forward(Stream& stream, void* y, const void* x, const void* weight, const void* bias,
-                 LinearShape shape);
+                 LinearShape shape, bool add = false);
   /// before = x W^T + b, y = gelu(before).
   Status forward_gelu(Stream& stream, void* y, void* before, const void* x, const void* weight,
                       const void* bias, LinearShape shape);
@@ -29,9 +29,9 @@ class Linear {
                       LinearShape shape);
   /// Returns whether a library computes forward_gelu() and input_gradient_gelu() in one.
   bool can_fuse(LinearShape forward, bool with_bias, LinearShape backward);
-  /// dx = dy W
+  /// dx = dy W, added to what is there if `add`.
   Status input_gradient(Stream& stream, void* dx, const void* dy, const void* weight,
-                        LinearShape shape);
+                        LinearShape shape, bool add = false);
   /// dx = dy W * gelu'(before)
   Status input_gradient_gelu(Stream& stream, void* dx, const void* dy, const void* weight,
                              const void* before, LinearShape shape);

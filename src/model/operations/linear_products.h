@@ -13,20 +13,22 @@ struct LinearShape {
   std::int64_t rows = 0, outputs = 0, inputs = 0;
 };
 
-/// y = epilogue(x W^T)
+/// y = epilogue(x W^T), added to what is there if `add`.
 inline GemmProblem forward_product(LinearShape shape, DataType precision,
-                                   Epilogue epilogue = Epilogue::none) {
+                                   Epilogue epilogue = Epilogue::none, bool add = false) {
   GemmProblem product =
       make_gemm(shape.rows, shape.outputs, shape.inputs, precision, precision, false, true);
   product.epilogue = epilogue;
+  product.beta = add ? 1 : 0;
   return product;
 }
 
-/// dx = epilogue(dy W)
+/// dx = epilogue(dy W), added to what is there if `add`.
 inline GemmProblem input_gradient_product(LinearShape shape, DataType precision,
-                                          Epilogue epilogue = Epilogue::none) {
+                                          Epilogue epilogue = Epilogue::none, bool add = false) {
   GemmProblem product = make_gemm(shape.rows, shape.inputs, shape.outputs, precision, precision);
   product.epilogue = epilogue;
+  product.beta = add ? 1 : 0;
   return product;
 }
 

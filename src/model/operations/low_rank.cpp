@@ -30,13 +30,13 @@ Status LowRank::project(Stream& stream, void* t, const void* x, const LowRankGro
   return plans_->enqueue(stream, problem, {.a = x, .b = group.a, .c = t, .d = t});
 }
 
-Status LowRank::add(Stream& stream, void* y, const void* t, const LowRankGroup& group) {
+Status LowRank::apply(Stream& stream, void* y, const void* t, const LowRankGroup& group, bool add) {
   std::int64_t rank = 0;
   for (const LowRankGroup::Part& part : group.parts) {
     GemmProblem problem = product_of_parts(
         make_gemm(group.rows, part.outputs, group.rank, precision_, precision_, false, true),
         group.ranks(), group.rank, group.columns, part.first, group.rank);
-    problem.beta = 1;
+    problem.beta = add ? 1 : 0;
     void* const to = const_cast<std::byte*>(column(y, part.first));
     TRY(plans_->enqueue(stream, problem, {.a = column(t, rank), .b = part.b, .c = to, .d = to}));
     rank += group.rank;
@@ -68,9 +68,9 @@ Status LowRank::backward(Stream& stream, void* dx, const void* dy, const void* x
   of_a.beta = add ? 1 : 0;
   TRY(plans_->enqueue(stream, of_a, {.a = u, .b = x, .c = group.d_a, .d = group.d_a}));
   if (dx == nullptr) return {};
-  GemmProblem into_x = make_gemm(group.rows, group.inputs, group.ranks(), precision_, precision_);
-  into_x.beta = 1;
-  return plans_->enqueue(stream, into_x, {.a = u, .b = group.a, .c = dx, .d = dx});
+  return plans_->enqueue(stream,
+                         make_gemm(group.rows, group.inputs, group.ranks(), precision_, precision_),
+                         {.a = u, .b = group.a, .c = dx, .d = dx});
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// What low-rank adapters add to a product, y += scale (x A^T) B^T, and their gradients. Several
-// adapters of the same input share the product with A.
+// What low-rank adapters add to a product, scale (x A^T) B^T, and their gradients. Several adapters
+// of the same input share the product with A.
 #pragma once
 
 #include <cstdint>
@@ -36,9 +36,10 @@ class LowRank {
 
   /// t[rows, ranks] = scale x A^T
   Status project(Stream& stream, void* t, const void* x, const LowRankGroup& group);
-  /// y += t B^T, of the result of project().
-  Status add(Stream& stream, void* y, const void* t, const LowRankGroup& group);
-  /// Gradients of A and B, added to what is there if `add`, and dx += scale dy B A unless dx is
+  /// y = t B^T in the columns of the parts, added to what is there if `add`. `t` is the result of
+  /// project().
+  Status apply(Stream& stream, void* y, const void* t, const LowRankGroup& group, bool add);
+  /// Gradients of A and B, added to what is there if `add`, and dx = scale dy B A unless dx is
   /// null. `u`: scratch as large as t.
   Status backward(Stream& stream, void* dx, const void* dy, const void* x, const void* t, void* u,
                   const LowRankGroup& group, bool add);

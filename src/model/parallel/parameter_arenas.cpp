@@ -7,13 +7,14 @@ namespace assay {
 Result<ParameterArenas> ParameterArenas::allocate(Device& device, Stream& stream,
                                                   const ParameterPlan& plan,
                                                   std::vector<Section> sections, std::size_t kept,
-                                                  int rank) {
+                                                  int rank, std::size_t before_gradients) {
   ParameterArenas made;
   made.plan_ = plan;
   made.sections_ = std::move(sections);
   made.kept_ = kept;
   made.rank_ = static_cast<std::size_t>(rank);
   made.element_ = size_of(plan.type);
+  made.gradients_.before = before_gradients;
   TRY(made.allocate(device, made.weights_));
   TRY(made.allocate(device, made.gradients_));
   const std::size_t updated =
@@ -36,7 +37,7 @@ Status ParameterArenas::allocate(Device& device, Buffer& buffer, std::uint64_t b
 
 Status ParameterArenas::allocate(Device& device, Parameters& parameters) {
   if (!plan_.parallel.slices_parameters()) {
-    return allocate(device, parameters.arena, elements() * element_);
+    return allocate(device, parameters.arena, (parameters.before + elements()) * element_);
   }
   TRY(allocate(device, parameters.arena, elements() / slices() * element_));
   const std::size_t whole = kept_ > 0 ? sections_[kept_ - 1].end : 0;
@@ -63,7 +64,9 @@ std::optional<std::size_t> ParameterArenas::turn(std::size_t section) const {
 
 std::byte* ParameterArenas::start_in_pass(const Parameters& parameters, std::size_t section) const {
   const std::size_t begin = sections_[section].begin * element_;
-  if (!plan_.parallel.slices_parameters()) return parameters.arena.as<std::byte>() + begin;
+  if (!plan_.parallel.slices_parameters()) {
+    return parameters.arena.as<std::byte>() + parameters.before * element_ + begin;
+  }
   if (const auto place = turn(section)) return parameters.turns[*place].as<std::byte>();
   return parameters.kept.as<std::byte>() + begin;
 }
@@ -86,20 +89,20 @@ Section ParameterArenas::own_slice(std::size_t section) const {
   return {whole.begin + rank_ * elements, whole.begin + (rank_ + 1) * elements};
 }
 
-const Buffer& ParameterArenas::arena_of(ParameterPart part) const {
+std::byte* ParameterArenas::start_of(ParameterPart part) const {
   switch (part) {
     case ParameterPart::weights:
-      return weights_.arena;
+      return weights_.arena.as<std::byte>();
     case ParameterPart::gradients:
-      return gradients_.arena;
+      return gradients_.arena.as<std::byte>() + gradients_.before * element_;
     case ParameterPart::master:
-      return master_;
+      return master_.as<std::byte>();
     case ParameterPart::first:
-      return first_;
+      return first_.as<std::byte>();
     case ParameterPart::second:
       break;
   }
-  return second_;
+  return second_.as<std::byte>();
 }
 
 DataType ParameterArenas::type_of(ParameterPart part) const {
@@ -117,15 +120,15 @@ DataType ParameterArenas::type_of(ParameterPart part) const {
 }
 
 ParameterArenas::Range ParameterArenas::kept_of(ParameterPart part, std::size_t section) const {
-  const Buffer& arena = arena_of(part);
-  if (arena.data() == nullptr) return {};
+  std::byte* const start = start_of(part);
+  if (start == nullptr) return {};
   const ParallelPlan& parallel = plan_.parallel;
   const Section range = parallel.slices_optimizer() ? own_slice(section) : sections_[section];
   const bool of_pass = part == ParameterPart::weights || part == ParameterPart::gradients;
   const bool only_slices = of_pass ? parallel.slices_parameters() : parallel.slices_optimizer();
   // Slices lie one after another, in the order of the sections.
   const std::size_t at = only_slices ? sections_[section].begin / slices() : range.begin;
-  return {arena.as<std::byte>() + at * size_of(type_of(part)), range.begin, range.elements()};
+  return {start + at * size_of(type_of(part)), range.begin, range.elements()};
 }
 
 std::vector<UpdatePiece> ParameterArenas::pieces() const {

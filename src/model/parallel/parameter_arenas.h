@@ -30,10 +30,11 @@ class ParameterArenas {
   ParameterArenas() = default;
   /// Allocates all and sets it to 0. `sections`: cut for plan.parallel.ranks. With sliced
   /// parameters the first `kept` sections have memory of their own for a whole pass; the others
-  /// take turns in two places. Error: of allocating.
+  /// take turns in two places. `before_gradients`: elements of the parameters' type in one arena
+  /// with the gradients, before them; only where parameters are not sliced. Error: of allocating.
   static Result<ParameterArenas> allocate(Device& device, Stream& stream, const ParameterPlan& plan,
-                                          std::vector<Section> sections, std::size_t kept,
-                                          int rank);
+                                          std::vector<Section> sections, std::size_t kept, int rank,
+                                          std::size_t before_gradients = 0);
 
   /// Where a pass reads a tensor's weights and writes its gradients.
   void* weight(const Tensor& tensor) const { return in_pass(weights_, tensor); }
@@ -54,11 +55,14 @@ class ParameterArenas {
   const std::vector<Section>& sections() const { return sections_; }
   std::size_t elements() const { return sections_.empty() ? 0 : sections_.back().end; }
   DataType type_of(ParameterPart part) const;
+  /// The start of the arena that ends with the gradients.
+  void* arena_of_gradients() const { return gradients_.arena.data(); }
   std::uint64_t bytes() const;
 
  private:
   /// Weights or gradients.
   struct Parameters {
+    std::size_t before = 0;       // elements of the arena before the sections
     Buffer arena;                 // all sections, or this rank's slices of them
     Buffer kept;                  // with sliced parameters only: the first sections, whole
     std::array<Buffer, 2> turns;  // likewise the others, two at a time
@@ -72,7 +76,8 @@ class ParameterArenas {
   std::size_t section_of(std::size_t offset) const;
   Section own_slice(std::size_t section) const;
   std::size_t slices() const { return static_cast<std::size_t>(plan_.parallel.ranks); }
-  const Buffer& arena_of(ParameterPart part) const;
+  /// The first section of a part; null if the plan has no such part.
+  std::byte* start_of(ParameterPart part) const;
 
   ParameterPlan plan_;
   std::vector<Section> sections_;

@@ -79,7 +79,8 @@ inline double update_bytes(const ParameterPlan& plan) {
 }
 
 /// Bytes by kind; the sum is what the run allocates, but for batches, losses and workspaces of
-/// matrix products.
+/// matrix products. Activations are those beside the gradients' memory, and logits are what they
+/// add to these.
 struct TrainingMemory {
   std::uint64_t parameters = 0, gradients = 0, optimizer = 0, activations = 0, logits = 0,
                 scratch = 0;

@@ -55,13 +55,19 @@ struct Section {
 /// the narrowest type.
 class TensorPlaces {
  public:
-  /// `slices`: into how many equal parts, aligned like tensors, each section can be cut.
-  explicit TensorPlaces(std::size_t slices = 1) : slices_(slices) {}
+  /// `slices`: into how many equal parts, aligned like tensors, each section can be cut. `begin`:
+  /// an aligned offset, before which none is placed.
+  explicit TensorPlaces(std::size_t slices = 1, std::size_t begin = 0)
+      : slices_(slices), used_(begin), begun_(begin) {}
 
   Tensor next(std::int64_t rows, std::int64_t columns) {
     const Tensor tensor = {rows, columns, used_};
-    used_ = aligned(used_ + static_cast<std::size_t>(tensor.elements()), alignment);
+    used_ = aligned_end(used_, tensor);
     return tensor;
+  }
+  /// Where the next tensor can begin behind one that lies at `offset`.
+  static std::size_t aligned_end(std::size_t offset, const Tensor& tensor) {
+    return aligned(offset + static_cast<std::size_t>(tensor.elements()), alignment);
   }
   /// Returns the section of all tensors since the last call, padded until it can be cut.
   Section end_section() {
@@ -78,7 +84,7 @@ class TensorPlaces {
   }
 
   const std::size_t slices_;
-  std::size_t used_ = 0, begun_ = 0;
+  std::size_t used_, begun_;
 };
 
 }  // namespace assay

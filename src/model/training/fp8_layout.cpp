@@ -2,20 +2,23 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <utility>
+#include <string>
 
 #include "model/operations/fp8_linear.h"
 
 namespace assay {
 namespace {
 
-struct MatrixOfBlock {
-  const char* name;
-  Fp8Operands Fp8Layer::*copies;
-  std::int64_t outputs, inputs;
-};
+/// What computes an input again says where its columns come from.
+InputColumns columns_of(const Fp8Operands Fp8Layer::*copies, Recompute recompute) {
+  if (copies == &Fp8Layer::down && recompute >= Recompute::activation) return InputColumns::alone;
+  if (copies == &Fp8Layer::proj && recompute >= Recompute::selective) return InputColumns::alone;
+  const bool again =
+      copies == &Fp8Layer::up ? recompute >= Recompute::perceptron : recompute >= Recompute::layer;
+  return again ? InputColumns::by_product : InputColumns::kept;
+}
+
+}  // namespace
 
 std::array<MatrixOfBlock, 4> matrices_of_block(const TransformerShape& shape) {
   return {{{"qkv", &Fp8Layer::qkv, shape.qkv_width(), shape.width},
@@ -24,52 +27,30 @@ std::array<MatrixOfBlock, 4> matrices_of_block(const TransformerShape& shape) {
            {"down", &Fp8Layer::down, shape.width, shape.hidden}}};
 }
 
-}  // namespace
-
 Fp8Layout Fp8Layout::of(const TransformerPlan& plan) {
   Fp8Layout made;
   made.layers.resize(static_cast<std::size_t>(plan.shape.layers));
   if (!plan.fp8) return made;
   const auto matrices = matrices_of_block(plan.shape);
-  const std::int64_t n = plan.tokens();
-  const bool frozen = plan.lora.has_value();
   TensorPlaces place;
   for (Fp8Layer& layer : made.layers) {
     for (const MatrixOfBlock& m : matrices) {
       Fp8Operands& copies = layer.*m.copies;
       copies.weight_scale = made.weight_scales++;
-      if (takes_turns(plan) && &layer != &made.layers.front()) {
-        copies.weight = (made.layers.front().*m.copies).weight;
-        copies.weight_columns = (made.layers.front().*m.copies).weight_columns;
-        continue;
-      }
+      copies.columns = columns_of(m.copies, plan.recompute);
+      if (takes_turns(plan)) continue;
       copies.weight = place.next(m.outputs, m.inputs);
       copies.weight_columns = place.next(m.inputs, m.outputs);
     }
   }
   made.weight_codes = place.used();
   made.scales = made.weight_scales;
-  std::int64_t most_inputs = 0, most_outputs = 0;
   for (Fp8Layer& layer : made.layers) {
-    const Fp8Layer& first = made.layers.front();
     for (const MatrixOfBlock& m : matrices) {
-      Fp8Operands& copies = layer.*m.copies;
-      copies.input_scale = made.scales++;
-      copies.gradient_scale = made.scales++;
-      most_inputs = std::max(most_inputs, m.inputs);
-      most_outputs = std::max(most_outputs, m.outputs);
-      if (frozen) continue;
-      const bool computed_again =
-          plan.recompute == Recompute::layer ||
-          (recomputes_activation(plan.recompute) && m.copies == &Fp8Layer::down);
-      copies.input_columns = computed_again && &layer != &first ? (first.*m.copies).input_columns
-                                                                : place.next(m.inputs, n);
+      (layer.*m.copies).input_scale = made.scales++;
+      (layer.*m.copies).gradient_scale = made.scales++;
     }
   }
-  made.input = place.next(n, most_inputs);
-  made.gradient = place.next(n, most_outputs);
-  if (!frozen) made.gradient_columns = place.next(most_outputs, n);
-  made.codes = place.used();
   return made;
 }
 

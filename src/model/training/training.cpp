@@ -237,12 +237,13 @@ Status Training::check_memory(
 }
 
 Status Training::allocate_parameters(Stream& stream, std::vector<NamedTensor> tensors,
-                                     std::vector<Section> sections, std::size_t kept) {
+                                     std::vector<Section> sections, std::size_t kept,
+                                     std::size_t before_gradients) {
   tensors_ = std::move(tensors);
   const TrainingRanks& ranks = training_.ranks;
   const int rank = ranks.communicator != nullptr ? ranks.communicator->rank() : 0;
-  arenas_ = TRY(
-      ParameterArenas::allocate(device_, stream, parameter_plan_, std::move(sections), kept, rank));
+  arenas_ = TRY(ParameterArenas::allocate(device_, stream, parameter_plan_, std::move(sections),
+                                          kept, rank, before_gradients));
   TRY(allocate(state_, sizeof(StepState)));
   history_ = TRY(LossHistory::create(device_));
   elementwise_ = TRY(Elementwise::create(device_, parameter_plan_.type));

@@ -164,10 +164,11 @@ class Training {
   /// what_would_fit(free bytes).
   Status check_memory(const TrainingMemory& needed,
                       const std::function<std::string(std::uint64_t)>& what_would_fit) const;
-  /// Allocates what is kept of the parameters, all of it 0. `sections`, `kept`: as
-  /// ParameterArenas::allocate().
+  /// Allocates what is kept of the parameters, all of it 0. `sections`, `kept`, `before_gradients`:
+  /// as ParameterArenas::allocate().
   Status allocate_parameters(Stream& stream, std::vector<NamedTensor> tensors,
-                             std::vector<Section> sections, std::size_t kept);
+                             std::vector<Section> sections, std::size_t kept,
+                             std::size_t before_gradients = 0);
   /// Adds weights that are not trained to checksum().
   virtual Status add_checksum(Stream&, Elementwise&, std::uint64_t* /*sum*/) { return {}; }
   /// Writes the weights that begin with something else than 0 to where weight() is, section by

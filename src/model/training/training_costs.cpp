@@ -1,5 +1,6 @@
 #include "model/training/training_costs.h"
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -8,34 +9,45 @@
 namespace assay {
 namespace {
 
-/// What is quantized is read once at the least, as bf16, and written as one code or, if both
-/// gradients of a product are computed, as two.
+/// Returns whether the backward pass computes a product again, the number `index` of a block.
+bool is_again(Recompute recompute, std::size_t index) {
+  constexpr std::size_t up = 2, down = 3;
+  return recompute == Recompute::layer ? index != down
+                                       : recompute == Recompute::perceptron && index == up;
+}
+
+/// What is quantized is read once at the least, as bf16, and written as one byte for each layout
+/// that products read.
 void add_quantization(std::vector<OperationCost>& costs, const TransformerPlan& plan,
                       std::int64_t accumulate) {
-  const auto n = static_cast<double>(plan.tokens());
-  const double read = static_cast<double>(size_of(plan.type)), codes = plan.lora ? 1 : 2;
-  double inputs = 0, outputs = 0, inputs_again = 0;
-  for (const ShapeMatrix& m : plan.shape.matrices()) {
-    const std::string_view name = m.name;
-    if (name == "head") continue;
-    const auto count = static_cast<double>(m.count);
-    inputs += count * static_cast<double>(m.inputs);
-    outputs += count * static_cast<double>(m.outputs);
-    const bool is_last = name == "down" || name == "fc2";
-    const bool again =
-        plan.recompute == Recompute::layer || (recomputes_activation(plan.recompute) && is_last);
-    if (again) inputs_again += count * static_cast<double>(m.inputs);
+  const auto n = static_cast<double>(plan.tokens()), l = static_cast<double>(plan.shape.layers);
+  const double read = static_cast<double>(size_of(plan.type));
+  const bool turns = Fp8Layout::takes_turns(plan);
+  const Fp8Layout layout = Fp8Layout::of(plan);
+  double forward = 0, backward = 0, weights = 0, weights_backward = 0;
+  const auto matrices = matrices_of_block(plan.shape);
+  for (std::size_t i = 0; i < matrices.size(); ++i) {
+    const MatrixOfBlock& m = matrices[i];
+    const InputColumns columns = (layout.layers.front().*m.copies).columns;
+    const double inputs = n * static_cast<double>(m.inputs), again = is_again(plan.recompute, i);
+    const auto weight = static_cast<double>(m.outputs * m.inputs);
+    const bool keeps = !plan.lora && columns == InputColumns::kept;
+    forward += inputs * (read + (keeps ? 2 : 1));
+    backward += n * static_cast<double>(m.outputs) * (read + (plan.lora ? 1 : 2));
+    backward += again * inputs * (read + 1);
+    if (!plan.lora && columns == InputColumns::by_product) backward += inputs;
+    if (!plan.lora && columns == InputColumns::alone) backward += inputs * (read + 1);
+    weights += weight * (read + (turns ? 1 : 2));
+    weights_backward += weight * (1 + again) * (read + 1);
   }
-  costs.push_back({Phase::forward, "quantize", 0, n * inputs * (read + codes)});
-  costs.push_back({Phase::backward, "quantize", 0, n * (outputs + inputs_again) * (read + codes)});
-  const double weights = plan.shape.layer_products() * (read + 2);
-  if (Fp8Layout::takes_turns(plan)) {
-    for (const Phase phase : {Phase::forward, Phase::backward}) {
-      costs.push_back({phase, "quantize_weights", 0, weights});
-    }
+  costs.push_back({Phase::forward, "quantize", 0, l * forward});
+  costs.push_back({Phase::backward, "quantize", 0, l * backward});
+  if (turns) {
+    costs.push_back({Phase::forward, "quantize_weights", 0, l * weights});
+    costs.push_back({Phase::backward, "quantize_weights", 0, l * weights_backward});
   } else if (!plan.lora) {  // in the first pass of each step
     costs.push_back(
-        {Phase::forward, "quantize_weights", 0, weights / static_cast<double>(accumulate)});
+        {Phase::forward, "quantize_weights", 0, l * weights / static_cast<double>(accumulate)});
   }
 }
 
@@ -62,6 +74,8 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
     std::string name;
     double count;
     bool fp8;
+    /// Whether the product, and its gradient for the input, add to what adapters wrote.
+    bool adds_result = false, adds_gradient = false;
   };
   std::vector<Product> products;
   for (const ShapeMatrix& m : shape.matrices()) {
@@ -71,6 +85,13 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
                         name,
                         static_cast<double>(m.count),
                         plan.fp8 && name != "head"});
+  }
+  const LoraParameters lora = plan.adapters();
+  const LoraLayer& of_block = lora.layers.front();
+  const std::array groups = {&of_block.qkv, &of_block.proj, &of_block.up, &of_block.down};
+  for (std::size_t i = 0; plan.lora && i < groups.size(); ++i) {
+    products[i].adds_gradient = !groups[i]->parts.empty();
+    products[i].adds_result = groups[i]->fills_result() && !(i == 0 && shape.has_qkv_bias());
   }
   const auto &of_qkv = products[0], &proj = products[1], &up = products[2], &down = products[3],
              &head = products[4];
@@ -82,14 +103,16 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
                      product.count * (read + (written + more) * element), product.fp8});
   };
   const auto add_product = [&](Phase phase, const Product& product, double more = 0) {
-    add_named(phase, product.name, product, product.rows * product.outputs, more);
+    const double results = product.rows * product.outputs;
+    add_named(phase, product.name, product, results, more + (product.adds_result ? results : 0));
   };
   const auto add_gradients = [&](const Product& product) {
     for (const char* of : {"_weight", "_input"}) {
       const bool of_weight = of == std::string_view("_weight");
       if (plan.lora && of_weight) continue;  // frozen
-      add_named(Phase::backward, product.name + of, product,
-                product.inputs * (of_weight ? product.outputs : product.rows));
+      const double written = product.inputs * (of_weight ? product.outputs : product.rows);
+      add_named(Phase::backward, product.name + of, product, written,
+                product.adds_gradient ? written : 0);
     }
   };
   add(Phase::forward, "embedding", 0, (learned ? 3 : 2) * n * c);
@@ -108,16 +131,21 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
   // Whatever is computed again belongs to the backward pass.
   const bool layer = plan.recompute == Recompute::layer;
   const double again = layer ? 1 : 0;
-  if (layer) {
-    for (const Product* product : {&of_qkv, &proj, &up}) add_product(Phase::backward, *product);
+  for (std::size_t i = 0; i < 4; ++i) {
+    if (is_again(plan.recompute, i)) add_product(Phase::backward, products[i]);
   }
   add_gradients(head);
-  const double norm_again =
-      plan.recompute == Recompute::selective ? (plan.keeps_inputs_as_codes() ? 0 : 4) : again * 8;
-  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + norm_again * l * n * c);
+  // In rows that are read or written once: a norm reads and writes one each, with the branch two.
+  const bool as_codes = plan.keeps_inputs_as_codes();
+  const double norm_rows = layer                                     ? 8
+                           : plan.recompute == Recompute::perceptron ? (as_codes ? 2 : 4)
+                           : plan.recompute == Recompute::selective  ? (as_codes ? 0 : 4)
+                                                                     : 0;
+  add(Phase::backward, "norm", 0, (2 * l + 1) * 4 * n * c + norm_rows * l * n * c);
   add_gradients(down);
   if (!gated) costs.back().bytes += l * n * f * element;  // the GELU's inputs
-  if (recomputes_activation(plan.recompute) && !gated) {
+  if (!gated &&
+      (plan.recompute == Recompute::activation || plan.recompute == Recompute::selective)) {
     add(Phase::backward, "gelu", 0, l * 2 * n * f);
   }
   if (gated) {
@@ -139,20 +167,19 @@ std::vector<OperationCost> costs_of(const TransformerPlan& plan, std::int64_t ac
       gathered_lookups(plan) > 0 ? (passes - 1 + plan.parallel.ranks) / passes : 1;
   if (!plan.lora) add(Phase::backward, "embedding", 0, (learned ? 3 : 2) * n * c * lookups);
   if (plan.fp8) add_quantization(costs, plan, accumulate);
-  // Adapters add to results and gradients, which are read and written.
-  if (plan.lora) {
-    const LoraParameters adapters = plan.adapters();
-    double results = 0, inputs = 0;
-    for (const LoraLayer& of : adapters.layers) {
-      for (const LoraGroup* group : {&of.qkv, &of.proj, &of.up, &of.down}) {
-        for (const LoraGroup::Part& part : group->parts)
-          results += static_cast<double>(part.b.rows);
-        inputs += static_cast<double>(group->a.columns);
+  if (plan.lora) {  // A and B are small
+    double results = 0, inputs = 0, added = 0;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      for (const LoraGroup::Part& part : groups[i]->parts) {
+        const auto outputs = static_cast<double>(part.b.rows);
+        results += outputs;
+        if (!products[i].adds_result) added += outputs;
       }
+      if (!groups[i]->parts.empty()) inputs += static_cast<double>(groups[i]->a.columns);
     }
-    const double flops = 2 * n * adapters.parameters();
-    add(Phase::forward, "adapters", flops, n * (inputs + 2 * results));
-    add(Phase::backward, "adapters", 2 * flops, n * (3 * inputs + 2 * results));
+    const double flops = 2 * n * lora.parameters();
+    add(Phase::forward, "adapters", flops, l * n * (inputs + results + added));
+    add(Phase::backward, "adapters", 2 * flops, l * n * (2 * inputs + 2 * results));
   }
   const auto parameters = static_cast<double>(
       plan.lora ? plan.adapters().elements : TransformerParameters::of(shape).elements);

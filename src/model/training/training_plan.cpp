@@ -10,63 +10,9 @@
 #include "model/operations/fp8_linear.h"
 #include "model/operations/head_rotation.h"
 #include "model/operations/norm.h"
-#include "model/training/fp8_layout.h"
+#include "model/training/training_layout.h"
 
 namespace assay {
-namespace {
-
-/// What all blocks share, because backward computes it again or multiplies codes that each block
-/// keeps; empty tensors are not shared.
-struct SharedActivations {
-  Tensor normed;  ///< of both norms: the first one's is no longer needed at the second
-  Tensor hidden;
-
-  static SharedActivations of(const TransformerPlan& plan, TensorPlaces& place) {
-    SharedActivations made;
-    const bool as_codes = plan.keeps_inputs_as_codes();
-    if (as_codes || plan.recompute == Recompute::selective) {
-      made.normed = place.next(plan.tokens(), plan.shape.width);
-    }
-    if (as_codes || recomputes_activation(plan.recompute)) {
-      made.hidden = place.next(plan.tokens(), plan.shape.hidden);
-    }
-    return made;
-  }
-};
-
-/// The activations of one block, from the arenas of the plan's type and of f32.
-LayerActivations layer_activations(const TransformerPlan& plan, const LoraLayer& adapters,
-                                   TensorPlaces& place, TensorPlaces& floats,
-                                   const SharedActivations& shared) {
-  const TransformerShape& shape = plan.shape;
-  const std::int64_t n = plan.tokens(), c = shape.width;
-  const std::int64_t rows = plan.batch * shape.heads * plan.sequence;
-  const auto shared_or_own = [&](const Tensor& tensor, std::int64_t columns) {
-    return tensor.elements() > 0 ? tensor : place.next(n, columns);
-  };
-  LayerActivations a;
-  a.normed1 = shared_or_own(shared.normed, c);
-  a.qkv = place.next(n, shape.qkv_width());
-  if (plan.attention == AttentionWay::plain) {
-    a.probabilities = place.next(rows, plan.sequence);
-  } else {
-    a.log_sum = floats.next(plan.batch * shape.heads, plan.sequence);
-  }
-  a.attended = place.next(n, shape.query_width());
-  a.middle = place.next(n, c);
-  a.normed2 = shared_or_own(shared.normed, c);
-  a.before_activation = place.next(n, shape.up_width());
-  a.hidden = shared_or_own(shared.hidden, shape.hidden);
-  a.qkv_ranks = place.next(n, adapters.qkv.ranks());
-  a.proj_ranks = place.next(n, adapters.proj.ranks());
-  a.up_ranks = place.next(n, adapters.up.ranks());
-  a.down_ranks = place.next(n, adapters.down.ranks());
-  a.statistics1 = floats.next(n, 2);
-  a.statistics2 = floats.next(n, 2);
-  return a;
-}
-
-}  // namespace
 
 LoraParameters TransformerPlan::adapters() const {
   return LoraParameters::of(shape, lora.value_or(LoraSettings()), parallel.ranks);
@@ -91,43 +37,6 @@ std::int64_t TransformerPlan::rows_of_logits() const {
   const std::int64_t parts = (tokens() + most - 1) / most;
   const std::int64_t rows = (tokens() + parts - 1) / parts;
   return std::min(tokens(), (rows + multiple - 1) / multiple * multiple);
-}
-
-TrainingActivations TrainingActivations::of(const TransformerPlan& plan) {
-  const TransformerShape& shape = plan.shape;
-  const std::int64_t n = plan.tokens(), c = shape.width;
-  const LoraParameters adapters = plan.adapters();
-  TensorPlaces place, floats;
-  TrainingActivations a;
-  a.embedded = place.next(n, c);
-  const SharedActivations shared = SharedActivations::of(plan, place);
-  const auto next_layer = [&] {
-    return layer_activations(plan, adapters.layers.front(), place, floats, shared);
-  };
-  LayerActivations whole_layer;
-  if (plan.recompute == Recompute::layer) whole_layer = next_layer();
-  for (std::int64_t i = 0; i < shape.layers; ++i) {
-    LayerActivations layer = plan.recompute == Recompute::layer ? whole_layer : next_layer();
-    layer.result = place.next(n, c);
-    a.layers.push_back(layer);
-  }
-  a.normed = place.next(n, c);
-  a.statistics = floats.next(n, 2);
-  a.logits = place.next(plan.rows_of_logits(), shape.padded_vocabulary());
-  a.rotated = place.next(shape.changes_heads() ? n : 0, shape.qkv_width());
-  a.stream_gradient = place.next(n, c);
-  a.branch_gradient = place.next(n, std::max(c, shape.query_width()));
-  a.hidden_gradient = place.next(n, shape.hidden);
-  a.before_activation_gradient = a.hidden_gradient;
-  if (shape.activation == ActivationKind::swiglu) {
-    a.before_activation_gradient = place.next(n, shape.up_width());
-  }
-  a.qkv_gradient = place.next(n, shape.qkv_width());
-  a.branch = place.next(n, c);
-  a.ranks_gradient = place.next(n, adapters.most_ranks());
-  a.elements = place.used();
-  a.floats = floats.used();
-  return a;
 }
 
 std::string_view name_of(AttentionWay way) {
@@ -196,12 +105,13 @@ TrainingMemory memory_of(const TransformerPlan& plan) {
   TrainingMemory memory =
       memory_of_parameters(plan, plan.sections(), TransformerParameters::kept_sections);
   if (plan.lora) memory.parameters += parameters.elements * element;
-  const Fp8Layout fp8 = Fp8Layout::of(plan);
-  memory.parameters += fp8.weight_codes;
-  memory.logits = static_cast<std::uint64_t>(activations.logits.elements()) * element;
-  memory.activations =
-      activations.elements * element + activations.floats * sizeof(float) - memory.logits;
-  memory.activations += fp8.codes - fp8.weight_codes + fp8.scales * fp8_scale_bytes;
+  memory.parameters += activations.fp8.weight_codes;
+  const std::size_t all = activations.beside_gradients();
+  const std::size_t without_logits =
+      std::min(all, TrainingActivations::with_rows_of_logits(plan, 0).beside_gradients());
+  memory.logits = (all - without_logits) * element;
+  memory.activations = without_logits * element + activations.floats * sizeof(float) +
+                       activations.fp8.scales * fp8_scale_bytes;
   memory.scratch = scratch_bytes(plan);
   memory.exchange +=
       gathered_lookups(plan) * static_cast<std::uint64_t>(plan.parallel.ranks) * element;
@@ -230,6 +140,8 @@ std::string what_would_fit(const TransformerPlan& plan, std::uint64_t bytes) {
   TransformerPlan other = plan;
   other.recompute = Recompute::selective;
   if (plan.recompute < other.recompute) try_plan(other, "recompute=selective");
+  other.recompute = Recompute::perceptron;
+  if (plan.recompute < other.recompute) try_plan(other, "recompute=perceptron");
   other.recompute = Recompute::layer;
   if (plan.recompute < other.recompute) try_plan(other, "recompute=layer");
   other = plan;

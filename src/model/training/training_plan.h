@@ -1,5 +1,5 @@
-// How the training of a transformer is laid out: what is kept for the backward pass, where every
-// tensor lies, and the memory of all that, known before anything is allocated.
+// How a transformer is trained: what is kept for the backward pass, who computes attention, and the
+// memory of all that, known before anything is allocated.
 #pragma once
 
 #include <cstddef>
@@ -23,12 +23,9 @@ enum class Recompute {
   none,
   activation,  ///< the result of GELU or SwiGLU
   selective,   ///< that and the results of norms; products and attention are kept
+  perceptron,  ///< everything in a block behind attention and its projection
   layer,       ///< everything but the result of each block
 };
-/// Returns whether the activation is computed again from what is before it, which is kept.
-inline bool recomputes_activation(Recompute recompute) {
-  return recompute == Recompute::activation || recompute == Recompute::selective;
-}
 
 /// The implementation of attention in training.
 enum class AttentionWay {
@@ -47,6 +44,9 @@ struct TransformerPlan : ParameterPlan {
   std::int64_t batch = 0, sequence = 0;
   Recompute recompute = Recompute::none;
   AttentionWay attention = AttentionWay::plain;
+  /// Whether a step has one pass. Then gradients are of use only from the backward pass to the
+  /// update, and their memory is the activations' before that.
+  bool one_pass = false;
   bool fp8 = false;        ///< whether blocks' matrices are multiplied in FP8, see fp8_layout.h
   bool documents = false;  ///< whether a sequence holds several, within which tokens attend
   /// Tokens whose logits are in memory at a time; 0: all of a pass, or parts of them if the logits
@@ -70,45 +70,6 @@ struct TransformerPlan : ParameterPlan {
   std::vector<Section> sections() const;
   /// The numbers that are trained.
   double trained_parameters() const;
-};
-
-/// Activations that a block keeps from forward to backward. Elements are of the plan's type unless
-/// f32 is written, which is an arena of its own. N is the number of tokens.
-struct LayerActivations {
-  Tensor normed1;            ///< [N, C]
-  Tensor qkv;                ///< [N, qkv_width], before norms of heads and rotation
-  Tensor probabilities;      ///< [B H T, T], with plain attention
-  Tensor log_sum;            ///< f32 [B H, T], otherwise: log of the sum of exponentials
-  Tensor attended;           ///< [N, query_width]
-  Tensor middle;             ///< [N, C]: the residual stream behind attention
-  Tensor normed2;            ///< [N, C]
-  Tensor before_activation;  ///< [N, up_width]
-  Tensor hidden;             ///< [N, F]: behind GELU or SwiGLU
-  Tensor result;             ///< [N, C]: the residual stream behind the block
-  /// [N, ranks of the group]: inputs of adapted matrices times their A.
-  Tensor qkv_ranks, proj_ranks, up_ranks, down_ranks;
-  Tensor statistics1, statistics2;  ///< f32 [N, 2]: mean and 1 / deviation of each norm's rows
-};
-
-struct TrainingActivations {
-  Tensor embedded;  ///< [N, C]
-  std::vector<LayerActivations> layers;
-  Tensor normed;      ///< [N, C]: behind the last norm
-  Tensor statistics;  ///< f32 [N, 2]
-  Tensor logits;      ///< [rows_of_logits(), padded vocabulary]; then their gradients
-  // Every block uses these again.
-  Tensor rotated;                     ///< [N, qkv_width]: attention's input, if it is not `qkv`
-  Tensor branch;                      ///< [N, C]: what a block adds to the stream, forward
-  Tensor stream_gradient;             ///< [N, C]: that of the residual stream
-  Tensor branch_gradient;             ///< [N, C or query_width]
-  Tensor hidden_gradient;             ///< [N, F]
-  Tensor before_activation_gradient;  ///< [N, up_width], if it is not hidden_gradient
-  Tensor qkv_gradient;                ///< [N, qkv_width]
-  Tensor ranks_gradient;              ///< [N, most ranks of a group of adapters]
-  std::size_t elements = 0;           ///< size of the arena of the plan's type
-  std::size_t floats = 0;             ///< size of the arena of f32
-
-  static TrainingActivations of(const TransformerPlan& plan);
 };
 
 AttentionShape attention_shape_of(const TransformerPlan& plan);

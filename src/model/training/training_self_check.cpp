@@ -48,6 +48,7 @@ TransformerSettings small_version_of(const TransformerSettings& settings,
       fused_attention_unsupported(fused_attention_of(plan), facts)) {
     plan.shape.positions = plan.sequence = 256;
   }
+  plan.one_pass = false;
   small.accumulate = 2;  // both of one batch: the gradients of one pass, half of them added
   small.measured_products = false;
   small.loss_scaling.initial = gate_loss_scale;

@@ -46,7 +46,7 @@ Status TransformerTraining::forward(Stream& stream, const DeviceBatches& data, B
   for (std::size_t i = 0; i < activations_.layers.size(); ++i) {
     if (i > 0) TRY(leave_part(stream, Phase::forward, section_of(i - 1)));
     TRY(enter_part(stream, Phase::forward, section_of(i)));
-    if (quantizes_weights(new_weights)) TRY(quantize_weights(stream, Phase::forward, i));
+    if (quantizes_weights(new_weights)) TRY(quantize_weights(stream, i));
     TRY(forward_layer(stream, Phase::forward, i, stream_in, branch_in));
     TRY(leave_branch(stream, i));
     stream_in = active(activations_.layers[i].middle);
@@ -112,33 +112,36 @@ Status TransformerTraining::forward_layer(Stream& stream, Phase phase, std::size
   TRY(done("norm", norm_->forward(stream, active(a.normed1), statistic(a.statistics1), input,
                                   stream_in, branch_in, weight(p.norm1_weight),
                                   weight_or_null(p.norm1_bias), {n, c})));
-  TRY(multiply(stream, phase, "qkv", active(a.qkv), active(a.normed1), matrices.qkv));
-  TRY(adapt(stream, phase, active(a.qkv), a.qkv_ranks, active(a.normed1),
-            adapters_.layers[layer].qkv));
+  TRY(multiply_adapted(stream, phase, "qkv", active(a.qkv), active(a.normed1), matrices.qkv,
+                       {a.qkv_ranks, adapters_.layers[layer].qkv}));
   TRY(rotate(stream, phase, layer));
   TRY(done("attention", attention_->forward(stream, active(a.attended), attention_input(a),
                                             attention_memory(a), attention_shape())));
-  TRY(multiply(stream, phase, "proj", branch, active(a.attended), matrices.proj));
-  TRY(adapt(stream, phase, branch, a.proj_ranks, active(a.attended), adapters_.layers[layer].proj));
+  TRY(multiply_adapted(stream, phase, "proj", branch, active(a.attended), matrices.proj,
+                       {a.proj_ranks, adapters_.layers[layer].proj}));
   TRY(done("norm", norm_->forward(stream, active(a.normed2), statistic(a.statistics2),
                                   active(a.middle), input, branch, weight(p.norm2_weight),
                                   weight_or_null(p.norm2_bias), {n, c})));
+  return forward_perceptron(stream, phase, layer);
+}
+
+/// Computes the activation's result from that of the block's second norm.
+Status TransformerTraining::forward_perceptron(Stream& stream, Phase phase, std::size_t layer) {
+  const LayerActivations& a = activations_.layers[layer];
+  const BlockMatrices matrices = matrices_of(layer);
   if (!parameters_.gated) {
     return multiply_gelu(stream, phase, "fc", active(a.hidden), active(a.before_activation),
                          active(a.normed2), matrices.up);
   }
-  TRY(multiply(stream, phase, "gate_up", active(a.before_activation), active(a.normed2),
-               matrices.up));
-  TRY(adapt(stream, phase, active(a.before_activation), a.up_ranks, active(a.normed2),
-            adapters_.layers[layer].up));
+  TRY(multiply_adapted(stream, phase, "gate_up", active(a.before_activation), active(a.normed2),
+                       matrices.up, {a.up_ranks, adapters_.layers[layer].up}));
   return activate(stream, phase, layer);
 }
 
-/// Computes what backward needs of a norm from its input, if it was not kept.
+/// Computes the result of a norm from its input.
 Status TransformerTraining::norm_again(Stream& stream, const Tensor& normed,
                                        const Tensor& statistics, void* input, const Tensor& weight,
                                        const Tensor& bias) {
-  if (plan_.recompute != Recompute::selective || plan_.keeps_inputs_as_codes()) return {};
   return timed(stream, Phase::backward, "norm",
                norm_->forward(stream, active(normed), statistic(statistics), nullptr, input,
                               nullptr, this->weight(weight), weight_or_null(bias),
@@ -160,9 +163,10 @@ Status TransformerTraining::activate(Stream& stream, Phase phase, std::size_t la
   const std::int64_t n = plan_.tokens(), f = plan_.shape.hidden;
   void* const before = active(a.before_activation);
   if (parameters_.gated) {
-    return timed(stream, phase, "swiglu",
-                 activation_functions_->swiglu(stream, active(a.hidden), before, n, f,
-                                               scale(fp8_layout_.layers[layer].down.input_scale)));
+    return timed(
+        stream, phase, "swiglu",
+        activation_functions_->swiglu(stream, active(a.hidden), before, n, f,
+                                      scale(activations_.fp8.layers[layer].down.input_scale)));
   }
   return timed(stream, phase, "gelu",
                activation_functions_->gelu(stream, active(a.hidden), before, n * f));
@@ -171,45 +175,9 @@ Status TransformerTraining::activate(Stream& stream, Phase phase, std::size_t la
 /// What block `layer` adds to the stream, into `branch`.
 Status TransformerTraining::leave_branch(Stream& stream, std::size_t layer) {
   const LayerActivations& a = activations_.layers[layer];
-  TRY(multiply(stream, Phase::forward, parameters_.gated ? "down" : "fc2",
-               active(activations_.branch), active(a.hidden), matrices_of(layer).down));
-  return adapt(stream, Phase::forward, active(activations_.branch), a.down_ranks, active(a.hidden),
-               adapters_.layers[layer].down);
-}
-
-/// Adds to y what adapters make of x. Their `ranks` are kept for the backward pass.
-Status TransformerTraining::adapt(Stream& stream, Phase phase, void* y, const Tensor& ranks,
-                                  const void* x, const LoraGroup& group) {
-  if (group.parts.empty()) return {};
-  const LowRankGroup adapters = low_rank_group(group);
-  TRY(low_rank_->project(stream, active(ranks), x, adapters));
-  return timed(stream, phase, "adapters", low_rank_->add(stream, y, active(ranks), adapters));
-}
-
-/// Adds to dx, unless it is null, and to the adapters' gradients.
-Status TransformerTraining::adapters_backward(Stream& stream, void* dx, const void* dy,
-                                              const void* x, const Tensor& ranks,
-                                              const LoraGroup& group, bool add) {
-  if (group.parts.empty()) return {};
-  return timed(
-      stream, Phase::backward, "adapters",
-      low_rank_->backward(stream, dx, dy, x, active(ranks), active(activations_.ranks_gradient),
-                          low_rank_group(group), add));
-}
-
-LowRankGroup TransformerTraining::low_rank_group(const LoraGroup& group) const {
-  LowRankGroup made = {.a = arenas().weight(group.a),
-                       .d_a = arenas().gradient(group.a),
-                       .parts = {},
-                       .rows = plan_.tokens(),
-                       .inputs = group.a.columns,
-                       .columns = group.outputs,
-                       .rank = adapters_.rank};
-  for (const LoraGroup::Part& part : group.parts) {
-    made.parts.push_back(
-        {arenas().weight(part.b), arenas().gradient(part.b), part.first, part.b.rows});
-  }
-  return made;
+  return multiply_adapted(stream, Phase::forward, parameters_.gated ? "down" : "fc2",
+                          active(activations_.branch), active(a.hidden), matrices_of(layer).down,
+                          {a.down_ranks, adapters_.layers[layer].down});
 }
 
 Status TransformerTraining::backward(Stream& stream, BatchChoice choice, std::uint64_t number) {
@@ -219,7 +187,6 @@ Status TransformerTraining::backward(Stream& stream, BatchChoice choice, std::ui
     TRY(enter_part(stream, Phase::backward, section_of(i)));
     const bool add = adds_to_part(section_of(i), number);
     if (i + 1 == activations_.layers.size()) TRY(backward_last_norm(stream, add));
-    if (Fp8Layout::takes_turns(plan_)) TRY(quantize_weights(stream, Phase::backward, i));
     if (plan_.recompute == Recompute::layer) {
       TRY(forward_layer(stream, Phase::backward, i, input_of(i), nullptr));
     }
@@ -264,7 +231,6 @@ Status TransformerTraining::backward_head(Stream& stream, BatchChoice choice,
   }
   if (!parameters_.tied) {
     TRY(leave_part(stream, Phase::backward, head_section()));
-    if (number == 0 && !frozen()) TRY(clear_gradient(stream, parameters_.embedding));
   }
   return send_embedding_without_lookups(stream, number);
 }
@@ -297,29 +263,34 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
   void* const d_stream = active(activations_.stream_gradient);
   void* const d_branch = active(activations_.branch_gradient);
   void* const d_hidden = active(activations_.hidden_gradient);
-  void* const d_before = active(activations_.before_activation_gradient);
+  void* const d_before = before_gradient(a);
   const LoraLayer& adapters = adapters_.layers[layer];
   const bool gated = parameters_.gated;
   const auto done = [&](std::string_view name, Status queued) {
     return timed(stream, Phase::backward, name, std::move(queued));
   };
-  if (recomputes_activation(plan_.recompute)) TRY(activate(stream, Phase::backward, layer));
-  if (plan_.recompute != Recompute::none && !frozen()) {
-    TRY(quantize_input(stream, Phase::backward, active(a.hidden), matrices.down));
+  const auto norm2_again = [&] {
+    return norm_again(stream, a.normed2, a.statistics2, active(a.middle), p.norm2_weight,
+                      p.norm2_bias);
+  };
+  if (plan_.recompute == Recompute::perceptron) {
+    TRY(norm2_again());
+    TRY(forward_perceptron(stream, Phase::backward, layer));
+  } else if (plan_.recompute == Recompute::activation || plan_.recompute == Recompute::selective) {
+    TRY(activate(stream, Phase::backward, layer));
   }
-  TRY(norm_again(stream, a.normed2, a.statistics2, active(a.middle), p.norm2_weight, p.norm2_bias));
+  TRY(quantize_input_again(stream, active(a.hidden), matrices.down));
   TRY(quantize_gradient(stream, d_stream, matrices.down));
   TRY(weight_gradient(stream, gated ? "down_weight" : "fc2_weight", d_stream, active(a.hidden),
                       matrices.down, add));
   if (gated) {
-    TRY(input_gradient(stream, "down_input", d_hidden, d_stream, matrices.down));
     // The forward pass of the blocks after this one has overwritten what all blocks share.
     if (plan_.recompute == Recompute::layer && !adapters.down.parts.empty()) {
       TRY(done("adapters", low_rank_->project(stream, active(a.down_ranks), active(a.hidden),
                                               low_rank_group(adapters.down))));
     }
-    TRY(adapters_backward(stream, d_hidden, d_stream, active(a.hidden), a.down_ranks, adapters.down,
-                          add));
+    TRY(input_gradient_adapted(stream, "down_input", d_hidden, d_stream, active(a.hidden),
+                               matrices.down, {a.down_ranks, adapters.down}, add));
     TRY(done("swiglu", activation_functions_->swiglu_backward(
                            stream, d_before, d_hidden, active(a.before_activation), n, f,
                            scale(matrices.up.fp8.gradient_scale))));
@@ -329,12 +300,13 @@ Status TransformerTraining::backward_perceptron(Stream& stream, std::size_t laye
   }
   TRY(bias_gradient(stream, p.up_bias, d_before, add));
   TRY(quantize_gradient(stream, d_before, matrices.up));
+  if (plan_.recompute == Recompute::selective && !plan_.keeps_inputs_as_codes()) {
+    TRY(norm2_again());
+  }
   TRY(weight_gradient(stream, gated ? "gate_up_weight" : "fc_weight", d_before, active(a.normed2),
                       matrices.up, add));
-  TRY(input_gradient(stream, gated ? "gate_up_input" : "fc_input", d_branch, d_before,
-                     matrices.up));
-  TRY(adapters_backward(stream, d_branch, d_before, active(a.normed2), a.up_ranks, adapters.up,
-                        add));
+  TRY(input_gradient_adapted(stream, gated ? "gate_up_input" : "fc_input", d_branch, d_before,
+                             active(a.normed2), matrices.up, {a.up_ranks, adapters.up}, add));
   return done("norm", norm_->backward(stream, *column_sums_,
                                       {.input = d_stream,
                                        .weight = gradient_or_null(p.norm2_weight),
@@ -359,13 +331,12 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
     return timed(stream, Phase::backward, name, std::move(queued));
   };
   const LoraLayer& adapters = adapters_.layers[layer];
+  TRY(quantize_input_again(stream, active(a.attended), matrices.proj));
   TRY(quantize_gradient(stream, d_stream, matrices.proj));
   TRY(weight_gradient(stream, "proj_weight", d_stream, active(a.attended), matrices.proj, add));
-  TRY(input_gradient(stream, "proj_input", d_branch, d_stream, matrices.proj));
-  TRY(adapters_backward(stream, d_branch, d_stream, active(a.attended), a.proj_ranks, adapters.proj,
-                        add));
+  TRY(input_gradient_adapted(stream, "proj_input", d_branch, d_stream, active(a.attended),
+                             matrices.proj, {a.proj_ranks, adapters.proj}, add));
   if (plan_.recompute != Recompute::layer) TRY(rotate(stream, Phase::backward, layer));
-  TRY(norm_again(stream, a.normed1, a.statistics1, input_of(layer), p.norm1_weight, p.norm1_bias));
   TRY(done("attention",
            attention_->backward(stream, d_qkv, d_branch, active(a.attended), attention_input(a),
                                 attention_memory(a), attention_shape())));
@@ -377,14 +348,19 @@ Status TransformerTraining::backward_attention(Stream& stream, std::size_t layer
                                  attention_shape(), add)));
   }
   TRY(bias_gradient(stream, p.qkv_bias, d_qkv, add));
+  const bool has_norm = plan_.recompute < Recompute::selective ||
+                        plan_.recompute == Recompute::layer || plan_.keeps_inputs_as_codes();
+  if (!has_norm) {
+    TRY(norm_again(stream, a.normed1, a.statistics1, input_of(layer), p.norm1_weight,
+                   p.norm1_bias));
+  }
   if (frozen() && layer == 0) {  // nothing before it is trained
-    return adapters_backward(stream, nullptr, d_qkv, active(a.normed1), a.qkv_ranks, adapters.qkv,
+    return adapters_backward(stream, nullptr, d_qkv, active(a.normed1), {a.qkv_ranks, adapters.qkv},
                              add);
   }
   TRY(quantize_gradient(stream, d_qkv, matrices.qkv));
-  TRY(input_gradient(stream, "qkv_input", d_branch, d_qkv, matrices.qkv));
-  TRY(adapters_backward(stream, d_branch, d_qkv, active(a.normed1), a.qkv_ranks, adapters.qkv,
-                        add));
+  TRY(input_gradient_adapted(stream, "qkv_input", d_branch, d_qkv, active(a.normed1), matrices.qkv,
+                             {a.qkv_ranks, adapters.qkv}, add));
   // The bias before this norm is the last one of the block before.
   if (layer > 0 && !frozen()) TRY(open_gradients(stream, section_of(layer - 1)));
   void* const d_bias_before =
@@ -413,11 +389,13 @@ Status TransformerTraining::backward_embedding(Stream& stream, BatchChoice choic
   if (frozen()) return leave(stream, Phase::backward, all_adapters);
   if (gathers_rows(number)) return add_lookups(stream, number);
   const bool add = number > 0;
+  if (!add && !parameters_.tied) TRY(clear_gradient(stream, parameters_.embedding));
   TRY(timed(stream, Phase::backward, "embedding",
             embedding_->backward(stream, gradient(parameters_.embedding),
                                  gradient_or_null(parameters_.positions),
                                  active(activations_.stream_gradient), batches_, choice,
                                  plan_.sequence, plan_.shape.width, add)));
+  TRY(clear_gaps(stream, embeddings));
   return close_gradients(stream, embeddings);
 }
 
@@ -455,6 +433,27 @@ Status TransformerTraining::add_lookups(Stream& stream, std::uint64_t number) {
     rows += bytes_of_one;
   }
   return {};
+}
+
+Status TransformerTraining::clear_gaps(Stream& stream, std::size_t section) {
+  if (!activations_.before_gradients) return {};
+  const auto [begin, end] = parameters_.sections[section];
+  auto* const gradients =
+      static_cast<std::byte*>(arenas().section_in_pass(ParameterPart::gradients, section).address);
+  std::size_t written = begin;
+  const auto clear_until = [&](std::size_t offset) {
+    const std::size_t first = std::exchange(written, offset);
+    return offset > first
+               ? stream.fill(gradients + (first - begin) * element_, 0, (offset - first) * element_)
+               : Status();
+  };
+  for (const NamedTensor& named : tensors()) {
+    const Tensor& tensor = named.tensor;
+    if (tensor.offset < begin || tensor.offset >= end) continue;
+    TRY(clear_until(tensor.offset));
+    written += static_cast<std::size_t>(tensor.elements());
+  }
+  return clear_until(end);
 }
 
 Status TransformerTraining::clear_gradient(Stream& stream, const Tensor& tensor) {

@@ -19,9 +19,8 @@
 #include "model/operations/linear.h"
 #include "model/operations/low_rank.h"
 #include "model/operations/norm.h"
-#include "model/training/fp8_layout.h"
 #include "model/training/training.h"
-#include "model/training/training_plan.h"
+#include "model/training/training_layout.h"
 
 namespace assay {
 
@@ -79,16 +78,12 @@ class TransformerTraining final : public Training {
                            BatchChoice choice, std::int64_t first, std::int64_t rows);
   Status forward_layer(Stream& stream, Phase phase, std::size_t layer, void* stream_in,
                        void* branch_in);
+  Status forward_perceptron(Stream& stream, Phase phase, std::size_t layer);
   Status norm_again(Stream& stream, const Tensor& normed, const Tensor& statistics, void* input,
                     const Tensor& weight, const Tensor& bias);
   Status rotate(Stream& stream, Phase phase, std::size_t layer);
   Status activate(Stream& stream, Phase phase, std::size_t layer);
   Status leave_branch(Stream& stream, std::size_t layer);
-  Status adapt(Stream& stream, Phase phase, void* y, const Tensor& ranks, const void* x,
-               const LoraGroup& group);
-  Status adapters_backward(Stream& stream, void* dx, const void* dy, const void* x,
-                           const Tensor& ranks, const LoraGroup& group, bool add);
-  LowRankGroup low_rank_group(const LoraGroup& group) const;
   Status backward(Stream& stream, BatchChoice choice, std::uint64_t number);
   Status backward_head(Stream& stream, BatchChoice choice, std::uint64_t number);
   /// Calls body(first, rows) for each part of the tokens whose logits are in memory at a time.
@@ -114,17 +109,33 @@ class TransformerTraining final : public Training {
     BlockMatrix qkv, proj, up, down;
   };
   BlockMatrices matrices_of(std::size_t layer) const;
-  /// y = x W^T + b
+  /// The adapters of a matrix, if it has any, and what they keep of x from forward to backward.
+  struct AdaptersOfMatrix {
+    const Tensor& ranks;
+    const LoraGroup& group;
+  };
+  /// y = x W^T + b, and what adapters add.
+  Status multiply_adapted(Stream& stream, Phase phase, std::string_view name, void* y,
+                          const void* x, const BlockMatrix& matrix, AdaptersOfMatrix adapters);
+  /// dx = dy W, and what adapters add. Their gradients are added to what is there if `add`.
+  Status input_gradient_adapted(Stream& stream, std::string_view name, void* dx, const void* dy,
+                                const void* x, const BlockMatrix& matrix, AdaptersOfMatrix adapters,
+                                bool add);
+  /// The gradients of adapters and, unless it is null, their part of dx.
+  Status adapters_backward(Stream& stream, void* dx, const void* dy, const void* x,
+                           AdaptersOfMatrix adapters, bool add);
+  LowRankGroup low_rank_group(const LoraGroup& group) const;
+  /// y = x W^T + b, added to what is there if `add`; then without a bias.
   Status multiply(Stream& stream, Phase phase, std::string_view name, void* y, const void* x,
-                  const BlockMatrix& matrix);
+                  const BlockMatrix& matrix, bool add = false);
   /// before = x W^T + b, y = gelu(before)
   Status multiply_gelu(Stream& stream, Phase phase, std::string_view name, void* y, void* before,
                        const void* x, const BlockMatrix& matrix);
   /// Prepares input_gradient() and weight_gradient() of the same dy.
   Status quantize_gradient(Stream& stream, const void* dy, const BlockMatrix& matrix);
-  /// dx = dy W
+  /// dx = dy W, added to what is there if `add`.
   Status input_gradient(Stream& stream, std::string_view name, void* dx, const void* dy,
-                        const BlockMatrix& matrix);
+                        const BlockMatrix& matrix, bool add = false);
   /// dx = dy W * gelu'(before)
   Status input_gradient_gelu(Stream& stream, std::string_view name, void* dx, const void* dy,
                              const void* before, const BlockMatrix& matrix);
@@ -136,16 +147,18 @@ class TransformerTraining final : public Training {
   bool quantizes_weights(bool new_weights) const {
     return Fp8Layout::takes_turns(plan_) || (new_weights && !frozen());
   }
-  /// Quantizes a block's weights; nothing if products are not FP8.
-  Status quantize_weights(Stream& stream, Phase phase, std::size_t layer);
-  /// Quantizes x for the product and, unless W is frozen, for the gradient of W.
+  /// Quantizes those weights of a block that do not take turns.
+  Status quantize_weights(Stream& stream, std::size_t layer);
+  /// Quantizes a weight into those members of `to` that are not null, if weights take turns.
+  Status take_turn(Stream& stream, Phase phase, const BlockMatrix& matrix, Fp8Matrix to);
+  /// Quantizes x for the product and, unless W is frozen or this comes later, for the gradient of
+  /// W.
   Status quantize_input(Stream& stream, Phase phase, const void* x, const BlockMatrix& matrix);
+  /// Quantizes x for the gradient of W, if the product did not.
+  Status quantize_input_again(Stream& stream, const void* x, const BlockMatrix& matrix);
   Fp8Matrix fp8_weight(const Fp8Operands& operands) const;
   Fp8Matrix fp8_input(const Fp8Operands& operands) const;
   Fp8Matrix fp8_gradient(const Fp8Operands& operands) const;
-  void* code(const Tensor& t) const {
-    return t.elements() > 0 ? codes_.as<std::byte>() + t.offset : nullptr;
-  }
   /// Null, if products are not FP8.
   void* scale(std::size_t number) const {
     return fp8_linear_ ? scales_.as<std::byte>() + number * fp8_scale_bytes : nullptr;
@@ -171,8 +184,12 @@ class TransformerTraining final : public Training {
     return frozen() ? Status() : enter(stream, phase, section);
   }
   Status leave_part(Stream& stream, Phase phase, std::size_t section) {
+    if (phase == Phase::backward) TRY(clear_gaps(stream, section));
     return frozen() ? Status() : leave(stream, phase, section);
   }
+  /// Sets what a section of gradients has between tensors to 0 if activations lay there, because
+  /// the update reads whole sections.
+  Status clear_gaps(Stream& stream, std::size_t section);
   bool adds_to_part(std::size_t section, std::uint64_t number) const {
     return adds_gradients(frozen() ? all_adapters : section, number);
   }
@@ -207,7 +224,14 @@ class TransformerTraining final : public Training {
   void* rows_from(const Tensor& t, std::int64_t first, std::int64_t width) const {
     return static_cast<std::byte*>(active(t)) + static_cast<std::size_t>(first * width) * element_;
   }
-  void* active(const Tensor& t) const { return address_of(active_, t, element_); }
+  /// The gradient of the activation's input.
+  void* before_gradient(const LayerActivations& a) const {
+    return active(parameters_.gated ? a.before_activation : activations_.hidden_gradient);
+  }
+  void* active(const Tensor& t) const {
+    return static_cast<std::byte*>(active_) + t.offset * element_;
+  }
+  void* active_or_null(const Tensor& t) const { return t.elements() > 0 ? active(t) : nullptr; }
   void* statistic(const Tensor& t) const { return address_of(floats_, t, sizeof(float)); }
 
   const TransformerPlan plan_;
@@ -216,7 +240,6 @@ class TransformerTraining final : public Training {
   const TransformerParameters parameters_;
   const LoraParameters adapters_;
   const TrainingActivations activations_;
-  const Fp8Layout fp8_layout_;
   std::optional<Embedding> embedding_;
   std::optional<ColumnSums> column_sums_;
   std::optional<Norm> norm_;
@@ -228,12 +251,13 @@ class TransformerTraining final : public Training {
   std::unique_ptr<Attention> attention_;
   std::optional<CrossEntropy> cross_entropy_;
   DeviceBatches batches_, held_back_;
-  Buffer frozen_;            // weights beside adapters, laid out as parameters_
-  bool has_frozen_ = false;  // whether they are written
-  Buffer active_, floats_;   // arenas of TrainingActivations
-  Buffer codes_, scales_;    // of Fp8Layout
-  Buffer losses_;            // f32 [tokens]
-  Buffer document_starts_;   // i32 [tokens], of the batch of this pass
+  Buffer frozen_;               // weights beside adapters, laid out as parameters_
+  bool has_frozen_ = false;     // whether they are written
+  Buffer own_active_, floats_;  // arenas of TrainingActivations
+  void* active_ = nullptr;      // own_active_, or the arena that ends with the gradients
+  Buffer codes_, scales_;       // of Fp8Layout
+  Buffer losses_;               // f32 [tokens]
+  Buffer document_starts_;      // i32 [tokens], of the batch of this pass
   Buffer scratch_;
   const void* lookups_ = nullptr;  // of all ranks, during the pass that gathers them
 };

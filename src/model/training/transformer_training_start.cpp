@@ -36,8 +36,7 @@ TransformerTraining::TransformerTraining(Device& device, Stream& stream,
       folder_(settings.weights),
       parameters_(TransformerParameters::of(plan_.shape, plan_.layout())),
       adapters_(plan_.adapters()),
-      activations_(TrainingActivations::of(plan_)),
-      fp8_layout_(Fp8Layout::of(plan_)) {}
+      activations_(TrainingActivations::of(plan_)) {}
 
 Result<std::unique_ptr<TransformerTraining>> TransformerTraining::create(
     Device& device, Stream& stream, const TransformerSettings& settings,
@@ -57,6 +56,11 @@ Result<std::unique_ptr<TransformerTraining>> TransformerTraining::create(
     return Error{ErrorKind::usage,
                  fmt::format("a sequence of {} is longer than the model's {} positions",
                              settings.plan.sequence, settings.plan.shape.positions)};
+  }
+  if (settings.plan.one_pass && settings.accumulate != 1) {
+    return Error{ErrorKind::usage,
+                 fmt::format("a plan for steps of one pass does not fit accumulate={}",
+                             settings.accumulate)};
   }
   if (learned && settings.plan.documents) {
     return Error{ErrorKind::usage,
@@ -92,17 +96,19 @@ Status TransformerTraining::allocate_arenas(Stream& stream) {
   TRY(check_memory(memory_of(plan_),
                    [&](std::uint64_t bytes) { return what_would_fit(plan_, bytes); }));
   TRY(allocate_parameters(stream, frozen() ? adapters_.named() : parameters_.named(),
-                          plan_.sections(), TransformerParameters::kept_sections));
+                          plan_.sections(), TransformerParameters::kept_sections,
+                          activations_.before_gradients.value_or(0)));
   if (frozen()) {
     TRY(allocate(frozen_, parameters_.elements * element_));
     TRY(stream.fill(frozen_.data(), 0, frozen_.bytes()));
   }
   TRY(allocate_rows(gathered_lookups(plan_)));
-  TRY(allocate(active_, activations_.elements * element_));
+  if (!activations_.before_gradients) TRY(allocate(own_active_, activations_.elements * element_));
+  active_ = activations_.before_gradients ? arenas().arena_of_gradients() : own_active_.data();
   TRY(allocate(floats_, activations_.floats * sizeof(float)));
   if (plan_.fp8) {
-    TRY(allocate(codes_, fp8_layout_.codes));
-    TRY(allocate(scales_, fp8_layout_.scales * fp8_scale_bytes));
+    TRY(allocate(codes_, activations_.fp8.weight_codes));
+    TRY(allocate(scales_, activations_.fp8.scales * fp8_scale_bytes));
   }
   const auto tokens = static_cast<std::uint64_t>(plan_.tokens());
   TRY(allocate(losses_, tokens * sizeof(float)));
@@ -157,7 +163,7 @@ Status TransformerTraining::quantize_frozen_weights(Stream& stream) {
   if (!fp8_linear_) return {};
   TRY(stream.fill(scales_.data(), 0, scales_.bytes()));
   for (std::size_t i = 0; i < parameters_.layers.size(); ++i) {
-    TRY(quantize_weights(stream, Phase::forward, i));
+    TRY(quantize_weights(stream, i));
   }
   return {};
 }
@@ -234,7 +240,7 @@ Status TransformerTraining::write_random_model(Stream& stream) {
 std::uint64_t TransformerTraining::allocated_bytes() const {
   std::uint64_t bytes = Training::allocated_bytes() + attention_->allocated_bytes();
   if (rotation_) bytes += rotation_->allocated_bytes();
-  for (const Buffer* buffer : {&frozen_, &active_, &floats_, &codes_, &scales_, &losses_,
+  for (const Buffer* buffer : {&frozen_, &own_active_, &floats_, &codes_, &scales_, &losses_,
                                &document_starts_, &scratch_, &batches_.data, &held_back_.data}) {
     bytes += buffer->bytes();
   }

@@ -48,6 +48,12 @@ struct LoraGroup {
   std::int64_t outputs = 0;  ///< of the joined matrix
 
   std::int64_t ranks() const { return a.rows; }
+  /// Returns whether every output belongs to a part.
+  bool fills_result() const {
+    std::int64_t filled = 0;
+    for (const Part& part : parts) filled += part.b.rows;
+    return filled == outputs;
+  }
 };
 
 struct LoraLayer {

@@ -35,7 +35,7 @@ constexpr std::array cell_checks = {
     CellCheck{
         "train-bf16", Topic::kernels, "a GPT trains in bf16, with each way to keep states", "train",
         "model=2L2H128C512V batch=2 sequence=64 steps=20 precision=bf16 states=master,stochastic "
-        "recompute=none,gelu,selective,layer"},
+        "recompute=none,gelu,selective,perceptron,layer"},
     CellCheck{"train-f16", Topic::kernels, "a GPT trains in f16 with a loss scale", "train",
               "model=2L2H128C512V batch=2 sequence=64 steps=20 precision=f16 bias=on,off"},
     CellCheck{"train-perceptron", Topic::kernels, "a perceptron trains", "train",

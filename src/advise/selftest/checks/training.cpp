@@ -132,8 +132,10 @@ Answer same_bits(Stage& stage, AttentionWay way) {
   };
   TRY(expect_bits(false, once, "repeated steps give other bits"));
   TRY(expect_bits(true, once, "a graph gives other bits"));
-  settings.plan.recompute = Recompute::layer;
-  TRY(expect_bits(true, once, "recomputing gives other bits"));
+  for (const Recompute recompute : {Recompute::perceptron, Recompute::layer}) {
+    settings.plan.recompute = recompute;
+    TRY(expect_bits(true, once, "recomputing gives other bits"));
+  }
   // The GELU by itself has the bits of the kernel, not those of a product's epilogue.
   settings.fuse_gelu = false;
   settings.plan.recompute = Recompute::none;

@@ -106,7 +106,7 @@ std::vector<Axis> make_train_axes() {
       {.name = "recompute",
        .description = "what backward computes again instead of keeping it",
        .defaults = {"none"},
-       .choices = {"none", "gelu", "selective", "layer"}},
+       .choices = {"none", "gelu", "selective", "perceptron", "layer"}},
       attention_axis(),
       {.name = "ranks",
        .description = "how many ranks train together; all: the whole team; powers: 1, 2, 4 and so "
@@ -397,10 +397,12 @@ Result<TransformerSettings> parse_transformer(const Cell& cell, TransformerShape
   plan.sequence = static_cast<std::int64_t>(cell.integer("sequence"));
   if (plan.shape.position == PositionKind::learned) plan.shape.positions = plan.sequence;
   const std::string_view recompute = cell.text("recompute");
-  plan.recompute = recompute == "gelu"        ? Recompute::activation
-                   : recompute == "selective" ? Recompute::selective
-                   : recompute == "layer"     ? Recompute::layer
-                                              : Recompute::none;
+  plan.recompute = recompute == "gelu"         ? Recompute::activation
+                   : recompute == "selective"  ? Recompute::selective
+                   : recompute == "perceptron" ? Recompute::perceptron
+                   : recompute == "layer"      ? Recompute::layer
+                                               : Recompute::none;
+  plan.one_pass = settings.accumulate == 1;
   plan.attention = parse_attention_way(cell.text("attention"));
   return settings;
 }

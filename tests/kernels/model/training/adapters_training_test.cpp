@@ -29,7 +29,8 @@ TEST_P(AdaptersInTraining, AdaptersHaveTheGradientsOfTheMergedModel) {
     if (shape.has_all_biases()) continue;
     for (const char* targets : {"all", "torchtune", "k+down", "q+v"}) {
       for (const Recompute recompute :
-           {Recompute::none, Recompute::activation, Recompute::selective, Recompute::layer}) {
+           {Recompute::none, Recompute::activation, Recompute::selective, Recompute::perceptron,
+            Recompute::layer}) {
         TransformerSettings settings = adapted_training(shape, targets);
         settings.plan.recompute = recompute;
         settings.plan.documents = recompute == Recompute::activation;

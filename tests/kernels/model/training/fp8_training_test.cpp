@@ -57,8 +57,8 @@ TEST_P(TrainingInFp8, RecomputingInFp8ChangesNoBit) {
     const std::vector<float> weights = random_weights(settings.plan.shape, 3);
     std::vector<float> losses, trained;
     std::int64_t beyond_plan = 0;
-    for (const Recompute recompute :
-         {Recompute::none, Recompute::activation, Recompute::selective, Recompute::layer}) {
+    for (const Recompute recompute : {Recompute::none, Recompute::activation, Recompute::selective,
+                                      Recompute::perceptron, Recompute::layer}) {
       settings.plan.recompute = recompute;
       auto made = TransformerTraining::create(*device_, *stream_, settings, data, data);
       ASSERT_TRUE(made) << made.error().message;

@@ -79,7 +79,7 @@ TEST_P(RepeatedTraining, RecomputingOtherShapesChangesNoBit) {
     ASSERT_NE(kept, nullptr);
     const std::vector<float> losses = train(*kept, 2);
     for (const Recompute recompute :
-         {Recompute::activation, Recompute::selective, Recompute::layer}) {
+         {Recompute::activation, Recompute::selective, Recompute::perceptron, Recompute::layer}) {
       settings.plan.recompute = recompute;
       auto again = start(settings, data, weights);
       ASSERT_NE(again, nullptr);
@@ -100,8 +100,8 @@ TEST_P(RepeatedTraining, RecomputingAndReplayingChangeNoBit) {
   const std::vector<float> losses = train(*kept, 3);
   const std::vector<float> trained = kept->weights(*stream_).value();
   EXPECT_LT(losses[2], losses[0]);
-  for (const Recompute recompute :
-       {Recompute::none, Recompute::activation, Recompute::selective, Recompute::layer}) {
+  for (const Recompute recompute : {Recompute::none, Recompute::activation, Recompute::selective,
+                                    Recompute::perceptron, Recompute::layer}) {
     settings.plan.recompute = recompute;
     auto again = start(settings, data, weights);
     ASSERT_NE(again, nullptr);

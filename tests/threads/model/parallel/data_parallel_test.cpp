@@ -207,6 +207,24 @@ TEST_P(DataParallelTraining, OfAModelWithItsOwnHeadIsThatOfOneRank) {
   }
 }
 
+/// While gradients are exchanged, blocks before them still have activations in their arena.
+TEST_P(DataParallelTraining, WithGradientsOverActivationsHasTheSameBits) {
+  TransformerSettings settings = settings_for(GetParam());
+  settings.plan.shape = parse_decoder_shape("5L4H2K16D72C40F101V").value();
+  settings.plan.recompute = Recompute::perceptron;
+  settings.accumulate = 1;
+  const std::vector<Outcome> apart = train(GetParam(), settings);
+  const std::uint64_t before = memory_of(settings.plan).total();
+  settings.plan.one_pass = true;
+  const bool sharded = settings.plan.parallel.slices_parameters();  // and so lie elsewhere
+  EXPECT_EQ(memory_of(settings.plan).total() < before, !sharded);
+  const std::vector<Outcome> over = train(GetParam(), settings);
+  for (std::size_t i = 0; i < apart.size(); ++i) {
+    EXPECT_EQ(over[i].losses, apart[i].losses);
+    EXPECT_EQ(over[i].weights, apart[i].weights);
+  }
+}
+
 /// Whatever was learnt and whichever section used a place last.
 TEST_P(DataParallelTraining, BegunAnewItTakesTheSameSteps) {
   const Way& way = GetParam();

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "model/training/fp8_layout.h"
 #include "model/training/gradient_self_check.h"
@@ -25,7 +27,8 @@ TEST(TrainingPlan, LessIsKeptWhenMoreIsComputedAgain) {
   };
   EXPECT_LT(activations(Recompute::activation), activations(Recompute::none));
   EXPECT_LT(activations(Recompute::selective), activations(Recompute::activation));
-  EXPECT_LT(activations(Recompute::layer), activations(Recompute::selective));
+  EXPECT_LT(activations(Recompute::perceptron), activations(Recompute::selective));
+  EXPECT_LT(activations(Recompute::layer), activations(Recompute::perceptron));
   plan.recompute = Recompute::none;
   const std::int64_t batch = largest_batch(plan, std::uint64_t{1} << 30);
   plan.batch = batch;
@@ -46,7 +49,8 @@ TEST(TrainingPlan, SelectiveRecomputingIsNamedWhereItFits) {
   plan.recompute = Recompute::selective;
   const std::uint64_t enough = memory_of(plan).total();
   plan.recompute = Recompute::none;
-  EXPECT_TRUE(what_would_fit(plan, enough).starts_with("recompute=selective, or recompute=layer"))
+  EXPECT_TRUE(what_would_fit(plan, enough)
+                  .starts_with("recompute=selective, or recompute=perceptron, or recompute=layer"))
       << what_would_fit(plan, enough);
 }
 
@@ -61,7 +65,9 @@ TEST(TrainingPlan, LargeLogitsAreCutIntoParts) {
   plan.sequence = 8192;
   EXPECT_TRUE(plan.cuts_logits());
   EXPECT_EQ(plan.rows_of_logits(), 2048);
-  EXPECT_EQ(memory_of(plan).logits, std::uint64_t{2048} * 151936 * 2);
+  // Part of them lies in memory that blocks share.
+  EXPECT_GT(memory_of(plan).logits, 0u);
+  EXPECT_LT(memory_of(plan).logits, std::uint64_t{2048} * 151936 * 2);
   plan.head_rows = 10000;
   EXPECT_EQ(plan.rows_of_logits(), 8192);
 }
@@ -81,51 +87,92 @@ TEST(TrainingPlan, FrozenWeightsHaveNoGradients) {
   EXPECT_EQ(plan.sections().size(), 1u);
 }
 
+/// What another block of a model adds to the activations.
+std::int64_t activations_of_block(TransformerPlan plan) {
+  const std::uint64_t without = memory_of(plan).activations;
+  ++plan.shape.layers;
+  return static_cast<std::int64_t>(memory_of(plan).activations - without);
+}
+
 /// Copies in FP8: two bytes of a weight of blocks; one of each input of their products, instead of
-/// the bf16 that only they need; and, while a block's are computed, some of the widest.
+/// the bf16 that only they need; nothing of what is computed again.
 TEST(TrainingPlan, CopiesInFp8AreCounted) {
   TransformerPlan plan;
   plan.shape = parse_decoder_shape("qwen3-0.6b").value();
   plan.batch = 1;
   plan.sequence = 512;
   const TrainingMemory before = memory_of(plan);
+  const std::int64_t block_before = activations_of_block(plan);
   plan.fp8 = true;
-  const TrainingMemory memory = memory_of(plan);
   const auto weights = static_cast<std::uint64_t>(plan.shape.layer_products());
-  EXPECT_EQ(memory.parameters - before.parameters, 2 * weights);
+  EXPECT_EQ(memory_of(plan).parameters - before.parameters, 2 * weights);
   const std::int64_t inputs = 1024 + 2048 + 1024 + 3072, only_multiplied = 1024 + 1024 + 3072,
-                     shared = 1024 + 3072, widest_input = 3072, widest_output = 2 * 3072,
-                     scales = 28 * 4 * 3 * 16;
-  EXPECT_EQ(
-      static_cast<std::int64_t>(memory.activations - before.activations),
-      512 * (28 * (inputs - 2 * only_multiplied) + 2 * shared + widest_input + 2 * widest_output) +
-          scales);
-  plan.recompute = Recompute::layer;  // copies of one block
-  const TrainingMemory again = memory_of(plan);
+                     scales = 4 * 3 * 16;
+  EXPECT_EQ(activations_of_block(plan) - block_before,
+            512 * (inputs - 2 * only_multiplied) + scales);
+  plan.recompute = Recompute::selective;  // keeps the columns of norms' results
+  EXPECT_EQ(memory_of(plan).parameters, before.parameters);
+  const std::int64_t selective = activations_of_block(plan);
   plan.fp8 = false;
-  const TrainingMemory again_before = memory_of(plan);
-  EXPECT_EQ(again.parameters - again_before.parameters, 2 * weights / 28);
-  EXPECT_EQ(static_cast<std::int64_t>(again.activations - again_before.activations),
-            512 * (inputs - 2 * 1024 + widest_input + 2 * widest_output) + scales);
-  plan.lora = {.rank = 16, .targets = parse_lora_targets("all").value()};
-  const TrainingMemory adapted = memory_of(plan);
+  EXPECT_EQ(selective - activations_of_block(plan), 512 * 2 * 1024 + scales);
+  plan.recompute = Recompute::layer;
+  const std::int64_t of_layer = activations_of_block(plan);
+  EXPECT_LT(of_layer, 512 * (2 * 1024 + 64));
   plan.fp8 = true;
-  EXPECT_EQ(static_cast<std::int64_t>(memory_of(plan).activations - adapted.activations),
-            512 * (widest_input + widest_output) + scales);
+  EXPECT_EQ(activations_of_block(plan) - of_layer, scales);
+  plan.recompute = Recompute::none;
+  plan.lora = {.rank = 16, .targets = parse_lora_targets("all").value()};
+  const std::int64_t adapted = activations_of_block(plan);
+  plan.fp8 = false;
+  EXPECT_EQ(adapted - activations_of_block(plan), scales);
 }
 
-/// With sharded parameters a rank has the copies of one block at a time.
-TEST(TrainingPlan, CopiesOfShardedWeightsAreThoseOfABlock) {
+/// With sharded parameters a rank has the copies of one matrix at a time, beside the activations.
+TEST(TrainingPlan, CopiesOfShardedWeightsTakeTurns) {
   TransformerPlan plan;
   plan.shape = parse_decoder_shape("qwen3-0.6b").value();
   plan.batch = 1;
   plan.sequence = 512;
   plan.parallel.ranks = 2;
   plan.parallel.sharding = Sharding::parameters;
-  const std::uint64_t before = memory_of(plan).parameters;
+  const TrainingMemory before = memory_of(plan);
   plan.fp8 = true;
-  EXPECT_EQ(memory_of(plan).parameters - before,
-            static_cast<std::uint64_t>(2 * plan.shape.layer_products() / 28));
+  EXPECT_EQ(memory_of(plan).parameters, before.parameters);
+  EXPECT_LT(memory_of(plan).activations, before.activations);
+}
+
+/// Bytes of Qwen3-8B in rows of 8,192 tokens, beside those that PyTorch needs on an H200
+/// (docs/results/2026-11-29-h200-finetune).
+TEST(TrainingPlan, AnEightBillionModelNeedsNoMoreMemoryThanPyTorch) {
+  struct Row {
+    Recompute recompute;
+    bool fp8, lora;
+    double most;  ///< GB
+  };
+  // An H200's library of products and batches also take memory, which plans do not count.
+  constexpr double beside_plan = 0.19;
+  for (const Row& row : {Row{Recompute::selective, false, false, 94.8},
+                         {Recompute::perceptron, false, false, 66},
+                         {Recompute::layer, false, false, 66},
+                         {Recompute::selective, true, false, 80.3},
+                         {Recompute::perceptron, true, false, 66},
+                         {Recompute::none, false, true, 61.0},
+                         {Recompute::layer, false, true, 21.3}}) {
+    TransformerPlan plan;
+    plan.shape = parse_decoder_shape("qwen3-8b").value();
+    plan.batch = 1;
+    plan.sequence = 8192;
+    plan.attention = AttentionWay::library_unordered;
+    plan.states = row.lora ? OptimizerStates::master : OptimizerStates::stochastic;
+    plan.one_pass = true;
+    plan.recompute = row.recompute;
+    plan.fp8 = row.fp8;
+    if (row.lora) plan.lora = {.rank = 16, .targets = parse_lora_targets("all").value()};
+    const TrainingMemory memory = memory_of(plan);
+    EXPECT_LE(static_cast<double>(memory.total()) / 1e9 + beside_plan, row.most)
+        << "activations " << memory.activations << ", logits " << memory.logits << ", scratch "
+        << memory.scratch;
+  }
 }
 
 TEST(TrainingPlan, SizesThatFp8DoesNotTakeAreNamed) {
@@ -172,6 +219,31 @@ TEST(TrainingPlan, CostsSayWhatIsFp8) {
   const double numbers_of_token = 36 * (4096 + 4096 + 4096 + 12288 +  // inputs, then outputs
                                         6144 + 4096 + 24576 + 4096);
   EXPECT_DOUBLE_EQ(quantized, 4 * (4096 * numbers_of_token + plan.shape.layer_products()));
+}
+
+/// Adapters of all columns write the result, to which the product adds; others add to a result.
+TEST(TrainingPlan, CostsSayWhoReadsAResultAgain) {
+  TransformerPlan plan;
+  plan.shape = parse_decoder_shape("qwen3-8b").value();
+  plan.batch = 1;
+  plan.sequence = 4096;
+  const auto bytes = [&](const char* targets, Phase phase, std::string_view name) {
+    plan.lora = {.rank = 16, .targets = parse_lora_targets(targets).value()};
+    const std::vector<OperationCost> costs = costs_of(plan, 1);
+    return std::ranges::find_if(
+               costs,
+               [&](const OperationCost& cost) { return cost.phase == phase && cost.name == name; })
+        ->bytes;
+  };
+  const double numbers = 36.0 * 4096 * 2;  // bytes of one for each token and block
+  EXPECT_DOUBLE_EQ(bytes("all", Phase::forward, "adapters"),
+                   numbers * (3 * 4096 + 12288 + 6144 + 4096 + 24576 + 4096));
+  EXPECT_DOUBLE_EQ(bytes("q+v", Phase::forward, "adapters"), numbers * (4096 + 2 * (4096 + 1024)));
+  EXPECT_DOUBLE_EQ(bytes("all", Phase::forward, "qkv") - bytes("q+v", Phase::forward, "qkv"),
+                   numbers * 6144);
+  EXPECT_DOUBLE_EQ(
+      bytes("all", Phase::backward, "down_input") - bytes("q+v", Phase::backward, "down_input"),
+      numbers * 12288);
 }
 
 TEST(GradientGate, WhatIsNotANumberStaysTheWorst) {
