@@ -9,6 +9,7 @@
 #include "compute/device/peaks.h"
 #include "core/units.h"
 #include "judge/trace/nanoseconds_text.h"
+#include "judge/trace/recomputed_work.h"
 
 namespace assay {
 namespace {
@@ -166,6 +167,13 @@ void advise_rest(const DeviceReport& report, Adviser& adviser) {
               short_total, "");
 }
 
+void advise_recomputation(std::int64_t time, Adviser& adviser) {
+  adviser.add("keep results for the backward pass, if the memory suffices (recompute=none)",
+              fmt::format("kernels of the forward pass ran again in the backward pass for {}",
+                          nanoseconds_text(time)),
+              time, "");
+}
+
 /// Returns what the trace says of this GPU. ROCm numbers the GPUs of events in another way than the
 /// list of GPUs, so a list of equal GPUs describes all.
 TraceDevice described(const Timeline& timeline, const std::string& name) {
@@ -278,6 +286,7 @@ TraceReport report_trace(const TraceIndex& index) {
     advise_gemms(device, adviser);
     advise_collectives(device, adviser);
     advise_rest(device, adviser);
+    advise_recomputation(recomputed_time(index, name, events), adviser);
     device.advice = std::move(adviser).sorted();
     report.devices.push_back(std::move(device));
   }
