@@ -129,7 +129,7 @@ TEST(StepTimeline, HostsOfSeveralTracesHaveGroupsOfTheirOwn) {
   EXPECT_EQ(step.hosts.size(), 2u);
   EXPECT_EQ(step.without, 1u);
   const StepTimeline timeline = step_timeline(step, 100);
-  EXPECT_EQ(timeline.drawn, 2u);
+  ASSERT_EQ(timeline.drawn, 2u);
   EXPECT_EQ(timeline.rows.front().group, "rank 0, host");
   EXPECT_EQ(timeline.rows.back().group, "rank 2, host");
 }
