@@ -213,7 +213,7 @@ TEST(Completion, BashCompletesCommandsOptionsAndAxes) {
   EXPECT_EQ(complete("assay tune gemm --rot", 3), "--rotate\n");
   EXPECT_EQ(complete("assay tune serve --rot", 3), "\n");
   EXPECT_EQ(complete("assay tune gemm --precision t", 4), "tf32\n");
-  EXPECT_EQ(complete("assay tune command --example t", 4), "triton\n");
+  EXPECT_EQ(complete("assay tune command --example tr", 4), "triton\n");
   EXPECT_EQ(complete("assay campaign --example s", 3), "scaling slurm ssh\n");
   EXPECT_EQ(complete("assay serve --model llama3-7", 3), "llama3-70b\n");
   EXPECT_EQ(complete("assay tune gemm --model 13", 4), "13B\n");

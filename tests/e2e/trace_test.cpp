@@ -2,9 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
 #include "core/json.h"
 #include "core/read_file.h"
-#include "e2e/process.h"
+#include "e2e/served.h"
 
 namespace assay {
 namespace {
@@ -122,6 +127,93 @@ TEST(TraceCommand, AnAnonymousCopyIsReadAsItsTrace) {
   EXPECT_THAT(assay({"trace", "anonymize", from}).err, HasSubstr("-o anonymous.json.gz"));
 }
 
+TEST(TraceCommand, RequestsOfALoadAreBesideTheServersSteps) {
+  const TemporaryFolder folder;
+  std::string server = std::string("'") + ASSAY_BINARY + "'";
+  for (const std::string& word : tiny_serve({"--device", "cpu"})) {
+    server += " " + (word == "0" ? "{port}" : word);
+  }
+  const std::string file = (folder.path() / "load.json").string();
+  const Outcome loaded =
+      assay({"load", "--spawn", server, "--max-concurrency", "2", "--requests", "4", "--input", "8",
+             "--output-tokens", "3", "--out", (folder.path() / "store").string(), "--trace", file});
+  ASSERT_EQ(loaded.status, 0) << loaded.err;
+  EXPECT_THAT(loaded.out + loaded.err, HasSubstr("trace read " + file));
+  std::map<std::string, std::size_t> counts;
+  const Json trace = Json::parse(*read_file(file), nullptr, false);
+  for (const Json& event : trace["traceEvents"]) {
+    if (event.value("ph", "") == "X") ++counts[event["name"].get<std::string>()];
+  }
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(counts["request " + std::to_string(i) + ": 8 tokens in, 3 out"], 1u) << trace;
+  }
+  EXPECT_EQ(counts["until the first token"], 4u);
+  EXPECT_EQ(counts["token"], 8u);
+  EXPECT_GT(counts["step of prompts"], 0u);
+  EXPECT_GT(counts["step of tokens"], 0u);
+  const Json read = json_of(assay({"trace", "read", file, "--json"}));
+  ASSERT_EQ(read["traces"][0]["devices"].size(), 1u);
+  EXPECT_GT(read["traces"][0]["devices"][0]["busy_ns"].get<std::int64_t>(), 0);
+}
+
+/// The commands of the page's section, one a line.
+std::vector<std::string> commands_of(const std::string& page, const std::string& heading) {
+  std::istringstream text(page.substr(std::min(page.find("\n## " + heading), page.size())));
+  std::vector<std::string> commands;
+  std::string line;
+  std::getline(text, line);
+  std::getline(text, line);  // the heading
+  while (std::getline(text, line) && !line.starts_with("## ")) {
+    if (line.starts_with("    assay ")) commands.push_back(line.substr(4));
+  }
+  return commands;
+}
+
+/// The commands run as they are written, with a smaller model and fewer runs.
+TEST(TraceCommand, TheWorkedExampleOfThePageRuns) {
+  const std::vector<std::string> commands =
+      commands_of(*read_file(ASSAY_SOURCE_DIR "/docs/trace.md"), "A worked example");
+  ASSERT_EQ(commands.size(), 7u);
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "bin");
+  std::filesystem::create_symlink(ASSAY_BINARY, folder.path() / "bin/assay");
+  const std::vector<std::pair<std::string, std::string>> smaller = {
+      {"2L4H2K128C512F500V", "1L2H1K16D32C48F300V"},
+      {"batch=4", "batch=1"},
+      {"sequence=128", "sequence=16"},
+      {"least: 6, most: 30", "least: 6, most: 6"}};
+  const auto shrink = [&](std::string text) {
+    for (const auto& [large, small] : smaller) {
+      for (std::size_t at = 0; (at = text.find(large, at)) != text.npos; at += small.size()) {
+        text.replace(at, large.size(), small);
+      }
+    }
+    return text;
+  };
+  std::string out;
+  for (const std::string& command : commands) {
+    const Outcome outcome =
+        Process({"-c", "cd '" + folder.path().string() + "' && " + shrink(command)},
+                {{"PATH", (folder.path() / "bin").string() + ":/usr/local/bin:/usr/bin:/bin"}}, "",
+                "/bin/sh")
+            .wait();
+    // So few runs prove nothing, so either end of the last command is right.
+    const bool is_proof = command.find("plan.yaml --out") != command.npos;
+    EXPECT_TRUE(outcome.status == 0 || (is_proof && outcome.status == 6))
+        << command << "\n"
+        << outcome.out << outcome.err;
+    out += outcome.out;
+    if (command.ends_with("> plan.yaml")) {
+      const std::string plan = *read_file(folder.path() / "plan.yaml");
+      EXPECT_THAT(plan, HasSubstr("2L4H2K128C512F500V"));
+      folder.write("plan.yaml", shrink(plan));
+    }
+  }
+  EXPECT_THAT(out, HasSubstr("kernels of the forward pass ran again in the backward pass"));
+  EXPECT_THAT(out, HasSubstr("settings tried in "));
+  EXPECT_THAT(out, HasSubstr("recompute="));
+}
+
 TEST(TraceCommand, RanksAreSideBySide) {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "ranks.json").string();
@@ -143,6 +235,7 @@ TEST(TraceCommand, RanksAreSideBySide) {
 TEST(TraceCommand, WhatCannotBeRecordedIsSaid) {
   EXPECT_THAT(assay({"trace", "record", "gemm", "--out", "x.txt"}).err, HasSubstr("FILE.pftrace"));
   EXPECT_THAT(assay({"trace", "compare", "a.json"}).err, HasSubstr("--with"));
+  EXPECT_THAT(assay({"trace", "record", "load"}).err, HasSubstr("assay load --url URL --trace"));
 }
 
 }  // namespace

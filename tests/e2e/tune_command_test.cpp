@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/read_file.h"
 #include "e2e/json_lines.h"
 #include "e2e/process.h"
 
@@ -126,6 +127,7 @@ TEST(TuneCommand, ExamplesRunAsWritten) {
   stand_in(folder, "python3",
            "case $1 in\n"
            "*inductor*) echo \"time: $((20 - 5 * ${TORCHINDUCTOR_MAX_AUTOTUNE:-0})).25 ms\" ;;\n"
+           "*tensilelite*) echo \"time: $((900 - $6 * 2 - $3 * 5)).25 us\" ;;\n"
            "*) echo \"time: $(((300 - $2) * 10 + $6)).25 ms\" ;;\n"
            "esac");
   stand_in(folder, "ckProfiler",
@@ -138,7 +140,7 @@ TEST(TuneCommand, ExamplesRunAsWritten) {
   stand_in(folder, "vllm",
            "for word; do [ \"$last\" = --block-size ] && size=$word; last=$word; done\n"
            "echo \"{\\\"avg_latency\\\": $((100 - size)).0}\" > vllm_latency.json");
-  for (const char* name : {"triton", "ck", "hipblaslt", "vllm", "inductor"}) {
+  for (const char* name : {"triton", "ck", "hipblaslt", "vllm", "inductor", "tensilelite"}) {
     const Outcome printed = assay_run({"tune", "command", "--example", name});
     ASSERT_EQ(printed.status, 0) << printed.err;
     const auto plan = folder.write(std::string(name) + ".yaml", printed.out);
@@ -154,6 +156,32 @@ TEST(TuneCommand, ExamplesRunAsWritten) {
   const Outcome none = assay_run({"tune", "command", "--example", "trition"});
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.err, HasSubstr("did you mean \"triton\"?"));
+}
+
+TEST(TuneCommand, TheProgramForTensileLiteDescribesOneKernelAndReadsItsTime) {
+  if (std::system("python3 -c '' 2>/dev/null") != 0) GTEST_SKIP() << "python3 is not installed";
+  const TemporaryFolder folder;
+  stand_in(folder, "Tensile",
+           "cp \"$1\" '" + (folder.path() / "config.yaml").string() + "'\n" +
+               R"(grep -q 'DepthU: \[64\]' "$1" || { echo 'no valid solution'; exit 1; }
+mkdir -p "$2/2_BenchmarkData"
+printf ' SizeI, WinnerGFlops, WinnerTimeUS, WinnerName\n 4096, 600000, 228.5, Cijk\n' \
+  >"$2/2_BenchmarkData/Cijk_CSVWinner.csv")");
+  const auto measure = [&](const char* depth) {
+    return Process({"python3", ASSAY_SOURCE_DIR "/examples/tuning/tensilelite_gemm.py", "16", "8",
+                    "4", "2", depth, "1", "8", "2", "512", "256", "128"},
+                   {{"TENSILE", (folder.path() / "bin/Tensile").string()}}, "", "/usr/bin/env")
+        .wait();
+  };
+  const Outcome outcome = measure("64");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "time: 228.500000 us\n");
+  EXPECT_THAT(*read_file(folder.path() / "config.yaml"),
+              AllOf(HasSubstr("- [16, 16, 16, 1, 1, 8, 4, 2, 2]"),
+                    HasSubstr("- Exact: [512, 256, 1, 128]")));
+  const Outcome invalid = measure("32");
+  EXPECT_EQ(invalid.status, 1);
+  EXPECT_THAT(invalid.err, HasSubstr("no valid kernel: no valid solution"));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {chromium} from 'playwright-core';
 import {writeCampaign, writeVoids} from './stores.mjs';
-import {hostileKernel, writeTrace} from './traces.mjs';
+import {hostileKernel, writeHostTrace, writeTrace} from './traces.mjs';
 
 const [assay, browserPath, wanted = ''] = process.argv.slice(2);
 const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
@@ -527,6 +527,23 @@ await test('the timeline of a trace zooms, moves and names its blocks', async ()
   const tip = await page.locator('#tip').textContent();
   check(tip.startsWith('ncclDevKernel_AllReduce_Sum_bf16\n120.0 us\nGPU 0, collectives'), `tip: ${tip}`);
   await page.close();
+});
+
+await test('a trace without work of a GPU has the timeline of its host', async () => {
+  const trace = join(folder, 'host.json');
+  writeHostTrace(trace);
+  execFileSync(assay, ['trace', 'read', trace, '-o', file, '--step', '2'], {stdio: 'pipe'});
+  const page = await open(context);
+  await readThrough(page);
+  const answer = await page.locator('.answer').textContent();
+  check(answer.includes('the timeline shows what the host did in a step of 900.0 us'), answer);
+  const plot = page.locator('figure.lanes .plot');
+  const text = await plot.textContent();
+  for (const lane of ['host', 'thread 1', 'thread 2', 'ProfilerStep#2']) check(text.includes(lane), `no ${lane}: ${text}`);
+  const blocks = await plot.locator('svg .mark-rect.role-mark').nth(1).locator('path').count();
+  check(blocks === 61, `${blocks} blocks`);
+  await page.close();
+  await checkPage();
 });
 
 await test('a comparison of traces leads from one step to the other', async () => {

@@ -41,3 +41,18 @@ export function writeTrace(file, gemmTime) {
   writeFileSync(file, JSON.stringify({
     schemaVersion: 1, displayTimeUnit: 'ms', deviceProperties: [{id: 0, name: 'AMD Instinct MI300X', numSms: 304}], traceEvents: events}));
 }
+
+/** A trace of a CPU: two steps of two host threads, without work of a GPU. */
+export function writeHostTrace(file) {
+  const events = [];
+  const add = (cat, name, tid, ts, dur) => events.push({ph: 'X', cat, name, pid: 100, tid, ts, dur});
+  for (const begin of [1000, 2000]) {
+    add('user_annotation', `ProfilerStep#${begin / 1000}`, 1, begin, 900);
+    for (let i = 0; i < 20; ++i) {
+      add('cpu_op', 'aten::linear', 1, begin + 10 + 40 * i, 35);
+      add('cpu_op', 'aten::addmm', 1, begin + 12 + 40 * i, 30);
+      add('cpu_op', 'aten::copy_', 2, begin + 15 + 40 * i, 10);
+    }
+  }
+  writeFileSync(file, JSON.stringify({schemaVersion: 1, traceEvents: events}));
+}

@@ -95,6 +95,8 @@ Result<bool> Condition::holds(const std::vector<std::string_view>& values) const
   const bool holds = is_row && sqlite3_column_int64(statement, 0) != 0;
   const std::optional<Error> error = is_row ? std::nullopt : std::optional(failure());
   sqlite3_reset(statement);
+  // The limit is one of a single evaluation, and SQLite counts on from the one before.
+  sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_VM_STEP, 1);
   if (error) return *error;
   return holds;
 }

@@ -11,10 +11,10 @@
 #include "cli/option_values.h"
 #include "core/json.h"
 #include "core/shown_text.h"
-#include "core/units.h"
 #include "core/write_file.h"
 #include "judge/report/report.h"
 #include "judge/report/traces/trace_document.h"
+#include "judge/trace/nanoseconds_text.h"
 #include "measure/sampling/runner.h"
 #include "ranks/environments/shell_words.h"
 #include "results/traces/trace_reader.h"
@@ -81,7 +81,7 @@ std::string tuning_script(const ReadTraces& all) {
   for (const TraceAdvice& one : advice) {
     if (!one.command.starts_with("assay tune ") || !seen.insert(one.command).second) continue;
     text += fmt::format("\n# {}: {}; saves at most {}\n{}\n", one.what, shown_line(one.why, 500),
-                        format_seconds(static_cast<double>(one.most) * 1e-9), one.command);
+                        nanoseconds_text(one.most), one.command);
   }
   return text;
 }

@@ -14,10 +14,10 @@
 #include "cli/table.h"
 #include "core/json.h"
 #include "core/shown_text.h"
-#include "core/units.h"
 #include "core/write_file.h"
 #include "judge/report/report.h"
 #include "judge/report/traces/difference_document.h"
+#include "judge/trace/nanoseconds_text.h"
 #include "judge/trace/trace_difference.h"
 #include "measure/sampling/runner.h"
 #include "results/traces/trace_reader.h"
@@ -52,13 +52,6 @@ Result<std::vector<StepParts>> read_side(const std::vector<std::string>& paths,
   return side;
 }
 
-std::string time_text(double ns) {
-  return ns < 1 ? "0" : format_seconds(ns * 1e-9);
-}
-std::string change_text(double ns) {
-  return (ns < 0 ? "-" : "+") + time_text(std::abs(ns));
-}
-
 /// "1.04x [1.02, 1.06] SLOWER"; empty if it was not judged.
 std::string verdict_text(const PartDifference& part) {
   if (!part.judged) return {};
@@ -89,9 +82,9 @@ std::string parts_text(const std::vector<PartDifference>& parts, const std::stri
     const std::string name = part.other_name.empty()
                                  ? kernel_name(part.name)
                                  : kernel_name(part.name) + " | " + kernel_name(part.other_name);
-    table.add({name, time_text(part.a), time_text(part.b), change_text(part.b - part.a),
-               fmt::format("{:+.3f}", part.share), count(part.count_a), count(part.count_b),
-               verdict_text(part)});
+    table.add({name, nanoseconds_text(part.a), nanoseconds_text(part.b),
+               nanoseconds_change(part.b - part.a), fmt::format("{:+.3f}", part.share),
+               count(part.count_a), count(part.count_b), verdict_text(part)});
   }
   return table.empty() ? "" : table.render(width, style);
 }
@@ -116,8 +109,8 @@ std::string difference_text(const TraceDifference& difference, std::size_t top, 
   const std::string verdict = verdict_text(difference.step);
   std::string text = wrapped(
       fmt::format("a step takes {} in A and {} in B, {:.2f}x as long{}\n{}\n",
-                  time_text(difference.step.a), time_text(difference.step.b), difference.ratio,
-                  verdict.empty() ? "" : ": " + verdict, headline(difference)),
+                  nanoseconds_text(difference.step.a), nanoseconds_text(difference.step.b),
+                  difference.ratio, verdict.empty() ? "" : ": " + verdict, headline(difference)),
       2, width);
   text += "\n" + parts_text(difference.categories, "category", SIZE_MAX, width, style);
   text += "\n" + parts_text(difference.kernels, "kernel", top, width, style);

@@ -10,16 +10,13 @@
 #include "core/shown_text.h"
 #include "core/units.h"
 #include "judge/trace/kernel_category.h"
+#include "judge/trace/nanoseconds_text.h"
 
 namespace assay::cli {
 namespace {
 
 constexpr auto right_side = Column::Align::right;
 constexpr std::size_t longest_name = 100;
-
-std::string seconds_text(std::int64_t ns) {
-  return ns == 0 ? "0" : format_seconds(static_cast<double>(ns) * 1e-9);
-}
 
 std::string percent_of(std::int64_t part, std::int64_t whole) {
   return whole <= 0
@@ -35,7 +32,7 @@ std::string spans_text(const DeviceReport& device, std::size_t width, const Styl
   const DeviceTimes& times = device.times;
   Table table({{"time"}, {"of it", right_side}, {"share", right_side}});
   const auto row = [&](std::string what, std::int64_t time) {
-    table.add({std::move(what), seconds_text(time), percent_of(time, times.span)});
+    table.add({std::move(what), nanoseconds_text(time), percent_of(time, times.span)});
   };
   row("recorded", times.span);
   row("busy", times.busy);
@@ -63,7 +60,7 @@ std::string steps_text(const DeviceReport& device, std::size_t top, std::size_t 
   for (const DeviceStep& step : device.steps) {
     if (rows++ == top) break;
     const DeviceTimes& times = step.times;
-    table.add({shown_line(step.name, longest_name), seconds_text(times.span),
+    table.add({shown_line(step.name, longest_name), nanoseconds_text(times.span),
                percent_of(times.busy, times.span), percent_of(times.compute, times.span),
                percent_of(times.exposed_collective, times.span),
                percent_of(times.exposed_copy, times.span), percent_of(times.idle, times.span)});
@@ -81,8 +78,8 @@ std::string groups_text(const std::vector<KernelGroup>& groups, std::string titl
                {"of kernels", right_side}});
   for (std::size_t i = 0; i < std::min(top, groups.size()); ++i) {
     const KernelGroup& group = groups[i];
-    table.add({kernel_text(group.name), std::to_string(group.count), seconds_text(group.median),
-               seconds_text(group.total), percent_of(group.total, times.kernel_sum)});
+    table.add({kernel_text(group.name), std::to_string(group.count), nanoseconds_text(group.median),
+               nanoseconds_text(group.total), percent_of(group.total, times.kernel_sum)});
   }
   return table.empty() ? "" : table.render(width, style);
 }
@@ -108,10 +105,10 @@ std::string gemms_text(const DeviceReport& device, std::size_t top, std::size_t 
     }
     table.add({fmt::format("{}x{}x{}{}", problem.m, problem.n, problem.k,
                            problem.batch > 1 ? fmt::format(" x {}", problem.batch) : ""),
-               problem.type, std::to_string(gemm.count), seconds_text(gemm.median),
+               problem.type, std::to_string(gemm.count), nanoseconds_text(gemm.median),
                gemm.rate > 0 ? format_rate(gemm.rate, "FLOP/s") : "", tile,
                gemm.efficiency ? fmt::format("{:.0f}%", 100 * *gemm.efficiency) : "",
-               seconds_text(gemm.total)});
+               nanoseconds_text(gemm.total)});
   }
   return table.empty() ? "" : table.render(width, style);
 }
@@ -131,10 +128,10 @@ std::string collectives_text(const DeviceReport& device, std::size_t top, std::s
     table.add({kernel_text(group.shape.operation),
                group.shape.bytes > 0 ? format_size(group.shape.bytes) : "",
                group.shape.ranks > 0 ? std::to_string(group.shape.ranks) : "",
-               std::to_string(group.count), seconds_text(group.median),
-               seconds_text(group.shortest),
+               std::to_string(group.count), nanoseconds_text(group.median),
+               nanoseconds_text(group.shortest),
                group.bus_bandwidth ? format_rate(*group.bus_bandwidth, "B/s") : "",
-               seconds_text(group.total)});
+               nanoseconds_text(group.total)});
   }
   return table.empty() ? "" : table.render(width, style);
 }
@@ -240,7 +237,7 @@ std::string advice_text(const std::vector<TraceAdvice>& advice, std::size_t widt
   for (const TraceAdvice& one : advice) {
     text +=
         wrapped(fmt::format("  {}. {}: at most {} ({:.0f}%); {}\n", ++number, style.bold(one.what),
-                            seconds_text(one.most), 100 * one.share, one.why),
+                            nanoseconds_text(one.most), 100 * one.share, one.why),
                 5, width);
     if (!one.command.empty()) text += fmt::format("     {}\n", style.green(one.command));
   }
@@ -273,7 +270,7 @@ std::string trace_text(const TraceReport& report, std::size_t top, std::size_t w
     }
     if (!device.advice.empty()) {
       text += "\n" + style.bold("What to do") + ", and what it saves of " +
-              seconds_text(times.span) + "\n" + advice_text(device.advice, width, style);
+              nanoseconds_text(times.span) + "\n" + advice_text(device.advice, width, style);
     }
   }
   if (!report.notes.empty()) text += "\n" + style.bold("What this trace cannot tell") + "\n";
@@ -297,9 +294,9 @@ std::string ranks_text(const RankComparison& ranks, std::size_t width, const Sty
                {"file", Column::Align::left, 1}});
   for (const RankWait& rank : ranks.ranks) {
     const std::string gpu = rank.device.empty() ? "" : fmt::format(", GPU {}", rank.device);
-    table.add({std::to_string(rank.rank), seconds_text(rank.duration), seconds_text(rank.waited),
-               std::to_string(rank.came_last), seconds_text(rank.caused),
-               shown_line(rank.file + gpu, longest_name)});
+    table.add({std::to_string(rank.rank), nanoseconds_text(rank.duration),
+               nanoseconds_text(rank.waited), std::to_string(rank.came_last),
+               nanoseconds_text(rank.caused), shown_line(rank.file + gpu, longest_name)});
   }
   text += table.render(width, style);
   text += wrapped(
@@ -307,7 +304,7 @@ std::string ranks_text(const RankComparison& ranks, std::size_t width, const Sty
           "  {} collectives were found on all ranks{}, their ends at most {} apart; without "
           "waits they take {}\n",
           ranks.matched, ranks.unmatched == 0 ? "" : fmt::format(", {} were not", ranks.unmatched),
-          seconds_text(ranks.end_spread.value_or(0)), seconds_text(ranks.transfer)),
+          nanoseconds_text(ranks.end_spread.value_or(0)), nanoseconds_text(ranks.transfer)),
       4, width);
   return text;
 }

@@ -17,6 +17,15 @@ class RecordedGraph final : public Graph {
   std::unique_ptr<Graph> inner;
 };
 
+/// Collectives of a group begin together, so they are one operation with the sizes of all.
+void add_collective(QueuedOperation& group, const QueuedOperation& another) {
+  if (group.collective.empty() || another.collective.empty()) return;
+  group.sent += another.sent;
+  group.received += another.received;
+  group.bytes += another.bytes;
+  group.bus_bytes += another.bus_bytes;
+}
+
 }  // namespace
 
 RecordingStream::RecordingStream(TimelineRecorder& recorder, std::unique_ptr<Stream> inner)
@@ -263,7 +272,10 @@ void* RecordingStream::native_handle() {
 }
 
 Status RecordingStream::begin_operation(const QueuedOperation& what) {
-  if (depth_++ > 0) return {};
+  if (depth_++ > 0) {
+    if (open_) add_collective(open_->what, what);
+    return {};
+  }
   TRY(end_of_library());
   if (!is_noted()) return {};
   Operation operation;

@@ -48,32 +48,73 @@ TimeRange whole_window(const std::vector<const TraceEvent*>& events) {
   return {events.front()->start, end};
 }
 
+/// The steps of the trace's hosts, without times of a GPU.
+std::vector<DeviceStep> host_steps(const TraceIndex& index) {
+  std::vector<DeviceStep> steps;
+  for (const TraceStep& step : index.steps()) steps.push_back({step.name, step.host, {}});
+  return steps;
+}
+
+/// Chooses the step among those of the first GPU or host that has some. Returns its position.
+Result<std::size_t> choose_among(const std::vector<DeviceStep>* first, const std::string& wanted,
+                                 ShownStep& shown) {
+  if (first == nullptr) {
+    if (wanted.empty()) return 0;
+    return Error{ErrorKind::usage,
+                 fmt::format("there is no step {}, because the trace names no steps; leave it out "
+                             "to see all of the trace",
+                             shown_line(wanted, 100))};
+  }
+  const std::size_t position = TRY(wanted_step(*first, wanted));
+  shown.name = (*first)[position].name;
+  shown.number = position + 1;
+  shown.all = first->size();
+  return position;
+}
+
+/// Traces that have no work of a GPU.
+Result<ShownStep> choose_host_step(const std::vector<TraceIndex>& indices,
+                                   const std::string& wanted) {
+  ShownStep shown;
+  std::vector<std::vector<DeviceStep>> steps;
+  for (const TraceIndex& index : indices) steps.push_back(host_steps(index));
+  const auto first =
+      std::find_if(steps.begin(), steps.end(), [](const auto& some) { return !some.empty(); });
+  const std::size_t position =
+      TRY(choose_among(first == steps.end() ? nullptr : &*first, wanted, shown));
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (first == steps.end()) {
+      if (indices[i].host().size() > 0) shown.hosts.push_back({&indices[i], i, indices[i].host()});
+    } else if (const DeviceStep* step = counterpart(steps[i], position, shown.name)) {
+      shown.hosts.push_back({&indices[i], i, step->window});
+    } else {
+      ++shown.without;
+    }
+  }
+  return shown;
+}
+
 }  // namespace
 
 Result<ShownStep> choose_step(const std::vector<TraceIndex>& indices,
                               const std::vector<TraceReport>& reports, const std::string& wanted) {
   ShownStep shown;
   const std::vector<DeviceStep>* first = nullptr;
+  bool any_device = false;
   for (const TraceReport& report : reports) {
     for (const DeviceReport& device : report.devices) {
+      any_device = true;
       if (first == nullptr && !device.steps.empty()) first = &device.steps;
     }
   }
-  std::size_t position = 0;
-  if (first != nullptr) {
-    position = TRY(wanted_step(*first, wanted));
-    shown.name = (*first)[position].name;
-    shown.number = position + 1;
-    shown.all = first->size();
-  } else if (!wanted.empty()) {
-    return Error{ErrorKind::usage,
-                 fmt::format("there is no step {}, because the trace names no steps; leave it out "
-                             "to see all of the trace",
-                             shown_line(wanted, 100))};
-  }
+  if (!any_device) return choose_host_step(indices, wanted);
+  const std::size_t position = TRY(choose_among(first, wanted, shown));
   for (std::size_t i = 0; i < reports.size(); ++i) {
     for (const DeviceReport& device : reports[i].devices) {
-      StepOfGpu gpu{&indices[i], i, &device, {}, {}};
+      StepOfGpu gpu;
+      gpu.index = &indices[i];
+      gpu.trace = i;
+      gpu.device = &device;
       if (first == nullptr) {
         gpu.window = whole_window(indices[i].devices().at(device.device));
         gpu.times = device.times;

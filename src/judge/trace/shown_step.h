@@ -1,5 +1,5 @@
 // Chooses the step that a page shows: one of the first GPU, and the one that belongs to it on every
-// other GPU.
+// other GPU. Traces without work of a GPU have steps of their hosts instead.
 #pragma once
 
 #include <string>
@@ -10,12 +10,16 @@
 
 namespace assay {
 
-/// A step on one GPU of one trace, or all that was recorded of it.
-struct StepOfGpu {
+/// A step in one trace, or all that was recorded.
+struct StepOfTrace {
   const TraceIndex* index = nullptr;
-  std::size_t trace = 0;                 ///< the position of its trace
+  std::size_t trace = 0;  ///< its position
+  TimeRange window;       ///< on its clock
+};
+
+/// A step on one GPU.
+struct StepOfGpu : StepOfTrace {
   const DeviceReport* device = nullptr;  ///< of the whole trace
-  TimeRange window;                      ///< on the clock of its trace
   DeviceTimes times;                     ///< of the step
 };
 
@@ -23,12 +27,13 @@ struct ShownStep {
   std::string name;                 ///< empty: no step is named, and everything is shown
   std::size_t number = 0, all = 0;  ///< its position on the first GPU, from 1, and how many it has
   std::vector<StepOfGpu> gpus;      ///< in the order of the traces
-  std::size_t without = 0;          ///< GPUs that do not have the step
+  std::vector<StepOfTrace> hosts;   ///< of the traces, if none of them has work of a GPU
+  std::size_t without = 0;          ///< GPUs, or else hosts, that do not have the step
 };
 
 /// `reports` are those of `indices`, which must outlive the result. `wanted` is the step's name or
-/// its number from 1; empty: the median of the first GPU's steps by time. Error: usage, naming the
-/// steps, if there is no such step.
+/// its number from 1; empty: the median of the first GPU's, or else host's, steps by time. Error:
+/// usage, naming the steps, if there is no such step.
 Result<ShownStep> choose_step(const std::vector<TraceIndex>& indices,
                               const std::vector<TraceReport>& reports, const std::string& wanted);
 

@@ -34,21 +34,21 @@ struct TraceWindow {
   std::int64_t begin, length;
 };
 
-bool all_have_epochs(const std::vector<StepOfGpu>& gpus) {
-  return std::all_of(gpus.begin(), gpus.end(),
-                     [](const StepOfGpu& gpu) { return gpu.index->timeline().epoch != 0; });
+bool all_have_epochs(const std::vector<StepOfTrace>& steps) {
+  return std::all_of(steps.begin(), steps.end(),
+                     [](const StepOfTrace& step) { return step.index->timeline().epoch != 0; });
 }
 
-std::int64_t since_1970(const StepOfGpu& gpu, std::int64_t time) {
-  return std::clamp(add_saturated(gpu.index->timeline().epoch, time), -longest_time, longest_time);
+std::int64_t since_1970(const StepOfTrace& step, std::int64_t time) {
+  return std::clamp(add_saturated(step.index->timeline().epoch, time), -longest_time, longest_time);
 }
 
-/// Returns the time since 1970 that the windows of all GPUs share; empty if they share none.
-std::optional<TimeRange> shared_time(const std::vector<StepOfGpu>& gpus) {
+/// Returns the time since 1970 that all windows share; empty if they share none.
+std::optional<TimeRange> shared_time(const std::vector<StepOfTrace>& steps) {
   TimeRange shared = {-longest_time, longest_time};
-  for (const StepOfGpu& gpu : gpus) {
-    shared.begin = std::max(shared.begin, since_1970(gpu, gpu.window.begin));
-    shared.end = std::min(shared.end, since_1970(gpu, gpu.window.end));
+  for (const StepOfTrace& step : steps) {
+    shared.begin = std::max(shared.begin, since_1970(step, step.window.begin));
+    shared.end = std::min(shared.end, since_1970(step, step.window.end));
   }
   if (shared.begin >= shared.end) return std::nullopt;
   return shared;
@@ -56,22 +56,23 @@ std::optional<TimeRange> shared_time(const std::vector<StepOfGpu>& gpus) {
 
 /// Returns the part of each trace to draw, and sets the step's length. Traces whose steps do not
 /// overlap by their clocks all begin at 0.
-std::map<std::size_t, TraceWindow> windows_of(const std::vector<StepOfGpu>& gpus,
+std::map<std::size_t, TraceWindow> windows_of(const std::vector<StepOfTrace>& steps,
                                               StepTimeline& timeline) {
   std::map<std::size_t, TraceWindow> windows;
-  for (const StepOfGpu& gpu : gpus) {
+  for (const StepOfTrace& step : steps) {
     const auto [at, is_new] =
-        windows.emplace(gpu.trace, TraceWindow{gpu.index, gpu.window.begin, 0});
-    at->second.begin = std::min(at->second.begin, gpu.window.begin);
+        windows.emplace(step.trace, TraceWindow{step.index, step.window.begin, 0});
+    at->second.begin = std::min(at->second.begin, step.window.begin);
   }
-  timeline.one_clock = windows.size() < 2 || (all_have_epochs(gpus) && shared_time(gpus));
+  timeline.one_clock = windows.size() < 2 || (all_have_epochs(steps) && shared_time(steps));
   if (windows.size() > 1 && timeline.one_clock) {
     std::int64_t first = longest_time;
-    for (const StepOfGpu& gpu : gpus) first = std::min(first, since_1970(gpu, gpu.window.begin));
+    for (const StepOfTrace& step : steps)
+      first = std::min(first, since_1970(step, step.window.begin));
     for (auto& [trace, window] : windows) window.begin = first - window.index->timeline().epoch;
   }
-  for (const StepOfGpu& gpu : gpus) {
-    timeline.length = std::max(timeline.length, gpu.window.end - windows.at(gpu.trace).begin);
+  for (const StepOfTrace& step : steps) {
+    timeline.length = std::max(timeline.length, step.window.end - windows.at(step.trace).begin);
   }
   for (auto& [trace, window] : windows) window.length = timeline.length;
   return windows;
@@ -251,12 +252,13 @@ TimelineRow row_of_blocks(const RowOfEvents& row, std::int64_t longest) {
   return made;
 }
 
-std::string trace_label(const ShownStep& step, const StepOfGpu& gpu) {
-  const bool alone = std::all_of(step.gpus.begin(), step.gpus.end(),
-                                 [&](const StepOfGpu& other) { return other.trace == gpu.trace; });
-  const auto rank = gpu.index->timeline().rank;
+std::string trace_label(const ShownStep& step, const StepOfTrace& one) {
+  const auto is_same = [&](const StepOfTrace& other) { return other.trace == one.trace; };
+  const bool alone =
+      std::ranges::all_of(step.gpus, is_same) && std::ranges::all_of(step.hosts, is_same);
+  const auto rank = one.index->timeline().rank;
   if (alone && !rank) return {};
-  return fmt::format("rank {}, ", rank.value_or(static_cast<int>(gpu.trace)));
+  return fmt::format("rank {}, ", rank.value_or(static_cast<int>(one.trace)));
 }
 
 }  // namespace
@@ -269,10 +271,18 @@ StepTimeline step_timeline(const ShownStep& step, std::size_t most_blocks) {
   StepTimeline timeline;
   std::vector<StepOfGpu> gpus = step.gpus;
   gpus.resize(std::min(most_gpus, gpus.size()));
-  timeline.gpus = gpus.size();
-  const std::map<std::size_t, TraceWindow> windows = windows_of(gpus, timeline);
+  std::vector<StepOfTrace> drawn(gpus.begin(), gpus.end());
+  if (gpus.empty()) drawn = step.hosts;
+  drawn.resize(std::min(most_gpus, drawn.size()));
+  timeline.drawn = drawn.size();
+  const std::map<std::size_t, TraceWindow> windows = windows_of(drawn, timeline);
   std::vector<RowOfEvents> rows;
   std::set<std::size_t> hosts;
+  if (gpus.empty()) {
+    for (const StepOfTrace& one : drawn) {
+      add_host(trace_label(step, one) + "host", windows.at(one.trace), timeline, rows);
+    }
+  }
   for (const StepOfGpu& gpu : gpus) {
     const TraceWindow& window = windows.at(gpu.trace);
     if (hosts.insert(gpu.trace).second) {

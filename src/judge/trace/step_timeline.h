@@ -36,7 +36,7 @@ struct StepTimeline {
   std::size_t events = 0;   ///< in the blocks
   std::int64_t merged = 0;  ///< neighbours within this many ns are one block; 0: none are
   bool one_clock = true;    ///< false: each trace begins at its own first work
-  std::size_t gpus = 0;     ///< that are drawn, the first of the step's
+  std::size_t drawn = 0;    ///< GPUs, or else hosts: the first of the step's
   std::size_t left_out =
       0;  ///< events nested too deep, or in lanes beyond the busiest of a GPU or host
 };

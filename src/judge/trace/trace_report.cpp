@@ -8,15 +8,13 @@
 
 #include "compute/device/peaks.h"
 #include "core/units.h"
+#include "judge/trace/nanoseconds_text.h"
+#include "judge/trace/recomputed_work.h"
 
 namespace assay {
 namespace {
 
 constexpr double nanosecond = 1e-9;
-
-std::string time_text(std::int64_t ns) {
-  return format_seconds(static_cast<double>(ns) * nanosecond);
-}
 
 double share_of(std::int64_t part, std::int64_t whole) {
   return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -50,7 +48,7 @@ void advise_launches(const DeviceReport& report, Adviser& adviser) {
   adviser.add("capture the step in a graph",
               fmt::format("the GPU waited for the host in {} of {} gaps, {} in all; a larger batch "
                           "gives each launch more work",
-                          times.host_late_gaps, times.gaps, time_text(times.host_late)),
+                          times.host_late_gaps, times.gaps, nanoseconds_text(times.host_late)),
               times.host_late, "assay run launch");
 }
 
@@ -104,7 +102,7 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
     adviser.add(
         "tune these matrix products",
         fmt::format("they take {}; the gain is what is above the roof of the data sheet{}",
-                    time_text(total), peaks_known ? "" : ", which is not known for all"),
+                    nanoseconds_text(total), peaks_known ? "" : ", which is not known for all"),
         most,
         fmt::format("assay tune gemm shape={} dtype={} layout={}{}", fmt::join(shapes, ","), type,
                     fmt::join(layouts, ","), batch > 1 ? fmt::format(" batch={}", batch) : ""));
@@ -114,7 +112,7 @@ void advise_gemms(const DeviceReport& report, Adviser& adviser) {
     if (group.name != "gemm" || !report.gemms.empty()) continue;
     adviser.add("record shapes (record_shapes=True), then tune the matrix products",
                 fmt::format("matrix products take {}, and the trace has no shapes of them",
-                            time_text(group.total)),
+                            nanoseconds_text(group.total)),
                 group.total, "");
   }
 }
@@ -133,17 +131,18 @@ void advise_collectives(const DeviceReport& report, Adviser& adviser) {
           shape.type.empty() ? "" : " dtype=" + shape.type, shape.ranks);
     }
   }
-  adviser.add("overlap the collectives with computing, or make fewer and larger ones (buckets)",
-              fmt::format("{} of {} in collectives nothing was computed",
-                          time_text(times.exposed_collective), time_text(times.collective)),
-              times.exposed_collective, std::move(command));
+  adviser.add(
+      "overlap the collectives with computing, or make fewer and larger ones (buckets)",
+      fmt::format("{} of {} in collectives nothing was computed",
+                  nanoseconds_text(times.exposed_collective), nanoseconds_text(times.collective)),
+      times.exposed_collective, std::move(command));
 }
 
 void advise_rest(const DeviceReport& report, Adviser& adviser) {
   const DeviceTimes& times = report.times;
   adviser.add("copy from pinned memory, on a stream of its own",
               fmt::format("in {} of copies between the host and the GPU nothing else ran",
-                          time_text(times.exposed_host_copy)),
+                          nanoseconds_text(times.exposed_host_copy)),
               times.exposed_host_copy, "assay run copy");
   std::int64_t layout = 0, conv = 0, short_total = 0;
   std::size_t short_count = 0;
@@ -156,16 +155,23 @@ void advise_rest(const DeviceReport& report, Adviser& adviser) {
     }
   }
   adviser.add("keep tensors in the layout that the convolutions want (channels_last)",
-              fmt::format("kernels that only change layouts take {}", time_text(layout)), layout,
-              "");
+              fmt::format("kernels that only change layouts take {}", nanoseconds_text(layout)),
+              layout, "");
   adviser.add(
       "tune the convolutions",
-      fmt::format("convolutions take {}; the gain is at most a part of it", time_text(conv)), conv,
-      "assay tune conv");
-  adviser.add(
-      "fuse short kernels (torch.compile), or raise the batch",
-      fmt::format("{} kernels shorter than 5 us take {}", short_count, time_text(short_total)),
-      short_total, "");
+      fmt::format("convolutions take {}; the gain is at most a part of it", nanoseconds_text(conv)),
+      conv, "assay tune conv");
+  adviser.add("fuse short kernels (torch.compile), or raise the batch",
+              fmt::format("{} kernels shorter than 5 us take {}", short_count,
+                          nanoseconds_text(short_total)),
+              short_total, "");
+}
+
+void advise_recomputation(std::int64_t time, Adviser& adviser) {
+  adviser.add("keep results for the backward pass, if the memory suffices (recompute=none)",
+              fmt::format("kernels of the forward pass ran again in the backward pass for {}",
+                          nanoseconds_text(time)),
+              time, "");
 }
 
 /// Returns what the trace says of this GPU. ROCm numbers the GPUs of events in another way than the
@@ -198,7 +204,7 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
         note(
             fmt::format("between steps the recorder read their times for {}, which is no idle time "
                         "of the program",
-                        time_text(times.recorder_pauses)));
+                        nanoseconds_text(times.recorder_pauses)));
       }
     } else if (times.from_graphs > 0) {
       note(
@@ -212,7 +218,7 @@ void add_notes(const TraceIndex& index, TraceReport& report) {
       note(
           fmt::format("work after {} of idle time was launched before the recording began, so its "
                       "cause is unknown",
-                      time_text(times.unknown)));
+                      nanoseconds_text(times.unknown)));
     }
     if (times.same_stream_overlaps > 0) {
       note(fmt::format("{} events began before the one before them on the same stream ended",
@@ -280,6 +286,7 @@ TraceReport report_trace(const TraceIndex& index) {
     advise_gemms(device, adviser);
     advise_collectives(device, adviser);
     advise_rest(device, adviser);
+    advise_recomputation(recomputed_time(index, name, events), adviser);
     device.advice = std::move(adviser).sorted();
     report.devices.push_back(std::move(device));
   }
@@ -295,7 +302,7 @@ std::vector<TraceAdvice> rank_advice(const RankComparison& comparison, std::int6
                          [](const RankWait& a, const RankWait& b) { return a.caused < b.caused; });
     adviser.add(fmt::format("find out why rank {} is late", late->rank),
                 fmt::format("the others waited for it in {} of {} collectives, up to {} in all",
-                            late->came_last, comparison.matched, time_text(late->caused)),
+                            late->came_last, comparison.matched, nanoseconds_text(late->caused)),
                 late->caused, "assay doctor");
   }
   return std::move(adviser).sorted();

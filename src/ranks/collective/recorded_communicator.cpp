@@ -62,18 +62,18 @@ class RecordedCommunicator final : public Communicator {
   void abort() override { inner_->abort(); }
 
  private:
-  /// Operations of a group begin together when it ends, so the whole group counts as one.
+  /// Operations of a group begin together when it ends, so the whole group counts as one: the
+  /// recorder adds the sizes of collectives inside a collective to it.
   template <typename Queue>
   Status described(Stream& stream, const QueuedOperation& operation, const Queue& queue) {
-    if (!in_group_) {
-      return queue_operation(
-          stream, [&] { return operation; }, queue);
-    }
-    if (group_stream_ == nullptr) {
+    if (in_group_ && group_stream_ == nullptr) {
       TRY(stream.begin_operation(operation));
       group_stream_ = &stream;
+      return queue();
     }
-    return queue();
+    if (in_group_ && group_stream_ != &stream) return queue();
+    return queue_operation(
+        stream, [&] { return operation; }, queue);
   }
 
   QueuedOperation described_call(const CollectiveCall& call) const {

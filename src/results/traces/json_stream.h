@@ -65,6 +65,43 @@ class JsonLetters {
   std::size_t token_ = 0;
 };
 
+enum class JsonScalar { literal, number, text };
+
+/// A base of handlers that treat values of all types alike. RapidJSON's events become calls of the
+/// handler's public functions `value(text, JsonScalar)`, `key(text)`, `begin_object()`,
+/// `end_object()`, `begin_list()` and `end_list()`. Each returns whether to go on.
+template <typename Handler>
+class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
+ public:
+  bool Null() { return scalar("null", JsonScalar::literal); }
+  bool Bool(bool is_true) { return scalar(is_true ? "true" : "false", JsonScalar::literal); }
+  bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
+    return scalar({text, length}, JsonScalar::number);
+  }
+  bool String(const char* text, rapidjson::SizeType length, bool) {
+    return scalar({text, length}, JsonScalar::text);
+  }
+  bool Key(const char* text, rapidjson::SizeType length, bool) {
+    return after_token().key({text, length});
+  }
+  bool StartObject() { return after_token().begin_object(); }
+  bool EndObject(rapidjson::SizeType) { return after_token().end_object(); }
+  bool StartArray() { return after_token().begin_list(); }
+  bool EndArray(rapidjson::SizeType) { return after_token().end_list(); }
+
+ protected:
+  explicit JsonEvents(JsonLetters& letters) : letters_(letters) {}
+
+ private:
+  bool scalar(std::string_view text, JsonScalar kind) { return after_token().value(text, kind); }
+  Handler& after_token() {
+    letters_.end_token();
+    return static_cast<Handler&>(*this);
+  }
+
+  JsonLetters& letters_;
+};
+
 /// Sends the events of one JSON value to `handler`, whose levels must be bounded by the handler
 /// itself. Numbers arrive as text. Returns why reading stopped before the value's end: "is cut off
 /// at byte 17: ..."; empty if it did not.

@@ -8,19 +8,14 @@
 #include <utility>
 
 #include "core/shown_text.h"
-#include "core/units.h"
 #include "core/version.h"
 #include "judge/report/number_text.h"
+#include "judge/trace/nanoseconds_text.h"
 
 namespace assay::report {
 namespace {
 
 constexpr std::size_t most_steps = 12, most_kernels = 200, longest_kernel = 200;
-
-std::string change_of(double ns) {
-  if (std::abs(ns) < 1) return "0";
-  return (ns < 0 ? "-" : "+") + format_seconds(std::abs(ns) * 1e-9);
-}
 
 /// "A step takes 7.1 ms in A and 9.9 ms in B, 1.40x as long: gemm +2.0 ms, idle +0.6 ms."
 std::string difference_sentence(const TraceDifference& difference) {
@@ -30,12 +25,12 @@ std::string difference_sentence(const TraceDifference& difference) {
   for (std::size_t i = 0; i < std::min(most_named, difference.categories.size()); ++i) {
     const PartDifference& part = difference.categories[i];
     if (std::abs(part.share) < least_share) break;
-    parts +=
-        fmt::format("{} {} {}", parts.empty() ? ":" : ",", part.name, change_of(part.b - part.a));
+    parts += fmt::format("{} {} {}", parts.empty() ? ":" : ",", part.name,
+                         nanoseconds_change(part.b - part.a));
   }
   return fmt::format("A step takes {} in A and {} in B, {:.2f}x as long{}.",
-                     format_seconds(difference.step.a * 1e-9),
-                     format_seconds(difference.step.b * 1e-9), difference.ratio, parts);
+                     nanoseconds_text(difference.step.a), nanoseconds_text(difference.step.b),
+                     difference.ratio, parts);
 }
 
 std::string kernel_label(const PartDifference& part) {

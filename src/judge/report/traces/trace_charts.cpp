@@ -7,8 +7,8 @@
 
 #include "compute/device/peaks.h"
 #include "core/shown_text.h"
-#include "core/units.h"
 #include "judge/report/number_text.h"
+#include "judge/trace/nanoseconds_text.h"
 
 namespace assay::report {
 namespace {
@@ -75,16 +75,18 @@ Chart timeline_chart(const ShownStep& step, const StepTimeline& timeline) {
   chart.summary = fmt::format(
       "{} of {}: {} events. Zoom with the buttons, or with the wheel while Ctrl is held; drag to "
       "move.",
-      format_seconds(whole_ns(timeline.length) * 1e-9), name_of_step(step), timeline.events);
+      nanoseconds_text(timeline.length), name_of_step(step), timeline.events);
   if (timeline.merged > 0) {
     chart.summary += fmt::format(
         " The shortest neighbours, within {} of each other, are drawn as one block: {} blocks in "
         "all, the paler the less of their time is busy.",
-        format_seconds(whole_ns(timeline.merged) * 1e-9), blocks);
+        nanoseconds_text(timeline.merged), blocks);
   }
-  if (timeline.gpus < step.gpus.size()) {
-    chart.summary +=
-        fmt::format(" The first {} of {} GPUs are drawn.", timeline.gpus, step.gpus.size());
+  const bool has_gpus = !step.gpus.empty();
+  const std::size_t all = has_gpus ? step.gpus.size() : step.hosts.size();
+  if (timeline.drawn < all) {
+    chart.summary += fmt::format(" The first {} of {} {} are drawn.", timeline.drawn, all,
+                                 has_gpus ? "GPUs" : "hosts");
   }
   if (timeline.left_out > 0) {
     chart.summary +=

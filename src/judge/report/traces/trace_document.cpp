@@ -8,10 +8,10 @@
 #include <set>
 
 #include "core/shown_text.h"
-#include "core/units.h"
 #include "core/version.h"
 #include "judge/report/number_text.h"
 #include "judge/report/traces/trace_charts.h"
+#include "judge/trace/nanoseconds_text.h"
 #include "judge/trace/traced_operations.h"
 
 namespace assay::report {
@@ -22,10 +22,6 @@ constexpr std::size_t longest_operation = 200, most_operations = 60, most_headli
 constexpr std::size_t longest_headline = 45;
 /// A page has room for no more; this many rectangles zoom smoothly, too.
 constexpr std::size_t most_blocks = 4000;
-
-std::string duration_text(std::int64_t ns) {
-  return ns == 0 ? "0" : format_seconds(static_cast<double>(ns) * 1e-9);
-}
 
 /// The costliest category of kernels: " (most of it matrix products)"; empty if no rule knows it.
 std::string largest_category(const std::vector<TracedOperation>& costs) {
@@ -80,8 +76,18 @@ std::string time_sentence(const ShownStep& step, const std::vector<TracedOperati
                         part.name == "computing" ? largest_category(costs) : "");
   }
   return fmt::format(
-      "Of {} of {}{},{}.", step.name.empty() ? "a recording" : "a step", duration_text(longest),
+      "Of {} of {}{},{}.", step.name.empty() ? "a recording" : "a step", nanoseconds_text(longest),
       step.gpus.size() > 1 ? fmt::format(" on {} GPUs", step.gpus.size()) : "", text);
+}
+
+/// The answer for traces of hosts only.
+std::string sentence_without_gpus(const ShownStep& step) {
+  const std::string none = "The trace has no work of a GPU, so nothing can be said of its time";
+  if (step.hosts.empty()) return none + ".";
+  std::int64_t longest = 0;
+  for (const StepOfTrace& host : step.hosts) longest = std::max(longest, host.window.size());
+  return fmt::format("{}; the timeline shows what the host did in {} of {}.", none,
+                     step.name.empty() ? "a recording" : "a step", nanoseconds_text(longest));
 }
 
 /// Removes columns of rates and times in which no row has more than 0.
@@ -175,7 +181,8 @@ Card recorded_card(const ReadTraces& read) {
     card.lines.push_back(fmt::format("{} of the job's {} ranks", read.reports.size(), *world));
   }
   if (step.without > 0) {
-    card.lines.push_back(fmt::format("{} without this step", counted(step.without, "GPU")));
+    card.lines.push_back(fmt::format("{} without this step",
+                                     counted(step.without, step.gpus.empty() ? "host" : "GPU")));
   }
   return card;
 }
@@ -188,12 +195,12 @@ Card ranks_card(const RankComparison& ranks) {
   }
   card.lines.push_back(fmt::format("{} on all ranks; without waits they take {}",
                                    counted(ranks.matched, "collective"),
-                                   duration_text(ranks.transfer)));
+                                   nanoseconds_text(ranks.transfer)));
   const auto late =
       std::max_element(ranks.ranks.begin(), ranks.ranks.end(),
                        [](const RankWait& a, const RankWait& b) { return a.caused < b.caused; });
   card.lines.push_back(fmt::format("the others waited longest for rank {}: {} in {} of them",
-                                   late->rank, duration_text(late->caused), late->came_last));
+                                   late->rank, nanoseconds_text(late->caused), late->came_last));
   return card;
 }
 
@@ -213,7 +220,7 @@ Card advice_card(const ReadTraces& read) {
   for (const TraceAdvice& one : advice) {
     if (card.lines.size() == most_advice || !seen.insert(one.what).second) continue;
     card.lines.push_back(fmt::format("{}: saves at most {} ({:.0f}%) of all that was recorded",
-                                     one.what, duration_text(one.most), 100 * one.share));
+                                     one.what, nanoseconds_text(one.most), 100 * one.share));
     if (card.command.empty()) card.command = one.command;
   }
   if (card.lines.empty())
@@ -243,11 +250,13 @@ Document trace_document(const ReadTraces& read, const std::string& time) {
     }
   }
   document.cards = {recorded_card(read)};
+  Chapter timeline{"timeline", "When what ran", "Timeline"};
+  if (!step.gpus.empty() || !step.hosts.empty()) {
+    timeline.blocks.emplace_back(timeline_chart(step, step_timeline(step, most_blocks)));
+  }
   if (step.gpus.empty()) {
-    document.answers = {{.lead = "",
-                         .sentence = "The trace has no work of a GPU, so nothing can be said of "
-                                     "its time.",
-                         .proven = false}};
+    document.answers = {{.lead = "", .sentence = sentence_without_gpus(step), .proven = false}};
+    if (!step.hosts.empty()) document.chapters = {std::move(timeline)};
     return document;
   }
   const std::vector<TracedOperation> costs = traced_operations(step);
@@ -258,8 +267,6 @@ Document trace_document(const ReadTraces& read, const std::string& time) {
   document.headline = operations_table(costs, most_headline, longest_headline);
   document.headline->id = "headline-table";
 
-  Chapter timeline{"timeline", "When what ran", "Timeline"};
-  timeline.blocks.emplace_back(timeline_chart(step, step_timeline(step, most_blocks)));
   Chapter operations{"operations", "What the step is made of", "Operations"};
   operations.paragraphs = {
       "Kernels, copies and memsets that begin in the step, on all of its GPUs. Of several streams "

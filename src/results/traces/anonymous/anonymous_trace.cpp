@@ -60,32 +60,53 @@ class NewNames {
 };
 
 /// Writes the copy from the parser's events.
-class Copy : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Copy> {
+class Copy : public JsonEvents<Copy> {
  public:
   using Write = std::function<Status(std::string_view)>;
   Copy(JsonLetters& letters, AnonymousTrace& result, const Write& write)
-      : letters_(letters), result_(result), names_(result), write_(write) {}
+      : JsonEvents<Copy>(letters), result_(result), names_(result), write_(write) {}
 
-  bool Null() { return value("null", false); }
-  bool Bool(bool is_true) { return value(is_true ? "true" : "false", false); }
-  bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
-    return value({text, length}, false);
+  bool value(std::string_view text, JsonScalar kind) {
+    const bool quoted = kind == JsonScalar::text;
+    if (dropped_ > 0 || levels_.empty()) return true;
+    const Level& level = levels_.back();
+    if (level.place == Place::events || level.place == Place::devices ||
+        level.place == Place::groups) {
+      return true;  // they have objects only
+    }
+    const Keep keep = level.place == Place::list ? level.keep : keep_;
+    if (keep == Keep::nothing) return true;
+    if (level.place == Place::event && keep == Keep::name) {
+      name_ = text;
+      has_name_ = quoted;
+    } else if (level.place == Place::event && keep == Keep::category) {
+      category_ = quoted ? text : std::string_view();
+    } else if (level.place == Place::event && key_ == "ph") {
+      phase_ = quoted && text.size() == 1 ? text : std::string_view();
+    } else if (level.place == Place::args && quoted && keep == Keep::lane) {
+      label_key_ = key_;
+      label_ = text;
+    } else {
+      begin_value();
+      if (!quoted) {
+        this->text() += text;
+      } else {
+        append_text(this->text(), new_text(keep, text));
+      }
+    }
+    return is_bounded();
   }
-  bool String(const char* text, rapidjson::SizeType length, bool) {
-    return value({text, length}, true);
-  }
-  bool Key(const char* text, rapidjson::SizeType length, bool) {
-    letters_.end_token();
+  bool key(std::string_view key) {
     if (dropped_ > 0) return true;
-    key_.assign(text, length);
+    key_ = key;
     keep_ = keep_of_member();
     if (keep_ == Keep::nothing) leave_out();
     return true;
   }
-  bool StartObject() { return open('{', '}'); }
-  bool StartArray() { return open('[', ']'); }
-  bool EndObject(rapidjson::SizeType) { return close(); }
-  bool EndArray(rapidjson::SizeType) { return close(); }
+  bool begin_object() { return open('{', '}'); }
+  bool begin_list() { return open('[', ']'); }
+  bool end_object() { return close(); }
+  bool end_list() { return close(); }
 
   /// Writes what is left. Error: that of writing.
   Status finish() {
@@ -211,7 +232,6 @@ class Copy : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Copy> {
   }
 
   bool open(char begin, char end) {
-    letters_.end_token();
     constexpr std::size_t most_levels = 64;
     if (levels_.size() + dropped_ >= most_levels) {
       problem_ = fmt::format("is nested more than {} levels deep", most_levels);
@@ -236,7 +256,6 @@ class Copy : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Copy> {
   }
 
   bool close() {
-    letters_.end_token();
     if (dropped_ > 0) {
       --dropped_;
       return true;
@@ -328,37 +347,6 @@ class Copy : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Copy> {
     return names_.of("process", label_);
   }
 
-  bool value(std::string_view text, bool quoted) {
-    letters_.end_token();
-    if (dropped_ > 0 || levels_.empty()) return true;
-    const Level& level = levels_.back();
-    if (level.place == Place::events || level.place == Place::devices ||
-        level.place == Place::groups) {
-      return true;  // they have objects only
-    }
-    const Keep keep = level.place == Place::list ? level.keep : keep_;
-    if (keep == Keep::nothing) return true;
-    if (level.place == Place::event && keep == Keep::name) {
-      name_ = text;
-      has_name_ = quoted;
-    } else if (level.place == Place::event && keep == Keep::category) {
-      category_ = quoted ? text : std::string_view();
-    } else if (level.place == Place::event && key_ == "ph") {
-      phase_ = quoted && text.size() == 1 ? text : std::string_view();
-    } else if (level.place == Place::args && quoted && keep == Keep::lane) {
-      label_key_ = key_;
-      label_ = text;
-    } else {
-      begin_value();
-      if (!quoted) {
-        this->text() += text;
-      } else {
-        append_text(this->text(), new_text(keep, text));
-      }
-    }
-    return is_bounded();
-  }
-
   /// Returns what a text becomes; empty: it is left out, and the others of a list keep their
   /// places.
   std::string new_text(Keep keep, std::string_view text) {
@@ -428,7 +416,6 @@ class Copy : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Copy> {
     return write_problem_.ok();
   }
 
-  JsonLetters& letters_;
   AnonymousTrace& result_;
   NewNames names_;
   const Write& write_;

@@ -112,21 +112,31 @@ std::uint32_t small_number(std::uint64_t number) {
 }
 
 /// Turns the parser's events into those of the timeline.
-class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
+class Handler : public JsonEvents<Handler> {
  public:
-  Handler(JsonLetters& letters, Timeline& timeline) : letters_(letters), timeline_(timeline) {}
+  Handler(JsonLetters& letters, Timeline& timeline)
+      : JsonEvents<Handler>(letters), timeline_(timeline) {}
 
-  bool Null() { return value({}, false); }
-  bool Bool(bool) { return value({}, false); }
-  bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
-    return value({text, length}, false);
+  bool value(std::string_view text, JsonScalar kind) {
+    if (kind == JsonScalar::literal) text = {};
+    if (level_ == event_level_ || (in_args_ && level_ == event_level_ + 1)) {
+      if (field_ == Field::none) return true;
+      text_of(field_).assign(text);
+      give(field_);
+    } else if (captures()) {
+      constexpr std::size_t longest_list = std::size_t{64} << 10;
+      if (text_of(field_).size() + text.size() > longest_list) {
+        timeline_.note("a list of shapes or types is longer than 64 KiB and was cut");
+        return true;
+      }
+      append_separator();
+      text_of(field_).append(text);
+    } else if (level_ > 0 && level_ <= 3) {
+      top_value(text);
+    }
+    return true;
   }
-  bool String(const char* text, rapidjson::SizeType length, bool) {
-    return value({text, length}, true);
-  }
-  bool Key(const char* text, rapidjson::SizeType length, bool) {
-    letters_.end_token();
-    const std::string_view key(text, length);
+  bool key(std::string_view key) {
     if (level_ == event_level_) {
       field_ = field_of(key, event_keys);
       at_args_ = key == "args";
@@ -138,7 +148,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     }
     return true;
   }
-  bool StartObject() {
+  bool begin_object() {
     if (!open()) return false;
     if (level_ == event_level_) {
       given_.reset();
@@ -150,9 +160,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     if (level_ == 3 && top_key_ == "deviceProperties") device_id_.clear();
     return true;
   }
-  bool EndObject(rapidjson::SizeType) {
+  bool end_object() {
     if (level_ == event_level_) {
-      letters_.end_token();
       finish_event();
       if (full_) return false;
     } else if (level_ == event_level_ + 1) {
@@ -161,7 +170,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     --level_;
     return true;
   }
-  bool StartArray() {
+  bool begin_list() {
     if (!open()) return false;
     if (level_ == 1 || (level_ == 2 && top_key_ == "traceEvents")) {
       if (event_level_ == no_level) event_level_ = level_ + 1;
@@ -172,7 +181,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     }
     return true;
   }
-  bool EndArray(rapidjson::SizeType) {
+  bool end_list() {
     if (level_ + 1 == event_level_) {
       event_level_ = no_level;
     } else if (captures()) {
@@ -201,7 +210,6 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   static constexpr int no_level = 1000, most_levels = 64;
 
   bool open() {
-    letters_.end_token();
     if (++level_ <= most_levels) return true;
     problem_ = fmt::format("is nested more than {} levels deep", most_levels);
     return false;
@@ -217,26 +225,6 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   void append_separator() {
     std::string& text = text_of(field_);
     if (!text.empty() && text.back() != '[') text += ',';
-  }
-
-  bool value(std::string_view text, bool) {
-    letters_.end_token();
-    if (level_ == event_level_ || (in_args_ && level_ == event_level_ + 1)) {
-      if (field_ == Field::none) return true;
-      text_of(field_).assign(text);
-      give(field_);
-    } else if (captures()) {
-      constexpr std::size_t longest_list = std::size_t{64} << 10;
-      if (text_of(field_).size() + text.size() > longest_list) {
-        timeline_.note("a list of shapes or types is longer than 64 KiB and was cut");
-        return true;
-      }
-      append_separator();
-      text_of(field_).append(text);
-    } else if (level_ > 0 && level_ <= 3) {
-      top_value(text);
-    }
-    return true;
   }
 
   /// Takes a value that describes the whole trace.
@@ -421,7 +409,6 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     bool used = false;
   };
 
-  JsonLetters& letters_;
   Timeline& timeline_;
   std::array<std::string, field_count> texts_;
   std::bitset<field_count> given_;

@@ -17,24 +17,33 @@ std::string_view at(const FlatRecord& record, std::string_view key) {
   return found == record.end() ? std::string_view() : std::string_view(found->second);
 }
 
-class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> {
+class Handler : public JsonEvents<Handler> {
  public:
-  Handler(JsonLetters& letters, Timeline& timeline) : letters_(letters), timeline_(timeline) {}
+  Handler(JsonLetters& letters, Timeline& timeline)
+      : JsonEvents<Handler>(letters), timeline_(timeline) {}
 
-  bool Null() { return value({}); }
-  bool Bool(bool) { return value({}); }
-  bool RawNumber(const char* text, rapidjson::SizeType length, bool) {
-    return value({text, length});
+  bool value(std::string_view text, JsonScalar kind) {
+    if (kind == JsonScalar::literal) text = {};
+    constexpr std::size_t most_members = 100'000, most_bytes = std::size_t{16} << 20;
+    if (record_level_ == 0) return close();
+    record_bytes_ += text.size();
+    for (std::size_t i = record_level_ - 1; i < levels_.size(); ++i) {
+      record_bytes_ += levels_[i].key.size();  // of its path
+    }
+    if (record_.size() < most_members && record_bytes_ < most_bytes) {
+      record_.insert_or_assign(path(), text);
+    } else {
+      timeline_.note(
+          "a record has more than 100,000 members or 16 MiB; the rest of it was left out");
+    }
+    return close();
   }
-  bool String(const char* text, rapidjson::SizeType length, bool) { return value({text, length}); }
-  bool Key(const char* text, rapidjson::SizeType length, bool) {
-    letters_.end_token();
+  bool key(std::string_view key) {
     constexpr std::size_t longest_key = std::size_t{1} << 20;
-    levels_.back().key.assign(text, std::min<std::size_t>(length, longest_key));
+    levels_.back().key = key.substr(0, longest_key);
     return true;
   }
-  bool StartObject() {
-    letters_.end_token();
+  bool begin_object() {
     if (record_level_ == 0 && levels_.size() >= 2 && levels_.back().is_list &&
         is_used(list_name())) {
       record_level_ = levels_.size() + 1;
@@ -43,7 +52,7 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     }
     return open(false);
   }
-  bool EndObject(rapidjson::SizeType) {
+  bool end_object() {
     const bool is_record = levels_.size() == record_level_;
     levels_.pop_back();
     if (!is_record) {
@@ -60,8 +69,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     }
     return !full_ && close();
   }
-  bool StartArray() { return open(true); }
-  bool EndArray(rapidjson::SizeType) {
+  bool begin_list() { return open(true); }
+  bool end_list() {
     levels_.pop_back();
     return close();
   }
@@ -78,7 +87,6 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
   };
 
   bool open(bool is_list) {
-    letters_.end_token();
     constexpr std::size_t most_levels = 64;
     if (levels_.size() >= most_levels) {
       problem_ = "is nested more than 64 levels deep";
@@ -91,24 +99,8 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
     if (!levels_.empty()) ++levels_.back().items;
     return true;
   }
-  bool value(std::string_view text) {
-    letters_.end_token();
-    constexpr std::size_t most_members = 100'000, most_bytes = std::size_t{16} << 20;
-    if (record_level_ == 0) return close();
-    record_bytes_ += text.size();
-    for (std::size_t i = record_level_ - 1; i < levels_.size(); ++i) {
-      record_bytes_ += levels_[i].key.size();  // of its path
-    }
-    if (record_.size() < most_members && record_bytes_ < most_bytes) {
-      record_.insert_or_assign(key(), text);
-    } else {
-      timeline_.note(
-          "a record has more than 100,000 members or 16 MiB; the rest of it was left out");
-    }
-    return close();
-  }
   /// The path of the value inside the record.
-  std::string key() const {
+  std::string path() const {
     std::string path;
     for (std::size_t i = record_level_ - 1; i < levels_.size(); ++i) {
       if (!path.empty()) path += '.';
@@ -243,7 +235,6 @@ class Handler : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handler> 
                            decimal_time(at(record_, "end_timestamp"), 0));
   }
 
-  JsonLetters& letters_;
   Timeline& timeline_;
   std::vector<Level> levels_;
   std::size_t record_level_ = 0;  // of the record that is being read; 0: none

@@ -110,6 +110,16 @@ TEST(Condition, RefusesWhatIsNotAnExpressionOverTheParameters) {
   EXPECT_THAT(refused(""), HasSubstr("condition"));
 }
 
+TEST(Condition, CanBeEvaluatedForAsManySettingsAsThereAre) {
+  const auto condition = Condition::compile("a * a + 4 / a <= 1e9", {"a", "b"});
+  ASSERT_TRUE(condition.ok());
+  constexpr int settings = 20'000;  // more than SQLite's steps of one evaluation allow
+  for (int i = 0; i < settings; ++i) {
+    const auto holds = condition->holds({"3", "1"});
+    ASSERT_TRUE(holds.ok()) << i << ": " << holds.error().message;
+  }
+}
+
 TEST(Condition, ComparesNumbersAsNumbersAndTextAsText) {
   const auto condition = Condition::compile("a < 10 AND b = 'x'", {"a", "b"});
   ASSERT_TRUE(condition.ok());

@@ -5,6 +5,8 @@
 
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
+#include "ranks/collective/recorded_communicator.h"
+#include "support/thread_communicator.h"
 
 namespace assay {
 namespace {
@@ -164,6 +166,34 @@ TEST_F(RecordedCpu, AnOperationOfSeveralKernelsIsOneEvent) {
     EXPECT_EQ(detail.group_size, 2u);
     EXPECT_EQ(detail.bus_bytes, 4096u);
   }
+}
+
+TEST_F(RecordedCpu, AGroupOfCollectivesIsOneOperationWithTheSizesOfAll) {
+  Meeting meeting(1);
+  meeting.queues = true;
+  const auto communicator = recorded_on(*device_, std::make_unique<ThreadCommunicator>(meeting, 0));
+  CollectiveCall call;
+  call.operation = CollectiveOperation::reduce_scatter;
+  call.send = call.receive = memory_.data();
+  begin_step();
+  ASSERT_TRUE(communicator->begin_group().ok());
+  for (const std::size_t count : {100, 20, 3}) {
+    call.count = count;
+    ASSERT_TRUE(communicator->enqueue(call, *stream_).ok());
+  }
+  ASSERT_TRUE(communicator->end_group().ok());
+  call.count = 7;
+  ASSERT_TRUE(communicator->enqueue(call, *stream_).ok());
+  ASSERT_TRUE(recorder_->end_step().ok());
+  const Timeline timeline = recorder_->take();
+  std::vector<std::uint64_t> elements, bytes;
+  for (const TraceEvent& event : timeline.events()) {
+    if (event.kind != TraceEventKind::kernel) continue;
+    elements.push_back(timeline.detail(event.detail).elements_out);
+    bytes.push_back(timeline.detail(event.detail).bytes);
+  }
+  EXPECT_THAT(elements, ElementsAre(123u, 7u));
+  EXPECT_THAT(bytes, ElementsAre(492u, 28u));
 }
 
 TEST_F(RecordedCpu, WhatALibraryQueuesOnTheNativeHandleIsOneOperation) {

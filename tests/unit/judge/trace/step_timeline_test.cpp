@@ -97,6 +97,43 @@ TEST(StepTimeline, HasLanesOfTheHostStreamsCollectivesAndCopies) {
   EXPECT_EQ(timeline.rows[1].blocks.at(0).range, (TimeRange{1'000, 3'000})) << "nested";
 }
 
+/// An operation of the host of 20 us in a step of 50 us.
+std::string step_of_host(int number, int ts) {
+  return fmt::format(
+      R"({{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{}","pid":9,"tid":4,"ts":{},)"
+      R"("dur":50}},{{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":4,"ts":{},)"
+      R"("dur":20}})",
+      number, ts, ts + 10);
+}
+
+TEST(StepTimeline, WithoutWorkOfAGpuItHasLanesOfTheHost) {
+  const Read read({kineto_text(step_of_host(1, 0) + "," + step_of_host(2, 100))});
+  const ShownStep step = read.step("2");
+  EXPECT_EQ(step.name, "ProfilerStep#2");
+  EXPECT_TRUE(step.gpus.empty());
+  ASSERT_EQ(step.hosts.size(), 1u);
+  EXPECT_EQ(step.hosts[0].window, (TimeRange{100'000, 150'000}));
+  const StepTimeline timeline = step_timeline(step, 100);
+  EXPECT_EQ(timeline.length, 50'000);
+  ASSERT_EQ(timeline.rows.size(), 2u);
+  EXPECT_EQ(timeline.rows[1].group, "host");
+  EXPECT_EQ(timeline.rows[1].lane, "thread 4");
+  EXPECT_EQ(timeline.rows[1].blocks.at(0).range, (TimeRange{10'000, 30'000}));
+  EXPECT_EQ(timeline.rows[1].blocks[0].name, "aten::mm");
+}
+
+TEST(StepTimeline, HostsOfSeveralTracesHaveGroupsOfTheirOwn) {
+  const Read read({kineto_text(step_of_host(1, 0)), kineto_text(step_of_host(2, 0)),
+                   kineto_text(step_of_host(1, 700))});
+  const ShownStep step = read.step();
+  EXPECT_EQ(step.hosts.size(), 2u);
+  EXPECT_EQ(step.without, 1u);
+  const StepTimeline timeline = step_timeline(step, 100);
+  ASSERT_EQ(timeline.drawn, 2u);
+  EXPECT_EQ(timeline.rows.front().group, "rank 0, host");
+  EXPECT_EQ(timeline.rows.back().group, "rank 2, host");
+}
+
 TEST(StepTimeline, MergesTheShortestNeighboursAndLosesNothing) {
   std::string events;
   constexpr int count = 5'000;

@@ -87,7 +87,12 @@ TEST_F(TraceDocument, WithoutWorkOfAGpuItSaysSo) {
   const Document& document =
       make(R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":4,"ts":0,"dur":1})");
   EXPECT_THAT(document.answers.at(0).sentence, HasSubstr("no work of a GPU"));
+  EXPECT_THAT(document.answers[0].sentence, HasSubstr("the host did in a recording of 1.000 us"));
   EXPECT_FALSE(document.picture);
+  ASSERT_EQ(document.chapters.size(), 1u);
+  const Chart& chart = std::get<Chart>(document.chapters[0].blocks.at(0));
+  ASSERT_EQ(chart.table.rows.size(), 1u);
+  EXPECT_EQ(std::get<std::string>(chart.table.rows[0][5]), "aten::mm");
   EXPECT_THAT(to_html(document), HasSubstr("no work of a GPU"));
 }
 
