@@ -187,8 +187,7 @@ std::string begin_note(const engine::EngineServer& server,
   const engine::ExecutorSettings& executor = settings.engine.executor;
   return fmt::format(
       "{} in {}{} on {}; cache of {} blocks of 16 tokens in {}; {} sequences, {} tokens of a pass, "
-      "{} "
-      "tokens of a request at most{}; attention of prompts: {}; logits of a small version are "
+      "{} tokens of a request at most{}; attention of prompts: {}; logits of a small version are "
       "{:.1e} from the reference\n",
       settings.model.name, name_of(executor.precision),
       executor.quantization.codes
@@ -313,9 +312,8 @@ ask for log probabilities. Ends on SIGINT or SIGTERM. Details: docs/serve.md.
              "too, where that is faster, fp8-weights never; default none",
              "none fp8 fp8-weights int8"},
             {"--kv-cache-dtype", "TYPE",
-             "cache of keys and values: fp8, with a factor per token and head, which holds twice "
-             "as "
-             "many tokens; default auto: as --precision",
+             "cache of keys and values: fp8, with a factor per token and head, holds almost twice "
+             "as many tokens; default auto: as --precision",
              "auto fp8"},
             {"--precision", "TYPE",
              "of weights, cache and products: bf16 or f32; default bf16 on a GPU, f32 on a CPU",

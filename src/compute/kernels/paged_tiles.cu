@@ -222,7 +222,7 @@ struct SeenByWave {
       const float scaled = score * (is_coded<Cached> ? factor : scale);
       score = key < count ? scaled : 2 * nothing_seen;
     });
-    const auto most = scores.reduce_columns([](float a, float b) { return larger(a, b); });
+    const auto most = scores.reduce_columns(Maximum{});
     bool fades = false;
     float fade[SumTile::column_slots];
     UNROLL_LOOP
@@ -247,8 +247,7 @@ struct SeenByWave {
 
   /// Turns the weights of values into those of their codes.
   DEVICE void weigh_codes(SumTile& weights, const SumTile& factors) {
-    const float most =
-        factors.reduce_columns([](float a, float b) { return larger(a, b); }).slot[0];
+    const float most = factors.reduce_columns(Maximum{}).slot[0];
     if (most > unit) {  // the same in all lanes
       const float to_unit = unit / most;
       UNROLL_LOOP
@@ -275,7 +274,7 @@ struct SeenByWave {
       part = placed[slot] ? 0 : total[slot];
       placed[slot] = true;
     });
-    return parts.reduce_columns([](float a, float b) { return a + b; });
+    return parts.reduce_columns(Sum{});
   }
 };
 

@@ -3,8 +3,7 @@
 // tile. This file has the common parts; one file per hardware defines
 //
 //   WaveTile<T, M, N>        the M x N sums of a wave in f32; T is Bf16 or F16, M and N multiples
-//                            of 16, or N least_columns, with lines of right operands that set() or
-//                            take() makes
+//                            of 16; N may be least_columns, where load() makes no right operand
 //     Left, Right            operands, M x tile_depth and tile_depth x N:
 //       load<order>(tile, line, depth)   loads from row (left) or column (right) `line` on
 //       lines, line(slot)    the rows (left) or columns (right) of which this lane holds a part
