@@ -11,10 +11,12 @@ namespace {
 constexpr std::int64_t bytes_of_sums = 12304;  // of a part of a row, as in the kernel
 
 /// How many blocks share a row when its weights are added up.
-std::int64_t parts_of_rows(const DeviceFacts& facts, std::int64_t rows) {
-  constexpr std::int64_t most = 16;  // the sums of more take long to add up
+std::int64_t parts_of_rows(const DeviceFacts& facts, std::int64_t rows, std::int64_t vocabulary) {
+  constexpr std::int64_t most = 16;                  // the sums of more take long to add up
+  constexpr std::int64_t least = 2 * block_threads;  // tokens that are worth a part
   if (facts.runs_on_host) return 1;
-  return std::clamp<std::int64_t>(facts.multiprocessors / std::max<std::int64_t>(rows, 1), 1, most);
+  const std::int64_t wanted = facts.multiprocessors / std::max<std::int64_t>(rows, 1);
+  return std::clamp<std::int64_t>(std::min(wanted, vocabulary / least), 1, most);
 }
 
 }  // namespace
@@ -40,7 +42,7 @@ Status TokenSampling::draw(Stream& stream, void* next, const void* logits, const
     return Error{ErrorKind::unsupported, fmt::format("tokens are drawn from up to {}, not from {}",
                                                      most_tokens, vocabulary)};
   }
-  const std::int64_t parts = parts_of_rows(device_->facts(), count);
+  const std::int64_t parts = parts_of_rows(device_->facts(), count, vocabulary);
   if (count > most_rows_) {
     return Error{
         ErrorKind::usage,
