@@ -39,11 +39,15 @@ DEVICE void likeliest(RowLogprobs* found, const T* logits, const LogprobRow* wan
     RowLogprobs& result = found[i];
     const auto own_below = [&](u64 limit) {
       u64 best = 0;
+      float of_best = -__builtin_inff();
       for_each_pack(vocabulary, [&](u64 at) {
         const Floats values = load_floats(of_row + at);
         for (u64 e = 0; e < row_pack && at + e < vocabulary; ++e) {
+          if (values.v[e] < of_best) continue;  // most are, and logits are compared fastest
           const u64 one = candidate(values.v[e], at + e);
-          if (one < limit && one > best) best = one;
+          if (one >= limit || one <= best) continue;
+          best = one;
+          of_best = values.v[e];
         }
       });
       return best;

@@ -35,7 +35,7 @@ class TokenSampling {
 
   /// next[drawn[i].row], which is the row's most likely token, becomes the drawn one, for `count`
   /// DrawnRows in device memory. Logits are those of TokenRows::most_likely(). Error: unsupported,
-  /// if the vocabulary is too large; usage, if there are too many rows.
+  /// if the vocabulary is too large; usage, if there are too many rows; exhausted.
   Status draw(Stream& stream, void* next, const void* logits, const void* drawn, std::int64_t count,
               std::int64_t vocabulary, std::int64_t columns);
 
@@ -45,13 +45,14 @@ class TokenSampling {
                   std::int64_t columns);
 
  private:
-  TokenSampling(const DeviceFacts& facts, Kernels kernels)
-      : facts_(&facts), kernels_(std::move(kernels)) {}
+  TokenSampling(Device& device, Kernels kernels, std::int64_t most_rows)
+      : device_(&device), kernels_(std::move(kernels)), most_rows_(most_rows) {}
 
-  const DeviceFacts* facts_;
+  Device* device_;
   Kernels kernels_;
   Kernel *sum_masses_ = nullptr, *draw_tokens_ = nullptr, *penalize_ = nullptr;
-  Buffer sums_;  // of parts of rows
+  std::int64_t most_rows_;
+  Buffer sums_;  // of parts of rows; most decoders never draw, so the first draw() allocates them
 };
 
 }  // namespace assay
