@@ -437,23 +437,23 @@ Status TransformerTraining::add_lookups(Stream& stream, std::uint64_t number) {
 
 Status TransformerTraining::clear_gaps(Stream& stream, std::size_t section) {
   if (!activations_.before_gradients) return {};
-  const auto [begin, end] = parameters_.sections[section];
+  const Section whole = parameters_.sections[section];
   auto* const gradients =
       static_cast<std::byte*>(arenas().section_in_pass(ParameterPart::gradients, section).address);
-  std::size_t written = begin;
-  const auto clear_until = [&](std::size_t offset) {
+  std::size_t written = whole.begin;
+  const auto clear_until = [&](std::size_t offset) -> Status {
     const std::size_t first = std::exchange(written, offset);
-    return offset > first
-               ? stream.fill(gradients + (first - begin) * element_, 0, (offset - first) * element_)
-               : Status();
+    if (first == offset) return {};
+    return stream.fill(gradients + (first - whole.begin) * element_, 0,
+                       (offset - first) * element_);
   };
   for (const NamedTensor& named : tensors()) {
     const Tensor& tensor = named.tensor;
-    if (tensor.offset < begin || tensor.offset >= end) continue;
+    if (tensor.offset < whole.begin || tensor.offset >= whole.end) continue;
     TRY(clear_until(tensor.offset));
     written += static_cast<std::size_t>(tensor.elements());
   }
-  return clear_until(end);
+  return clear_until(whole.end);
 }
 
 Status TransformerTraining::clear_gradient(Stream& stream, const Tensor& tensor) {
