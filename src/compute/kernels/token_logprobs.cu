@@ -39,7 +39,7 @@ DEVICE void likeliest(RowLogprobs* found, const T* logits, const LogprobRow* wan
     RowLogprobs& result = found[i];
     const auto own_below = [&](u64 limit) {
       u64 best = 0;
-      float of_best = -__builtin_inff();
+      float of_best = float_of(0xFF800000);
       for_each_pack(vocabulary, [&](u64 at) {
         const Floats values = load_floats(of_row + at);
         for (u64 e = 0; e < row_pack && at + e < vocabulary; ++e) {

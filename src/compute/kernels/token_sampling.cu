@@ -147,7 +147,7 @@ struct SamplingRow {
   /// keys below that of -infinity are of no numbers.
   template <typename Body>
   DEVICE void for_each_in(KeyRange range, Body body) const {
-    const float never = -__builtin_inff(), highest = Keys<T>::logit(range.highest),
+    const float never = float_of(0xFF800000), highest = Keys<T>::logit(range.highest),
                 lowest = range.lowest > Keys<T>::of(never) ? Keys<T>::logit(range.lowest) : never;
     for_each_logit(logits, 0, vocabulary, [&](u64 token, float logit) {
       if (logit >= lowest && logit <= highest) body(Keys<T>::of(logit), static_cast<u32>(token));
