@@ -452,6 +452,8 @@ Result<AnonymousTrace> anonymize_trace(TraceStream& stream, const Copy::Write& w
   if (problem.empty() && letters.more_follows()) {
     problem = "has one JSON value, after which more text follows";
   }
+  // Other JSON may have members with the names of a trace's, somewhere.
+  if (problem.empty() && result.events == 0) problem = "has no events";
   if (!problem.empty()) {
     return Error{ErrorKind::usage,
                  fmt::format("{} {}, so no copy was written: record it again, or cut it to whole "

@@ -225,6 +225,9 @@ TEST(AnonymousTrace, WhatIsCutOffOrAnotherFormatHasNoCopy) {
   EXPECT_THAT(anonymous("Kernel_Name,Start_Timestamp,End_Timestamp\n"),
               HasSubstr("a trace of tables of rocprofv3 and rocprof, which cannot be made"));
   EXPECT_THAT(anonymous("nothing"), HasSubstr("no trace that assay can read"));
+  // The report of another program, with one name in it that traces have, too.
+  EXPECT_THAT(anonymous(R"({"test_info":{"schemaVersion":1},"results":{"MsgSize":65536}})"),
+              HasSubstr("has no events, so no copy was written"));
   std::string deep = "{\"traceEvents\":";
   for (int i = 0; i < 70; ++i) deep += "[";
   EXPECT_THAT(anonymous(deep), HasSubstr("nested more than 64 levels deep"));
