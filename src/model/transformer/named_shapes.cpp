@@ -71,6 +71,16 @@ TransformerShape qwen3(std::int64_t layers, std::int64_t width, std::int64_t hea
           .tied = tied};
 }
 
+TransformerShape qwen2(std::int64_t layers, std::int64_t width, std::int64_t heads,
+                       std::int64_t kv_heads, std::int64_t hidden, bool tied) {
+  TransformerShape shape = qwen3(layers, width, heads, hidden, tied);
+  shape.kv_heads = kv_heads;
+  shape.head_width = width / heads;
+  shape.head_norms = false;
+  shape.biases = Biases::qkv;
+  return shape;
+}
+
 const std::vector<NamedShape>& named_gpts() {
   static const std::vector<NamedShape> all = {
       {"30M", gpt(6, 6, 384, 1536)},     {"124M", gpt(12, 12, 768, 3072)},
@@ -88,11 +98,8 @@ const std::vector<NamedShape>& named_decoders() {
     one.head_width = 64;
     const TransformerShape eight = llama3(32, 4096, 32, 14336),
                            seventy = llama3(80, 8192, 64, 28672);
-    TransformerShape qwen2 = qwen3(24, 896, 14, 4864, true);
-    qwen2.kv_heads = 2;
-    qwen2.head_width = 64;
-    qwen2.head_norms = false;
-    qwen2.biases = Biases::qkv;
+    TransformerShape seven = qwen2(28, 3584, 28, 4, 18944, false);
+    seven.vocabulary = 152064;
     return std::vector<NamedShape>{
         {"llama3.2-1b", one},
         {"llama3.2-3b", llama32(llama3(28, 3072, 24, 8192))},
@@ -106,7 +113,11 @@ const std::vector<NamedShape>& named_decoders() {
         {"qwen3-8b", qwen3(36, 4096, 32, 12288, false)},
         {"qwen3-14b", qwen3(40, 5120, 40, 17408, false)},
         {"qwen3-32b", qwen3(64, 5120, 64, 25600, false)},
-        {"qwen2-0.5b", qwen2},
+        {"qwen2-0.5b", qwen2(24, 896, 14, 2, 4864, true)},
+        {"qwen2.5-0.5b", qwen2(24, 896, 14, 2, 4864, true)},
+        {"qwen2.5-1.5b", qwen2(28, 1536, 12, 2, 8960, true)},
+        {"qwen2.5-3b", qwen2(36, 2048, 16, 2, 11008, true)},
+        {"qwen2.5-7b", seven},
     };
   }();
   return all;

@@ -15,10 +15,12 @@ using testing::HasSubstr;
 
 TEST(NamedDecoders, HasThePublishedParameters) {
   const std::pair<const char*, double> published[] = {
-      {"llama3.2-1b", 1235814400}, {"llama3.2-3b", 3212749824}, {"llama3-8b", 8030261248},
-      {"llama3.1-8b", 8030261248}, {"llama3-70b", 70553706496}, {"qwen3-0.6b", 596049920},
-      {"qwen3-1.7b", 1720574976},  {"qwen3-4b", 4022468096},    {"qwen3-8b", 8190735360},
-      {"qwen3-14b", 14768307200},  {"qwen3-32b", 32762123264},  {"qwen2-0.5b", 494032768},
+      {"llama3.2-1b", 1235814400}, {"llama3.2-3b", 3212749824},  {"llama3-8b", 8030261248},
+      {"llama3.1-8b", 8030261248}, {"llama3-70b", 70553706496},  {"qwen3-0.6b", 596049920},
+      {"qwen3-1.7b", 1720574976},  {"qwen3-4b", 4022468096},     {"qwen3-8b", 8190735360},
+      {"qwen3-14b", 14768307200},  {"qwen3-32b", 32762123264},   {"qwen2-0.5b", 494032768},
+      {"qwen2.5-0.5b", 494032768}, {"qwen2.5-1.5b", 1543714304}, {"qwen2.5-3b", 3085938688},
+      {"qwen2.5-7b", 7615616512},
   };
   for (const auto& [name, parameters] : published) {
     const TransformerShape shape = parse_decoder_shape(name).value();
