@@ -184,7 +184,7 @@ class TgiFormat final : public ReplyFormat {
         token.last ? fmt::format("\"{}\",\"details\":{}", token.whole->text, details(*token.whole))
                    : "null,\"details\":null";
     fmt::format_to(std::back_inserter(out),
-                   "data:{{\"index\":{},\"token\":{{\"id\":{},\"text\":\"{}\",\"logprob\":-1.0,"
+                   "data:{{\"index\":{},\"token\":{{\"id\":{},\"text\":\"{}\",\"logprob\":null,"
                    "\"special\":false}},\"generated_text\":{}}}\n\n",
                    token.number, token.id, token.text, end);
   }
