@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "judge/compare/disturbance.h"
 #include "statistics/paired.h"
 
 namespace assay {
@@ -27,6 +28,7 @@ class Campaign {
       last_position_ = std::max(last_position_.value_or(0), line.position);
       spent_[{line.position, line.attempt}] =
           std::max(spent_[{line.position, line.attempt}], line.seconds);
+      note_taken(line);
     }
   }
 
@@ -107,7 +109,9 @@ class Campaign {
     for (const Contrast& contrast : design_.schedule.contrasts) {
       if (!is_open(contrast)) continue;
       std::map<std::pair<std::string, std::string>, PairedSeries> by_key;
+      const auto disturbed = disturbed_pairs(taken_[contrast.baseline], taken_[contrast.other]);
       for (std::size_t pair = 0; pair < outcome_.pairs; ++pair) {
+        if (disturbed.left_out.contains(pair)) continue;
         const auto a = history_.values.find({contrast.baseline, pair});
         const auto b = history_.values.find({contrast.other, pair});
         if (a == history_.values.end() || b == history_.values.end()) continue;
@@ -129,6 +133,11 @@ class Campaign {
       }
     }
     if (ran_) observer_.looked(outcome_.pairs, outcome_.precise, outcome_.contrasts);
+  }
+
+  void note_taken(const UnitLine& line) {
+    if (!line.unit.complete || !line.taken_share) return;
+    taken_[line.unit.environment][line.unit.pair] = *line.taken_share;
   }
 
   /// Returns false if interrupted.
@@ -220,6 +229,7 @@ class Campaign {
       line.reason = result.reason;
       if (!complete) line.stderr_tail = result.stderr_tail;
       TRY(observer_.finished(line));
+      note_taken(line);
       double& spent = spent_[{line.position, line.attempt}];
       spent = std::max(spent, line.seconds);
       if (complete) {
@@ -236,6 +246,7 @@ class Campaign {
   std::vector<std::size_t> failures_;  // consecutive failures of each arm
   std::optional<std::size_t> last_position_;
   std::map<std::pair<std::size_t, int>, double> spent_;  // seconds by position and attempt
+  std::map<std::string, TakenByPair> taken_;             // by environment
   bool ran_ = false;                                     // whether this process ran a unit
   CampaignOutcome outcome_;
 };

@@ -61,9 +61,8 @@ Status UnitOutput::take_record(Record record) {
   if (wrong && first_failure_.empty()) {
     first_failure_ = fmt::format("{}: {}", record.cell.id(), record.reason);
   }
-  if (record.telemetry) {
-    const auto taken = taken_by_others(record.telemetry->summary.host);
-    if (taken) taken_share_ = std::max(taken_share_.value_or(0), *taken);
+  if (const auto taken = taken_from_cpus(record)) {
+    taken_share_ = std::max(taken_share_.value_or(0), *taken);
   }
   add_values(record, values_);
   stored_ = store_.append(record);

@@ -37,10 +37,13 @@ struct Pairs {
   std::vector<double> a, b;
 };
 
-Pairs pairs_of(const ResultSet& set_a, const Series& a, const ResultSet& set_b, const Series& b) {
+/// All but those whose numbers are in `left_out`.
+Pairs pairs_of(const ResultSet& set_a, const Series& a, const ResultSet& set_b, const Series& b,
+               const std::set<std::size_t>& left_out) {
   std::map<std::size_t, double> by_pair;
   for (const Point& point : a.points) {
-    if (const auto pair = set_a.units[point.unit].pair) by_pair[*pair] = point.value;
+    const auto pair = set_a.units[point.unit].pair;
+    if (pair && !left_out.contains(*pair)) by_pair[*pair] = point.value;
   }
   std::map<std::size_t, std::pair<double, double>> both;
   for (const Point& point : b.points) {
@@ -56,6 +59,20 @@ Pairs pairs_of(const ResultSet& set_a, const Series& a, const ResultSet& set_b, 
     pairs.b.push_back(values.second);
   }
   return pairs;
+}
+
+TakenByPair taken_by_pair(const ResultSet& set) {
+  TakenByPair taken;
+  for (const Unit& unit : set.units) {
+    if (unit.pair && unit.taken) taken[*unit.pair] = *unit.taken;
+  }
+  return taken;
+}
+
+/// The pairs that others disturbed; none if the sides are not paired.
+DisturbedPairs disturbed_pairs_of(const ResultSet& a, const ResultSet& b) {
+  return a.paired && b.paired ? disturbed_pairs(taken_by_pair(a), taken_by_pair(b))
+                              : DisturbedPairs();
 }
 
 /// Returns the logarithm of each value's time. Error: naming a value that has none.
@@ -88,9 +105,17 @@ class Comparer {
  public:
   Comparer(const ResultSet& a, const ResultSet& b, const ResultSet* control,
            const VerdictRule& rule)
-      : a_(a), b_(b), control_(control), rule_(rule), paired_(a.paired && b.paired) {}
+      : a_(a),
+        b_(b),
+        control_(control),
+        rule_(rule),
+        paired_(a.paired && b.paired),
+        disturbed_(disturbed_pairs_of(a, b)) {
+    if (control != nullptr) control_disturbed_ = disturbed_pairs_of(a, *control);
+  }
 
   bool paired() const { return paired_; }
+  const DisturbedPairs& disturbed() const { return disturbed_; }
 
   std::vector<CellComparison> cells(const std::set<SeriesKey>& keys) {
     for (const SeriesKey& key : keys) add(key);
@@ -166,7 +191,7 @@ class Comparer {
   /// Adds the cell, the next one in `cells_`, to the family.
   std::optional<Fault> take_part(CellComparison& cell, const Series& a, const Series& b) {
     if (paired_) {
-      Pairs pairs = pairs_of(a_, a, b_, b);
+      Pairs pairs = pairs_of(a_, a, b_, b, disturbed_.left_out);
       auto series = paired_series(pairs, cell.better);
       cell.a = std::move(pairs.a);
       cell.b = std::move(pairs.b);
@@ -191,7 +216,8 @@ class Comparer {
     if (control_ == nullptr) return std::nullopt;
     const Series* again = control_->find(cell.key);
     if (again == nullptr) return PairedSeries{};
-    auto series = paired_series(pairs_of(a_, a, *control_, *again), cell.better);
+    auto series =
+        paired_series(pairs_of(a_, a, *control_, *again, control_disturbed_.left_out), cell.better);
     return series.ok() ? *std::move(series) : PairedSeries{};
   }
 
@@ -219,6 +245,7 @@ class Comparer {
   const ResultSet* control_;
   const VerdictRule& rule_;
   bool paired_;
+  DisturbedPairs disturbed_, control_disturbed_;  // of A and B, of A and the control
   std::vector<CellComparison> cells_;
   std::map<std::string, std::size_t> cell_numbers_;
   std::vector<PairedMember> pairs_;
@@ -256,7 +283,6 @@ Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* cont
   comparison.name_b = b.name;
   comparison.rule = rule;
   comparison.emulated = a.emulated() || b.emulated();
-  for (const ResultSet* set : {&a, &b}) comparison.disturbance.add(set->disturbance());
   comparison.units_a = units_that_count(a);
   comparison.units_b = units_that_count(b);
   std::set<SeriesKey> keys;
@@ -264,6 +290,10 @@ Comparison compare(const ResultSet& a, const ResultSet& b, const ResultSet* cont
   for (const Series& series : b.series) keys.insert(series.key);
   Comparer comparer(a, b, control, rule);
   comparison.paired = comparer.paired();
+  comparison.pairs_left_out = comparer.disturbed().left_out.size();
+  if (!comparer.disturbed().note.empty()) {
+    comparison.problems.push_back(comparer.disturbed().note);
+  }
   comparison.cells = comparer.cells(keys);
   std::stable_sort(comparison.cells.begin(), comparison.cells.end(),
                    [](const CellComparison& left, const CellComparison& right) {

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "judge/compare/disturbance.h"
 #include "judge/compare/family.h"
 #include "judge/compare/fingerprint_diff.h"
 #include "judge/compare/result_set.h"
@@ -60,7 +59,7 @@ struct Comparison {
   bool emulated = false;  ///< devices are emulated, so the verdict is about a model
   VerdictRule rule;
   std::size_t units_a = 0, units_b = 0;
-  Disturbance disturbance;             ///< by other programs, over the units of both sides
+  std::size_t pairs_left_out = 0;      ///< because other programs disturbed them
   std::vector<CellComparison> cells;   ///< sorted by benchmark, axes (comes_before()) and metric
   std::vector<SideComparison> beside;  ///< sorted by cell and metric
   Summation all;

@@ -98,6 +98,7 @@ Json to_json(const Comparison& comparison) {
                               {"same", one.same}});
   }
   json["environment"] = to_json(comparison.environment);
+  json["pairs_left_out"] = comparison.pairs_left_out;
   json["problems"] = comparison.problems;
   return json;
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -30,5 +32,23 @@ struct Disturbance {
 /// empty if no share is above `much_taken`, 10%, or none was added. `things` names what was
 /// watched, in the plural: "units".
 std::string used_by_others(const Disturbance& disturbance, std::string_view things);
+
+/// The share of all CPUs' time, 0 to 1, that others took in each unit of a side, by its pair. Units
+/// for which it is unknown are missing.
+using TakenByPair = std::map<std::size_t, double>;
+
+/// The pairs that are not judged, because others disturbed them.
+struct DisturbedPairs {
+  std::set<std::size_t> left_out;
+  std::string note;  ///< says what is left out, or why nothing is; empty if nothing was disturbed
+};
+
+/// Chooses the pairs of A and B in one of whose units others took more than `much_taken` of the
+/// CPUs' time. Values take no part in the choice, and it is the same with A and B exchanged, so
+/// tests that exchange A and B within pairs keep their error rates (docs/method.md). Nothing is
+/// left out if fewer than least_units (statistics/paired.h) pairs would remain, or if the units of
+/// one side are disturbed so much more often than those of the other (two-sided sign test at 5%)
+/// that the disturbance may belong to it.
+DisturbedPairs disturbed_pairs(const TakenByPair& a, const TakenByPair& b);
 
 }  // namespace assay

@@ -18,7 +18,8 @@ struct UnitLine {
   int exit_status = 0;       ///< as a shell reports it: 128 + the signal that killed it
   std::string reason;        ///< why it is incomplete; empty if it is complete
   /// The largest share of all CPUs' time that other programs and the hypervisor used while one of
-  /// its cells was measured. Empty if unknown, or if other units were measured at the same time.
+  /// its cells was measured on a CPU. Empty if unknown, or if other units were measured at the same
+  /// time.
   std::optional<double> taken_share = {};
   std::string stderr_tail;  ///< the last lines of its standard error; empty if it is complete
 };

@@ -34,6 +34,9 @@ class FakeRunner final : public UnitRunner {
   /// Whether this attempt fails.
   std::function<bool(const UnitRequest&)> fails = [](const UnitRequest&) { return false; };
   std::function<bool()> interrupts = [] { return false; };
+  /// Whether other programs take half of the CPUs and make this unit three times as slow.
+  std::function<bool(const std::string&, std::size_t)> disturbs = [](const std::string&,
+                                                                     std::size_t) { return false; };
   std::size_t full_after = SIZE_MAX;  ///< units, after which the disk is full
   std::vector<std::string> ran;       // "a0", "b0" ...
 
@@ -53,6 +56,7 @@ class FakeRunner final : public UnitRunner {
       result.complete = !result.interrupted && !fails(request);
       if (!result.complete) result.reason = "it failed";
       result.values = values(request.member.environment, request.pair);
+      result.taken_share = disturbs(request.member.environment, request.pair) ? 0.5 : 0.01;
       results.push_back(std::move(result));
     }
     return results;
@@ -60,7 +64,8 @@ class FakeRunner final : public UnitRunner {
   UnitValues values(const std::string& environment, std::size_t pair) const {
     Random random(pair * 100 + static_cast<unsigned char>(environment[0]));
     random.next();
-    const double seconds = std::exp(noise * random.normal());
+    const double seconds =
+        std::exp(noise * random.normal()) * (disturbs(environment, pair) ? 3 : 1);
     return {{{"cell", "latency"}, {"latency", seconds, {seconds, seconds}, "s", Better::lower}}};
   }
 };
@@ -113,6 +118,22 @@ TEST(Campaign, StopsOnPrecisionAfterTheLeastPairs) {
   EXPECT_EQ(kept.lines.size(), 30u);
   EXPECT_EQ(kept.looks, 10u);
   for (std::size_t i = 0; i < kept.lines.size(); ++i) EXPECT_EQ(kept.lines[i].position, i);
+}
+
+/// It stops as soon as the other pairs are precise, also when it goes on from what was stored.
+TEST(Campaign, PairsThatOtherProgramsDisturbDoNotCount) {
+  FakeRunner runner;
+  runner.disturbs = [](const std::string& environment, std::size_t pair) {
+    return environment == "a" ? pair == 1 || pair == 4 : pair == 3;
+  };
+  Kept kept;
+  const auto outcome = run_campaign(design_of(2), {}, runner, kept);
+  EXPECT_EQ(outcome->stop, CampaignStop::precise);
+  EXPECT_EQ(outcome->pairs, 10u);
+  Kept later;
+  const auto again = run_campaign(design_of(2), kept.history(runner), runner, later);
+  EXPECT_EQ(again->stop, CampaignStop::precise);
+  EXPECT_TRUE(later.lines.empty());
 }
 
 TEST(Campaign, NoiseAsksForMorePairsUpToTheMost) {

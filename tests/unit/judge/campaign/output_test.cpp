@@ -151,6 +151,11 @@ TEST(UnitOutput, KnowsTheMostThatOthersTookOfTheCpus) {
   output.take(environment_line());
   EXPECT_FALSE(output.taken_share().has_value());
   Record record = passed_record();
+  record.telemetry.emplace();
+  record.telemetry->summary.host.others_share = 0.9;
+  output.take(to_json(record).dump());
+  EXPECT_FALSE(output.taken_share().has_value());  // its device is no CPU
+  record.device.backend = "cpu";
   for (const double others : {0.1, 0.3, 0.2}) {
     record.telemetry.emplace();
     record.telemetry->summary.host.others_share = others;

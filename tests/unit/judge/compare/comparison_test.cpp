@@ -49,6 +49,34 @@ ResultSet set_of(const std::string& name, double factor, double noise = 0.002, s
 
 const VerdictRule plain_rule;
 
+/// Another program makes four of twelve units of either side four times as slow. Both sides are
+/// equal, and the others show it.
+TEST(Comparison, PairsThatOtherProgramsDisturbedAreNotJudged) {
+  ResultSet a = set_of("a", 1), b = set_of("b", 1);
+  for (ResultSet* const set : {&a, &b}) {
+    for (Unit& unit : set->units) unit.taken = 0.01;
+  }
+  const auto disturb = [](ResultSet& set, std::size_t pair) {
+    set.units[pair].taken = 0.6;
+    for (Series& series : set.series) series.points[pair].value /= 4;
+  };
+  for (const std::size_t pair : {2, 5}) disturb(a, pair);
+  for (const std::size_t pair : {3, 9}) disturb(b, pair);
+  const Comparison calm = compare(a, b, nullptr, plain_rule);
+  EXPECT_EQ(calm.all.judgement.verdict, Verdict::equal);
+  EXPECT_EQ(calm.cells[0].effect.pairs, 8u);
+  EXPECT_EQ(calm.pairs_left_out, 4u);
+  EXPECT_EQ(to_json(calm)["pairs_left_out"], 4);
+  EXPECT_THAT(cli::comparison_text(calm, false, 100, cli::Style(false)),
+              HasSubstr("4 of 12 pairs were disturbed"));
+  for (ResultSet* const set : {&a, &b}) {
+    for (Unit& unit : set->units) unit.taken.reset();
+  }
+  const Comparison all = compare(a, b, nullptr, plain_rule);
+  EXPECT_NE(all.all.judgement.verdict, Verdict::equal);
+  EXPECT_EQ(all.pairs_left_out, 0u);
+}
+
 /// What trainings came to besides their rate stands beside the verdict; other metrics do not.
 TEST(Comparison, LossAndMemoryStandBesideTheVerdict) {
   const auto set = [](const char* name, std::vector<double> losses, double memory) {
