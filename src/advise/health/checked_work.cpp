@@ -181,7 +181,9 @@ Status CheckedWork::apply_fault(Stream& stream, const Launch& launch) {
   if (fault_->buffer > 0) {
     for (const Kept& kept : kept_) {
       if (kept.buffer.number != fault_->buffer || kept.buffer.bytes < 8) continue;
-      word = static_cast<char*>(kept.buffer.address) + at % kept.buffer.bytes / 8 * 8;
+      const std::uint64_t last = kept.buffer.bytes - 8;
+      word =
+          static_cast<char*>(kept.buffer.address) + std::min(at % kept.buffer.bytes, last) / 8 * 8;
     }
   } else if (launch.count > 0) {
     std::uint64_t all = 0;

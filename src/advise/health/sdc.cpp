@@ -323,7 +323,9 @@ class CorruptionSearch {
     show(unit);
     std::optional<MemoryPatterns::Planted> planted;
     for (const PlantedFault& fault : plan_.faults) {
-      if (!is_of(fault, unit) || fault.run != unit.report.runs + 1) continue;
+      const std::uint64_t run = unit.report.runs + 1;
+      const bool is_now = run == fault.run || (run > fault.run && fault.stays);
+      if (!is_of(fault, unit) || !is_now || fault.launch > memory_pattern_count) continue;
       planted = {static_cast<unsigned>(fault.launch - 1), fault.offset, fault.mask, fault.stays};
     }
     const DeviceFacts& facts = device_.facts();

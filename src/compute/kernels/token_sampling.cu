@@ -55,7 +55,7 @@ struct SamplingRow {
   const MassSums* whole;
   Histogram* part;
   TokenList* list;
-  u64* scratch;  ///< most_waves, and four more
+  u64* scratch;  ///< 2 * groups elements, and at least most_waves + 1
 
   /// Writes masses and counts of groups of bins.
   template <typename Sums>
@@ -193,7 +193,9 @@ struct SamplingRow {
       range = range.of_bin(find(*part, by_count, target, before));
     }
     const u64 mass = weights.mass(Keys<T>::logit(range.lowest));
-    const u64 index = by_count ? target - before.count : (target - before.mass) / mass;
+    // Kernels may round a weight differently, so a key found by its bins may have no mass.
+    const u64 index =
+        by_count ? target - before.count : (target - before.mass) / (mass > 0 ? mass : 1);
     return {range.lowest,
             listed,
             index + 1,
@@ -203,7 +205,7 @@ struct SamplingRow {
   /// Returns the token at a place. Tokens of one key are usually few, which are ranked.
   DEVICE u64 token_at(const Place& place) const {
     constexpr u32 most_ranked = 512;
-    const u64 number = place.of_key - 1;
+    u64 number = place.of_key - 1;
     const KeyRange of_key = {place.key, place.key};
     if (!place.listed) list_tokens(of_key);
     u32 *const tokens = part->mass[0], *const found_tokens = part->count;
@@ -217,6 +219,7 @@ struct SamplingRow {
     barrier();
     const u32 count = *found_tokens;
     barrier();
+    if (number >= count) number = count > 0 ? count - 1 : 0;  // the last, if sums were rounded
     if (count > most_ranked) return token_in_order(Keys<T>::logit(place.key), number);
     for (u32 i = thread_index(); i < count; i += block_threads()) {
       u32 before = 0;

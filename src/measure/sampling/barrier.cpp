@@ -5,9 +5,9 @@
 
 #include <chrono>
 #include <fstream>
+#include <system_error>
 #include <thread>
 
-#include "core/input_file.h"
 #include "core/units.h"
 
 namespace assay {
@@ -50,8 +50,10 @@ Status Barrier::wait(std::size_t step, const std::function<bool()>& stop_request
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
     std::size_t there = 0;
-    for (const std::filesystem::path& entry : TRY(list_folder(folder_))) {
-      if (entry.filename().string().starts_with(prefix)) ++there;
+    std::error_code error;  // of a file system that may answer the next time
+    for (std::filesystem::directory_iterator at(folder_, error), end; !error && at != end;
+         at.increment(error)) {
+      if (at->path().filename().string().starts_with(prefix)) ++there;
     }
     if (there >= count_) return {};
     if (stop_requested()) return Error{ErrorKind::interrupted, "stopped at the barrier"};

@@ -69,6 +69,8 @@ class Decoder {
   /// Queues that each of the pass's tokens becomes the most likely next one of its sequence.
   Status advance(Stream& stream, const DecoderPass& pass);
 
+  /// Allocates what drawing tokens needs, so that the first draw() cannot fail for want of it.
+  Status reserve_drawing() { return sampling_->reserve(); }
   /// Queues that the next tokens of the last pass, which has this number of results, are drawn in
   /// `rows` instead of being the most likely ones, after `penalties`, which change logits. Both
   /// must stay as they are until a wait, and so must `logprobs`, the rows whose log probabilities

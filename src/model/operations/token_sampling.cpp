@@ -35,6 +35,14 @@ Status TokenSampling::penalize(Stream& stream, void* logits, void* penalties, st
                 penalties, std::uint64_t(count), std::uint64_t(columns));
 }
 
+Status TokenSampling::reserve() {
+  if (sums_.data() != nullptr) return {};
+  const auto most_parts = std::max<std::int64_t>(most_rows_, device_->facts().multiprocessors);
+  sums_ = TRY(
+      device_->allocate(static_cast<std::size_t>(most_parts * bytes_of_sums), MemoryKind::device));
+  return {};
+}
+
 Status TokenSampling::draw(Stream& stream, void* next, const void* logits, const void* drawn,
                            std::int64_t count, std::int64_t vocabulary, std::int64_t columns) {
   constexpr std::int64_t threads = 1024, most_tokens = 1 << 18;  // as in the kernel
@@ -48,11 +56,7 @@ Status TokenSampling::draw(Stream& stream, void* next, const void* logits, const
         ErrorKind::usage,
         fmt::format("tokens of {} rows are drawn at once, allowed are {}", count, most_rows_)};
   }
-  if (sums_.data() == nullptr) {
-    const auto most_parts = std::max<std::int64_t>(most_rows_, device_->facts().multiprocessors);
-    sums_ = TRY(device_->allocate(static_cast<std::size_t>(most_parts * bytes_of_sums),
-                                  MemoryKind::device));
-  }
+  TRY(reserve());
   LaunchShape shape = shape_of_rows(device_->facts(), count, vocabulary / parts, threads);
   shape.grid.y = static_cast<unsigned>(parts);
   TRY(launch(stream, *sum_masses_, shape, sums_.data(), next, logits, drawn, std::uint64_t(count),

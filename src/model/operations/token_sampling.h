@@ -33,6 +33,8 @@ class TokenSampling {
   /// `type`: f32 or bf16, of logits; `most_rows`: that are drawn at once.
   static Result<TokenSampling> create(Device& device, DataType type, std::int64_t most_rows);
 
+  /// Allocates what draw() needs, which the first draw() does otherwise. Error: exhausted.
+  Status reserve();
   /// next[drawn[i].row], which is the row's most likely token, becomes the drawn one, for `count`
   /// DrawnRows in device memory. Logits are those of TokenRows::most_likely(). Error: unsupported,
   /// if the vocabulary is too large; usage, if there are too many rows; exhausted.
@@ -52,7 +54,7 @@ class TokenSampling {
   Kernels kernels_;
   Kernel *sum_masses_ = nullptr, *draw_tokens_ = nullptr, *penalize_ = nullptr;
   std::int64_t most_rows_;
-  Buffer sums_;  // of parts of rows; most decoders never draw, so the first draw() allocates them
+  Buffer sums_;  // of parts of rows; most decoders never draw
 };
 
 }  // namespace assay

@@ -117,6 +117,7 @@ Result<std::unique_ptr<StepExecutor>> StepExecutor::create(Device& device,
 }
 
 Status StepExecutor::prepare() {
+  TRY(decoder_->reserve_drawing());
   const DecoderLimits& limits = decoder_->settings().limits;
   const auto rows = static_cast<std::size_t>(limits.tokens);
   const auto width = static_cast<std::size_t>(limits.blocks_of_sequence());
