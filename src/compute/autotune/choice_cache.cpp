@@ -58,17 +58,22 @@ std::optional<std::string> ChoiceCache::find_in_file(const std::string& word) co
   return found;
 }
 
+void ChoiceCache::note(const DeviceFacts& facts, const ChoiceKey& key,
+                       std::string_view choice) const {
+  ChoiceJournal* const journal = ChoiceJournal::current();
+  if (journal != nullptr) {
+    journal->note({word_of(facts, key), described(key), std::string(choice)});
+  }
+}
+
 void ChoiceCache::keep(const DeviceFacts& facts, const ChoiceKey& key,
                        std::string_view choice) const {
   if (choice.find('\n') != std::string_view::npos) return;
-  const std::string word = word_of(facts, key);
-  if (ChoiceJournal* const journal = ChoiceJournal::current()) {
-    journal->note({word, described(key), std::string(choice)});
-  }
+  note(facts, key, choice);
   if (folder_.empty()) return;
   std::error_code ignored;
   std::filesystem::create_directories(folder_, ignored);
-  const std::string line = fmt::format("\n{} {}\n", word, choice);
+  const std::string line = fmt::format("\n{} {}\n", word_of(facts, key), choice);
   // One write() in append mode keeps concurrent runs from mixing their lines. The leading newline
   // ends a line that a full disk cut short.
   const int file =

@@ -30,6 +30,8 @@ class ChoiceCache {
   static ChoiceCache of_user(const DeviceFacts& facts);
 
   std::optional<std::string> find(const DeviceFacts& facts, const ChoiceKey& key) const;
+  /// Tells the thread's ChoiceJournal alone what was chosen without being the fastest.
+  void note(const DeviceFacts& facts, const ChoiceKey& key, std::string_view choice) const;
   /// `choice` is one line of text.
   void keep(const DeviceFacts& facts, const ChoiceKey& key, std::string_view choice) const;
 

@@ -122,7 +122,10 @@ class OwnContest {
     for (const std::size_t i : right_) {
       if (known && *known == "of " + candidates_.describe(i)) return i;
     }
-    if (right_.size() == 1) return right_.front();
+    if (right_.size() == 1) {
+      cache.note(facts, key, "of " + candidates_.describe(right_.front()));
+      return right_.front();
+    }
     // The trial is as long as a training sequence, or several tiles where that would take minutes.
     AttentionShape large = {4, 2048, 16, head_width_};
     if (!suits_large_work(facts)) large = {1, 700, 2, head_width_};

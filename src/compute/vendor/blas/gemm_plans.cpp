@@ -196,6 +196,7 @@ Result<GemmAlgorithm> GemmPlans::choose(Blas& library, const GemmProblem& proble
   }
   const auto fastest = measure(library, problem, algorithms);
   if (!fastest.ok() && fastest.error().kind == ErrorKind::exhausted) {
+    choices_.note(facts, key, algorithms.front().name);
     return std::move(algorithms.front());  // there is no memory for trial operands
   }
   const std::size_t chosen = TRY(fastest);

@@ -55,6 +55,8 @@ TEST(ChoiceCache, AJournalAnswersFirstAndNotesWhatWasChosen) {
     EXPECT_EQ(cache.find(a_gpu(), memory_triad), "block=512");
     EXPECT_EQ(none.find(a_gpu(), other), "8");
     EXPECT_EQ(journal.made(), made);
+    cache.note(a_gpu(), memory_triad, "block=64");  // as there was no memory for a trial
+    EXPECT_EQ(journal.made()[0].choice, "block=64");
   }
   EXPECT_EQ(cache.find(a_gpu(), memory_triad), "block=256");
 }
