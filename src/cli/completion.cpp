@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <sstream>
 
 #include "cli/cli.h"
@@ -79,20 +80,27 @@ Words values_of(const Axis& axis) {
 }
 
 /// Cases of a shell's "case BENCHMARK/AXIS in" with the axis' values between `begin` and `end`. The
-/// last ones are for suites: an axis as the first benchmark has it.
+/// last ones are for suites: an axis with the values that any benchmark has for it.
 std::string value_cases(std::string_view begin, std::string_view end) {
-  std::string cases, of_suites;
-  const auto one = [&](std::string_view benchmark, const Axis& axis) {
-    return fmt::format("      {}/{}) {}{}{} ;;\n", benchmark, axis.name, begin,
-                       fmt::join(values_of(axis), " "), end);
+  std::string cases;
+  std::map<std::string, Words> of_suites;
+  const auto add_case = [&](std::string_view benchmark, const std::string& axis,
+                            const Words& values) {
+    cases += fmt::format("      {}/{}) {}{}{} ;;\n", benchmark, axis, begin, fmt::join(values, " "),
+                         end);
   };
   for (const Benchmark* benchmark : benchmarks()) {
     for (const Axis& axis : benchmark->axes()) {
-      cases += one(benchmark->name(), axis);
-      if (of_suites.find("/" + axis.name + ")") == std::string::npos) of_suites += one("*", axis);
+      const Words values = values_of(axis);
+      add_case(benchmark->name(), axis.name, values);
+      Words& all = of_suites[axis.name];
+      for (const std::string& value : values) {
+        if (std::ranges::find(all, value) == all.end()) all.push_back(value);
+      }
     }
   }
-  return cases + of_suites;
+  for (const auto& [axis, values] : of_suites) add_case("*", axis, values);
+  return cases;
 }
 
 std::string bash_script() {

@@ -166,15 +166,17 @@ Error Database::failure() const {
     case SQLITE_LOCKED:
       return {ErrorKind::exhausted,
               fmt::format("{} stayed locked by another process", path_.string())};
-    case SQLITE_IOERR:
-    case SQLITE_PERM:
-    case SQLITE_READONLY:
     case SQLITE_CANTOPEN: {
       const int error = sqlite3_system_errno(handle_.get());
       return {error != 0 ? kind_of_file_error(error) : ErrorKind::file,
               fmt::format("{} cannot be read or written: {}", path_.string(),
                           error != 0 ? std::strerror(error) : words)};
     }
+    case SQLITE_IOERR:
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+      return {ErrorKind::file,
+              fmt::format("{} cannot be read or written: {}", path_.string(), words)};
     case SQLITE_FULL:
     case SQLITE_NOMEM:
     default:

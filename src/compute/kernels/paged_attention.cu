@@ -71,8 +71,11 @@ DEVICE void rotate_and_store(T* qkv, const LayerCache<Cached>& cache, const T* q
     if (is_query) continue;
     const u64 kv_head = head - heads - (is_value ? kv_heads : 0);
     const u64 vector = vector_in_cache(table, position, kv_head, kv_heads);
-    store_vector((is_value ? cache.values : cache.keys) + vector * width,
-                 (is_value ? cache.value_factors : cache.key_factors) + vector, from, width);
+    float* factor = nullptr;
+    if constexpr (is_coded<Cached>) {
+      factor = (is_value ? cache.value_factors : cache.key_factors) + vector;
+    }
+    store_vector((is_value ? cache.values : cache.keys) + vector * width, factor, from, width);
   }
 }
 

@@ -162,6 +162,11 @@ void round_to_codes(DataType type, std::span<double> row) {
 
 namespace {
 
+/// The size of two independent roundings together. std::hypot needs a later C library.
+double together(double a, double b) {
+  return std::sqrt(a * a + b * b);
+}
+
 /// Each layer rounds anew, so the variance of the roundings grows with the number of layers.
 double grown_with_layers(double of_two_layers, std::int64_t layers) {
   return of_two_layers * std::sqrt(std::max(1.0, static_cast<double>(layers) / 2));
@@ -179,7 +184,7 @@ double noise_tolerance(RoundedToCodes rounded, std::int64_t layers) {
   // sqrt(2) times that at most, here with a quarter more. By this growth 36 layers have 0.28 to
   // 0.39 with codes as inputs; an H200 had 0.34 to 0.39. Logits that have nothing in common are
   // sqrt(2) apart, so more than 1 is never allowed.
-  const double of_two = std::hypot(rounded.inputs ? 0.065 : 0, rounded.cache ? 0.03 : 0);
+  const double of_two = together(rounded.inputs ? 0.065 : 0, rounded.cache ? 0.03 : 0);
   return std::min(1.0, grown_with_layers(1.25 * std::sqrt(2) * of_two, layers));
 }
 
@@ -244,7 +249,7 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
   const double exact = settings.cache_codes ? gate.tolerance : 0;
   return DecoderGate{
       error,
-      std::hypot(most_of_noise * noise_of_codes(oracle, small, inputs, texts, reference), exact)};
+      together(most_of_noise * noise_of_codes(oracle, small, inputs, texts, reference), exact)};
 }
 
 }  // namespace assay

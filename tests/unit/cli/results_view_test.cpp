@@ -188,6 +188,8 @@ TEST(ResultsView, WhatOthersTookOfACpuIsSaidOnce) {
   records[0].telemetry->summary.host.others_share = 0.499;
   records[2].telemetry->summary.host.others_share = 0.06;
   records[2].telemetry->summary.host.steal_share = 0.06;
+  EXPECT_THAT(results_text(records, 0, unstyled), HasSubstr("in 2 of 2 cells"));  // one is unknown
+  records[1].telemetry->summary.host.others_share = 0.01;
   EXPECT_THAT(results_text(records, 0, unstyled),
               HasSubstr("\nshared: other programs and the hypervisor used up to 50% of the CPUs' "
                         "time in 2 of 3 cells; alone this machine is faster\n"));
