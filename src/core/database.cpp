@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <cerrno>
 #include <cstring>
 
-#include "core/file_error.h"
 #include "core/write_file.h"
 
 namespace assay {
@@ -166,12 +166,13 @@ Error Database::failure() const {
     case SQLITE_LOCKED:
       return {ErrorKind::exhausted,
               fmt::format("{} stayed locked by another process", path_.string())};
-    case SQLITE_CANTOPEN: {
-      const int error = sqlite3_system_errno(handle_.get());
-      return {error != 0 ? kind_of_file_error(error) : ErrorKind::file,
-              fmt::format("{} cannot be read or written: {}", path_.string(),
-                          error != 0 ? std::strerror(error) : words)};
-    }
+    case SQLITE_CANTOPEN:
+      // A file that may not be created is looked for once more, so its last error is another one.
+      if (access_ != Access::write && sqlite3_system_errno(handle_.get()) == ENOENT) {
+        return {ErrorKind::usage, fmt::format("{} cannot be read or written: {}", path_.string(),
+                                              std::strerror(ENOENT))};
+      }
+      [[fallthrough]];
     case SQLITE_IOERR:
     case SQLITE_PERM:
     case SQLITE_READONLY:

@@ -56,9 +56,9 @@ class Database {
   enum class Access { read, write, look };
 
   /// With Access::write, creates the file and its folder if necessary. Waits up to 30 s for other
-  /// processes' locks. The file's schema is not trusted. Error: as kind_of_file_error();
-  /// exhausted, if another process keeps it locked. SQLite opens files that are no database; the
-  /// first statement then fails with usage.
+  /// processes' locks. The file's schema is not trusted. Error: usage, if a file to be
+  /// read does not exist; file, if it cannot be opened; exhausted, if another process keeps it
+  /// locked. SQLite opens files that are no database; the first statement then fails with usage.
   static Result<Database> open(const std::filesystem::path& path, Access access);
   /// Opens a database that is in memory, such as a decompressed one, to look at it. `bytes` must
   /// outlive it; `path` is for messages. Error: exhausted.

@@ -197,7 +197,7 @@ TEST_F(HistoryTest, ANewerVersionAndOtherProgramsFilesAreRefused) {
 
 TEST_F(HistoryTest, WhatCannotBeOpenedIsAMistakeOfTheUserOrOfTheFileSystem) {
   for (const auto& [path, kind] : {std::pair{folder_.path() / "missing", ErrorKind::usage},
-                                   {folder_.path(), ErrorKind::usage}}) {
+                                   {folder_.path(), ErrorKind::file}}) {
     const auto database = Database::open(path, Database::Access::look);
     ASSERT_FALSE(database.ok());
     EXPECT_EQ(database.error().kind, kind) << database.error().message;
