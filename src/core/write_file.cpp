@@ -8,6 +8,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <system_error>
 
 #include "core/descriptor.h"
 #include "core/file_error.h"
@@ -125,7 +126,9 @@ Status create_folder(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (!error) return {};
-  return Error{kind_of_file_error(error.value()),
+  // Missing folders are created, so one that is still missing is refused by the file system.
+  const bool is_refused = error == std::errc::no_such_file_or_directory;
+  return Error{is_refused ? ErrorKind::file : kind_of_file_error(error.value()),
                fmt::format("cannot create the folder {}: {}", folder.string(), error.message())};
 }
 

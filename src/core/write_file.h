@@ -46,8 +46,8 @@ class NewFile {
 Status check_writable(const std::filesystem::path& path,
                       const std::vector<std::filesystem::path>& reads = {});
 
-/// Creates a folder and those above it, unless it exists. Error: as kind_of_file_error(), naming
-/// the folder and the cause.
+/// Creates a folder and those above it, unless it exists. Error: file, if its file system refuses
+/// it; otherwise as kind_of_file_error(), naming the folder and the cause.
 Status create_folder(const std::filesystem::path& folder);
 
 /// Returns whether `name` is a temporary file of a process that died while writing the file `of`.

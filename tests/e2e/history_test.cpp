@@ -170,7 +170,7 @@ TEST_F(OverTime, FilesThatAreNoHistoryAreRefusedInOneLine) {
   }
   const Outcome nowhere =
       assay_run({"history", "add", path("good"), "--database", "/proc/assay/history.sqlite"});
-  EXPECT_EQ(nowhere.status, 2);
+  EXPECT_EQ(nowhere.status, 5);
   EXPECT_THAT(nowhere.err, HasSubstr("cannot create the folder /proc/assay"));
 }
 

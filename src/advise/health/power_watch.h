@@ -11,15 +11,15 @@
 namespace assay::health {
 
 struct PowerSeen {
-  double seconds = 0;  ///< in which the device was watched
-  /// Of these, how long the driver or firmware limited the clock to keep to the power limit. Empty:
-  /// nothing says so.
+  double seconds = 0;  ///< how long the device was watched
+  /// How long the driver or firmware limited the clock to stay below the power limit; empty if
+  /// neither reports it.
   std::optional<double> limited_seconds;
   std::optional<double> mean_watts, max_watts;
 };
 
-/// The share of a trace's time in which its first accelerator was at its power limit; empty if no
-/// channel says so.
+/// Returns the share of a trace's time in which its first accelerator was at its power limit; empty
+/// if no channel reports it.
 std::optional<double> power_limited_share(const TelemetryTrace& trace);
 
 /// Reads the telemetry of a device in a thread of its own, from now on. CPUs have none.

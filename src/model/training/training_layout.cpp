@@ -213,8 +213,8 @@ void add_copies(const TransformerPlan& plan, Fp8Layer& layer, TensorPlaces& plac
   }
 }
 
-/// Where gradients begin if they lie over activations: each is first written after the last use of
-/// what lies there.
+/// Returns where gradients begin if they lie over activations. Each gradient is first written after
+/// the last use of the activations in its place.
 std::optional<std::size_t> place_of_gradients(const TransformerPlan& plan,
                                               const TrainingActivations& a,
                                               const std::vector<std::size_t>& ends_of_layers) {

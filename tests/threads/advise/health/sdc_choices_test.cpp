@@ -13,7 +13,7 @@ namespace assay::health {
 namespace {
 
 TEST(SdcChoices, RanksTakeOverTheChoicesOfRankZero) {
-  // Nobody finds or keeps anything there.
+  // No process can keep choices in this folder, so no rank finds those of another.
   ::setenv("XDG_CACHE_HOME", "/proc/self/nowhere", 1);
   constexpr int ranks = 3;
   std::vector<SdcOutcome> outcomes(ranks);

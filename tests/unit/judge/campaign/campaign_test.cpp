@@ -120,7 +120,7 @@ TEST(Campaign, StopsOnPrecisionAfterTheLeastPairs) {
   for (std::size_t i = 0; i < kept.lines.size(); ++i) EXPECT_EQ(kept.lines[i].position, i);
 }
 
-/// It stops as soon as the other pairs are precise, also when it goes on from what was stored.
+/// It stops as soon as the other pairs are precise, also when it continues from stored pairs.
 TEST(Campaign, PairsThatOtherProgramsDisturbDoNotCount) {
   FakeRunner runner;
   runner.disturbs = [](const std::string& environment, std::size_t pair) {
