@@ -393,7 +393,7 @@ TEST(Store, FoldersThatCannotBeUsedSayWhy) {
   EXPECT_THAT(Store::open(folder.path() / "taken").error().message, HasSubstr("Is a directory"));
   EXPECT_THAT(read_records(folder.path() / "none").error().message,
               HasSubstr("No such file or directory"));
-  EXPECT_EQ(Store::open("/proc/assay").error().kind, ErrorKind::usage);
+  EXPECT_EQ(Store::open("/proc/assay").error().kind, ErrorKind::file);
 }
 
 TEST(Store, AFullDiskIsExhaustedAndLosesNothingStored) {
