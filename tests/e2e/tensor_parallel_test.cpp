@@ -97,6 +97,20 @@ TEST_F(TensorParallelRuns, OfQuantizedMatricesReadFewerBytes) {
   EXPECT_EQ(found[1]["notes"]["codes"], "i8");
 }
 
+TEST_F(TensorParallelRuns, OfACacheOfCodesHoldFewerBytes) {
+  for (const char* const pass : {"decode", "prompt"}) {
+    const auto found = records({"model=2L4H2K64D128C128F300V", std::string("pass=") + pass,
+                                "batch=2", "tokens=24", "cache=auto,fp8", "--ranks", "2"});
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_FALSE(found[0]["axes"].contains("cache"));
+    EXPECT_EQ(found[1]["axes"]["cache"], "fp8");
+    EXPECT_THAT(found[1]["notes"]["cache"].get<std::string>(), HasSubstr("e4m3"));
+    EXPECT_THAT(found[1]["verification"]["method"], HasSubstr("all ranks bit for bit"));
+    // A head of 64 codes and a factor of 4 bytes, where f32 takes 256 bytes.
+    EXPECT_EQ(metric(found[1], "cache_memory") * 256, metric(found[0], "cache_memory") * 68);
+  }
+}
+
 TEST_F(TensorParallelRuns, SayWhatRanksNeedBeforeTheyStart) {
   const auto needed = [&](const char* ranks) {
     const Outcome outcome = run({"model=llama3-70b", "--dry-run", "precision=bf16",
@@ -116,6 +130,10 @@ TEST_F(TensorParallelRuns, RefuseWhatRanksCannotShare) {
   EXPECT_THAT(refused({"hidden=72", "--ranks", "2"}), HasSubstr("multiples of 8 for each"));
   EXPECT_THAT(refused({"ranks=3", "--ranks", "2", "hidden=96"}),
               HasSubstr("ranks=3 of a team of 2"));
+  for (const char* const codes : {"cache=fp8", "quantization=int8"}) {
+    EXPECT_THAT(refused({codes, "hidden=96", "--ranks", "2"}),
+                HasSubstr("model=toy has neither codes nor a cache"));
+  }
 }
 
 }  // namespace

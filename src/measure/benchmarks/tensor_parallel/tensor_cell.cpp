@@ -13,6 +13,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view toy_model = "toy", undecided = "auto", none = "none", powers = "powers";
+constexpr std::string_view cache_axis = "cache";
 
 Status check_shared_model(std::string_view text) {
   TRY(parse_decoder_shape(text));
@@ -71,6 +72,11 @@ std::vector<Axis> make_tensor_axes() {
                       "factor per row of what a rank has",
        .defaults = {std::string(none)},
        .choices = quantization_names()},
+      {.name = std::string(cache_axis),
+       .description = "of a decoder's keys and values: fp8 (e4m3), a factor per token and head; "
+                      "auto: as precision",
+       .defaults = {automatic},
+       .choices = cache_type_names()},
       {.name = "ranks",
        .description = "how many ranks share the model; all: the whole team; powers: 1, 2, 4 and so "
                       "on up to the whole team, one after the other",
@@ -116,6 +122,11 @@ std::vector<Cell> with_batches(const Cell& cell, bool large) {
 }
 
 Result<LayersCell> parse_toy(const Cell& cell, int ranks) {
+  if (cell.text("quantization") != none || cell.text(cache_axis) == "fp8") {
+    return Error{ErrorKind::usage,
+                 "model=toy has neither codes nor a cache; set quantization and cache only for the "
+                 "model of a decoder"};
+  }
   LayersCell parsed;
   parsed.batch = static_cast<std::int64_t>(cell.integer("batch"));
   parsed.hidden = static_cast<std::int64_t>(cell.integer("hidden"));
@@ -136,6 +147,7 @@ Result<DecoderCell> parse_decoder(const Cell& cell, int ranks, const Device& dev
   parsed.tokens = static_cast<std::int64_t>(cell.integer("tokens"));
   parsed.part.ranks = ranks;
   parsed.quantization = quantization_named(cell.text("quantization"), device.facts());
+  parsed.cache_codes = cache_codes_named(cell.text(cache_axis), device.facts());
   if (parsed.phase == DecoderPhase::prefill) parsed.attention = PromptWay::best;
   TRY(validate(parsed.shape, parsed.part, parsed.quantization.codes.has_value()));
   constexpr std::int64_t most_tokens = 1 << 24;  // every token of a pass is a row of a grid
@@ -168,7 +180,8 @@ bool is_redundant_tensor_cell(const Cell& cell) {
   const std::string_view pass = cell.text("pass"), tokens = cell.text("tokens");
   if (is_toy(cell)) {
     return (pass != undecided && pass != "forward") || (tokens != undecided && tokens != none) ||
-           cell.text("hidden") == "own" || cell.text("quantization") != none;
+           cell.text("hidden") == "own" || cell.text("quantization") != none ||
+           cell.text(cache_axis) == "fp8";
   }
   return pass == "forward" || tokens == none;
 }
@@ -190,6 +203,8 @@ std::vector<Cell> expand_tensor_cell(const Cell& cell, const Device& device, con
     decide("precision", large ? "bf16" : "f32");
     decided = with_value(decided, "hidden", "own");
   }
+  // Cells without a cache of codes are those of records from before this axis.
+  if (decided.text(cache_axis) == undecided) decided = without_axis(decided, cache_axis);
   const std::string_view best = best_communicator_kind(device, team);
   std::vector<int> numbers;
   if (cell.text("ranks") == powers) {
