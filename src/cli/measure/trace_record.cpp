@@ -13,6 +13,7 @@
 #include "compute/device/backend.h"
 #include "core/json.h"
 #include "core/own_binary.h"
+#include "core/shown_text.h"
 #include "core/units.h"
 #include "core/write_file.h"
 #include "measure/grid/axis.h"
@@ -65,6 +66,12 @@ Result<Request> read_request(const Arguments& arguments) {
   const auto seed = parse_integer(arguments.get("--seed", "1"));
   if (!seed.ok()) return about("--seed", seed.error());
   request.trace.seed = *seed;
+  const std::string source = arguments.get("--recorder", "events");
+  if (source != "events" && source != "cupti") {
+    return Error{ErrorKind::usage,
+                 fmt::format("--recorder {}, allowed: events or cupti", shown_line(source, 40))};
+  }
+  request.trace.source = source == "cupti" ? TraceSource::cupti : TraceSource::events;
   request.trace.telemetry_interval = TRY(telemetry_interval(arguments, "50"));
   request.file = arguments.get("--output", request.plan.name + ".pftrace");
   auto kind = trace_file_kind(request.file);
@@ -222,8 +229,9 @@ calls, each kernel, copy, matrix product and collective on its stream, with shap
 and their share of the peak rate, and the telemetry. Several ranks become one file on one clock.
 
 Times come from the device's own events, so recording works on every backend, and each says when an
-operation began and ended, not what the kernels inside a library's call did. The file says what
-recording cost: a step's time without it and with it. Results are not verified; `assay run` does that.
+operation began and ended, not what the kernels inside a library's call did; --recorder cupti says that
+on NVIDIA GPUs. The file says what recording cost: a step's time without it and with it. Results are
+not verified; `assay run` does that.
 
 `assay load --trace FILE` records the requests of a load beside the steps of the server.
 
@@ -241,6 +249,13 @@ ui.perfetto.dev and chrome://tracing open the file, `assay trace read` says wher
              "BENCHMARK.pftrace",
              "file", false, "--out"},
             {"--steps", "N", "steps to record, default 3", ""},
+            {"--recorder", "NAME",
+             "events: of the device around each operation, on every backend (default); cupti: "
+             "CUDA's "
+             "tracing library, each kernel of an NVIDIA GPU by its own name, at less cost for "
+             "steps of "
+             "many short kernels",
+             "events cupti"},
             {"--device", "NAME", "device to record, e.g. cuda:0, hip:1, cpu; default: the best one",
              "cpu cuda hip"},
             {"--seed", "N", "seed of the benchmark's inputs; default 1", ""},

@@ -77,6 +77,23 @@ Result<SharedLibrary> open_cudnn_library() {
   return SharedLibrary::open(candidates);
 }
 
+Result<SharedLibrary> open_cupti_library() {
+  LibraryCandidates candidates;
+  candidates.role = "CUPTI";
+  candidates.names = {"libcupti.so.13", "libcupti.so.12"};
+  candidates.folders = {"",
+                        "/usr/local/cuda/extras/CUPTI/lib64",
+                        "/usr/local/cuda*/extras/CUPTI/lib64",
+                        "/usr/local/cuda*/targets/*/lib",
+                        "/usr/lib/x86_64-linux-gnu",
+                        "/usr/lib/aarch64-linux-gnu"};
+  append(candidates.folders, python_library_folders({"nvidia/cu13/lib", "nvidia/cuda_cupti/lib"}));
+  candidates.advice =
+      "install cuda-cupti-13-x from NVIDIA's apt repository, or: pip install nvidia-cuda-cupti";
+  apply_override(candidates, "ASSAY_CUPTI_LIBRARY");
+  return SharedLibrary::open(candidates);
+}
+
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable) {
   LibraryCandidates candidates;
   candidates.role = fmt::format("{} of ROCm", stem);

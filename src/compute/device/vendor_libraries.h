@@ -1,4 +1,4 @@
-// Finds the vendors' libraries of kernels: BLAS, RCCL, cuDNN and MIOpen. (Backends find the
+// Finds the vendors' libraries of kernels: BLAS, RCCL, cuDNN, MIOpen and CUPTI. (Backends find the
 // runtimes and compilers.)
 #pragma once
 
@@ -20,6 +20,9 @@ Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* overr
 
 /// Opens libcudnn of cuDNN 9, which loads its other parts from its own folder. Error: unavailable.
 Result<SharedLibrary> open_cudnn_library();
+
+/// Opens libcupti, CUDA's tracing library. Error: unavailable.
+Result<SharedLibrary> open_cupti_library();
 
 /// Opens libdnnl of oneDNN 2 or 3. Error: unavailable.
 Result<SharedLibrary> open_onednn_library();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "core/host_time.h"
+
 namespace assay {
 namespace {
 
@@ -54,9 +56,14 @@ Result<std::shared_ptr<Event>> RecordingStream::mark() {
 
 Status RecordingStream::begin(Operation operation) {
   const bool captured = recorder_.capture_ != nullptr;
-  if (captured && !recorder_.events_in_graphs_) return {};
-  operation.begin = captured && last_ ? last_ : TRY(mark());
-  if (!operation.begin) return {};
+  if (recorder_.tracer_ != nullptr) {
+    operation.tag = ++recorder_.correlation_;
+    TRY(recorder_.begin_tag(operation.tag));
+  } else {
+    if (captured && !recorder_.events_in_graphs_) return {};
+    operation.begin = captured && last_ ? last_ : TRY(mark());
+    if (!operation.begin) return {};
+  }
   operation.lane = lane_;
   operation.called = host_time();
   open_ = std::move(operation);
@@ -69,7 +76,7 @@ Status RecordingStream::end() {
   open_.reset();
   const std::int64_t called = operation.called;
   if (!recorder_.capture_) {
-    operation.correlation = ++recorder_.correlation_;
+    operation.correlation = operation.tag != 0 ? operation.tag : ++recorder_.correlation_;
     const char* name = "LaunchKernel";
     if (operation.kind == TraceEventKind::copy) name = "Copy";
     if (operation.kind == TraceEventKind::fill) name = "Fill";
@@ -77,9 +84,13 @@ Status RecordingStream::end() {
   } else {
     operation.called = 0;
   }
-  operation.end = TRY(mark());
-  if (!operation.end) return {};
-  last_ = recorder_.capture_ ? operation.end : nullptr;
+  if (operation.tag != 0) {
+    TRY(recorder_.end_tag(operation.tag));
+  } else {
+    operation.end = TRY(mark());
+    if (!operation.end) return {};
+    last_ = recorder_.capture_ ? operation.end : nullptr;
+  }
   recorder_.list().operations.push_back(std::move(operation));
   return {};
 }
@@ -196,17 +207,20 @@ Status RecordingStream::launch(Graph& graph) {
     TRY(inner_->launch(*recorded.inner));
     return end();
   }
-  // A replay takes the times anew, so those of the last one have to be read before.
+  // A replay takes the times of its events anew, so those of the last one have to be read before.
   for (const auto& replay : recorder_.replays_) {
-    if (replay.graph != list) continue;
+    if (replay.graph != list || recorder_.tracer_ != nullptr) continue;
     recorder_.waited_ = true;
     TRY(recorder_.read_times());
     break;
   }
   const std::int64_t called = host_time();
+  const std::uint64_t correlation = ++recorder_.correlation_;
+  TRY(recorder_.begin_tag(correlation));
   TRY(inner_->launch(*recorded.inner));
-  recorder_.add_call("GraphLaunch", called, ++recorder_.correlation_);
-  recorder_.replays_.push_back({list, recorder_.correlation_, called});
+  TRY(recorder_.end_tag(correlation));
+  recorder_.add_call("GraphLaunch", called, correlation);
+  recorder_.replays_.push_back({list, lane_, correlation, called});
   return {};
 }
 

@@ -1,36 +1,36 @@
-// Records what a device and the host thread that drives it do when, by events of the device around
-// each operation. This works on every backend. An operation is a kernel, a copy, a fill, or what
-// queue_operation() describes. In captured graphs the events are part of the graph, and one event
-// ends an operation and begins the next.
+// Records what a device and the host thread that drives it do when. An operation is a kernel, a
+// copy, a fill, or what queue_operation() describes. Its times come from events of the device
+// around it, which works on every backend; in captured graphs the events are part of the graph, and
+// one event ends an operation and begins the next. With a vendor's tracing library they come from
+// that library, kernel by kernel, and no event is queued.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "compute/device/forwarding_device.h"
 #include "compute/device/queued_operation.h"
+#include "compute/recording/activity_tracer.h"
 #include "results/timeline/timeline.h"
 
 namespace assay {
 
 class RecordingStream;
 
-/// Returns nanoseconds of the host's monotonic clock, the clock of recorded timelines.
-std::int64_t host_time();
-
 /// Used by one thread at a time, the one that drives the device.
 class TimelineRecorder {
  public:
-  /// `name` is that of the GPU in the timeline, "0".
-  TimelineRecorder(Device& device, std::string name);
+  /// `name` is that of the GPU in the timeline, "0". `tracer` may be null: by events; otherwise it
+  /// must outlive this and be opened before any graph is captured.
+  TimelineRecorder(Device& device, std::string name, ActivityTracer* tracer = nullptr);
 
-  /// Finds the device's clock in the host's. The device must be idle.
+  /// Finds the device's clock in the host's, or starts the tracer. The device must be idle.
   Status find_origin(Stream& stream);
   /// Begins a step after find_origin(): what is queued from here on is recorded. What was queued
   /// before may still run, and is not.
@@ -52,8 +52,9 @@ class TimelineRecorder {
     LaneId lane = 0;
     LaunchShape shape;
     std::uint64_t correlation = no_number;
-    std::int64_t called = 0;  ///< host time of the call; 0: in a graph
-    std::shared_ptr<Event> begin, end;
+    std::uint64_t tag = 0;              ///< of what the tracer finds; 0: there is none
+    std::int64_t called = 0;            ///< host time of the call; 0: in a graph
+    std::shared_ptr<Event> begin, end;  ///< null with a tracer
   };
   /// Operations of a part of a step, from `first` until before `last`.
   struct Part {
@@ -68,15 +69,28 @@ class TimelineRecorder {
   };
   struct Replay {
     std::shared_ptr<const OperationList> graph;
+    LaneId lane = 0;  ///< of the stream that launched it
     std::uint64_t correlation = no_number;
     std::int64_t called = 0;
   };
+
+  struct RunOfList;
 
   LaneId add_stream(RecordingStream* stream);
   void remove_stream(RecordingStream* stream) { streams_.erase(stream); }
   OperationList& list() { return capture_ ? *capture_ : queued_; }
   Status read_times();
   Status read_list(const OperationList& list, std::uint64_t correlation, std::int64_t called);
+  Status read_activities();
+  struct Range {
+    std::int64_t begin, end;
+  };
+  /// `ranges`: when each operation of the list ran; empty: it did nothing on the device.
+  void add_parts(const OperationList& list, std::span<const std::optional<Range>> ranges);
+  EventDetail detail_of(const Operation& operation);
+  /// Tags what follows as the operation's; end_tag() ends that of the one that began last.
+  Status begin_tag(std::uint64_t tag);
+  Status end_tag(std::uint64_t tag);
   struct Anchor {
     const Event* event;
     std::int64_t time;
@@ -87,6 +101,8 @@ class TimelineRecorder {
 
   Device& device_;
   const std::string name_;
+  ActivityTracer* const tracer_;
+  std::vector<std::uint64_t> open_tags_;
   Timeline timeline_;
   LaneId host_ = 0;
   KernelNames kernels_;

@@ -9,6 +9,8 @@
 
 #include "compute/device/helpers.h"
 #include "compute/recording/timeline_recorder.h"
+#include "compute/vendor/tracing/cupti_tracer.h"
+#include "core/host_time.h"
 #include "core/units.h"
 #include "measure/grid/benchmark.h"
 #include "measure/sampling/runner.h"
@@ -121,6 +123,18 @@ class Stepper {
   int launches_ = 1;
 };
 
+/// Returns null for events, which need no tracer.
+Result<std::unique_ptr<ActivityTracer>> open_tracer(TraceSource source, const DeviceFacts& facts) {
+  if (source == TraceSource::events) return std::unique_ptr<ActivityTracer>();
+  if (!facts.is_nvidia()) {
+    return Error{ErrorKind::unsupported,
+                 fmt::format("CUPTI traces NVIDIA GPUs, and this device is {}; leave --recorder "
+                             "cupti out",
+                             facts.name)};
+  }
+  return open_cupti_tracer();
+}
+
 /// Returns the time since 1970 at the host clock's time 0, from the narrowest of several looks.
 std::int64_t epoch_of_host() {
   constexpr int tries = 20;
@@ -170,7 +184,10 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
   TRY(team.exchange("beginning to record", ""));
   const DeviceFacts& facts = device.facts();
   const int number = team.size() > 1 ? team.rank() : facts.ordinal;
-  TimelineRecorder recorder(device, std::to_string(number));
+  // Opened after the steps that show what recording costs.
+  const auto tracer = open_tracer(request.source, facts);
+  TRY(agree(team, "opening the tracer", tracer.ok() ? Status() : Status(tracer.error())));
+  TimelineRecorder recorder(device, std::to_string(number), tracer->get());
   const std::unique_ptr<Device> recorded = recorded_device(device, recorder);
   {
     Stepper steps(request, *recorded, team, stop_requested);
@@ -195,11 +212,18 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
   timeline.world_size = team.size();
   timeline.file = request.cell.id();
   const double without = median(trace.unrecorded), with = median(trace.recorded);
-  timeline.note(fmt::format(
-      "recorded by assay's own events: times are those between an operation's two events, without "
-      "the kernels inside it; a step takes {} without recording and {} with it ({:+.1f}%)",
-      format_seconds(without), format_seconds(with),
-      without > 0 ? 100 * (with / without - 1) : 0.0));
+  const std::string source =
+      *tracer == nullptr
+          ? "assay's own events: times are those between an operation's two events, without the "
+            "kernels inside it"
+          : fmt::format(
+                "{}: times are those of each kernel; one that begins before the one before "
+                "it on its stream ends is shown from there on",
+                (*tracer)->name());
+  timeline.note(
+      fmt::format("recorded by {}; a step takes {} without recording and {} with it ({:+.1f}%)",
+                  source, format_seconds(without), format_seconds(with),
+                  without > 0 ? 100 * (with / without - 1) : 0.0));
   timeline.note("the cell is " + request.cell.id());
   if (facts.emulated) timeline.note("the device is emulated, so its times are a model's");
   return trace;

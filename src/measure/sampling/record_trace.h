@@ -13,8 +13,15 @@
 
 namespace assay {
 
+/// Where the times of operations come from.
+enum class TraceSource {
+  events,  ///< events of the device around each operation, on every backend
+  cupti,   ///< CUDA's tracing library, kernel by kernel; NVIDIA GPUs only
+};
+
 struct TraceRequest {
   Cell cell;
+  TraceSource source = TraceSource::events;
   /// The number of steps to record, after three untimed ones; at least 1.
   std::size_t steps = 3;
   std::uint64_t seed = 1;
@@ -31,8 +38,9 @@ struct RecordedTrace {
 /// Prepares the cell twice, as `run` would: once to time its steps, once to record them. All ranks
 /// of the team call it together. The results of the steps are not verified. `stop_requested` is
 /// asked before each step; it must not be empty. Error: unsupported if the device cannot measure
-/// the cell; interrupted if `stop_requested` returned true; otherwise that of the step that failed,
-/// or failed if a rank is lost.
+/// the cell or be traced by the source; those of open_cupti_tracer(); interrupted if
+/// `stop_requested` returned true; otherwise that of the step that failed, or failed if a rank is
+/// lost.
 Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, Team& team,
                                    const std::function<bool()>& stop_requested);
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "compute/device/backend.h"
 #include "compute/device/helpers.h"
 #include "ranks/collective/recorded_communicator.h"
@@ -203,6 +205,144 @@ TEST_F(RecordedCpu, WhatALibraryQueuesOnTheNativeHandleIsOneOperation) {
   ASSERT_TRUE(recorder_->end_step().ok());
   EXPECT_THAT(names(recorder_->take(), TraceEventKind::kernel),
               ElementsAre("library", "increment"));
+}
+
+/// Notes the tags it is given, and says that the device did what a test sets.
+class ScriptedTracer final : public ActivityTracer {
+ public:
+  std::string name() const override { return "script 1.0"; }
+  Status tag(std::uint64_t number) override {
+    current = number;
+    if (number != 0) tags.push_back(number);
+    return {};
+  }
+  Status start() override {
+    ++starts;
+    return {};
+  }
+  Result<std::vector<DeviceActivity>> stop() override { return std::exchange(activities, {}); }
+
+  void add_kernel(const char* name, std::int64_t begin, std::int64_t end, std::uint64_t call,
+                  std::uint64_t node = 0) {
+    DeviceActivity kernel;
+    kernel.name = name;
+    kernel.begin = begin;
+    kernel.end = end;
+    kernel.grid = {7, 1, 1};
+    kernel.call_tag = call;
+    kernel.node_tag = node;
+    activities.push_back(kernel);
+  }
+
+  std::vector<std::uint64_t> tags;
+  std::uint64_t current = 0;
+  int starts = 0;
+  std::vector<DeviceActivity> activities;
+};
+
+class TracedCpu : public RecordedCpu {
+ protected:
+  void SetUp() override {
+    RecordedCpu::SetUp();
+    stream_.reset();
+    recorder_.emplace(*cpu_, "0", &tracer_);
+    stream_ = device_->create_stream().value();
+  }
+  void end_step(Timeline& timeline) {
+    ASSERT_TRUE(stream_->synchronize().ok());
+    ASSERT_TRUE(recorder_->end_step().ok());
+    EXPECT_EQ(tracer_.current, 0u) << "what follows is no operation's";
+    timeline = recorder_->take();
+  }
+
+  ScriptedTracer tracer_;
+};
+
+TEST_F(TracedCpu, KernelsOfAnOperationKnowItOnce) {
+  begin_step();
+  EXPECT_EQ(tracer_.starts, 1);
+  const auto describe = [] {
+    QueuedOperation product;
+    product.name = "gemm m=64";
+    product.flops = 1e6;
+    product.shapes = "[[64,128],[128,32]]";
+    return product;
+  };
+  ASSERT_TRUE(queue_operation(*stream_, describe, [&]() -> Status {
+                TRY(fill());
+                return launch_increment();
+              }).ok());
+  ASSERT_TRUE(launch_increment().ok());
+  stream_->end_part("forward", "count");
+  ASSERT_EQ(tracer_.tags.size(), 2u);
+  tracer_.add_kernel("before the step", 50, 60, 0);
+  tracer_.add_kernel("tile", 100, 300, tracer_.tags[0]);
+  tracer_.add_kernel("reduce", 290, 310, tracer_.tags[0]);
+  tracer_.add_kernel("increment", 320, 330, tracer_.tags[1]);
+  Timeline timeline;
+  end_step(timeline);
+  EXPECT_EQ(timeline.format, "script 1.0");
+  EXPECT_THAT(names(timeline, TraceEventKind::kernel), ElementsAre("tile", "reduce", "increment"));
+  for (const TraceEvent& event : timeline.events()) {
+    const std::string_view name = timeline.text(event.name);
+    const EventDetail& detail = timeline.detail(event.detail);
+    if (event.kind == TraceEventKind::gpu_annotation) {
+      EXPECT_EQ(name, "forward count");
+      EXPECT_EQ(event.start, 100);
+      EXPECT_EQ(event.end(), 330);
+    }
+    if (event.kind != TraceEventKind::kernel) continue;
+    EXPECT_EQ(detail.flops, name == "tile" ? 1'000'000u : 0u);
+    EXPECT_EQ(timeline.text(detail.shapes).empty(), name != "tile");
+    EXPECT_EQ(detail.grid[0], 7u);
+    EXPECT_EQ(event.correlation, tracer_.tags[name == "increment" ? 1 : 0]);
+    if (name == "reduce") EXPECT_EQ(event.start, 300) << "from the end of the one before it";
+  }
+}
+
+TEST_F(TracedCpu, KernelsOfAGraphBelongToItsReplayAndToWhatWasCaptured) {
+  const auto graph = captured(*stream_, [&]() -> Status {
+    TRY(fill());
+    return launch_increment();
+  });
+  ASSERT_TRUE(graph.ok());
+  begin_step();
+  ASSERT_TRUE(stream_->launch(**graph).ok());
+  ASSERT_TRUE(stream_->launch(**graph).ok());
+  ASSERT_EQ(tracer_.tags.size(), 4u);
+  const std::uint64_t of_fill = tracer_.tags[0], of_kernel = tracer_.tags[1];
+  std::int64_t at = 1000;
+  for (const std::uint64_t replay : {tracer_.tags[2], tracer_.tags[3]}) {
+    DeviceActivity set;
+    set.kind = TraceEventKind::fill;
+    set.begin = at;
+    set.end = at + 5;
+    set.bytes = 4096;
+    set.call_tag = replay;
+    set.node_tag = of_fill;
+    tracer_.activities.push_back(set);
+    tracer_.add_kernel("increment", at + 10, at + 20, replay, of_kernel);
+    tracer_.add_kernel("of nobody", at + 30, at + 40, replay);
+    at += 100;
+  }
+  Timeline timeline;
+  end_step(timeline);
+  EXPECT_THAT(names(timeline, TraceEventKind::kernel),
+              ElementsAre("increment", "of nobody", "increment", "of nobody"));
+  EXPECT_THAT(names(timeline, TraceEventKind::fill), ElementsAre("Memset", "Memset"));
+  EXPECT_THAT(timeline.notes(), IsEmpty()) << "it waits for no replay";
+  std::set<std::uint64_t> launches, work;
+  for (const TraceEvent& event : timeline.events()) {
+    if (event.kind == TraceEventKind::call && timeline.text(event.name) == "GraphLaunch") {
+      launches.insert(event.correlation);
+    }
+    if (is_gpu_work(event.kind)) {
+      work.insert(event.correlation);
+      EXPECT_TRUE(timeline.lane(event.lane).gpu);
+    }
+  }
+  EXPECT_EQ(work, launches);
+  EXPECT_EQ(launches.size(), 2u);
 }
 
 }  // namespace
