@@ -30,6 +30,7 @@ bool has_in_place(CollectiveOperation operation);
 struct DeviceOperands {
   Buffer in, out;
 
+  /// Each operand has room for `bytes`: for a call, 72 more than its elements of all ranks take.
   static Result<DeviceOperands> create(Device& device, std::size_t bytes);
 };
 
@@ -51,7 +52,8 @@ Result<CollectiveTally> check_collectives(Communicator& communicator, Stream& st
                                           int ranks, const std::vector<std::size_t>& counts,
                                           const DeviceOperands* on_device = nullptr);
 
-/// Exchanges messages of several sizes in host memory with every rank, including this one.
+/// Exchanges messages of several sizes in host memory with every rank, including this one. Error:
+/// verification if one is wrong; the communicator's.
 Status check_messages(Communicator& communicator, Stream& stream, int rank, int ranks);
 
 }  // namespace assay::selftest
