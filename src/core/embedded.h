@@ -11,7 +11,7 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-/// Each function returns the files of one kind, sorted by name.
+/// Each function returns the files of one kind, sorted by their paths in the source tree.
 const std::vector<EmbeddedFile>& embedded_kernels();
 const std::vector<EmbeddedFile>& embedded_suites();
 const std::vector<EmbeddedFile>& embedded_schemas();

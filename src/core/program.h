@@ -47,9 +47,10 @@ struct ProgramEnd {
 /// Runs a program and returns when it has ended. It leads a separate process group, so that Ctrl-C
 /// reaches only this process. The group gets SIGTERM and, after `grace_seconds`, SIGKILL on a
 /// timeout, when stop_requested() returns true, and when the program has ended but other processes
-/// still hold its output. A process that survives SIGKILL, or that left the group, is given up
-/// after another `grace_seconds`. The system kills the program when the thread that called this
-/// ends. Error: unavailable, naming the program, if it cannot be started for any reason.
+/// still hold its output. What is left of the group is killed before this returns. A process that
+/// survives SIGKILL, or that left the group, is given up after another `grace_seconds`. The system
+/// kills the program when the thread that called this ends. Error: unavailable, naming the program,
+/// if it cannot be started for any reason.
 Result<ProgramEnd> run_program(const ProgramStart& program);
 
 /// Kills every program that run_program() runs now, each with its process group. It is safe in a

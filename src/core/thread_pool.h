@@ -13,7 +13,7 @@ namespace assay {
 
 class ThreadPool {
  public:
-  /// Makes one worker per entry of `cpus` (kernel CPU numbers), of which there must be one. Threads
+  /// Makes one worker per entry of `cpus` (kernel CPU numbers), which must not be empty. Threads
   /// start on the first run(). One that cannot be pinned works unpinned.
   explicit ThreadPool(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
   ~ThreadPool();

@@ -42,8 +42,8 @@ struct Scale {
   double factor = 1;             ///< divide the value by it
   std::string_view prefix = "";  ///< "n" to "P", such as "G"
 };
-/// Returns the prefix with which `value` has 1 to 3 digits before the point; none for 0, NaN and
-/// infinity.
+/// Returns the prefix with which `value` has 1 to 3 digits before the point, or else the nearest
+/// one; none for 0, NaN and infinity.
 Scale scale_for(double value);
 /// Formats a share from 0 to 1 as a percentage: "35%". A share above 0 and below half a percent is
 /// "<1%", because "0%" means none.

@@ -45,7 +45,7 @@ struct JudgedLine {
   /// 95% interval of the worst GPU or pair, or of the mean over all, in the line's unit.
   std::optional<Interval> found;
   std::string subject;       ///< the worst one, "hip:3"; empty if there is only one
-  std::size_t subjects = 0;  ///< how many GPUs, pairs or findings were judged
+  std::size_t subjects = 0;  ///< how many GPUs, pairs or subjects of a check were judged
   std::string reason;        ///< why it is UNKNOWN, or what is wrong
 
   /// Returns what was found, and of which device: "4.213 TB/s to 4.221 TB/s, hip:3 of 8".
@@ -62,7 +62,7 @@ bool is_for_ranks(const LimitLine& line);
 /// Judges the lines that are due. A device without a record of a line's cell makes that line
 /// UNKNOWN. Lines of several GPUs are left out where there is a single one, unless the limits ask
 /// for a number of GPUs. Checks of the doctor that failed and that no line names are lines of their
-/// own, which come last. If none failed, one line "doctor" passes.
+/// own, which come last. If there are none, one line "doctor" passes.
 std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 

@@ -30,7 +30,8 @@ bool has_in_place(CollectiveOperation operation);
 struct DeviceOperands {
   Buffer in, out;
 
-  /// Each operand has room for `bytes`: for a call, 72 more than its elements of all ranks take.
+  /// Each operand has room for `bytes`. A call needs 72 more than `count` elements of each rank
+  /// take.
   static Result<DeviceOperands> create(Device& device, std::size_t bytes);
 };
 

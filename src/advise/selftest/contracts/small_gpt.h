@@ -29,8 +29,8 @@ inline TransformerSettings small_training(DataType precision = DataType::f32) {
   return settings;
 }
 
-/// Returns `batches` batches of the plan's shape, cut from 4096 random tokens, which must be
-/// enough.
+/// Returns `batches` batches of the plan's shape, cut from 4096 synthetic tokens, so that a
+/// sequence may have at most 4095.
 inline TokenBatches random_batches(const TransformerPlan& plan, std::int64_t batches,
                                    std::uint64_t seed) {
   const auto vocabulary = static_cast<std::int32_t>(plan.shape.vocabulary);

@@ -15,8 +15,9 @@ namespace assay {
 using CountedConvolution = Counted<ConvolutionProblem>;
 using ConvolutionList = CountedList<ConvolutionProblem>;
 
-/// Returns the convolutions of cells of the benchmark conv, each once, with the values that the
-/// device decides where an axis is "auto". Cells of other benchmarks are ignored.
+/// Returns the convolutions of cells of the benchmark conv, each once, as decide_conv_cell()
+/// (measure/benchmarks/conv/conv_cell.h) completes them for the device. Cells of other benchmarks
+/// are ignored.
 ConvolutionList convolutions_of_cells(const std::vector<Cell>& cells, const DeviceFacts& facts);
 
 /// Returns the convolutions in a log of any size with command lines of MIOpenDriver. With
