@@ -55,7 +55,7 @@ class Database {
   /// How a file is used.
   enum class Access {
     read,   ///< assay's own file: what a killed writer left unfinished is rolled back
-    write,  ///< assay's own file
+    write,  ///< assay's own file, which is created if necessary
     look,   ///< another program's file: opened read-only, values of at most 64 MiB
   };
 
@@ -69,8 +69,8 @@ class Database {
   static Result<Database> open_bytes(std::string& bytes, const std::filesystem::path& path);
 
   /// Lets statements fail with usage once they have taken this many operations of SQLite's virtual
-  /// machine in all, counted in millions from now on. A file may be made so that a join of its
-  /// tables does not end.
+  /// machine in all, rounded down to millions and counted from now on. A file may be made so that a
+  /// join of its tables does not end.
   void limit_operations(std::uint64_t most);
 
   Result<Statement> prepare(std::string_view sql) const;

@@ -35,7 +35,8 @@ struct JsonNode {
 };
 
 struct JsonLimits {
-  std::size_t values;  ///< most values of one read(), including nested ones; each takes 100 bytes
+  std::size_t
+      values;  ///< most values of one read(), including nested ones; each takes 100 bytes of memory
   std::size_t bytes = SIZE_MAX;  ///< upper limit of the text of one read()
 };
 
@@ -47,8 +48,8 @@ class JsonValues {
   /// Opens a file or a pipe. Error: as unreadable().
   static Result<JsonValues> open(const std::string& path);
 
-  /// Skips all characters of `between` and returns the next one, with which read() will begin;
-  /// empty at the end. Error: as unreadable().
+  /// Skips characters as long as they are among `between`, and returns the next one, with which
+  /// read() will begin; nullopt at the end. Error: as unreadable().
   Result<std::optional<char>> next_letter(std::string_view between);
   /// Reads the value that begins at the next character. Error: usage, if it is not JSON, is nested
   /// deeper than `most_json_levels` (core/json_text.h), or exceeds a limit; the caller adds path

@@ -22,7 +22,7 @@ class Pattern {
   /// Error: as compile().
   static Result<Pattern> compile_unicode(std::string_view text,
                                          std::uint32_t most_steps = many_steps);
-  /// Megabytes of spaces take one step each.
+  /// The default limit allows texts with megabytes of spaces, each of which takes a step.
   static constexpr std::uint32_t many_steps = 100'000'000;
   Pattern(Pattern&&) noexcept;
   Pattern& operator=(Pattern&&) noexcept;

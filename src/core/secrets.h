@@ -18,7 +18,7 @@ bool is_secret_name(std::string_view name);
 /// secret name ("--token", "API_KEY=", "\"password\":", "Authorization:", "Cookie:"), "Bearer", or
 /// a password option of a known program ("sshpass -p", "curl -u name:"). They are also
 /// "user:password@" in front of a host, the query of a URL, and tokens of known forms
-/// (token_shapes.h). A number of tokens that an option asks for is no secret.
+/// (token_shapes.h). A number of tokens that an option asks for ("--max-tokens 100") is no secret.
 std::vector<std::string> hide_secrets(std::span<const std::string> words);
 
 /// Returns one text, such as a URL, a header or a line that a program printed, with secrets

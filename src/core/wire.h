@@ -99,6 +99,7 @@ class WireWriter {
     std::memcpy(eight, &value, sizeof eight);
     bytes_.append(eight, sizeof eight);
   }
+  /// Appends a double as a field of 8 bytes.
   void real(std::uint32_t number, double value) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof bits);
