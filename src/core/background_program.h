@@ -11,7 +11,7 @@ namespace assay {
 
 class BackgroundProgram {
  public:
-  /// Starts the program. This class sets `stop_requested`; the other callbacks of `program` are
+  /// Starts the program. This class replaces `stop_requested`; the other callbacks of `program` are
   /// called from the waiting thread.
   explicit BackgroundProgram(ProgramStart program);
   BackgroundProgram(const BackgroundProgram&) = delete;
@@ -21,7 +21,7 @@ class BackgroundProgram {
 
   /// Asks the program to end, as run_program() ends one; returns at once.
   void stop() { stop_ = true; }
-  bool ended() const { return ended_; }
+  bool ended() const { return ended_; }  ///< true also if it could not be started
   /// Returns the result of run_program(); null while the program runs.
   const Result<ProgramEnd>* end() const { return ended_ ? &*end_ : nullptr; }
 

@@ -1,7 +1,8 @@
 // Binds the functions of a shared library. A list of them is written once, as a macro
 //   #define ASSAY_X(F) F(member, symbol) ...
 // ASSAY_X(ASSAY_BIND) fills a table of pointers, and tests check the list against the vendor's
-// headers. Lists named ASSAY_X_FUNCTIONS have a third argument and macros of their own.
+// headers (tests/abi). Lists named ASSAY_X_FUNCTIONS have a third argument and their own macros
+// instead of ASSAY_BIND.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// An SQLite file: safe opening, statements, transactions. Errors are one line that names the file;
-// no SQLite type leaves it.
+// An SQLite file: safe opening, statements, transactions. No type of SQLite's interface is exposed.
+// Functions without an "Error:" of their own fail as Database::failure().
 #pragma once
 
 #include <cstdint>
@@ -17,22 +17,23 @@ namespace assay {
 
 class Database;
 
-/// A prepared statement. Parameters are numbered from 1, columns from 0; text is copied. It must
-/// not outlive its Database.
+/// A prepared statement. Parameters are numbered from 1, columns from 0; text is copied. Its
+/// Database must neither be moved nor destroyed before it.
 class Statement {
  public:
   Statement& bind(int parameter, std::string_view text);
   Statement& bind(int parameter, double number);
   Statement& bind(int parameter, std::int64_t number);
 
-  /// Advances to the next row; returns whether there is one. Error: that of the file.
+  /// Advances to the next row; returns whether there is one.
   Result<bool> step();
-  /// Runs the statement to its end; it can be bound again afterwards.
+  /// Runs the statement to its end, ignoring its rows, and resets it.
   Status run();
+  /// Makes the statement start again at the next step(), with the values bound before or new ones.
   void reset();
 
-  /// Returns values of the current row. SQLite converts whatever the column holds, so these never
-  /// fail.
+  /// Return values of the current row. SQLite converts whatever the column holds, so these never
+  /// fail: what is no number gives 0, and NULL gives 0 or an empty text.
   std::string text(int column) const;
   double number(int column) const;
   std::int64_t integer(int column) const;
@@ -51,30 +52,37 @@ class Statement {
 
 class Database {
  public:
-  /// How a file is used. A reader of assay's own file may repair it; others' files are only looked
-  /// at.
-  enum class Access { read, write, look };
+  /// How a file is used.
+  enum class Access {
+    read,   ///< assay's own file: what a killed writer left unfinished is rolled back
+    write,  ///< assay's own file, which is created if necessary
+    look,   ///< another program's file: opened read-only, values of at most 64 MiB
+  };
 
-  /// With Access::write, creates the file and its folder if necessary. Waits up to 30 s for other
-  /// processes' locks. The file's schema is not trusted. Error: usage, if a file to be
-  /// read does not exist; file, if it cannot be opened; exhausted, if another process keeps it
-  /// locked. SQLite opens files that are no database; the first statement then fails with usage.
+  /// With Access::write, creates the file and its folder if necessary. Statements will wait up to
+  /// 30 s for other processes' locks. Views and triggers in the file are not used. Error: as
+  /// failure(), and as create_folder(). SQLite opens files that are no database; the first
+  /// statement then fails with usage.
   static Result<Database> open(const std::filesystem::path& path, Access access);
   /// Opens a database that is in memory, such as a decompressed one, to look at it. `bytes` must
-  /// outlive it; `path` is for messages. Error: exhausted.
+  /// outlive it and is not changed; `path` is for messages.
   static Result<Database> open_bytes(std::string& bytes, const std::filesystem::path& path);
 
-  /// Lets statements fail once they have taken this many of SQLite's operations in all. A file may
-  /// be made so that a join of its tables does not end.
+  /// Lets statements fail with usage once they have taken this many operations of SQLite's virtual
+  /// machine in all, rounded down to millions and counted from now on. A file may be made so that a
+  /// join of its tables does not end.
   void limit_operations(std::uint64_t most);
 
   Result<Statement> prepare(std::string_view sql) const;
-  /// Runs statements without results.
+  /// Runs statements, separated by ';', whose results are not needed.
   Status execute(const char* sql) const;
-  /// Returns the integer result of a pragma or a count.
+  /// Returns the first column of the first row, as of a pragma or a count; 0 without a row.
   Result<std::int64_t> integer(std::string_view sql) const;
 
-  /// Returns the last failure: SQLite's message with the file's name.
+  /// Returns the last failure: one line with the file's name and SQLite's message. usage: the file
+  /// does not exist, is damaged or has other tables, or limit_operations() was exceeded. file: it
+  /// may not be opened, read or written. exhausted: another process keeps it locked, the disk or
+  /// memory is full, and all other causes.
   Error failure() const;
   const std::filesystem::path& path() const { return path_; }
 
@@ -94,8 +102,8 @@ class Database {
 };
 
 /// All reads inside a transaction see the same state. A writing one takes the write lock at once,
-/// so that nobody changes what was read. It is rolled back unless commit() was called, also if the
-/// process dies.
+/// so that nobody changes what was read. It is rolled back unless commit() succeeded, also if the
+/// process dies. Its Database must neither be moved nor destroyed before it.
 class Transaction {
  public:
   static Result<Transaction> begin(const Database& database, Database::Access access);

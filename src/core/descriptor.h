@@ -32,8 +32,9 @@ class Descriptor {
   int number_;
 };
 
-/// Returns another descriptor of the same open file, which started programs do not get; a negative
-/// number and errno, if the process may open no more.
+/// Returns another descriptor of the same open file, which programs that this process starts do not
+/// inherit. The caller must close it. Returns -1 with errno if it fails, because the process may
+/// open no more.
 inline int duplicate(int descriptor) {
   return ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 }

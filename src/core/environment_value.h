@@ -6,7 +6,8 @@
 
 namespace assay {
 
-/// Returns the value of a variable; empty if it is not set.
+/// Returns the value of a variable; empty if it is not set. No thread may change the environment
+/// meanwhile.
 inline std::string environment_value(const char* name) {
   const char* const value = std::getenv(name);
   return value != nullptr ? value : "";

@@ -5,9 +5,10 @@
 
 namespace assay {
 
-/// Classifies an errno. exhausted: the disk is full or a limit of this process is reached. file:
-/// permissions, a read-only file system or a failing device. usage: the named file does not exist
-/// or is of another kind.
+/// Classifies an errno. exhausted: the disk or memory is full, or a limit on open files or on a
+/// file's size is reached. file: permissions, a read-only file system, a circle of links, or a
+/// device or server that fails. usage: all others, such as a file that does not exist or is of
+/// another kind.
 ErrorKind kind_of_file_error(int error);
 
 }  // namespace assay

@@ -10,12 +10,13 @@
 
 namespace assay {
 
-/// The name of the file that is locked.
+/// The name of the file in the folder that is locked. It stays there afterwards.
 inline constexpr const char* folder_lock_name = "lock";
 
-/// Creates the folder if necessary, and holds it until the result is destroyed or the process ends.
-/// `user` names the program that may hold it: "assay campaign". Error: usage, if another process
-/// holds it; file, if it may not be written; exhausted on a full disk.
+/// Creates the folder if necessary, and holds its lock until the result is destroyed or the process
+/// ends. It does not wait. `user` names the program that may hold it: "assay campaign". Error:
+/// usage, naming the process that holds it; as refused_link() if the lock is a link; as
+/// create_folder() and kind_of_file_error() if it cannot be written.
 Result<std::unique_ptr<Descriptor>> lock_folder(const std::filesystem::path& folder,
                                                 std::string_view user);
 

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// Returns 64 lower-case hexadecimal digits.
+/// Returns the SHA-256 of `bytes`: 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
 
 /// Returns the HMAC-SHA256 of `bytes` (RFC 2104): 64 lower-case hexadecimal digits. It can neither

@@ -15,18 +15,19 @@
 
 namespace assay {
 
-/// A file or a pipe. Its functions return 0 or the errno of a failure.
+/// A file or a pipe. open() and read() return 0 or the errno of a failure.
 class InputFile {
  public:
-  /// Opens without waiting: a pipe without a writer is empty. Returns EISDIR for a folder, ENOTSUP
-  /// for anything that is neither a file nor a pipe.
+  /// Opens without waiting: a pipe without a writer is empty. Returns EISDIR for a folder, and
+  /// ENOTSUP for anything else that is neither a file nor a pipe.
   int open(const std::filesystem::path& path);
   /// Reads at most `room.size()` bytes and sets `got`, to 0 only at the end. Returns ETIMEDOUT for
   /// a pipe whose writer was silent for a minute.
   int read(std::span<char> room, std::size_t& got);
-  /// Fills `room` with the bytes of a file from `offset` on; several threads may do so at once.
-  /// Error, to be appended to the file's name: usage: "ends before byte N"; as kind_of_file_error()
-  /// if reading fails, with the cause.
+  /// Fills `room` with the bytes of a file from `offset` on; several threads may do so at once. A
+  /// pipe cannot be read in this way. Error, whose message continues one that begins with the
+  /// file's name: usage: "ends before byte N; is it whole?"; as kind_of_file_error(): "cannot be
+  /// read: CAUSE".
   Status read_all_at(std::span<std::byte> room, std::size_t offset) const;
   bool is_open() const { return file_.is_open(); }
   /// Returns the size that the system reports; 0 for pipes and files of /proc.
@@ -42,17 +43,18 @@ class InputFile {
 /// `error` is a result of InputFile.
 Error unreadable(const std::filesystem::path& path, int error);
 
-/// Error: file, if it may not be seen whether `path` is there, or whether a folder holds a file.
-/// What is not there passes: whoever asks says what should be.
+/// Checks that this process may see whether `path` exists and, if it is a folder, look up files in
+/// it. A path that does not exist passes, because only the caller knows what should be there.
+/// Error: file.
 Status check_access(const std::filesystem::path& path);
 
-/// Returns the paths in a folder, sorted. Error: as unreadable().
+/// Returns the paths of all entries of a folder, "FOLDER/NAME", sorted. Error: as unreadable().
 Result<std::vector<std::filesystem::path>> list_folder(const std::filesystem::path& folder);
 
 struct InputLine {
   std::size_t number = 0;  ///< from 1
-  std::string_view text;   ///< without the line end; valid until the next line is read
-  bool ended = true;       ///< false: the last line, which has no line end
+  std::string_view text;  ///< without "\n", but with a "\r" before it; valid until next() is called
+  bool ended = true;      ///< false: the last line, which has no line end
 };
 
 /// Reads the lines of a file, holding only one at a time.
@@ -61,8 +63,8 @@ class InputLines {
   /// `longest` limits the bytes of a line. Error: as unreadable().
   static Result<InputLines> open(const std::filesystem::path& path, std::size_t longest);
 
-  /// Returns the next line; nullopt at the end. Error: usage: "PATH:LINE: the line is longer than
-  /// 64 MiB"; as unreadable() if reading failed.
+  /// Returns the next line; nullopt at the end. Error: usage: "PATH:LINE: the line is longer than N
+  /// MiB"; as unreadable() if reading failed.
   Result<std::optional<InputLine>> next();
 
  private:

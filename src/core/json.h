@@ -12,8 +12,8 @@ extern template class nlohmann::basic_json<nlohmann::ordered_map>;
 
 namespace assay {
 
-/// Returns JSON as one line. Text from drivers and environment variables may be invalid UTF-8,
-/// whose bad bytes are replaced.
+/// Returns JSON as one line, without a line end. Text from drivers and environment variables may be
+/// invalid UTF-8, whose bad bytes become U+FFFD.
 std::string json_line(const Json& json);
 
 }  // namespace assay

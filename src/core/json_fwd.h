@@ -8,7 +8,8 @@ namespace assay {
 /// The kind that assay writes: members keep their order. Finding a member takes time linear in
 /// their number.
 using Json = nlohmann::ordered_json;
-/// The kind for external files: members are sorted, so finding one is fast even among many.
+/// The kind for objects with very many members, as tokenizers and indices of weights have: members
+/// are sorted, so finding one is fast.
 using SortedJson = nlohmann::json;
 
 }  // namespace assay

@@ -23,7 +23,8 @@ struct JsonNode {
 
   bool is_object() const { return kind == Kind::object; }
   bool is_array() const { return kind == Kind::array; }
-  /// Returns the member; null if it is absent or this is not an object.
+  /// Returns the member, the last of several with that key; null if it is absent or this is not an
+  /// object.
   const JsonNode* find(std::string_view key) const;
   /// Returns the member's text, number or boolean; empty if it is absent, null, or a container.
   std::string_view at(std::string_view key) const;
@@ -34,8 +35,9 @@ struct JsonNode {
 };
 
 struct JsonLimits {
-  std::size_t values;            ///< including nested ones; each takes about 100 bytes
-  std::size_t bytes = SIZE_MAX;  ///< upper limit of the text of one value
+  std::size_t
+      values;  ///< most values of one read(), including nested ones; each takes 100 bytes of memory
+  std::size_t bytes = SIZE_MAX;  ///< upper limit of the text of one read()
 };
 
 /// Reads value after value from a text or a file, holding only a buffer of it.
@@ -46,11 +48,12 @@ class JsonValues {
   /// Opens a file or a pipe. Error: as unreadable().
   static Result<JsonValues> open(const std::string& path);
 
-  /// Skips all characters of `between` and returns the next one, with which read() will begin;
-  /// empty at the end. Error: as unreadable().
+  /// Skips characters as long as they are among `between`, and returns the next one, with which
+  /// read() will begin; nullopt at the end. Error: as unreadable().
   Result<std::optional<char>> next_letter(std::string_view between);
-  /// Reads the value that begins at the next character. Error: usage, with the message alone: not
-  /// JSON, nested deeper than 64 levels, beyond a limit.
+  /// Reads the value that begins at the next character. Error: usage, if it is not JSON, is nested
+  /// deeper than `most_json_levels` (core/json_text.h), or exceeds a limit; the caller adds path
+  /// and line to that message. As unreadable(), which names the path, if reading fails.
   Result<JsonNode> read(const JsonLimits& limits);
 
   /// Returns the part of a text that has not been read; for a file, only the part in the buffer.
@@ -60,7 +63,7 @@ class JsonValues {
 
   /// Returns the line of the next character, from 1.
   std::size_t line() const { return line_; }
-  /// Returns how many values have been read, including nested ones.
+  /// Returns how many values have been read, including nested ones and those of a failed read().
   std::size_t count() const { return count_; }
 
  private:

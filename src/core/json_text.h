@@ -16,8 +16,10 @@ constexpr std::size_t most_json_levels = 64;
 /// second.
 constexpr std::size_t most_json_members = 20'000;
 
-/// Error: usage, if it is not JSON, nested deeper than `most_json_levels`, or has an object of more
-/// than `most_members`.
+/// Parses one value, which may have white space around it and a byte order mark before it. Whole
+/// numbers that fit 64 bits stay exact; the last of equal keys wins. Error: usage, if it is not
+/// JSON (NaN and Infinity are not) or not UTF-8, has a number beyond the range of double, is nested
+/// deeper than `most_json_levels`, or has an object of more than `most_members`.
 Result<Json> parse_json(std::string_view text, std::size_t most_members = most_json_members);
 
 }  // namespace assay

@@ -8,11 +8,11 @@
 
 namespace assay {
 
-/// Error: failed, with the system's message.
+/// Returns the path of this process's executable. Error: failed, with the system's message.
 Result<std::string> own_binary();
 
-/// Returns the command with which the user started it, for advice: the environment variable
-/// ASSAY_COMMAND, which ./run sets, or "assay".
+/// Returns the command with which the user started this program, to be quoted in advice: the value
+/// of the environment variable ASSAY_COMMAND, which ./run sets, or "assay".
 std::string own_command();
 
 }  // namespace assay

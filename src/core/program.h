@@ -16,37 +16,41 @@
 namespace assay {
 
 struct ProgramStart {
-  std::vector<std::string> words;  ///< the first is looked up in PATH unless it contains '/'
-  /// added to this process's variables
+  /// The program and its arguments; the program is looked up in PATH unless it contains '/'.
+  std::vector<std::string> words;
+  /// Environment variables that are added to this process's, or replace them.
   std::vector<std::pair<std::string, std::string>> variables = {};
   std::string folder = {};                ///< its working directory; empty: that of this process
   std::string input_file = {};            ///< file for its standard input; empty: `input`
-  std::string input = {};                 ///< text on its standard input, kept in memory only
+  std::string input = {};                 ///< text on its standard input; never written to disk
   double timeout_seconds = 0;             ///< 0: none
   double grace_seconds = 5;               ///< from SIGTERM to SIGKILL
-  std::vector<int> cpus = {};             ///< its affinity; empty: this process's
-  std::uint64_t address_space_bytes = 0;  ///< limit on its address space; 0: none
-  std::vector<std::string> control_groups = {};  ///< cgroup.procs of groups that it joins
-  std::function<bool()> stop_requested = {};     ///< polled ten times a second
-  /// Called with each line of standard output, including a last one without a newline. A line is
-  /// cut at 64 MiB.
+  std::vector<int> cpus = {};             ///< kernel numbers of its CPUs; empty: this process's
+  std::uint64_t address_space_bytes = 0;  ///< limit on its address space; 0: this process's
+  std::vector<std::string> control_groups = {};  ///< files cgroup.procs of groups that it joins
+  std::function<bool()> stop_requested = {};     ///< polled at least ten times a second
+  /// Called by the thread that waits in run_program() with each line of standard output, including
+  /// a last one without a newline. A line is cut at about 64 MiB.
   std::function<void(std::string_view line)> line = {};
   std::function<void(std::string_view line)> error_line = {};  ///< the same for standard error
 };
 
 struct ProgramEnd {
-  int status = 0;          ///< exit status, or 128 + the signal that ended it
+  int status = 0;          ///< exit status; 128 + the signal that ended it; 137 if it was given up
   bool timed_out = false;  ///< it was ended because it exceeded timeout_seconds
   bool stopped = false;    ///< it was ended because stop_requested() returned true
-  /// The last 4 KiB of its standard error, whole lines, without secrets: it goes into messages,
-  /// records and pages.
+  /// The last lines of its standard error, at most 4 KiB, without secrets (core/secrets.h), because
+  /// they go into messages, records and pages.
   std::string errors_tail;
 };
 
-/// Returns when the program and every process that holds its output have ended. The program leads a
-/// separate process group: Ctrl-C reaches only this process, which ends the group with SIGTERM and,
-/// after `grace_seconds`, SIGKILL. The program dies when this process does. Error: unavailable,
-/// naming the program, if it cannot be started.
+/// Runs a program and returns when it has ended. It leads a separate process group, so that Ctrl-C
+/// reaches only this process. The group gets SIGTERM and, after `grace_seconds`, SIGKILL on a
+/// timeout, when stop_requested() returns true, and when the program has ended but other processes
+/// still hold its output. What is left of the group is killed before this returns. A process that
+/// survives SIGKILL, or that left the group, is given up after another `grace_seconds`. The system
+/// kills the program when the thread that called this ends. Error: unavailable, naming the program,
+/// if it cannot be started for any reason.
 Result<ProgramEnd> run_program(const ProgramStart& program);
 
 /// Kills every program that run_program() runs now, each with its process group. It is safe in a
@@ -54,7 +58,8 @@ Result<ProgramEnd> run_program(const ProgramStart& program);
 /// the programs, not the processes that they started.
 void kill_programs();
 
-/// Returns the path of `name` in PATH, or `name` itself if it contains '/' and is executable.
+/// Returns the path of `name` in PATH, or `name` itself if it contains '/'; nullopt if that does
+/// not exist or is not executable.
 std::optional<std::string> find_program(const std::string& name);
 
 /// Returns the last line of `text` that is not blank, without surrounding blanks; empty if there is

@@ -1,4 +1,5 @@
-// Seeded random numbers, the same on every machine and library version.
+// Seeded random numbers. next() and uniform() return the same on every machine, normal() and
+// gamma() the same except for the rounding of the C library's log(), cos() and pow().
 #pragma once
 
 #include <cmath>
@@ -12,6 +13,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
 
+  /// Returns 64 random bits.
   std::uint64_t next() {
     std::uint64_t z = (state_ += 0x9E3779B97F4A7C15ull);
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;

@@ -10,27 +10,27 @@
 
 namespace assay {
 
-/// The result of reading a file: its bytes, or the errno of the failure.
 struct FileBytes {
-  int error = 0;
-  std::string text;
+  int error = 0;     ///< errno of the failure; 0: none
+  std::string text;  ///< the file's bytes; empty after a failure
 };
 
-/// Returns everything that the file holds. Errors: EFBIG if that is more than `most` bytes, EISDIR
-/// or ENOTSUP for anything that is neither a file nor a pipe, ETIMEDOUT for a pipe whose writer is
-/// silent for a minute. iostreams cannot be used: libstdc++ throws when a read fails, as on sysfs
-/// files that return EINVAL or EPERM.
+/// Returns everything that the file holds. Errors: EFBIG if that is more than `most` bytes, and
+/// those of InputFile (core/input_file.h). iostreams cannot be used: libstdc++ throws when a read
+/// fails, as on sysfs files that return EINVAL or EPERM.
 FileBytes read_bytes(const std::filesystem::path& path, std::size_t most);
 
-/// Reads one of assay's own files; nullopt if it cannot be read completely.
+/// Reads a file of assay's own or of the system; nullopt if it cannot be read completely or holds
+/// more than 4 GiB.
 std::optional<std::string> read_file(const std::filesystem::path& path);
 
 /// Returns the first bytes of a file; fewer if it is shorter or cannot be read. Returns nothing of
-/// a pipe, because the bytes would be missing afterwards.
+/// a pipe, because the bytes would be missing afterwards, nor of a file that reports no size, as in
+/// /proc.
 std::string start_of_file(const std::filesystem::path& path, std::size_t bytes);
 
-/// Reads a whole file that the user named. Error, naming the path, the cause and the limit: usage;
-/// file, if it may not or cannot be read; exhausted, without free descriptors.
+/// Reads a whole file or pipe that the user named. Error: usage, naming the limit, if it holds more
+/// than `most` bytes; as unreadable() if it cannot be read.
 Result<std::string> read_operand(const std::filesystem::path& path, std::size_t most);
 
 }  // namespace assay

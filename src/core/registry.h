@@ -6,8 +6,8 @@
 
 namespace assay {
 
-/// All entries of one kind, in link order; sort by name where order is shown. Filled before main()
-/// and only read afterwards.
+/// All entries of one type, in link order; sort by name where order is shown. The list is filled
+/// before main() and only read afterwards.
 template <typename Entry>
 class Registry {
  public:

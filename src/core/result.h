@@ -11,7 +11,7 @@ namespace assay {
 /// What went wrong, as finely as callers need to distinguish it. The command line maps each kind to
 /// an exit status (src/cli/exit_code.h).
 enum class ErrorKind {
-  usage,         ///< the user's input is wrong: an option, an axis, a file
+  usage,         ///< the user's input is wrong: an option, an axis, a missing or damaged file
   unavailable,   ///< a library, device or permission is missing on this machine
   unsupported,   ///< the device or library exists but cannot do this
   exhausted,     ///< out of memory, disk or another finite resource
@@ -22,10 +22,9 @@ enum class ErrorKind {
   failed,        ///< a call that should have worked did not
 };
 
-/// One clear line: what failed, the value, what is allowed, what to do.
 struct Error {
   ErrorKind kind = ErrorKind::failed;
-  std::string message;
+  std::string message;  ///< one line: what failed, the value, what is allowed, what to do
 };
 
 /// A value or an Error. It is a union of the two instead of a std::variant, which would take longer
@@ -104,7 +103,7 @@ class [[nodiscard]] Result<void> {
   bool failed_ = false;
 };
 
-using Status = Result<void>;
+using Status = Result<void>;  ///< success without a value, or an Error
 
 /// Evaluates to the value of `expression`, or returns its error from the enclosing function:
 ///   Buffer buffer = TRY(device.allocate(bytes, MemoryKind::device));

@@ -15,7 +15,7 @@ namespace assay {
 /// folder means the dynamic linker's own search (LD_LIBRARY_PATH, RUNPATH, ld.so.cache).
 struct LibraryCandidates {
   std::string role;                  ///< "HIP runtime", for messages
-  std::vector<std::string> names;    ///< sonames, newest known first
+  std::vector<std::string> names;    ///< sonames or paths, newest known version first
   std::vector<std::string> folders;  ///< may hold glob patterns, e.g. "/opt/rocm/core-*/lib"
   std::string advice;                ///< what to install when none is found
 };
@@ -23,15 +23,17 @@ struct LibraryCandidates {
 /// One opened library. Never closed, because GPU runtimes do not survive dlclose().
 class SharedLibrary {
  public:
-  /// Prefers a candidate already loaded in this process (two copies of a GPU runtime crash).
-  /// Error: unavailable, naming what was tried and the advice.
+  /// Opens the first candidate that loads. One of `names` that is already loaded in this process is
+  /// preferred, because two copies of a GPU runtime crash. Error: unavailable, naming what was
+  /// tried, why the first existing file did not load, and the advice.
   static Result<SharedLibrary> open(const LibraryCandidates& candidates);
 
-  /// Returns the file that it was loaded from.
+  /// Returns the file that it was loaded from, without links; empty if the linker does not say.
   const std::string& path() const { return path_; }
+  /// Returns the address of a symbol; null if the library has none of this name.
   void* symbol(const char* name) const;
 
-  /// Sets `target` to the first of `names` that exists; returns whether one did.
+  /// Sets `target` to the first of `names` that exists, else to null; returns whether one did.
   template <typename Function>
   bool bind(Function*& target, std::initializer_list<const char*> names) const {
     for (const char* name : names) {

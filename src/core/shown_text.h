@@ -8,13 +8,14 @@
 
 namespace assay {
 
-/// Replaces control characters (including escape sequences and C1) and characters that change the
-/// direction of writing by "\u001b", which has the same meaning inside JSON's strings. Line ends
-/// and tabs are kept; bytes that are not UTF-8 become U+FFFD.
+/// Replaces control characters (C0 such as escape, and C1), Unicode's line separators, and
+/// characters that change the direction of writing. Each becomes its code, such as "\u001b", which
+/// has the same meaning inside JSON's strings. "\n", "\r\n" and tabs are kept; each byte that is
+/// not UTF-8 becomes U+FFFD.
 std::string without_controls(std::string_view text);
 
-/// Makes a part of one line safe: line ends and tabs are replaced, too, and text longer than `most`
-/// bytes (at least 3) is cut and ends in "...".
+/// Makes a part of one line safe: line ends and tabs are replaced, too. The result has at most
+/// `most` bytes (at least 3); if it was cut, it ends in "...".
 std::string shown_line(std::string_view text, std::size_t most);
 
 }  // namespace assay

@@ -1,4 +1,5 @@
-// A fork-join pool: one pinned worker per CPU; the caller is worker 0.
+// A fork-join pool: one pinned thread per CPU, except for the first one, whose work the caller's
+// thread does as worker 0. Idle threads poll for about 20 us, then sleep.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,8 @@ namespace assay {
 
 class ThreadPool {
  public:
-  /// Makes one worker per entry of `cpus` (kernel CPU numbers). Threads start on the first run().
+  /// Makes one worker per entry of `cpus` (kernel CPU numbers), which must not be empty. Threads
+  /// start on the first run(). One that cannot be pinned works unpinned.
   explicit ThreadPool(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -20,8 +22,8 @@ class ThreadPool {
 
   std::size_t size() const { return cpus_.size(); }
 
-  /// Calls body(worker) once for each worker, in parallel, and returns when all are done. Calls
-  /// from several threads take turns.
+  /// Calls body(worker) once for each worker, from 0, in parallel, and returns when all are done.
+  /// Calls from several threads take turns; a body must not call run().
   template <typename Body>
   void run(const Body& body) {
     run_erased([](const void* context,

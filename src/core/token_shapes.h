@@ -6,9 +6,10 @@
 
 namespace assay {
 
-/// Returns `text` with `instead` for each token in the form of a known service: "hf_",
-/// "ghp_", "AKIA", "xoxb-", "sk-" with as many letters and digits as theirs have at least, and the
-/// path of a web hook. A name that only begins alike, "hf_transfer" or "sk-learn", stays.
+/// Returns `text` with `instead` for each token in the form of a known service, and for the path of
+/// a web hook. Such a token is a prefix ("hf_", "ghp_", "AKIA", "xoxb-", "sk-" and others, listed
+/// in token_shapes.cpp) and at least 16 characters that look random. A name that only begins alike,
+/// "hf_transfer" or "sk-learn", stays.
 std::string without_known_tokens(std::string_view text, std::string_view instead);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 // Parses and formats sizes, durations and rates. Sizes have IEC prefixes, which are powers of two,
-// rates decimal ones. A parse error is of kind usage; it quotes the text and says what is allowed.
+// rates decimal ones. A parse error quotes the text and says what is allowed.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,36 @@ namespace assay {
 Result<std::uint64_t> parse_size(std::string_view text);
 /// Parses a whole number without a sign: "4096". Error: usage.
 Result<std::uint64_t> parse_integer(std::string_view text);
-/// Parses a number above 0 with ms, s, min or h to seconds: "1.5h" gives 5400. Error: usage.
+/// Parses a number above 0 with ms, s, min or h, at most 24000h, to seconds: "1.5h" gives 5400.
+/// Error: usage.
 Result<double> parse_duration(std::string_view text);
 
 /// Formats exactly, in the largest IEC unit that divides the size: "1GiB", "1536KiB", "1000". It is
 /// the inverse of parse_size().
 std::string format_size(std::uint64_t bytes);
-/// Formats rounded, for reading: "139.8 GiB".
+/// Formats rounded, for reading: "139.8 GiB", "2 GiB".
 std::string format_memory(std::uint64_t bytes);
 /// Formats four significant digits with a decimal prefix: (4.213e12, "FLOP/s") gives "4.213
 /// TFLOP/s".
 std::string format_rate(double value, std::string_view unit);
 /// Formats four significant digits: "2.310 us", "1.200 s".
 std::string format_seconds(double seconds);
-/// Formats the value of a metric that is stored in `unit`: "s" by format_seconds(), "1" by
-/// format_significant(), "bytes" by format_memory(), and all other units by format_rate().
+/// Formats the value of a metric that is stored in `unit`: "s" by format_seconds(), "1" (a share)
+/// by format_significant(), "$" as "$0.4213", "bytes" by format_memory(), and all other units by
+/// format_rate(), with "B/s" for "bytes/s".
 std::string format_in(double value, std::string_view unit);
 /// Formats an elapsed time, rounded up to whole seconds: "0:07", "12:30", "1:02:03".
 std::string format_clock(double seconds);
 /// Formats "2.100 GHz".
 std::string format_frequency(double hertz);
 
-/// A decimal prefix that suits `value`, so that several numbers can share it.
+/// A decimal prefix, so that several numbers can share it.
 struct Scale {
   double factor = 1;             ///< divide the value by it
-  std::string_view prefix = "";  ///< "G"
+  std::string_view prefix = "";  ///< "n" to "P", such as "G"
 };
+/// Returns the prefix with which `value` has 1 to 3 digits before the point, or else the nearest
+/// one; none for 0, NaN and infinity.
 Scale scale_for(double value);
 /// Formats a share from 0 to 1 as a percentage: "35%". A share above 0 and below half a percent is
 /// "<1%", because "0%" means none.

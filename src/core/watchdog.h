@@ -23,7 +23,7 @@ class Watchdog {
   /// destroy the watchdog.
   ~Watchdog();
 
-  /// Costs a clock read; may be called from any thread.
+  /// Reports progress. It costs a clock read and may be called from any thread.
   void progress() { last_.store(Clock::now(), std::memory_order_relaxed); }
 
  private:

@@ -10,19 +10,22 @@
 
 namespace assay {
 
-/// One field of a message. Which of the values it has follows from the sender's schema.
+/// One field of a message. The sender's schema says which of the values it has and how its bits are
+/// encoded; the other value is 0 or empty.
 struct WireField {
   std::uint32_t number = 0;
-  std::uint64_t integer = 0;  ///< of a varint or a fixed-size field
-  std::string_view bytes;     ///< of a text or a nested message
+  std::uint64_t integer = 0;  ///< the bits of a varint or of a field of 4 or 8 bytes
+  std::string_view bytes;     ///< a text, a nested message or a packed array
 };
 
-/// Reads the fields of a message. `bytes` must outlive it.
+/// Reads the fields of a message. `bytes` must outlive the reader and the fields, which refer to
+/// it.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
 
-  /// Reads the next field. Returns false at the end of the message, and where it is damaged.
+  /// Reads the next field. Returns false at the end of the message, and where it is damaged or has
+  /// a group, which is obsolete; is_damaged() tells.
   bool next(WireField& field) {
     std::uint64_t key = 0;
     if (rest_.empty() || !varint(key)) return false;
@@ -79,27 +82,30 @@ class WireReader {
   bool damaged_ = false;
 };
 
-/// Appends fields to a message.
+/// Appends fields to the message `bytes`, which must outlive the writer.
 class WireWriter {
  public:
   explicit WireWriter(std::string& bytes) : bytes_(bytes) {}
 
+  /// Appends a varint.
   void integer(std::uint32_t number, std::uint64_t value) {
     varint(std::uint64_t{number} << 3);
     varint(value);
   }
+  /// Appends a field of 8 bytes.
   void fixed(std::uint32_t number, std::uint64_t value) {
     varint(std::uint64_t{number} << 3 | 1);
     char eight[8];
     std::memcpy(eight, &value, sizeof eight);
     bytes_.append(eight, sizeof eight);
   }
+  /// Appends a double as a field of 8 bytes.
   void real(std::uint32_t number, double value) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &value, sizeof bits);
     fixed(number, bits);
   }
-  /// A text or a nested message.
+  /// Appends a text or a nested message.
   void bytes(std::uint32_t number, std::string_view value) {
     varint(std::uint64_t{number} << 3 | 2);
     varint(value.size());

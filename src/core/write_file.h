@@ -11,9 +11,9 @@
 
 namespace assay {
 
-/// Writes through a temporary file beside it, so that a partly written file is never mistaken for a
-/// whole one. A device or pipe is written directly. Error: exhausted (disk
-/// full, quota) or file (whatever else), naming the path and the cause.
+/// Writes a temporary file beside `path` and renames it, so that a partly written file is never
+/// mistaken for a whole one. A file or link at `path` is replaced; a device or pipe is written
+/// directly. Error: exhausted (disk full, quota) or file (all else), naming the path and the cause.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
 /// A file that is written in parts, for texts larger than memory, and is there as a whole once it
@@ -30,7 +30,8 @@ class NewFile {
   ~NewFile();
 
   Status append(std::string_view text);
-  /// Puts it in the place of the file that had its name.
+  /// Puts the file at its path, in the place of one that is there. Nothing may be appended
+  /// afterwards.
   Status finish();
 
  private:
@@ -40,9 +41,10 @@ class NewFile {
   Descriptor file_;
 };
 
-/// Checks whether write_file() could write there, for a result whose work begins now. Changes no
-/// file; a disk that fills up meanwhile is found later. Error: as above; usage, if that would
-/// replace one of the files that the work reads.
+/// Checks whether write_file() could write there, before work whose result will be written begins.
+/// It changes no file, but creates and removes one beside it; a disk that fills up meanwhile is
+/// found later. Error: as write_file(); usage, if that would replace one of the files `reads` that
+/// the work reads.
 Status check_writable(const std::filesystem::path& path,
                       const std::vector<std::filesystem::path>& reads = {});
 
@@ -50,12 +52,14 @@ Status check_writable(const std::filesystem::path& path,
 /// it; otherwise as kind_of_file_error(), naming the folder and the cause.
 Status create_folder(const std::filesystem::path& folder);
 
-/// Returns whether `name` is a temporary file of a process that died while writing the file `of`.
+/// Returns whether a file named `name` is a temporary one of write_file() for the file named `of`:
+/// a process died while it wrote, or still writes.
 bool is_unfinished(std::string_view name, std::string_view of);
 
 /// Returns whether `path` is a symbolic link.
 bool is_link(const std::filesystem::path& path);
-/// Error: file: a link stands where a file of assay's own would be written.
+/// Returns the error of kind file that `path`, where a file of assay's own would be written, is a
+/// link.
 Error refused_link(const std::filesystem::path& path);
 
 }  // namespace assay

@@ -5,8 +5,9 @@
 // both sides again. Three details follow Hunter (Fleming et al. 2023, "Hunter: using change point
 // detection to hunt for performance regressions", doi 10.1145/3578244.3583719; continued as Apache
 // Otava). Student's t test judges a split instead of random permutations. The series is searched in
-// windows. Splits are first accepted at ten times the requested p; then the weakest one is removed
-// repeatedly, and its neighbours' t tests are repeated. Measured error rates: docs/method.md.
+// windows that overlap by half. Splits are first accepted at ten times the requested p (twice from
+// 0.05 on); then the weakest one is removed repeatedly, and its neighbours' t tests are repeated.
+// Measured error rates: docs/method.md.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,9 @@
 namespace assay {
 
 struct ChangePointRule {
-  std::size_t window = 50;  ///< values searched together
+  std::size_t window = 50;  ///< values searched together, at least 4
   double p = 0.001;         ///< each change point's t test has a p below this
-  double magnitude = 0;     ///< smallest absolute step
+  double magnitude = 0;     ///< smallest absolute step, in the unit of the values
 };
 
 struct ChangePoint {

@@ -18,7 +18,8 @@ namespace assay {
 /// Two permutation tests of the order of pairs look for it, each at 2%. If the mean autocorrelation
 /// of all series is significant, each series gets that mean, because a drifting side usually moves
 /// all cells. A series that is significant against the largest autocorrelation of each permutation
-/// gets at least its own. Series with fewer than 6 differences or with equal ones get 0.
+/// gets at least its own. Series with fewer than 6 differences, or whose differences are all equal,
+/// get 0. The permutations are drawn from a fixed seed, so the result is repeatable.
 ///
 /// The values are corrected as by Kendall (1954): the estimate r from n values has an expectation
 /// of about rho - (1 + 4 rho) / n, so rho is taken as (n r + 1) / (n - 4).

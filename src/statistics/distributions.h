@@ -11,7 +11,7 @@ namespace assay {
 double student_t_cdf(double t, double degrees_of_freedom);
 double student_t_quantile(double probability, double degrees_of_freedom);
 
-/// Requires 0 < probability < 1.
+/// Returns the inverse of the standard normal distribution's P(X <= x); 0 < probability < 1.
 double normal_quantile(double probability);
 
 /// Returns P(X <= successes) for X successes in n trials of probability 1/2; 0 <= successes <= n.
@@ -26,7 +26,7 @@ double noncentral_t_cdf(double t, double degrees_of_freedom, double noncentralit
 double noncentral_t_quantile(double probability, double degrees_of_freedom, double noncentrality);
 
 /// Returns the one-sided Clopper-Pearson upper bound of the probability of success, after
-/// `successes` in n > 0 trials; 0 < confidence < 1.
+/// `successes` in n > 0 trials; 0 < confidence < 1. It is 1 if all succeeded.
 double share_upper_bound(std::size_t successes, std::size_t n, double confidence);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 // Regression by a Gaussian process: predicts values at new points from noisy values at measured
-// points, with the uncertainty. Formulas: Rasmussen & Williams, Gaussian Processes for Machine
+// points, with the uncertainty. The correlation of two points is Matern's with smoothness 5/2 of
+// their distance in lengths. Formulas: Rasmussen & Williams, Gaussian Processes for Machine
 // Learning (2006), algorithm 2.1 and section 5.4.1.
 #pragma once
 
@@ -20,10 +21,10 @@ using Coordinates = std::vector<double>;
 
 /// Assumptions about the function, after its values have been shifted to mean 0.
 struct ProcessScales {
-  /// For each coordinate, the distance over which values change. A large one means that the
+  /// For each coordinate, the distance above 0 over which values change. A large one means that the
   /// coordinate hardly matters.
   std::vector<double> lengths;
-  double noise = 0.01;  ///< variance of the noise divided by that of the function
+  double noise = 0.01;  ///< variance of the noise divided by that of the function; at least 1e-6
 };
 
 struct Prediction {
@@ -56,14 +57,15 @@ class GaussianProcess {
 };
 
 /// Returns the scales that maximize the likelihood of the values, starting at `from`. It tries each
-/// length and the noise in turn on a coarse grid, twice. Costs about 12 * (coordinates + 1)
-/// factorizations.
+/// length and the noise in turn on a coarse grid of 7 values, twice. It costs 14 * (coordinates +
+/// 1) + 1 factorizations.
 ProcessScales fit_scales(std::span<const CoordinateKind> kinds,
                          const std::vector<Coordinates>& points, const std::vector<double>& values,
                          const ProcessScales& from);
 
-/// Returns the expected improvement: by how much a value drawn from `prediction` exceeds `best` on
-/// average, counting 0 if it does not (Jones, Schonlau & Welch 1998, equation 15).
+/// Returns the expected improvement, where larger values are better: by how much a value drawn from
+/// `prediction` exceeds `best` on average, counting 0 if it does not (Jones, Schonlau & Welch 1998,
+/// equation 15).
 double expected_improvement(const Prediction& prediction, double best);
 
 }  // namespace assay

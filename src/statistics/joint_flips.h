@@ -14,13 +14,14 @@ namespace assay {
 struct FlipRule {
   /// Number of consecutive pairs, counted from pair 0, whose order one random draw (coin) decided.
   std::size_t pairs_per_draw = 1;
-  std::size_t least_draws = 6;  ///< a series with fewer draws proves nothing
+  std::size_t least_draws = 6;  ///< a series with fewer draws gets 1; at least 2
   std::uint64_t seed = 1;       ///< seed of flips that are too many to enumerate
 };
 
-/// Returns for each series the probability, if its mean were `bound`, that any series of the family
-/// looks as extreme as it does. If all series with a value of at most alpha are rejected, the
-/// probability of any false rejection is at most alpha, however the series depend on each other.
+/// Returns for each series the probability, if its mean were `bound` (a log ratio), that any series
+/// of the family looks as extreme as it does, in the direction of `alternative`. If the hypothesis
+/// is rejected for all series with a value of at most alpha, the probability of any false rejection
+/// is at most alpha, however the series depend on each other.
 ///
 /// This is Westfall and Young's (1993) step-down procedure over all flips of the coins. At most
 /// 4,096 flips are made; if there are more, they are drawn from the seed. A flip turns the signs of

@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// The rate measured over one directed link; more is better.
+/// The rate measured over one directed link, in a unit that all links share; more is better.
 struct LinkRate {
   std::string from, to;
   double rate = 0;
@@ -16,7 +16,8 @@ struct LinkRate {
 
 struct OddLinkRule {
   double least_drop = 0.1;  ///< share of the median; a link closer to the median is never odd
-  double deviations = 5;    ///< distance below the median in units of 1.4826 MAD
+  /// Distance below the median in units of 1.4826 MAD (the median absolute deviation).
+  double deviations = 5;
 };
 
 struct OddLink {

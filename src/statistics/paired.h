@@ -18,8 +18,8 @@ constexpr std::size_t least_units = 6;
 /// from the true one.
 constexpr double most_dependence = 0.5;
 
-/// The effect in paired log ratios d_i = y_B,i - y_A,i in time order. Means and intervals are log
-/// ratios too.
+/// The effect in paired log ratios d_i = y_B,i - y_A,i in time order, where y is the logarithm of a
+/// time. Mean, median, deviations and intervals are log ratios, too.
 struct PairedEffect {
   std::size_t pairs = 0;
   /// Number of independent values whose mean is equally precise; it is below `pairs` if
@@ -36,8 +36,9 @@ struct PairedEffect {
   double p_equal = 1;     ///< of mean and median both lying within the margin; below alpha is proof
                           ///< (docs/method.md)
   double detectable = 0;  ///< smallest effect found with 80% power at two-sided 5%; 0: unknown
-  std::vector<std::size_t> outliers;  ///< pairs beyond max(margin / 2, 5 * 1.4826 * MAD)
-  double outlier_share_limit = 1;     ///< 95% upper bound of the share of outliers, Clopper-Pearson
+  /// Indices of differences farther from the median than max(margin / 2, 5 * 1.4826 * MAD).
+  std::vector<std::size_t> outliers;
+  double outlier_share_limit = 1;  ///< 95% upper bound of the share of outliers, Clopper-Pearson
 
   /// Returns whether a side drifts by itself: neighbouring pairs are so similar that their spread
   /// proves nothing. The intervals are then the mean and eight deviations on both sides, a rule of
@@ -45,25 +46,28 @@ struct PairedEffect {
   bool drifts() const { return dependence > most_dependence; }
 };
 
-/// `margin` > 0 is a log ratio, e.g. ln 1.02. `dependence` is the autocorrelation of neighbouring
-/// pairs to allow for, as returned by find_dependence(). Intervals for which n is too small are
-/// infinite.
+/// Returns the effect in `differences`. `margin` > 0 is a log ratio, e.g. ln 1.02. `dependence` is
+/// the autocorrelation of neighbouring pairs to allow for, as returned by find_dependence().
+/// Intervals for which n is too small are infinite, and p_equal is then 1.
 PairedEffect paired_effect(std::span<const double> differences, double margin,
                            double dependence = 0);
 /// Returns the effects of several series, whose dependence is estimated together.
 std::vector<PairedEffect> paired_effects(std::span<const PairedSeries> family, double margin);
 
-/// Uses a second measurement of A as an estimate of this machine's noise; `control` has the
-/// differences of A' and A. An outlier no farther from the median than twice the control's largest
-/// distance is dropped. If the control spreads at least half as widely (by the MAD), the noise is
-/// not specific to B, and p_equal needs no correction for a slow tail of B. Without this
-/// correction, a mean at the margin is called equal in at most 6% of simulated cases.
+/// Uses A', a second measurement of A, as an estimate of this machine's noise. `effect` is the
+/// result of paired_effect() for `differences`; `control` has the differences A' - A. Does nothing
+/// if either has fewer than least_units values. An outlier no farther from the median than twice
+/// the control's largest distance from its median is dropped. If the control spreads at least half
+/// as widely (by the MAD), the noise is not specific to B, and p_equal needs no correction for a
+/// slow tail of B. Without this correction, a mean at the margin is called equal in at most 6% of
+/// simulated cases.
 void allow_for_control(PairedEffect& effect, std::span<const double> differences,
                        std::span<const double> control, double margin);
 
-/// The fallback for values without pairs: Welch's t on logarithms, B minus A. `n` and `pairs` are
-/// the smaller side's count. There are no sign intervals and no outliers, and p_equal stays 1,
-/// because drift between the two sides could imitate equality or hide it.
+/// The fallback for values without pairs: Welch's t test on `a` and `b`, logarithms of times. `n`
+/// and `pairs` are the smaller side's count, and `median` is the mean. Sign intervals are infinite,
+/// there are no outliers, and p_equal stays 1, because drift between the two sides could imitate
+/// equality or hide it.
 PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> b);
 
 /// Returns the p of Student's t test of the mean against `bound`; 1 if there are too few values for

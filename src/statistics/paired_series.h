@@ -9,7 +9,7 @@ namespace assay {
 /// B minus A for each pair of units that were measured side by side, with the pairs' numbers,
 /// ascending. Cells of one campaign share pairs; a cell may lack some.
 struct PairedSeries {
-  std::vector<std::size_t> pairs;
+  std::vector<std::size_t> pairs;  ///< number of each difference's pair
   /// Differences of logarithms of times: positive means that B is slower.
   std::vector<double> differences;
 };

@@ -11,8 +11,8 @@ struct Slope {
   double margin95 = 0;  ///< half the width of its 95% interval, from Student's t
 };
 
-/// Ordinary least squares. Empty for fewer than 3 points or if all x are equal. `x` and `y` have
-/// the same length.
+/// Returns the slope by ordinary least squares; nullopt for fewer than 3 points or if all x are
+/// equal. `x` and `y` have the same length.
 std::optional<Slope> slope_of(std::span<const double> x, std::span<const double> y);
 
 }  // namespace assay

@@ -35,10 +35,11 @@ struct ToleranceLimit {
   /// The limit is the sample's `order`-th largest value, which keeps the promise for every
   /// distribution; 0: it is mean + factor * deviation, which keeps it for normal distributions.
   std::size_t order = 0;
-  double factor = 0;
+  double factor = 0;  ///< as tolerance_factor(); 0 if `order` is not
 };
 
-/// Returns the upper limit of a sample in any order. Empty for fewer than 3 values.
+/// Returns the upper limit of a sample in any order, by order if tolerance_order() allows it.
+/// nullopt for fewer than 3 values.
 std::optional<ToleranceLimit> upper_tolerance_limit(std::span<const double> values,
                                                     const TolerancePromise& promise);
 

@@ -17,34 +17,37 @@ struct Advice {
   std::string_view wanted, why, source, fix;
 };
 
+/// Each makes the finding that its name says. `found` and `subject` are as in Finding, and made
+/// printable.
 Finding passed(const Advice& advice, const std::string& found, const std::string& subject = {});
 Finding warned(const Advice& advice, const std::string& found, const std::string& subject = {});
 Finding failed(const Advice& advice, const std::string& found, const std::string& subject = {});
 /// `reason` says why the check cannot judge.
 Finding unknown(const Advice& advice, const std::string& reason, const std::string& subject = {});
-/// A finding FAIL if `certain`, otherwise WARN.
+/// Makes a finding FAIL if `certain`, otherwise WARN.
 Finding bad(bool certain, const Advice& advice, const std::string& found,
             const std::string& subject = {});
 
 /// `text` with every byte that is not printable ASCII replaced by "?".
 std::string printable(std::string_view text);
 
-/// A file's text without surrounding white space, or why it could not be read: "/proc/x: needs
-/// root".
+/// What a small file says.
 struct Reading {
-  std::optional<std::string> text;
-  FileState state = FileState::missing;
-  std::string why_not;
+  std::optional<std::string> text;       ///< without surrounding white space; never empty
+  FileState state = FileState::missing;  ///< `found` also for an empty file, which has no text here
+  std::string why_not;                   ///< why there is no text: "/proc/x: needs root"
 };
+/// Reads a file of the machine, whose path has no leading slash: "proc/x". Binary data count as
+/// `failed`.
 Reading read_setting(const Machine& machine, const std::filesystem::path& path);
 
 /// Returns whether the bytes are text, as opposed to the binary garbage that a broken driver or
 /// disk returns.
 bool is_text(std::string_view bytes);
 
-/// All of `text` as a decimal number; nullopt if it is not one.
+/// Returns all of `text` as a whole decimal number; nullopt if it is not one.
 std::optional<long long> whole_number(std::string_view text);
-/// `text` in quotes, made printable and shortened.
+/// Returns `text` in quotes, made printable, and cut after 40 bytes.
 std::string in_quotes(std::string_view text);
 /// The number of CPUs in a kernel list such as "0-47,96-143"; nullopt if the list is invalid.
 std::optional<int> count_cpus(std::string_view list);

@@ -1,4 +1,5 @@
-// A check: one file in src/advise/doctor/checks/ that examines one thing that makes machines slow.
+// A check: one file in src/advise/doctor/checks/ that examines one thing that makes machines slow,
+// faulty or unusable.
 // It registers itself with
 //   const CheckRegistry::Add registered{{"numa-balancing", "NUMA balancing", Topic::host, &run}};
 // and neither changes the machine nor prints.
@@ -54,6 +55,7 @@ struct CheckContext {
   bool variables_known = true;
   bool live = false;  ///< the machine is running: a second reading may differ from the first
 
+  /// Returns whether there is a GPU of the vendor: "amd", "nvidia".
   bool has(std::string_view vendor) const {
     for (const Gpu& gpu : gpus) {
       if (gpu.vendor == vendor) return true;

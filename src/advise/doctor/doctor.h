@@ -30,7 +30,9 @@ struct FoldedFinding {
   Finding finding;                    ///< the first of the folded findings
   std::vector<std::string> subjects;  ///< empty: the whole machine
 };
+/// Returns the folded findings of all checks, in the order of their results.
 std::vector<FoldedFinding> fold(const Diagnosis& diagnosis);
+/// Returns how many folded findings have this judgement.
 std::ptrdiff_t count(const std::vector<FoldedFinding>& findings, Judgement judgement);
 
 /// Every check, by topic and then by id.
@@ -39,8 +41,8 @@ std::vector<const Check*> all_checks();
 /// naming the nearest id.
 Result<std::vector<const Check*>> find_checks(std::span<const std::string> ids);
 
-/// Runs the checks. `live`: a check may read twice, a moment apart, and judge what happened in
-/// between.
+/// Runs the checks. `live` says that `machine` is this one, running: a check may read twice, a
+/// moment apart, and judge what happened in between.
 Diagnosis diagnose(const Machine& machine, const Intent& intent,
                    std::span<const Check* const> checks, bool live = false);
 

@@ -10,9 +10,11 @@
 
 namespace assay {
 
-/// The architecture, such as "gfx942". It is derived from the PCI device id if KFD is unreadable,
-/// as in a container without /dev/kfd.
+/// Returns the architecture, such as "gfx942"; empty if it is unknown. If AMD's compute driver
+/// (KFD) is unreadable, as in a container without /dev/kfd, it is derived from the PCI device id of
+/// MI300 and MI350 series GPUs.
 std::string_view arch_of(const Gpu& gpu);
+/// Returns whether any GPU has this architecture.
 bool has_arch(const CheckContext& context, std::string_view arch);
 
 /// Returns whether there is an MI300X, MI308X or MI325X, the subject of the MI300X guides; MI300A
@@ -26,14 +28,16 @@ bool on_mesh_of_eight(const Gpu& gpu);
 bool is_visible(const Gpu& gpu);
 int visible_gpus(const CheckContext& context);
 
-/// The number of devices that a runtime sees; if GPUs are partitioned, each partition is a device.
+/// Returns the number of devices that a runtime sees without variables that hide some. Each
+/// partition of an AMD GPU is a device; a GPU with MIG slices counts as one.
 int count_devices(const std::vector<Gpu>& gpus);
 
-/// The number of GPUs of this node that a job will use: --gpus (divided evenly over the nodes of a
-/// job), otherwise those that environment variables leave visible, otherwise all visible ones.
+/// Returns the number of GPUs of this node that a job will use: Intent::gpus, divided evenly over
+/// as few nodes as they need if the job may span nodes. Without an intent, those that environment
+/// variables leave visible, otherwise all visible ones.
 int gpus_used(const CheckContext& context);
 
-/// The findings of `look` for each GPU, skipping GPUs without a finding.
+/// Returns the findings of `look` for each GPU, skipping GPUs without a finding.
 std::vector<Finding> for_each_gpu(const CheckContext& context,
                                   const std::function<std::optional<Finding>(const Gpu&)>& look);
 

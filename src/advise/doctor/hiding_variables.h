@@ -10,14 +10,15 @@ namespace assay {
 
 struct HidingVariable {
   std::string name, value;
-  int before = 0;       ///< GPUs that the variable counts
-  int left = 0;         ///< GPUs that it leaves
+  int before = 0;       ///< devices (count_devices()) from which the variable chooses
+  int left = 0;         ///< devices that it leaves
   std::string unknown;  ///< its first entry that names none of them; runtimes ignore what follows
 };
 
 /// Returns the variables that are set. HIP_VISIBLE_DEVICES, or CUDA_VISIBLE_DEVICES without it,
-/// counts what ROCR_VISIBLE_DEVICES leaves; NVIDIA's runtime knows only CUDA_VISIBLE_DEVICES. None
-/// on a machine with MIG slices, whose number is unknown.
+/// counts what ROCR_VISIBLE_DEVICES leaves; NVIDIA's runtime knows only CUDA_VISIBLE_DEVICES. AMD's
+/// runtimes ignore an empty variable, NVIDIA's then hides all GPUs. Returns none on a machine with
+/// MIG slices, whose number is unknown.
 std::vector<HidingVariable> hiding_variables(const CheckContext& context);
 
 }  // namespace assay

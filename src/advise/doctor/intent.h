@@ -9,12 +9,12 @@
 
 namespace assay {
 
-/// Checks a partition mode, which is in upper case: "SPX", "NPS1", "SPX/NPS1", "MIG". Error: usage,
-/// naming the valid modes.
+/// Checks a partition mode, which is in upper case: "SPX", "NPS1", "SPX/NPS1", "MIG"; empty is
+/// valid. Error: usage, naming the valid modes.
 Status check_partition(std::string_view partition);
 
-/// Checks the intent against the GPUs. Error: usage if these GPUs cannot be in that mode, or if a
-/// job on one node needs more GPUs.
+/// Checks the intent against the GPUs. Error: usage if MIG is intended and all GPUs are AMD's, or
+/// if a job on one node needs more GPUs than there are. GPUs with MIG slices are not counted.
 Status check_intent(const Intent& intent, const std::vector<Gpu>& gpus);
 
 }  // namespace assay

@@ -14,7 +14,12 @@ namespace assay {
 /// equal reasons of several GPUs are merged: "gpu_metrics: does not exist".
 std::string why_not(const Machine& machine, std::string_view address, const std::string& file);
 
-enum class AcsState { absent, known, needs_root, unreadable };
+enum class AcsState {
+  absent,      ///< the device has no ACS
+  known,       ///< the bits were read
+  needs_root,  ///< only the first 64 bytes of the configuration could be read
+  unreadable,  ///< not even these could be read
+};
 /// The access control services (ACS) of a PCI device, with the bits of their control register.
 struct AcsControl {
   AcsState state = AcsState::unreadable;
@@ -23,7 +28,7 @@ struct AcsControl {
   bool validates() const { return (bits & 0x0001) != 0; }  ///< shown as SrcValid+ by lspci
 };
 /// Finds the ACS control register by walking the extended capabilities in a device's configuration
-/// space.
+/// space, the bytes of its sysfs file `config`.
 AcsControl acs_control(std::string_view configuration);
 
 }  // namespace assay

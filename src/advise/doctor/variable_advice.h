@@ -9,16 +9,17 @@
 
 namespace assay {
 
-/// Returns the variable's value as it was recorded, which may be a hash (recorded_value()); nullopt
-/// if it was not set, or variables were not recorded.
+/// Returns the variable's value as it was recorded, which may be a hash (recorded_value() of
+/// machine/system/recordable_settings.h); nullopt if it was not set, or variables were not
+/// recorded.
 std::optional<std::string> variable(const CheckContext& context, std::string_view name);
 
 /// Returns a finding UNKNOWN if the variables were not recorded; otherwise empty.
 std::optional<Finding> variables_not_known(const CheckContext& context, const Advice& advice);
 
 /// Returns UNKNOWN if the variables were not recorded, PASS if `name` has exactly the text `value`,
-/// otherwise WARN with a command that exports it. The caller
-/// decides from `context` whether the variable helps on this machine.
+/// otherwise WARN with a command that exports it. The caller decides from `context` whether the
+/// variable helps on this machine.
 Finding judge_variable(const CheckContext& context, std::string_view name, std::string_view value,
                        const Advice& advice);
 

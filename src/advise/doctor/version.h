@@ -16,8 +16,9 @@ struct Version {
   auto operator<=>(const Version&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
-/// The first up to three numbers with dots between them: of "6.2.4-120", "rocm-7.0.1" or
-/// "5.15.0-generic". Missing and too large numbers are 0. Empty if `text` has no digit.
+/// Returns the first number in `text` and up to two more behind it with dots between them, as in
+/// "6.2.4-120", "rocm-7.0.1" or "5.15.0-generic". Missing and too large numbers are 0. nullopt if
+/// `text` has no digit.
 std::optional<Version> parse_version(std::string_view text);
 std::string to_string(const Version& version);  ///< as in "6.2.4"
 

@@ -14,14 +14,14 @@
 
 namespace assay::health {
 
-/// Error: usage, with what is allowed.
-Result<Load> parse_load(std::string_view text);  ///< "products", "training", ...
+/// Parses the name of an enumerator: "products". Error: usage, with what is allowed.
+Result<Load> parse_load(std::string_view text);
 
-/// One stretch of time of a burn-in.
+/// One stretch of time of a burn-in. A value that no sensor gives is absent.
 struct BurnWindow {
-  double begin = 0, seconds = 0;
-  double flops = 0, bytes = 0;  ///< of the work in it
-  double speed = 0;             ///< 1: each unit took as long as in its first repetitions
+  double begin = 0, seconds = 0;  ///< from the start of the burn-in; its length
+  double flops = 0, bytes = 0;    ///< of the work in it
+  double speed = 0;               ///< 1: each unit took as long as in its first repetitions
   std::optional<double> clock_hz, power_watts, temperature_celsius, throttled_share;
   std::string throttled;  ///< causes that the driver named in it
 };
@@ -31,10 +31,11 @@ struct BurnRank {
   int rank = 0;
   std::string device;
   std::vector<BurnWindow> windows;
-  double turn_seconds = 0;  ///< of one repetition of each unit, on average
+  double turn_seconds = 0;  ///< time of one repetition of each unit, added, on average
   std::string ended_by;     ///< the event that ended the burn-in; empty: none
 };
-/// Change of a device's speed in an hour, with its 95% interval. Empty for too few windows.
+/// Returns the change of a device's BurnWindow::speed in an hour, with its 95% interval; nullopt
+/// for fewer than 3 windows.
 std::optional<Slope> drift_per_hour(const BurnRank& rank);
 
 struct BurnOutcome {
@@ -42,18 +43,19 @@ struct BurnOutcome {
   std::vector<BurnRank> ranks;
 };
 Json to_json(const BurnOutcome& outcome);
-/// The rank whose turn takes longest, and by which share longer than the fastest one's. Empty for
-/// one rank.
+/// Returns the rank whose turn takes longest, and by which share longer than the fastest one's;
+/// nullopt for one rank, or if a rank did nothing.
 std::optional<std::pair<int, double>> slowest_of(const BurnOutcome& outcome);
 
 struct BurnPlan {
-  SdcPlan sdc;  ///< duration, seed, what to call; its work is ignored
+  SdcPlan sdc;  ///< its `work`, `patterns`, `rests` and `repeated` are ignored
   Load load = Load::all;
   double window_seconds = 10;
 };
 
 /// Burns in the devices of all ranks, which call it together. It ends early on a thermal slowdown
-/// or an uncorrected memory error of any of them. Error: as check_corruption().
+/// or an uncorrected memory error of any of them. If the team fails, the outcome has this rank
+/// only. Error: as check_corruption().
 Result<BurnOutcome> burn_in(const BurnPlan& plan, Device& device, Team& team);
 
 }  // namespace assay::health

@@ -26,27 +26,29 @@ struct WorkDescription {
   bool of_team = false;  ///< whether the ranks do it together
 };
 
-/// The bits that a repetition gave.
+/// The checksums of a repetition: those of the blocks that each operation wrote, in the order of
+/// operations, then those of all blocks at the end.
 using Sums = std::vector<std::uint64_t>;
 
 /// A block whose checksum differs.
 struct DifferentBlock {
   std::size_t launch = 0;  ///< from 0; launches().size(): no operation shows it, only the end
-  std::size_t sum = 0;     ///< its index in the sums
+  std::size_t sum = 0;     ///< its index in Sums
 };
 
 class CheckedWork {
  public:
+  /// An operation of a repetition: a kernel, a copy, a fill or a library's call.
   struct Launch {
     std::string name;
-    std::size_t first = 0, count = 0;  ///< its checksums among the sums
-    bool of_library = false;
+    std::size_t first = 0, count = 0;  ///< its checksums in Sums
+    bool of_library = false;           ///< whether it is, or holds, a library's call
   };
 
   /// Prepares the cell and one run of it. All ranks of `team` call it together if the work is of
-  /// the team; otherwise `team` is only this process. `choices` are taken instead of measuring. All
-  /// references must outlive the result. Error: as Benchmark::prepare; verification if the
-  /// benchmark's own check fails.
+  /// the team; otherwise `team` is only this process. `choices` are taken instead of measuring.
+  /// `device` and `team` must outlive the result. Error: as Benchmark::prepare() and the device;
+  /// verification if the benchmark's own check fails.
   static Result<std::unique_ptr<CheckedWork>> prepare(const WorkDescription& description,
                                                       Device& device, Team& team,
                                                       std::uint64_t seed,
@@ -61,21 +63,22 @@ class CheckedWork {
   Result<Sums> learn();
   /// Runs from the kept state. Error: failed if the operations are not those that were learnt.
   Result<Sums> repeat();
-  /// repeat(), with the bytes of the block of `sum` directly after its operation has written them.
   struct Look {
     Sums sums;
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> bytes;  ///< of the block, directly after its operation has written it
   };
+  /// Does the same as repeat(), and looks at a block.
   Result<Look> repeat_and_look(const DifferentBlock& block);
-  /// The bytes of a block as they are now.
+  /// Returns the bytes of a block as they are now.
   Result<std::vector<std::byte>> bytes_of(std::size_t sum);
-  /// All memory as it is now, in the order of buffers.
+  /// Returns all memory as it is now, in the order of buffers.
   Result<std::vector<std::byte>> all_bytes();
 
-  /// The blocks that differ: those of the first operation of which one does or, if there is none,
-  /// those at the end.
+  /// Returns the blocks that differ: those of the first operation of which one does or, if there is
+  /// none, those at the end. Buffers that are left out never differ.
   std::vector<DifferentBlock> differing(const Sums& sums, const Sums& expected) const;
-  /// Returns whether an operation writes the memory of this final block.
+  /// Returns whether an operation writes the memory of a block at the end, given by its index in
+  /// Sums.
   bool is_written(std::size_t final_sum) const;
   /// Returns whether nothing after `launch` writes the block of `sum`, so that its bytes stay until
   /// the end.
@@ -85,13 +88,14 @@ class CheckedWork {
   /// scratch memory. Returns whether libraries write all of these, and most of the written buffers
   /// still have the same bits.
   bool leave_out(const Sums& a, const Sums& b);
-  /// Leaves out buffers by their numbers; scratch() returns those of all that are left out.
+  /// Leaves out buffers by their numbers (WatchedBuffer); scratch() returns those of all that are
+  /// left out.
   void leave_out(const std::vector<std::size_t>& numbers);
   std::vector<std::size_t> scratch() const;
   std::string left_out_text() const;  ///< for the screen; empty: nothing
 
   const std::vector<Launch>& launches() const { return launches_; }
-  /// How many sums are those of operations; the others are those of the end.
+  /// Returns how many of Sums are those of operations; the others are those of the end.
   std::size_t checked_sums() const { return written_.size(); }
   WatchedBuffer buffer_of(std::size_t sum) const;
   std::uint64_t offset_of(std::size_t sum) const;  ///< of the block in its buffer
@@ -105,8 +109,10 @@ class CheckedWork {
   /// Returns whether at least half of the written bytes are still compared if these buffers are
   /// not.
   bool compares_most(const std::vector<std::size_t>& without) const;
-  Work work() const;  ///< of a repetition
+  Work work() const;  ///< what a repetition moves and computes
+  /// Returns the bytes of which a repetition takes checksums.
   double checked_bytes() const { return checked_bytes_; }
+  /// Returns the device memory that the work and the copy of its state take.
   std::uint64_t memory_bytes() const { return memory_bytes_; }
   bool calls_library() const { return watch_.called_library(); }
   /// The numbers of the multiprocessors that have computed checksums.
@@ -114,6 +120,7 @@ class CheckedWork {
   /// Seconds of the work and its checks in the last repetition, without restoring the state.
   double seconds() const { return seconds_; }
 
+  /// Plants a fault in every later repetition; nullopt ends that.
   void plant(std::optional<PlantedFault> fault) { fault_ = std::move(fault); }
   std::uint64_t planted() const { return planted_; }  ///< how often words were changed
   /// Calls `observer` after each operation of a repetition, before its checksums; null ends that.

@@ -16,22 +16,24 @@ class Checksums {
  public:
   static Result<Checksums> create(Device& device);
 
-  /// Queues the checksums of `count` blocks: sums[i] is that of blocks[i]. Both are device memory.
+  /// Queues the checksums of `count` blocks: sums[i] will be that of blocks[i]. `sums` and `blocks`
+  /// are device memory.
   Status queue(Stream& stream, std::uint64_t* sums, const ChecksumBlock* blocks,
                std::size_t count) const;
-  /// Queues the inversion of the bits of `mask` in a word.
+  /// Queues the inversion of the bits of `mask` in the 8 bytes at `word`, which is aligned to them.
   Status flip(Stream& stream, void* word, std::uint64_t mask) const;
 
-  /// The numbers of the multiprocessors that have run blocks of queue(), or of kernels that got
-  /// blocks_run(). Waits for the stream.
+  /// Returns the numbers of the multiprocessors that have run blocks of queue(), or of kernels that
+  /// got blocks_run(). Waits for the stream.
   Result<std::set<unsigned>> multiprocessors(Stream& stream) const;
+  /// Returns the device's counters of blocks, one for each multiprocessor, which kernels increment.
   std::uint32_t* blocks_run() const { return blocks_run_.as<std::uint32_t>(); }
 
-  /// The checksum that queue() gives `bytes` bytes at `data`, computed on the host.
+  /// Returns the checksum that queue() gives `bytes` bytes at `data`, computed on the host.
   static std::uint64_t of(const void* data, std::size_t bytes);
-  /// The hash of one word at an index: a bijection for each index.
+  /// Returns the hash of one word at an index: a bijection of words for each index.
   static std::uint64_t of_word(std::uint64_t word, std::uint64_t index);
-  /// One checksum of several values in their order.
+  /// Returns one checksum of several values in their order.
   static std::uint64_t combined(std::span<const std::uint64_t> sums);
 
  private:

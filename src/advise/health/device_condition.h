@@ -1,4 +1,4 @@
-// Says what a device says about itself when a result is wrong.
+// The state that a device reports around a wrong result: sensors and counts of memory errors.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,13 @@ struct DeviceCondition {
   std::optional<double> ecc_corrected, ecc_uncorrected;
 };
 
+/// Reads the present state; what the device does not report is absent.
 DeviceCondition condition_of(const Device& device);
 /// Returns what is known: "1755 MHz, 65 C, 690 W, throttled: power"; empty if nothing is.
 std::string text_of(const DeviceCondition& condition);
 
 Json to_json(const DeviceCondition& condition);
+/// Reads what to_json() wrote; members of another type count as absent.
 DeviceCondition condition_from(const Json& json);
 
 }  // namespace assay::health

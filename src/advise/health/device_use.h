@@ -11,16 +11,19 @@
 
 namespace assay::health {
 
-/// Holds the device for this process until the result is destroyed. Error: unavailable if another
-/// test holds it, naming its process; file if the lock cannot be made.
+/// Holds the device for this process until the result is destroyed. It locks a file named after the
+/// device: of a GPU in /tmp, so that all users share it, of a host or an emulated device in TMPDIR.
+/// Error: unavailable if another test holds it, naming its process; as kind_of_file_error() if the
+/// lock cannot be made.
 Result<Descriptor> lock_device(const DeviceFacts& facts);
 
-/// Checks that other processes do not seem to use the device. Error: unavailable, naming the memory
-/// in use, if that is more than drivers take.
+/// Checks that other processes do not seem to use the device; hosts and emulated devices pass.
+/// Error: unavailable, naming the memory in use, if that is more than the 2 GiB that drivers may
+/// take; as Device::memory_free_and_total().
 Status check_unused(const Device& device);
 
-/// Checks that without opening the device, by its telemetry below the folder `root`. Passes if that
-/// does not tell.
+/// Checks the same without opening the device, by its telemetry below the folder `root`. It passes
+/// if the telemetry does not say how much memory is in use.
 Status check_unused(const DeviceFacts& facts, const std::filesystem::path& root = "/");
 
 }  // namespace assay::health

@@ -19,43 +19,45 @@ inline constexpr unsigned memory_pattern_count = 8;
 inline constexpr unsigned kernels_of_patterns = 2 * memory_pattern_count - 1;
 
 struct WrongWord {
-  unsigned pattern = 0;      ///< that it did not keep
-  std::uint64_t count = 0;   ///< words that did not keep it
-  std::uint64_t offset = 0;  ///< bytes, of the first one
-  std::uint64_t address = 0;
+  unsigned pattern = 0;       ///< the pattern that it did not keep, from 0
+  std::uint64_t count = 0;    ///< words of 8 bytes that did not keep it
+  std::uint64_t offset = 0;   ///< of the first of them in the memory under test, in bytes
+  std::uint64_t address = 0;  ///< the same as a virtual address on the device
   std::uint64_t expected = 0, found = 0;
 };
 
 class MemoryPatterns {
  public:
+  /// `device` must outlive the result.
   static Result<MemoryPatterns> create(Device& device);
 
-  /// Takes `share` of the memory that is free, at most `most` bytes, and frees it at the end.
-  /// March: each pattern is read and replaced by the next in one pass, then read again in the
-  /// reverse order. A word that does not keep one is looked at `replays` more times. `planted`:
-  /// bits to invert in the word at an offset after pattern `launch` is written, for tests.
+  /// A fault for tests: bits that are inverted in a word after a pattern was written.
   struct Planted {
-    unsigned pattern = 0;
-    std::uint64_t offset = 0, mask = 0;
-    bool stays = false;
+    unsigned pattern = 0;                ///< from 0
+    std::uint64_t offset = 0, mask = 0;  ///< of the word, in bytes; the bits to invert
+    bool stays = false;                  ///< also in replays
   };
   struct Outcome {
     std::uint64_t bytes = 0;  ///< of memory under test
-    double read = 0;          ///< bytes read and compared
-    double moved = 0;         ///< bytes read and written
-    double seconds = 0;
+    double read = 0;          ///< bytes read and compared by a run without a wrong word
+    double moved = 0;         ///< bytes read and written by it
+    double seconds = 0;       ///< without replays
     std::optional<WrongWord> wrong;
-    int replays = 0, replayed = 0;
+    int replays = 0, replayed = 0;  ///< how many there were, and how many found a wrong word again
   };
+  /// Takes `share` of the memory that is free, at most `most` bytes, and frees it at the end.
+  /// March: each pattern is read and replaced by the next in one pass, then the patterns follow in
+  /// the reverse order. The run ends with the pass that finds a wrong word; the march is then
+  /// replayed `replays` times. Error: exhausted if there is no free memory; the device's.
   Result<Outcome> run(double share, std::uint64_t most, std::uint64_t seed, int replays,
                       const std::optional<Planted>& planted);
 
-  /// The numbers of the multiprocessors that have read and written patterns.
+  /// Returns the numbers of the multiprocessors that have read and written patterns.
   Result<std::set<unsigned>> multiprocessors() const {
     return checksums_.multiprocessors(*stream_);
   }
 
-  /// The word of a pattern at an index, as the kernel writes it.
+  /// Returns the word of a pattern at an index, as the kernel writes it.
   static std::uint64_t word(std::uint64_t index, unsigned pattern, std::uint64_t seed);
 
  private:

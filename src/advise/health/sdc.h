@@ -47,7 +47,7 @@ struct SdcUnit {
   std::uint64_t planted = 0;            ///< how often a planned fault was planted in it
   std::uint64_t memory_bytes = 0;       ///< device memory that it uses
   std::string variant;                  ///< operations and algorithms, as a hash
-  std::vector<KeptChoice> choices;      ///< by measuring: others give other bits
+  std::vector<KeptChoice> choices;      ///< made by measuring; other choices give other bits
   std::vector<std::string> operations;  ///< of a repetition, in order
   std::vector<std::uint64_t> trail;     ///< a checksum for each operation, and one for the end
   std::vector<std::size_t> scratch;     ///< numbers of buffers that are not compared
@@ -77,11 +77,11 @@ struct SdcDifference {
 struct SdcOutcome {
   SdcVerdict verdict = SdcVerdict::unknown;
   std::string why;     ///< one line
-  std::string device;  ///< of rank 0
+  std::string device;  ///< device of this rank, as SdcDifference::device
   std::uint64_t seed = 1;
   int ranks = 1;
-  double seconds = 0;         ///< that the test took
-  double tested_seconds = 0;  ///< in which the devices worked, over all ranks
+  double seconds = 0;         ///< duration of the test
+  double tested_seconds = 0;  ///< time in which devices worked or were checked, over all ranks
   std::vector<SdcUnit> units;
   std::vector<SdcDifference> differences;
   std::uint64_t difference_count = 0;       ///< also those that are not listed
@@ -89,8 +89,9 @@ struct SdcOutcome {
   std::vector<SdcCoverage> coverage;        ///< of each device
   std::vector<std::string> planted_faults;  ///< as they were asked for
   std::uint64_t planted = 0;                ///< how often any of them was planted
-  /// The smallest rates of faults that would have been seen with 95%: 3 over what was tested on the
-  /// device that did least, since a fault sits on one.
+  /// The smallest rates of faults that would have been seen with a probability of 95%: 3 divided by
+  /// what was tested on the device that did least, since a fault sits on one. Only with the verdict
+  /// SOUND.
   std::optional<double> faults_per_device_hour, faults_per_1e15_flops, faults_per_1e15_bytes;
   bool interrupted = false;
   std::vector<std::string> notes;
@@ -98,9 +99,10 @@ struct SdcOutcome {
 Json to_json(const SdcOutcome& outcome);
 
 struct SdcProgress {
-  double seconds = 0, of = 0;
-  std::string unit;
-  std::uint64_t runs = 0, differences = 0;
+  double seconds = 0, of = 0;     ///< since the start; SdcPlan::seconds
+  std::string unit;               ///< the unit that is being prepared or repeated
+  std::uint64_t runs = 0;         ///< repetitions of this unit so far
+  std::uint64_t differences = 0;  ///< found on this rank so far
 };
 
 struct SdcPlan {
@@ -108,8 +110,8 @@ struct SdcPlan {
   std::uint64_t seed = 1;
   double memory_share = 0.9;  ///< of the memory that is free beside the units, for the patterns
   std::string only;       ///< units, by beginnings of their names, separated by commas; empty: all
-  std::string reference;  ///< text of a reference file; empty: none
-  std::size_t most_differences = 20;       ///< the test ends early with more
+  std::string reference;  ///< text of a reference file, not its path; empty: none
+  std::size_t most_differences = 20;       ///< of a rank; the test ends early with more
   std::vector<WorkDescription> work = {};  ///< if not empty, it replaces corruption_work()
   bool patterns = true;                    ///< whether free memory is tested, too
   bool rests = true;                       ///< whether there are pauses, in every other turn
@@ -122,8 +124,9 @@ struct SdcPlan {
 
 /// Tests `device`. All ranks of the team call it together, each with its own device and the same
 /// plan; rank 0's outcome is about all of them. When stopped, or when the team fails, it returns
-/// what it has. Error: unavailable or failed if the work cannot be started; usage for a reference
-/// that cannot be read.
+/// what it has. A unit that cannot be started is left out. Error: usage for a reference that cannot
+/// be read or is of another kind of device, or if no unit begins with `only`; the device's if
+/// kernels for the patterns cannot be built.
 Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team);
 
 /// The reference for later tests of this kind of device: the checksums of every unit, with the

@@ -8,9 +8,10 @@
 
 namespace assay::health {
 
-/// Sets what the unit is expected to give, what is not compared, and its report. Returns the
-/// repetitions, which count; none if the unit is left out because it does not repeat its bits. The
-/// ranks call it together for work that they do together. Error: the work's, or the team's.
+/// Repeats the unit 4 times, or 8 times if these differ. Sets the sums that it is expected to give,
+/// what is not compared, and its report. Returns the sums of these repetitions, which count as
+/// tested; none if the unit is left out because most of them differ. The ranks call it together for
+/// work that they do together. Error: the work's, or the team's.
 Result<std::vector<Sums>> calibrate(UnderTest& unit, Team& team);
 
 }  // namespace assay::health

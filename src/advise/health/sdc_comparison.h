@@ -18,14 +18,15 @@ struct SdcComparison {
   std::string unsettled;
 };
 
-/// Compares devices of a kind that did the same work; the majority is right. All ranks call it
-/// together with the same units, and rank 0 gets the differences of all. Every rank leaves out what
-/// is scratch memory on most, and takes rank 0's times of a repetition. Error: the team's; failed
-/// if the ranks' units differ.
+/// Compares devices of a kind (kind_of()) that did the same work; the majority is right. All ranks
+/// call it together with the same units, and rank 0 gets the differences of all. Every rank leaves
+/// out what is scratch memory on most, and takes rank 0's times of a repetition. Error: the team's;
+/// failed if the ranks' units differ.
 Result<SdcComparison> compare_with_ranks(std::span<UnderTest> units, const std::string& kind,
                                          Team& team);
 
-/// Compares with a reference. `difference_here` returns a difference of a unit on this device.
+/// Compares with a reference. A unit that cannot be compared gets a note that says why.
+/// `difference_here` returns a difference that names the unit and this device.
 SdcComparison compare_with_reference(
     std::span<UnderTest> units, const SdcReference& reference,
     const std::function<SdcDifference(const UnderTest&)>& difference_here);

@@ -17,18 +17,18 @@ struct SdcUnit;
 struct SdcCoverage {
   int rank = 0;
   std::string device;               ///< "cuda:0 NVIDIA H200, 0000:3b:00.0"
-  std::uint64_t memory_bytes = 0;   ///< that the device has
-  std::uint64_t pattern_bytes = 0;  ///< that patterns covered at once; 0: none
-  std::uint64_t unit_bytes = 0;     ///< that units held beside them, checked as they write it
-  int multiprocessors = 0;          ///< that the device has
+  std::uint64_t memory_bytes = 0;   ///< memory that the device has
+  std::uint64_t pattern_bytes = 0;  ///< memory that patterns covered at once; 0: none
+  std::uint64_t unit_bytes = 0;     ///< memory that units held beside it, checked as they write it
+  int multiprocessors = 0;          ///< number that the device has
   /// On how many of these kernels ran that compute checksums or patterns. Empty: kernels cannot
   /// tell, as on CPUs.
   std::optional<int> multiprocessors_seen;
-  std::uint64_t units = 0, runs = 0;  ///< that were compared
+  std::uint64_t units = 0, runs = 0;  ///< units and their repetitions that were compared
   std::uint64_t operations = 0;       ///< kernels, copies and calls of libraries in these runs
   double flops = 0, bytes = 0;        ///< of these runs
   double checked_bytes = 0;           ///< bytes that were compared
-  double seconds = 0;                 ///< in which the device worked on them
+  double seconds = 0;                 ///< time that they took, with their checksums
   PowerSeen power;                    ///< during the turns
 };
 

@@ -14,7 +14,7 @@ namespace assay::health {
 /// What a rank says of itself after the calibration.
 struct RankUnits {
   std::string name;  ///< "rank 1 on node7"
-  std::string kind;  ///< of its device: only devices of a kind are compared
+  std::string kind;  ///< kind_of() its device: only devices of a kind are compared
   std::vector<SdcUnit> units;
   std::vector<double> run_seconds;  ///< of one repetition of each unit
 };
@@ -33,7 +33,7 @@ struct RankJudgement {
 /// algorithms: that is unsettled.
 RankJudgement judge_ranks(std::span<const RankUnits> ranks, std::size_t unit);
 
-/// Sets the number and name of the first operation at which two trails differ.
+/// Sets the number and name of the first operation at which two trails (SdcUnit::trail) differ.
 void name_first_operation(SdcDifference& difference, std::span<const std::uint64_t> trail,
                           std::span<const std::uint64_t> expected,
                           std::span<const std::string> operations);

@@ -19,21 +19,23 @@ struct SdcReference {
   std::map<std::string, std::string> made_with;
   std::vector<SdcUnit> units;
 };
-/// What decides about the bits that this program gives on a device.
+/// Returns what decides about the bits that this program gives on a device, as
+/// SdcReference::made_with.
 std::map<std::string, std::string> makings(const DeviceFacts& facts, std::uint64_t seed);
-/// Returns "seed 2 instead of 1", the first that differs; empty if none does.
+/// Returns the first of `own` with which the reference was not made: "seed 2 instead of 1"; empty
+/// if there is none. What the reference does not tell is not compared.
 std::string other_making(const SdcReference& reference,
                          const std::map<std::string, std::string>& own);
 
 /// Devices of a kind give the same bits: "NVIDIA H200, sm_90, 132 multiprocessors".
 std::string kind_of(const DeviceFacts& facts);
 
-/// Error: usage, saying what is wrong.
+/// Reads the text of a reference file. Error: usage, saying what is wrong.
 Result<SdcReference> read_reference(std::string_view text);
-/// What a unit chose by measuring when the reference was made.
+/// Returns what a unit chose by measuring when the reference was made; nothing for an unknown unit.
 std::vector<KeptChoice> choices_of(const SdcReference& reference, std::string_view unit);
-/// Why other bits are no fault: a choice by measuring that is another one than in the reference,
-/// such as 'gemm for 8x8x8: "2" here, "1" in the reference'. Empty: all are the same.
+/// Returns why other bits are no fault: a choice by measuring that is another one than in the
+/// reference, such as 'gemm for 8x8x8: "2" here, "1" in the reference'; empty if all are the same.
 std::string other_choice(const SdcUnit& own, const SdcUnit& known);
 
 /// Error: usage if the reference is of another kind of device.

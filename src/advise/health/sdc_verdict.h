@@ -9,7 +9,8 @@
 
 namespace assay::health {
 
-/// Adds what a rank says of the same units to those of rank 0.
+/// Adds a rank's repetitions, times, work and planted faults of each unit to those in `all`, which
+/// has the same units.
 void add_rank(std::vector<SdcUnit>& all, std::span<const SdcUnit> of_rank);
 
 /// Decides, from the units of each rank and what is already in `all`: the units and coverage of all

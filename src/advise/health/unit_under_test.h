@@ -14,9 +14,9 @@ struct UnderTest {
   WorkDescription description;
   std::unique_ptr<CheckedWork> work;  ///< null: left out, or the patterns
   SdcUnit report;
-  std::vector<KeptChoice> choices;  ///< that it is told to make, by the reference or by rank 0
-  Sums expected;
-  double run_seconds = 0;  ///< of one repetition on rank 0
+  std::vector<KeptChoice> choices;  ///< choices that the reference or rank 0 tells it to make
+  Sums expected;                    ///< set by calibrate()
+  double run_seconds = 0;           ///< of one repetition on rank 0
 };
 
 }  // namespace assay::health

@@ -22,8 +22,8 @@ struct WatchedBuffer {
   std::uint64_t begin() const { return reinterpret_cast<std::uintptr_t>(address); }
 };
 
-/// What is watched; it must outlive the device, its streams and all memory from it. Used by one
-/// thread at a time.
+/// What is watched; it must outlive the watched device, its streams and all memory from it. Only
+/// one thread may use these at a time.
 class Watch {
  public:
   /// Called with the device's own stream after each operation is queued: a kernel, a copy, a fill,
@@ -55,9 +55,10 @@ class Watch {
   bool called_library_ = false, in_library_ = false;
 };
 
-/// New memory holds zeros, so that work that reads more than it wrote gives the same bits too. The
-/// facts have the same UUID for all devices. So GPUs of a kind share what is chosen by measuring
-/// (ChoiceCache), since other algorithms give other bits. All arguments must outlive the result.
+/// Returns a device that forwards to `device` and is watched. New memory holds zeros, so that work
+/// that reads more than it wrote gives the same bits too. The facts have the same UUID for all
+/// devices. So GPUs of a kind share what is chosen by measuring (ChoiceCache), since other
+/// algorithms give other bits. All arguments must outlive the result.
 std::unique_ptr<Device> watched_device(Device& device, Watch& watch);
 
 }  // namespace assay::health

@@ -18,9 +18,10 @@ struct Bundle {
   std::uint64_t bytes = 0;           ///< size of the bundle in the file
 };
 
+/// Returns whether `file` begins with a bundle.
 bool is_bundle(Bytes file);
 /// Reads the bundle at the start of `file`. Error: usage if it is damaged, or if its version or
-/// compression is not supported.
+/// compression is not supported; as decompress_zlib().
 Result<Bundle> read_bundle(Bytes file);
 
 }  // namespace assay::occupancy

@@ -27,7 +27,7 @@ class DecompressionBudget {
 /// size, or `size` exceeds what is left of the budget; exhausted if the library finds no memory.
 Result<std::string> decompress_zlib(Bytes data, std::uint64_t size);
 Result<std::string> decompress_zstd(Bytes data, std::uint64_t size);
-/// Decompresses one LZ4 block without a frame header.
+/// Decompresses one LZ4 block without a frame header. Error: as decompress_zlib().
 Result<std::string> decompress_lz4(Bytes data, std::uint64_t size);
 
 }  // namespace assay::occupancy

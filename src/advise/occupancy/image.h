@@ -26,8 +26,9 @@ struct CodeImage {
 std::string_view name_of(ImageKind kind);
 
 /// Finds every image in a file of a known kind: AMD code objects and assembly, cubins, PTX, offload
-/// bundles (plain or compressed), NVIDIA fat binaries, and host programs that contain these. Error:
-/// usage, one line that says what is wrong with the file.
+/// bundles (plain or compressed), NVIDIA fat binaries, and host programs that contain these. There
+/// is at least one. Error: usage, one line that says what is wrong with the file; exhausted,
+/// without memory to decompress it.
 Result<std::vector<CodeImage>> read_images(std::string_view file);
 
 }  // namespace assay::occupancy

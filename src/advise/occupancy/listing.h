@@ -21,8 +21,8 @@ struct Function {
   unsigned loops = 0;  ///< distinct targets of backward branches
 };
 
-/// Skips functions without instructions, and text before the first name. The result points into
-/// `text`.
+/// Returns the functions in `text`, except those without instructions. Text before the first name
+/// and padding at a function's end are skipped. The result points into `text`.
 std::vector<Function> read_listing(std::string_view text);
 
 }  // namespace assay::occupancy

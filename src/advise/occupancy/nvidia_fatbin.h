@@ -19,8 +19,10 @@ struct Fatbin {
   std::uint64_t bytes = 0;  ///< size of the fat binary in the file
 };
 
+/// Returns whether `file` begins with a fat binary.
 bool is_nvidia_fatbin(Bytes file);
-/// Reads the fat binary at the start of `file`. Error: usage if it is damaged.
+/// Reads the fat binary at the start of `file`; entries that are neither cubins nor PTX are
+/// skipped. Error: usage if it is damaged; as decompress_zstd().
 Result<Fatbin> read_nvidia_fatbin(Bytes file);
 
 }  // namespace assay::occupancy

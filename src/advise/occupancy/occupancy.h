@@ -27,15 +27,15 @@ struct WorkgroupLimit {
 
 struct Saving {
   std::string resource;
-  std::uint64_t amount = 0;  ///< registers or bytes
+  std::uint64_t amount = 0;  ///< registers per lane (SGPRs: per wave), or bytes per work-group
 };
 
 struct Occupancy {
-  unsigned waves_per_group = 0;
-  unsigned groups = 0;      ///< per compute unit; 0: not even one fits
-  unsigned wave_slots = 0;  ///< per compute unit
-  std::string limiter;      ///< "VGPRs", "VGPRs and LDS", "wave slots"
-  std::vector<WorkgroupLimit> limits;
+  unsigned waves_per_group = 0;        ///< waves or, on NVIDIA, warps
+  unsigned groups = 0;                 ///< per compute unit; 0: not even one fits
+  unsigned wave_slots = 0;             ///< per compute unit
+  std::string limiter;                 ///< "VGPRs", "VGPRs and LDS", "wave slots"
+  std::vector<WorkgroupLimit> limits;  ///< one for each resource
   /// The smallest savings that together let more groups fit; empty: no saving helps.
   std::vector<Saving> savings;
   unsigned next_groups = 0;  ///< the number of groups that then fit
@@ -47,6 +47,7 @@ struct Occupancy {
   }
 };
 
+/// Computes the occupancy of a kernel whose registers are known.
 Occupancy occupancy_of(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry);
 Occupancy occupancy_of(const NvidiaLimits& limits, const KernelUse& use, const Geometry& geometry);
 

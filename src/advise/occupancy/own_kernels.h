@@ -18,15 +18,17 @@ struct OwnKernel {
 /// Every kernel that is built in, by program and name.
 std::vector<OwnKernel> own_kernels();
 
-/// Error: usage if `name` is unknown, with the closest name.
+/// Returns the first kernel of this name. Error: usage if `name` is unknown, with the closest name
+/// and all others.
 Result<OwnKernel> find_own_kernel(const std::string& name);
 
-/// Resources, occupancy and the driver's figure for one kernel with that geometry. Error:
-/// unsupported on a device without compute units to divide, e.g. the CPU.
+/// Returns resources, occupancy and the driver's figure for one kernel with that geometry. Error:
+/// unsupported on a CPU, and on a device whose architecture find_amd() and find_nvidia() do not
+/// know; the device's.
 Result<KernelReport> measure_kernel(const Device& device, Kernel& kernel, std::string name,
                                     const Geometry& geometry);
-/// Returns whether the driver agrees. AMD's query ignores the allocation granule of LDS, and is
-/// compared with a figure that also ignores it.
+/// Returns whether the driver's figure is `occupancy->groups`; false if one is unknown. AMD's query
+/// ignores the allocation granule of LDS, and is compared with a figure that also ignores it.
 bool driver_agrees(const KernelReport& kernel, std::string_view arch);
 
 }  // namespace assay::occupancy

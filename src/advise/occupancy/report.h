@@ -18,7 +18,7 @@ struct KernelReport {
   Geometry geometry;
   std::optional<Occupancy> occupancy;  ///< empty if registers or architecture are unknown
   std::optional<GuideFigure> guide;    ///< AMD
-  std::optional<Scan> scan;            ///< AMD
+  std::optional<Scan> scan;            ///< AMD; empty if it was not asked for or not possible
   std::optional<int> driver_groups;    ///< the answer of the driver's own query
 };
 
@@ -30,20 +30,22 @@ struct Report {
 };
 
 struct ReportOptions {
-  std::string kernel;               ///< only the kernel of this name; empty: all
-  std::optional<unsigned> threads;  ///< threads of a work-group; empty: the most that the kernel
-                                    ///< allows
-  std::uint64_t dynamic_shared = 0;
-  bool scan = true;
+  std::string kernel;  ///< only the kernel of this name; empty: all
+  /// Threads of a work-group; empty: the most that the kernel allows, or 256 if it does not say.
+  std::optional<unsigned> threads;
+  std::uint64_t dynamic_shared = 0;  ///< as Geometry::dynamic_shared
+  bool scan = true;                  ///< whether to disassemble and scan AMD kernels
   std::string arch;  ///< target architecture for compiling PTX; empty: that of the PTX
 };
 
+/// Returns whether an architecture is AMD's: "gfx942".
 bool is_amd(std::string_view arch);
 
 /// Fills in occupancy and guide, if the architecture and the registers are known.
 void compute(KernelReport& kernel, std::string_view arch);
 
-/// The report of an image. It never fails: unknown facts become remarks.
+/// Returns the report of an image, running ptxas on PTX and a disassembler on AMD code. It never
+/// fails: unknown facts become remarks.
 Report report_of(CodeImage image, const ReportOptions& options);
 
 }  // namespace assay::occupancy

@@ -16,7 +16,7 @@ struct Finding {
   unsigned count = 0;     ///< such instructions in the code
   unsigned in_loops = 0;  ///< those of them that lie in loops
   std::string advice;     ///< empty: nothing to improve
-  std::string source;     ///< the section of AMD's guide that gives the advice
+  std::string source;     ///< the section of AMD's guide that gives the advice; empty without one
 };
 
 struct Scan {
@@ -26,8 +26,8 @@ struct Scan {
   std::vector<Finding> findings;
 };
 
-/// `use` and `arch` ("gfx942") decide which buffer instructions access scratch. Findings are sorted
-/// by topic and `what`.
+/// Scans one function. `use` and `arch` ("gfx942") decide which buffer instructions access scratch.
+/// Findings are sorted by topic and `what`.
 Scan scan(const Function& function, const KernelUse& use, std::string_view arch);
 
 }  // namespace assay::occupancy

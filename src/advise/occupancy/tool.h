@@ -11,29 +11,32 @@ namespace assay::occupancy {
 
 struct ToolPlaces {
   std::string name;                   ///< "ptxas", looked for on PATH
-  std::vector<std::string> patterns;  ///< glob patterns, tried before PATH, the best last
+  std::vector<std::string> patterns;  ///< glob patterns of files, tried in order before PATH
   std::string advice;                 ///< what to install if the tool is missing
-  std::string variable;               ///< environment variable that names the only file to use
+  std::string variable;  ///< environment variable; if set, it names the only file tried
 };
 ToolPlaces ptxas_places();
 /// A disassembler of AMD code.
 ToolPlaces objdump_places();
 
-/// All tools that exist and can be run, the best first. Error: unavailable, naming the places and
-/// the advice.
+/// Returns all tools that exist and can be run, in the order in which they should be tried: of the
+/// matches of a pattern the last by name, mostly the highest version, comes first. Error:
+/// unavailable, naming the places and the advice, or the variable if its file cannot be run.
 Result<std::vector<std::string>> find_tools(const ToolPlaces& places);
+/// Returns the first of find_tools(). Error: the same.
 Result<std::string> find_tool(const ToolPlaces& places);
 
 struct ToolOutput {
-  std::string text;      ///< standard output, complete lines only
-  std::string messages;  ///< standard error, complete lines only
+  std::string text;      ///< standard output; the last line always ends in "\n"
+  std::string messages;  ///< standard error, likewise
 };
 
 /// The path at which a tool finds `input`.
 constexpr const char* tool_input = "/dev/stdin";
 
-/// Runs `path` with `arguments` and with `input` as a readable file. Error: unavailable if it
-/// cannot be started; failed with its last output if its exit status is not 0 or it takes too long.
+/// Runs `path` with `arguments` and with `input` as a file at `tool_input`. Error: unavailable if
+/// it cannot be started; failed with the last line of its standard error if its exit status is not
+/// 0, it takes too long, or it writes more than 1 GiB.
 Result<ToolOutput> run_tool(const std::string& path, const std::vector<std::string>& arguments,
                             std::string_view input, double timeout_seconds = 60);
 

@@ -7,14 +7,15 @@
 
 namespace assay::occupancy {
 
-/// Removes and returns the first line of `text`, without the line break.
+/// Removes and returns the first line of `text`, without its "\n".
 std::string_view next_line(std::string_view& text);
-/// Removes and returns the first word of `text`, up to a blank; empty at the end.
+/// Removes and returns the first word of `text`, up to a space, tab or "\r"; empty at the end.
 std::string_view next_word(std::string_view& text);
-/// The decimal digits at the start of `text`; nullopt if there are none or the number is above
-/// 2^32.
+/// Returns the number that the decimal digits at the start of `text` make; nullopt if there are
+/// none or it is above 2^32.
 std::optional<std::uint64_t> leading_number(std::string_view text);
-/// The number after the first `label` in `text`: 16 for ("Used 16 registers", "Used ").
+/// Returns the leading_number() after the first `label` in `text`: 16 for ("Used 16 registers",
+/// "Used "); nullopt without one.
 std::optional<std::uint64_t> number_after(std::string_view text, std::string_view label);
 
 }  // namespace assay::occupancy

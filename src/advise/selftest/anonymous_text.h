@@ -13,7 +13,7 @@ namespace assay::selftest {
 /// .cpp, .h, .json or .dat.
 ///
 /// Not all that identifies somebody is recognised. These stay: bare names of other machines,
-/// relative paths, and names of fewer than three letters.
+/// relative paths, own names of fewer than three letters, and the names root, user and localhost.
 std::string anonymous_text(std::string_view text);
 
 }  // namespace assay::selftest

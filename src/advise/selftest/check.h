@@ -42,10 +42,11 @@ using Answer = Result<std::string>;
 struct Check {
   std::string_view name;  ///< "graph-replay"
   Topic topic;
-  std::string_view about;     ///< what holds if it passes: "a graph replays two streams in order"
-  bool accelerator = true;    ///< whether a host CPU cannot be asked
-  int devices = 1;            ///< how many devices of the machine it needs
-  double limit_seconds = 60;  ///< it is ended after this time; ten times as long where not `large`
+  std::string_view about;   ///< what holds if it passes: "a graph replays two streams in order"
+  bool accelerator = true;  ///< whether a host CPU cannot be asked
+  int devices = 1;          ///< how many devices of the machine it needs
+  /// It is ended after this time; after ten times as long where Stage::large is false.
+  double limit_seconds = 60;
   Answer (*run)(Stage& stage);
 };
 using CheckRegistry = Registry<Check>;

@@ -21,7 +21,7 @@ struct CheckOutcome {
   std::string check;  ///< its name
   Outcome outcome = Outcome::untested;
   std::string detail;  ///< what was seen, or what is wrong; one line
-  double seconds = 0;
+  double seconds = 0;  ///< duration, with the opening of the device
 };
 
 /// Runs the check in this process on the device that `device_choice` means (as open_device() takes

@@ -12,6 +12,7 @@
 
 namespace assay::selftest {
 
+/// Makes the error of an expectation that does not hold.
 inline Error wrong(std::string message) {
   return {ErrorKind::verification, std::move(message)};
 }

@@ -10,14 +10,17 @@ namespace assay::selftest {
 
 class LaunchCounter {
  public:
-  /// The number is 0, and the stage's stream is idle.
+  /// Afterwards the number is 0, and the stage's stream is idle. `stage.stream` must outlive the
+  /// result.
   static Result<LaunchCounter> create(Stage& stage);
 
+  /// Returns the kernel, whose only argument is address().
   Kernel& kernel() const { return *kernel_; }
   unsigned* address() const { return number_.as<unsigned>(); }
   /// Queues one run of the kernel.
   Status increment(Stream& stream) const;
-  /// Waits for the stage's stream and compares the number; `when` says what has happened.
+  /// Waits for the stage's stream and compares the number; `when` says what has happened, "after a
+  /// replay". Error: verification if it is another one; the device's.
   Status expect(unsigned expected, std::string_view when) const;
 
  private:

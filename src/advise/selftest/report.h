@@ -18,18 +18,19 @@ struct Machine {
   std::string device;     ///< name as the driver reports it; empty: no device could be opened
   std::string arch;       ///< "gfx942:sramecc+:xnack-"
   std::string partition;  ///< "CPX/NPS1"; empty: whole device or unknown
-  std::uint64_t memory_bytes = 0;
+  std::uint64_t memory_bytes = 0;  ///< memory of the device
   int multiprocessors = 0;
   bool emulated = false;
   bool small_work = false;  ///< checks use small sizes (Stage::large is false)
   int devices = 0;          ///< devices of this backend
-  std::vector<std::pair<std::string, std::string>> libraries;  ///< role and version
+  /// Role and version, or "not found", of the vendor's libraries.
+  std::vector<std::pair<std::string, std::string>> libraries;
 };
 
 struct Report {
   std::string assay;   ///< "0.1.0 (9f3c2ab)"
-  std::string day;     ///< "2026-11-29"
-  std::string kernel;  ///< "6.8.0"
+  std::string day;     ///< "2026-11-29", in UTC
+  std::string kernel;  ///< version of the operating system's kernel: "6.8.0"
   Machine machine;
   std::vector<CheckOutcome> outcomes;
 };
@@ -40,6 +41,7 @@ Report begin_report();
 /// Describes the device that `device_choice` means. Error: as open_device().
 Result<Machine> describe_machine(std::string_view device_choice);
 
+/// Details of outcomes pass through anonymous_text().
 Json to_json(const Report& report);
 /// Reads a report, which a stranger may have written. Error: usage, saying what is wrong.
 Result<Report> parse_report(std::string_view text);
@@ -47,6 +49,7 @@ Result<Report> parse_report(std::string_view text);
 struct Tally {
   int passed = 0, faults = 0, untested = 0, stopped = 0;
 };
+/// Counts outcomes; `faults` are those for which is_fault() is true.
 Tally count(const std::vector<CheckOutcome>& outcomes);
 
 }  // namespace assay::selftest

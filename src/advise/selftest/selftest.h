@@ -22,9 +22,11 @@ struct SelftestOptions {
   std::string binary;           ///< path of this program
   std::string device;           ///< as for open_device()
   double patience_seconds = 0;  ///< the longest that a check may take; 0: its own limit
+  // All functions must be set.
   std::function<bool()> stop_requested;
-  /// Called before and after each check, in order.
+  /// Called before each check that is run.
   std::function<void(const Check& check)> starting;
+  /// Called after each check, also if it was not run.
   std::function<void(const Check& check, const CheckOutcome& outcome)> finished;
 };
 

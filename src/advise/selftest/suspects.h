@@ -18,15 +18,19 @@ struct Suspect {
 };
 std::span<const Suspect> suspects();
 
-enum class Verdict { yes, no, open };
+enum class Verdict {
+  yes,   ///< all checks passed
+  no,    ///< one shows a fault
+  open,  ///< one was not run, or this machine cannot be asked
+};
 
 struct SuspectAnswer {
   const Suspect* suspect;
   Verdict verdict;
-  std::string because;  ///< what the checks said, one line
+  std::string because;  ///< detail of the check that decided, one line; may be empty
 };
 
-/// What `report` answers of each suspect.
+/// Returns what `report` answers of each suspect, in the order of suspects().
 std::vector<SuspectAnswer> answers_in(const Report& report);
 
 }  // namespace assay::selftest

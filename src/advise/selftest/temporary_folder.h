@@ -10,9 +10,11 @@
 
 namespace assay::selftest {
 
-/// Removed with its owner.
+/// A new folder in TMPDIR or /tmp. It is removed, with all that it holds, when its owner is
+/// destroyed.
 class TemporaryFolder {
  public:
+  /// Error: unavailable if it cannot be created.
   static Result<TemporaryFolder> create() {
     std::error_code problem;
     const std::filesystem::path all = std::filesystem::temp_directory_path(problem);

@@ -14,26 +14,29 @@
 
 namespace assay {
 
-/// The cell with the settings on its setting_axis.
+/// Returns the cell with one more axis, setting_axis, whose value is text_of(settings).
 Cell with_setting(const Cell& cell, const Settings& settings);
 
 /// Runs `assay run` in a child process and returns its records. `words` is its command line, which
 /// begins with assay's own path and makes it print records; `settings` are set in its environment.
-/// Error: unavailable if it cannot be started; interrupted; failed, with the last line of its
-/// standard error, if it printed no record, died, or took longer than `most_seconds`.
+/// The records have the settings on setting_axis. Error: unavailable if it cannot be started;
+/// interrupted; failed if it printed no record, died, or took longer than `most_seconds`; as
+/// record_from_json() if a record is damaged.
 Result<std::vector<Record>> run_benchmark(const std::vector<std::string>& words,
                                           const Settings& settings, double most_seconds,
                                           const std::function<bool()>& stop_requested);
 
-/// Speeds by the cell's id without the setting: a rate, or 1 / seconds. Only passed cells count.
+/// Returns speeds by the cell's id without the setting: a rate, or 1 / seconds. Only passed cells
+/// with a value count.
 std::map<std::string, double> speeds_of(const std::vector<Record>& records);
 
 /// Scores runs by the mean logarithm of the speeds of all cells, which is that of their geometric
 /// mean.
 class BenchmarkScore {
  public:
-  /// Scores one run. The first run that measured anything defines the cells that must be measured.
-  /// A run that lacks one of them, or in which a supported cell failed, has no score.
+  /// Scores one run, which has at least one record. The first run that measured anything defines
+  /// the cells that must be measured. A run that lacks one of them, in which a supported cell
+  /// failed, or whose device is emulated, has no score.
   TrialScore operator()(const std::vector<Record>& records);
 
  private:

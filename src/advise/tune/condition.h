@@ -14,14 +14,16 @@ struct sqlite3_stmt;
 
 namespace assay {
 
+/// Only one thread may use it at a time.
 class Condition {
  public:
-  /// Error: usage, quoting `text` and SQLite's message.
+  /// Compiles an expression over parameters with these names. Error: usage, quoting `text` and
+  /// SQLite's message.
   static Result<Condition> compile(std::string_view text, const std::vector<std::string>& names);
 
   /// Returns whether the condition is true for these values, one for each name. Text that is a
   /// number is compared as a number; empty text is NULL, which makes comparisons untrue. Error:
-  /// usage.
+  /// usage if it cannot be evaluated, or not within 100,000 steps.
   Result<bool> holds(const std::vector<std::string_view>& values) const;
 
   const std::string& text() const { return text_; }

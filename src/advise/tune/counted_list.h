@@ -36,13 +36,15 @@ struct CountedList {
   }
   void append(const CountedList& more) {
     problems.insert(problems.end(), more.problems.begin(), more.problems.end());
-    left_out.insert(left_out.end(), more.left_out.begin(), more.left_out.end());
+    for (const std::string& what : more.left_out) {
+      if (left_out.size() < most_left_out) left_out.push_back(what);
+    }
     left_out_count += more.left_out_count;
   }
 };
 
 /// Merges equal problems, summing their calls, and sorts them by total time, longest first.
-/// `name_of`: a text that only equal problems share; `seconds_of`: the time of one call.
+/// `name_of` returns a text that only equal problems share, `seconds_of` the time of one call.
 template <typename Problem, typename NameOf, typename SecondsOf>
 CountedList<Problem> ordered(const CountedList<Problem>& list, const NameOf& name_of,
                              const SecondsOf& seconds_of) {
@@ -70,7 +72,8 @@ CountedList<Problem> ordered(const CountedList<Problem>& list, const NameOf& nam
   return result;
 }
 
-/// Every `parts`-th problem, beginning with number `part`, so that all devices get similar work.
+/// Returns every `parts`-th problem, beginning with number `part` (from 0), so that all devices get
+/// similar work.
 template <typename Problem>
 std::vector<Counted<Problem>> part_of(const std::vector<Counted<Problem>>& problems,
                                       std::size_t part, std::size_t parts) {

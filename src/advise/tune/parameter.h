@@ -20,18 +20,19 @@ struct Parameter {
   std::size_t usual = 0;            ///< index of the default: the value in use before tuning
 };
 
-/// Returns whether `word` is the name of an environment variable: those are in capitals, while axes
-/// and parameters of programs are not.
+/// Returns whether `word`, up to a "=", is the name of an environment variable: those have no small
+/// letters, while axes and parameters of programs do.
 bool names_variable(std::string_view word);
 
 /// Parses "NCCL_PROTO=Simple,LL128": the default is unset, and these values are tried. Error:
-/// usage.
+/// usage, also for text that is not UTF-8.
 Result<Parameter> parse_parameter(std::string_view text);
 /// Parses a parameter as parse_parameter() does, or a flag, which has no value:
 /// "enable-chunked-prefill". Error: usage.
 Result<Parameter> parse_server_parameter(std::string_view text);
 
-/// Merges parameters of the same name into one that has the values of all.
+/// Merges parameters of the same name into one that has the values of all, and the default of the
+/// first.
 std::vector<Parameter> merged(const std::vector<Parameter>& parameters);
 
 /// The parameters worth trying for collectives of "nccl" or "rccl"; empty for other libraries.

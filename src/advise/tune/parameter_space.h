@@ -21,28 +21,30 @@ class ParameterSpace {
 
   /// A condition is an expression of SQLite over the parameters' names, e.g. "block_m * block_n <=
   /// 32768 AND dtype <> 'f64'"; a variable that is unset is NULL in it. The default values must
-  /// satisfy all conditions. Error: usage, naming the parameter or condition.
+  /// satisfy all conditions. Error: usage, naming the parameter or condition; also for more than
+  /// `most_settings` combinations.
   static Result<ParameterSpace> make(std::vector<Parameter> parameters,
                                      const std::vector<std::string>& conditions);
-  /// A space of the settings that differ from the default one in at most one parameter. Error:
-  /// usage, naming the parameter.
+  /// Returns the space of the settings that differ from the default one in at most one parameter.
+  /// Error: usage, naming the parameter.
   static Result<ParameterSpace> one_at_a_time(std::vector<Parameter> parameters);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   std::size_t size() const { return valid_.size(); }
   std::size_t usual() const { return usual_; }  ///< the default: the setting in use before tuning
 
-  /// For each parameter, the index of its value in `setting`.
+  /// Returns for each parameter the index of its value in `setting`.
   std::vector<std::size_t> values_of(std::size_t setting) const;
-  /// The parameters that are set in `setting`, with their values.
+  /// Returns the parameters that are set in `setting`, with their values.
   Settings settings_of(std::size_t setting) const;
 
-  /// The coordinates of a setting for regression. A parameter whose values are all numbers is
-  /// ordered: its coordinate is the rank of the value, scaled to 0 to 1.
+  /// Return the kinds of coordinates, one for each parameter, and those of a setting, for
+  /// regression. A parameter whose values are all numbers is ordered: its coordinate is the rank of
+  /// the value, scaled to 0 to 1.
   std::vector<CoordinateKind> kinds() const;
   Coordinates point_of(std::size_t setting) const;
-  /// The settings that differ from `setting` in one parameter: by one step if it is ordered, by any
-  /// other value if not.
+  /// Returns the settings that differ from `setting` in one parameter: by one step if it is
+  /// ordered, by any other value if not.
   std::vector<std::size_t> neighbours_of(std::size_t setting) const;
 
  private:

@@ -16,7 +16,7 @@
 namespace assay {
 
 struct SearchBudget {
-  std::size_t runs = 200;
+  std::size_t runs = 200;  ///< upper limit of calls of `run`, from 20
   /// The share of the time budget that is spent, called after each run; null if there is no time
   /// budget.
   std::function<double()> time_spent = {};

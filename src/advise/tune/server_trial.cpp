@@ -70,11 +70,12 @@ Result<LatencyLimit> parse_limit(std::string_view text) {
   if (!seconds) return wrong_limit(text);
   limit.seconds = *seconds;
   if (which != "mean") {
+    if (!which.starts_with('p')) return wrong_limit(text);
     double percent = 0;
     const auto [end, error] =
         std::from_chars(which.data() + 1, which.data() + which.size(), percent);
-    if (!which.starts_with('p') || error != std::errc() || end != which.data() + which.size() ||
-        !(percent > 0) || !(percent < 100)) {
+    if (error != std::errc() || end != which.data() + which.size() || !(percent > 0) ||
+        !(percent < 100)) {
       return wrong_limit(text);
     }
     limit.percent = percent;

@@ -15,14 +15,16 @@
 
 namespace assay {
 
-/// The command line `words` with those `settings` that are not environment variables added as
-/// "--NAME VALUE". A setting replaces the value of an option that is already there; otherwise it is
-/// appended.
+/// Returns the command line `words` with those `settings` that are not environment variables added
+/// as "--NAME VALUE". A setting replaces the value of an option that is already there; otherwise it
+/// is appended.
 std::vector<std::string> with_parameters(std::vector<std::string> words, const Settings& settings);
 
 /// A latency that must not be exceeded.
 struct LatencyLimit {
-  std::string name;               ///< "p99_e2el"; measured from the sending of a request
+  /// "p99_e2el": "mean" or a percentile, and ttft, tpot, itl or e2el, measured from the sending of
+  /// a request.
+  std::string name;
   std::optional<double> percent;  ///< 99; empty: the mean
   double seconds = 0;
 
@@ -33,7 +35,8 @@ struct LatencyLimit {
 Result<std::vector<LatencyLimit>> parse_latency_limits(std::string_view text);
 
 /// Scores a load's record by its goodput if the load has limits for it, otherwise by its output
-/// throughput. A void run has no score.
+/// throughput. A run that failed or is void has no score; one that exceeds a limit has a score and
+/// a problem.
 TrialScore score_of(const Record& record, std::span<const LatencyLimit> limits);
 
 }  // namespace assay

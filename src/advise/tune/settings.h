@@ -15,11 +15,11 @@ struct Setting {
 /// Settings that are applied together; empty: nothing is changed.
 using Settings = std::vector<Setting>;
 
-/// The settings that are environment variables, as names and values.
+/// Returns the settings that are environment variables (names_variable()), as names and values.
 std::vector<std::pair<std::string, std::string>> variables_of(const Settings& settings);
 
-/// The settings as text: "NCCL_PROTO=Simple NCCL_ALGO=Ring"; a flag is its name; "unchanged" if
-/// there are none.
+/// Returns the settings as text: "NCCL_PROTO=Simple NCCL_ALGO=Ring"; a flag is its name;
+/// "unchanged" if there are none.
 std::string text_of(const Settings& settings);
 
 }  // namespace assay

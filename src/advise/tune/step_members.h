@@ -8,9 +8,10 @@
 
 namespace assay {
 
-/// The string member `name` of a step. Error: `refusal` if there is none.
+/// Returns the string member `name` of a step. Error: `refusal` if there is none.
 Result<std::string> text_member(const Json& step, const char* name, const Error& refusal);
-/// The number member `name` of a step, finite and not negative. Error: `refusal` if there is none.
+/// Returns the number member `name` of a step, which is finite and not negative. Error: `refusal`
+/// if there is none.
 Result<double> number_member(const Json& step, const char* name, const Error& refusal);
 
 }  // namespace assay

@@ -71,7 +71,7 @@ struct TuningState {
   double seconds = 0;         ///< total time of the runs that ended
 };
 
-/// Callbacks for progress. Runs that an earlier process made are not reported.
+/// Callbacks for progress, which must be set. Runs that an earlier process made are not reported.
 struct TuningEvents {
   std::function<void(const TuningState&)> begins;
   /// `is_best`: the run has the best score of the search so far.
@@ -103,7 +103,7 @@ struct TuningProof {
 
 struct TuningResult {
   SettingsFound found;
-  std::map<std::size_t, Trial> tried;  ///< last run of each setting in the search
+  std::map<std::size_t, Trial> tried;  ///< last run of each setting in the search, by its number
   std::size_t runs = 0;  ///< number of runs of the search, with those of earlier processes
   double seconds = 0;    ///< total time of these runs
   std::optional<TuningProof> proof;  ///< proof of challenger(); empty: there is no challenger

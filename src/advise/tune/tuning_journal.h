@@ -42,9 +42,9 @@ class TuningJournal {
   /// usage, naming file and line.
   static Result<JournalLines> read(const std::filesystem::path& folder, std::string_view what);
 
-  /// The steps that the journal had when it was opened.
+  /// Returns the steps that the journal had when it was opened.
   const std::vector<Json>& steps() const { return steps_; }
-  /// `error`, about step number `i`, with the file and line added.
+  /// Returns `error`, about step number `i` (from 0), with the file and line added, as kind usage.
   static Error about_step(const std::filesystem::path& folder, std::size_t i, const Error& error);
   /// Appends a step, which is on disk when this returns. Error: as LineFile::append().
   Status append(const Json& step);
@@ -58,11 +58,11 @@ class TuningJournal {
   std::vector<Json> steps_;
 };
 
-/// The properties of a device that a tuning depends on, for an identity.
+/// Returns the properties of a device that a tuning depends on, for an identity.
 Json identity_of_device(const DeviceFacts& facts);
 
-/// The first member in which two values differ, as text: "libraries.hipblaslt is \"1.0\", here it
-/// is \"1.1\""; empty if they are equal.
+/// Returns the first member in which two values differ, as text: "libraries.hipblaslt is \"1.0\",
+/// here it is \"1.1\""; empty if they are equal.
 std::string first_difference(const Json& there, const Json& here);
 
 }  // namespace assay

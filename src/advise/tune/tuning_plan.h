@@ -12,6 +12,9 @@
 //   budget: {runs: 200, time: 2h}
 //   pairs: {least: 10, most: 60}       # of the proof
 //   seed: 1
+//
+// A plan may also have the keys file, variables and timeout of a command in a suite
+// (measure/grid/external_command.h).
 #pragma once
 
 #include <string>

@@ -16,10 +16,10 @@ struct FoundObject {
   unsigned long long flags;  ///< 0: no flag is defined
   void* map_start;           ///< first address of the object
   void* map_end;             ///< the address after its last byte
-  link_map* link;
-  void* eh_frame;  ///< its segment PT_GNU_EH_FRAME; null if it has none
+  link_map* link;            ///< the object in the dynamic linker's list
+  void* eh_frame;            ///< its segment PT_GNU_EH_FRAME; null if it has none
 #if !defined(__x86_64__)
-  void* eh_dbase;
+  void* eh_dbase;  ///< base address of its exception tables, which only some processors need
 #endif
   unsigned long long reserved[7];
 };

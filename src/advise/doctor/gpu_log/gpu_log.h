@@ -13,8 +13,8 @@
 
 namespace assay {
 
-/// An error in a log. Fields that the log does not say are empty. All text is from the log and must
-/// be made safe before it is shown.
+/// An error in a log. What the log does not say is empty. All text is from the log, cut after 300
+/// bytes, and must be made safe before it is shown (core/shown_text.h).
 struct GpuLogEvent {
   const GpuMessage* message = nullptr;
   std::size_t line = 0;   ///< of its first message, from 1
@@ -34,12 +34,13 @@ struct GpuLogEvent {
 /// Reads one line after the other. Memory grows with the kinds of errors, not with the lines.
 class GpuLog {
  public:
-  /// `line` without its end.
+  /// Reads one line, given without its line end; only its first 16 KiB count.
   void add(std::string_view line);
   /// Must be called after the last line. Returns the events in order of their first lines.
   std::vector<GpuLogEvent> finish();
   std::size_t lines() const { return lines_; }
-  /// Whether errors of further kinds, devices or processes were left out.
+  /// Returns whether `most_events` are held. Errors of further kinds, devices or processes are left
+  /// out then.
   bool is_full() const { return events_.size() >= most_events; }
 
   static constexpr std::size_t most_events = 1000;

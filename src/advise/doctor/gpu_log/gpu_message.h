@@ -20,8 +20,8 @@ struct GpuMessage {
 /// Messages that are recognised by their text; the first one whose mark a line contains applies.
 std::span<const GpuMessage> marked_gpu_messages();
 
-/// Returns the meaning of a number that NVIDIA's driver reports as "Xid"; one for all others if it
-/// is not in the table.
+/// Returns the meaning of a number that NVIDIA's driver reports as "Xid". All numbers that are not
+/// in the table share one, with the id "xid".
 const GpuMessage& xid_message(int xid);
 
 }  // namespace assay

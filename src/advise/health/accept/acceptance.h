@@ -18,7 +18,7 @@ struct CorruptionTest {
 
 struct Acceptance {
   std::string begin;                 ///< "2026-01-31T12:00:00Z"
-  double seconds = 0;                ///< that it took
+  double seconds = 0;                ///< duration of the acceptance
   std::string machine;               ///< "8 x AMD Instinct MI300X, ROCm 6.2.4"
   std::string host;                  ///< name of the host; empty: not asked for
   std::vector<std::string> devices;  ///< "hip:0, 0000:3b:00.0"
@@ -28,13 +28,16 @@ struct Acceptance {
   std::vector<JudgedLine> lines;
   CorruptionTest corruption;
   std::vector<std::string> runs;  ///< ids of the runs that measured
-  std::string folder;             ///< of the store; empty: none
+  std::string folder;             ///< folder of the store; empty: nothing is stored
   std::string fingerprint;        ///< id of the environment
-  std::string records_hash;       ///< SHA-256 of the records as they arrived
-  std::string version, command;   ///< of assay; how to repeat it
+  std::string records_hash;       ///< SHA-256 of the records' lines as the runs wrote them
+  std::string version;            ///< version of assay
+  std::string command;            ///< command line that repeats the acceptance
   bool interrupted = false;
 
-  /// The lines and the test for corruption together.
+  /// Returns FAIL if a line fails or the test found corruption. Otherwise UNKNOWN if a line is, if
+  /// the test ran and its verdict is not SOUND, if the acceptance was interrupted, or if there are
+  /// no lines; else PASS.
   LineVerdict verdict() const;
 };
 

@@ -12,10 +12,10 @@ namespace assay::health {
 
 /// One process: `assay` with these arguments.
 struct AcceptanceStep {
-  std::string what;  ///< "hip:3: 9 lines"
-  std::vector<std::string> words;
-  double seconds = 0;       ///< at most, without the process's start
-  std::string device = {};  ///< "hip:3", if it measures only that one
+  std::string what;                ///< "hip:3: 9 lines"
+  std::vector<std::string> words;  ///< "run", the lines' cells as a suite, options
+  double seconds = 0;              ///< at most, without the process's start
+  std::string device = {};         ///< "hip:3", if it measures only that one
 };
 
 struct AcceptancePlan {
@@ -23,8 +23,10 @@ struct AcceptancePlan {
   double seconds = 0;  ///< of all steps with their starts
 };
 
-/// Plans the lines that are due within `seconds`: those of single GPUs on one after the other, then
-/// those of the node, then those of ranks. Lines of several GPUs are left out if there is only one.
+/// Divides `seconds` among the lines with a cell that are due: first those of single GPUs, in one
+/// step for each device, then those of the node, then those of ranks (is_for_node(),
+/// is_for_ranks()). Those two are left out if there is only one device. With many devices and
+/// little time, the plan takes up to half of `seconds` longer than the starts of its processes.
 AcceptancePlan plan_acceptance(const Limits& limits, Thoroughness thoroughness,
                                std::span<const DeviceFacts> devices, double seconds);
 

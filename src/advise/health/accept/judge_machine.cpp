@@ -265,8 +265,9 @@ JudgedLine judge_check(const LimitLine& line, const std::vector<FoldedFinding>& 
   for (const FoldedFinding& folded : findings) {
     if (folded.check->id != line.check) continue;
     const LineVerdict verdict = verdict_of(folded.finding.judgement);
-    if (result.subjects > 0 && worse_than(verdict) <= worse_than(result.verdict)) continue;
-    ++result.subjects;
+    const bool is_first = result.subjects == 0;
+    result.subjects += std::max<std::size_t>(1, folded.subjects.size());
+    if (!is_first && worse_than(verdict) <= worse_than(result.verdict)) continue;
     result.verdict = verdict;
     result.reason = folded.finding.found;
     result.subject = fmt::format("{}", fmt::join(folded.subjects, ", "));

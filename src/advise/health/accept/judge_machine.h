@@ -26,24 +26,27 @@ std::string_view name_of(LineVerdict verdict);  ///< "PASS"
 
 /// What a machine says about itself, as far as limits ask for it.
 struct MachineFacts {
-  std::vector<Gpu> gpus;  ///< those that this process may use
-  std::optional<std::string> command_line;
-  std::optional<Interval> memory_bytes;  ///< the kernel may not tell what its firmware reserves
-  std::vector<FoldedFinding> findings;   ///< of the doctor
+  std::vector<Gpu> gpus;                    ///< those that this process may use
+  std::optional<std::string> command_line;  ///< the kernel's; nullopt: it cannot be read
+  /// Size of the host's memory, an interval where the kernel does not tell what firmware reserves.
+  std::optional<Interval> memory_bytes;
+  std::vector<FoldedFinding> findings;  ///< of the doctor
   /// The devices that are accepted, such as "hip:3", each with the reason for which it could not be
   /// measured; empty if it was.
   std::map<std::string, std::string> devices;
   bool emulated = false;  ///< the GPUs are, so that no line of a cell is measured
 };
+/// Reads all members but `devices` and `emulated`, which the caller knows.
 MachineFacts read_machine_facts(const Machine& machine, const Diagnosis& diagnosis);
 
 struct JudgedLine {
   LimitLine line;
   LineVerdict verdict = LineVerdict::unknown;
-  std::optional<Interval> found;  ///< of the worst GPU or pair, or the mean, in the line's unit
-  std::string subject;            ///< the worst one, "hip:3"; empty if there is only one
-  std::size_t subjects = 0;       ///< how many were judged
-  std::string reason;             ///< why it is UNKNOWN, or what is wrong
+  /// 95% interval of the worst GPU or pair, or of the mean over all, in the line's unit.
+  std::optional<Interval> found;
+  std::string subject;       ///< the worst one, "hip:3"; empty if there is only one
+  std::size_t subjects = 0;  ///< how many GPUs, pairs or subjects of a check were judged
+  std::string reason;        ///< why it is UNKNOWN, or what is wrong
 
   /// Returns what was found, and of which device: "4.213 TB/s to 4.221 TB/s, hip:3 of 8".
   std::string found_text() const;
@@ -51,13 +54,15 @@ struct JudgedLine {
 
 /// Returns whether an acceptance of this thoroughness measures the line.
 bool is_due(const LimitLine& line, Thoroughness thoroughness);
-/// Returns whether one process measures the line for the whole node, or several ranks do.
+/// Returns whether the line is a copy between GPUs, which one process measures for the whole node.
 bool is_for_node(const LimitLine& line);
+/// Returns whether several ranks measure the line together.
 bool is_for_ranks(const LimitLine& line);
 
 /// Judges the lines that are due. A device without a record of a line's cell makes that line
 /// UNKNOWN. Lines of several GPUs are left out where there is a single one, unless the limits ask
-/// for a number of GPUs. Failed checks of the doctor are lines of their own, which come last.
+/// for a number of GPUs. Checks of the doctor that failed and that no line names are lines of their
+/// own, which come last. If there are none, one line "doctor" passes.
 std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 

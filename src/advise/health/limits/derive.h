@@ -23,6 +23,7 @@ struct PopulationNode {
 struct DeriveRule {
   /// Probability that a healthy node fails any line. Each line gets an equal part of it.
   double rate = 0.01;
+  /// Probability that the limits keep this rate.
   double confidence = 0.95;
 };
 
@@ -33,19 +34,19 @@ struct DerivedLine {
   std::size_t nodes = 0;
   double median = 0, worst = 0;        ///< of the nodes' values
   double value = 0;                    ///< the limit, rounded away from the nodes
-  ToleranceLimit tolerance;            ///< of the logarithm of times
-  double log_mean = 0, deviation = 0;  ///< of the same
+  ToleranceLimit tolerance;            ///< limit of the nodes' log_time() (comparable_metrics.h)
+  double log_mean = 0, deviation = 0;  ///< mean and deviation of the nodes' log_time()
   std::vector<std::string> outliers;   ///< nodes that are outliers, which loosen the limit
 };
 
 struct DerivedLimits {
   DeriveRule rule;
-  TolerancePromise per_line;
+  TolerancePromise per_line;  ///< each line's part of the rule
   std::size_t nodes = 0;
   std::size_t nodes_for_any_distribution = 0;  ///< from this number on, none is assumed
-  std::string device;
-  std::vector<DerivedLine> lines;     ///< sorted by key
-  std::vector<std::string> left_out;  ///< "memory op=...: only 2 nodes have it"
+  std::string device;                          ///< name of the nodes' devices; empty: no record
+  std::vector<DerivedLine> lines;              ///< sorted by key
+  std::vector<std::string> left_out;           ///< "memory op=...: only 2 nodes have it"
 };
 
 /// A node's value is that of its worst GPU or pair, as acceptance judges; of a GPU, the median of
@@ -54,12 +55,13 @@ struct DerivedLimits {
 Result<DerivedLimits> derive_limits(std::span<const PopulationNode> nodes, const DeriveRule& rule);
 
 /// Reads each operand as a node: a store, or a folder whose folders are stores of a node each. With
-/// `per_run`, every run is a node of its own. Error: usage, naming the operand.
+/// `per_run`, every run is a node of its own. Error: usage, naming the operand, if it is neither;
+/// as list_folder() and read_records().
 Result<std::vector<PopulationNode>> read_population(const std::vector<std::string>& operands,
                                                     bool per_run);
 
 /// Returns the probability that a node which is `slower` than the others, 0.03 for 3%, fails the
-/// line, if log times are normal.
+/// line, if log times are normal; 1 if all nodes are equal.
 double share_found(const DerivedLine& line, double slower);
 
 /// What the numbers rest on, for the files and the screen.

@@ -250,7 +250,11 @@ Result<std::optional<GateFile>> parse_gates(std::string_view text, const std::st
   result.file = file;
   const std::string ending = fs::path(file).extension().string();
   if (ending == ".json") {
-    add_cvs_gates(TRY(parse_json(text)), "", result.gates);
+    const auto json = parse_json(text);
+    if (!json.ok()) {
+      return Error{ErrorKind::usage, fmt::format("{}: {}", file, json.error().message)};
+    }
+    add_cvs_gates(*json, "", result.gates);
     if (result.gates.empty()) return std::optional<GateFile>();
     result.format = "cvs";
     return std::optional(std::move(result));

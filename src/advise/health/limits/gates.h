@@ -1,6 +1,6 @@
-// Gates: thresholds of other programs, and which of them can never fail. Reads threshold files of
-// ROCm's Cluster Validation Suite (cvs), configurations of the ROCm Validation Suite (RVS), of node
-// health checks (NHC), and assay's own limits.
+// Gates: thresholds by which programs pass or fail a machine, and which of them can never fail.
+// Reads threshold files of ROCm's Cluster Validation Suite (cvs), configurations of the ROCm
+// Validation Suite (RVS), of node health checks (NHC), and assay's own limits.
 #pragma once
 
 #include <cstddef>
@@ -31,22 +31,24 @@ struct Gate {
 };
 
 struct GateFile {
-  std::string file, format;  ///< "cvs", "RVS", "NHC", "assay"
+  std::string file;    ///< its path
+  std::string format;  ///< "cvs", "RVS", "NHC", "assay"; empty if it could not be read
   std::vector<Gate> gates;
-  std::optional<bool> enforced;   ///< what the configuration beside the file says
+  std::optional<bool> enforced;   ///< enforce_thresholds of cvs's configuration beside the file
   std::size_t without_limit = 0;  ///< tests in the file that have no limit at all
   std::string problem;            ///< why it could not be read
 
   std::size_t count(GateState state) const;
 };
 
-/// Reads one file; empty if its text has no gates of a known format. Error: usage, if it is in a
-/// known format and malformed.
+/// Parses the text of one file, whose name decides between JSON and the other formats; nullopt if
+/// it has no gates of a known format. Error: usage, naming the file, if it is malformed.
 Result<std::optional<GateFile>> parse_gates(std::string_view text, const std::string& file);
 
 /// Reads files, and all .json, .conf, .yaml and .yml files below folders, sorted by path. In a
-/// folder, files without gates are left out. Error: usage, for a file that was named and has none;
-/// the error of a file.
+/// folder, files without gates are left out, and malformed ones get a `problem`. Error: usage, if a
+/// named file is malformed or has no gates; file, if a folder cannot be listed; as read_operand()
+/// for any file.
 Result<std::vector<GateFile>> read_gates(const std::vector<std::string>& paths);
 
 }  // namespace assay::health

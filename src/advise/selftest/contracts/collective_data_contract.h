@@ -10,12 +10,13 @@
 
 namespace assay::selftest {
 
-/// Contributions that the device writes and the host reduces, in either order of ranks, have the
-/// bits that the device's check expects; wrong ones are found. `elements`: at least 1000.
+/// Checks that contributions which the device writes and the host reduces, in either order of
+/// ranks, have the bits that the device's check expects, and that it finds wrong ones. `elements`:
+/// at least 1000. Error: verification; the device's.
 Status check_reduced_data(Device& device, Stream& stream, DataType type, Reduction reduction,
                           int ranks, std::size_t elements);
 
-/// Two devices write the same bits.
+/// Checks that two devices write the same bits. Error: verification; a device's.
 Status check_same_bits(Device& device, Stream& stream, Device& other, Stream& other_stream,
                        DataType type, std::size_t elements);
 

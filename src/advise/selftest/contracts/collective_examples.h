@@ -30,6 +30,8 @@ bool has_in_place(CollectiveOperation operation);
 struct DeviceOperands {
   Buffer in, out;
 
+  /// Each operand has room for `bytes`. A call needs 72 more than `count` elements of each rank
+  /// take.
   static Result<DeviceOperands> create(Device& device, std::size_t bytes);
 };
 
@@ -51,7 +53,8 @@ Result<CollectiveTally> check_collectives(Communicator& communicator, Stream& st
                                           int ranks, const std::vector<std::size_t>& counts,
                                           const DeviceOperands* on_device = nullptr);
 
-/// Exchanges messages of several sizes in host memory with every rank, including this one.
+/// Exchanges messages of several sizes in host memory with every rank, including this one. Error:
+/// verification if one is wrong; the communicator's.
 Status check_messages(Communicator& communicator, Stream& stream, int rank, int ranks);
 
 }  // namespace assay::selftest

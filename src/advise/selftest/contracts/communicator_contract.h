@@ -25,7 +25,7 @@ struct CommunicatorAbilities {
 Status check_communicators(const CommunicatorKind& kind, Device& device, Team& team, Stream& stream,
                            const CommunicatorAbilities& abilities = {});
 
-/// The splits alone, for libraries that cannot do the rest.
+/// Checks the splits alone, for libraries that cannot do the rest. Error: as check_communicators().
 Status check_splits(const CommunicatorKind& kind, Device& device, Team& team, Stream& stream);
 
 }  // namespace assay::selftest

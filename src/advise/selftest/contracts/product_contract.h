@@ -7,9 +7,10 @@
 
 namespace assay::selftest {
 
-/// Computes one matrix product, a small one, by the library's own first choice, and compares every
-/// element of D, and what the epilogue writes beside it, with the definition. Error: unsupported if
-/// the library makes no plan of it; verification if an element is wrong; else the library's.
+/// Computes one matrix product, a small one without batches, by the library's own first choice.
+/// Compares every element of D, and what the epilogue writes beside it, with the definition
+/// (GemmProblem). Error: unsupported if the library makes no plan of it; verification if an element
+/// is wrong; else the library's or device's.
 Status check_product(Device& device, Stream& stream, Blas& library, const GemmProblem& problem);
 
 }  // namespace assay::selftest

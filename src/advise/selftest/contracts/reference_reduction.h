@@ -10,8 +10,7 @@
 
 namespace assay::selftest {
 
-/// Computes in T with rounding after every step. Averages follow NCCL: floats are multiplied by 1/n
-/// first, whereas the sum of integers is divided.
+/// Combines two elements and rounds the result to T. An average is only summed here.
 template <typename T>
 T reference_combine(T a, T b, Reduction reduction) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -24,7 +23,9 @@ T reference_combine(T a, T b, Reduction reduction) {
   }
 }
 
-/// Returns element i of the reduction of `sends`, in ascending or descending order of ranks.
+/// Returns element i of the reduction of `sends`, one array for each rank, in ascending or
+/// descending order of ranks. Averages follow NCCL: floats are multiplied by 1/n first, whereas the
+/// sum of integers is divided.
 template <typename T>
 T reference_reduced(const std::vector<const void*>& sends, std::size_t i, Reduction reduction,
                     bool backwards = false) {

@@ -9,14 +9,15 @@
 
 namespace assay::selftest {
 
-/// A shape with awkward sizes: an odd sequence, a vocabulary that needs padding, a hidden width
-/// that is not a multiple of the heads'.
+/// Returns a shape with awkward sizes: an odd sequence, a vocabulary that needs padding, a
+/// feed-forward width that is not a multiple of the heads' width.
 inline TransformerShape small_gpt() {
   TransformerShape shape = parse_gpt_shape("2L2H64C136F101V").value();
   shape.positions = 17;
   return shape;
 }
 
+/// Returns a training of small_gpt() with 3 sequences of 17 tokens in a step.
 inline TransformerSettings small_training(DataType precision = DataType::f32) {
   TransformerSettings settings;
   settings.plan.shape = small_gpt();
@@ -28,6 +29,8 @@ inline TransformerSettings small_training(DataType precision = DataType::f32) {
   return settings;
 }
 
+/// Returns `batches` batches of the plan's shape, cut from 4096 synthetic tokens, so that a
+/// sequence may have at most 4095.
 inline TokenBatches random_batches(const TransformerPlan& plan, std::int64_t batches,
                                    std::uint64_t seed) {
   const auto vocabulary = static_cast<std::int32_t>(plan.shape.vocabulary);

@@ -15,13 +15,15 @@ namespace assay {
 using CountedConvolution = Counted<ConvolutionProblem>;
 using ConvolutionList = CountedList<ConvolutionProblem>;
 
-/// The convolutions of cells of the benchmark conv, decided for the device, each once. Cells of
-/// other benchmarks are ignored.
+/// Returns the convolutions of cells of the benchmark conv, each once, as decide_conv_cell()
+/// (measure/benchmarks/conv/conv_cell.h) completes them for the device. Cells of other benchmarks
+/// are ignored.
 ConvolutionList convolutions_of_cells(const std::vector<Cell>& cells, const DeviceFacts& facts);
 
-/// The convolutions in a log of any size with command lines of MIOpenDriver. With
+/// Returns the convolutions in a log of any size with command lines of MIOpenDriver. With
 /// MIOPEN_ENABLE_LOGGING_CMD=1 any program prints one line for each search and each call; every
-/// line counts as a call. Error: as unreadable(); usage, naming the path, if it holds no such line.
+/// line counts as a call. Error: as InputLines::next(), for lines above 1 MiB; usage, naming the
+/// path, if it holds no such line.
 Result<ConvolutionList> convolutions_of_log(const std::filesystem::path& path);
 
 /// Merges equal convolutions, summing their calls, and sorts them by total time at the device's

@@ -28,17 +28,17 @@ using MeasuredConvolutions = std::map<std::string, MeasuredConvolution>;
 struct ConvolutionSearchStep {
   std::string problem;  ///< describe()
   MeasuredConvolution found;
-  double spent_seconds = 0;
+  double spent_seconds = 0;  ///< duration of the step, with its process
 
   /// Returns whether the search found something faster than the default, which then needs a proof.
   bool needs_proof() const { return found.seconds && !found.first; }
 };
 /// A run of the proof in a fresh process, with all convolutions as before tuning or as tuned.
 struct ConvolutionRunStep {
-  std::size_t pair = 0;
-  bool tuned = false;
+  std::size_t pair = 0;  ///< from 0; two runs, one of each side, form a pair
+  bool tuned = false;    ///< false: as before tuning
   MeasuredConvolutions measured;
-  double spent_seconds = 0;
+  double spent_seconds = 0;  ///< duration of the step, with its process
 };
 struct ConvolutionSteps {
   std::map<std::string, ConvolutionSearchStep> searches;  ///< keyed by problem
@@ -74,7 +74,8 @@ struct ConvolutionOutcome {
   /// The time from now on: tuned if it was proven faster or stays, else that before tuning.
   double best_seconds() const { return faster || stays ? after.seconds : before.seconds; }
 };
-/// The outcome of each convolution. If its steps are missing, `reason` has an error text.
+/// Returns the outcome of each convolution, in their order. If its steps are missing, `reason` says
+/// so.
 std::vector<ConvolutionOutcome> outcomes_of(const std::vector<CountedConvolution>& convolutions,
                                             const ConvolutionSteps& steps,
                                             const DeviceFacts& facts);

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// How a run of a role is configured.
+/// How a run is configured; its ConvolutionRole (convolution_tuner.h) decides that.
 struct ConvolutionWay {
   std::string find;    ///< the value of the benchmark's axis `find`
   Settings variables;  ///< environment variables
@@ -30,16 +30,17 @@ ConvolutionWay miopen_way(ConvolutionRole role, const std::filesystem::path& dat
 ConvolutionWay chosen_way(ConvolutionRole role, const std::filesystem::path& cache);
 
 struct ConvolutionRunRequest {
-  std::string binary;  ///< this program
-  std::string device;
+  std::string binary;         ///< this program
+  std::string device;         ///< "hip:0", as for --device
   double budget_seconds = 0;  ///< time per convolution, including preparation and verification
   /// The tuning's folder; runs/search, runs/before and runs/tuned in it are stores of records.
   std::filesystem::path folder;
   std::function<bool()> stop_requested;
 };
 
-/// Runs the convolutions in a child process. Error: interrupted; failed if nothing was measured;
-/// as create_folder(), write_file() and run_program().
+/// Runs the convolutions in a child process, as RunConvolutions; those that it had not reached when
+/// it died have a reason. Error: interrupted; failed if nothing was measured; as create_folder(),
+/// write_file() and run_program().
 Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& request,
                                               ConvolutionRole role, const ConvolutionWay& way,
                                               std::span<const ConvolutionProblem> problems);

@@ -15,7 +15,12 @@
 
 namespace assay {
 
-enum class ConvolutionRole { search, before, tuned };
+/// What a run does.
+enum class ConvolutionRole {
+  search,  ///< searches one convolution
+  before,  ///< a run of the proof, as before tuning
+  tuned,   ///< a run of the proof, with what the searches found
+};
 
 /// Runs convolutions in a fresh process. Convolutions for which no time was left are missing from
 /// the result, but never the first one. Error: interrupted; failed if none was measured.
@@ -26,16 +31,18 @@ using RunConvolutions = std::function<Result<MeasuredConvolutions>(
 class TuningWitness {
  public:
   virtual ~TuningWitness() = default;
+  /// Called once before the searches and once before the runs of the proof, with role `tuned`.
   virtual void begins(ConvolutionRole role, std::size_t steps) = 0;
   /// Called for a step that an earlier process already did.
   virtual void known() = 0;
+  /// Called before and after any other step.
   virtual void doing(std::string_view name) = 0;
   virtual void done(std::string_view name, double seconds, std::string_view result) = 0;
 };
 
-/// Takes the steps that the journal lacks, with `pairs` pairs of runs as the proof. Error:
-/// interrupted; usage if the journal is damaged; that of `run` if a run of the proof fails; as
-/// TuningJournal::append().
+/// Takes the steps that the journal in `folder` lacks, with `pairs` pairs of runs as the proof.
+/// Without a search that found something faster there is no proof. Error: interrupted; usage if the
+/// journal is damaged; that of `run` if a run of the proof fails; as TuningJournal::append().
 Result<ConvolutionSteps> tune_convolutions(const std::filesystem::path& folder,
                                            TuningJournal& journal,
                                            const std::vector<CountedConvolution>& convolutions,

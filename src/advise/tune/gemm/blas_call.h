@@ -13,6 +13,7 @@
 
 namespace assay {
 
+/// The names are those of hipblaslt-bench, unless a comment says more.
 struct BlasCall {
   /// Scale factors of a stored operand: none, one, or one per row.
   enum class Scale { none, tensor, rows };
@@ -27,25 +28,30 @@ struct BlasCall {
   double alpha = 1, beta = 0;
   Epilogue epilogue = Epilogue::none;  ///< named as for the row-major problem: bgrad_a is BGRADB in
                                        ///< BLAS libraries
+  /// Types of the epilogue's bias and of its second matrix (GemmProblem::aux).
   DataType bias = DataType::bf16, aux = DataType::bf16;
-  std::int64_t lde = 0;  ///< 0: dense
+  std::int64_t lde = 0;  ///< leading dimension of the second matrix; 0: dense
   Scale scale_a = Scale::none, scale_b = Scale::none;
-  bool scale_d = false, amax_d = false;
+  bool scale_d = false;  ///< whether D is multiplied by a factor
+  bool amax_d = false;   ///< whether the largest magnitude in D is written
 };
 
+/// Returns the call of a problem.
 BlasCall call_of(const GemmProblem& problem);
 
-/// The GEMM as a row-major problem. Error: usage if the numbers do not fit together; unsupported if
-/// assay has no such GEMM.
+/// Returns the GEMM as a row-major problem. Error: usage if the numbers do not fit together;
+/// unsupported if assay has no such GEMM.
 Result<GemmProblem> problem_of(const BlasCall& call);
 
-/// The name of an element type in hipBLASLt and rocBLAS, "bf16_r" or "f8_fnuz_r"; empty for types
-/// that they lack.
+/// Returns the name of an element type in hipBLASLt and rocBLAS, "bf16_r" or "f8_fnuz_r"; empty for
+/// types that they lack.
 std::string_view bench_name(DataType type);
-/// The element type of such a name, or of one of rocBLAS' one-letter names.
+/// Returns the element type of such a name, or of one of rocBLAS' one-letter names; nullopt for
+/// others.
 std::optional<DataType> parse_bench_type(std::string_view name);
-/// The name of the type in which products are summed: "f32_r", or "xf32_r" for tf32.
+/// Returns the name of the type in which products are summed: "f32_r", or "xf32_r" for tf32.
 std::string_view bench_compute_name(DataType compute);
+/// Returns the type of such a name, which is f32, tf32, f64 or i32; nullopt for others.
 std::optional<DataType> parse_bench_compute(std::string_view name);
 
 }  // namespace assay

@@ -34,10 +34,12 @@ struct TunedFile {
 Result<TunedFile<TunableResults>> tunable_results(std::span<const TunedProduct> products,
                                                   const Validators& validators);
 
+/// The machine for which an override file is made.
 struct OverrideTarget {
-  std::string git_version, arch;
+  std::string git_version;  ///< hipBLASLt's, as OverrideFacts::git_version
+  std::string arch;         ///< "gfx942:sramecc+:xnack-"
   int multiprocessors = 0;
-  std::uint64_t rotating_bytes = 0;
+  std::uint64_t rotating_bytes = 0;  ///< operands in rotation while the GEMMs were timed
   OverrideFormat format = OverrideFormat::named;
 };
 /// Makes one row for each GEMM whose best solution is one of hipBLASLt and proven faster.

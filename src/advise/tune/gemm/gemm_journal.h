@@ -19,10 +19,11 @@ class GemmJournal {
   /// Opens or creates the journal. Error: as TuningJournal::open(); usage if the journal is
   /// damaged.
   static Result<GemmJournal> open(const std::filesystem::path& folder, const Json& identity);
-  /// Reads the outcomes of a journal without taking the lock.
+  /// Reads the outcomes of a journal without taking the lock. Error: as TuningJournal::read();
+  /// usage if the journal is damaged.
   static Result<std::map<std::string, ProductOutcome>> read(const std::filesystem::path& folder);
 
-  /// The outcomes so far, by ProductOutcome::problem.
+  /// Returns the outcomes so far, by ProductOutcome::problem.
   const std::map<std::string, ProductOutcome>& done() const { return done_; }
   /// Appends an outcome, which is on disk when this returns. Error: as TuningJournal::append().
   Status append(const ProductOutcome& outcome);

@@ -33,10 +33,12 @@ struct OverrideRow {
   bool has_header = true;
 
   bool operator==(const OverrideRow&) const = default;
-  /// The value of a column; empty if there is no such column.
+  /// Returns the value of a column; empty if there is no such column.
   std::string_view at(std::string_view column) const;
-  /// The GEMM that the row is for. Error: usage, naming the column that is missing or damaged.
+  /// Returns the GEMM that the row is for. Error: usage, naming the column that is missing or
+  /// damaged; unsupported for an activation that assay lacks.
   Result<BlasCall> call() const;
+  /// Returns the column "solution_index"; nullopt if it is missing or damaged.
   std::optional<std::int64_t> solution_index() const;
 };
 
@@ -46,9 +48,9 @@ struct OverrideFile {
   std::vector<IgnoredLine> ignored;
 };
 
-/// Parses a file of any of the three formats.
+/// Parses a file of any of the three formats. Lines that no reader takes are in `ignored`.
 OverrideFile parse_override(std::string_view text);
-/// The text of a file; each row that had a header gets its header again.
+/// Returns the text of a file; each row that had a header gets its header again.
 std::string text_of(const OverrideFile& file);
 
 /// The solution to write into a row, and what is known about it.
@@ -56,12 +58,13 @@ struct OverrideWinner {
   BlasCall call;
   std::int64_t index = 0;
   std::string solution_name, kernel_name;  ///< empty: unknown
-  double seconds = 0;
-  std::uint64_t rotating_bytes = 0;
-  std::string arch;  ///< "gfx942:sramecc+:xnack-"
+  double seconds = 0;                      ///< time of one GEMM
+  std::uint64_t rotating_bytes = 0;        ///< operands in rotation while it was timed
+  std::string arch;                        ///< "gfx942:sramecc+:xnack-"
   int multiprocessors = 0;
 };
-/// The row for a winner. Error: unsupported if the format cannot express this GEMM or its solution.
+/// Makes the row for a winner. Error: unsupported if the format cannot express this GEMM or its
+/// solution.
 Result<OverrideRow> override_row(const OverrideWinner& winner, OverrideFormat format);
 
 /// What hipBLASLt on a machine compares with the rows of an override file.

@@ -16,13 +16,13 @@ namespace assay {
 
 using ProductList = CountedList<GemmProblem>;
 
-/// The GEMMs of cells of the benchmark gemm, in all layouts that they name. Cells of other
-/// benchmarks are ignored.
+/// Returns the GEMMs of cells of the benchmark gemm, in all layouts that they name, each once.
+/// Cells of other benchmarks are ignored.
 ProductList products_of_cells(const std::vector<Cell>& cells);
 
-/// The GEMMs in a file: TunableOp's untuned calls or results, hipBLASLt's overrides, or a log of
-/// hipBLASLt, rocBLAS or PyTorch. The format is recognised by the content. Error: as
-/// read_operand(); usage, naming the path, if a line is too long or there is no GEMM.
+/// Returns the GEMMs in a file: TunableOp's untuned calls or results, hipBLASLt's overrides, or a
+/// log of hipBLASLt, rocBLAS or PyTorch. The content shows the format. Error: as read_operand();
+/// usage, naming the path, if a line of a log is longer than 1 MiB or there is no GEMM.
 Result<ProductList> products_of_file(const std::filesystem::path& path);
 
 /// Merges equal GEMMs, summing their calls, and sorts them by total time at the device's rooflines,

@@ -6,8 +6,8 @@
 
 namespace assay {
 
-/// The record of a tuned GEMM: its time after and before tuning, and the screening times of all
-/// solutions as a curve. The caller fills in run, time, device and fingerprint.
+/// Makes the record of a tuned GEMM: its time after and before tuning, and the screening times
+/// ProductOutcome::first_times as a curve. The caller fills in run, time, device and fingerprint.
 Record record_of(const TunedProduct& tuned);
 
 }  // namespace assay

@@ -15,12 +15,16 @@
 
 namespace assay {
 
+/// The order of calls is create(), add() for each solution, allocate_workspace(); then screen() for
+/// a solution, before its check() and time().
 class ProductTrials {
  public:
-  /// Allocates and fills the operands. Error: exhausted if they do not fit.
+  /// Allocates and fills the operands. `device` and `stream` must outlive the result. Error:
+  /// exhausted if they do not fit; the device's.
   static Result<ProductTrials> create(Device& device, Stream& stream, const GemmProblem& problem,
                                       const TuneGemmSettings& settings);
 
+  /// Adds a solution of `library`, which must outlive this object.
   void add(Blas& library, GemmAlgorithm algorithm);
   std::size_t size() const { return candidates_.size(); }
   const ProductSolution& solution(std::size_t i) const { return candidates_[i].solution; }
@@ -28,24 +32,30 @@ class ProductTrials {
   /// Allocates the largest workspace that an added solution needs. Error: exhausted.
   Status allocate_workspace();
 
-  /// The time of the second of two runs, when the kernels of the solution are loaded.
   struct Screened {
+    /// Time of the second of two runs, when the kernels of the solution are loaded.
     std::optional<double> seconds;
     std::string reason;  ///< why there is no time
   };
   /// Prepares a solution and runs it twice. Error: failed if the device no longer works.
   Result<Screened> screen(std::size_t i);
 
-  enum class Check { right, wrong, failed };
+  enum class Check {
+    right,
+    wrong,   ///< an element is wrong
+    failed,  ///< the GEMM could not be computed
+  };
   struct Checked {
     Check check = Check::right;
-    std::string reason;
+    std::string reason;  ///< what is wrong; empty if it is right
   };
-  /// Computes the GEMM with a solution and checks thousands of elements. Error: as screen().
+  /// Computes the GEMM with a solution and checks thousands of elements. Error: as screen(); the
+  /// device's.
   Result<Checked> check(std::size_t i);
 
-  /// Mean seconds of one GEMM, over as many queued ones as last `seconds`, after untimed ones that
-  /// last `settling` seconds. Call it only after screen(). Empty: it failed. Error: as screen().
+  /// Returns the mean seconds of one GEMM, over as many queued ones as last `seconds`, after
+  /// untimed ones that last `settling` seconds; at most 20,000 of each. nullopt: it failed. Error:
+  /// as screen().
   Result<std::optional<double>> time(std::size_t i, double seconds, double settling);
 
  private:

@@ -20,7 +20,7 @@ namespace assay {
 
 struct TuneGemmSettings {
   std::string library = "auto";  ///< a value that BlasProvider::allowed_by() accepts
-  std::size_t workspace_bytes = std::size_t{32} << 20;
+  std::size_t workspace_bytes = std::size_t{32} << 20;  ///< most that a solution may need
   int most_solutions = 4096;       ///< upper limit of the solutions tried of each library
   std::uint64_t rotate_bytes = 0;  ///< bytes of operands in rotation; 0: twice the device's caches
   Inputs inputs = Inputs::normal;
@@ -36,10 +36,10 @@ struct TuneGemmSettings {
   /// For validating the search: no time limit, and every correct solution runs once for
   /// `proof_seconds`, so that no short run decides.
   bool brute_force = false;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 1;  ///< seed of the operands
 };
 
-/// The rules of the race between correct solutions. A run of effort 1 lasts
+/// Returns the rules of the race between correct solutions. A run of effort 1 lasts
 /// `shortest_run_seconds(settings)`.
 RaceRules race_rules(const TuneGemmSettings& settings);
 double shortest_run_seconds(const TuneGemmSettings& settings);
@@ -57,11 +57,12 @@ class ProductTuner {
   using Report = std::function<bool(std::string_view doing)>;
 
   /// Tunes one GEMM. Failures of libraries become part of the outcome, and its `reason` if no
-  /// solution works. Error: interrupted; failed if the device itself no longer works.
+  /// solution works. Error: interrupted if `report` stops it; the device's if it no longer works.
   Result<ProductOutcome> tune(const GemmProblem& problem, const Report& report);
 
+  /// Returns the settings with `rotate_bytes` filled in, and with short runs on an emulated device.
   const TuneGemmSettings& settings() const { return settings_; }
-  /// The library of `provider`, which is opened on first use and kept. Error: as
+  /// Returns the library of `provider`, which is opened on first use and kept. Error: as
   /// BlasProvider::open().
   Result<Blas*> library(const BlasProvider& provider);
 

@@ -136,7 +136,9 @@ Result<PyTorchCheck> run_script(const PyTorchSeat& seat, const std::string& file
 }  // namespace
 
 Result<PyTorchCheck> parse_pytorch_answer(std::string_view text) {
-  const Json json = TRY(parse_json(text));
+  const auto parsed = parse_json(text);
+  if (!parsed.ok()) return unavailable("PyTorch's answer is damaged");
+  const Json& json = *parsed;
   const auto text_of = [](const Json& object, const char* name) -> std::string {
     const auto found = object.find(name);
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";

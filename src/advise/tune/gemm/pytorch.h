@@ -13,9 +13,9 @@
 namespace assay {
 
 struct PyTorchFacts {
-  std::string version;  ///< "2.9.1+rocm6.4"
-  std::string hip;      ///< HIP version that it was built for; empty: built for CUDA
-  Validators validators;
+  std::string version;    ///< "2.9.1+rocm6.4"
+  std::string hip;        ///< HIP version that it was built for; empty: built for CUDA
+  Validators validators;  ///< those that it writes into results files
 };
 
 struct PyTorchRow {
@@ -34,17 +34,17 @@ struct PyTorchCheck {
 
 struct PyTorchSeat {
   std::string python;  ///< the interpreter, looked up in PATH
-  int ordinal = 0;     ///< number of the device
+  int ordinal = 0;     ///< number of the device, as PyTorch counts them
   std::function<bool()> stop_requested = {};
 };
 
 /// Asks PyTorch for its version and validators. Error: unavailable, with the reason, if there is no
-/// PyTorch that can use a GPU.
+/// PyTorch that can use a GPU, or it does not answer within 5 minutes; interrupted.
 Result<PyTorchFacts> ask_pytorch(const PyTorchSeat& seat);
 
-/// Lets PyTorch read the results file and compute the GEMMs of `rows` with tuning on. It then adds
-/// a row for each GEMM that it did not find in the file, and fails on a solution that the libraries
-/// lack. Error: as ask_pytorch().
+/// Lets PyTorch read the results file `file` and compute the GEMMs of `rows` with tuning on. It
+/// then adds a row for each GEMM that it did not find in the file, and fails on a solution that the
+/// libraries lack. Error: as ask_pytorch().
 Result<PyTorchCheck> check_in_pytorch(const PyTorchSeat& seat, const std::string& file,
                                       std::span<const TunableRow> rows);
 

@@ -31,6 +31,7 @@ struct TunableRow {
   std::optional<std::string> rest;  ///< "0.0196817", "0.01,BLAS_PARAMS: {...}"
 
   bool operator==(const TunableRow&) const = default;
+  /// Returns the time at the beginning of `rest`; nullopt if there is none.
   std::optional<double> milliseconds() const;
 };
 
@@ -50,8 +51,9 @@ struct TunableResults {
   bool carriage_returns = false;
 };
 
+/// Parses a results file. It never fails: what PyTorch would not use is in `ignored`.
 TunableResults parse_tunable_results(std::string_view text);
-/// The text of a results file; the inverse of parse_tunable_results().
+/// Returns the text of a results file, validators first, without ignored lines.
 std::string text_of(const TunableResults& results);
 
 /// A line of an untuned file. `rest` is as in TunableRow, but without the time.
@@ -65,11 +67,13 @@ struct UntunedFile {
   std::vector<UntunedRow> rows;
   std::vector<IgnoredLine> ignored;
 };
+/// Parses an untuned file. It never fails: lines that are no GEMM are in `ignored`.
 UntunedFile parse_untuned(std::string_view text);
+/// Returns the text of an untuned file, without ignored lines.
 std::string text_of(const UntunedFile& file);
 
-/// The call that a key describes. Error: usage if it is not a key of PyTorch; unsupported, with the
-/// reason, if a BlasCall cannot express it (complex numbers, "*" in place of a size).
+/// Returns the call that a key describes. Error: usage if it is not a key of PyTorch; unsupported,
+/// with the reason, if a BlasCall cannot express it (complex numbers, "*" in place of a size).
 Result<BlasCall> call_of(const TunableKey& key);
 
 /// The forms in which versions of PyTorch write keys and solutions.
@@ -77,16 +81,16 @@ enum class TunableDialect {
   plain,    ///< up to 2.6: "tn_8192_2_3584", Gemm_Hipblaslt_TN_572
   leading,  ///< from 2.7: "tn_8192_2_3584_ld_3584_3584_8192", Gemm_Hipblaslt_572
 };
-/// The dialect of a PyTorch version such as "2.9.1", "2.9.1+rocm6.4" or "2.10.0a0+git1234". Error:
-/// usage, quoting the text.
+/// Returns the dialect of a PyTorch version such as "2.9.1", "2.9.1+rocm6.4" or "2.10.0a0+git1234".
+/// Error: usage, quoting the text.
 Result<TunableDialect> tunable_dialect(std::string_view pytorch_version);
 
-/// The key under which PyTorch looks up this call. Error: unsupported if TunableOp never makes such
-/// a call (an epilogue other than a bias, f32 sums into another type, beta).
+/// Returns the key under which PyTorch looks up this call. Error: unsupported if TunableOp never
+/// makes such a call (an epilogue other than a bias, f32 sums into another type, beta).
 Result<TunableKey> key_of(const BlasCall& call, TunableDialect dialect);
 
 enum class BlasLibrary { hipblaslt, rocblas };
-/// The name of a solution in the dialect, for example "Gemm_Hipblaslt_572".
+/// Returns the name of a solution for `call` in the dialect, for example "Gemm_Hipblaslt_572".
 std::string solution_name(BlasLibrary library, std::int64_t index, const BlasCall& call,
                           TunableDialect dialect);
 struct TunableSolution {
@@ -97,8 +101,8 @@ struct TunableSolution {
 /// first release, and for anything that is not a solution.
 std::optional<TunableSolution> parse_solution(std::string_view name);
 
-/// The file that PyTorch reads for a device: the device's number replaces "%d" or is inserted
-/// before the last dot, as in "tunableop_results0.csv".
+/// Returns the name of the file that PyTorch reads for a device: the device's number replaces "%d"
+/// or is inserted before the last dot, as in "tunableop_results0.csv".
 std::string name_for_ordinal(std::string_view filename, int ordinal);
 
 }  // namespace assay

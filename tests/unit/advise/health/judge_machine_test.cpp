@@ -228,5 +228,22 @@ TEST_F(OneLine, ALimitOnTheWrongSideIsUnknown) {
             "UNKNOWN: hip:0: for bandwidth, higher is better: the limit is on the wrong side");
 }
 
+TEST(JudgeMachine, ACheckCountsAllItsSubjects) {
+  Limits limits;
+  limits.lines.emplace_back().check = "memory-errors";
+  const Check* const check = find_checks(std::vector<std::string>{"memory-errors"})->front();
+  FoldedFinding bad = {check, {}, {"GPU 3"}}, good = {check, {}, {"GPU 0", "GPU 1"}};
+  bad.finding.judgement = Judgement::fail;
+  good.finding.judgement = Judgement::pass;
+  for (const auto& findings : {std::vector{bad, good}, std::vector{good, bad}}) {
+    MachineFacts facts;
+    facts.findings = findings;
+    const JudgedLine judged = judge_machine(limits, Thoroughness::normal, {}, facts).front();
+    EXPECT_EQ(judged.verdict, LineVerdict::fail);
+    EXPECT_EQ(judged.subject, "GPU 3");
+    EXPECT_EQ(judged.subjects, 3u);
+  }
+}
+
 }  // namespace
 }  // namespace assay::health

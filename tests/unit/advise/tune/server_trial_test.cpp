@@ -46,7 +46,7 @@ TEST(ServerTrial, LimitsAreRead) {
   EXPECT_EQ(limits->at(2).percent, 99.9);
   for (const char* bad :
        {"", "p99_e2el", "p99:1s", "e2el:1s", "p100_e2el:1s", "p_e2el:1s", "99_itl:1s", "p99_x:1s",
-        "p99_e2el:1", "p99_e2el:1s,", "p9x_e2el:1s", ":_"}) {
+        "p99_e2el:1", "p99_e2el:1s,", "p9x_e2el:1s", ":_", "_e2el:1s"}) {
     EXPECT_FALSE(parse_latency_limits(bad).ok()) << bad;
   }
 }

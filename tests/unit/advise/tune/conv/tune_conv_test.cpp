@@ -185,6 +185,11 @@ TEST(ConvolutionList, LogsSayHowOftenAndThatDecidesTheOrder) {
   EXPECT_EQ(sorted.problems[1].count, 1001u);
   EXPECT_EQ(sorted.left_out_count, 2u);
   EXPECT_THAT(sorted.left_out.back(), HasSubstr("not tf32"));
+  ConvolutionList many;
+  for (int i = 0; i < 15; ++i) many.leave_out("a line");
+  many.append(ConvolutionList(many));
+  EXPECT_EQ(many.left_out.size(), ConvolutionList::most_left_out);
+  EXPECT_EQ(many.left_out_count, 30u);
   EXPECT_THAT(convolutions_of_log(folder.write("text", "nothing\n")).error().message,
               HasSubstr("MIOPEN_ENABLE_LOGGING_CMD=1"));
   EXPECT_FALSE(convolutions_of_log(folder.path() / "absent").ok());

@@ -285,7 +285,9 @@ TEST(PyTorchAnswer, SaysWhatWasTaken) {
   for (const char* damaged : {"", "[]", "{}", R"({"version": "2", "validators": [5], "rows": []})",
                               R"({"version": "2", "validators": [], "rows": [5]})",
                               R"({"version": "2", "validators": [["a"]], "rows": []})"}) {
-    EXPECT_FALSE(parse_pytorch_answer(damaged).ok()) << damaged;
+    const auto answer = parse_pytorch_answer(damaged);
+    ASSERT_FALSE(answer.ok()) << damaged;
+    EXPECT_EQ(answer.error().kind, ErrorKind::unavailable) << damaged;
   }
 }
 
