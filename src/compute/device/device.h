@@ -44,8 +44,9 @@ struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-/// Launch geometry. The threads of a block divide its work among any number of them (dialect.h), so
-/// any block size is correct. The CPU backend runs each block with one thread and ignores `block`.
+/// Launch geometry. Most kernels divide a block's work among any number of threads; some need the
+/// number that they were compiled for (KERNEL_OF in dialect.h). The CPU backend runs each block
+/// with one thread and ignores `block`.
 struct LaunchShape {
   Dim3 grid;                          ///< in blocks
   Dim3 block;                         ///< in threads
@@ -63,8 +64,8 @@ struct LaunchAttributes {
   bool programmatic = false;
 };
 
-/// Owns one allocation; frees it when destroyed, once queued work that may use it has run. A
-/// default Buffer owns nothing.
+/// Owns one allocation; frees it when destroyed, which waits until queued work has run, except for
+/// a GPU backend's pageable memory. A default Buffer owns nothing.
 class Buffer {
  public:
   using Release = void (*)(void* owner, void* address, std::size_t bytes);
