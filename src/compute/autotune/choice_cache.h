@@ -18,9 +18,10 @@ struct ChoiceKey {
   std::string problem;         ///< the operation with its sizes and types
 };
 
-/// Every find() reads the file, because a search costs far more than that. Lines of another format
-/// are ignored. A folder that cannot be written only means that the search is repeated next time.
-/// If the calling thread has a ChoiceJournal, find() asks it first, and it notes all choices.
+/// If the calling thread has a ChoiceJournal, find() asks that first, and the journal notes every
+/// choice that was found or kept. Otherwise find() reads the file each time, because a search costs
+/// far more than that. Lines of another format are ignored. A folder that cannot be written only
+/// means that the search is repeated next time. Several processes may use one file.
 class ChoiceCache {
  public:
   /// Uses the file "choices" in `folder`; keeps nothing if `folder` is empty.

@@ -113,8 +113,8 @@ struct KernelResources {
 
 class Kernel {
  public:
-  /// `parameter_bytes` is the size of each parameter as the source declares it; it must outlive
-  /// this object.
+  /// `parameter_bytes` is the size of each parameter as the source declares it, empty for a kernel
+  /// from Device::load(); it must outlive this object.
   explicit Kernel(std::span<const unsigned> parameter_bytes) : parameter_bytes_(parameter_bytes) {}
   virtual ~Kernel() = default;
   std::span<const unsigned> parameter_bytes() const { return parameter_bytes_; }

@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// A partition of a GPU gets the share of its multiprocessors in memory and compute rates. Every
-/// rate is empty if it is unknown.
+/// A partition of a known GPU gets the share of its multiprocessors in memory and compute rates.
+/// Every rate is empty if it is unknown.
 struct PeakRate {
   double rate = 0;     ///< bytes/s or operations/s
   std::string source;  ///< "datasheet H200 SXM", "2 x memory clock x bus width"

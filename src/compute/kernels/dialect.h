@@ -241,8 +241,8 @@ struct TensorMap {
 #define TENSOR_MAP const TensorMap
 #endif
 
-/// Returns the shared memory whose size is set at launch, aligned to 128 bytes; on the CPU, to
-/// those of max_align_t.
+/// Returns the shared memory whose size is set at launch, aligned to 128 bytes, or on the CPU as
+/// max_align_t.
 DEVICE void* dynamic_shared() {
 #if defined(ON_CPU)
   return ::assay::cpu::current_block.dynamic_shared;

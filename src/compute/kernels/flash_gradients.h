@@ -50,8 +50,8 @@ struct SeeingQueries {
         sequence(tokens),
         last_key((first_key + tile_keys < tokens ? first_key + tile_keys : tokens) - 1) {}
   DEVICE bool documents() const { return has_documents(starts); }
-  /// Whether the tile of queries that begins at `query` exists and sees a key of this tile, which
-  /// must not lie behind it.
+  /// Whether the tile of queries that begins at `query`, not before this tile of keys, exists and
+  /// sees one of its keys.
   DEVICE bool has(u64 query) const {
     return query < sequence && (!documents() || static_cast<u64>(starts[query]) <= last_key);
   }

@@ -50,7 +50,7 @@ class FusedAttention {
  public:
   virtual ~FusedAttention() = default;
   /// Queues the forward pass. log_sum is f32 [batch, heads, sequence], for backward(); it is null
-  /// with forward_only. Error of every pass: failed or unsupported, with what the library says.
+  /// with forward_only. Each pass fails with `failed` or `unsupported` and what the library says.
   virtual Status forward(Stream& stream, void* y, const void* qkv, void* log_sum) = 0;
   /// Computes sequences with individual lengths (own_lengths), which not all libraries support.
   virtual Status forward_at(Stream& stream, void* y, const void* qkv, const SequencePlaces& places);

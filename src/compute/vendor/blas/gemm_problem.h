@@ -57,8 +57,8 @@ struct GemmProblem {
   std::int64_t ld_aux = 0;
 
   /// fp8 only: accumulate in the matrix unit's own reduced precision for all of k, as in NVIDIA's
-  /// libraries; faster on Hopper. ROCm's libraries refuse it; others without such a choice ignore
-  /// it.
+  /// libraries; faster on Hopper. ROCm's libraries and oneDNN refuse it; others without such a
+  /// choice ignore it.
   bool fast_accumulate = false;
   /// Which operands have a factor in device memory (GemmOperands::scale_a ...).
   bool scales_a = false, scales_b = false, scales_d = false, writes_amax_d = false;
