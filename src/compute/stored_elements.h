@@ -9,7 +9,8 @@
 
 namespace assay {
 
-/// Calls `use` with an element, of the C++ type that elements of `type` have in memory.
+/// Returns use(element), where the element is 0 and has the C++ type that elements of `type` have
+/// in memory.
 template <typename Use>
 auto with_element(DataType type, Use use) {
   switch (type) {
@@ -56,7 +57,8 @@ auto value_of(T stored) {
   }
 }
 
-/// Rounds `value` to an element.
+/// Rounds `value` to an element: narrow floats to nearest, by way of f32; integers towards zero,
+/// and `value` must be in their range.
 template <typename T, typename Value>
 T stored_as(Value value) {
   if constexpr (std::is_class_v<T>) {
@@ -66,8 +68,9 @@ T stored_as(Value value) {
   }
 }
 
+/// Returns the element at `from`, which need not be aligned; 64-bit integers may be rounded.
 double load_element(DataType type, const void* from);
-/// Integers are rounded towards zero; `value` must be in their range.
+/// Stores `value` as stored_as() rounds it.
 void store_element(DataType type, void* to, double value);
 
 }  // namespace assay

@@ -11,16 +11,17 @@
 
 namespace assay {
 
-/// The key of a choice. It holds everything that could make another choice the best one.
+/// The key of a choice on one device: all that could make another choice the best one there.
 struct ChoiceKey {
   std::string what;            ///< "memory geometry", "gemm"
   std::string implementation;  ///< the library and its version, or the hash of the kernel's source
   std::string problem;         ///< the operation with its sizes and types
 };
 
-/// Each call reads the file, because a search costs far more than that. A damaged or foreign file
-/// counts as empty. A folder that cannot be written only means that the search is repeated next
-/// time. A ChoiceJournal of the calling thread is asked first.
+/// If the calling thread has a ChoiceJournal, find() asks that first, and the journal notes every
+/// choice that was found or kept. Otherwise find() reads the file each time, because a search costs
+/// far more than that. Lines of another format are ignored. A folder that cannot be written only
+/// means that the search is repeated next time. Several processes may use one file.
 class ChoiceCache {
  public:
   /// Uses the file "choices" in `folder`; keeps nothing if `folder` is empty.
@@ -29,10 +30,12 @@ class ChoiceCache {
   /// modelled times must not mix with those of a real device.
   static ChoiceCache of_user(const DeviceFacts& facts);
 
+  /// Returns the choice that was kept last for this key on the device `facts`; empty if none was.
   std::optional<std::string> find(const DeviceFacts& facts, const ChoiceKey& key) const;
-  /// Tells the thread's ChoiceJournal alone what was chosen without being the fastest.
+  /// Tells the thread's ChoiceJournal of a choice that was made without measuring, such as the only
+  /// possible one. It is not written to the file.
   void note(const DeviceFacts& facts, const ChoiceKey& key, std::string_view choice) const;
-  /// `choice` is one line of text.
+  /// Keeps `choice`, one line of text, and notes it; ignores a choice of several lines.
   void keep(const DeviceFacts& facts, const ChoiceKey& key, std::string_view choice) const;
 
  private:

@@ -19,8 +19,8 @@ struct NamedWay {
 
 /// Returns the index of the variant remembered for `key`. If there is none, measures all variants
 /// and remembers the fastest. The returned variant has been prepared; others may have been too. A
-/// variant whose prepare() fails is left out, because a compiler may run out of registers. Error:
-/// as find_fastest(), or as the last prepare() if every variant's fails.
+/// variant whose prepare() fails is left out: a compiler may run out of registers for it. Error: as
+/// find_fastest(), or as the last prepare() if all fail; failed if `ways` is empty.
 Result<std::size_t> choose_variant(Device& device, Stream& stream, const ChoiceCache& choices,
                                    const ChoiceKey& key, const std::vector<NamedWay>& ways,
                                    const ContestLimits& limits);

@@ -4,7 +4,11 @@
 //
 // Work on a stream runs asynchronously and in order. Objects may be used from one thread at a time;
 // different streams may be driven from different threads. Every object must be destroyed before the
-// Device it came from, and nothing here prints, throws or exits.
+// Device it came from.
+//
+// Every call that reaches a GPU's driver may return the driver's error, in addition to those named
+// here. Its kind is exhausted if memory ran out, unavailable without a device, unsupported if the
+// driver says so, and otherwise failed. The message is the driver's.
 #pragma once
 
 #include <algorithm>
@@ -40,12 +44,13 @@ struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-/// Launch geometry. Kernels are written block-stride, so any block size is correct; the CPU backend
-/// runs each block with one thread and ignores `block`.
+/// Launch geometry. Most kernels divide a block's work among any number of threads; some need the
+/// number that they were compiled for (KERNEL_OF in dialect.h). The CPU backend runs each block
+/// with one thread and ignores `block`.
 struct LaunchShape {
-  Dim3 grid;
-  Dim3 block;
-  unsigned dynamic_shared_bytes = 0;
+  Dim3 grid;                          ///< in blocks
+  Dim3 block;                         ///< in threads
+  unsigned dynamic_shared_bytes = 0;  ///< per block
 };
 
 /// What a launch asks for beyond its shape.
@@ -59,7 +64,8 @@ struct LaunchAttributes {
   bool programmatic = false;
 };
 
-/// Owns one allocation; frees it when destroyed.
+/// Owns one allocation; frees it when destroyed, which waits until queued work has run, except for
+/// a GPU backend's pageable memory. A default Buffer owns nothing.
 class Buffer {
  public:
   using Release = void (*)(void* owner, void* address, std::size_t bytes);
@@ -107,8 +113,8 @@ struct KernelResources {
 
 class Kernel {
  public:
-  /// `parameter_bytes` is the size of each parameter as the source declares it; it must outlive
-  /// this object.
+  /// `parameter_bytes` is the size of each parameter as the source declares it, empty for a kernel
+  /// from Device::load(); it must outlive this object.
   explicit Kernel(std::span<const unsigned> parameter_bytes) : parameter_bytes_(parameter_bytes) {}
   virtual ~Kernel() = default;
   std::span<const unsigned> parameter_bytes() const { return parameter_bytes_; }
@@ -133,11 +139,11 @@ class Program {
   virtual Result<Kernel*> kernel(std::string_view name) = 0;
 };
 
-/// One kernel source in the common dialect of src/compute/kernels/, by its file name without ".cu",
-/// and the macros that select a variant of it. The CPU backend picks the variant compiled at build
-/// time.
+/// One kernel source in the common dialect of src/compute/kernels/.
 struct ProgramSource {
-  std::string name;
+  std::string name;  ///< of its file, without ".cu"
+  /// Macros that select a variant of it: names and values. The CPU backend ignores them: its
+  /// kernels were compiled with the values that the file itself sets.
   std::vector<std::pair<std::string, std::string>> defines;
 };
 
@@ -149,12 +155,15 @@ enum class EventKind {
 class Event {
  public:
   virtual ~Event() = default;
+  /// Waits until the last recording is done; returns at once if there was none.
   virtual Status synchronize() = 0;
+  /// Returns whether the last recording is done; true if there was none.
   virtual Result<bool> done() const = 0;
   /// Waits for at most `patience` if the device can do so without using a CPU; otherwise returns
   /// done() at once.
   virtual Result<bool> done_within(std::chrono::milliseconds /*patience*/) const { return done(); }
-  /// Seconds from `start` to this event on the device's clock; both must be timed and done.
+  /// Returns the seconds from `start` to this event on the device's clock. Error: failed unless
+  /// both are timed and done.
   virtual Result<double> seconds_since(const Event& start) const = 0;
 };
 
@@ -178,8 +187,8 @@ class Stream {
   /// `arguments` holds one pointer per kernel parameter; the values are copied before returning.
   virtual Status launch(const Kernel& kernel, const LaunchShape& shape,
                         std::span<void* const> arguments) = 0;
-  /// Launches with attributes. Error: unsupported if the device has no clusters; failed if it
-  /// cannot run this cluster.
+  /// Launches with attributes. Error: unsupported if `attributes` ask for a cluster and the device
+  /// has none; failed if it cannot run this cluster.
   virtual Status launch(const Kernel& kernel, const LaunchShape& shape,
                         const LaunchAttributes& attributes, std::span<void* const> arguments);
   /// Launches a kernel from Device::load(), whose arguments are one buffer, laid out as its
@@ -197,25 +206,30 @@ class Stream {
   /// this stream's device runs the copy: it pulls or pushes.
   virtual Status copy_to_peer(int destination_ordinal, void* destination, const void* source,
                               std::size_t bytes) = 0;
+  /// Sets each of `bytes` bytes to `value`.
   virtual Status fill(void* destination, std::uint8_t value, std::size_t bytes) = 0;
+  /// `event` is done when all work queued before has run.
   virtual Status record(Event& event) = 0;
-  /// Later work on this stream waits for `event`, recorded on any stream of the same backend.
+  /// Later work on this stream waits for the last recording of `event`, on any stream of the same
+  /// backend; it does not wait if there was none.
   virtual Status wait(const Event& event) = 0;
+  /// Waits until all queued work has run. Error: failed during a capture; that of queued work.
   virtual Status synchronize() = 0;
   /// Calls `function` on a host thread when the stream reaches it, in order with other work. It
-  /// must not use the device. This is for libraries that compute on the host. Error: unsupported.
+  /// must not use the device. This is for libraries that compute on the host. Error: unsupported on
+  /// GPUs.
   // NOLINTNEXTLINE(performance-unnecessary-value-param): by value for the backends that keep it
   virtual Status call(std::function<void()>) {
     return Error{ErrorKind::unsupported, "this backend's streams do not run host functions"};
   }
-  /// Between begin_capture and end_capture, work is recorded and not run. Streams joined through
-  /// events are captured too.
+  /// Between begin_capture and end_capture, work is recorded and not run. A stream that waits for
+  /// an event recorded during the capture is captured too. Error: failed if a capture is under way.
   virtual Status begin_capture() = 0;
   virtual Result<std::unique_ptr<Graph>> end_capture() = 0;
   /// Ends the capture and makes `graph` replay it from now on. This is much cheaper than a new
   /// graph if only arguments differ. Replays queued earlier must have finished. HIP compares only
-  /// how many predecessors a step has, so a capture that connects the same steps differently needs
-  /// a new graph there. After an error `graph` must not be launched.
+  /// how many predecessors a step has: use end_capture() there if the same steps are connected in
+  /// another way. After an error `graph` must not be launched.
   virtual Result<GraphUpdate> end_capture_into(Graph& graph) = 0;
   /// During a capture: adds a step that records `event` at every replay. Once the replaying stream
   /// is synchronized, seconds_since() gives times inside the last replay. Streams cannot wait for
@@ -229,7 +243,8 @@ class Stream {
   /// stream may take its place after a failed capture.
   virtual void* native_handle() = 0;
 
-  /// Returns whether a recorder notes what is queued. Only then the following three do anything.
+  /// Returns whether a recorder (compute/recording/) notes what is queued. Only then do the
+  /// following three functions do anything.
   virtual bool is_recorded() const { return false; }
   /// What is queued until end_operation() is one operation; see queued_operation.h.
   virtual Status begin_operation(const QueuedOperation&) { return {}; }
@@ -255,15 +270,17 @@ class Device {
   virtual const DeviceFacts& facts() const = 0;
   /// Free and total bytes of device memory at this moment.
   virtual Result<std::pair<std::uint64_t, std::uint64_t>> memory_free_and_total() const = 0;
-  /// Aligned to at least 256 bytes. Error: exhausted, naming the bytes requested and free.
+  /// Allocates memory aligned to at least 256 bytes; its contents are undefined. For 0 bytes,
+  /// data() may be null. Error: exhausted, naming the bytes requested and free.
   virtual Result<Buffer> allocate(std::size_t bytes, MemoryKind kind) = 0;
   virtual Result<std::unique_ptr<Stream>> create_stream(
       StreamPriority priority = StreamPriority::normal) = 0;
   virtual Result<std::unique_ptr<Event>> create_event(EventKind kind = EventKind::timed) = 0;
-  /// Compiles `source` for this device, or takes it from the kernel cache.
+  /// Compiles `source` for this device, or takes it from the kernel cache; on the CPU it was built
+  /// in. Error: failed, with the compiler's messages; unavailable without a compiler.
   virtual Result<std::unique_ptr<Program>> build(const ProgramSource& source) = 0;
   /// Loads an ELF file with code compiled elsewhere for this device. `name` is for messages. Error:
-  /// unsupported if this backend does not load code; failed with the driver's message.
+  /// unsupported if this backend does not load code.
   virtual Result<std::unique_ptr<Program>> load(const std::string& name, const std::string& code);
   /// Describes a matrix or tensor to the tensor memory accelerator (TMA); the result is a kernel's
   /// parameter. Error: unsupported where there is no TMA; failed, naming the limit that `layout`
@@ -279,19 +296,19 @@ class Device {
   /// path.
   virtual Status enable_peer_access(int peer_ordinal) = 0;
   /// Returns a text with which other ranks of this host, each on its own device, can open `buffer`
-  /// (of kind `peer`), in this process or another. Error: unsupported by this backend; failed with
-  /// the driver's message.
+  /// (of kind `peer`), in this process or another. Error: unsupported by this backend; usage if the
+  /// CPU's buffer is of another kind.
   virtual Result<std::string> share(const Buffer& /*buffer*/) {
     return Error{ErrorKind::unsupported, "this backend does not share memory"};
   }
   /// Maps the buffer that another rank's share() described, for kernels and copies of this device.
-  /// The result must be destroyed before that buffer. Error: as share(); unsupported if there is no
-  /// path.
+  /// The result must be destroyed before that buffer. Error: unsupported by this backend, or if
+  /// there is no path; failed if `text` is not from share() or the memory cannot be mapped.
   virtual Result<Buffer> open_shared(const std::string& /*text*/) {
     return Error{ErrorKind::unsupported, "this backend does not share memory"};
   }
   /// Exports device memory of this device as a file. Error: unsupported if the driver has no such
-  /// call; failed with the driver's message.
+  /// call.
   virtual Result<DmaBuf> export_dmabuf(void* /*address*/, std::size_t /*bytes*/) {
     return Error{ErrorKind::unsupported, "this backend does not export memory"};
   }
@@ -312,7 +329,7 @@ class Device {
 inline bool has_clusters(const Dim3& cluster) {
   return cluster.x != 1 || cluster.y != 1 || cluster.z != 1;
 }
-/// Error: failed if no device could run a grid of these clusters.
+/// Error: failed if `cluster` has no block or more than 8, or does not divide `grid`.
 Status check_cluster(const Dim3& cluster, const Dim3& grid);
 
 /// Returns the error of seconds_since() for untimed events.

@@ -64,9 +64,10 @@ class ForwardingDevice : public Device {
 /// The names of kernels, by the objects that are launched.
 using KernelNames = std::map<const Kernel*, std::string>;
 
-/// A program that notes the names of the kernels that are taken from it.
+/// A program that notes in `names` which kernels are taken from it.
 class NamedProgram final : public Program {
  public:
+  /// `names` must outlive this object. Its entries stay after the program is gone.
   NamedProgram(KernelNames& names, std::unique_ptr<Program> inner)
       : names_(names), inner_(std::move(inner)) {}
   Result<Kernel*> kernel(std::string_view name) override {

@@ -17,7 +17,7 @@ inline bool suits_large_work(const DeviceFacts& facts) {
   return facts.is_nvidia() || (facts.is_amd() && !facts.emulated);
 }
 
-/// Returns a shape that fills the device, for block-stride kernels whose speed matters little.
+/// Returns a shape that keeps the whole device busy, for kernels whose speed matters little.
 inline LaunchShape filling_shape(const DeviceFacts& facts) {
   const unsigned per_multiprocessor = facts.runs_on_host ? 1 : 8;
   return {{static_cast<unsigned>(facts.multiprocessors) * per_multiprocessor}, {256}};
@@ -32,8 +32,8 @@ inline std::uint64_t flushing_bytes(const DeviceFacts& facts) {
   return 2 * (facts.last_level_cache_bytes > 0 ? facts.last_level_cache_bytes : largest_known);
 }
 
-/// Captures what `queue` queues on `stream`, without running it, and returns the graph. The capture
-/// is ended after an error too. Error: queue()'s, else the capture's.
+/// Captures what `queue()`, which returns a Status, queues on `stream`; nothing runs. Returns the
+/// graph. The capture is ended after an error too. Error: queue()'s, else the capture's.
 template <typename Queue>
 Result<std::unique_ptr<Graph>> captured(Stream& stream, const Queue& queue) {
   TRY(stream.begin_capture());

@@ -14,10 +14,11 @@ struct SharedName {
   int process = 0;             ///< the process that owns the memory
   std::uint64_t identity = 0;  ///< identifies that process: in different containers, process
                                ///< numbers may be equal
-  int place = 0;               ///< the owner's device number, or its file descriptor of the memory
+  int place = 0;               ///< the owner's device number; on the CPU backend its descriptor of
+                               ///< the file that is the memory
   std::uint64_t address = 0;   ///< the memory's address in that process
   std::uint64_t bytes = 0;
-  std::string handle;  ///< what else the backend needs to find the memory, as raw bytes
+  std::string handle;  ///< raw bytes by which the backend finds the memory, such as an IPC handle
 
   /// Names memory of this process.
   static SharedName own(const Buffer& buffer, int place, std::string handle);

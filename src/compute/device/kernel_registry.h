@@ -5,11 +5,11 @@
 
 namespace assay::cpu {
 
-/// The position of a running kernel in the grid. Set by the executor before each block.
+/// The block that this thread runs. cpu::execute() sets it before each block.
 struct BlockContext {
-  unsigned block_x, block_y, block_z;
-  unsigned grid_x, grid_y, grid_z;
-  void* dynamic_shared;
+  unsigned block_x, block_y, block_z;  // the block's position in the grid
+  unsigned grid_x, grid_y, grid_z;     // the grid's size in blocks
+  void* dynamic_shared;                // the block's dynamic shared memory, uninitialized
 };
 extern constinit thread_local BlockContext current_block;
 
@@ -20,20 +20,21 @@ void yield();
 
 /// One kernel of one instruction-set build, linked into a list before main().
 struct KernelEntry {
-  const char* file;     ///< "memory.cu"
-  const char* name;     ///< "triad_f64"
-  const char* variant;  ///< "x86_64_v3"
-  void (*invoke)(void* const* arguments);
-  const unsigned* argument_bytes;
-  unsigned arguments;
-  const KernelEntry* next;
+  const char* file;                        ///< "memory.cu"
+  const char* name;                        ///< "triad_f64"
+  const char* variant;                     ///< "x86_64_v3"
+  void (*invoke)(void* const* arguments);  ///< runs one block; one pointer per parameter
+  const unsigned* argument_bytes;          ///< size of each parameter
+  unsigned arguments;                      ///< number of parameters
+  const KernelEntry* next;                 ///< null: the last one
 };
-extern constinit const KernelEntry* kernel_entries;
+extern constinit const KernelEntry* kernel_entries;  ///< the first one; null: none
 
 /// Returns the kernel with this file and name in the build `variant`, or in any build if `variant`
 /// is null; null if there is none. The parameters are the same in all builds, and on every device.
 const KernelEntry* find_kernel(const char* file, const char* name, const char* variant);
 
+/// Puts an entry, a static object, into the list.
 struct AddKernel {
   explicit AddKernel(KernelEntry& entry);  // defined in kernel_registry.cpp
 };

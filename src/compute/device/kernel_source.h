@@ -21,7 +21,8 @@ std::vector<EmbeddedFile> all_kernel_files();
 
 /// Returns the file `name`.cu of `files`, with the first #include of each other file of `files`
 /// replaced by that file's text, and with #line directives so that messages name the right file.
-/// Other includes are left as they are. Error: failed if there is no such kernel.
+/// Later includes of these files and every #pragma once are removed; other includes stay. Error:
+/// failed if there is no such file.
 Result<std::string> complete_source(std::string_view name,
                                     std::span<const EmbeddedFile> files = all_kernel_files());
 

@@ -9,7 +9,8 @@
 
 namespace assay {
 
-/// Returns whether the device's native fp8 format is FNUZ (gfx940 to gfx942).
+/// Returns whether the device's native fp8 format is FNUZ (finite, no negative zero), as in gfx940
+/// to gfx942. Other devices have the formats of OCP, the Open Compute Project.
 bool has_fnuz_fp8(const DeviceFacts& facts);
 
 /// Returns 90 for "sm_90" or "sm_90a"; 0 if the architecture is not one of CUDA's.

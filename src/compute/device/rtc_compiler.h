@@ -40,8 +40,9 @@ using RtcVendorRegistry = Registry<RtcVendor>;
 /// Returns null if no vendor of that name is registered.
 const RtcVendor* find_rtc_vendor(std::string_view name);
 
-/// Compiles in this process. On success the compiler's log is stored in `log`, unless that is null.
-/// Error: unavailable if the library does not load; failed, with the compiler's log.
+/// Compiles in this process, without a timeout, and returns the device's code. On success the
+/// compiler's log is stored in `log`, unless that is null. Error: unavailable if the library does
+/// not load or lacks a function; failed for an unknown vendor, or with the compiler's log.
 Result<std::string> rtc_compile(const CompileRequest& request, std::string* log = nullptr);
 
 }  // namespace assay

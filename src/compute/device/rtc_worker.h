@@ -11,7 +11,7 @@
 namespace assay {
 
 struct CompileRequest {
-  std::string library;               ///< path of the RTC library to load in the child
+  std::string library;               ///< path of the RTC library to load
   std::string vendor;                ///< "cuda" or "hip": determines the names of its functions
   std::string name;                  ///< file name for messages
   std::string source;                ///< complete text, includes resolved
@@ -19,13 +19,13 @@ struct CompileRequest {
   double timeout_seconds = 120;      ///< the child is killed after this time
 };
 
-/// Compiles in a child process running this executable. Error: failed, with the compiler's log, or
-/// with one line saying that the compiler crashed (with signal and last output) or timed out;
-/// unavailable if no child could be started.
+/// Compiles in a child process running this executable, and returns the device's code. Error:
+/// failed, with the child's message (the compiler's log), or with one line saying that the compiler
+/// crashed (with signal and last output) or timed out; unavailable if no child could be started.
 Result<std::string> compile_in_child(const CompileRequest& request);
 
-/// Call this first in main(). If this process is such a child, it compiles and returns the exit
-/// status; otherwise it returns nullopt immediately.
+/// Call this first in main(). If this process is such a child, it compiles and ends the process, or
+/// returns the exit status if it got no whole request; otherwise it returns nullopt at once.
 std::optional<int> run_as_rtc_worker(int argc, char** argv);
 
 }  // namespace assay

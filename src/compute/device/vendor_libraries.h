@@ -1,5 +1,5 @@
-// Finds the vendors' libraries of kernels: BLAS, RCCL, cuDNN, MIOpen and CUPTI. (Backends find the
-// runtimes and compilers.)
+// Finds the vendors' libraries of kernels, BLAS, RCCL, cuDNN, MIOpen and oneDNN, and CUPTI.
+// (Backends find the runtimes and compilers, and ranks/collective/nccl_library.h finds NCCL.)
 #pragma once
 
 #include <string_view>
@@ -18,13 +18,15 @@ Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* overr
 /// unavailable.
 Result<SharedLibrary> open_rocm_library(std::string_view stem, const char* override_variable);
 
-/// Opens libcudnn of cuDNN 9, which loads its other parts from its own folder. Error: unavailable.
+/// Opens libcudnn of cuDNN 9, which loads its other parts from its own folder. ASSAY_CUDNN_LIBRARY
+/// overrides the search. Error: unavailable.
 Result<SharedLibrary> open_cudnn_library();
 
-/// Opens libcupti, CUDA's tracing library. Error: unavailable.
+/// Opens libcupti, CUDA's tracing library. ASSAY_CUPTI_LIBRARY overrides the search. Error:
+/// unavailable.
 Result<SharedLibrary> open_cupti_library();
 
-/// Opens libdnnl of oneDNN 2 or 3. Error: unavailable.
+/// Opens libdnnl of oneDNN 3 or 2. ASSAY_ONEDNN_LIBRARY overrides the search. Error: unavailable.
 Result<SharedLibrary> open_onednn_library();
 
 }  // namespace assay

@@ -11,9 +11,9 @@ struct alignas(16) Chunk {
   u32 word[4];
 };
 
-/// Begins to copy 16 bytes; both addresses must be aligned to 16. On NVIDIA the copy bypasses the
-/// registers. On other devices it is a load and a store, which waits for the load; there, load
-/// several chunks into registers first, as TileCopy does.
+/// Begins to copy 16 bytes; both addresses must be aligned to 16. On NVIDIA (sm_80 or later) the
+/// copy bypasses the registers. On other devices it is a load and a store, which waits for the
+/// load; there, load several chunks into registers first, as TileCopy (tile_memory.h) does.
 DEVICE void begin_copy(void* shared, const void* global) {
 #if defined(ON_CUDA)
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(

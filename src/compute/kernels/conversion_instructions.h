@@ -10,8 +10,8 @@ struct Two {
 };
 
 /// EncodeTwo<T>::codes(low, high) encodes two numbers that are not NaNs, the first in the lower
-/// bits. DecodeTwo<T>::numbers(codes) returns two numbers; a NaN code may give any NaN. `native` is
-/// true if the device has such an instruction.
+/// bits. DecodeTwo<T>::numbers(codes) returns two numbers; a NaN code may give any NaN. These
+/// functions exist only if `native` is true: the device has instructions for them.
 template <typename T>
 struct EncodeTwo {
   static constexpr bool native = false;
@@ -68,7 +68,7 @@ struct DecodeTwo<Bf16> {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
 #define PAIR_INSTRUCTIONS 1
 #endif
-// sm_89 has them since CUDA 12.1.
+// The compiler knows the fp8 instructions of sm_89 since CUDA 12.1.
 #if defined(PAIR_INSTRUCTIONS) && \
     (__CUDA_ARCH__ >= 900 ||      \
      (__CUDA_ARCH__ >= 890 &&     \

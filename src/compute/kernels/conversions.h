@@ -12,7 +12,8 @@ namespace {
 
 // ---- One element ----
 
-/// Returns `x` as a T, rounded to nearest, ties to even.
+/// Returns `x` as a T, rounded to nearest, ties to even. Integers differ: i8 rounds ties away from
+/// zero and saturates at -127 and 127; i32 rounds towards zero, and `x` must be in its range.
 template <typename T>
 DEVICE T encode(float x) {
   if constexpr (EncodeTwo<T>::native) {
@@ -63,7 +64,7 @@ DEVICE double decode(i32 x) {
   return x;
 }
 
-/// Same order as assay::DataType (src/core/data_type.h).
+/// The first values of assay::DataType (src/core/data_type.h), with the same numbers.
 enum ElementType { F64, F32, TF32, F16_, BF16, E4M3, E5M2, E4M3_FNUZ, E5M2_FNUZ, I8, I32 };
 
 template <typename T>
@@ -71,7 +72,7 @@ DEVICE auto decode_at(const void* x, u64 i) {
   return decode(static_cast<const T*>(x)[i]);
 }
 
-/// Returns element `i` of an array whose type is known only at run time.
+/// Returns element `i` of an array whose type, an ElementType, is known only at run time.
 DEVICE double element_at(const void* x, int type, u64 i) {
   switch (type) {
     case F64:
@@ -175,7 +176,8 @@ struct Lanes<F16, 16> {
 };
 #endif
 
-/// Splits a pack of N codes, and one of their numbers, into parts that fit one register each.
+/// Splits a pack of N codes, and the pack of their numbers, into parts of `lanes` elements, whose
+/// numbers fit one register.
 template <typename T, int N>
 struct Parts {
   static constexpr int lanes = N < PACK_BYTES / 4 ? N : PACK_BYTES / 4, count = N / lanes;

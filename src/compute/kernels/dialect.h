@@ -1,8 +1,10 @@
 // The dialect of all kernels. The same source is compiled by NVRTC, by hipRTC, and by the host
 // compiler for the CPU; all differences are in this header.
 //
-// Kernels are block-stride: a block covers its work with any number of threads. On the CPU a block
-// has one thread, thread_index() is 0 and barrier() does nothing.
+// Most kernels are block-stride: each thread of a block takes items that are block_threads() apart,
+// so that any number of threads covers the block's work. Some kernels made by KERNEL_OF need
+// exactly its number of threads. On the CPU a block has one thread, thread_index() is 0 and
+// barrier() does nothing.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -46,7 +48,7 @@
 #define UNROLL_SOME _Pragma("GCC unroll 4")
 #endif
 #if defined(__AVX512F__)
-#define PACK_BYTES 64
+#define PACK_BYTES 64  // one vector register
 #elif defined(__AVX__)
 #define PACK_BYTES 32
 #else
@@ -239,7 +241,8 @@ struct TensorMap {
 #define TENSOR_MAP const TensorMap
 #endif
 
-/// Returns the shared memory whose size is set at launch, aligned to 128 bytes.
+/// Returns the shared memory whose size is set at launch, aligned to 128 bytes, or on the CPU as
+/// max_align_t.
 DEVICE void* dynamic_shared() {
 #if defined(ON_CPU)
   return ::assay::cpu::current_block.dynamic_shared;
@@ -325,7 +328,8 @@ DEVICE Pack<T, N> operator*(Pack<T, N> a, Pack<T, N> b) {
 }
 #endif
 
-/// Stores bypassing the caches if the hardware can do so; `to` must be aligned to the pack.
+/// Stores bypassing the caches if the hardware can do so; `to` must be aligned to the pack. On a
+/// CPU the pack must have PACK_BYTES.
 template <typename T, int N>
 DEVICE void store_streaming(Pack<T, N>* to, Pack<T, N> pack) {
 #if defined(ON_CPU) && defined(__AVX512F__)
@@ -363,7 +367,7 @@ DEVICE void prefetch_line(const void* address) {
 #endif
 }
 
-/// Defined if load_streaming() differs from a plain load.
+/// Whether load_streaming() differs from a plain load.
 #if defined(ON_CPU)
 constexpr bool has_streaming_loads = false;
 #else
@@ -472,8 +476,9 @@ DEVICE T load_constant(const T* from) {
 #endif
 }
 
-/// Reads a word that another agent may write concurrently. On AMD it is an atomic access with
-/// system scope, because the compiler waits for every volatile access before it makes the next.
+/// Reads a word that another agent, a device or a host thread, may write concurrently. On AMD it is
+/// an atomic access with system scope, because the compiler waits for every volatile access before
+/// it makes the next.
 template <typename T>
 DEVICE T observe(const T* word) {
 #if defined(ON_CPU)

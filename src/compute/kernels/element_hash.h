@@ -12,7 +12,7 @@ DEVICE u64 mix(u64 x) {  // the finalizer of SplitMix64
   return x ^ (x >> 31);
 }
 
-/// The hash of number `i` under a seed: SplitMix64's i-th output.
+/// The hash of number `i` under a seed: SplitMix64's i-th output, counted from 0.
 DEVICE u64 hash_at(u64 i, u64 seed) {
   return mix(seed + (i + 1) * 0x9E3779B97F4A7C15ull);
 }

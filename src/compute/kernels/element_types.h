@@ -25,7 +25,8 @@ DEVICE float float_of(u32 bits) {
   return bits_as<float>(bits);
 }
 
-/// How a format uses its codes of largest magnitude.
+/// How a format uses its codes of largest magnitude. To saturate means that numbers beyond the
+/// largest finite one, and infinities, become that number.
 enum Specials {
   IEEE,         // infinities and NaNs in the last exponent; overflow gives infinity
   IEEE_FINITE,  // as IEEE, but encoding saturates: fp8 e5m2
@@ -38,6 +39,7 @@ template <typename Bits, int E, int M, int BIAS, Specials SPECIALS>
 struct SmallFloat {
   Bits bits;
 
+  // Codes, without the sign.
   static constexpr u32 sign_bit = 1u << (E + M);
   static constexpr u32 infinity = ((1u << E) - 1) << M;  // IEEE: all exponent bits
   static constexpr u32 nan = SPECIALS == FNUZ      ? sign_bit

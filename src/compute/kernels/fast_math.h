@@ -1,5 +1,6 @@
-// Elementary functions at the speed of the hardware's own instructions, f32. Errors are given over
-// the whole range; results differ in the last bits between vendors.
+// Elementary functions at the speed of the hardware's own instructions, f32. The errors hold for
+// all normal arguments and results; subnormal ones may count as 0. Results differ in the last bits
+// between vendors.
 #pragma once
 
 #include "dialect.h"

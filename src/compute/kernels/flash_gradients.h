@@ -1,6 +1,6 @@
 // Shared parts of the kernels that compute attention's gradients: the integers in which gradients
 // of queries are summed, and per-query values. Define FLASH_WAVES, FLASH_KEYS, FLASH_QUERIES and
-// FLASH_STAGES before including this file.
+// FLASH_STAGES, which flash_backward.cu explains, before including this file.
 //
 // The unit of these integers follows from a bound. Let p be the probabilities of a query's keys, d
 // the gradients of its result and v the values:
@@ -24,13 +24,13 @@ namespace {
 
 constexpr int tile_keys = FLASH_KEYS, tile_queries = FLASH_QUERIES, stages = FLASH_STAGES;
 constexpr float units_of_bound = 1 << 30;
-constexpr int tops_tokens = 1024;
+constexpr int tops_tokens = 1024;  // tokens whose largest keys and values a block finds
 
 /// Per-query values that the backward pass needs.
 struct alignas(16) QueryRow {
-  float log_sum;  ///< log2 of the sum of 2^score; scores are in units of log2
-  float delta;    ///< the sum of dy * y
-  float reach, inverse_reach;
+  float log_sum;               ///< log2 of the sum of 2^score; scores are in units of log2
+  float delta;                 ///< the sum of dy * y over the row
+  float reach, inverse_reach;  ///< reach as above; inverse_or_zero(reach)
 };
 
 /// Returns 1 / x. Returns 0 where x is no finite number, or so small that the gradient bounded by
@@ -41,15 +41,17 @@ DEVICE float inverse_or_zero(float x) {
 
 /// Which queries see one of a tile's keys, where tokens attend within documents only.
 struct SeeingQueries {
-  const i32* starts;  ///< of the documents of a sequence's tokens; null: there are none
-  u64 sequence, last_key;
+  const i32* starts;       ///< for each token of the sequence, where its document begins; null: the
+                           ///< sequence is one document
+  u64 sequence, last_key;  ///< tokens of the sequence; the tile's last key
 
   DEVICE SeeingQueries(const i32* document_starts, u64 first_token, u64 tokens, u64 first_key)
       : starts(has_documents(document_starts) ? document_starts + first_token : nullptr),
         sequence(tokens),
         last_key((first_key + tile_keys < tokens ? first_key + tile_keys : tokens) - 1) {}
   DEVICE bool documents() const { return has_documents(starts); }
-  /// Whether a tile of queries from `query` on, of those behind the keys, exists and sees one.
+  /// Whether the tile of queries that begins at `query`, not before this tile of keys, exists and
+  /// sees one of its keys.
   DEVICE bool has(u64 query) const {
     return query < sequence && (!documents() || static_cast<u64>(starts[query]) <= last_key);
   }
@@ -74,8 +76,9 @@ DEVICE void write_tile(T* to, u64 ld, u64 rows, const Tile& tile) {
   }
 }
 
-/// Converts `sums` to the gradients of queries in d_qkv. Grid: the tiles of queries of all heads of
-/// all sequences. Share: the wave's part of a tile.
+/// Converts `sums` to the gradients of queries in d_qkv [tokens, heads + 2 kv_heads, D]. `rows` and
+/// `tops` are from flash_rows() and flash_tops(). Grid: the tiles of queries of all heads of all
+/// sequences. Share: the wave's part of a tile.
 template <typename T, int D, typename Share>
 DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* rows,
                                   const float* tops, u64 sequence, u64 heads, u64 kv_heads,
@@ -120,4 +123,4 @@ DEVICE void flash_query_gradients(T* d_qkv, const u32* sums, const QueryRow* row
             float scale) {                                                                         \
     flash_query_gradients<T, D, Share>(d_qkv, sums, rows, tops, sequence, heads, kv_heads, scale); \
   }
-#define COMMA ,
+#define COMMA ,  // inside an argument of a macro

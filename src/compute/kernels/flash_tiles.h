@@ -14,11 +14,11 @@ constexpr int waves = FLASH_WAVES, threads = waves * static_cast<int>(wave_width
 /// in the grid, so that blocks that run together find the head's keys and values in the cache.
 template <typename T>
 struct Head {
-  const T *q, *k, *v;
-  u64 sequence, ld;  ///< ld: elements between tokens of qkv
-  u64 tiles, tile;   ///< tiles of `rows` queries or keys
-  u64 first_token, index;
-  u64 heads, width, kv_width;
+  const T *q, *k, *v;      ///< of the sequence's first token
+  u64 sequence, ld;        ///< tokens of a sequence; elements between tokens of qkv
+  u64 tiles, tile;         ///< tiles of `rows` queries or keys in the head; the one of this block
+  u64 first_token, index;  ///< of the sequence among all tokens; of the head in all sequences
+  u64 heads, width, kv_width;  ///< width: elements of a token's queries; kv_width: of its keys
 
   /// There are `kv_heads` heads of keys and values, each shared by equally many query heads.
   DEVICE Head(const T* qkv, u64 tokens_per_sequence, u64 head_count, u64 kv_heads, int d, int rows)
@@ -47,10 +47,10 @@ struct Head {
 /// that share it. The grid is that of Head, over heads of keys.
 template <typename T>
 struct KeyHead {
-  const T *all, *k, *v;
-  u64 sequence, ld;  ///< ld: elements between tokens of qkv
-  u64 tiles, tile;   ///< tiles of `rows` keys
-  u64 first_token, index;
+  const T *all, *k, *v;    ///< of the sequence's first token; all: its query head 0
+  u64 sequence, ld;        ///< tokens of a sequence; elements between tokens of qkv
+  u64 tiles, tile;         ///< tiles of `rows` keys in the head; the one of this block
+  u64 first_token, index;  ///< of the sequence among all tokens; of the head in all sequences
   u64 heads, width;        ///< all query heads
   u64 group, first_query;  ///< those that share this head, and the first of them
   u64 batch;
@@ -114,8 +114,8 @@ struct QueryDocuments {
   }
 };
 
-/// Begins to load a whole tile. The caller closes and awaits the copies and then calls barrier(),
-/// after which the block can read the tile.
+/// Begins to load the tile that starts at row `row` of `rows`; rows beyond them become 0. The
+/// caller closes and awaits the copies and then calls barrier(), after which the block can read it.
 template <typename Tile, typename T>
 DEVICE void load_tile(Tile to, const T* from, u64 ld, u64 row, u64 rows) {
   TileCopy<T, Tile::rows, Tile::columns, threads> copy(from, ld, row, 0, rows, Tile::columns, true);

@@ -9,7 +9,7 @@ namespace {
 /// The tile that one or two instructions of matrix units compute.
 using SmallTile = WaveTile<Bf16, 16, 16>;
 
-/// Number of elements of a line that a lane holds for one instruction.
+/// Number of elements of a line that a lane holds for one multiply_add() of a SmallTile.
 constexpr int lane_depth = tile_depth / SmallTile::parts;
 /// Consecutive elements of one line, held by one lane.
 template <typename Element, int STEPS>

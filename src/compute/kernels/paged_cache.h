@@ -5,8 +5,9 @@
 #include "head_rotation.h"
 #include "quantized.h"
 
-// On GPUs the host defines these for one model. On a CPU all widths are compiled, and the size of
-// the group is a run-time value.
+// GROUP_OF is the number of query heads that share a key head, MOST_GROUP the most that a kernel
+// allows. On GPUs the host defines PAGED_GROUP for one model. On a CPU all head widths are
+// compiled, and the size of the group is a run-time value.
 #if defined(PAGED_GROUP)
 #define GROUP_OF(heads, kv_heads) \
   u32 {                           \
@@ -32,7 +33,7 @@
 
 namespace {
 
-constexpr u32 page_tokens = 16;
+constexpr u32 page_tokens = 16;  // tokens of a block of the cache
 #if defined(ON_CPU)
 constexpr u32 paged_threads = 1;
 #else
@@ -45,22 +46,23 @@ template <typename Cached>
 constexpr bool is_coded = sizeof(Cached) == 1;
 
 /// The keys and values of one layer, [blocks, kv_heads, page_tokens, width] each. The factors of
-/// codes are [blocks, kv_heads, page_tokens]; numbers have none.
+/// codes are [blocks, kv_heads, page_tokens]; numbers have none, and the pointers are not read.
 template <typename Cached>
 struct LayerCache {
   Cached *keys, *values;
   float *key_factors, *value_factors;
 };
 
-/// Returns the number of a token's key or value of one head among the cache's vectors.
+/// Returns the number of a token's key or value of one head among the cache's vectors. `table` maps
+/// the pages of the token's sequence to the cache's blocks.
 DEVICE u64 vector_in_cache(const i32* table, u64 position, u64 head, u64 kv_heads) {
   const u64 block = static_cast<u64>(table[position / page_tokens]);
   return (block * kv_heads + head) * page_tokens + position % page_tokens;
 }
 
 /// The keys from `begin` to `end`, among those that one token sees, that a block attends to in one
-/// key head. Grid: tokens x kv_heads, splits of the keys. Positions and tables are the same for the
-/// whole pass, so this is known before the previous kernel has ended.
+/// key head. Grid: tokens * kv_heads in x, splits of the keys in y. Positions and tables are the
+/// same for the whole pass, so this is known before the previous kernel has ended.
 struct KeysOfBlock {
   u64 token, kv_head, kv_heads, split, position, begin, end;
   const i32* table;  ///< the cache's blocks that hold the token's sequence
@@ -83,8 +85,8 @@ struct KeysOfBlock {
   DEVICE u64 vector(u64 key) const {
     return vector_in_cache(table, key < end ? key : begin, kv_head, kv_heads);
   }
-  /// Prefetches some of the first keys and their values into the device's cache, 64 of bf16; all
-  /// threads call it.
+  /// Prefetches the first keys and their values into the device's cache: 64 of numbers, 128 of
+  /// codes with their factors. All threads call it.
   template <int D, typename Cached>
   DEVICE void fetch_early(const LayerCache<Cached>& cache) const {
     constexpr u64 line = 128 / sizeof(Cached), lines = (D + line - 1) / line,
@@ -113,12 +115,12 @@ template <int D>
 constexpr u32 team_lanes = D / row_pack;
 #endif
 template <int D>
-constexpr u32 lane_packs = D / row_pack / team_lanes<D>;
+constexpr u32 lane_packs = D / row_pack / team_lanes<D>;  // packs of a key that a lane holds
 template <int D>
-constexpr u32 teams_of = paged_threads / team_lanes<D>;
+constexpr u32 teams_of = paged_threads / team_lanes<D>;  // teams of a block
 
-/// Norms and rotates x[packs], a lane's part of a head's vector, like rotate_and_store() but within
-/// a team of lanes. `cosines` points to the cosines of its position, followed by the sines.
+/// Norms and rotates x[packs], a lane's part of a head's vector, like norm_and_rotate_head() but
+/// within a team of lanes. `cosines` points to the cosines of its position, followed by the sines.
 template <typename T, int D>
 DEVICE void norm_and_rotate(Floats* x, const T* norm, const float* cosines, float epsilon) {
   constexpr u32 lanes = team_lanes<D>, packs = lane_packs<D>, all = D / row_pack;
@@ -232,7 +234,7 @@ DEVICE void merge_parts(const SeenInParts<D, PARTS>& all, u32 group, Result resu
 /// sums[tokens, heads, splits, D] and weights[tokens, heads, splits, 2] (largest, total).
 struct SplitResults {
   float *sums, *weights;
-  u64 splits, split;
+  u64 splits, split;  ///< their number; the one of this block
 
   template <int D>
   DEVICE void put(u64 row, u32 column, float most, float total, MergedColumns of_split) const {

@@ -1,5 +1,5 @@
-// Elements of stored matrices, either numbers or quantized codes, read sixteen bytes at a time and
-// converted to numbers; and the ranges of codes.
+// Elements of stored matrices, converted to f32: floats, or codes of i8 or fp8, which stand for
+// numbers divided by a factor. Also how that factor is chosen.
 #pragma once
 
 #include "rows.h"
@@ -17,9 +17,9 @@ DEVICE float largest_number<i8>() {
   return 127;
 }
 
-/// The factor of a row's codes and its inverse, from the largest magnitude of the row. A row of
-/// zeros has codes of zero, and so has one whose factor would be subnormal: its inverse may be
-/// infinite.
+/// The factor of a row's codes, which are numbers / factor, and its inverse, from the largest
+/// magnitude of the row. A row of zeros has codes of zero, and so has one whose factor would be
+/// subnormal: its inverse may be infinite.
 template <typename Code>
 struct RowScale {
   float factor, inverse;
@@ -32,7 +32,7 @@ struct RowScale {
   }
 };
 
-/// Returns the larger of `largest` and the magnitudes of x.
+/// Returns the largest of `largest` and the magnitudes of x; NaNs in x do not count.
 DEVICE float largest_magnitude(Floats x, float largest) {
   UNROLL_LOOP
   for (int e = 0; e < row_pack; ++e) {
@@ -42,7 +42,7 @@ DEVICE float largest_magnitude(Floats x, float largest) {
   return largest;
 }
 
-/// Loads N elements of a matrix and converts them to numbers.
+/// How N elements of a matrix are loaded, as a Raw, and converted to f32, without a factor.
 template <typename Code>
 struct CodesOf {
   template <int N>

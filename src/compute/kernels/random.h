@@ -38,7 +38,7 @@ DEVICE Bf16 round_stochastically(float x, u32 random) {
 }
 
 /// Random bits for N elements of a tensor, which depend only on the elements' index and a key. Two
-/// elements share the bits of one number.
+/// neighbouring elements use the halves of one random_bits().
 template <int N>
 struct RandomPack {
   u32 bits[N / 2];
@@ -65,6 +65,7 @@ DEVICE Pack<Bf16, N> round_stochastically(Pack<float, N> x, const RandomPack<N>&
   }
   return result;
 }
+/// `first` is the even index of the pack's first element.
 template <int N>
 DEVICE Pack<Bf16, N> round_stochastically(Pack<float, N> x, u64 first, u64 key) {
   return round_stochastically(x, RandomPack<N>(first, key));

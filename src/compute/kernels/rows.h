@@ -6,7 +6,8 @@
 
 namespace {
 
-/// Elements of one access: 16 bytes of bf16. The width of a row must be a multiple of it.
+/// Elements of one access: 16 bytes of bf16. The width of a row must be a multiple of it, and rows
+/// must be aligned to the size of that many elements.
 constexpr int row_pack = 8;
 using Floats = Pack<float, row_pack>;
 
@@ -31,7 +32,8 @@ DEVICE void for_each_pack(u64 width, Body body) {
   }
 }
 
-/// Calls body(first element) for every pack of an array.
+/// Calls body(first element) for every pack of an array, whose number of elements must be a
+/// multiple of row_pack; the grid's threads share the packs.
 template <typename Body>
 DEVICE void for_each_pack_of_all(u64 elements, Body body) {
   const Tiles tiles = my_tiles(elements / row_pack, block_threads());
@@ -51,13 +53,14 @@ DEVICE Stripe rows_of(u64 rows, u64 stripe, u64 stripes) {
   return {rows * stripe / stripes, rows * (stripe + 1) / stripes};
 }
 
-// Columns of a block's tile: more where many rows are read, fewer where there are few columns.
+// Columns of a block's tile in sum_over_rows(): sum_columns where it sums the rows of a stripe,
+// stripe_columns where it adds up the stripes, so that more blocks have work.
 constexpr int sum_columns = 64, stripe_columns = 16;
 
 /// Sums SUMS quantities over rows begin ... end, in a tile of COLUMNS columns from `first_column`
-/// of `width`, by a block of 256 threads. term(row, column, totals) adds the pack at `column` to
-/// totals[SUMS]. result(column, sum, total) receives each total once. Threads take rows in turn and
-/// are summed in a fixed order, so the result is deterministic.
+/// of `width`, by a block of 256 threads on a GPU. term(row, column, totals) adds the pack at
+/// `column` to totals[SUMS]. result(column, sum, total) receives each total once. Threads take rows
+/// in turn and are summed in a fixed order, so the result is deterministic.
 template <int SUMS, int COLUMNS, typename Term, typename Result>
 DEVICE void sum_over_rows(u64 begin, u64 end, u64 first_column, u64 width, Term term,
                           Result result) {

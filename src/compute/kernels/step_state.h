@@ -4,8 +4,8 @@
 
 /// One object per training run, in device memory.
 struct StepState {
-  unsigned long long step;          ///< steps completed
-  double beta1_power, beta2_power;  ///< beta^t of Adam after the current update
+  unsigned long long step;          ///< steps completed, with or without an update
+  double beta1_power, beta2_power;  ///< beta^t of Adam; t: updates, including the current one
   float learning_rate;              ///< used by the current update
   float correction1;                ///< 1 / (1 - beta1^t)
   float correction2;                ///< 1 / (1 - beta2^t)
@@ -13,7 +13,7 @@ struct StepState {
   float gradient_norm;              ///< before clipping, without the loss scale
   // Loss scaling is for f16, in which gradients below 6e-8 would be lost.
   float loss_scale = 1;        ///< factor by which the next pass's gradients are scaled up
-  unsigned good_steps;         ///< since the last change of the loss scale
+  unsigned good_steps;         ///< since the loss scale changed or an update was skipped
   unsigned long long skipped;  ///< updates skipped because a gradient was not finite
   int skips_update;            ///< whether the current update is skipped
 };
@@ -49,6 +49,7 @@ struct BatchChoice {
 struct UpdateSettings {
   float beta1, beta2, epsilon, weight_decay;
   float clip;  ///< largest allowed norm of the gradients; 0: no limit
-  /// The loss scale is doubled after this many good steps; 0: it never grows.
+  /// The loss scale is doubled after this many good steps. 0: it never changes, and updates with
+  /// gradients that are not finite are not skipped.
   unsigned scale_growth_interval = 0;
 };

@@ -7,7 +7,7 @@
 namespace {
 
 struct alignas(16) TensorScale {
-  float factor;  // numbers are codes times this; libraries read it
+  float factor;  // numbers are codes times this; libraries of matrix products read it
   u32 largest;   // the bits of the largest magnitude, raised from 0
 };
 

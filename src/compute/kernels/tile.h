@@ -30,7 +30,8 @@
 //                            first
 //     Left::take(sums, tile, row, depth)
 //                            the operand at `depth` of another tile's sums, put at `row`
-//     Right::take(sums)      the operand whose depth are the tile_depth rows of another tile's sums
+//     Right::take(sums)      the operand whose depth are the tile_depth rows of another tile's
+//                            sums; on CDNA only if M or N is not a multiple of 32
 //
 // Which lane holds which element depends on the hardware.
 #pragma once

@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr int tile_depth = 16;
+constexpr int tile_depth = 16;     // depth of the operands of one multiply_add()
 constexpr int chunk_elements = 8;  // 16 bytes, one thread's widest load
 
 /// A matrix in shared memory, ROWS x COLUMNS of 16-bit elements without gaps, aligned to 128 bytes.
@@ -41,9 +41,9 @@ DEVICE int bounded(u64 limit, u64 position) {
 }
 
 /// Copies tiles from global to shared memory with all threads of a block, tile after tile along a
-/// matrix. Each copy has two halves with work in between: begin() starts the loads, end() ensures
-/// that they are stored. On NVIDIA, copies bypass the registers; on CDNA they go through registers.
-/// Elements outside the matrix become 0.
+/// matrix. Each copy has two halves with work in between: begin() starts the loads, end() stores
+/// what went through registers. On NVIDIA, copies of whole aligned tiles bypass the registers, so
+/// the caller must close and await them (async_copy.h). Elements outside the matrix become 0.
 template <typename T, int ROWS, int COLUMNS, int THREADS>
 class TileCopy {
   using Tile = SharedTile<T, ROWS, COLUMNS>;

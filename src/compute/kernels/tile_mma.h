@@ -104,6 +104,7 @@ class WaveTile {
     }
     wave_barrier();
   }
+  /// Returns this lane's sums [i][j][2 half] and the next one (registers()), each as a T.
   DEVICE u32 pair(int i, int j, int half) const {
     return EncodeTwo<T>::codes(sums_[i][j][2 * half], sums_[i][j][2 * half + 1]);
   }

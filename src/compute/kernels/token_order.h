@@ -6,7 +6,8 @@
 namespace {
 
 /// Encodes a logit and its token as one ordered number; among equal logits the lower token is the
-/// larger number. It is never 0.
+/// larger number. A NaN is above infinity, or with a sign below -infinity. The number is 0 for no
+/// token below 2^32 - 1.
 DEVICE u64 candidate(float logit, u64 token) {
   const u32 bits = bits_of(logit), ordered = bits >> 31 != 0 ? ~bits : bits | 0x80000000u;
   return u64{ordered} << 32 | (0xFFFFFFFFu - static_cast<u32>(token));

@@ -6,11 +6,13 @@
 
 namespace {
 
-// Weights are integers times 2^-mass_bits; a smaller weight than that of one is 0.
+// The mass of a weight is the weight in units of 2^-mass_bits, an integer; smaller weights are 0.
 constexpr int mass_bits = 40;
+// Bins of a histogram, and groups of neighbouring bins, of which a search looks at one alone.
 constexpr u32 bins = 1024, groups = 32, bins_of_group = bins / groups;
 
-/// Logits of T as numbers that grow with them; both zeros are equal. Logits of bf16 have 16 bits.
+/// Logits of T as numbers that grow with them; both zeros are equal. A T of 2 bytes must be bf16,
+/// whose keys have 16 bits.
 template <typename T>
 struct Keys {
   static constexpr int unused_bits = sizeof(T) == 2 ? 16 : 0;
@@ -44,8 +46,8 @@ struct Weights {
   }
   /// Returns how many times the largest weight is halved to become that of the logit.
   DEVICE float halvings(float logit) const { return (largest - logit) * scale; }
-  /// Relative error below 2^-20 for weights of at least 2^-8, and the smaller the weight the
-  /// larger.
+  /// Returns the mass of the logit's weight; 0 if the logit is a NaN. Its relative error is below
+  /// 2^-20 for weights of at least 2^-8, and larger for smaller weights.
   DEVICE u64 mass(float logit) const {
     const float halved = halvings(logit);
     if (!(halved < mass_bits + 1)) return 0;
@@ -123,7 +125,8 @@ struct KeyRange {
   }
 };
 
-/// Calls body(token, logit) for the tokens of a row from `begin` to `end`.
+/// Calls body(token, logit) for the tokens of a row from `begin`, a multiple of 8, to `end`. The
+/// row must be readable up to the next multiple of 8; the block's threads share the tokens.
 template <typename T, typename Body>
 DEVICE void for_each_logit(const T* logits, u64 begin, u64 end, Body body) {
   for_each_pack(begin < end ? end - begin : 0, [&](u64 offset) {

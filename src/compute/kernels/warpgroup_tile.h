@@ -270,7 +270,8 @@ DEVICE void begin_product(GroupTile<T, N>& sums, const Left& left, int row,
   }
 }
 
-/// The sums are in `scratch`, from the wave's row on.
+/// The left operand of a product, taken from the sums of another product. The sums are in
+/// `scratch`, from the wave's row on.
 template <typename T, int N>
 struct Weights {
   template <typename Scratch>

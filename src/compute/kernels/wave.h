@@ -1,6 +1,7 @@
-// Cooperation of the lanes of a wave and the waves of a block: shuffles, votes, reductions,
-// atomics. On the CPU a wave has one lane, so each of these is the identity. Blocks are
-// one-dimensional; where lanes cooperate, a block consists of whole waves.
+// Cooperation of the lanes of a wave (NVIDIA: warp) and the waves of a block: shuffles, votes,
+// reductions, atomics. On the CPU a wave has one lane and a block one wave, so that shuffles and
+// reductions change nothing. Blocks are one-dimensional; where lanes cooperate, a block consists of
+// whole waves.
 #pragma once
 
 #include "fast_math.h"
@@ -47,7 +48,7 @@ DEVICE u32 shuffle_word(u32 word, u32 lane) {
 #endif
 }
 
-/// Returns the `value` of lane `lane` of the wave; T has 4 or 8 bytes.
+/// Returns the `value` of lane `lane` of the wave; T's size is a multiple of 4 bytes.
 template <typename T>
 DEVICE T shuffle(T value, u32 lane) {
   Words<T> words(value);
@@ -187,6 +188,8 @@ DEVICE void store_findings(u64* found, u64 wrong, u64 first) {
 }
 
 // ---- Atomics on global or shared memory, visible to the whole device ----
+//
+// They return the value from before and do not order other memory accesses.
 
 #if defined(ON_CUDA)
 DEVICE u64 atomic_add(u64* to, u64 value) {

@@ -1,4 +1,5 @@
-// A stream that a TimelineRecorder records.
+// A stream that a TimelineRecorder records. It queues every call on another stream, `inner`, with
+// events around it.
 #pragma once
 
 #include <memory>
@@ -11,10 +12,11 @@ namespace assay {
 
 class RecordingStream final : public Stream {
  public:
+  /// `recorder` must outlive this object.
   RecordingStream(TimelineRecorder& recorder, std::unique_ptr<Stream> inner);
   ~RecordingStream() override;
 
-  /// Waits for the stream itself and records nothing.
+  /// Waits for the inner stream and records nothing.
   Status settle() { return inner_->synchronize(); }
   Stream& inner() { return *inner_; }
 
@@ -61,13 +63,14 @@ class RecordingStream final : public Stream {
   Status end();
   /// Ends an operation that native_handle() began, because nothing says where it ends.
   Status end_of_library();
-  /// Queues an event of the device, in a capture as part of the graph. Null: it cannot.
+  /// Queues an event of the device, in a capture as part of the graph. Null: the driver has no such
+  /// events, or this stream takes no part in the capture.
   Result<std::shared_ptr<Event>> mark();
 
   TimelineRecorder& recorder_;
   const std::unique_ptr<Stream> inner_;
   const LaneId lane_;
-  int depth_ = 0;            // of begin_operation()
+  int depth_ = 0;            // calls of begin_operation() that have not ended
   bool of_library_ = false;  // open_ was begun by native_handle()
   std::optional<Operation> open_;
   std::shared_ptr<Event> last_;  // ended the last operation of this capture, if nothing followed

@@ -206,7 +206,7 @@ Status TimelineRecorder::end_tag(std::uint64_t tag) {
 /// A list of operations as the device ran it once.
 struct TimelineRecorder::RunOfList {
   const OperationList* list;
-  LaneId lane;  ///< of what no operation of the list queued
+  LaneId lane;  ///< for kernels that belong to no operation of the list
   std::uint64_t correlation;
   std::map<std::uint64_t, std::size_t> operations;  ///< by tag
   std::vector<std::optional<Range>> ranges;

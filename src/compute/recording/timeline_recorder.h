@@ -23,21 +23,22 @@ namespace assay {
 
 class RecordingStream;
 
-/// Used by one thread at a time, the one that drives the device.
+/// Used by one thread at a time, the one that drives the device. Errors are those of the device.
 class TimelineRecorder {
  public:
   /// `name` is that of the GPU in the timeline, "0". `tracer` may be null: by events; otherwise it
   /// must outlive this and be opened before any graph is captured.
   TimelineRecorder(Device& device, std::string name, ActivityTracer* tracer = nullptr);
 
-  /// Finds the device's clock in the host's, or starts the tracer. The device must be idle.
+  /// Finds the host's time of an event of the device, from which all others are counted, or starts
+  /// the tracer. `stream` is one of recorded_device(); the device must be idle.
   Status find_origin(Stream& stream);
   /// Begins a step after find_origin(): what is queued from here on is recorded. What was queued
   /// before may still run, and is not.
   void begin_step(const std::string& name);
   /// Ends the step, waits for all recorded streams, and reads the times of its operations.
   Status end_step();
-  /// Adds a range of the host thread.
+  /// Adds a range of the host thread; times are those of host_time().
   void add_range(std::string_view name, std::int64_t begin, std::int64_t end);
   /// Returns everything recorded, and begins anew.
   Timeline take();
@@ -51,8 +52,8 @@ class TimelineRecorder {
     TraceEventKind kind = TraceEventKind::kernel;
     LaneId lane = 0;
     LaunchShape shape;
-    std::uint64_t correlation = no_number;
-    std::uint64_t tag = 0;              ///< of what the tracer finds; 0: there is none
+    std::uint64_t correlation = no_number;  ///< the host's call that queued it has the same number
+    std::uint64_t tag = 0;              ///< that its device activities carry; 0: there is no tracer
     std::int64_t called = 0;            ///< host time of the call; 0: in a graph
     std::shared_ptr<Event> begin, end;  ///< null with a tracer
   };
@@ -118,7 +119,7 @@ class TimelineRecorder {
   std::uint64_t correlation_ = 0;
   std::shared_ptr<Event> origin_;  ///< recorded at origin_time_
   std::int64_t origin_time_ = 0;
-  bool waited_ = false;  ///< for a graph that was launched again within a step
+  bool waited_ = false;  ///< whether a step had to wait for a graph that it launched again
 };
 
 /// Returns a device whose streams `recorder` records. Both arguments must outlive it; `device` is

@@ -23,6 +23,7 @@ class Bytes {
   /// Returns the bytes from `offset` to the end.
   Result<Bytes> from(std::uint64_t offset, std::string_view what) const;
 
+  /// Returns a little-endian integer.
   template <typename T>
   Result<T> read(std::uint64_t offset, std::string_view what) const {
     static_assert(std::is_integral_v<T>);

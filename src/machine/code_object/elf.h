@@ -11,10 +11,10 @@ namespace assay::occupancy {
 
 struct ElfSection {
   std::string_view name;
-  std::uint32_t type = 0;
-  std::uint32_t info = 0;
-  std::uint64_t size = 0;
-  Bytes data;  ///< empty if the section has no bytes in the file
+  std::uint32_t type = 0;  ///< sh_type
+  std::uint32_t info = 0;  ///< sh_info
+  std::uint64_t size = 0;  ///< bytes in memory
+  Bytes data;              ///< empty if the section has no bytes in the file
 };
 
 struct ElfNote {
@@ -31,16 +31,19 @@ struct Elf {
   std::map<std::string_view, std::size_t> section_by_name;  ///< the first section of each name
   std::vector<ElfNote> notes;                               ///< from the segments
 
+  /// Returns null if there is no such section.
   const ElfSection* find(std::string_view name) const;
 };
 
 constexpr std::uint16_t elf_machine_amdgpu = 224, elf_machine_cuda = 190;
 
+/// Returns whether the file begins as ELF files do, of any kind.
 bool is_elf(Bytes file);
 /// Rejects the file unless all sections and segments lie within it: a truncated file would not
-/// load. The result points into `file`.
+/// load. The result points into `file`. Error: usage.
 Result<Elf> read_elf(Bytes file);
-/// Returns the names of the symbols by index, for sections that refer to them.
+/// Returns the names of the symbols by index, for sections that refer to them; none if the file has
+/// no symbol table. Error: usage.
 Result<std::vector<std::string_view>> symbol_names(const Elf& elf);
 
 }  // namespace assay::occupancy

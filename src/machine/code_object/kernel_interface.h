@@ -12,7 +12,7 @@
 namespace assay {
 
 struct KernelArgument {
-  std::string name;
+  std::string name;                     ///< empty: the metadata has none
   std::uint64_t offset = 0, bytes = 0;  ///< in the buffer of arguments
 };
 
@@ -23,7 +23,8 @@ struct KernelInterface {
   std::uint64_t most_threads = 0;  ///< upper limit of the threads in a workgroup
 };
 
-/// Reads all kernels of `code_object`, which is not trusted. Error: usage, naming the damage.
+/// Reads all kernels of `code_object`, which is not trusted. Error: usage, naming the damage, or
+/// that the file is not for AMD GPUs or has no such metadata.
 Result<std::vector<KernelInterface>> read_kernel_interfaces(std::string_view code_object);
 
 }  // namespace assay

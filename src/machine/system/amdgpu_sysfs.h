@@ -25,9 +25,9 @@ struct AmdgpuFacts {
 AmdgpuFacts read_amdgpu_facts(const Machine& machine, const std::string& pci);
 
 /// Clock: that of the slowest XCD if gpu_metrics reports it, else from hwmon or the starred DPM
-/// level. Temperature: the higher of junction and memory. Power: that of the whole socket, even for
-/// a partition. Throttle reasons stay empty, because the driver only counts them and one reading
-/// does not describe the present.
+/// level. Temperature: the highest of edge, junction and memory. Power: that of the whole socket,
+/// even for a partition. Throttle reasons stay empty, because the driver only counts them and one
+/// reading does not describe the present. `pci` is as for read_amdgpu_facts().
 SensorReading read_amdgpu_sensors(const Machine& machine, const std::string& pci);
 
 }  // namespace assay

@@ -10,15 +10,18 @@
 
 namespace assay {
 
-/// Replaces strings of 32 or more hexadecimal digits (UUIDs, container ids, GUIDs) by "hidden1",
-/// "hidden2", ... Equal strings get equal replacements, so equal values stay equal.
+/// Replaces strings of 32 or more hexadecimal digits, with or without dashes (UUIDs, container ids,
+/// GUIDs), by "hidden1", "hidden2", ... Equal strings get equal replacements, so equal values stay
+/// equal.
 class Masking {
  public:
   std::string text(std::string_view text);
-  /// Masks a file's content: all of it if the file holds only a serial number or an address, the
-  /// device serial number in PCI configuration space, and in other files what text() hides.
+  /// Masks a file's content. A file that holds only a serial number or a network address becomes
+  /// "(hidden)". In PCI configuration space the device serial number becomes zeros, in KFD's
+  /// properties unique_id becomes 0 and hive_id a number; in other files it is text().
   std::string file(std::string_view path, std::string_view content);
-  /// Masks strings at any depth; values of the keys "uuid" and "serial" are replaced entirely.
+  /// Masks strings at any depth, as text(); those of the keys "uuid" and "serial" become
+  /// "(hidden)".
   void json(Json& json);
 
  private:

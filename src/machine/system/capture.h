@@ -11,7 +11,8 @@
 
 namespace assay {
 
-/// Forwards every call to `machine`, which must outlive it, and records the answers.
+/// Forwards every call to `machine`, which must outlive it, and records the answers. Several
+/// threads may use it.
 class RecordingMachine final : public Machine {
  public:
   explicit RecordingMachine(const Machine& machine) : machine_(machine) {}

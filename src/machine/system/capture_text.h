@@ -21,7 +21,7 @@ FileState file_state_from(std::string_view text);
 bool is_plain_text(std::string_view bytes);
 
 std::string to_hex(std::string_view bytes);
-/// Stops at the first pair that is not two hexadecimal digits.
+/// Stops at the first pair that is not two lower-case hexadecimal digits.
 std::string from_hex(std::string_view text);
 
 }  // namespace assay

@@ -7,8 +7,9 @@
 
 namespace assay {
 
-/// Returns the facts of every source by section, and `backends`, the facts of the vendors' run-time
-/// stacks (facts_of() in compute/device/backend.h); null leaves them out. Works unprivileged.
+/// Returns the facts of every source by section, and as "backends" the facts of the vendors'
+/// run-time stacks (facts_of() in compute/device/backend.h); null stands for {}. Works
+/// unprivileged.
 Json take_fingerprint(Json backends, const Machine& machine = this_machine());
 
 }  // namespace assay

@@ -125,8 +125,10 @@ class FieldReader {
   template <typename T>
   requires std::is_arithmetic_v<T>
   static bool take(const Json& json, T& target) {
-    if (json.is_number()) target = json.get<T>();
-    return json.is_number();
+    // A number such as 1e300 does not fit into an integer.
+    const bool fits = std::is_integral_v<T> ? json.is_number_integer() : json.is_number();
+    if (fits) target = json.get<T>();
+    return fits;
   }
   static bool take(const Json& json, PeerLink& target) {
     if (json.is_object()) visit_link(FieldReader(json), target);
@@ -141,15 +143,18 @@ class FieldReader {
   }
   template <typename T>
   static bool take(const Json& json, std::vector<T>& target) {
+    if (!json.is_array()) return false;
     for (const Json& element : json) {
       T value{};
       if (take(element, value)) target.push_back(std::move(value));
     }
-    return json.is_array();
+    return true;
   }
   static bool take(const Json& json, std::map<std::string, std::string>& target) {
     if (!json.is_object()) return false;
-    for (const auto& [key, value] : json.items()) take(value, target[key]);
+    for (const auto& [key, value] : json.items()) {
+      if (value.is_string()) target[key] = value.get<std::string>();
+    }
     return true;
   }
 

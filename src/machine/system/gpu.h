@@ -42,7 +42,7 @@ struct GpuState {
 
 struct Gpu {
   std::string vendor;        ///< "amd", "nvidia"
-  int index = 0;             ///< in the driver's order
+  int index = 0;             ///< in the driver's order; for AMD by PCI address, as HIP's
   std::string name;          ///< "AMD Instinct MI300X"
   std::string arch;          ///< "gfx942", "sm_90"
   std::string pci;           ///< "0000:3b:00.0", lower case
@@ -78,7 +78,8 @@ std::vector<Gpu> read_gpus(const Machine& machine);
 /// Names a GPU by its index and PCI address: "GPU 3 (0000:3b:00.0)".
 std::string label(const Gpu& gpu);
 
-/// Writes all facts; `with_state` adds the "state" object. Empty facts are left out.
+/// Writes all facts. `with_state` adds the "state" object and the current PCIe speed. Empty facts
+/// are left out, and so are `virtual_function` if false and `visible` unless false.
 Json to_json(const Gpu& gpu, bool with_state);
 /// Does not trust its input: fields of the wrong type are left out.
 Gpu gpu_from_json(const Json& json);

@@ -15,8 +15,12 @@ namespace assay {
 /// control loop. Only differences are meaningful: the increase of one counter divided by the
 /// increase of `cycles` is the share of time.
 struct ThrottleResidency {
-  std::optional<std::uint64_t> cycles;  ///< total cycles of the loop
-  std::optional<std::uint64_t> prochot, power, socket_thermal, regulator_thermal, memory_thermal;
+  std::optional<std::uint64_t> cycles;             ///< total cycles of the loop
+  std::optional<std::uint64_t> prochot;            ///< an external signal asked for it
+  std::optional<std::uint64_t> power;              ///< the socket reached its power limit
+  std::optional<std::uint64_t> socket_thermal;     ///< the chip was too hot
+  std::optional<std::uint64_t> regulator_thermal;  ///< a voltage regulator was too hot
+  std::optional<std::uint64_t> memory_thermal;     ///< the memory was too hot
 };
 
 /// A field is empty if the version lacks it or the chip does not support it (all ones).
@@ -41,10 +45,11 @@ struct GpuMetrics {
   std::optional<double> pcie_speed_gts;
   std::optional<std::uint64_t> pcie_width;  ///< lanes
   std::optional<std::uint64_t> pcie_replays, pcie_recoveries;
-  /// over all links, since the driver was loaded
+  /// Sums over all links, since the driver was loaded.
   std::optional<double> xgmi_read_bytes, xgmi_written_bytes;
 };
 
+/// Parses the whole file; `problem` says why if it cannot.
 GpuMetrics parse_gpu_metrics(std::string_view bytes);
 
 }  // namespace assay

@@ -18,10 +18,10 @@ struct KfdLink {
 };
 
 struct KfdNode {
-  int node = 0;      ///< its number in the topology
-  std::string arch;  ///< "gfx942"
-  std::string pci;   ///< address of function 0 of the socket, "0000:c1:00.0"
-  int render_minor = -1;
+  int node = 0;           ///< its number in the topology
+  std::string arch;       ///< "gfx942"
+  std::string pci;        ///< address of function 0 of the socket, "0000:c1:00.0"
+  int render_minor = -1;  ///< 128 of /dev/dri/renderD128; -1: unknown
   int compute_units = 0;
   int dies = 0;      ///< XCDs
   std::string hive;  ///< GPUs of one hive reach each other over xGMI; "0": none
@@ -29,12 +29,13 @@ struct KfdNode {
 };
 
 /// Returns "gfx942" for 90402: major*10000 + minor*100 + stepping, with the stepping in hexadecimal
-/// (90010 is gfx90a). Empty for 0.
+/// (90010 is gfx90a). Empty below 1 and above 999999.
 std::string arch_of_gfx_target(long long version);
 
 struct KfdTopology {
   std::vector<KfdNode> nodes;  ///< GPUs in the order of the topology, which is HIP's
-  /// Number of nodes whose properties KFD withholds: GPUs outside this process's control group.
+  /// Number of nodes whose properties cannot be read: KFD withholds those of GPUs outside this
+  /// process's control group.
   int withheld = 0;
 };
 

@@ -22,7 +22,8 @@ enum class FileState {
   found,
   missing,
   denied,  ///< exists, but this user may not read it
-  failed,  ///< opening or reading gives another error: drivers return EINVAL for "not supported"
+  failed,  ///< opening or reading gives another error: drivers return EINVAL for "not supported";
+           ///< or the file is larger than 4 MiB
   not_captured,  ///< not in the capture: nothing read it when the capture was taken
 };
 
@@ -42,7 +43,7 @@ class Machine {
   virtual std::vector<std::string> list(const std::filesystem::path& folder) const = 0;
   /// Returns the real path with every link in `path` followed; empty if it does not exist.
   virtual std::filesystem::path resolve(const std::filesystem::path& path) const = 0;
-  /// Returns whether this user may read and write a device file: found, missing or denied.
+  /// Returns `found` if this user may read and write a device file, else why not.
   virtual FileState access(const std::filesystem::path& path) const = 0;
 
   /// Returns the environment variables that affect performance, with values that may be recorded
@@ -58,8 +59,8 @@ class Machine {
 };
 
 /// A folder that holds a copy of a machine's files, such as a support archive. It has no variables,
-/// no answers and no device files; links that lead out of it do not resolve. `root` may be "/" to
-/// read only this machine's files.
+/// no answers and no device files (access() is not_captured); links that lead out of it do not
+/// resolve. `root` may be "/" to read only this machine's files.
 class FolderMachine : public Machine {
  public:
   explicit FolderMachine(std::filesystem::path root) : root_(std::move(root)) {}
@@ -78,7 +79,7 @@ class FolderMachine : public Machine {
   std::filesystem::path root_;
 };
 
-/// Returns the machine that this process runs on.
+/// Returns the machine that this process runs on. Several threads may use it.
 const Machine& this_machine();
 
 }  // namespace assay

@@ -21,10 +21,10 @@ struct Nic {
 
   bool active() const { return state == "ACTIVE"; }
   bool ethernet() const { return link_layer == "Ethernet"; }
-  std::filesystem::path port_folder() const;
+  std::filesystem::path port_folder() const;  ///< "sys/class/infiniband/mlx5_0/ports/1"
 };
 
-/// Sorted by name.
+/// Returns every port of every adapter, sorted by name.
 std::vector<Nic> read_nics(const Machine& machine);
 
 /// Names an adapter's port: "mlx5_0", or "mlx5_0 port 2".

@@ -10,18 +10,22 @@
 namespace assay {
 
 struct Virtualization {
-  /// One of "docker", "podman", "containerd", "kubernetes", "apptainer", "lxc", "systemd-nspawn",
-  /// "bubblewrap", "flatpak", "wsl" and "chroot", or "unnamed" for separate namespaces without
-  /// other signs; empty: none.
+  /// "docker", "podman", "containerd", "kubernetes", "apptainer", "lxc", "systemd-nspawn",
+  /// "bubblewrap", "flatpak", "wsl", "chroot", or the name that a container manager gives in
+  /// /run/systemd/container or the variable `container`. "unnamed" stands for separate namespaces
+  /// without other signs; empty: none.
   std::string container;
   /// The evidence: "/.dockerenv".
   std::string container_evidence;
   /// Namespaces that are not the machine's initial ones: {"mnt", "pid"}.
   std::vector<std::string> namespaces;
-  /// One of "kvm", "firecracker", "xen", "hyper-v", "vmware", "qemu", "unknown"; empty: none.
+  /// "kvm", "firecracker", "xen", "hyper-v", "vmware", "qemu", "bhyve", the text of
+  /// /sys/hypervisor/type, or "unknown" if only the CPU's flags show one; empty: none.
   std::string hypervisor;
   std::string hypervisor_evidence;
-  std::string cloud;  ///< "Amazon EC2", "Google", "Microsoft Azure"; empty: none known
+  /// "Amazon EC2", "Google", "OpenStack", "DigitalOcean", "Hetzner" or "Microsoft Azure"; empty:
+  /// none of these.
+  std::string cloud;
 };
 
 Virtualization read_virtualization(const Machine& machine);

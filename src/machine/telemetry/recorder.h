@@ -13,7 +13,7 @@
 namespace assay {
 
 /// Parses "off" or ticks per second, as users give them, to seconds between ticks; 0: off. Error:
-/// usage; the message does not repeat the text.
+/// usage, naming the text and what is allowed.
 Result<double> parse_tick_rate(std::string_view text);
 
 class TelemetryRecorder {
@@ -27,8 +27,9 @@ class TelemetryRecorder {
   TelemetryRecorder(const TelemetryRecorder&) = delete;
   TelemetryRecorder& operator=(const TelemetryRecorder&) = delete;
 
-  /// Returns the ticks within [begin, end] and the neighbouring ones that integrals need. Requests
-  /// a tick now and waits for it, so call it outside the timed part.
+  /// Returns the ticks within [begin, end] and the neighbouring ones that integrals need, as far as
+  /// they are among the last 36,000. Requests a tick now and waits for it, at most two seconds, so
+  /// call it outside the timed part.
   TelemetryTrace slice(Clock::time_point begin, Clock::time_point end);
 
  private:

@@ -23,7 +23,7 @@ struct Channel {
   std::string quantity;  ///< "power", "clock.xcd3"; with the device it is unique
   std::string unit;      ///< "W", "Hz", "J", "degC", "bytes", "s", "bits", "GT/s", "1"
   ChannelKind kind = ChannelKind::gauge;
-  std::string hardware;  ///< PCI address of the accelerator; empty: the host
+  std::string hardware;  ///< PCI address of the accelerator, or "fake:0"; empty: the host
 
   std::string name() const { return device + "." + quantity; }
 };
@@ -43,8 +43,8 @@ class TelemetrySource {
   virtual ~TelemetrySource() = default;
   /// Returns the channels, which never change during the lifetime of the source.
   virtual const std::vector<Channel>& channels() const = 0;
-  /// Sets values[i] for channels()[i], to NaN if unreadable. Unless `all`, slow channels are left
-  /// out. Always called from one thread.
+  /// Sets values[i] for channels()[i], to NaN if unreadable. Unless `all`, the values of slow
+  /// channels are not touched. Always called from one thread.
   virtual void read(std::span<double> values, bool all) = 0;
 };
 
@@ -61,7 +61,8 @@ using TelemetrySources = std::vector<std::unique_ptr<TelemetrySource>>;
 TelemetrySources open_telemetry_sources(TelemetryRequest request);
 /// Returns the channels of all sources, in order.
 std::vector<Channel> channels_of(const TelemetrySources& sources);
-/// Returns a value for each of those channels, see TelemetrySource::read.
+/// Returns a value for each of those channels, NaN for those that were not read; see
+/// TelemetrySource::read.
 std::vector<double> read_sources(const TelemetrySources& sources, bool all);
 /// Returns whether the request can match an accelerator on the PCI bus.
 bool wants_pci_devices(const TelemetryRequest& request);

@@ -12,8 +12,8 @@
 
 namespace assay {
 
-/// Returns the mean of a gauge over [0, window], linear between ticks and constant beyond them; NaN
-/// ticks are skipped. Empty if there is no value.
+/// Returns the mean of a gauge over [0, window] seconds, linear between ticks and constant beyond
+/// them; NaN ticks are skipped. It is the value at 0 if `window` is 0. Empty if there is no value.
 std::optional<double> gauge_mean(std::span<const double> seconds, std::span<const double> values,
                                  double window);
 /// Returns how far a counter advanced in [0, window], linear between its readings. Empty with fewer
@@ -28,10 +28,13 @@ struct GpuTelemetry {
   std::optional<double> xcd_spread;     ///< 1 - slowest XCD's mean clock / fastest one's
   std::optional<double> power_mean_watts, power_max_watts;
   std::optional<double> temperature_max_celsius;
-  /// Share of time in which the driver or firmware limited the clock for power or heat.
+  /// Share of time in which the driver or firmware limited the clock for power or heat. On AMD it
+  /// is a lower bound: the share of the most frequent reason.
   std::optional<double> throttled_share;
   std::optional<double> energy_joules;
-  std::string energy_source;  ///< "counter" of the driver, or "power" integrated; empty: no energy
+  /// "counter" of the driver, or "power" integrated where the window is too short for the counter;
+  /// empty: no energy.
+  std::string energy_source;
 };
 
 struct HostTelemetry {
@@ -59,7 +62,7 @@ struct TelemetrySummary {
   std::vector<std::pair<std::string, GpuTelemetry>> gpus;  ///< one for each device, "gpu0"
   HostTelemetry host;
   /// Energy of the whole measurement, including pauses between samples, over the work of the
-  /// samples.
+  /// samples: energy of all accelerators, or of the CPU packages if WorkDone::on_cpu.
   std::optional<double> joules_per_byte, joules_per_flop;
   std::optional<double> busy_share;  ///< share of the window covered by samples; the rest is pauses
 };

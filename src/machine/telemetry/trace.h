@@ -19,7 +19,8 @@ struct RecorderCost {
 struct TelemetryTrace {
   double interval = 0;          ///< seconds from tick to tick
   double window = 0;            ///< seconds; the stretch is [0, window]
-  std::vector<double> seconds;  ///< time of every tick; some before 0 and one after the window
+  std::vector<double> seconds;  ///< time of every tick; if recorded, some before 0 and one after
+                                ///< the window
   std::vector<Channel> channels;
   std::vector<std::vector<double>> values;  ///< values[channel][tick]; NaN where not read
   RecorderCost cost;

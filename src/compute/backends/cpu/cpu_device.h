@@ -32,13 +32,14 @@ class CpuDevice final : public Device {
   PeerMemory peer_memory_;
 };
 
-/// Returns the kernels of `source` in the build `variant`. Error: failed if there is no such kernel
-/// file.
+/// Returns the kernels of the file `source.name` that were built for the instruction set `variant`
+/// (kernel_variant()). `source.defines` are ignored. Error: failed if there are none.
 Result<std::unique_ptr<Program>> program_of(const ProgramSource& source,
                                             const std::string& variant);
 
-/// Allocates host memory that starts on a huge page and whose pages have not been touched. Error:
-/// exhausted, naming the bytes requested and available.
+/// Allocates host memory aligned to a huge page, 2 MiB, whose pages have not been touched. It is
+/// freed after all queued work, see unmap_after_queued_work(). Error: exhausted, naming the bytes
+/// requested and available.
 Result<Buffer> allocate_host(std::size_t bytes);
 
 }  // namespace assay::cpu

@@ -17,7 +17,7 @@ class Capture;
 struct Occurrence {
   std::atomic<bool> done{false};
   std::binary_semaphore finished{0};  ///< signals the same as `done`, for waits with a timeout
-  std::chrono::steady_clock::time_point time;
+  std::chrono::steady_clock::time_point time;  ///< valid once done
   std::weak_ptr<Capture> capture;  ///< set if recorded during a capture, which then owns this
 
   void complete() {

@@ -30,9 +30,9 @@ struct KernelLaunch {
 constexpr std::size_t value_slots(unsigned bytes) {
   return (bytes + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
 }
-/// Records one of the capture's events; occurs only in captures.
+/// Records an event at every replay; occurs only in captures.
 struct ReplayedRecord {
-  std::size_t event;
+  std::size_t event;  ///< index into Capture::events
 };
 using Operation = std::variant<KernelLaunch, ReplayedRecord, std::function<void()>>;
 
@@ -40,8 +40,9 @@ using Operation = std::variant<KernelLaunch, ReplayedRecord, std::function<void(
 class OperationQueue {
  public:
   bool empty() const { return count_ == 0; }
-  /// Appends an operation for the caller to fill in.
+  /// Appends an operation for the caller to assign before the next call.
   Operation& push();
+  /// Moves the oldest operation to `into`; the queue must not be empty.
   void pop(Operation& into);
 
  private:
@@ -50,18 +51,20 @@ class OperationQueue {
 };
 
 /// Work recorded between begin_capture and end_capture. A stream that waits for an event recorded
-/// during the capture joins it. The order of the calls satisfies all dependencies.
+/// during the capture joins it. A replay runs the work in the order of the calls, which satisfies
+/// all dependencies.
 class Capture {
  public:
   std::vector<Operation> operations;
-  std::vector<CpuEvent*> events;  ///< recorded at every replay
-  std::vector<class CpuStream*> streams;
+  std::vector<CpuEvent*> events;          ///< recorded at every replay; must outlive the graph
+  std::vector<class CpuStream*> streams;  ///< those that record into it; empty once it has ended
 };
 
 class CpuGraph final : public Graph {
  public:
   explicit CpuGraph(std::shared_ptr<const Capture> capture) : capture_(std::move(capture)) {}
   const std::shared_ptr<const Capture>& capture() const { return capture_; }
+  /// Replaces the capture. Returns in_place if both have the same kinds of operations in order.
   GraphUpdate update(std::shared_ptr<const Capture> capture);
 
  private:
@@ -82,7 +85,8 @@ class CpuKernel final : public Kernel {
   const KernelEntry* entry_;
 };
 
-/// Runs all blocks of a launch on the pool; each worker gets a contiguous share of the grid.
+/// Runs all blocks of a launch on the pool; each worker gets a contiguous share of the grid. The
+/// calling thread runs a grid of one block itself. `arguments` holds one pointer per parameter.
 void execute(ThreadPool& pool, const KernelEntry& kernel, const LaunchShape& shape,
              void* const* arguments);
 

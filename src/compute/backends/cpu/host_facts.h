@@ -16,24 +16,28 @@ std::vector<int> usable_cpus();
 /// report them.
 std::uint64_t last_level_cache_bytes(const std::vector<int>& cpus);
 
-/// Returns free and total bytes of memory, within the cgroup's limit.
+/// Returns free and total bytes of memory, at most what the limit in /sys/fs/cgroup itself allows,
+/// which is a container's own. Limits of nested cgroups are not seen.
 std::pair<std::uint64_t, std::uint64_t> memory_free_and_total();
 
-/// Returns the instruction-set build of the kernels to use, e.g. "x86_64_v3": the best one that
-/// this CPU supports, or the one named in ASSAY_CPU_VARIANT if the CPU supports it.
+/// Returns the instruction set whose build of the kernels is to be used, e.g. "x86_64_v3": the best
+/// one that was built and this CPU supports, or the one named in ASSAY_CPU_VARIANT if it is built
+/// and supported. Empty if the CPU supports none.
 std::string kernel_variant();
 
 /// Lists the instruction sets that kernels were built for: "x86_64_v2, x86_64_v3, x86_64_v4".
 std::string built_variants();
 
-/// Measures the clock in Hz of the core that this thread runs on, by a chain of dependent
-/// instructions of known latency (about 20 us). Returns 0 on architectures without such a chain.
+/// Measures the clock in Hz of the core that this thread runs on: the highest of three runs of
+/// about 20 us through a chain of dependent instructions of known latency. Returns 0 on
+/// architectures other than x86.
 double measure_core_clock();
 
 /// Returns the CPU's name as the CPUID instruction gives it to this process. In some virtual
 /// machines (PVM) the kernel sees another name. Empty on architectures without such an instruction.
 std::string brand_of_cpu();
 
+/// Returns the facts of the device cpu:0, for the CPUs that this process may use.
 DeviceFacts host_facts();
 
 }  // namespace assay::cpu

@@ -83,8 +83,9 @@ Result<Buffer> PeerMemory::open(const std::string& text) {
   if (address == nullptr) {
     return cannot(ErrorKind::failed, fmt::format("mapping process {}'s", name.process), name.bytes);
   }
-  return Buffer(address, name.bytes, nullptr,
-                [](void*, void* mapped, std::size_t bytes) { ::munmap(mapped, bytes); });
+  return Buffer(address, name.bytes, nullptr, [](void*, void* mapped, std::size_t bytes) {
+    unmap_after_queued_work(mapped, bytes);
+  });
 }
 
 }  // namespace assay::cpu

@@ -12,11 +12,13 @@ namespace assay::cpu {
 /// Allocates shareable buffers; must outlive them.
 class PeerMemory {
  public:
-  /// Returns zeroed memory. Error: exhausted, with the system's reason.
+  /// Returns zeroed memory. Error: exhausted, with the system's reason, also for 0 bytes.
   Result<Buffer> allocate(std::size_t bytes);
-  /// Error: usage, if `buffer` was not allocated by this object.
+  /// Returns a text for open(), valid while `buffer` lives. Error: usage if `buffer` was not
+  /// allocated by this object.
   Result<std::string> share(const Buffer& buffer);
-  /// Maps the buffer that share() described, in this process or another. Error: failed, if it
+  /// Maps the buffer that share() described in another process of this user; in the same process,
+  /// returns the buffer's own address. Error: failed if `text` is not from share(), or the buffer
   /// cannot be mapped.
   static Result<Buffer> open(const std::string& text);
 
@@ -24,7 +26,7 @@ class PeerMemory {
   static void release(void* owner, void* address, std::size_t bytes);
 
   Mutex mutex_;
-  std::map<void*, int> files_ GUARDED_BY(mutex_);  // keyed by address
+  std::map<void*, int> files_ GUARDED_BY(mutex_);  // descriptors by the memory's address
 };
 
 }  // namespace assay::cpu

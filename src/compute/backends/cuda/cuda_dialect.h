@@ -13,8 +13,9 @@
 
 namespace assay::cuda {
 
-/// Returns NVRTC's option that generates code for `arch` ("sm_90") only, which wgmma and its
-/// successors require. NVRTC 11.8, according to `version`, does not know such architectures.
+/// Returns NVRTC's option for the architecture `arch` ("sm_90"). If that is sm_90 or later, and
+/// NVRTC's `version` ("12.4") is 12 or later, the option names the variant "sm_90a": its code runs
+/// on that architecture only, and it alone may use wgmma and its successors.
 std::string architecture_option(const std::string& arch, const std::string& version);
 
 class CudaDialect : public driver::Dialect {
@@ -58,7 +59,7 @@ class CudaDialect : public driver::Dialect {
 
  private:
   explicit CudaDialect(SharedLibrary library) : library_(std::move(library)) {}
-  /// The primary context of a device, retained until this object ends.
+  /// Sets `context` to the primary context of a device, which is retained until this object ends.
   driver::Code context(int ordinal, ContextObject** context);
 
   SharedLibrary library_;

@@ -1,6 +1,6 @@
-// Every CUDA function and number used here, listed once: the loader fills tables from these lists,
-// and tests check them against the real headers. Versioned names are the ABI names behind the plain
-// ones.
+// Every function and number of libcuda and NVRTC that assay uses, listed once: CudaDialect fills
+// its tables from these lists (core/bind_functions.h), and tests check them against the real
+// headers. In a versioned name such as cuMemAlloc_v2, cuda.h hides the number behind a macro.
 #pragma once
 
 #include <bit>

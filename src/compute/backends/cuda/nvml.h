@@ -1,4 +1,4 @@
-// NVML, NVIDIA's management library: sensors that the driver API does not have. It creates no
+// NVML, NVIDIA's management library, has sensors that the driver API lacks. Using it creates no
 // device context.
 #pragma once
 
@@ -27,10 +27,11 @@ class Nvml {
   const NvmlApi& api() const { return api_; }
   /// Returns the driver's version, such as "580.65.06"; empty if it cannot be read.
   std::string driver_version() const;
-  /// Every GPU that NVML can open, in its order.
+  /// Every GPU that NVML can open, in its order. NVML owns them.
   std::vector<NvmlDevice*> devices() const;
-  /// Returns the sensors of the device at PCI address `pci`. Power is NVML's mean over the last
-  /// second.
+  /// Returns the sensors of the device at PCI address `pci` ("0000:3b:00.0"); empty if NVML does
+  /// not know it. Power is NVML's mean over the last second, or on A100 and GPUs before Ampere the
+  /// present value. Several threads may call this.
   SensorReading sense(const std::string& pci);
 
  private:

@@ -1,6 +1,6 @@
 // The NVML functions, structures and numbers that assay uses, written from nvml.h (API 13) and
-// checked against it by a test where it is installed. All but init are optional: if the driver is
-// too old for a function, that fact is missing.
+// checked against it by a test where it is installed. All functions but init are optional: a
+// function that the driver is too old for is null here, and its fact is missing.
 #pragma once
 
 #include <string>
@@ -164,12 +164,13 @@ constexpr int type_double = 0, type_unsigned = 1, type_long = 2, type_long_long 
 constexpr unsigned memory2_version = sizeof(NvmlMemory2) | 2u << 24;
 /// The reason that the board is at its power limit, which the driver enforces by the clock.
 constexpr unsigned long long at_power_limit = 0x4;
-/// Reasons that force a clock down: power, temperature, and the board's power brake. Idle, user
-/// settings and sync boost are not included.
+/// Reasons that force a clock down: power, temperature, the board's power brake, and hw_slowdown,
+/// which stands for any of them in hardware. Idle, user settings and sync boost are not included.
 constexpr unsigned long long real_throttling = at_power_limit | 0x8 | 0x20 | 0x40 | 0x80;
 }  // namespace nvml
 
-/// Error: unavailable, naming what was looked for, or that the library has no init.
+/// Loads NVML and fills `api`. Error: unavailable, naming what was looked for, or that the library
+/// has no init.
 Result<SharedLibrary> load_nvml(NvmlApi& api);
 
 /// Calls a function that the library may lack; returns true if it exists and succeeded.
@@ -178,10 +179,12 @@ bool nvml_ok(int (*function)(Parameters...), Arguments... arguments) {
   return function != nullptr && function(arguments...) == nvml::success;
 }
 
-/// Lists the reasons in `bits` that hold clocks down, comma-separated, in nvidia-smi's terms. Idle
-/// is not included, because the clocks rise when work arrives.
+/// Lists the reasons in `bits` that hold clocks down, comma-separated, in nvidia-smi's terms;
+/// unknown ones as one hexadecimal number. Idle is not included, because the clocks rise when work
+/// arrives.
 std::string throttle_words(unsigned long long bits);
-/// A field of nvmlDeviceGetFieldValues; NaN if the device has none.
+/// Returns a field of nvmlDeviceGetFieldValues in NVML's unit; NaN if the device does not have it.
+/// `scope` is a link's number, or all_links.
 double field_value(const NvmlApi& api, NvmlDevice* device, unsigned field, unsigned scope = 0);
 /// Converts "00000000:3B:00.0" to the form of sysfs and CUDA, "0000:3b:00.0".
 std::string pci_text(const NvmlPci& pci);

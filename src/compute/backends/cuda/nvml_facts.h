@@ -6,11 +6,13 @@
 
 namespace assay::cuda {
 
-/// Everything about one device that NVML reports without a context.
+/// Returns all facts about one device that NVML reports, and its NUMA node and CPUs from sysfs.
+/// `Gpu::driver` stays empty.
 Gpu nvml_gpu(const NvmlApi& api, NvmlDevice* device, int index);
 
-/// {"driver", "library", "cuda_driver", "gpus": [...]}, {"problem"} if NVML is present but does not
-/// work, null if it is absent.
+/// Returns {"driver", "library", "cuda_driver", "gpus": [...]}. "cuda_driver" is the newest CUDA
+/// that the driver supports, 13000 for 13.0. Returns {"problem"} if the driver's device files exist
+/// but NVML does not work or is absent, and null if they do not exist either.
 Json nvml_facts();
 
 /// CUDA cores per SM of a compute capability, to derive the number of SMs; 0 if unknown.

@@ -85,7 +85,7 @@ struct DriverApi {
                  StreamObject* stream, void** arguments, void** extra);
 };
 
-// Values that are the same in both (tests check them against both headers).
+// Values that are the same in both vendors' headers, against which tests check them.
 namespace code {
 constexpr Code success = 0, invalid_value = 1, out_of_memory = 2, no_device = 100,
                invalid_device = 101, no_binary_for_device = 209, not_ready = 600,
@@ -96,7 +96,8 @@ constexpr Code success = 0, invalid_value = 1, out_of_memory = 2, no_device = 10
 constexpr std::uintptr_t launch_buffer = 1, launch_buffer_size = 2;
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_default = 0, event_disable_timing = 2;
-/// During a capture, adds a separate node, which every replay runs.
+/// A flag of event_record_with_flags(): during a capture, adds a separate node, which every replay
+/// runs.
 constexpr unsigned event_record_external = 1;
 constexpr unsigned host_portable = 1, host_mapped = 2;
 constexpr unsigned ipc_enable_peer_access = 1;  // HIP 6.0 and later; 0 before

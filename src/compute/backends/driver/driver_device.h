@@ -14,7 +14,7 @@ Error no_such_device(std::string_view backend, int count, int ordinal);
 
 class DriverDevice : public Device {
  public:
-  /// Creates the device's context. Error: with the driver's message.
+  /// Creates the device's context. Error: as Place::error().
   static Result<std::unique_ptr<Device>> open(std::shared_ptr<Dialect> dialect, int ordinal);
 
   const DeviceFacts& facts() const override { return facts_; }

@@ -5,7 +5,7 @@
 
 namespace assay::driver {
 
-/// Facts that cannot be read stay empty.
+/// `ordinal` is the driver's number of the device. Facts that cannot be read stay empty.
 DeviceFacts read_facts(Dialect& dialect, int ordinal);
 
 }  // namespace assay::driver

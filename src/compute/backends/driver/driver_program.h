@@ -39,11 +39,12 @@ class DriverKernel : public Kernel {
 class DriverProgram : public Program {
  public:
   /// Compiles `source`, or takes its code from `cache`, and loads it. `place` and `facts` must
-  /// outlive the program.
+  /// outlive the program. Error: as complete_source(), Dialect::rtc(), Dialect::compile() and
+  /// Place::error().
   static Result<std::unique_ptr<Program>> build(const Place& place, const DeviceFacts& facts,
                                                 const ProgramSource& source,
                                                 const KernelCache& cache);
-  /// Loads code compiled elsewhere.
+  /// Loads an ELF file compiled elsewhere; `name` is for messages. Error: as Place::error().
   static Result<std::unique_ptr<Program>> load(const Place& place, const DeviceFacts& facts,
                                                const std::string& name, const std::string& code);
   ~DriverProgram() override;
@@ -57,8 +58,8 @@ class DriverProgram : public Program {
 
   const Place& place_;
   const DeviceFacts& facts_;
-  std::string name_;  // the source file's name, for messages
-  bool own_;          // compiled from assay's source, which declares its parameters
+  std::string name_;  // the source file's name ("memory.cu"), or the name given to load()
+  bool own_;          // compiled from a kernel file of assay, so find_kernel() knows its parameters
   ModuleObject* module_;
   std::map<std::string, std::unique_ptr<DriverKernel>, std::less<>> kernels_;
 };

@@ -50,7 +50,7 @@ class DriverGraph : public Graph {
   DriverGraph(const Place& place, GraphObject* graph) : place_(place), graph_(graph) {}
 
   const Place& place_;
-  GraphObject* graph_;  ///< the graph that exec_ was instantiated from
+  GraphObject* graph_;  // the graph that exec_ was instantiated from
   GraphExecObject* exec_ = nullptr;
 };
 
@@ -88,13 +88,15 @@ class DriverStream : public Stream {
   Result<GraphObject*> end();
   /// Returns the driver's stream. If a failed capture has spoiled it, makes a new one first.
   StreamObject* native();
+  /// Replaces the driver's stream by a new one.
   void renew();
 
   const Place& place_;
   StreamObject* stream_;
-  const int priority_;                              // in the driver's numbering
-  std::shared_ptr<DriverCapture> capture_, begun_;  // the current capture; the one that began here
-  std::vector<StreamObject*> spoiled_;
+  const int priority_;                      // in the driver's numbering
+  std::shared_ptr<DriverCapture> capture_;  // the capture that this stream is part of, or was last
+  std::shared_ptr<DriverCapture> begun_;    // the one that began on this stream, until it ends
+  std::vector<StreamObject*> spoiled_;      // replaced by renew(); destroyed with this object
 };
 
 }  // namespace assay::driver

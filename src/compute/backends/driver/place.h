@@ -1,5 +1,5 @@
-// The device for driver calls: its dialect and its ordinal. It also makes the device current on the
-// calling thread.
+// The device that a driver call is meant for: its dialect and its ordinal. A Place also makes that
+// device current on the calling thread.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,15 @@ class Place {
   int ordinal() const { return ordinal_; }
   const Abilities& abilities() const { return abilities_; }
 
-  /// Makes the device current on this thread unless it was the last one made current here. Usually
-  /// costs only a thread-local comparison, so every call can begin with it.
+  /// Makes the device current on this thread unless this Place was the last to do so. Usually costs
+  /// only a thread-local comparison, so every driver call can begin with it.
   Code activate() const { return current_ == identity_ ? code::success : make_current(); }
   /// Makes the device current without that shortcut, because another library may have changed it.
   Code make_current() const;
 
-  /// An Error naming the device: "cuda:0: allocating 3 bytes: CUDA_ERROR_...".
+  /// Returns an Error naming the device: "cuda:0: allocating 3 bytes: CUDA_ERROR_...". It is
+  /// exhausted if memory ran out; unavailable for no or an invalid device; unsupported if the
+  /// driver says not_supported or has no code for the device; otherwise failed.
   Error error(Code code, std::string_view doing) const;
 
  private:

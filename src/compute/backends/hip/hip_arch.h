@@ -6,9 +6,9 @@
 
 namespace assay::hip {
 
-/// Bytes of the memory-side cache (MALL, Infinity Cache) of a whole device; 0 if it has none. HIP
-/// reports the L2 of one XCD instead, 64 times too little on an MI300X. `arch` may include features
-/// ("gfx942:sramecc+:xnack-").
+/// Returns the bytes of the memory-side cache (MALL, Infinity Cache) of a whole device; 0 if it has
+/// none or is unknown. HIP reports the L2 of one XCD instead, 64 times too little on an MI300X.
+/// `arch` may include features ("gfx942:sramecc+:xnack-").
 std::uint64_t memory_side_cache_bytes(std::string_view arch);
 
 }  // namespace assay::hip

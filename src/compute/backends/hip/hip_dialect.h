@@ -45,8 +45,8 @@ class HipDialect : public driver::Dialect {
   driver::Code instantiate(driver::GraphExecObject** exec, driver::GraphObject* graph) override {
     return hip_.instantiate(exec, graph, nullptr, nullptr, 0);
   }
-  /// In releases up to 7.2 at least, the next capture crashes at its end if streams were not
-  /// joined.
+  /// In releases up to 7.2 at least, if a capture fails because streams were not joined, the next
+  /// capture on its stream crashes when it ends.
   bool failed_captures_spoil_streams() const override { return true; }
   /// Uses the HSA runtime below HIP; needs ROCm 5.6 or later.
   driver::Code export_dmabuf(int* file, std::uint64_t* offset, void* address,

@@ -1,6 +1,6 @@
-// Every HIP function and number used here, listed once: the loader fills tables from these lists,
-// and tests check them against the real headers. All of them have the same signature from ROCm 5 to
-// 10.
+// Every function and number of HIP and hipRTC that assay uses, listed once: HipDialect fills its
+// tables from these lists (core/bind_functions.h), and tests check them against the real headers.
+// All of them have the same signature from ROCm 5 to 10.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,8 @@ namespace assay::hip {
   F(launch, hipModuleLaunchKernel)
 /// Available since HIP 5.1.
 #define ASSAY_HIP_DRIVER_OPTIONAL(F) F(device_uuid, hipDeviceGetUuid)
-/// Available since HIP 5.3 and 6.4; not every header that the tests compile with has them.
+/// hipGraphUpload came with HIP 5.3, hipEventRecordWithFlags with 6.4; not every header that the
+/// tests compile with has them.
 #define ASSAY_HIP_DRIVER_YOUNG(F) \
   F(graph_upload, hipGraphUpload) \
   F(event_record_with_flags, hipEventRecordWithFlags)

@@ -7,13 +7,13 @@
 
 namespace assay::hip {
 
-LibraryCandidates runtime_candidates();
+LibraryCandidates runtime_candidates();  ///< libamdhip64
 
-/// The library that contains hipRTC for this runtime: libhiprtc beside it, or else, up to ROCm 6,
-/// the runtime itself. The hipRTC of another release is never used. Error: unavailable.
+/// Returns the library that contains hipRTC for this runtime: libhiprtc beside it, or else, up to
+/// ROCm 6, the runtime itself. The hipRTC of another release is never used. Error: unavailable.
 Result<SharedLibrary> open_rtc(const SharedLibrary& runtime);
 
-/// The HSA runtime that `runtime` uses. Error: unavailable.
+/// Opens the HSA runtime (libhsa-runtime64) that `runtime` uses. Error: unavailable.
 Result<SharedLibrary> open_hsa(const SharedLibrary& runtime);
 
 }  // namespace assay::hip

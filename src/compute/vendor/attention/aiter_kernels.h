@@ -17,33 +17,33 @@
 
 namespace assay::aiter {
 
-/// Columns and values that a kernel's row in AITER's tables must have. A table has a line of column
-/// names and a line for each kernel, separated by commas.
+/// Columns and values that a kernel's row in AITER's tables must have; "a|b" allows two values. A
+/// table has a line of column names and a line for each kernel, separated by commas.
 using Wanted = std::vector<std::pair<std::string_view, std::string_view>>;
 
 /// A kernel's row.
 struct Entry {
-  std::string symbol, file;
-  std::int64_t tile = 0;  ///< rows of a block, from the requested column
+  std::string symbol, file;  ///< columns knl_name and co_name
+  std::int64_t tile = 0;     ///< rows that a block computes, at least 1
 };
 
-/// Returns the first row of `table` with these values. Error: failed, naming the missing column, or
-/// that no row matches.
+/// Returns the first row of `table` with these values, a number of rows in `tile_column` and a file
+/// name without folder. Error: failed, naming the missing column, or that no row matches.
 Result<Entry> find_entry(std::string_view table, const Wanted& wanted,
                          std::string_view tile_column);
 
-/// Returns the folder with AITER's code for an architecture, "gfx942": in AITER_ASM_DIR if that is
-/// set, else where pip and containers put it. Error: unavailable, naming what was looked for and
-/// where.
+/// Returns the folder with AITER's code for an architecture, "gfx942": AITER_ASM_DIR if that is
+/// set, or the folder of this name in it, else where pip and containers put it. Error: unavailable,
+/// naming what was looked for and where.
 Result<std::string> code_folder(const std::string& arch);
 
 /// A kernel with the names of its slots.
 class SlotKernel {
  public:
   /// Loads the kernel in `file` on `device`. `slots` has the name of the argument in each slot, in
-  /// order; "a|b" are two names for the same argument in different releases. `threads` is the
-  /// number of threads of its blocks. Error: unsupported, naming the file and its different
-  /// metadata; or that of reading and loading it.
+  /// order; "a|b" are two names for the same argument in different releases. It must outlive this
+  /// object. `threads` is the number of threads of its blocks. Error: failed if the file cannot be
+  /// read; unsupported, naming the file and its different metadata; as Device::load().
   static Result<SlotKernel> load(Device& device, const std::string& file, const Entry& entry,
                                  std::span<const std::string_view> slots, unsigned threads);
 
@@ -51,7 +51,8 @@ class SlotKernel {
   /// Returns the hash of the kernel's code.
   const std::string& hash() const { return hash_; }
 
-  /// The arguments of one launch; all slots are 0 at first.
+  /// The arguments of one launch; all slots are 0 at first. set() ignores names that the kernel
+  /// does not have.
   class Arguments {
    public:
     explicit Arguments(const SlotKernel& kernel)

@@ -49,14 +49,16 @@ struct SequencePlaces {
 class FusedAttention {
  public:
   virtual ~FusedAttention() = default;
-  /// log_sum is f32 [batch, heads, sequence], for backward(); it is null with forward_only.
+  /// Queues the forward pass. log_sum is f32 [batch, heads, sequence], for backward(); it is null
+  /// with forward_only. Each pass fails with `failed` or `unsupported` and what the library says.
   virtual Status forward(Stream& stream, void* y, const void* qkv, void* log_sum) = 0;
   /// Computes sequences with individual lengths (own_lengths), which not all libraries support.
   virtual Status forward_at(Stream& stream, void* y, const void* qkv, const SequencePlaces& places);
   virtual Status backward(Stream& stream, void* d_qkv, const void* dy, const void* y,
                           const void* qkv, const void* log_sum) = 0;
   /// Opens attention for another problem on the same device. It may share device memory such as
-  /// workspaces with this object, so the two must never run at the same time. Error: as
+  /// workspaces with this object, so the two must never run at the same time. The memory may move:
+  /// no queued work may use it, and graphs captured before must not be launched again. Error: as
   /// open_fused_attention().
   virtual Result<std::unique_ptr<FusedAttention>> open_beside(Device& device,
                                                               const FusedAttentionProblem& problem);
@@ -81,7 +83,7 @@ struct FusedAttentionProvider {
   std::string_view backend;  ///< "cuda": devices it works on
   bool same_bits = true;     ///< whether it has a backward pass for problems with same_bits
   /// Returns why the library cannot compute the problem on such a device, including that it is not
-  /// installed.
+  /// installed; empty if it can.
   std::optional<std::string> (*unsupported)(const FusedAttentionProblem& problem,
                                             const DeviceFacts& facts);
   /// Error: unavailable, naming what was looked for, where, and what to install; unsupported or
@@ -102,6 +104,8 @@ bool fused_attention_gives_same_bits(const DeviceFacts& facts);
 /// open_fused_attention() then asks it.
 std::optional<std::string> fused_attention_unsupported(const FusedAttentionProblem& problem,
                                                        const DeviceFacts& facts);
+/// Error: unsupported, with fused_attention_unsupported(), also if the library is not installed;
+/// else the provider's.
 Result<std::unique_ptr<FusedAttention>> open_fused_attention(Device& device,
                                                              const FusedAttentionProblem& problem);
 

@@ -27,9 +27,9 @@ struct GemmOperands {
   const void* c = nullptr;  ///< read only if beta is not 0; may equal d
   void* d = nullptr;
   void* bias = nullptr;  ///< read by bias epilogues, written by bgrad ones
-  void* aux = nullptr;   ///< written by *_aux epilogues, read by dgelu ones
-  /// Factors that convert stored fp8 values to real ones; with GemmProblem::scales_lines of m and n
-  /// elements.
+  void* aux = nullptr;   ///< written by gelu_aux epilogues, read by dgelu ones
+  /// Factors that convert stored fp8 values to real ones, one each. With GemmProblem::scales_lines,
+  /// scale_a has m and scale_b has n of them.
   const float* scale_a = nullptr;
   const float* scale_b = nullptr;
   const float* scale_d = nullptr;
@@ -59,7 +59,8 @@ struct GemmAlgorithm {
 /// Returns the product as recorders of timelines see it.
 QueuedOperation queued_product(const GemmProblem& problem);
 
-/// A problem bound to an algorithm. May be used from one thread at a time.
+/// A problem bound to an algorithm. May be used from one thread at a time, and must be destroyed
+/// before the Blas that made it.
 class GemmPlan {
  public:
   explicit GemmPlan(const GemmProblem& problem) : problem_(problem) {}
@@ -68,8 +69,8 @@ class GemmPlan {
   /// For algorithms that keep B in a private layout (GemmProblem::constant_b): copies B into it.
   /// Call this for each B before its first use, and whenever its contents have changed.
   virtual Status pack(Stream&, const void* /*b*/) { return {}; }
-  /// Error: failed with the library's status; unsupported if the library cannot take these operands
-  /// (e.g. c != d where it works in place).
+  /// Error: failed with the library's status, or if the workspace is too small; unsupported if the
+  /// library cannot take these operands (e.g. c != d where it works in place).
   Status enqueue(Stream& stream, const GemmOperands& operands, Workspace workspace) {
     return queue_operation(
         stream, [&] { return queued_product(problem_); },
@@ -97,7 +98,8 @@ class Blas {
   virtual ~Blas() = default;
   virtual const BlasFacts& facts() const = 0;
   /// Returns at most `most` algorithms that need at most `workspace_bytes`, the library's own first
-  /// choice first. Error: unsupported if there is none.
+  /// choice first. Error: as validate(); unsupported if there is none; failed with the library's
+  /// status.
   virtual Result<std::vector<GemmAlgorithm>> algorithms(const GemmProblem& problem,
                                                         std::size_t workspace_bytes, int most) = 0;
   /// Returns at most `most` of all algorithms that the library has for `problem` within
@@ -107,6 +109,7 @@ class Blas {
                                                             std::size_t workspace_bytes, int most) {
     return algorithms(problem, workspace_bytes, most);
   }
+  /// Binds an algorithm that was proposed for the same problem. Error: as algorithms().
   virtual Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
                                                  const GemmAlgorithm& algorithm) = 0;
   /// Announces that other kernels, which need the same cores, run between the products from now on.
@@ -129,7 +132,8 @@ struct BlasProvider {
   /// Returns why the library cannot compute the problem on such a device, without loading the
   /// library.
   std::optional<std::string> (*unsupported)(const GemmProblem& problem, const DeviceFacts& facts);
-  /// Error: unavailable, naming what was looked for, where, and what to install.
+  /// Error: unavailable, naming what was looked for, where, and what to install; failed with the
+  /// library's status.
   Result<std::unique_ptr<Blas>> (*open)(Device& device);
   bool by_name_only = false;  ///< not chosen by "auto"
 
@@ -146,7 +150,8 @@ std::vector<BlasProvider> blas_providers(std::string_view backend);
 std::vector<std::string> blas_names();
 
 /// Opens the library named by `choice`, or with "auto" the first library of the device's backend
-/// that can be opened and supports `problem`. Error: unsupported or unavailable, with all reasons.
+/// that can be opened and supports `problem`. Error: unavailable if a library that supports the
+/// problem is not installed, else unsupported; both with all reasons.
 Result<std::unique_ptr<Blas>> open_blas(Device& device, std::string_view choice,
                                         const GemmProblem& problem);
 

@@ -27,8 +27,8 @@ struct GemmExCall {
   int solution = 0;  ///< from GemmAlgorithm::data[0]
 };
 
-/// Returns why a gemm_ex call cannot express the problem (an epilogue, scales, extents beyond
-/// 2^31).
+/// Returns why a gemm_ex call cannot express the problem (an epilogue, scales, fp8, C and D of
+/// different types, a limit on multiprocessors, extents of 2^31 or more); empty if it can.
 std::optional<std::string> beyond_gemm_ex(const GemmProblem& problem);
 
 /// One vendor's gemm_ex. A handle has one stream and one workspace at a time, so each call sets
@@ -45,9 +45,11 @@ class GemmExBlas : public Blas {
   Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
                                          const GemmAlgorithm& algorithm) override;
 
-  /// Sets stream and workspace and makes the call.
+  /// Sets stream and workspace and makes the call. Error: unsupported if the library works in place
+  /// and C is not D, or says so itself; otherwise failed with its status.
   Status run(void* stream, Workspace workspace, const GemmExCall& call);
 
+  /// Returns the call without operands; `alpha` and `beta` must outlive it.
   static GemmExCall call_for(const GemmProblem& problem, const Scalar& alpha, const Scalar& beta);
   Device& device() { return device_; }
 
@@ -67,7 +69,7 @@ class GemmExBlas : public Blas {
   virtual std::size_t wanted_workspace() const = 0;
 
   Status check(int status, std::string_view what) const;
-  /// Returns the default algorithm and, if `listed`, the solutions.
+  /// Returns the default algorithm, then those of the solutions `listed`, at most `most` in all.
   Result<std::vector<GemmAlgorithm>> list(const GemmProblem& problem, std::size_t workspace_bytes,
                                           const std::vector<int>& listed, int most) const;
 
@@ -78,7 +80,7 @@ class GemmExBlas : public Blas {
   Mutex mutex_;  // held from setting the stream until after the call
   void* stream_ GUARDED_BY(mutex_) = nullptr;
   bool stream_set_ GUARDED_BY(mutex_) = false;
-  Workspace workspace_;
+  Workspace workspace_ GUARDED_BY(mutex_);
 };
 
 }  // namespace assay

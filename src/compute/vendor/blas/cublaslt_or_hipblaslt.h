@@ -23,7 +23,8 @@ struct Library {
   /// Returns an algorithm's name, made from its bytes, for records.
   std::string (*describe_algorithm)(const Library& library, const void* algorithm);
   void* get_version = nullptr;  ///< the library's version function; its type differs
-  /// Further algorithms similar to `listed`; null if the heuristic already lists all.
+  /// Returns at most `most` further algorithms similar to `listed`; null if the heuristic already
+  /// lists all.
   std::vector<GemmAlgorithm> (*neighbours)(Handle handle, const Descriptors& descriptors,
                                            const std::vector<GemmAlgorithm>& listed,
                                            std::size_t workspace_bytes, std::size_t most) = nullptr;
@@ -46,7 +47,8 @@ struct Library {
 /// first that is missing.
 Result<Functions> bind_functions(const SharedLibrary& library, std::string_view prefix);
 
-/// Creates the library's handle on `device`. Error: failed.
+/// Creates the library's handle on `device`. `library` must outlive the result. Error: failed with
+/// the library's status.
 Result<std::unique_ptr<Blas>> open_lt(const Library& library, Device& device);
 
 }  // namespace assay::lt

@@ -13,9 +13,9 @@ namespace assay {
 /// Returns everything about a problem in one line; equal if and only if the problems are.
 std::string problem_text(const GemmProblem& problem);
 
-/// Returns how many different matrices B are multiplied in turn when algorithms are measured. A
-/// skinny GEMM takes the time to read B, of which a model has many. A single B would stay in the
-/// device's caches and lead to another choice.
+/// Returns how many different matrices B, 1 to 8, are multiplied in turn when algorithms are
+/// measured. A skinny GEMM (m up to 256) takes the time to read B, of which a model has many. A
+/// single B would stay in the device's caches and lead to another choice.
 std::size_t matrices_to_read(const DeviceFacts& facts, const GemmProblem& problem);
 
 /// The choice is an algorithm's name. A choice measured on one matrix has a different key from one

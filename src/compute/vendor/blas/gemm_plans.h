@@ -25,7 +25,7 @@ class GemmPlans {
     /// Bytes of scratch memory; algorithms that need more are not used.
     std::size_t workspace_bytes = std::size_t{32} << 20;
     /// Whether to measure the algorithms that a library offers, once for each problem on each
-    /// device. Otherwise the library's first choice is used.
+    /// device. Otherwise, and on emulated devices, the library's first choice is used.
     bool measure = true;
     /// Whether to fall back to assay's own GEMM, which "auto" leaves out, where no library supports
     /// a problem.
@@ -37,15 +37,18 @@ class GemmPlans {
 
   /// Returns the plan for `problem`, which lives as long as this object. The first call for a
   /// problem opens the library, measures the algorithms that it offers on temporary operands, and
-  /// remembers the fastest. Later calls cost a look-up. Error: unsupported or unavailable with
-  /// every library's reason; exhausted; interrupted, if stop_requested() returned true.
+  /// remembers the fastest. If there is no memory for such operands, it takes the library's first
+  /// choice. Later calls cost a look-up. Error: as open_blas(), Blas::algorithms() and
+  /// find_fastest(); exhausted without memory for the workspace.
   Result<GemmPlan*> find(const GemmProblem& problem);
-  /// Returns whether some library computes `problem`, for callers that can do without its epilogue.
+  /// Returns whether some library, or the fallback, computes `problem`, for callers that can do
+  /// without its epilogue. It is false only after an error `unsupported` or `unavailable` of
+  /// find().
   bool supports(const GemmProblem& problem);
   /// Returns whether `fused`, a product with an epilogue, is faster than `separate`, which does the
   /// same in several steps; `problem` is the product. It is measured once per device and
-  /// remembered. Without measuring it is true whenever a library supports `problem`. Both
-  /// contenders run several times and must be repeatable. Error: as find_fastest().
+  /// remembered. Without measuring, and on emulated devices, it is true whenever supports(problem)
+  /// is. Both contenders run several times and must be repeatable. Error: as find_fastest().
   Result<bool> better_fused(const GemmProblem& problem, const Contender& fused,
                             const Contender& separate);
   /// Returns whether a library computes `problem`, rather than the fallback to assay's own GEMM.

@@ -57,7 +57,8 @@ struct GemmProblem {
   std::int64_t ld_aux = 0;
 
   /// fp8 only: accumulate in the matrix unit's own reduced precision for all of k, as in NVIDIA's
-  /// libraries; faster on Hopper, ignored where there is no such choice.
+  /// libraries; faster on Hopper. ROCm's libraries and oneDNN refuse it; others without such a
+  /// choice ignore it.
   bool fast_accumulate = false;
   /// Which operands have a factor in device memory (GemmOperands::scale_a ...).
   bool scales_a = false, scales_b = false, scales_d = false, writes_amax_d = false;
@@ -99,7 +100,8 @@ GemmProblem make_gemm(std::int64_t m, std::int64_t n, std::int64_t k, DataType i
                       std::int64_t pad = 0);
 
 /// Error: usage, naming the first inconsistency (an extent below 1, a leading dimension shorter
-/// than a row, overlapping matrices of a batch, incompatible types).
+/// than a row, overlapping matrices of a batch, an epilogue of a batch, incompatible types). A
+/// stride of 0 is allowed for A and B: all products of the batch then share the matrix.
 Status validate(const GemmProblem& problem);
 
 /// Returns "m=4096 n=4096 k=4096 bf16*bf16->bf16 TN gelu_bias"; layout_of() explains the letters.

@@ -38,19 +38,19 @@ struct SolutionFunctions {
   std::string (*kernel_name)(Handle, Solution&) = nullptr;
   int (*get_revision)(Handle, char* text) = nullptr;
 
-  /// Returns an empty text if the library does not report it.
+  /// Returns the revision of the library's sources; empty if it does not report it.
   std::string revision(Handle handle) const;
 };
 SolutionFunctions bind_solution_functions(const SharedLibrary& library);
 
-/// The first int of an algorithm's data.
+/// Returns the solution's number, which is the first int of an algorithm's data.
 std::int32_t solution_index(const void* algorithm);
 /// Returns the solution's name: "solution=1234".
 std::string solution_text(std::int32_t index);
 
-/// Returns every solution for these types and transposes that supports the problem within
+/// Returns at most `most` solutions for these types and transposes that support the problem within
 /// `workspace_bytes`, ordered by number, with names. Returns `listed` if the library lacks the
-/// functions. Error: failed, if listing them does.
+/// functions. Error: as status_error(), if listing them fails.
 Result<std::vector<GemmAlgorithm>> all_solutions(const Library& library,
                                                  const SolutionFunctions& functions, Handle handle,
                                                  const Descriptors& descriptors,

@@ -63,7 +63,6 @@ struct Dialect {
   int status_not_supported, status_invalid;
   /// Whether C may be null if beta is 0. cublaslt refuses to take D for C if their types differ;
   /// hipblaslt refuses null.
-  /// types differ, hipblaslt refuses null.
   bool takes_null_c;
 };
 

@@ -63,6 +63,7 @@ class Owned {
 /// and the transpose flags stay the same.
 class Descriptors {
  public:
+  /// Error: as status_error(); unsupported if this release lacks factors for rows and columns.
   static Result<Descriptors> create(const Library& library, const GemmProblem& problem);
 
   void* operation() const { return operation_.get(); }
@@ -71,7 +72,8 @@ class Descriptors {
   void* c() const { return c_.get(); }
   void* d() const { return d_.get(); }
 
-  /// Writes the pointers that `problem` uses into the operation, if they changed.
+  /// Writes the pointers that `problem` uses into the operation, if they changed. Error: failed if
+  /// one of them is null.
   Status point_to(const Library& library, const GemmProblem& problem, const GemmOperands& operands);
 
  private:
@@ -83,7 +85,8 @@ class Descriptors {
   GemmOperands current_;
 };
 
-/// Returns "cublaslt: matmul: NOT_SUPPORTED (15) for m=... " with the error kind of that status.
+/// Returns "cublaslt: matmul: NOT_SUPPORTED (15) for m=...". It is unsupported if the status says
+/// so, otherwise failed.
 Error status_error(const Library& library, std::string_view call, int status,
                    const GemmProblem& problem);
 

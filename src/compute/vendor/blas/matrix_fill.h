@@ -10,8 +10,9 @@
 
 namespace assay {
 
-/// Listed in the order of `enum Pattern` in src/compute/kernels/matrix.cu. `normal` is the standard
-/// normal distribution; for i8 it is multiplied by 32, to use most of the type's range.
+/// Listed in the order of `enum Pattern` in src/compute/kernels/matrix.cu. `integers` are -2 to 2,
+/// equally likely. `normal` is nearly the standard normal distribution; for i8 it is multiplied by
+/// 32, to use most of the type's range.
 enum class Inputs { zeros, ones, integers, normal };
 
 /// A row-major matrix whose rows are `ld` elements apart.
@@ -20,7 +21,7 @@ struct MatrixExtent {
 };
 
 /// Describes a matrix as part of a larger one: its first number is number `first` of the larger
-/// matrix, whose rows have `pitch` numbers.
+/// matrix, counted along its rows, which have `pitch` numbers.
 struct PartOfMatrix {
   std::uint64_t first = 0, pitch = 0;
 };

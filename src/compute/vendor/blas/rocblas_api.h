@@ -92,8 +92,8 @@ constexpr std::string_view status_name(int status) {
   F(gemm, rocblas_gemm_ex, (ASSAY_ROCBLAS_GEMM, std::int32_t solution, std::uint32_t flags)) \
   F(gemm_batched, rocblas_gemm_strided_batched_ex,                                           \
     (ASSAY_ROCBLAS_GEMM_BATCHED, std::int32_t solution, std::uint32_t flags))
-// These are a beta interface, exported by every release. Without them only the choice of solutions
-// is lost.
+// The following are a beta interface, exported by every release. Without them rocBLAS can only use
+// its own choice of solution.
 #define ASSAY_ROCBLAS_OPTIONAL_FUNCTIONS(F)                                              \
   F(solutions, rocblas_gemm_ex_get_solutions,                                            \
     (ASSAY_ROCBLAS_GEMM, std::uint32_t flags, std::int32_t * list, std::int32_t * size)) \

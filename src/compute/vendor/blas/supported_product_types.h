@@ -11,7 +11,8 @@ namespace assay {
 
 /// Returns why CUDA's libraries cannot multiply these types on this device; empty if they can.
 std::optional<std::string> cuda_lacks_types(const GemmProblem& problem, const DeviceFacts& facts);
-/// Returns why ROCm's libraries cannot multiply these types on this device; empty if they can.
+/// Returns why ROCm's libraries cannot multiply these types on this device, or that they have no
+/// GemmProblem::fast_accumulate; empty if they can.
 std::optional<std::string> rocm_lacks_types(const GemmProblem& problem, const DeviceFacts& facts);
 
 }  // namespace assay

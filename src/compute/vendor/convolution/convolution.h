@@ -25,7 +25,7 @@ struct ConvolutionOperands {
   void* y = nullptr;
 };
 
-/// How a library is asked for plans.
+/// How a library is asked for plans. Libraries other than MIOpen have `every` and `first` only.
 enum class ConvolutionSearch {
   every,  ///< all plans that it proposes
   first,  ///< its own first choice, without measuring
@@ -103,12 +103,12 @@ using ConvolutionRegistry = Registry<ConvolutionProvider>;
 
 /// Returns every library's name, sorted; for axes and messages.
 std::vector<std::string> convolution_names();
-/// Returns why neither the library named by `choice` nor, with "auto", any of the backend supports
-/// this problem on such a device. Empty if one should.
+/// Returns why the library named by `choice`, or with "auto" the one of the device's backend, does
+/// not support this problem on such a device; empty if it should.
 std::optional<std::string> convolution_unsupported(std::string_view choice,
                                                    const ConvolutionProblem& problem,
                                                    const DeviceFacts& facts);
-/// Error: unsupported or unavailable, with all reasons.
+/// Opens that library. Error: as validate(); unsupported, with the reason; the provider's.
 Result<std::unique_ptr<Convolution>> open_convolution(Device& device, std::string_view choice,
                                                       const ConvolutionProblem& problem);
 

@@ -1,6 +1,7 @@
 // One convolution of a neural network, in two or three dimensions, independent of any library:
-//   y[n,k,o] = sum over c, f of x[n, group(k) c, o stride + f dilation - pad] w[k,c,f]
-// where o and f are positions in the output and in the filter, or one of its two gradients.
+//   y[n,k,o] = sum over c, f of x[n, g C + c, o stride + f dilation - pad] w[k,c,f]
+// or one of its two gradients. Here o and f are positions in the output and in the filter, g is the
+// group of output channel k, and C the number of input channels of a group, over which c runs.
 #pragma once
 
 #include <array>
@@ -32,9 +33,10 @@ struct ConvolutionProblem {
   DataType type = DataType::f32;  ///< type of x, w and y: f32, tf32, f16 or bf16; sums are f32
   bool channels_last = false;     ///< n h w c for x, w and y instead of n c h w
   int dimensions = 2;
-  std::int64_t n = 1, c = 1, k = 1, groups = 1;
+  std::int64_t n = 1, c = 1, k = 1, groups = 1;  ///< images; channels of x and of y, of all groups
   Extents in = {}, filter = {}, stride = {1, 1, 1}, pad = {}, dilation = {1, 1, 1};
 
+  /// Returns the output's extent; 0 if the filter does not fit into the padded input.
   std::int64_t out(int dimension) const;
   /// Shapes as n c [d] h w, whatever the layout: x, w (k, channels of a group, filter) and y.
   std::vector<std::int64_t> x_shape() const;

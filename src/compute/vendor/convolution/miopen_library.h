@@ -26,7 +26,7 @@ struct Library {
   /// Returns the library's name and version: "MIOpen 3.4.0".
   std::string name() const { return "MIOpen " + version; }
   /// Returns "MIOpen 3.4.0: CALL: miopenStatus... (5): the library's explanation" as an error; ok
-  /// on success.
+  /// on success. It is unsupported or exhausted if the status says so, otherwise failed.
   Status check(std::string_view call, int status) const;
   /// Returns whether it has Find 2.0 (ROCm 5.5 and later).
   bool has_find_2() const;
@@ -38,6 +38,7 @@ using Object = std::unique_ptr<void, int (*)(void*)>;
 /// A convolution's descriptors.
 class Descriptors {
  public:
+  /// Error: as check(); unsupported for extents or strides beyond 32 bits.
   static Result<Descriptors> create(const Library& library, const ConvolutionProblem& problem);
 
   Tensor x() const { return x_.get(); }

@@ -60,11 +60,13 @@ class GraphBuilder {
  public:
   explicit GraphBuilder(const Library& library) : library_(library) {}
 
+  /// Returns the address of the tensor's descriptor.
   Result<void*> tensor(const TensorSpec& spec);
   /// Finalizes a descriptor that an operation refers to, keeps it, and returns its address.
   Result<void*> keep(Descriptor made);
+  /// Finalizes an operation and appends it to the graph.
   Status keep_operation(Descriptor made);
-  /// `role` is for messages: "attention's graph".
+  /// Makes the graph and ends the builder's use. `role` is for messages: "attention's graph".
   Result<OperationGraph> finish(void* handle, std::string_view role);
 
  protected:

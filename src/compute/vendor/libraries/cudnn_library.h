@@ -18,13 +18,14 @@ struct Library {
 
   /// Returns the library's name and version: "cuDNN 9.19.0".
   std::string name() const;
-  /// Returns the error "cuDNN 9.19.0: CALL: CUDNN_STATUS_... (3000): the library's explanation".
+  /// Returns the error "cuDNN 9.19.0: CALL: CUDNN_STATUS_... (3000): the library's explanation". It
+  /// is unsupported if the status is 3000 to 3999, otherwise failed. Calls below fail with it.
   Error error(std::string_view call, int status) const;
   /// Returns ok, or the same error, for a call that may have succeeded.
   Status check(std::string_view call, int status) const;
 };
 
-/// Error: unavailable, if cuDNN is absent or is not version 9.
+/// Error: unavailable, if libcudnn.so.9 is absent or lacks a function.
 Result<Library> load();
 
 /// Owns one descriptor of the library and destroys it. The library must outlive it.

@@ -35,13 +35,13 @@ class Plan {
  public:
   /// Takes the first configuration that can be loaded on the current context's device, in the order
   /// of cuDNN's heuristics. Engines that cuDNN marks as nondeterministic come last. `role` is for
-  /// messages: "attention forward". Error: unsupported if there is none.
+  /// messages: "attention forward". Error: if there is none, that of the last one that could not be
+  /// loaded; unsupported if cuDNN proposes none.
   static Result<Plan> choose(const Library& library, void* handle, OperationGraph graph,
                              std::string_view role);
   /// Returns at most `most` configurations that can be loaded, each engine with the same settings
   /// only once. They are in the order of the heuristics' `modes`, and within a mode in its order.
-  /// `allowed` sees an engine's notes before the engine is loaded. Error: unsupported if there is
-  /// none.
+  /// `allowed` sees an engine's notes before the engine is loaded. Error: as choose().
   static Result<std::vector<Plan>> all(const Library& library, void* handle, OperationGraph graph,
                                        std::span<const int> modes, std::size_t most,
                                        const std::function<bool(const EngineNotes&)>& allowed,
@@ -51,8 +51,9 @@ class Plan {
   const EngineNotes& notes() const { return notes_; }
   /// Identifies the engine within one version of cuDNN: "engine=38 k2=12 k13=0".
   Result<std::string> name(const Library& library) const;
-  /// Queues the work on the handle's stream. Operands must come in the same order in every call.
-  /// What is prepared for a set of operands is kept, so that a repeated call costs a look-up.
+  /// Queues the work on the handle's stream. Operands, at most 16, must come in the same order in
+  /// every call. What is prepared for a set of addresses is kept as long as the plan, so that a
+  /// repeated call costs a look-up.
   Status execute(const Library& library, void* handle, std::span<const Operand> operands,
                  void* workspace);
 

@@ -22,12 +22,12 @@ inline void* allocate_inside() {
 /// Owns any object of the library.
 using Object = std::unique_ptr<void, int (*)(void*)>;
 
-/// Extents, and strides in elements (empty: the library chooses the layout).
+/// Extents, and strides in elements.
 struct TensorView {
   int dimensions = 2;
   Dimensions extents = {};
   Dimensions strides = {};
-  bool any_layout = false;
+  bool any_layout = false;  ///< the library chooses the layout, and strides are not read
   DataType type{};
 };
 
@@ -50,7 +50,7 @@ class OwnedDesc {
 struct Finish {
   float alpha = 1;             ///< factor, if not 1
   float beta = 0;              ///< factor of the old D, which is added if beta is not 0
-  MemoryDesc added = nullptr;  ///< a vector added
+  MemoryDesc added = nullptr;  ///< a vector added to every row; null: none
   enum class Function { none, relu, gelu_tanh } function = Function::none;
 };
 
@@ -109,7 +109,8 @@ class Library {
   /// not OpenMP's and therefore cannot be queried or set.
   std::optional<int> threads() const;
   void set_threads(int count) const;
-  /// Returns an error of the kind that matches `status`; ok on success.
+  /// Returns ok on success. Error: unsupported if unimplemented, exhausted if out of memory,
+  /// otherwise failed. All functions above that return a Result fail with it.
   Status check(int status, std::string_view call) const;
 
  private:

@@ -68,5 +68,16 @@ TEST(Gpu, FieldsOfTheWrongTypeAreLeftOut) {
   EXPECT_EQ(gpu_from_json(Json(5)).vendor, "");
 }
 
+TEST(Gpu, ATextIsNoListAndNoFractionIsAnInteger) {
+  const Gpu gpu = gpu_from_json({{"device_files", "dev/dri/renderD128"},
+                                 {"compute_units", 1e300},
+                                 {"numa_node", 0.5},
+                                 {"firmware", {{"smc", 7}, {"sdma", "24"}}}});
+  EXPECT_TRUE(gpu.device_files.empty());
+  EXPECT_FALSE(gpu.compute_units);
+  EXPECT_FALSE(gpu.numa_node);
+  EXPECT_EQ(gpu.firmware.size(), 1u);
+}
+
 }  // namespace
 }  // namespace assay
