@@ -44,8 +44,8 @@ struct SimulatedSteps {
   std::map<int, double> seconds;
   /// Factors of SlowedBeside for the kind of collective that moves the most bytes.
   double slower_passes = 1, slower_exchange = 1;
-  bool calibrated = true;
-  std::string why_not = "";
+  bool calibrated = true;    ///< whether the factors could be measured; if not, they are 1
+  std::string why_not = "";  ///< the reason if they could not
 };
 
 /// Simulates steps on each of `numbers_of_ranks` ranks by simulated_step(). The compute times are
