@@ -25,7 +25,7 @@ Result<TensorExchange> measure_tensor_exchange(const std::optional<ExchangingWor
                                                Device& device, Stream& stream, ModelRanks ranks,
                                                bool replayed);
 
-/// Adds the metrics from time_with_exchange to rank_skew, as docs/benchmarks.md explains them.
+/// Adds the metrics from time_with_exchange to rank_skew, which docs/inference.md explains.
 void add_metrics(std::vector<Metric>& metrics, const TensorExchange& exchange);
 
 }  // namespace assay
