@@ -55,10 +55,10 @@ struct CampaignPlan {
   /// The suite in `measure`, if it has commands; their arguments depend on the environment and the
   /// pair.
   std::optional<Suite> commands;
-  std::size_t cells = 0;
+  std::size_t cells = 0;                      ///< number of the cells that a unit measures
   std::optional<double> unit_budget_seconds;  ///< for `assay run --budget`
-  double unit_timeout_seconds = 0;
-  std::string device, telemetry;
+  double unit_timeout_seconds = 0;            ///< after which a unit is killed
+  std::string device, telemetry;  ///< for these options of `assay run`; empty: its defaults
   std::uint64_t ranks =
       0;  ///< for `assay run --ranks`; 0: one process, or as many as the environment starts
   std::string hosts;                             ///< for `assay run --hosts`

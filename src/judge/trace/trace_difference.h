@@ -47,7 +47,8 @@ struct TraceDifference {
   std::vector<std::string> notes;
 };
 
-/// With at least `least_units` traces on each side, steps and categories are judged together.
+/// Each side has at least one trace. With at least `least_units` (statistics/paired.h) on each
+/// side, steps and categories are judged together.
 TraceDifference compare_traces(const std::vector<StepParts>& a, const std::vector<StepParts>& b,
                                const VerdictRule& rule);
 

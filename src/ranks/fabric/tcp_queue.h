@@ -53,7 +53,7 @@ class Queue {
   Queue& operator=(const Queue&) = delete;
   ~Queue();
 
-  /// As Transport::post() and receive(). They never fail: errors go to the inbox.
+  /// These do what Transport::post() and receive() say. They never fail: errors go to the inbox.
   void post(std::span<const FabricRequest> requests);
   void receive(std::uint64_t offset, std::uint64_t bytes, std::uint64_t id);
   const Descriptor& socket() const { return socket_; }
