@@ -15,27 +15,27 @@ namespace assay {
 /// IEC sizes and sweeps (1MiB..8GiB*2: each size is twice the one before, up to 8 GiB). "integer"
 /// axes take integers and sweeps (1..16+1: in steps of 1). "shape" axes take MxNxK, where one
 /// number or a sweep of numbers means cubes. "choice" axes take one of `choices`. "member" axes
-/// take integers, sweeps, or "all", which Benchmark::expand replaces once the device and the team
-/// are known. "text" axes take what `check` allows. Every kind also takes the values in `choices`.
+/// take integers (numbers of devices or ranks), sweeps, or "all", which Benchmark::expand replaces
+/// once the device and the team are known. "text" axes take what `check` allows. Every kind also
+/// takes the values in `choices`.
 struct Axis {
   enum class Kind { size, integer, shape, choice, member, text };
 
   std::string name;
   std::string description;
   Kind kind = Kind::choice;
-  std::vector<std::string>
-      defaults;                      ///< what `run BENCHMARK` measures, at least one; may be sweeps
+  std::vector<std::string> defaults;  ///< values or sweeps of `run BENCHMARK`, at least one
   std::vector<std::string> choices;  ///< all values of a choice axis; for other kinds, extra values
   std::uint64_t least = 1;           ///< smallest size, integer or dimension of a shape
   std::uint64_t most = UINT64_MAX;   ///< largest such value
-  /// Only for text axes, which need it: checks a value that is not in `choices`. The user sees its
-  /// message after the axis's name, whatever the kind of the error as a mistake of usage.
+  /// Only for text axes, which need it: checks a value that is not in `choices`. Its message
+  /// follows the axis's name; whatever its kind, the error becomes one of usage.
   Status (*check)(std::string_view value) = nullptr;
   std::string allowed = {};  ///< text axes only: the other allowed values, in words
 };
 
-/// The values an axis accepts, as text for messages and lists: "copy, triad", "1MiB..8GiB or a
-/// sweep like ...".
+/// The values an axis accepts, as text for messages and lists: "copy, triad", "whole numbers 1 to
+/// 16, sweeps like ...".
 std::string allowed_values(const Axis& axis);
 
 /// Expands "4KiB,1MiB..8GiB*2" or "f32,f64" to single values, in order, without duplicates. Numbers

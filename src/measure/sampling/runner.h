@@ -78,8 +78,8 @@ Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
 /// null if that is 0.
 std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval);
 
-/// A new run id, "20260131T120000Z-3f2a". Ids sort by time and are unique even among processes
-/// started in the same second.
+/// A new run id, "20260131T120000Z-3f2a". Ids sort by time; those of two processes that start in
+/// one second are equal once in 65536 times.
 std::string new_run_id();
 /// The current time, "2026-01-31T12:00:00.123Z".
 std::string utc_now();

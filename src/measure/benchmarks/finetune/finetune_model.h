@@ -21,7 +21,7 @@ struct FinetuneData {
   bool loss_on_all = false;                           ///< InstructionSettings::loss_on_all
   std::optional<std::int64_t> epochs = std::nullopt;  ///< passes over a file instead of steps
   /// If set, the learning rate rises to this value over ten steps (half of all if these are fewer),
-  /// then falls linearly to 0 at the last step: that of `epochs`, or number `steps`.
+  /// then falls linearly to 0 after the last step: that of `epochs`, or number `steps`.
   std::optional<float> linear_rate = std::nullopt;
   std::int64_t steps = 0;  ///< 0: not known in advance
 };

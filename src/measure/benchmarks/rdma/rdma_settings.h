@@ -44,10 +44,10 @@ int messages_per_completion(const RdmaSettings& settings);
 /// many for incoming ones after `region` bytes. Small messages cycle through a page, large ones
 /// always use the same slot, as in ib_write_bw: data are sent from a warm cache.
 struct RdmaLayout {
-  std::uint64_t size = 0;
+  std::uint64_t size = 0;    ///< bytes of a message
   std::uint64_t stride = 0;  ///< bytes from one message to the next
   std::uint64_t slots = 1;
-  std::uint64_t region = 0;
+  std::uint64_t region = 0;  ///< bytes of all slots of one direction, in whole pages
 
   explicit RdmaLayout(std::uint64_t message_bytes);
   std::uint64_t window_bytes(int queues) const {

@@ -26,7 +26,7 @@ struct TensorCell {
   std::variant<LayersCell, DecoderCell> model;
   int ranks = 1;
   std::string library;  ///< the communication library; "none" with one rank
-  bool graph = true;
+  bool graph = true;    ///< a pass is replayed as a graph
 
   /// Device memory in bytes that each rank needs.
   std::uint64_t bytes() const;

@@ -26,7 +26,7 @@ struct TrainCell {
   int ranks = 1;
   std::string library;           ///< name of the communication library; "none" if ranks train alone
   bool chooses_library = false;  ///< `library` is "fastest": it is chosen by measuring
-  std::string data;              ///< GPTs only: "synthetic" or a file
+  std::string data;              ///< "synthetic" or a file
   std::vector<std::uint64_t> buckets;  ///< bucket sizes in bytes to choose from; empty: the model's
   std::optional<std::size_t> steps;  ///< number of steps to time; empty: until the time is precise
   std::string from, save;  ///< checkpoints to load first and to write at the end; empty: none

@@ -71,9 +71,10 @@ class TrainModel {
   /// Notes for the record about the data, after create().
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
   /// Checks whether write_weights() could write to `folder`, before the training, which may take
-  /// hours.
+  /// hours. Error: as check_output() in model/training/weight_files.h.
   virtual Status check_output(const std::string& /*folder*/) const { return {}; }
-  /// Writes what was learnt as other programs read it. All ranks call it together.
+  /// Writes what was learnt as other programs read it. All ranks call it together. Error: that of
+  /// the files or the device.
   virtual Status write_weights(Training&, Stream&, const std::string& /*folder*/) const {
     return {};
   }
@@ -81,7 +82,8 @@ class TrainModel {
   /// Compares gradients and loss of a small model of this kind with a reference in double
   /// precision.
   virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
-  /// Creates a training with its data. Error: as unreadable(); that of the device's calls.
+  /// Creates a training with its data. Error: as read_operand(); usage, for data that do not fit
+  /// the model; that of the device's calls.
   virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
                                                    TrainingRanks ranks) const = 0;
 };
