@@ -26,7 +26,7 @@ struct UnitResult {
   std::string begin, end;  ///< UTC
   double seconds = 0;
   int exit_status = 0;
-  bool complete = false;
+  bool complete = false;     ///< it measured all cells, and its values count
   bool interrupted = false;  ///< the user interrupted the unit; it did not fail and does not count
   /// If set, the campaign ends and the unit counts as not begun. Either its results cannot be
   /// stored on this machine, which no environment is to blame for, or the first look found an

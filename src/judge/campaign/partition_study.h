@@ -51,7 +51,7 @@ std::vector<StudyCell> conclude_study(
     const StudyPlan& study,
     const std::map<std::pair<std::string, std::size_t>, UnitValues>& values);
 
-/// Returns an entry of study.json, which docs/schema.md describes.
+/// Returns an entry of study.json: `assay campaign` writes an array of them.
 Json to_json(const StudyCell& cell);
 
 }  // namespace assay

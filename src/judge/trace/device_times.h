@@ -21,7 +21,7 @@ struct DeviceTimes {
   std::int64_t compute = 0, collective = 0, copy = 0;  ///< while work of this kind ran
   std::int64_t exposed_collective = 0;                 ///< while nothing was computed
   std::int64_t exposed_copy = 0;       ///< while nothing was computed or communicated
-  std::int64_t exposed_host_copy = 0;  ///< the part of it in copies from or to the host
+  std::int64_t exposed_host_copy = 0;  ///< likewise, while data was copied from or to the host
 
   std::size_t gaps = 0;
   std::int64_t longest_gap = 0;

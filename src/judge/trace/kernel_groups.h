@@ -38,7 +38,7 @@ struct GemmGroup {
   std::size_t count = 0;
   std::int64_t total = 0, median = 0;  ///< ns
   double rate = 0;                     ///< FLOP/s of the median; 0: unknown
-  std::optional<double> efficiency;    ///< of its tiles
+  std::optional<double> efficiency;    ///< see tile_efficiency(); empty: unknown
 };
 
 /// The matrix products whose shapes the trace has, longest total first. `units` is the GPU's number

@@ -20,8 +20,8 @@ class Inbox {
   explicit Inbox(int queues) : landed_(static_cast<std::size_t>(queues)) {}
 
   void complete(const FabricCompletion& completion);  ///< take() returns it later
-  /// A payload that completes nothing on this end has been stored in the window. The call makes it
-  /// visible to threads that take from this inbox afterwards.
+  /// Call this when a payload without a completion on this end has been stored in the window. Makes
+  /// the payload visible to threads that take from this inbox afterwards.
   void landed(int queue);
   /// After all earlier completions have been taken, every take() returns the first failure.
   void fail(Error error);

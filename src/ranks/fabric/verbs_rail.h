@@ -45,7 +45,7 @@ class Rail {
   /// Returns the size up to which messages are sent inside the request.
   std::uint32_t inline_bytes() const { return inline_bytes_; }
 
-  /// `queue` counts the queue pairs of this rail.
+  /// `queue` is the number of one of this rail's queue pairs, from 0.
   QueueAddress address(std::size_t queue) const;
   /// Error: failed, naming the port and the step, or if one port is Ethernet and one InfiniBand.
   Status connect(std::size_t queue, const QueueAddress& peer);
