@@ -17,8 +17,8 @@ namespace assay {
 
 struct UnitRequest {
   Member member;
-  std::size_t pair = 0, position = 0;
-  int attempt = 1;
+  std::size_t pair = 0, position = 0;  ///< those of its Turn
+  int attempt = 1;                     ///< from 1; a unit that failed is tried twice
 };
 
 struct UnitResult {
@@ -26,7 +26,7 @@ struct UnitResult {
   std::string begin, end;  ///< UTC
   double seconds = 0;
   int exit_status = 0;
-  bool complete = false;
+  bool complete = false;     ///< it measured all cells, and its values count
   bool interrupted = false;  ///< the user interrupted the unit; it did not fail and does not count
   /// If set, the campaign ends and the unit counts as not begun. Either its results cannot be
   /// stored on this machine, which no environment is to blame for, or the first look found an
@@ -35,7 +35,7 @@ struct UnitResult {
   std::string reason;  ///< why it is not complete, or what went wrong in it
   std::string stderr_tail;
   UnitValues values;
-  std::optional<double> taken_share;  ///< as in UnitLine
+  std::optional<double> taken_share;  ///< see UnitLine::taken_share
 };
 
 class UnitRunner {
@@ -60,12 +60,12 @@ class CampaignObserver {
   virtual void starting(const std::vector<UnitRequest>& requests) = 0;
   /// Must store the line. An Error ends the campaign.
   virtual Status finished(const UnitLine& line) = 0;
-  /// Called after each whole block with the number of pairs, of contrasts of cells that are precise
-  /// enough, and of all contrasts.
+  /// Called after each whole block, once this process has run a unit. Its arguments are the number
+  /// of pairs, of contrasts of cells that are precise enough, and of all contrasts.
   virtual void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) = 0;
-  /// Called if an arm failed three times in a row; this process does not try it again.
+  /// Called if an arm failed in three of its turns in a row; this process does not try it again.
   virtual void gave_up(const Arm& arm) = 0;
-  virtual bool stop_requested() = 0;
+  virtual bool stop_requested() = 0;  ///< asked before each turn and after a failed one
 };
 
 struct CampaignDesign {
@@ -80,9 +80,9 @@ struct CampaignDesign {
 enum class CampaignStop {
   precise,      ///< every contrast of every cell is precise
   most_pairs,   ///< the plan's limit
-  budget,       ///< the next block would exceed it
+  budget,       ///< the next block would exceed it if it took as long as the others did on average
   interrupted,  ///< the user interrupted the campaign
-  failed,       ///< nothing is left to compare
+  failed,       ///< nothing is left to compare, because arms were given up
 };
 std::string_view name_of(CampaignStop stop);
 

@@ -25,7 +25,7 @@ class CampaignFolder {
   const std::filesystem::path& path() const { return path_; }
   /// Returns the results of earlier processes. Error: as unreadable().
   Result<CampaignHistory> history() const;
-  /// Appends a line; the line is durable when the call returns.
+  /// Appends a line; the line is durable when the call returns. Error: as LineFile::append().
   Status append(const UnitLine& line) { return units_.append(to_line(line)); }
 
  private:

@@ -27,7 +27,8 @@ class CellTurns {
   /// Returns the cells that come last in `pair`, in their order: numbers in the plan's list, from
   /// 0.
   const std::vector<std::size_t>& last_in(std::size_t pair);
-  /// Records the times of a unit of `pair`, in the order that last_in() returned.
+  /// Records the times of a unit of `pair` in the order in which it measured its cells: by number,
+  /// but those that last_in() returned last.
   void learn(std::size_t pair, const std::vector<CellTime>& measured);
 
  private:

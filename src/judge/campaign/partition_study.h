@@ -16,7 +16,8 @@
 namespace assay {
 
 /// Geometric mean over pairs of the ratio of two values of one pair, with its 95% interval
-/// (Student's t on logarithms). For a single pair the interval is 0 to infinity.
+/// (Student's t on logarithms). For a single pair the interval is 0 to infinity; without a pair
+/// nothing is known.
 struct StudyRatio {
   double ratio = 1;
   Interval interval95;
@@ -50,6 +51,7 @@ std::vector<StudyCell> conclude_study(
     const StudyPlan& study,
     const std::map<std::pair<std::string, std::size_t>, UnitValues>& values);
 
+/// Returns an entry of study.json: `assay campaign` writes an array of them.
 Json to_json(const StudyCell& cell);
 
 }  // namespace assay

@@ -79,9 +79,7 @@ class PlanReader {
 
   /// A suite file's path is relative to the plan; names of suites and benchmarks are not changed.
   std::string target_of(const std::string& suite) const {
-    const bool is_file =
-        suite.find('/') != std::string::npos || suite.ends_with(".yaml") || suite.ends_with(".yml");
-    if (!is_file || std::filesystem::path(suite).is_absolute()) return suite;
+    if (!is_suite_file(suite) || std::filesystem::path(suite).is_absolute()) return suite;
     return std::filesystem::path(plan_.file).parent_path() / suite;
   }
 
@@ -169,8 +167,7 @@ class PlanReader {
     if (!*loaded) suite.entries.push_back({target, {}, {}, 1});  // a benchmark
     const bool only_one = !has_own_cells() && (root_.find("suites") == nullptr ||
                                                root_.find("suites")->items.size() == 1);
-    if (only_one && target.find('/') == std::string::npos && !target.ends_with(".yaml") &&
-        !target.ends_with(".yml")) {
+    if (only_one && !is_suite_file(target)) {
       plan_.measure = {"run", target};
       for (const auto& [axis, values] : axes) {
         plan_.measure.push_back(fmt::format("{}={}", axis, values));
@@ -246,10 +243,7 @@ class PlanReader {
 
   /// Returns an empty optional for a benchmark's name.
   static Result<std::optional<Suite>> suite_of(const std::string& target) {
-    if (target.find('/') != std::string::npos || target.ends_with(".yaml") ||
-        target.ends_with(".yml")) {
-      return std::optional(TRY(load_suite(target)));
-    }
+    if (is_suite_file(target)) return std::optional(TRY(load_suite(target)));
     for (Suite& suite : TRY(built_in_suites())) {
       if (suite.name == target) return std::optional(std::move(suite));
     }

@@ -34,8 +34,8 @@ struct PlannedEnvironment {
 /// A study of partitions: each is measured alone and together with all others, and so is the whole
 /// device.
 struct StudyPlan {
-  std::vector<std::string> each, together;
-  std::string whole;  ///< empty: not measured in this campaign
+  std::vector<std::string> each, together;  ///< names of environments
+  std::string whole;                        ///< empty: not measured in this campaign
   /// Store of the whole device's results, measured in an earlier campaign; may be empty.
   std::string whole_before = {};
 };
@@ -47,7 +47,7 @@ struct CampaignPlan {
   std::uint64_t seed = 1;
   double margin = 0.02;  ///< a ratio within (1 / (1 + margin), 1 + margin) is equal
   std::size_t least_pairs = 10, most_pairs = 40;
-  bool control = true;
+  bool control = true;  ///< the baseline is measured twice, to see what makes no difference
   std::optional<double> budget_seconds;  ///< budget of the whole campaign
   /// assay's measuring arguments: {"run", "memory", "op=copy,triad"} or {"run", "{...}"} with a
   /// suite on one line.
@@ -55,12 +55,12 @@ struct CampaignPlan {
   /// The suite in `measure`, if it has commands; their arguments depend on the environment and the
   /// pair.
   std::optional<Suite> commands;
-  std::size_t cells = 0;
+  std::size_t cells = 0;                      ///< number of the cells that a unit measures
   std::optional<double> unit_budget_seconds;  ///< for `assay run --budget`
-  double unit_timeout_seconds = 0;
-  std::string device, telemetry;
-  std::uint64_t ranks =
-      0;  ///< for `assay run --ranks`; 0: one process, or as many as the environment starts
+  double unit_timeout_seconds = 0;            ///< after which a unit is killed
+  std::string device, telemetry;  ///< for these options of `assay run`; empty: its defaults
+  /// For `assay run --ranks`; 0: one process, or as many as the environment starts.
+  std::uint64_t ranks = 0;
   std::string hosts;                             ///< for `assay run --hosts`
   std::vector<PlannedEnvironment> environments;  ///< the first one is the baseline
   std::optional<StudyPlan> study;

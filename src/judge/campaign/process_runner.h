@@ -22,10 +22,10 @@ namespace assay {
 
 class ProcessRunner final : public UnitRunner {
  public:
-  /// `folder` is the absolute path of the campaign's folder. `stop_requested` returns whether the
-  /// campaign must stop; several threads call it. `looked` receives what the environments reported
-  /// at the first look (first_look.h); if it returns an error, the campaign ends before its first
-  /// unit.
+  /// `plan` must outlive the object. `folder` is the absolute path of the campaign's folder.
+  /// `stop_requested` returns whether the campaign must stop; several threads call it. `looked`
+  /// receives what the environments reported at the first look (first_look.h); if it returns an
+  /// error, the campaign ends before its first unit.
   ProcessRunner(const CampaignPlan& plan, std::filesystem::path folder,
                 std::function<bool()> stop_requested,
                 std::function<Status(const std::vector<EnvironmentLook>&)> looked);

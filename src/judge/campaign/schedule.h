@@ -20,7 +20,7 @@ struct Member {
 /// What is measured at one time: one process, or several that run together.
 using Arm = std::vector<Member>;
 
-/// Two environments, named by their stores, whose units are compared pair by pair.
+/// Two environments, each named by its store, whose units are compared pair by pair.
 struct Contrast {
   std::string baseline, other;
 };

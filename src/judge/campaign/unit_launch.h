@@ -29,7 +29,7 @@ std::vector<std::string> look_arguments(const CampaignPlan& plan,
 LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
                              const std::filesystem::path& folder);
 
-/// Writes the files that the launch needs. Error: the error of the file.
+/// Writes the files that the launch needs. Error: as write_file().
 Status write_files(const Launch& launch);
 
 /// Decisions that the caller of run_launch() makes.
@@ -39,7 +39,8 @@ struct LaunchCare {
   std::function<void(std::string_view line)> line;  ///< gets each line of standard output
 };
 /// Runs the launch to its end, within its limits and with a secret for its ranks. Cleans up if it
-/// was killed. Error: unavailable, if it cannot be started or its limits cannot be applied.
+/// was stopped, timed out or was killed by a signal. Error: unavailable, if it cannot be started or
+/// its limits cannot be applied.
 Result<ProgramEnd> run_launch(const Launch& launch, const LaunchContext& context,
                               const LaunchCare& care);
 

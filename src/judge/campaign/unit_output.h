@@ -23,8 +23,8 @@ class UnitOutput {
  public:
   explicit UnitOutput(Store& store) : store_(store) {}
 
-  /// Stores what the line holds. After a first problem, or an error of the store, nothing more is
-  /// stored.
+  /// Stores the fingerprint or the record that the line holds. After a first problem, or an error
+  /// of the store, nothing more is stored.
   void take(std::string_view line);
 
   const std::string& run() const { return run_; }

@@ -9,10 +9,10 @@
 
 namespace assay {
 
-/// Figures above 0, by cell and metric.
+/// Figures above 0, by cell (its id) and metric.
 using UnitValues = std::map<std::pair<std::string, std::string>, Figure>;
 
-/// Adds the figures of a record; figures that have no logarithm are left out.
+/// Adds the figures of a record that passed; those that have no logarithm are left out.
 void add_values(const Record& record, UnitValues& values);
 
 }  // namespace assay

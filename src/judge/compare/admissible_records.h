@@ -25,8 +25,8 @@ struct Evidence {
   std::vector<std::string> problems;         ///< lines that could not be read
 };
 
-/// Loads `operand` with load_result_set(). If it is a campaign, only complete units count. Error:
-/// usage.
+/// Loads `operand` with load_result_set(). If it is a campaign's environment, only complete units
+/// count. Error: as load_result_set(); usage, if it is a baseline, which has no records.
 Result<Evidence> load_evidence(const std::string& operand);
 
 }  // namespace assay

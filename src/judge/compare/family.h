@@ -16,8 +16,8 @@ namespace assay {
 
 /// One metric of one cell, measured in pairs.
 struct PairedMember {
-  PairedSeries differences;             ///< B and A
-  std::optional<PairedSeries> control;  ///< A' and A; empty: the plan has no control
+  PairedSeries differences;             ///< logarithms of B's times minus those of A's
+  std::optional<PairedSeries> control;  ///< of A' minus A; empty: the plan has no control
   std::size_t cell = 0;                 ///< metrics of one cell have the same number
 };
 
@@ -41,7 +41,9 @@ struct JudgedFamily {
   std::optional<JudgedMember> mean;
 };
 
-/// `pairs_per_draw` is the number of consecutive pairs whose order one random draw decided.
+/// `pairs_per_draw` is the number of consecutive pairs whose order one random draw decided. Paired
+/// members are tested by flips of signs of whole draws, unpaired ones by Welch's t and Holm's
+/// correction.
 JudgedFamily judge_family(std::span<const PairedMember> members, std::size_t pairs_per_draw,
                           const VerdictRule& rule);
 JudgedFamily judge_family(std::span<const UnpairedMember> members, const VerdictRule& rule);

@@ -93,8 +93,9 @@ struct Fleet {
 
 /// `folders` are several nodes, each a store or a folder of imported files, or one folder that
 /// holds such folders. `progress`, if not empty, is called from any thread with the number of nodes
-/// read. Error: usage, if there is no folder, if two nodes have the same name, or if fewer than 4
-/// nodes are too few to tell what is normal.
+/// read. A node that cannot be read is a problem of the fleet. Error: as check_access() and
+/// read_fleet(); usage, if a path is no folder, if only some nodes are emulated, or if fewer than 4
+/// could be read, which are too few to tell what is normal.
 Result<Fleet> judge_fleet(const std::vector<std::filesystem::path>& folders, const FleetRule& rule,
                           const std::function<void(std::size_t read, std::size_t of)>& progress);
 

@@ -16,9 +16,9 @@ namespace assay {
 struct FleetNode {
   std::string name;
   std::vector<std::pair<std::size_t, double>> values;  ///< number and value, by series
-  std::vector<std::string> faults;
-  Json fingerprint;                ///< null if there is none
-  bool emulated = false;           ///< its values come from a model
+  std::vector<std::string> faults;                     ///< "CELL: why it cannot be judged"
+  Json fingerprint;                                    ///< null if there is none
+  bool emulated = false;                               ///< its values come from a model
   std::string problem;             ///< why it could not be read; empty if it was
   std::vector<std::string> notes;  ///< a few remarks about its results
 };

@@ -28,13 +28,12 @@ struct Operands {
       control;  ///< second measurement of A, if both sides belong to one campaign with a control
 };
 
-/// Reads both sides, and the terms if they belong to one campaign. Error: as load_result_set(), or
-/// usage if the campaign's plan cannot be read.
+/// Reads both sides, and the terms if they belong to one campaign; only then are they paired.
+/// Error: as load_result_set() and read_terms(); usage, if emulated and real results are mixed.
 Result<Operands> load_operands(const std::string& a, const std::string& b,
                                bool with_records = false);
 
-/// Returns what a campaign compares, as operands for load_operands(); see read_contrasts(). Error:
-/// usage if `folder` has no readable plan.
+/// Returns what a campaign compares, as operands for load_operands(). Error: as read_contrasts().
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of_campaign(
     const std::string& folder);
 

@@ -27,13 +27,15 @@ struct RegressionGate {
 /// "20/day". Error: usage, also if the level is not between 0.1% and 2.5%.
 Result<RegressionGate> parse_gate(std::string_view alarms, std::string_view every);
 
-/// Returns the rule with the gate's level. A difference in one direction has half of
-/// VerdictRule::alpha.
+/// Returns the rule with twice the gate's level as VerdictRule::alpha, because the tests of a
+/// difference in one direction have half of it.
 VerdictRule rule_of_gate(VerdictRule rule, const RegressionGate& gate);
 
 struct GateOutcome {
-  std::vector<const CellComparison*> alarms;  ///< SLOWER cells, the largest change first
-  std::vector<const CellComparison*> invalid;
+  /// SLOWER cells, the largest change first, without those whose sides drift by themselves: the
+  /// rule for these holds no level.
+  std::vector<const CellComparison*> alarms;
+  std::vector<const CellComparison*> invalid;  ///< INVALID cells
   /// The least slow-down of a single cell that one run of the gate finds with 90% probability, in
   /// the cell where it is largest: 0.05 is 5% more time. Empty: some cell has
   /// too few pairs, or sides that drift by themselves, and cannot raise an alarm.

@@ -85,7 +85,8 @@ struct ResultSet {
   Disturbance disturbance() const;  ///< over all units
 };
 
-/// Converts every verified record to a point of each of its metrics.
+/// Converts every record that passed to a point of each metric that can be compared (figures_of()).
+/// Trials of a search are left out. If a run has several values of a series, the last one counts.
 ResultSet result_set_of(const std::vector<Record>& records, std::string name);
 
 }  // namespace assay

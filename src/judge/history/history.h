@@ -53,8 +53,8 @@ std::string default_history();
 
 class History {
  public:
-  /// Opens the file, or creates it if necessary. Error: usage (another program's file, a newer
-  /// assay's, damaged) or exhausted.
+  /// Opens the file, or creates it if necessary. Error: as Database::open(); usage, for another
+  /// program's file, one of a newer assay, or a damaged one.
   static Result<History> open_or_create(const std::filesystem::path& path);
   /// Opens it read-only. Error: as open_or_create(); usage if the file does not exist; file if it
   /// may not be seen whether it does.
@@ -65,7 +65,7 @@ class History {
     std::vector<LeftOut> left_out;
     std::vector<std::string> problems;  ///< ResultSet::problems
   };
-  /// Adds everything or, with an Error, nothing.
+  /// Adds everything or, with an Error (that of the file), nothing.
   Result<Added> add(const Evidence& evidence);
 
   /// Returns the series for whose key `wanted` returns true, ordered by machine, device, cell and
@@ -73,7 +73,7 @@ class History {
   /// `wanted` returns.
   Result<std::vector<HistorySeries>> read(
       const std::function<Result<bool>(const HistoryKey&)>& wanted) const;
-  /// Returns null if there is none.
+  /// Returns null if there is none. Error: that of the file.
   Result<Json> fingerprint(std::string_view id) const;
 
   const std::filesystem::path& path() const { return database_.path(); }

@@ -6,8 +6,8 @@
 
 namespace assay::report {
 
-/// Returns valid UTF-8: invalid bytes become U+FFFD; control characters and characters that change
-/// the direction of writing become spaces.
+/// Returns valid UTF-8: invalid bytes become U+FFFD; control characters (line ends, too), Unicode's
+/// line separators and characters that change the direction of writing become spaces.
 std::string clean_text(std::string_view text);
 /// Escapes text for HTML and quoted attributes.
 std::string escape_html(std::string_view text);

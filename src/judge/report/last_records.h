@@ -15,8 +15,8 @@ struct LastRecord {
   const Record* record = nullptr;
 };
 
-/// Returns records by benchmark, in the order of the first run of each cell. The environments must
-/// outlive them.
+/// Returns records by benchmark, in the order of the first run of each cell; trials of a search are
+/// left out. The environments must outlive them.
 std::map<std::string, std::vector<LastRecord>> last_records(
     const std::vector<Environment>& environments);
 

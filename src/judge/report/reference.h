@@ -36,15 +36,16 @@ struct Reference {
 
   /// "surogate, NVIDIA H100 (reported by invergent-ai, 2026-08-03)": what charts call a device.
   std::string label(const std::string& device) const;
-  std::vector<Record> of_device(const std::string& device) const;
-  std::set<std::string> devices() const;
-  std::size_t figures() const;
+  std::vector<Record> of_device(const std::string& device) const;  ///< those of this name
+  std::set<std::string> devices() const;                           ///< names of all devices
+  std::size_t figures() const;  ///< the number of metrics in all records
 };
 
 /// Error: usage, "FILE:LINE: what is wrong; what is allowed".
 Result<Reference> parse_reference(std::string_view yaml, std::string_view file);
 
-/// The embedded references, sorted by name.
+/// The embedded references, sorted by name. Error: usage, if one is malformed, which is a mistake
+/// in assay.
 Result<std::vector<Reference>> built_in_references();
 
 }  // namespace assay::report

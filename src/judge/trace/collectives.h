@@ -14,12 +14,13 @@ namespace assay {
 struct TracedCollective {
   std::string operation;    ///< "all_gather", as axes name it; else the kernel's name
   std::string type;         ///< "bf16"; empty: unknown
-  std::uint64_t bytes = 0;  ///< of the larger of a rank's two buffers; 0: unknown
-  std::uint32_t ranks = 0;  ///< that take part; 0: unknown
+  std::uint64_t bytes = 0;  ///< size of the larger of a rank's two buffers; 0: unknown
+  std::uint32_t ranks = 0;  ///< number of ranks that take part; 0: unknown
   std::string group;        ///< the process group's name
   auto operator<=>(const TracedCollective&) const = default;
 };
 
+/// `event` is a collective's work on a GPU.
 TracedCollective collective_shape(const TraceIndex& index, const TraceEvent& event);
 
 /// Returns the bytes that each link carries for every byte of the buffer, as nccl-tests define bus
@@ -33,7 +34,8 @@ struct CollectiveGroup {
   std::optional<double> bus_bandwidth;               ///< bytes/s of the median; empty: unknown
 };
 
-/// Longest total first.
+/// Returns the collectives among `events`, the work of one GPU; those with the longest total come
+/// first.
 std::vector<CollectiveGroup> collectives_of(const TraceIndex& index,
                                             const std::vector<const TraceEvent*>& events);
 
@@ -55,15 +57,16 @@ struct RankWait {
 struct RankComparison {
   std::vector<RankWait> ranks;
   std::size_t matched = 0;    ///< collectives found on all ranks
-  std::size_t unmatched = 0;  ///< of the first rank
+  std::size_t unmatched = 0;  ///< collectives of the first rank that were not found on all
   std::int64_t transfer = 0;  ///< ns of the matched ones, without waits
   std::string problem;        ///< why they cannot be compared; empty: they can
-  /// The largest spread of the ranks' ends of a matched collective, in ns; empty if their clocks
-  /// are not known to be the same.
+  /// The largest spread of the ranks' ends of a matched collective, in ns; empty if none matched.
   std::optional<std::int64_t> end_spread;
 };
 
-/// Compares the collectives of the ranks of one or several files.
+/// Compares the collectives of the ranks of one or several files. Collectives of equal shape match
+/// if they end within 100 us or a tenth of their duration of each other. Fewer than two ranks are
+/// not compared, which is no problem.
 RankComparison compare_ranks(const std::vector<const TraceIndex*>& files);
 
 }  // namespace assay

@@ -18,10 +18,10 @@ struct DeviceTimes {
   std::int64_t kernel_sum = 0;  ///< durations of kernels, summed; exceeds `busy` if they overlap
   std::int64_t span = 0;        ///< from the first start to the last end, without `recorder_pauses`
   std::int64_t busy = 0, idle = 0;
-  std::int64_t compute = 0, collective = 0, copy = 0;
-  std::int64_t exposed_collective = 0;  ///< while nothing was computed
-  std::int64_t exposed_copy = 0;        ///< while nothing was computed or communicated
-  std::int64_t exposed_host_copy = 0;   ///< the part of it in copies from or to the host
+  std::int64_t compute = 0, collective = 0, copy = 0;  ///< while work of this kind ran
+  std::int64_t exposed_collective = 0;                 ///< while nothing was computed
+  std::int64_t exposed_copy = 0;       ///< while nothing was computed or communicated
+  std::int64_t exposed_host_copy = 0;  ///< likewise, while data was copied from or to the host
 
   std::size_t gaps = 0;
   std::int64_t longest_gap = 0;
@@ -34,14 +34,15 @@ struct DeviceTimes {
   std::int64_t launched_before = 0;
   /// Gaps after which work began whose launching call is not in the trace.
   std::int64_t unknown = 0;
-  /// The part of all gaps that lies between the work of one step and that of the next.
+  /// The part of all gaps that lies between the work of one step and that of the next; the numbers
+  /// by cause have it, too.
   std::int64_t between_steps = 0;
   /// Gaps between steps in assay's own traces, in which its recorder read times; no other number
   /// counts them.
   std::int64_t recorder_pauses = 0;
 
   std::size_t same_stream_overlaps = 0;  ///< work that began before its predecessor ended
-  std::size_t implausible = 0;           ///< during which three others began on the same stream
+  std::size_t implausible = 0;           ///< events during which three others began on their stream
   std::size_t from_graphs = 0;           ///< events that a graph launch caused
 };
 

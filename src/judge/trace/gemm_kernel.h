@@ -15,7 +15,7 @@ namespace assay {
 struct GemmKernel {
   std::string library;           ///< "Tensile", "nvjet", "xmma", "cutlass", "cuBLAS"
   unsigned m = 0, n = 0, k = 0;  ///< of the tile that a workgroup computes
-  std::string types;             ///< "bf16", or of A, B, the result: "f16 f16 f32"
+  std::string types;             ///< that of the products: "bf16", "tf32"
   std::string transposes;        ///< "TN", as BLAS libraries name them, column by column
 };
 
@@ -40,13 +40,14 @@ struct GemmProblem2D {
 double bytes_of(const GemmProblem2D& problem, DataType math);
 
 /// Returns the product that PyTorch's operation computes, such as "aten::addmm" with the shapes
-/// "[[4],[2,3],[3,4]]" and types "[float,float,float]". Empty if it is none or its shapes are
-/// unknown.
+/// "[[4],[2,3],[3,4]]" and types "[float,float,float]", or an operation "gemm ..." of assay's own
+/// traces. Empty if it is none or its shapes are unknown.
 std::optional<GemmProblem2D> gemm_problem(std::string_view operation, std::string_view shapes,
                                           std::string_view types);
 
-/// Returns the share of the tiles' work that the problem needs, times that of the last wave of
-/// tiles on `units`: 1 is no loss. Empty if the tile or `units` is unknown.
+/// Returns the share of the tiles' work that the problem needs, times the share of the waves that
+/// tiles fill: 1 is no loss. A wave is one tile on each of the GPU's `units` (multiprocessors or
+/// compute units). Empty if the tile or `units` is unknown.
 std::optional<double> tile_efficiency(const GemmKernel& kernel, const GemmProblem2D& problem,
                                       unsigned units);
 

@@ -16,14 +16,15 @@ struct KernelGroup {
   std::string category;
   std::size_t count = 0;
   std::int64_t total = 0, median = 0;  ///< ns
-  std::size_t short_count = 0;         ///< of those shorter than `short_kernel`
+  std::size_t short_count = 0;         ///< number of those shorter than `short_kernel`
   std::int64_t short_total = 0;        ///< ns of these
 };
 
 /// A kernel that is shorter, in ns, costs little more than its launch.
 constexpr std::int64_t short_kernel = 5'000;
 
-/// Longest total first; equal ones by name. Copies and memsets are left out.
+/// Longest total first; equal ones by name. Copies and memsets are left out, except those that
+/// older versions of ROCm record as kernels.
 std::vector<KernelGroup> kernels_by_name(const TraceIndex& index,
                                          const std::vector<const TraceEvent*>& events);
 std::vector<KernelGroup> kernels_by_category(const TraceIndex& index,
@@ -37,10 +38,11 @@ struct GemmGroup {
   std::size_t count = 0;
   std::int64_t total = 0, median = 0;  ///< ns
   double rate = 0;                     ///< FLOP/s of the median; 0: unknown
-  std::optional<double> efficiency;    ///< of its tiles
+  std::optional<double> efficiency;    ///< see tile_efficiency(); empty: unknown
 };
 
-/// The matrix products whose shapes the trace has, longest total first. `units` are the GPU's.
+/// The matrix products whose shapes the trace has, longest total first. `units` is the GPU's number
+/// of multiprocessors or compute units; 0: unknown.
 std::vector<GemmGroup> gemms_by_problem(const TraceIndex& index,
                                         const std::vector<const TraceEvent*>& events,
                                         unsigned units);

@@ -13,8 +13,8 @@ namespace assay {
 /// A step in one trace, or all that was recorded.
 struct StepOfTrace {
   const TraceIndex* index = nullptr;
-  std::size_t trace = 0;  ///< its position
-  TimeRange window;       ///< on its clock
+  std::size_t trace = 0;  ///< the trace's position in `indices`
+  TimeRange window;       ///< on the trace's clock
 };
 
 /// A step on one GPU.

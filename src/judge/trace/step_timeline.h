@@ -37,11 +37,12 @@ struct StepTimeline {
   std::int64_t merged = 0;  ///< neighbours within this many ns are one block; 0: none are
   bool one_clock = true;    ///< false: each trace begins at its own first work
   std::size_t drawn = 0;    ///< GPUs, or else hosts: the first of the step's
-  std::size_t left_out =
-      0;  ///< events nested too deep, or in lanes beyond the busiest of a GPU or host
+  /// Events nested too deep, or in lanes beyond the busiest of a GPU or host.
+  std::size_t left_out = 0;
 };
 
-/// At most about `most_blocks` blocks and the GPUs and lanes that a page has room for.
+/// Returns at most about `most_blocks` blocks, and what a page has room for: the first 8 GPUs, the
+/// busiest 6 streams of each and 3 threads of each host, and 6 rows of a lane.
 StepTimeline step_timeline(const ShownStep& step, std::size_t most_blocks);
 
 /// Returns how pages name the GPU: "rank 0, GPU 1", or "GPU 1" if the trace names no rank and is

@@ -17,9 +17,9 @@ namespace assay {
 struct StepParts {
   double step = 0;
   std::size_t steps = 0;  ///< that were averaged; 0: the trace names none, and it counts as one
-  std::map<std::string, double>
-      categories;                         ///< "gemm", "collective", "copy", "idle"; sum is `step`
-  std::map<std::string, double> kernels;  ///< by name, without copies and idle time
+  /// "gemm", "collective", "copy", "idle", ...; their sum is `step`.
+  std::map<std::string, double> categories;
+  std::map<std::string, double> kernels;           ///< by name, without copies and idle time
   std::map<std::string, std::string> category_of;  ///< of kernels
   std::map<std::string, double> counts;            ///< of kernels, in a step
 };
@@ -31,10 +31,11 @@ StepParts step_parts(const std::vector<const TraceIndex*>& ranks);
 /// One category, or one kernel, on both sides: medians over the traces.
 struct PartDifference {
   std::string name, category;
-  std::string other_name;  ///< of B's kernel, if it has another name
-  double a = 0, b = 0;     ///< ns a step
+  /// Name of B's kernel, if it differs but the category and the counts tell that it is the same.
+  std::string other_name;
+  double a = 0, b = 0;  ///< ns a step
   double count_a = 0, count_b = 0;
-  double share = 0;  ///< of A's step that the difference is: 0.4 of "1.4x"
+  double share = 0;  ///< b - a over A's step: 0.4 if the step takes 1.4 times as long
   std::optional<JudgedMember> judged;
 };
 
@@ -47,7 +48,8 @@ struct TraceDifference {
   std::vector<std::string> notes;
 };
 
-/// With at least `least_units` traces on each side, steps and categories are judged together.
+/// Each side has at least one trace. With at least `least_units` (statistics/paired.h) on each
+/// side, steps and categories are judged together.
 TraceDifference compare_traces(const std::vector<StepParts>& a, const std::vector<StepParts>& b,
                                const VerdictRule& rule);
 

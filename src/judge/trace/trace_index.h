@@ -29,7 +29,8 @@ class TraceIndex {
   const Timeline& timeline() const { return timeline_; }
   /// The work of each GPU by start, then end, then order in the file.
   const std::map<std::string, std::vector<const TraceEvent*>>& devices() const { return devices_; }
-  /// Sorted by process, then by start.
+  /// Sorted by process, then by start. Steps inside others are left out, and the program's own if
+  /// the profiler names steps, too.
   const std::vector<TraceStep>& steps() const { return steps_; }
   /// Returns the call that launched the work; null if the trace has none, because it lies before
   /// the window or the file has no calls.

@@ -23,7 +23,7 @@ struct TraceAdvice {
 struct DeviceReport {
   std::string device;   ///< as the trace names it
   std::string product;  ///< "AMD Instinct MI300X"; empty: unknown
-  unsigned units = 0;
+  unsigned units = 0;   ///< multiprocessors or compute units; 0: unknown
   DeviceTimes times;
   std::vector<DeviceStep> steps;
   std::vector<KernelGroup> categories, kernels;
@@ -45,7 +45,8 @@ DeviceFacts facts_of(const DeviceReport& device);
 
 TraceReport report_trace(const TraceIndex& index);
 
-/// Returns what to do about waits between ranks; empty if there is none.
+/// Returns what to do about waits between ranks; empty if there is nothing. `span` is the time of
+/// the traces in ns, of which TraceAdvice::share is.
 std::vector<TraceAdvice> rank_advice(const RankComparison& comparison, std::int64_t span);
 
 }  // namespace assay

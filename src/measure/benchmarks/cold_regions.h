@@ -17,7 +17,8 @@ namespace assay {
 class ColdRegions {
  public:
   /// Allocates at least `least_count` regions of `bytes` bytes that together fill at least
-  /// `least_total` bytes. Error: exhausted.
+  /// `least_total` bytes. Their number is a power of two, so it may be almost twice the least one.
+  /// Error: as Device::allocate().
   static Result<ColdRegions> create(Device& device, MemoryKind kind, std::size_t bytes,
                                     std::uint64_t least_total, std::size_t least_count = 2);
   /// The bytes that create() allocates for these arguments.
@@ -38,7 +39,8 @@ class ColdRegions {
 };
 
 /// How many bytes a rank must rotate through so that none stay in a cache: twice the last-level
-/// cache. If the ranks compute on CPUs, the `ranks_here` ranks of a host share its caches.
+/// cache. If the ranks compute on CPUs, the `ranks_here` ranks of a host share its caches, and each
+/// needs only its part of these bytes.
 std::uint64_t cold_bytes(const DeviceFacts& facts, int ranks_here);
 /// How many ranks of the team run on this rank's host.
 int ranks_here(const Team& team);

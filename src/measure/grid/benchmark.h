@@ -29,14 +29,15 @@ namespace assay {
 
 class Communicators;  // ranks/collective/communicators.h
 
-/// A cell prepared on a device: buffers allocated, kernels compiled, inputs written.
+/// A cell prepared on a device: buffers allocated, kernels compiled, inputs written. One thread
+/// makes all calls.
 class Case {
  public:
   virtual ~Case() = default;
 
-  virtual Work work() const = 0;
-  virtual Quantity quantity() const = 0;
-  virtual Limit limit() const = 0;
+  virtual Work work() const = 0;          ///< the work of one enqueue()
+  virtual Quantity quantity() const = 0;  ///< the number that the cell reports
+  virtual Limit limit() const = 0;        ///< the hardware limit that it is compared with
   /// Returns whether this rank does any of the timed work. If not, its times are ignored, but it
   /// still makes all calls that the team makes together.
   virtual bool takes_part() const { return true; }
@@ -44,12 +45,15 @@ class Case {
   /// it. The rank with the shortest time then started last.
   virtual bool waits_for_all() const { return false; }
   virtual TimeSource time_source() const { return TimeSource::device_events; }
+  /// The state of the caches before each sample; with `cold` the sampler flushes them.
   virtual CacheState cache_state() const { return CacheState::hot; }
-  /// Returns whether enqueue() may run while the start gate holds the device: false if it waits for
-  /// the device or queues more than about 30 operations, which would fill the device's queue.
+  /// Returns whether enqueue() may run while the start gate (measure/sampling/start_gate.h) holds
+  /// the device: false if it waits for the device or queues more than about 30 operations, which
+  /// would fill the device's queue.
   virtual bool fits_behind_gate() const { return true; }
-  /// Facts for the record that are not in the cell, such as the chosen geometry or algorithm, or
-  /// "level=dram".
+  /// Facts for the record that are not in the cell, as pairs of name and value, such as the chosen
+  /// geometry or algorithm, or {"level", "dram"}. Asked several times: before the samples, after
+  /// them, and at the end.
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
 
   /// A fixed number of samples, of one launch each, to take after the shortest warm-up; the same on
@@ -65,14 +69,17 @@ class Case {
   virtual int launches_per_sample(double /*seconds*/) const { return 1; }
   /// Queues the timed work once. Must not synchronize unless the work itself does.
   virtual Status enqueue(Stream& stream) = 0;
-  /// Seconds of the last enqueue(), if the case's own events or clocks enclose it more tightly than
-  /// the sampler's. Called after every sample, when the stream is idle.
+  /// Seconds of the work of the last sample, if the case's own events or clocks enclose it more
+  /// tightly than the sampler's. A case that launches its work several times per sample must return
+  /// the time of all launches. Called after every sample, when the stream is idle.
   virtual Result<std::optional<double>> own_seconds() { return std::optional<double>(); }
-  /// Called after every sample, when the stream is idle: for checks that belong to the samples,
-  /// such as whether all ranks still hold the same weights. An Error ends the cell.
+  /// Called after every sample, also those of the warm-up, when the stream is idle: for checks that
+  /// belong to the samples, such as whether all ranks still hold the same weights. An Error ends
+  /// the cell.
   virtual Status after_sample() { return {}; }
-  /// Runs the work once on poisoned outputs and checks every result it can. Called after the
-  /// samples of the same run; an Error is a failure to check, a wrong result is passed == false.
+  /// Runs the work once on poisoned outputs and checks every result it can. Called after keep(),
+  /// unless the samples were interrupted. An Error is a failure to check; for a wrong result
+  /// Verification::passed is false.
   virtual Result<Verification> verify(Stream& stream) = 0;
   /// Called after the samples, even if they were interrupted, to write results that outlive the
   /// cell, such as a checkpoint.
@@ -83,15 +90,16 @@ class Case {
   /// Additional results, called after verify() passed. `seconds` summarises the time of one
   /// repetition.
   virtual std::vector<Metric> metrics(const Summary& /*seconds*/) const { return {}; }
+  /// Results that depend on another number, such as the loss by step; called after metrics().
   virtual std::vector<Curve> curves() const { return {}; }
 
  protected:
-  /// How many launches of `seconds` each fill a sample of `sample_seconds`; at least 1. Behind a
-  /// gate at most 20: the queue of a held device takes no more.
+  /// How many launches of `seconds` each fill a sample of `sample_seconds`; from 1 to 10000. If the
+  /// case fits behind a gate at most 20: the queue of a held device takes no more.
   int launches_to_fill(double sample_seconds, double seconds) const;
 };
 
-/// The stop request of runs that cannot be stopped.
+/// The stop request of runs that cannot be stopped: an empty function, which must not be called.
 inline const std::function<bool()> nobody_asks;
 
 /// The context in which Benchmark::prepare() creates a case.
@@ -101,8 +109,8 @@ struct PrepareContext {
   std::uint64_t seed = 1;        ///< the same on all ranks
   Team& team;                    ///< the ranks that measure together; often only this process
   Communicators& communicators;  ///< communicators of the team, shared by all cells of the run
-  /// Whether the run should stop. Work that takes seconds polls it and returns the error
-  /// interrupted.
+  /// Whether the run should stop; may be empty. Work that takes seconds polls it and returns the
+  /// error interrupted.
   const std::function<bool()>& stop_requested = nobody_asks;
   /// Whether every enqueue() must queue the same operations on the same memory, each by itself even
   /// where a graph would be replayed.
@@ -117,8 +125,8 @@ struct Conclusion {
   std::string text;  ///< one line for people
 };
 
-/// A cell's result for conclusions: the median of its quantity with its confidence interval, and
-/// its metrics.
+/// A cell's result for conclusions: the median of its quantity (in the unit of unit_of()) with its
+/// confidence interval, and its metrics.
 struct CellValue {
   Cell cell;
   double value = 0;
@@ -144,7 +152,8 @@ class Benchmark {
   virtual std::vector<Cell> expand(const Cell& cell, const Device&, const Team&) const {
     return {cell};
   }
-  /// Returns whether the ranks of a team measure a cell together; otherwise rank 0 does so alone.
+  /// Returns whether the ranks of a team can measure a cell together. If not, a team of several
+  /// ranks records it as unsupported.
   virtual bool takes_team() const { return false; }
   /// Returns whether the ranks queue collectives on streams (Communicator::enqueue).
   virtual bool queues_collectives() const { return false; }
@@ -156,7 +165,11 @@ class Benchmark {
   virtual bool depends_on_device() const { return false; }
   /// A few lines for `run --dry-run` about what measuring the cell needs; empty: nothing to report.
   virtual std::string requirements(const Cell&, const Device&) const { return ""; }
+  /// Prepares a cell that expand() returned and unsupported() accepted. What `context` refers to
+  /// outlives the case. The kind of an Error decides the record's status: unsupported and
+  /// unavailable are no failures.
   virtual Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const = 0;
+  /// Draws conclusions at the end of a run, from its cells of this benchmark that have a value.
   virtual std::vector<Conclusion> conclusions(std::span<const CellValue>) const { return {}; }
 };
 

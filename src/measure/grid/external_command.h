@@ -7,9 +7,9 @@
 //     metrics:
 //       - {name: busbw, regex: 'Avg bus bandwidth\s*:\s*(\S+)', unit: GB/s, better: higher}
 //       - {name: mean_ttft, json: /mean_ttft_ms, unit: ms, better: lower}
-//     file: result.json           # read instead of its standard output
-//     variables: {NCCL_DEBUG: WARN}
-//     timeout: 10min
+//     file: result.json           # read instead of its standard output; deleted before it starts
+//     variables: {NCCL_DEBUG: WARN}   # added to the environment variables
+//     timeout: 10min              # the default
 #pragma once
 
 #include <string>
@@ -26,7 +26,9 @@ namespace assay {
 /// One number in a program's output; exactly one of `json` and `regex` is set.
 struct MetricRule {
   std::string name;
-  std::string json;    ///< JSON pointer into the output, or into its last line that is JSON
+  /// JSON pointer (RFC 6901) into the output or, if that is not JSON as a whole, into its last line
+  /// that is.
+  std::string json;
   std::string regex;   ///< in Perl's syntax; group 1 of the last line that matches is the number
   std::string unit;    ///< the program's unit: "GB/s", "ms"; records are in SI units
   std::string better;  ///< "higher", "lower" or "neither"
@@ -35,16 +37,17 @@ struct MetricRule {
 struct ExternalCommand {
   static constexpr double default_timeout = 600;
 
-  std::string name;                ///< name of the cell
-  std::vector<std::string> words;  ///< the command line: the program and its arguments
-  std::string format;              ///< an importer's name; empty: use `metrics`
-  std::vector<MetricRule> metrics;
-  std::string file;  ///< file with the output to read; empty: standard output
+  std::string name;                 ///< name of the cell: at most 64 letters, digits, _ - .
+  std::vector<std::string> words;   ///< the program and its arguments; "assay" is this program
+  std::string format;               ///< a name in importers(), "nccl-tests"; empty: use `metrics`
+  std::vector<MetricRule> metrics;  ///< both empty: the program's run time is the result
+  std::string file;                 ///< file with the output to read; empty: standard output
   std::vector<std::pair<std::string, std::string>> variables;
   double timeout_seconds = default_timeout;
 };
 
-/// Reads a command of a suite. Error: usage, "FILE:LINE: ...".
+/// Reads a command of a suite. Whether `format` is known is checked later, by check_formats().
+/// Error: usage, "FILE:LINE: ...".
 Result<ExternalCommand> read_external_command(const YamlValue& value, std::string_view file);
 /// The command as a JSON map in the format above. JSON is also valid YAML.
 Json to_json(const ExternalCommand& command);

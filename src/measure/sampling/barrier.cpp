@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <random>
 #include <system_error>
 #include <thread>
 
@@ -18,8 +19,11 @@ constexpr std::chrono::minutes patience{2};
 
 }  // namespace
 
+/// Processes in different containers may have the same number, so a random one is added.
 Barrier::Barrier(std::size_t count, std::filesystem::path folder)
-    : count_(count), folder_(std::move(folder)), name_(fmt::format("{}", ::getpid())) {}
+    : count_(count),
+      folder_(std::move(folder)),
+      name_(fmt::format("{}-{:08x}", ::getpid(), std::random_device{}())) {}
 
 Result<Barrier> Barrier::parse(std::string_view text) {
   constexpr std::size_t most = 4096;

@@ -19,11 +19,12 @@ class Barrier {
   /// 4096, or if the folder does not exist.
   static Result<Barrier> parse(std::string_view text);
 
-  /// Reports that this process has reached `step`. A process that will not wait (its cell cannot be
-  /// measured) must call this too, so that the others do not wait for it.
+  /// Reports that this process has reached `step`, a number that all processes give to the same
+  /// cell. A process that will not wait (its cell cannot be measured) must call this too, so that
+  /// the others do not wait for it. Error: failed if the file cannot be created.
   Status arrive(std::size_t step) const;
-  /// Waits until all have arrived at `step`. Error: interrupted if `stop_requested`; failed after
-  /// two minutes, because a process has died.
+  /// Waits until all have arrived at `step`. Error: interrupted if `stop_requested` returns true;
+  /// failed after two minutes, when a process has probably died.
   Status wait(std::size_t step, const std::function<bool()>& stop_requested) const;
 
  private:
@@ -31,7 +32,7 @@ class Barrier {
 
   std::size_t count_;
   std::filesystem::path folder_;
-  std::string name_;  // this process's name in the folder
+  std::string name_;  // this process's name in the folder, unlike that of any other
 };
 
 }  // namespace assay

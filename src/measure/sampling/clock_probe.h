@@ -15,12 +15,14 @@ namespace assay {
 class ClockProbe {
  public:
   /// On a device without a readable cycle counter, the probe queues nothing and clock_hz() is
-  /// empty.
+  /// empty. Error: as from the device's calls.
   static Result<ClockProbe> create(Device& device);
 
   Status read_before(Stream& stream) { return read(stream, 0); }
   Status read_after(Stream& stream) { return read(stream, 1); }
-  /// The mean clock between the two readings, in Hz. Call when the stream is idle.
+  /// The mean clock between the two readings, in Hz. Call when the stream is idle. Empty if the
+  /// readings are less than 2 us apart, because they take time themselves, or if no block of a
+  /// reading ran on the chosen multiprocessor.
   std::optional<double> clock_hz() const;
 
  private:

@@ -1,4 +1,5 @@
-// Records a few warm steps of a cell as a timeline, and what recording them costs.
+// Records a few warm steps of a cell as a timeline, and what recording them costs. A step is the
+// timed part of what a run takes as one sample: up to 20 launches of the work.
 #pragma once
 
 #include <functional>
@@ -20,12 +21,12 @@ enum class TraceSource {
 };
 
 struct TraceRequest {
-  Cell cell;
+  Cell cell;  ///< of a benchmark that exists, expanded for the device and the team
   TraceSource source = TraceSource::events;
   /// The number of steps to record, after three untimed ones; at least 1.
   std::size_t steps = 3;
-  std::uint64_t seed = 1;
-  double telemetry_interval = 0;  ///< seconds; 0: none
+  std::uint64_t seed = 1;         ///< see PrepareContext::seed
+  double telemetry_interval = 0;  ///< seconds between sensor readings; 0: no telemetry
 };
 
 struct RecordedTrace {
@@ -39,8 +40,7 @@ struct RecordedTrace {
 /// of the team call it together. The results of the steps are not verified. `stop_requested` is
 /// asked before each step; it must not be empty. Error: unsupported if the device cannot measure
 /// the cell or be traced by the source; those of open_cupti_tracer(); interrupted if
-/// `stop_requested` returned true; otherwise that of the step that failed, or failed if a rank is
-/// lost.
+/// `stop_requested` returned true; as Team::exchange(); otherwise that of the call that failed.
 Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, Team& team,
                                    const std::function<bool()>& stop_requested);
 

@@ -26,19 +26,20 @@ struct RunOptions {
   std::string fingerprint;               ///< id of the environment, copied into every record
   std::uint64_t seed = 1;                ///< seed of the inputs
   std::optional<double> budget_seconds;  ///< wall-clock time for all cells together
-  bool only_check = false;  ///< only check cells; a cell that could be measured gets a record that
-                            ///< reports it
+  bool only_check = false;  ///< only check cells; one that could be measured gets a record with the
+                            ///< status `interrupted` and the reason that it was only checked
   SamplingLimits limits;    ///< per cell; a budget tightens them
   double telemetry_interval = 0;  ///< seconds between telemetry ticks during the run; 0: none
   std::vector<ExternalCommand> commands;  ///< cells that are other programs, by name
   std::optional<Barrier> barrier;         ///< synchronises with other processes before every cell's
-                                          ///< samples
+                                          ///< samples; only rank 0 of a team has one
   /// The longest that a step of a cell (preparing, a sample, verifying) may take on a device other
   /// than a CPU before hung() is called.
   double device_patience_seconds = 600;
 };
 
-/// The caller's callbacks. All calls but hung() come from the running thread.
+/// The caller's callbacks. All calls but hung() come from the thread that calls run_cells().
+/// `index` is the cell's place in its list of cells.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
@@ -56,8 +57,8 @@ class RunObserver {
 
 /// How a run ended. Cells that were not started have no record.
 struct RunOutcome {
-  std::size_t measured = 0;  ///< cells with a record
-  bool interrupted = false;  ///< stop_requested() was true
+  std::size_t measured = 0;  ///< cells with a record, of whatever status
+  bool interrupted = false;  ///< stop_requested() was true on any rank
   std::vector<Conclusion> conclusions;
 };
 
@@ -66,23 +67,25 @@ struct RunOutcome {
 /// each cell the remaining budget is divided equally among the cells left; a cell for which nothing
 /// is left gets a record that reports it. With a barrier, sampling fills its time box, so that all
 /// processes load the machine for the same time. With a `team` all ranks call this with the same
-/// cells, each with its own device and observer; the records of rank 0 are the team's. Error: the
-/// device cannot be sampled at all, a cell's benchmark is unknown, an observer's error, or a rank
-/// was lost.
+/// cells, each with its own device and observer; the records of rank 0 are the team's. Error: usage
+/// if a cell belongs neither to a benchmark nor to a command; as Sampler::create(),
+/// Barrier::arrive() or the observer; failed if a rank was lost.
 Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
                              const RunOptions& options, RunObserver& observer,
                              Team& team = solo_team());
 
-/// Starts recording telemetry of the device every `interval` seconds; null if that is 0.
+/// Starts recording the sensors of the device and of this process's CPUs every `interval` seconds;
+/// null if that is 0.
 std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval);
 
-/// A new run id, "20260131T120000Z-3f2a". Ids sort by time and are unique even among processes
-/// started in the same second.
+/// A new run id, "20260131T120000Z-3f2a". Ids sort by time; those of two processes that start in
+/// one second are equal once in 65536 times.
 std::string new_run_id();
 /// The current time, "2026-01-31T12:00:00.123Z".
 std::string utc_now();
 
-/// Tighter limits for a cell that may use `seconds` of wall-clock time for everything.
+/// Limits that are tighter where needed, for a cell that may use `seconds` of wall-clock time (0.01
+/// at least) for everything.
 SamplingLimits limits_within(SamplingLimits limits, double seconds);
 
 }  // namespace assay

@@ -38,7 +38,7 @@ struct SamplingLimits {
 SamplingLimits sustained(SamplingLimits limits, bool throttled);
 
 /// `limits` for a case with a fixed number of samples. Neither precision nor a time box ends them,
-/// and the warm-up is the shortest, so that the work is launched equally often everywhere.
+/// and the warm-up is the shortest, so that the work is launched equally often on every machine.
 SamplingLimits exactly(std::size_t samples, SamplingLimits limits);
 
 /// Everything sampling needs on one device: stream, events, gate, cache flush, clock probe. It is
@@ -46,14 +46,16 @@ SamplingLimits exactly(std::size_t samples, SamplingLimits limits);
 class Sampler {
  public:
   /// With a `team`, all ranks take the same samples and must call take() with equal work; each
-  /// sample is as slow as the slowest rank.
+  /// sample is as slow as the slowest rank. Device and team must outlive the sampler. Error: as
+  /// from the device's calls.
   static Result<std::unique_ptr<Sampler>> create(Device& device, Team& team = solo_team());
   virtual ~Sampler() = default;
 
   /// The stream on which cases are prepared and run.
   virtual Stream& stream() = 0;
-  /// Takes the samples of `work`. Error: only if the work itself fails, on any rank.
-  /// `stop_requested` is polled between samples.
+  /// Takes the samples of `work`. `stop_requested` is polled between samples; if it returns true,
+  /// on any rank, SampleSet::stop is `interrupted`. Error: that of the work or of the device, on
+  /// any rank; as Team::exchange() or Team::check_alive().
   virtual Result<SampleSet> take(Case& work, const SamplingLimits& limits,
                                  const std::function<bool()>& stop_requested) = 0;
 };

@@ -12,13 +12,14 @@ namespace assay {
 
 class Gate {
  public:
+  /// Error: as from the device's calls.
   static Result<Gate> create(Device& device);
 
   /// Queues the gate: later work on `stream` waits until open(), at most one second after the
   /// stream reaches the gate. The gate closed before must have been passed, and this object must
-  /// live until the new one has. Error: as launch().
+  /// live until the new one has. Error: as launch() (compute/device/device.h).
   Status close(Stream& stream);
-  void open();
+  void open();  ///< any thread may call it
   /// Returns whether the gate last opened because of its time limit and not because of open(). Call
   /// when the stream is idle.
   bool gave_up() const;

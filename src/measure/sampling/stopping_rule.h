@@ -12,8 +12,9 @@
 namespace assay {
 
 /// Stops on precision, never on the value: when the 95% order-statistic interval of the median,
-/// corrected for autocorrelation, has a half-width of at most `precision` times the median. The
-/// rule checks only after 10% more samples than at its last check, because each check is another
+/// corrected for autocorrelation (summarize() in statistics/summary.h), has a half-width of at most
+/// `precision` times the median. Otherwise it stops at the limits of samples and time. It checks
+/// the precision only after 10% more samples than at its last check, because each check is another
 /// chance to stop early.
 class StoppingRule {
  public:
@@ -31,13 +32,14 @@ class StoppingRule {
 };
 
 /// Decides when a device is warm: when two consecutive windows, each of at least 10 samples and
-/// `settling_seconds` of wall time, have medians within 0.5% of each other.
+/// `settling_seconds` of wall time, have medians within 0.5% of each other. After `warmup_seconds`
+/// it stops anyway.
 class WarmupRule {
  public:
   explicit WarmupRule(const SamplingLimits& limits) : limits_(limits) {}
 
-  /// Call after each warm-up launch; returns the reason to stop if it is time to stop, after at
-  /// least 3 launches.
+  /// Call after each warm-up launch; returns `warm` or `time_box` if it is time to stop, after at
+  /// least 3 launches. `elapsed_seconds` is the wall time since the warm-up began.
   std::optional<StopReason> after(double sample_seconds, double elapsed_seconds);
 
  private:

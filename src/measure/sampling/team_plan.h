@@ -16,7 +16,7 @@ struct TeamPlan {
 };
 
 /// Broadcasts rank 0's plan; `mine` is ignored on other ranks. Error: as from Team::exchange(), or
-/// failed if the data received are not a plan.
+/// failed if the data received are not a plan of at most 100000 cells.
 Result<TeamPlan> plan_of_rank_0(Team& team, const TeamPlan& mine);
 
 }  // namespace assay

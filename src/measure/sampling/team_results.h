@@ -18,20 +18,21 @@ namespace assay {
 Result<std::vector<std::string>> devices_of_ranks(Team& team, const DeviceFacts& mine);
 
 /// Combines the verifications of all ranks: it passes if it passed on every rank, otherwise it has
-/// the reason of the first rank that failed. Error: a rank could not verify; as from
-/// Team::exchange().
+/// the reason of the first rank that failed. Its error is the largest of all ranks. Error: as
+/// agree() if a rank could not verify; as from Team::exchange().
 Result<Verification> agree_on_verification(Team& team, const Result<Verification>& mine);
 
 /// Returns whether verification has passed on every rank so far, for a case whose further checks
 /// need all ranks. Error: as agree_on_verification().
 Result<bool> passed_on_all(Team& team, const Result<Verification>& mine);
 
-/// The results of each rank; empty for a single process.
+/// The results of each rank; empty for a single process. `devices` is what devices_of_ranks()
+/// returned.
 std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std::string>& devices,
                                          const SampleSet& samples);
 
-/// Notes on the spread of the ranks' times, the slowest rank, and the straggler that the others
-/// wait for.
+/// Notes for the record: "rank_seconds" (least, mean and most), "slowest_rank", and "late_rank" if
+/// the others wait for a straggler. Empty if no rank has a time.
 std::vector<std::pair<std::string, std::string>> notes_on_ranks(
     const std::vector<RankResult>& ranks);
 

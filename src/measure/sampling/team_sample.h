@@ -13,31 +13,32 @@
 namespace assay {
 
 struct TeamSample {
-  std::vector<double> by_rank;  ///< seconds
+  std::vector<double> by_rank;  ///< Sample::seconds of each rank; 0 if it takes no part
   bool throttled = false;       ///< any rank was throttled
   std::optional<StopReason> stop;
   /// A team is as slow as its slowest rank.
   double slowest() const;
 };
 
-/// `mine` is what this rank measured, or its error. Rank 0 calls `rule` with the slowest rank's
-/// seconds; `stop_asked` on any rank stops sampling on all. Error: that of the first rank with one,
-/// with its name; as from Team::decide().
+/// `mine` is what this rank measured, or its error. Only rank 0 calls `rule`, with the slowest
+/// rank's seconds; `stop_asked` on any rank stops sampling on all. Error: as first_error(); this
+/// rank's own error, or else that of Team::decide(), if the ranks cannot communicate.
 Result<TeamSample> agree_on_sample(Team& team, const Result<Sample>& mine, bool stop_asked,
                                    const std::function<std::optional<StopReason>(double)>& rule);
 
 /// How long each rank spent in single operations that all ranks began at once.
 struct Arrivals {
-  std::vector<double> inside;  ///< seconds, by rank: the median of several operations
-  int last = 0;                ///< the rank with the shortest time inside
+  std::vector<double> inside;  ///< seconds of each rank: the median of several operations
+  int last = 0;                ///< the index in `inside` of the shortest time
   /// Typical seconds that the others waited for that rank; 0 if not clearly above the normal spread
   /// between ranks.
   double waited = 0;
 };
 
-/// Finds the straggler. A synchronising operation ends on all ranks at once, so the rank with the
-/// shortest time inside started last. Waiting counts only above a fifth of the operation and above
-/// 0.2 ms plus 20 us per rank; less may be caused by the messages that start the ranks.
+/// Finds the straggler; `inside`, not empty, becomes Arrivals::inside. A synchronising operation
+/// ends on all ranks at once, so the rank with the shortest time inside started last. Waiting
+/// counts only above a fifth of the operation and above 0.2 ms plus 20 us per rank; less may be
+/// caused by the messages that start the ranks.
 Arrivals judge_arrivals(std::vector<double> inside);
 
 }  // namespace assay

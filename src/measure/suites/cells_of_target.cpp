@@ -23,13 +23,6 @@ std::vector<Cell> without_redundant(const std::vector<Cell>& cells) {
   return kept.empty() ? cells : kept;
 }
 
-bool is_file(std::string_view target) {
-  constexpr std::string_view endings[] = {".yaml", ".yml", ".log", ".txt"};
-  return target.find('/') != std::string_view::npos ||
-         std::any_of(std::begin(endings), std::end(endings),
-                     [&](std::string_view ending) { return target.ends_with(ending); });
-}
-
 /// A suggestion for a word by which other tools know a benchmark, or for a mistyped name.
 std::string suggestion(std::string_view target, std::span<const std::string> names) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {{"stream", "memory"},
@@ -63,6 +56,13 @@ std::string suggestion(std::string_view target, std::span<const std::string> nam
 
 }  // namespace
 
+bool is_suite_file(std::string_view target) {
+  constexpr std::string_view endings[] = {".yaml", ".yml", ".log", ".txt"};
+  return target.find('/') != std::string_view::npos ||
+         std::any_of(std::begin(endings), std::end(endings),
+                     [&](std::string_view ending) { return target.ends_with(ending); });
+}
+
 Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings) {
   Plan plan{
       suite.name, without_redundant(TRY(cells_of(suite, settings))), suite.budget_seconds, {}};
@@ -77,7 +77,7 @@ Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& 
     const Suite suite = TRY(parse_suite(target, "suite"));
     return plan_of(suite, settings);
   }
-  if (is_file(target)) {
+  if (is_suite_file(target)) {
     const Suite suite = TRY(load_suite(std::string(target)));
     return plan_of(suite, settings);
   }

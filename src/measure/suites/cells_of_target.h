@@ -19,21 +19,26 @@ namespace assay {
 struct Plan {
   std::string name;  ///< name of the suite or benchmark
   std::vector<Cell> cells;
-  std::optional<double> budget_seconds;   ///< budget of the suite
-  std::vector<ExternalCommand> commands;  ///< cells that are other programs
+  std::optional<double> budget_seconds;   ///< budget of the suite; empty: none
+  std::vector<ExternalCommand> commands;  ///< programs; `cells` has a cell with each one's name
 };
 
 /// The plan of a suite: its cells without those that repeat another one because an axis has no
-/// effect on them (Benchmark::redundant). Error: as from cells_of().
+/// effect on them (Benchmark::redundant), unless all do. Error: as from cells_of().
 Result<Plan> plan_of(const Suite& suite, const std::vector<AxisSetting>& settings);
 
-/// The plan of a target. `target` is the text of a suite if it begins with '{' (see inline_text()).
-/// It is a suite file if it contains '/' or ends in .yaml, .log or .txt. Otherwise it is the name
-/// of a suite or benchmark. If both have the name, the suite is the default selection of the
-/// benchmark's cells. Settings replace axes. Error: usage, with the closest name and all names.
+/// The plan of a target. `target` is the text of a suite if it begins with '{' (see inline_text()),
+/// or else a file if is_suite_file(). Otherwise it is the name of a suite or benchmark; if both
+/// have the name, it means the suite. Settings replace the values of axes. Error: as load_suite(),
+/// cells_of() or expand_cells(); usage for an unknown name, with the closest name and all names.
 Result<Plan> make_plan(std::string_view target, const std::vector<AxisSetting>& settings);
 
-/// The cells expanded for this device and team (Benchmark::expand), without duplicates.
+/// Returns whether the name is a suite file's: it contains '/' or ends in .yaml, .yml, .log or
+/// .txt.
+bool is_suite_file(std::string_view target);
+
+/// The cells expanded for this device and team (Benchmark::expand), without duplicates. A cell of
+/// an unknown benchmark, such as a command's, stays as it is.
 std::vector<Cell> expand_on(const std::vector<Cell>& cells, const Device& device, const Team& team);
 
 }  // namespace assay

@@ -31,7 +31,7 @@ namespace assay {
 struct SuiteEntry {
   struct Setting {
     AxisSetting setting;
-    int line = 0;
+    int line = 0;  ///< in the suite's file, from 1
   };
   std::string benchmark;
   std::vector<Setting> settings;
@@ -42,28 +42,32 @@ struct SuiteEntry {
 struct Suite {
   std::string name;
   std::string description;
-  std::optional<double> budget_seconds;
+  std::optional<double> budget_seconds;  ///< wall-clock time for the whole suite; empty: no limit
   std::vector<SuiteEntry> entries;
   std::string file;  ///< name for messages: "quick.yaml" or the given path
 };
 
-/// Reads a map of axes to values or lists of values. Error: usage, "file:line: ...".
+/// Reads a map of axes to values or lists of values; whether a benchmark has them is checked by
+/// cells_of(). Error: usage, "file:line: ...".
 Result<std::vector<SuiteEntry::Setting>> read_axis_settings(const YamlValue& axes,
                                                             std::string_view file);
 /// Reads a list of cells, the value of `cells`. Error: usage, "file:line: ...".
 Result<std::vector<SuiteEntry>> read_suite_cells(const YamlValue& cells, std::string_view file);
 /// Parses a suite. Error: usage, "file:line: what is wrong; what is allowed".
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file);
-/// Loads a suite file. A file not named .yaml may hold command lines of MIOpenDriver instead
-/// (miopen_driver.h). Error: as read_operand() or parse_suite().
+/// Loads a suite file. A file whose name ends neither in .yaml nor in .yml may hold command lines
+/// of MIOpenDriver instead. Error: as read_operand(), parse_suite() or suite_of_driver_commands()
+/// (miopen_driver.h).
 Result<Suite> load_suite(const std::string& path);
-/// The suites embedded in the binary, sorted by name. Error: an embedded suite is malformed.
+/// The suites embedded in the binary, sorted by name. Error: usage, if an embedded suite is
+/// malformed, which is a mistake in assay.
 Result<std::vector<Suite>> built_in_suites();
 
 using BenchmarkLookup = std::function<const Benchmark*(std::string_view)>;
 
-/// The suite with overrides applied, as one line that parse_suite() reads, so that it can be passed
-/// as an argument to a process on another machine.
+/// The suite with overrides applied and without its budget, as one line that parse_suite() reads,
+/// so that it can be passed as an argument to a process on another machine. `lookup` must know the
+/// benchmarks, because an entry of an unknown one loses its axes.
 std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& overrides,
                         const BenchmarkLookup& lookup = find_benchmark);
 

@@ -1,5 +1,6 @@
 // Collective operations and messages between the ranks of a team, provided by a library: NCCL or
-// RCCL on GPUs, MPI, or assay's own TCP if there is no library.
+// RCCL on GPUs, MPI, or assay's own: "peer", through memory that the devices of one host share, and
+// "tcp".
 #pragma once
 
 #include <cstddef>
@@ -45,8 +46,8 @@ struct CollectiveCall {
   void* receive = nullptr;
   std::size_t count = 0;
   DataType type = DataType::f32;
-  Reduction reduction = Reduction::sum;
-  int root = 0;
+  Reduction reduction = Reduction::sum;  ///< for operations that reduce
+  int root = 0;                          ///< a rank, for operations that have a root
 };
 
 /// A message to or from rank `peer`.
@@ -103,7 +104,9 @@ class Registration {
 ///   mpi          a host function, on host memory only,  where Stream::call() can be captured
 ///                after mpi_use_from_streams()
 ///
-/// run() is the plain call as the library provides it and as benchmarks measure it.
+/// run() is the plain call as the library provides it and as benchmarks measure it. Errors of both,
+/// of transfer() and of status(): unsupported, if the library lacks the operation; failed, with the
+/// library's message or the name of a lost rank.
 ///
 /// If ranks are threads of one process, they share a driver, which frees memory only once all GPUs
 /// of the process are idle. This includes memory that a communicator frees when it is destroyed. So
@@ -128,7 +131,8 @@ class Communicator {
   virtual std::optional<std::string> unsupported(CollectiveOperation operation, DataType type,
                                                  Reduction reduction) const = 0;
   virtual Status run(const CollectiveCall& call, Stream& stream) = 0;
-  /// Performs all sends and receives at once; the messages of each pair of ranks stay in order.
+  /// Performs all sends and receives at once, as run() does with a collective; the messages of each
+  /// pair of ranks stay in order.
   virtual Status transfer(std::span<const Message> sends, std::span<const Message> receives,
                           Stream& stream) = 0;
   /// Queues run() or transfer() as work of the stream: it begins when earlier work is complete, and

@@ -1,4 +1,4 @@
-// Checks and messages shared by all kinds of communicators.
+// Checks shared by all kinds of communicators.
 #pragma once
 
 #include <optional>

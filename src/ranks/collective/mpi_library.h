@@ -11,7 +11,12 @@ namespace assay::mpi {
 
 /// The launcher that started this process, judged by its environment variables.
 struct Launcher {
-  enum class Kind { none, open_mpi, mpich, either };
+  enum class Kind {
+    none,
+    open_mpi,
+    mpich,   ///< MPICH or a descendant: Intel's, Cray's, MVAPICH
+    either,  ///< its variables do not tell: PMIx
+  };
   Kind kind = Kind::none;
   int processes = 0;  ///< 0: not reported
 };
@@ -30,8 +35,9 @@ struct Library {
 
 using AnyLibrary = std::variant<Library<OpenMpiHandle>, Library<MpichHandle>>;
 
-/// Opens an MPI library, preferring one that fits the launcher, without initialising it. Error:
-/// unavailable, naming what was looked for or which function is missing.
+/// Opens an MPI library, preferring one that fits the launcher, without initialising it. If
+/// ASSAY_MPI_LIBRARY names a file, it opens that. Error: unavailable, naming what was looked for or
+/// which function is missing.
 Result<AnyLibrary> load(Launcher::Kind launcher);
 
 /// Extracts "Open MPI 4.1.4" from the text of MPI_Get_library_version.

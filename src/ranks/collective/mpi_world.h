@@ -21,7 +21,7 @@ void mpi_use_from_streams();
 /// MPI is finalised at the end of the process, unless an operation failed or was aborted, because
 /// finalising would then wait for ranks that are gone. If a process ends without finalising, the
 /// launcher ends the others. Error: unavailable, if no launcher started this process or no MPI
-/// library works with it; failed, with the library's message.
+/// library works with it; failed, with the library's message, or on every rank for a longer text.
 Result<std::string> mpi_broadcast(std::string from_rank_0);
 
 }  // namespace assay

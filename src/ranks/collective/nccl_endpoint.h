@@ -26,10 +26,11 @@ class Endpoint {
   /// Aborts the communicator and all its work, or marks it so that the last running use() aborts
   /// it.
   void abort();
-  /// The owning communicator is being destroyed. If a call of use() is still running, it hangs
-  /// because of a lost rank; it is not waited for and will abort the endpoint.
+  /// Call this when the owning communicator is destroyed. If a call of use() is still running, it
+  /// hangs because of a lost rank; it is not waited for and will abort the endpoint.
   void release();
-  /// Calls `function` with the library's communicator, which is not freed during the call.
+  /// Calls `function` with the library's communicator, which is not freed during the call, and
+  /// returns its status; after an abort it only returns nccl::aborted. Any thread may call it.
   int use(const std::function<int(Comm)>& function);
 
  private:

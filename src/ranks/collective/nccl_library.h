@@ -15,6 +15,7 @@ namespace assay::nccl {
 struct Vendor {
   std::string_view name;     ///< "NCCL"
   std::string_view backend;  ///< the backend it works with: "cuda"
+  /// Finds and opens the file. Error: unavailable, naming what was looked for.
   Result<SharedLibrary> (*open)();
   const char* all_to_all;  ///< the function's name
   int fp8_since;           ///< the first version that reduces fp8

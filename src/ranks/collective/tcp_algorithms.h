@@ -26,10 +26,10 @@ class TcpWorkspace {
 
 /// Runs `call` on this rank and returns when this rank's part is done. It uses rings for
 /// all_reduce, reduce_scatter and all_gather; a pipelined chain for broadcast and reduce; pairs for
-/// all_to_all; direct messages to or from the root for gather and scatter, and between
-/// neighbours for send_recv. `call.send` and `call.receive` are addresses that the host can read
-/// and write. Error: failed, naming the rank that is gone; then the links are out of step, and the
-/// caller must close() them.
+/// all_to_all; direct messages to or from the root for gather and scatter, and between neighbours
+/// for send_recv. `call.send` and `call.receive` are addresses that the host can read and write.
+/// Error: failed, naming the rank that is gone; then the links are out of step, and the caller must
+/// close() them.
 Status run_over_tcp(TcpLinks& links, TcpWorkspace& workspace, const CollectiveCall& call);
 
 }  // namespace assay

@@ -33,7 +33,8 @@ class TcpLinks {
 
   /// Returns an event to wait for: POLLIN or POLLOUT on the connection to `peer`.
   pollfd interest(int peer, short events) const;
-  /// Returns when one of `interests` is ready; checks every 100 ms that no rank is lost.
+  /// Returns when one of `interests` is ready; checks every 100 ms that no rank is lost. Error: as
+  /// Team::check_alive(); failed if poll() fails.
   Status wait(std::vector<pollfd>& interests);
 
   /// Closes all connections, which makes later calls here and on every peer fail. May be called

@@ -24,8 +24,8 @@ struct TcpStream {
     std::byte* out = nullptr;
     std::size_t bytes = 0;           ///< at most tcp_piece_bytes if `own` is set
     const std::byte* own = nullptr;  ///< reduced with the received bytes; null: only stored
-    std::size_t after = 0;           ///< bytes to be sent before `out` is free
-    bool last = false;               ///< the last reduction of this piece, in which `avg` divides
+    std::size_t after = 0;  ///< bytes of all `sends` to be sent before `out` may be overwritten
+    bool last = false;      ///< the last reduction of this piece, in which `avg` divides
   };
 
   int to = -1, from = -1;  ///< -1: the stream ends or begins at this rank

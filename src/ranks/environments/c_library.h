@@ -16,7 +16,8 @@ namespace assay {
 std::string_view look_at_c_library();
 
 /// Runs that script where `environment` starts assay. Error: unavailable, if assay cannot start
-/// there. A script that fails is no error: the start itself then reports the reason.
+/// there; as Environment::look(). A script that fails is no error: the start itself then reports
+/// the reason.
 Status check_place(const Environment& environment, const LaunchContext& context);
 
 /// Checks `printed`, the output of that script in the environment of this name. Error: unavailable,

@@ -19,7 +19,8 @@ class ControlGroups {
   ControlGroups& operator=(ControlGroups&& other) noexcept;
   ~ControlGroups();
 
-  /// Error: unavailable, naming the file that cannot be written and why.
+  /// `name` becomes that of the groups' folders. Error: unavailable, naming the folder or file that
+  /// cannot be written and why.
   static Result<ControlGroups> make(const ResourceLimits& limits, const std::string& name);
   /// Returns the files into which a process writes its id to join the groups.
   std::vector<std::string> process_files() const;
@@ -31,17 +32,18 @@ class ControlGroups {
   std::vector<std::filesystem::path> folders_;
 };
 
-/// How to limit a process; all members must be applied together.
+/// How to limit a process. The caller applies every member that is not empty or 0.
 struct AppliedLimits {
   ControlGroups groups;
   std::vector<std::string> prefix;        ///< arguments before the program's: systemd-run
-  std::vector<int> cpus;                  ///< affinity
-  std::uint64_t address_space_bytes = 0;  ///< rlimit
+  std::vector<int> cpus;                  ///< CPU affinity
+  std::uint64_t address_space_bytes = 0;  ///< RLIMIT_AS, in place of a limit of memory
   std::string how;  ///< "control groups", "systemd-run", ...; empty: no limits
 };
 
-/// `name` must be unique on this machine. Error: unavailable if no method works here, naming what
-/// each one lacks.
+/// Chooses the first method that works here: control groups, systemd-run, or affinity and a limit
+/// of address space. `name` must be unique on this machine. Error: unavailable for a CPU quota, for
+/// which the last method has no means.
 Result<AppliedLimits> apply_limits(const ResourceLimits& limits, const std::string& name);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
-// The environment in which a unit's process runs. A kind of environment turns "assay run ..." into
-// the command that starts it there. A new kind is one file in kinds/ that ends in
+// The environment in which a unit's process (one process of a campaign) runs. A kind of environment
+// turns "assay run ..." into the command that starts it there. A new kind is one file in kinds/
+// that ends in
 //   const EnvironmentKindRegistry::Add registered{{...}};
 #pragma once
 
@@ -48,8 +49,8 @@ struct LaunchContext {
 
 /// How to start one process.
 struct Launch {
-  std::vector<std::string> words;
-  /// added to this process's variables
+  std::vector<std::string> words;  ///< the program and its arguments
+  /// Added to the environment variables of this process.
   std::vector<std::pair<std::string, std::string>> variables;
   std::string input;  ///< its standard input, which unlike arguments is hidden from other users
   /// It starts several ranks that have no common secret unless ASSAY_TOKEN is among its variables.
@@ -64,14 +65,15 @@ class Environment {
   virtual ~Environment() = default;
   /// Checks requirements, copies assay to another machine, or requests machines, which may take an
   /// hour (kinds/dstack.cpp). Called once before the first unit. Error: unavailable, naming what is
-  /// missing; usage, if a file cannot be written.
+  /// missing; file, if a file cannot be written.
   virtual Status prepare(const LaunchContext&) const { return {}; }
   /// Returns the command that runs a shell script there, to inspect the environment before assay is
-  /// copied to it. An empty command means that no inspection is needed.
+  /// copied to it. Empty `words` mean that no inspection is needed. Error: as launch().
   virtual Result<Launch> look(std::string_view /*script*/, const LaunchContext&) const {
     return Launch();
   }
-  /// `arguments` are assay's command-line arguments: {"run", "quick", ...}.
+  /// `arguments` are assay's command-line arguments: {"run", "quick", ...}. Error: usage, for
+  /// settings that do not fit the machine, such as GPUs that it lacks.
   virtual Result<Launch> launch(const std::vector<std::string>& arguments,
                                 const LaunchContext& context) const = 0;
   /// Returns the device to measure there; empty: that of the plan.
@@ -82,6 +84,7 @@ struct EnvironmentKind {
   std::string_view name;
   std::string_view summary;       ///< one line
   std::vector<std::string> keys;  ///< allowed keys of its settings
+  /// `file` is the plan's name for messages. Error: usage, "FILE:LINE: ...".
   Result<std::unique_ptr<Environment>> (*read)(const YamlReader& settings, std::string_view file);
 };
 using EnvironmentKindRegistry = Registry<EnvironmentKind>;
@@ -94,9 +97,11 @@ std::vector<EnvironmentKind> environment_kinds();
 Result<std::unique_ptr<Environment>> read_environment(const YamlValue& value, std::string_view file,
                                                       const std::vector<std::string>& more);
 
-/// Reads the settings `cpus` ("0-3,8"), `cpu_quota` ("10%" of one CPU, or "1.5" CPUs) and `memory`.
+/// Reads the settings `cpus` ("0-3,8"), `cpu_quota` ("10%" of one CPU, or "1.5" CPUs) and `memory`
+/// ("8GiB"). Error: usage, "FILE:LINE: ...".
 Result<ResourceLimits> read_limits(const YamlReader& settings);
-/// Returns the numbers of "0-3,8", ascending; empty if the text is not such a list.
+/// Returns the numbers of "0-3,8", ascending; empty if the text is not such a list of numbers below
+/// 8192.
 std::vector<int> parse_cpu_list(std::string_view text);
 
 /// Returns whether a shell can export a variable of this name.

@@ -19,15 +19,18 @@ class Inbox {
  public:
   explicit Inbox(int queues) : landed_(static_cast<std::size_t>(queues)) {}
 
-  void complete(const FabricCompletion& completion);
-  /// A payload that completes nothing on this end has been stored in the window. The call makes it
-  /// visible to threads that take from this inbox afterwards.
+  void complete(const FabricCompletion& completion);  ///< take() returns it later
+  /// Call this when a payload without a completion on this end has been stored in the window. Makes
+  /// the payload visible to threads that take from this inbox afterwards.
   void landed(int queue);
   /// After all earlier completions have been taken, every take() returns the first failure.
   void fail(Error error);
 
+  /// Waits up to `most` for a completion; returns how many it put into `completions`, 0 if none
+  /// came. Error: that of fail().
   Result<std::size_t> take(std::span<FabricCompletion> completions, std::chrono::milliseconds most);
-  /// Returns whether a payload has landed that no earlier call reported.
+  /// Waits up to `most`; returns whether a payload has landed that no earlier call reported. Error:
+  /// that of fail().
   Result<bool> await_landing(int queue, std::chrono::milliseconds most);
 
  private:

@@ -22,7 +22,7 @@ struct Frame {
   enum Kind : std::uint32_t { write, send, read_request, read_reply, acknowledgement };
   Kind kind = write;
   std::uint32_t signalled = 0;
-  std::uint64_t place = 0;   ///< offset in the receiver's window
+  std::uint64_t place = 0;   ///< offset in the receiver's window; unused for a send
   std::uint64_t answer = 0;  ///< for a read: offset in the reader's window
   std::uint64_t bytes = 0;   ///< size of the payload, or of the requested read
   std::uint64_t id = 0;
@@ -53,6 +53,7 @@ class Queue {
   Queue& operator=(const Queue&) = delete;
   ~Queue();
 
+  /// These do what Transport::post() and receive() say. They never fail: errors go to the inbox.
   void post(std::span<const FabricRequest> requests);
   void receive(std::uint64_t offset, std::uint64_t bytes, std::uint64_t id);
   const Descriptor& socket() const { return socket_; }

@@ -8,7 +8,8 @@
 
 namespace assay {
 
-/// Makes one connection per queue. Error: unsupported for a window on a device; failed.
+/// Listens for the peer; connect() then makes one connection per queue. Error: unsupported for a
+/// window on a device; failed if it cannot listen.
 Result<std::unique_ptr<Transport>> make_tcp_transport(const FabricWindow& window,
                                                       const FabricShape& shape);
 

@@ -2,7 +2,7 @@
 //
 // Each end has one window of memory and the same number of queues; queue i of one end is connected
 // to queue i of the other. Requests of one queue are executed in order; queues are independent.
-// Except for connect(), no call waits longer than its argument allows.
+// Except for connect(), no call waits longer than its argument allows. One thread makes all calls.
 #pragma once
 
 #include <chrono>

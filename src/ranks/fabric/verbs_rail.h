@@ -13,15 +13,15 @@ namespace assay::verbs {
 
 /// How to reach a queue pair, and its capabilities.
 struct QueueAddress {
-  unsigned lid = 0;
-  std::string gid;  ///< 32 hexadecimal digits
+  unsigned lid = 0;  ///< the port's local identifier, with which InfiniBand routes in a subnet
+  std::string gid;   ///< 32 hexadecimal digits
   bool ethernet = false;
   int mtu = 0;  ///< the library's enumeration value
   int served_read_depth = 0;
-  std::uint64_t window = 0;  ///< start of the owner's window in its own address space
-  std::uint32_t key = 0;     ///< key of the window
-  std::uint32_t number = 0;
-  std::uint32_t first_packet = 0;
+  std::uint64_t window = 0;        ///< start of the owner's window in its own address space
+  std::uint32_t key = 0;           ///< key of the window
+  std::uint32_t number = 0;        ///< of the queue pair
+  std::uint32_t first_packet = 0;  ///< sequence number of the first packet that it sends
 };
 std::string to_text(const QueueAddress& address);
 /// Error: failed if `text` is not such an address.
@@ -33,6 +33,8 @@ using Handle = std::unique_ptr<Object, int (*)(Object*)>;
 
 class Rail {
  public:
+  /// Error: failed, naming the device and the step; unsupported, if a device's memory cannot be
+  /// registered, with every method tried.
   static Result<std::unique_ptr<Rail>> create(std::shared_ptr<const Library> library, Port port,
                                               const FabricWindow& window, const FabricShape& shape,
                                               int queues);
@@ -43,7 +45,9 @@ class Rail {
   /// Returns the size up to which messages are sent inside the request.
   std::uint32_t inline_bytes() const { return inline_bytes_; }
 
+  /// `queue` is the number of one of this rail's queue pairs, from 0.
   QueueAddress address(std::size_t queue) const;
+  /// Error: failed, naming the port and the step, or if one port is Ethernet and one InfiniBand.
   Status connect(std::size_t queue, const QueueAddress& peer);
   std::uint32_t key() const { return region_->lkey; }
   QueuePair* pair(std::size_t queue) const { return pairs_[queue].get(); }

@@ -22,7 +22,7 @@ std::vector<int> share_of(const std::vector<int>& cpus, std::size_t index, std::
 /// Confines the calling thread, and threads it starts later, to this rank's share of the CPUs that
 /// ranks of its host have in common. All ranks call it together. `on_cpu` is whether this rank
 /// measures its CPUs. A rank that does not, or that a launcher has bound to separate CPUs, keeps
-/// its CPUs. Error: as Team::exchange.
+/// its CPUs; so does one for which the kernel refuses. Error: as Team::exchange.
 Status divide_cpus(Team& team, bool on_cpu);
 
 }  // namespace assay

@@ -5,9 +5,10 @@
 
 namespace assay {
 
-/// Returns whether `host` means this machine. It is a name or numeric address, possibly after
-/// "USER@" as for ssh. It means this machine if it is its name or the first part of it, or leads to
-/// loopback or to one of its addresses. Asks the system's resolver, for at most ten seconds.
+/// Returns whether `host` means this machine: a name or numeric address, possibly after "USER@" as
+/// for ssh. It does if it is the machine's name or the first part of that name, or leads to
+/// loopback or to one of the machine's addresses. Asks the system's resolver, for at most ten
+/// seconds.
 bool is_this_machine(const std::string& host);
 
 }  // namespace assay

@@ -14,7 +14,7 @@ struct RankPlace {
   std::string launcher;  ///< "assay", "Open MPI", "MPICH", "Slurm", "torchrun", "dstack"
   int rank = 0;
   int size = 1;
-  int local_rank = 0;
+  int local_rank = 0;   ///< its number among the ranks of its host
   int here = 1;         ///< ranks that this process starts here, including itself
   std::string address;  ///< "host:port" of rank 0; empty: rank 0 sends it through MPI
   std::string token;    ///< the secret of all ranks; empty: rank 0 sends it through MPI

@@ -37,10 +37,10 @@ class StartedRanks {
   ~StartedRanks();
 
   /// Starts ranks `first` to `first + count - 1` on this machine, with local ranks from
-  /// `first_local`.
+  /// `first_local`. A rank that cannot start is among failures(). Error: as own_binary().
   Status start_here(const RankStart& start, int first, int count, int first_local);
   /// Starts the ranks of `slots`, from `first` on, on another machine; copies the binary there
-  /// once. Error: unavailable, naming the host and quoting ssh.
+  /// once. Error: unavailable, naming the host and quoting ssh; as own_binary().
   Status start_there(const RankStart& start, int first, const HostSlots& slots);
   /// Returns how started ranks failed: "rank 2 was ended by signal 9".
   std::vector<std::string> failures() const;

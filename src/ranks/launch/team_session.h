@@ -37,8 +37,8 @@ struct TeamSession {
 /// join, unless the request is `without_secret`.
 Result<std::string> warn_of_strangers(const TeamRequest& request);
 
-/// Error: usage for a contradictory request; unavailable for a host that cannot be reached; failed,
-/// naming the ranks that did not connect, and the reason if known.
+/// Error: usage for a contradictory request; unavailable for a host that cannot be reached; as
+/// mpi_broadcast(); failed, naming the ranks that did not connect, and the reason if known.
 Result<TeamSession> form_team(const TeamRequest& request);
 
 }  // namespace assay

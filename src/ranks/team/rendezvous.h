@@ -34,7 +34,8 @@ Result<Gathering> receive_ranks(const Descriptor& listener, int size, const std:
                                 double seconds, const std::function<bool()>& hopeless);
 /// On other ranks: connects to rank 0 at the first of `addresses` ("host:port,host:port") that
 /// answers. Retries until `seconds` have passed, also if the other end does not know the token,
-/// because it may not be rank 0. Error: failed, naming the addresses.
+/// because it may not be rank 0. Error: failed, naming the addresses; at once if rank 0 knows the
+/// token and refuses, with its reason.
 Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
                               const std::string& token, double seconds);
 

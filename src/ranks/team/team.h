@@ -28,7 +28,7 @@ class Team {
 
   /// All-gathers texts: sends `mine` to all ranks and returns the text of each, in rank order.
   /// `step` names the current activity in messages. Error: failed, naming the ranks that died,
-  /// missed the deadline, or were at another step; interrupted if a rank was asked to stop.
+  /// missed the deadline, or were at another step.
   virtual Result<std::vector<std::string>> exchange(std::string_view step, std::string mine) = 0;
 
   /// Gathers all texts like exchange(), but all ranks get the one text that `at_rank_0` computes
@@ -38,8 +38,8 @@ class Team {
       const std::function<std::string(const std::vector<std::string>&)>& at_rank_0);
 
   /// Must be polled while waiting for anything but exchange(). Returns an error as soon as this
-  /// rank cannot continue: another rank died, or this wait exceeded the deadline. May be called
-  /// from any thread.
+  /// rank cannot continue (of the kind failed): another rank died, or this wait exceeded the
+  /// deadline. May be called from any thread.
   virtual Status check_alive() = 0;
   /// Ends a wait: the next check_alive() begins another one, with a new deadline. May be called
   /// from any thread.

@@ -47,8 +47,8 @@ class ThreadTeam {
   /// Runs `rank_main` once per rank, each in a separate thread, and returns when all have returned.
   /// If a rank has returned while others still exchange, it counts as missing.
   void run(const std::function<void(End&)>& rank_main);
-  /// Runs functions that can fail. A rank that fails counts as dead, so that the others do
-  /// not wait for it. Error: the first one of a rank.
+  /// Runs functions that can fail. A rank that fails counts as dead, so that the others do not wait
+  /// for it. Error: the first one of a rank.
   Status run_checked(const std::function<Status(End&)>& rank_main);
 
  private:

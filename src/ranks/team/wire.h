@@ -26,12 +26,13 @@ class Wire {
   explicit Wire(Descriptor socket) : socket_(std::move(socket)) {}
 
   int socket() const { return socket_.number(); }
-  /// Error: failed if the other end is gone or accepts no data for ten seconds.
+  /// `payload` has at most 64 MiB. Error: failed if the other end is gone or accepts no data for
+  /// ten seconds.
   Status send(char kind, std::string_view payload);
   /// Reads what has arrived, without waiting. Returns false if the other end has closed the
-  /// connection or sent an invalid frame.
+  /// connection or sent a frame of more than 64 MiB.
   bool read_arrived();
-  /// Returns the next whole frame that has arrived.
+  /// Returns the next whole frame that has arrived; empty if there is none.
   std::optional<Frame> next();
   /// Returns the next frame; waits at most `seconds` for it. Error: failed if none arrived.
   Result<Frame> wait(double seconds);

@@ -59,8 +59,8 @@ std::vector<Chart> memory_charts(const std::vector<Environment>& environments);
 /// Clocks, power, temperature and throttling of the environment's last run that recorded them.
 struct TelemetryCharts {
   std::vector<Chart> charts;
-  std::vector<std::string>
-      constants;  ///< readings that never changed and get no line: "cpu clock 2.600 GHz"
+  /// Readings that never changed and get no line: "cpu clock 2.600 GHz".
+  std::vector<std::string> constants;
 };
 TelemetryCharts telemetry_charts(const Environment& environment);
 

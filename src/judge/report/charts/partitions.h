@@ -14,7 +14,8 @@ namespace assay::report {
 std::optional<Chapter> partitions_chapter(const ReportInput& input);
 
 /// Returns what the partitions cost each other in one sentence: the worst share of its own speed
-/// that a partition keeps, and their sum beside the whole device.
+/// that a partition keeps, and their sum beside the whole device. Without a study it is "Nothing
+/// can be said."
 std::string study_answer(const ReportInput& input);
 
 }  // namespace assay::report

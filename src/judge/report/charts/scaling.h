@@ -15,7 +15,8 @@ namespace assay::report {
 std::optional<Chapter> scaling_chapter(const std::vector<Environment>& environments);
 
 /// Returns how much of their speed alone the most ranks keep together: "4 ranks together reach 83%
-/// of 4 times one rank alone (95% interval 81% to 85%, 12 runs)." Empty without such results.
+/// of 4 times one rank alone (81% to 85%, the 95% interval over 12 runs): ...". Empty without such
+/// results.
 std::string scaling_answer(const Environment& environment);
 
 }  // namespace assay::report

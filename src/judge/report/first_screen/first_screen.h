@@ -1,5 +1,4 @@
-// Says what the report's first screen shows: the question, the answer, a picture, four cards and
-// notes.
+// Says what the report's first screen shows: the question, the answer, a picture, cards and notes.
 // Pure functions.
 #pragma once
 
@@ -41,14 +40,15 @@ std::optional<MainChart> picture_of(const ReportInput& input, const std::vector<
                                     const std::vector<Chapter>& chapters);
 
 /// Returns the machine, what was measured, how sure the answer is, and the likeliest cause with
-/// the command to try next.
+/// the command to try next; without a comparison only that command. A last card says how to measure
+/// the same again, unless the results are another program's.
 std::vector<Card> cards_of(const ReportInput& input, const std::vector<Panel>& panels);
 
 /// Returns the first rows of the table that the answer rests on, without details. `chapters` are
 /// those of the report.
 std::optional<Table> headline_of(const ReportInput& input, const std::vector<Chapter>& chapters);
 
-/// Returns what to be careful about, each kind of problem once.
+/// Returns what to be careful about, each kind of problem once, at most about 20.
 std::vector<std::string> notes_of(const ReportInput& input);
 
 /// The best valid mark of a benchmark's metric.

@@ -10,7 +10,7 @@
 
 namespace assay::report {
 
-/// Traces of the ranks of one job, and what was found in them.
+/// Traces of the ranks of one job, and what was found in them. The caller owns everything.
 struct ReadTraces {
   const std::vector<TraceReport>& reports;
   const RankComparison& ranks;

@@ -7,7 +7,8 @@
 
 namespace assay {
 
-/// One head of one sequence, each [tokens, width].
+/// One head of one sequence. The four matrices are [tokens, width], row after row;
+/// `result_gradient` is the gradient of a loss with respect to the result.
 struct AttentionHead {
   std::size_t tokens = 0, width = 0;
   std::vector<float> queries, keys, values, result_gradient;
@@ -20,14 +21,15 @@ class AttentionReference {
   /// Row `query` of the result: sum over keys j <= query of p_j v_j, where p is the softmax of
   /// q . k_j / sqrt(width).
   std::vector<double> result(std::size_t query) const;
-  /// The gradient of a query: sum of p_j (dy . v_j - delta) k_j / sqrt(width), where delta is the
-  /// mean of dy . v_j weighted with p.
+  /// The loss's gradient with respect to a query: sum of p_j (dy . v_j - delta) k_j / sqrt(width),
+  /// where dy is the query's row of result_gradient, and delta the mean of dy . v_j weighted with
+  /// p.
   std::vector<double> query_gradient(std::size_t query) const;
   struct KeyValue {
     std::vector<double> key, value;
   };
-  /// The gradients of a key and its value. It costs as much as one result for each query from this
-  /// key on.
+  /// The loss's gradients with respect to a key and its value. They cost as much as one result for
+  /// each query from this key on.
   KeyValue key_value_gradients(std::size_t key) const;
 
  private:

@@ -28,14 +28,15 @@ inline Axis attention_axis() {
       .choices = ways};
 }
 
-/// The best variant of the vendor's library on such a device: the deterministic one if the library
+/// The variant of the vendor's library to prefer on a device: the deterministic one if the library
 /// has it.
 inline AttentionWay best_library_way(const DeviceFacts& facts) {
   return fused_attention_gives_same_bits(facts) ? AttentionWay::library
                                                 : AttentionWay::library_unordered;
 }
 
-/// Parses a value of the axis `attention` other than "auto".
+/// Parses a value of the axis `attention`. A text that names no implementation, such as "auto",
+/// gives `plain`.
 inline AttentionWay parse_attention_way(std::string_view name) {
   for (const AttentionWay way :
        {AttentionWay::own, AttentionWay::library, AttentionWay::library_unordered}) {

@@ -36,9 +36,9 @@ CollectiveCell parse_collective_cell(const Cell& cell);
 CollectiveShape shape_of(const CollectiveCell& cell);
 
 /// Returns the concrete cell for this device and team. "all" ranks become the team's size, and the
-/// library "auto" becomes the kind that fits best, if one fits. Where the device encodes fp8 as
-/// FNUZ (has_fnuz_fp8()), e4m3 and e5m2 become the FNUZ types. `redop` becomes none for operations
-/// that do not reduce.
+/// library "auto" becomes best_communicator_kind(), if there is one. Where the device encodes fp8
+/// as FNUZ (has_fnuz_fp8()), e4m3 and e5m2 become the FNUZ types. `redop` becomes none for
+/// operations that do not reduce.
 Cell expand_collective_cell(const Cell& cell, const Device& device, const Team& team);
 
 /// Returns why an expanded cell cannot be measured; empty if neither the cell nor the device and

@@ -35,9 +35,11 @@ struct WrongElements {
       expected;  ///< values as text: numbers, or bits for types narrower than f32
 };
 
-/// The data of `ranks` ranks in one type, for one reduction, under one seed.
+/// The data of `ranks` ranks in one type, for one reduction, under one seed, which must be the same
+/// on all ranks. Errors are those of the device's calls.
 class CollectiveData {
  public:
+  /// `device` must outlive the object.
   static Result<CollectiveData> create(Device& device, DataType type, Reduction reduction,
                                        int ranks, std::uint64_t seed);
 

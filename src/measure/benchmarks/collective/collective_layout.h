@@ -22,9 +22,10 @@ struct CollectiveShape {
   std::size_t count = 0;  ///< elements of one block, as in CollectiveCall
 };
 
-/// The element count for `size` bytes of the larger buffer, computed as in nccl-tests: for
-/// operations on blocks it is a rank's part, rounded down to 16 bytes. It is 0 if `size` is less
-/// than one element, or than 16 bytes per rank for operations on blocks.
+/// The element count for `size` bytes of the larger buffer, computed as in nccl-tests. For
+/// operations on blocks (all_gather, reduce_scatter, all_to_all, gather, scatter) it is a rank's
+/// part, rounded down to 16 bytes. It is 0 if `size` is less than one element, or than 16 bytes per
+/// rank for operations on blocks.
 std::size_t block_count(CollectiveOperation operation, DataType type, std::uint64_t size,
                         int ranks);
 /// Returns whether the operation has an in-place form: all_reduce, all_gather, reduce_scatter,

@@ -13,8 +13,9 @@ namespace assay {
 
 const std::vector<Axis>& conv_axes();
 
-/// Replaces "auto" in four axes: precision and n get what suits the device, w gets h, and pad gets
-/// "same" padding, with which the output is as large as the input at stride 1 if the filter is odd.
+/// Replaces "auto" in four axes: precision and n (the batch) get what suits the device, w (the
+/// width) gets the height h, and pad gets "same" padding, with which the output is as large as the
+/// input at stride 1 if the filter is odd.
 /// Shortens filter, stride, pad and dilation to one number where all dimensions are equal ("1" for
 /// "1x1"). The axis library may remain "auto".
 Cell decide_conv_cell(const Cell& cell, const DeviceFacts& facts);
@@ -31,7 +32,8 @@ struct ConvCell {
 Result<ConvCell> parse_conv_cell(const Cell& cell);
 
 /// Returns the key under which ChoiceCache keeps the fastest algorithm for launches without a
-/// graph. `library_and_version` is Convolution::library(): "cuDNN 9.19.0".
+/// graph; launches from a graph have a key of their own (conv.cpp). `library_and_version` is
+/// Convolution::library(): "cuDNN 9.19.0".
 ChoiceKey conv_choice_key(const std::string& library_and_version,
                           const ConvolutionProblem& problem);
 

@@ -10,14 +10,15 @@
 
 namespace assay {
 
-/// The tensors x, w and y in the memory order of the problem's layout. The one that is computed may
-/// be empty.
+/// The input x, the filters w and the output y, or gradients with respect to them, in the memory
+/// order of the problem's layout. The result is y forward, x for the direction data and w for
+/// weights; its vector may be empty.
 struct ConvolutionTensors {
   std::vector<float> x, w, y;
 };
 
-/// The indices of an element: (n, channel, position) in x or y, (k, channel within the group,
-/// position) in w. A position has three numbers; in two dimensions the first is 0.
+/// The indices of an element: (image, channel, position) in x or y, (filter, channel within the
+/// group, position) in w. A position has three numbers; in two dimensions the first is 0.
 using ConvolutionIndex = std::array<std::int64_t, 5>;
 
 /// The value of an element as a sum, and the figures that bound its error.

@@ -19,7 +19,7 @@ std::uint64_t count_wrong(const std::uint64_t* words, std::uint64_t n, std::uint
 /// Fills and checks the pattern in a device's memory, using kernels.
 class DevicePattern {
  public:
-  /// `device` must outlive it. Error: as from Device::build().
+  /// `device` must outlive the object. Error: as from Device::build().
   static Result<DevicePattern> create(Device& device);
 
   /// Queues filling `n` words. Error: as from Stream::launch().

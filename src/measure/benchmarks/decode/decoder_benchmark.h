@@ -26,8 +26,9 @@ class DecoderBenchmark final : public Benchmark {
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override;
 
  private:
-  /// Parses a cell in which expand() has replaced "auto"; only the axis `attention` may still have
-  /// this value. Error: usage if another axis has it; those of parse().
+  /// Parses a cell in which expand() has replaced "auto"; only the axes `attention` and `cache` may
+  /// still have this value. Error: usage if another axis has it; that of the file which should have
+  /// decided the axis; as parse().
   Result<DecoderCell> decided(const Cell& cell, const Device& device) const;
   /// Returns whether the cell names a folder of weights or of an adapter, or a file of tokens.
   bool names_files(const Cell& cell) const;

@@ -22,15 +22,15 @@ enum class DecoderPhase {
 struct DecoderCell {
   DecoderPhase phase = DecoderPhase::prefill;
   TransformerShape shape;
-  DataType precision = DataType::bf16;
-  std::int64_t batch = 0;   ///< sequences
+  DataType precision = DataType::bf16;  ///< type of weights, cache and products
+  std::int64_t batch = 0;               ///< sequences
   std::int64_t tokens = 0;  ///< tokens per sequence: the prompt, or the context with the new token
-  std::int64_t generated =
-      1;  ///< decode: tokens to generate per sequence; the last is number `tokens`
+  /// decode: tokens to generate per sequence in a sample, the last with a context of `tokens`.
+  std::int64_t generated = 1;
   Quantization quantization = {};
-  std::optional<DataType> cache_codes = {};  ///< as of DecoderSettings
+  std::optional<DataType> cache_codes = {};  ///< see DecoderSettings::cache_codes
   std::filesystem::path folder = {};         ///< folder with the weights; empty: random weights
-  std::filesystem::path adapter = {};        ///< folder with a LoRA adapter of those; empty: none
+  std::filesystem::path adapter = {};        ///< folder with a LoRA adapter for them; empty: none
   std::vector<std::int32_t> text = {};       ///< the prompt of every sequence; empty: random tokens
   std::filesystem::path logits = {};  ///< prefill: file to write all tokens' logits to; empty: none
   TensorParallelShard part = {};      ///< this rank's shard of the model
@@ -44,10 +44,11 @@ struct DecoderCell {
   Work work() const;
 };
 
-/// Prepares a case on this rank alone. Error: from the device.
+/// Prepares a case on this rank alone. Error: that of the device; as Decoder::create() for files of
+/// weights; file, if `logits` cannot be written.
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell, PrepareContext context);
 /// Prepares a case on the first `cell.part.ranks` ranks of the team; the whole team calls it
-/// together. Error: from the device, here or on another rank.
+/// together. Error: as above, here or on another rank.
 Result<std::unique_ptr<Case>> prepare_decoder_case(DecoderCell cell, PrepareContext context,
                                                    ModelRanks ranks);
 

@@ -20,12 +20,14 @@ struct FinetuneData {
   std::string chat_template = {};                     ///< InstructionSettings::chat_template
   bool loss_on_all = false;                           ///< InstructionSettings::loss_on_all
   std::optional<std::int64_t> epochs = std::nullopt;  ///< passes over a file instead of steps
-  /// If set, the learning rate falls in a line from this value at its highest. Its last step is
-  /// that of `epochs`, or number `steps`.
+  /// If set, the learning rate rises to this value over ten steps (half of all if these are fewer),
+  /// then falls linearly to 0 after the last step: that of `epochs`, or number `steps`.
   std::optional<float> linear_rate = std::nullopt;
-  std::int64_t steps = 0;
+  std::int64_t steps = 0;  ///< 0: not known in advance
 };
 
+/// The documents are read when they are first needed. If they cannot be read, create() reports it;
+/// until then work() and the like count no attention.
 std::unique_ptr<TrainModel> finetune_model(TransformerSettings settings, FinetuneData data);
 
 }  // namespace assay

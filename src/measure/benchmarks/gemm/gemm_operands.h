@@ -11,7 +11,8 @@
 
 namespace assay {
 
-/// One set of operands. Buffers a problem does not use are empty.
+/// One set of operands. Buffers a problem does not use are empty. `d` is also the C of BLAS, which
+/// is not added.
 struct OperandSet {
   Buffer a, b, d, aux, bias;
   GemmOperands pointers() const;
@@ -22,11 +23,12 @@ class GemmMatrices {
  public:
   /// Allocates matrices large enough for each of `problems` (one GEMM in several layouts) and fills
   /// them with the cell's pattern as if each matrix were one long row, which suits all layouts
-  /// without padding. Error: exhausted.
+  /// without padding. `device` must outlive the object. Error: as from the device's calls.
   static Result<GemmMatrices> create(Device& device, Stream& stream, const GemmCell& cell,
                                      const std::vector<GemmProblem>& problems, std::uint64_t seed);
 
-  /// Refills matrices row by row, with NaN (i8: -1) between the rows, for problems with padding.
+  /// Refills the inputs of all sets row by row for `problem`, with NaN (i8: -1) between the rows.
+  /// It is needed before a problem with padding.
   Status fill_rows(Stream& stream, const GemmProblem& problem);
   /// Fills every output with bytes that no result can have: see poison_of().
   Status poison(Stream& stream, const GemmProblem& problem, const OperandSet& set);

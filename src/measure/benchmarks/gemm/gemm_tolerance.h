@@ -2,13 +2,14 @@
 // same elements that were multiplied.
 //
 // Notation: x = sum of products a b over k, Q^2 = sum of their squares, P = |x| + 2 Q, u the unit
-// roundoff of a type (2^-significand bits).
+// roundoff of a type (2^-significand bits), D = alpha x + bias before the epilogue.
 //  - Accumulating: P estimates how large partial sums are (|x| where terms have one sign, Q times a
 //    small number where signs are random). The rounding errors of k steps grow like a random walk,
 //    and matrix units truncate once per instruction of depth 16: max(8 sqrt(k), k/16) * 2 u * P.
 //    With fp8 operands Hopper keeps about 14 bits (DeepSeek-V3 report, section 3.3.2) and one
-//    instruction covers 32 products: k/32 * 2^-13 * P.
+//    instruction covers 32 products: max(8, k/32) * 2^-13 * P. Sums of i8 products are exact.
 //  - tf32 cuts each operand to 11 significant bits: 2^-9 P.
+//  - Adding the bias: 2 u (|alpha x| + |bias|) of the type in which products are summed.
 //  - Epilogue: relu is exact; gelu and its derivative go through a tanh with an error below 2^-11.
 //  - Storing: u |D| of the output type, plus half of its smallest step near zero.
 // If all products and sums are integers that the accumulator holds exactly, D must be the exact
@@ -44,8 +45,8 @@ double round_to(DataType type, double x);
 /// Unit roundoff of `type`: half the distance from 1 to the next larger number. 0 for integers.
 double unit_roundoff(DataType type);
 
-/// Returns whether D must be exact: all operands (bias included) are integers of magnitude at most
-/// `largest`, and every partial sum fits the accumulator.
+/// Returns whether D must be exact: the epilogue has no gelu, all operands (bias included) are
+/// integers of magnitude at most `largest`, and every partial sum fits the accumulator.
 bool is_exact(const GemmProblem& problem, double largest);
 
 /// The expected element of D. `exact` is the result of is_exact().

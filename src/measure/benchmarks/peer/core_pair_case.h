@@ -9,7 +9,7 @@
 namespace assay {
 
 /// The CPUs that represent the machine, as indices into `cpus`, which holds the kernel's numbers of
-/// CPUs: all if there are few; otherwise the first of each NUMA node and each last-level cache, and
+/// CPUs: all if there are at most 16; otherwise the first of each NUMA node and each L3 cache, and
 /// the second CPU.
 std::vector<int> representative_cores(const Machine& machine, const std::vector<int>& cpus);
 

@@ -15,7 +15,9 @@
 namespace assay {
 
 /// Average share of the total time of k > 1 copies during which each copy ran: 1 if all ran side by
-/// side, (k+1)/2k or less if they ran one after the other.
+/// side, (k+1)/2k or less if they ran one after the other. `windows` has the seconds from start to
+/// end of each copy, `together` those from the start of the first to the end of the last; 0 if
+/// there are none.
 double concurrency_of(const std::vector<double>& windows, double together);
 /// Returns whether `concurrency` is closer to sequential than to side by side.
 bool is_serialised(double concurrency, std::size_t copies);

@@ -18,12 +18,14 @@ struct Route {
 };
 
 /// The simultaneous copies of a pattern between `endpoints`. `from` and `to` are used only if the
-/// pattern has such an end: one_to_all has no `to`, all_to_one no `from`, all_to_all neither.
+/// pattern has such an end: "pair" (one copy) and "both" (one in each direction) have both,
+/// "one_to_all" has no `to`, "all_to_one" no `from`, "all_to_all" neither.
 std::vector<Route> routes_of(std::string_view pattern, int from, int to,
                              std::span<const int> endpoints);
 
-/// The distinct cells of `from=all` and `to=all`: no endpoint copies to itself, a bidirectional
-/// pair is in ascending order, and an end the pattern does not use is "all".
+/// The distinct cells of `from=all` and `to=all`: a bidirectional pair is in ascending order, and
+/// an end the pattern does not use is "all". No endpoint copies to itself, unless the cell names
+/// the same one twice, which is then refused with a reason.
 std::vector<Cell> expand_ends(const Cell& cell, std::span<const int> endpoints);
 
 /// The ends of a copy as PCI addresses.
@@ -31,10 +33,10 @@ struct PciRoute {
   std::string from, to;
 };
 
-/// Upper bound on the total rate of equal copies on these routes, as a multiple of
-/// Limit::peer_link. Over a switch, the busiest device limits the rate. In a mesh, every pair has
-/// its own link. Direct NVLinks of one GPU to several others are divided among them. 0 unless all
-/// routes are known to use such links.
+/// Upper bound on the total rate of equal copies on these routes, as a multiple of the roof of
+/// Limit::peer_link. Over a switch, the busiest device limits the rate. In AMD's mesh, every pair
+/// has its own links. Direct NVLinks of one GPU to several others are divided among them. 0 unless
+/// all routes are known to use such links.
 double links_at_once(std::span<const Gpu> gpus, std::span<const PciRoute> routes);
 
 }  // namespace assay

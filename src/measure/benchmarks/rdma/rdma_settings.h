@@ -16,20 +16,20 @@ namespace assay {
 struct RdmaSettings {
   int from = 0, to = 1;  ///< ranks
   FabricOperation operation = FabricOperation::write;
-  bool latency = false;
-  bool both = false;  ///< messages flow in both directions
-  std::uint64_t size = 2;
-  int pairs = 1;  ///< queue pairs per adapter
-  int depth = 128;
-  int batch = 1;
-  bool verbs = false;
-  bool every_nic = false;
+  bool latency = false;    ///< one message at a time; for write and send a ping-pong
+  bool both = false;       ///< messages flow in both directions
+  std::uint64_t size = 2;  ///< bytes of a message
+  int pairs = 1;           ///< queue pairs per adapter
+  int depth = 128;         ///< messages in flight per queue
+  int batch = 1;           ///< messages posted at once, at most `depth`
+  bool verbs = false;      ///< through libibverbs; otherwise TCP
+  bool every_nic = false;  ///< uses all adapters
   std::string nic;         ///< the adapter's name, on both ends; empty: the nearest, or every one
   std::optional<int> gid;  ///< index in the ports' tables of addresses; empty: the best one
-  bool device_memory = false;
+  bool device_memory = false;  ///< the window is in the device's memory instead of the host's
 };
 
-/// Error: usage if `from` or `to` is not a rank.
+/// Error: usage if `from` or `to` is no number of a rank; the team's size is not known here.
 Result<RdmaSettings> rdma_settings(const Cell& cell);
 
 /// Returns whether the axis `nic` names an adapter, as opposed to a keyword.
@@ -44,10 +44,10 @@ int messages_per_completion(const RdmaSettings& settings);
 /// many for incoming ones after `region` bytes. Small messages cycle through a page, large ones
 /// always use the same slot, as in ib_write_bw: data are sent from a warm cache.
 struct RdmaLayout {
-  std::uint64_t size = 0;
+  std::uint64_t size = 0;    ///< bytes of a message
   std::uint64_t stride = 0;  ///< bytes from one message to the next
   std::uint64_t slots = 1;
-  std::uint64_t region = 0;
+  std::uint64_t region = 0;  ///< bytes of all slots of one direction, in whole pages
 
   explicit RdmaLayout(std::uint64_t message_bytes);
   std::uint64_t window_bytes(int queues) const {

@@ -11,9 +11,13 @@
 
 namespace assay {
 
+/// For each run both ranks call post_receives(), meet() and run(). Errors are those of the
+/// transport and of Team::check_alive(), and silence if the peer sends nothing for 5 s and the time
+/// that the run's bytes take at 10 MB/s.
 class RdmaTraffic {
  public:
   /// `first`: whether this rank is `from`. `queues`: the number of queues of the transport.
+  /// `host_window`: see RdmaLink. Transport and team must outlive the object.
   RdmaTraffic(const RdmaSettings& settings, int queues, bool first, char* host_window,
               Transport& transport, Team& team);
 
@@ -28,8 +32,8 @@ class RdmaTraffic {
   /// A handshake over the transport itself; both ranks return within half a round trip of each
   /// other.
   Status meet();
-  /// Exchanges all messages of one run. Returns when this rank's messages are complete and, if it
-  /// serves the peer's, those too.
+  /// Exchanges all messages of one run. Returns when this rank's messages are complete and, if the
+  /// peer sends or reads some as well, those too.
   Status run();
 
  private:

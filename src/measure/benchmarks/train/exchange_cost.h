@@ -35,7 +35,7 @@ Status compare_files(std::string hash, Team& team, int training_ranks, std::stri
                      std::string_view file);
 
 /// Times steps of a training with measure_exchange() of exchange_timing.h, in rows that last two
-/// seconds on a GPU. The weights are useless afterwards.
+/// seconds on a GPU. The weights are useless afterwards. Ranks and errors as there.
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed);
 
@@ -44,8 +44,8 @@ struct SimulatedSteps {
   std::map<int, double> seconds;
   /// Factors of SlowedBeside for the kind of collective that moves the most bytes.
   double slower_passes = 1, slower_exchange = 1;
-  bool calibrated = true;
-  std::string why_not = "";
+  bool calibrated = true;    ///< whether the factors could be measured; if not, they are 1
+  std::string why_not = "";  ///< the reason if they could not
 };
 
 /// Simulates steps on each of `numbers_of_ranks` ranks by simulated_step(). The compute times are

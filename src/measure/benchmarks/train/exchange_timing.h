@@ -22,7 +22,7 @@ struct ExchangeTimes {
   double passes = 0;     ///< one step without communication, on the slowest rank
   double alone = 0;      ///< the communication alone, with nothing running next to it
   double one = 0;        ///< one collective, if measure_call() measured it
-  double bus_bytes = 0;  ///< bytes that the communication moves, counted as by bus_factor()
+  double bus_bytes = 0;  ///< bytes of the communication's calls, each times its bus_factor()
   double skew = 0;       ///< slowest over fastest rank's step without communication, minus 1
   /// Lowest and highest clock of the ranks' devices after steps without communication, in Hz; 0 if
   /// unknown.
@@ -51,6 +51,7 @@ struct ExchangingWork {
 /// Times work that all ranks of a communicator begin together.
 class RankStopwatch {
  public:
+  /// `stream` and what `ranks` points to must outlive it. Error: as from the device's calls.
   static Result<RankStopwatch> create(Device& device, Stream& stream, ModelRanks ranks);
 
   /// Starts all ranks together and returns the seconds that the work queued by `queue` takes on
@@ -74,6 +75,7 @@ class RankStopwatch {
 /// Work that is queued repeatedly; captured once and replayed as a graph if `replayed`.
 class RepeatedWork {
  public:
+  /// `stream` must outlive it. Error: that of `queue` or of capturing it.
   static Result<RepeatedWork> create(Stream& stream, bool replayed, std::function<Status()> queue);
 
   Status operator()() { return graph_ ? stream_.launch(*graph_) : queue_(); }

@@ -19,8 +19,8 @@ namespace assay {
 /// divided by time alone.
 struct SlowedBeside {
   CollectiveOperation operation = CollectiveOperation::all_reduce;
-  double passes = 1;  ///< forward and backward, without the update
-  double exchange = 1;
+  double passes = 1;    ///< forward and backward, without the update
+  double exchange = 1;  ///< the collective
 };
 
 struct TrainOverlap {
@@ -50,9 +50,9 @@ Result<TrainOverlap> measure_overlap(Training& training, Device& device, Stream&
 /// the passes.
 std::vector<CollectiveCall> repeated_calls(const std::vector<CollectiveCall>& exchanged,
                                            const ExchangeTimes& times, int ranks);
-/// How many repetitions of a collective last for twice the passes; both arguments are in seconds
-/// and measured alone. Twice, because passes may be slowed more than collectives when they overlap
-/// (1.69 and 1.24 times as long on four H100).
+/// How many repetitions of a collective last for twice the passes, from 4 to 16384; both arguments
+/// are in seconds and measured alone. Twice, because passes may be slowed more than collectives
+/// when they overlap (1.69 and 1.24 times as long on four H100).
 std::size_t repetitions(double operation, double passes);
 
 /// The median time of each call over several runs of the same calls.

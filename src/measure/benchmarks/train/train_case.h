@@ -14,8 +14,8 @@ namespace assay {
 /// and either all ranks get a case or all get an error. `exchange` is what exchange_of() chose, and
 /// `ranks` the ranks that train, with null pointers on ranks that do not. The device, stream and
 /// team of `context`, and what `ranks` points to, must outlive the case. Error: exhausted if the
-/// memory does not hold the model; usage if a file cannot be used; otherwise as the device and
-/// libraries say.
+/// memory does not hold the model; as TrainModel::create() and check_output(); that of a file to
+/// load or save; that of the device and its libraries.
 Result<std::unique_ptr<Case>> prepare_train_case(TrainCell cell, ExchangeChoice exchange,
                                                  PrepareContext context, TrainingRanks ranks);
 

@@ -25,8 +25,8 @@ struct TrainCell {
   bool graph = true;
   int ranks = 1;
   std::string library;           ///< name of the communication library; "none" if ranks train alone
-  bool chooses_library = false;  ///< the library is chosen by measuring
-  std::string data;              ///< GPTs only: "synthetic" or a file
+  bool chooses_library = false;  ///< `library` is "fastest": it is chosen by measuring
+  std::string data;              ///< "synthetic" or a file
   std::vector<std::uint64_t> buckets;  ///< bucket sizes in bytes to choose from; empty: the model's
   std::optional<std::size_t> steps;  ///< number of steps to time; empty: until the time is precise
   std::string from, save;  ///< checkpoints to load first and to write at the end; empty: none
@@ -42,23 +42,25 @@ std::vector<Axis> axes_of_training(const std::vector<std::string>& names);
 /// The cell with its number of ranks and its communication library decided for the team; several
 /// cells for ranks=powers.
 std::vector<Cell> decide_ranks(const Cell& cell, const Device& device, const Team& team);
-/// The cell with its other "auto" values decided for the device: a model, a batch and a sequence
-/// that suit it.
+/// The cell with those "auto" values decided that depend on the device and the model: model, batch,
+/// sequence, precision, rate, sums and attention. In bucket and steps "auto" is a value of its own.
 Cell decide_train_cell(const Cell& cell, const DeviceFacts& facts);
-/// The cell with the first implementation of attention that the device supports and has the memory
-/// for. `parse`: of the benchmark's cells.
+/// The cell with an implementation of attention: the vendor's library if it supports the cell and
+/// the memory suffices, else assay's own kernels if they support it, else plain. `parse` parses the
+/// benchmark's cells.
 Cell with_best_attention(const Cell& cell, const DeviceFacts& facts,
                          const std::function<Result<TrainCell>(const Cell&)>& parse);
 /// Parses a decided cell. Error: usage if its values do not fit together.
 Result<TrainCell> parse_train_cell(const Cell& cell);
 
-// Parts of that, which other benchmarks use.
+// Parts of parse_train_cell() that other benchmarks use. Error: usage, as there.
 
 /// The settings of a transformer, from the axes that describe its training.
 Result<TransformerSettings> parse_transformer(const Cell& cell, TransformerShape shape);
 /// How many ranks divide one batch: all of them for strong scaling, otherwise 1.
 std::int64_t batch_cuts(const Cell& cell);
-/// The model with the axes that describe a run.
+/// `model` with the values of the axes that describe a run: ranks, library, bucket, steps, from,
+/// save and graph.
 Result<TrainCell> complete_train_cell(std::unique_ptr<TrainModel> model, const Cell& cell);
 
 }  // namespace assay

@@ -30,6 +30,7 @@ std::vector<std::uint64_t> different_buckets(const std::vector<std::uint64_t>& c
                                              const std::vector<Section>& sections,
                                              std::size_t element);
 
+/// Measured steps with one library and one bucket size.
 struct TimedExchange {
   std::string library;
   std::uint64_t bucket = 0;     ///< bytes
@@ -49,9 +50,9 @@ Result<std::vector<TimedExchange>> time_buckets(Training& training, Stream& stre
 
 struct ExchangeChoice {
   std::string library;
-  std::uint64_t bucket = 0;
-  std::string times;  ///< "tcp 32MiB 15.20 ms, tcp 64MiB 14.90 ms"
-  bool remembered = false;
+  std::uint64_t bucket = 0;  ///< bytes
+  std::string times;  ///< "tcp 32MiB 15.20 ms, tcp 64MiB 14.90 ms"; empty if nothing was measured
+  bool remembered = false;  ///< measured in an earlier run
 };
 
 /// The fastest entry of `timed` (at least one) if it beats the first by more than 1% and by more
@@ -95,7 +96,7 @@ Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCach
 
 /// The library and bucket size for a cell, chosen by measuring where the cell leaves them open. On
 /// an emulated device nothing is measured, because its times say nothing about a chip. The whole
-/// team calls it together.
+/// team calls it together. Error: as exchange_problem() and choose_exchange().
 Result<ExchangeChoice> exchange_of(const Cell& cell, const TrainCell& parsed,
                                    PrepareContext& context);
 

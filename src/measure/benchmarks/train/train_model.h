@@ -33,23 +33,26 @@ class TrainModel {
   virtual void set_stop_requested(std::function<bool()> stop_requested) = 0;
   virtual const ParameterPlan& plan_of_parameters() const = 0;
   const ParallelPlan& parallel() const { return plan_of_parameters().parallel; }
-  /// The sections of the parameters, as ParameterArenas lays them out for the plan's ranks.
+  /// The sections of the parameters (consecutive parts that are used one after another), as
+  /// ParameterArenas lays them out for the plan's ranks.
   virtual std::vector<Section> sections() const = 0;
   /// Sets the bucket size: the least bytes of gradients that ranks send at once.
   virtual void set_bucket(std::uint64_t bytes) = 0;
-  virtual double parameters() const = 0;
+  virtual double parameters() const = 0;  ///< their number
   /// The work of one step; its FLOPs are those of one rank. flops_by_parameters() is the usual
   /// estimate of 6 FLOPs for each parameter and each token or sample.
   virtual Work work() const = 0;
   virtual double flops_by_parameters() const = 0;
-  /// The operations of work() that are products of FP8.
+  /// How many of the FLOPs of work() are products of FP8.
   virtual double fp8_flops() const { return 0; }
   virtual Quantity quantity() const = 0;
   /// Sequences or samples in one step, summed over all ranks.
   virtual double samples() const = 0;
-  virtual std::vector<OperationCost> costs() const = 0;
-  virtual TrainingMemory memory() const = 0;
+  virtual std::vector<OperationCost> costs() const = 0;  ///< of the operations of a step
+  virtual TrainingMemory memory() const = 0;             ///< that one rank needs
+  /// The largest batch whose memory() is at most `bytes`; 0 if none is.
   virtual std::int64_t largest_batch(std::uint64_t bytes) const = 0;
+  /// "batch=3 would fit", or what else would, if memory() is more than `bytes`.
   virtual std::string what_would_fit(std::uint64_t bytes) const = 0;
   /// Returns why the device cannot train the model, apart from lack of memory; empty if it can.
   virtual std::optional<std::string> unsupported(const DeviceFacts& facts) const = 0;
@@ -68,15 +71,19 @@ class TrainModel {
   /// Notes for the record about the data, after create().
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
   /// Checks whether write_weights() could write to `folder`, before the training, which may take
-  /// hours.
+  /// hours. Error: as check_output() in model/training/weight_files.h.
   virtual Status check_output(const std::string& /*folder*/) const { return {}; }
-  /// Writes what was learnt as other programs read it. All ranks call it together.
+  /// Writes what was learnt as other programs read it. All ranks call it together. Error: that of
+  /// the files or the device.
   virtual Status write_weights(Training&, Stream&, const std::string& /*folder*/) const {
     return {};
   }
 
+  /// Compares gradients and loss of a small model of this kind with a reference in double
+  /// precision.
   virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
-  /// Creates a training with its data. Error: as unreadable(); that of the device's calls.
+  /// Creates a training with its data. Error: as read_operand(); usage, for data that do not fit
+  /// the model; that of the device's calls.
   virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
                                                    TrainingRanks ranks) const = 0;
 };

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// Returns whether two cells are the same training, apart from the number of ranks and how they
-/// divide the work.
+/// Returns whether two cells, given by their axes and values, are the same training, apart from the
+/// number of ranks and how these divide the work and communicate.
 bool trains_the_same(std::span<const std::pair<std::string, std::string>> a,
                      std::span<const std::pair<std::string, std::string>> b);
 

@@ -27,7 +27,8 @@ class TrainingBenchmark : public Benchmark {
   /// Returns the cell with every "auto" replaced by what suits the device. The number of ranks and
   /// their library stay as they are; decide_ranks() chooses them.
   virtual Cell decide(const Cell& cell, const DeviceFacts& facts) const = 0;
-  /// Parses a decided cell. Error: usage if its values do not fit together.
+  /// Parses a decided cell. Error: usage if its values do not fit together; that of reading a file
+  /// that the cell names.
   virtual Result<TrainCell> parse(const Cell& cell) const = 0;
 };
 

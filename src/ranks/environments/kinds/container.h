@@ -30,12 +30,14 @@ struct ContainerGpus {
   bool amd = false, nvidia = false;
   std::vector<std::string> indices;  ///< indices within one vendor; empty: all
 };
-/// Error: usage if the vendor cannot be determined.
+/// Error: usage, if "auto" or indices stand for GPUs of another machine, or indices for those of a
+/// machine with no or two vendors.
 Result<ContainerGpus> container_gpus(const ContainerSettings& settings,
                                      const LaunchContext& context);
 
 /// Returns the command that starts `program`, a path or name inside the container, with its
-/// arguments. Each engine has its own file.
+/// arguments. Each engine has its own file. Error: as container_gpus(); usage for a GPU that is not
+/// there.
 Result<Launch> launch_docker(const ContainerSettings& settings, const LaunchContext& context,
                              const std::string& program,
                              const std::vector<std::string>& arguments);  // also for podman

@@ -48,7 +48,7 @@ class Dstack final : public Environment {
     std::error_code ignored;
     std::filesystem::create_directories(file.parent_path(), ignored);
     if (!(std::ofstream(file) << fleet_text(context))) {
-      return Error{ErrorKind::usage, fmt::format("cannot write {}", file.string())};
+      return Error{ErrorKind::file, fmt::format("cannot write {}", file.string())};
     }
     ProgramStart start;
     start.words = apply(file);

@@ -180,6 +180,18 @@ TEST(CampaignPlan, ASuiteFileBesideThePlanBecomesOneLine) {
   EXPECT_GT(plan->unit_timeout_seconds, 1000);
 }
 
+TEST(CampaignPlan, ALogOfConvolutionsBesideThePlanIsASuiteFileToo) {
+  const TemporaryFolder folder;
+  folder.write("convs.txt", "./bin/MIOpenDriver conv -n 2 -c 4 -H 8 -W 8 -k 4 -F 1\n");
+  const auto plan =
+      load_campaign_plan(folder.write("p.yaml", "name: n\nsuite: convs.txt\n" + std::string(two)));
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_EQ(plan->measure.size(), 2u);
+  const auto cells = make_plan(plan->measure[1], {});  // other machines lack the file
+  ASSERT_TRUE(cells.ok()) << cells.error().message;
+  EXPECT_EQ(cells->cells.front().benchmark(), "conv");
+}
+
 TEST(CampaignPlan, AnUnknownFormatIsToldBeforeAnythingRuns) {
   const TemporaryFolder folder;
   folder.write("s.yaml",

@@ -43,5 +43,16 @@ TEST(Barrier, NoneGoesOnBeforeAllHaveArrived) {
   EXPECT_FALSE(barrier->wait(1, [&] { return ++polls > 5; }).ok());  // every step needs both again
 }
 
+// In containers two processes may both have the number 2.
+TEST(Barrier, ProcessesOfOneNumberAreTwo) {
+  const TemporaryFolder folder;
+  const auto mine = Barrier::parse("2:" + folder.path().string());
+  const auto theirs = Barrier::parse("2:" + folder.path().string());
+  ASSERT_TRUE(mine.ok() && theirs.ok());
+  ASSERT_TRUE(mine->arrive(0).ok() && theirs->arrive(0).ok());
+  int polls = 0;
+  EXPECT_TRUE(mine->wait(0, [&] { return ++polls > 5; }).ok());
+}
+
 }  // namespace
 }  // namespace assay
