@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// Presents a trace stream to RapidJSON.
+/// Presents a trace stream to RapidJSON, as what it calls a Stream. The end reads as '\0'.
 class JsonLetters {
  public:
   using Ch = char;
@@ -44,8 +44,8 @@ class JsonLetters {
     return *at_ != '\0';
   }
 
-  /// Marks that a token has ended. One that does not end within 64 MiB ends the text, so that
-  /// nothing large is collected.
+  /// Marks that a token (a text, a number, a bracket) has ended. A token that does not end within
+  /// 64 MiB ends the stream, because the parser would hold all of it in memory.
   void end_token() { token_ = before_; }
 
  private:
@@ -117,8 +117,8 @@ std::string parse_json_stream(JsonLetters& letters, Handler& handler) {
   return fmt::format("is no JSON from byte {} on", result.Offset());
 }
 
-/// Says what a reader could not read: a note, if there were events before it. Error: usage, if
-/// there were none. `problem`: as parse_json_stream() returns it.
+/// Reports `problem`, as parse_json_stream() returns it; an empty one is none. It becomes a note if
+/// there were events before it. Error: usage, if there were none.
 inline Status report_json_problem(const TraceStream& stream, Timeline& timeline,
                                   const std::string& problem, bool found_events) {
   if (problem.empty()) return {};

@@ -14,7 +14,9 @@ namespace assay {
 
 class SqliteTrace {
  public:
-  /// A compressed database is held in memory. Error: usage, exhausted.
+  /// A compressed database is held in memory, up to 2 GiB. Error: as Database::open() and
+  /// open_bytes(); usage, if it is larger, is no database or has computed columns, with which a
+  /// file could make queries endless.
   static Result<SqliteTrace> open(TraceStream& stream);
 
   const std::vector<std::string>& tables() const { return tables_; }

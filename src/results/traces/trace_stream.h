@@ -32,10 +32,11 @@ class TraceStream {
                         std::size_t at_once = bytes_at_once);
 
   const std::string& name() const { return name_; }
-  /// Returns whether the bytes are those of the file that name() names.
+  /// Returns whether the bytes are those of the file that name() names: no pipe, not compressed.
+  /// Ask only after start() or read().
   bool is_file() const { return inflate_ == nullptr && file_.is_open() && file_.size() > 0; }
 
-  /// Returns the bytes of a file as it is, compressed or not; 0 for a pipe.
+  /// Returns the size of the file as it is, compressed or not; 0 for a pipe and for of().
   std::size_t size() const { return file_.size(); }
 
   /// Returns the first `most` bytes, or all if there are fewer; read() returns them again. Call it
@@ -46,7 +47,8 @@ class TraceStream {
   /// Returns everything that is left. Error: usage, if that is more than `most` bytes.
   Result<std::string> read_all(std::size_t most);
 
-  /// Returns why the stream ended early: "it is cut off: ...". Empty if it has not.
+  /// Returns why the stream ended early: it cannot be read, is cut off, damaged, or has more than
+  /// most_trace_bytes. Empty if it has not.
   const std::string& problem() const { return problem_; }
 
  private:
