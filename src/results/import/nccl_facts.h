@@ -11,7 +11,7 @@ namespace assay {
 /// The line "Rank  0 Group  0 Pid 1006102 on pool0-01806 device  0 [0000:19:00] NVIDIA H100 ...".
 struct RankLine {
   std::uint64_t rank = 0, group = 0;
-  std::string host, device;
+  std::string host, device;  ///< "pool0-01806", "NVIDIA H100"
 };
 
 /// Returns nullopt if the line has another form.

@@ -20,14 +20,16 @@ struct TraceFileKind {
   bool compressed = false;
 };
 
-/// What a file of this name holds: "a.json", "a.pftrace", "a.perfetto-trace", each also with ".gz".
-/// Error: usage.
+/// Returns what a file of this name holds: "a.json", "a.pftrace", "a.perfetto-trace", each also
+/// with
+/// ".gz". Error: usage, for other names.
 Result<TraceFileKind> trace_file_kind(std::string_view name);
 
-/// The part of `rank`. Times become those since `base`, in ns since 1970.
+/// Returns the part of `rank`. Its times are those since `base`, which is in ns since 1970.
 std::string trace_part(const Timeline& timeline, TraceFormat format, int rank, std::int64_t base);
 
-/// The file made of the parts of all ranks.
+/// Returns the bytes of the file made of the parts of all ranks. Error: exhausted, while
+/// compressing.
 Result<std::string> whole_trace(const std::vector<std::string>& parts, TraceFileKind kind,
                                 std::int64_t base);
 
