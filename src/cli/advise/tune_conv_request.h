@@ -21,10 +21,10 @@ struct TuneConvRequest {
   double budget_seconds = 3;     ///< time for each convolution in a run of the proof
   std::filesystem::path db;      ///< --db; empty: a database in the tuning's folder
   std::filesystem::path before;  ///< --before; empty: the databases that the environment names
-  bool list_only = false, json = false;
+  bool list_only = false, json = false;  ///< --dry-run; --json
 };
 
-/// Error: usage.
+/// Reads the options. Error: usage; as reading the files of --from.
 Result<TuneConvRequest> read_tune_conv(const Arguments& arguments);
 
 }  // namespace assay::cli

@@ -24,9 +24,10 @@ class RunView final : public RunObserver {
 
   void starting(std::size_t index, const Cell& cell) override;
   Status finished(std::size_t index, Record record) override;
-  /// True after SIGINT, SIGTERM, or if standard output has no reader any more.
+  /// Returns true after an interrupt, or if standard output cannot be written.
   bool stop_requested() override;
-  /// Stores and shows the record and ends the process, because the running thread is stuck.
+  /// Stores and shows the record and ends the process, because the measuring thread is stuck. The
+  /// exit status is exit_cell_error, or exit_io if the record could not be stored.
   [[noreturn]] void hung(std::size_t index, Record record) override;
 
   /// Removes the progress bar from the screen.

@@ -20,7 +20,7 @@
 
 namespace assay::cli {
 
-/// The record of one point, made now; without run and fingerprint.
+/// The record of one point, whose time is now; the caller sets `run` and `fingerprint`.
 Record load_record(const LoadRequest& request, const LoadReport& report);
 
 /// The recorder for --telemetry; by default there is one if all servers are on this machine. Null:

@@ -12,7 +12,8 @@
 
 namespace assay::cli {
 
-/// The options of `arguments` as command-line arguments for a server, without the options `but`.
+/// The options of `arguments` as command-line arguments of a server; those that `but` names are
+/// left out.
 std::vector<std::string> server_words(const Arguments& arguments,
                                       std::initializer_list<std::string_view> but);
 
