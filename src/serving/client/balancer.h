@@ -24,7 +24,7 @@ class Balancer {
  public:
   /// `targets` > 0.
   Balancer(Balance balance, std::size_t targets, std::uint64_t seed);
-  /// The target for the next request, which counts as in flight until done().
+  /// Returns the target for the next request, from 0, which counts as in flight until done().
   std::size_t choose();
   void done(std::size_t target) { --in_flight_[target]; }
 

@@ -30,7 +30,8 @@ struct ReplyEvent {
   std::optional<std::uint64_t> sent_ns;
 };
 
-/// Fills `event`, whose strings keep their memory. False: `json` is not an object.
+/// Replaces the contents of `event`, whose strings keep their memory. Returns false if `json` is
+/// not JSON or has no object.
 bool read_reply_event(Api api, std::string_view json, ReplyEvent& event);
 
 }  // namespace assay

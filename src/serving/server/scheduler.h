@@ -25,10 +25,12 @@ struct SchedulerSettings {
   std::uint32_t max_sequences = 256;
   std::uint64_t max_batched_tokens = 8192;
   bool prefix_cache = true;
-  /// Where attention of whole prompts is faster than that of their parts, which needs the cache.
+  /// See above: for engines whose attention is faster for a whole prompt than for its chunks, which
+  /// read the cache.
   bool whole_prompts = false;
 };
 
+/// A prompt to be continued.
 struct SequenceRequest {
   std::uint64_t id = 0;  ///< unique among the requests in the scheduler
   std::uint64_t prompt_tokens = 0;
@@ -78,12 +80,12 @@ class Scheduler {
   bool idle() const { return running_.empty() && waiting_.empty(); }
   /// Begins a step; call only if not idle(), and finish() after it. Valid until finish().
   const ScheduledStep& schedule();
-  /// The step is computed: the tokens that came out, one for each part that yields, in their order.
-  /// Where `ends`, which has as many elements or none, is not 0, the request ends with this token.
-  /// Valid until the next call.
+  /// Ends the step, which has been computed, and returns the tokens that came out, one for each
+  /// part that yields, in their order. `ends` is empty or has an element for each of them; where it
+  /// is not 0, the request ends with this token. The result is valid until the next call.
   const std::vector<YieldedToken>& finish(std::span<const std::uint8_t> ends = {});
 
-  /// False while any request runs.
+  /// Discards all prefixes. Does nothing and returns false while any request runs.
   bool reset_prefix_cache() { return pool_.forget(); }
   std::size_t running() const { return running_.size(); }
   std::size_t waiting() const { return waiting_.size(); }

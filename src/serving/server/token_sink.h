@@ -25,7 +25,7 @@ struct SourceToken {
 class TokenSink {
  public:
   virtual ~TokenSink() = default;
-  /// A choice has left the queue.
+  /// Called when a choice has left the queue, at `when` on the loop's clock.
   virtual void on_started(double when) = 0;
   /// Returns false to stop the tokens.
   virtual bool on_token(const SourceToken& token) = 0;

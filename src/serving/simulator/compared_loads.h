@@ -1,4 +1,4 @@
-// Says what the model says of loads that were measured, and how far off it is.
+// Predicts loads that were measured, to show how far off the model is.
 #pragma once
 
 #include <string>
@@ -23,8 +23,9 @@ struct ComparedLoad {
   std::vector<ComparedFigure> figures;
 };
 
-/// Predicts every passed record of `assay load` with random prompts of one length, for `engines`
-/// equal engines. Error: usage, if there is none, or one whose requests do not fit the cache.
+/// Predicts every passed record of `assay load` with random prompts of one length, with a finite
+/// rate or a cap on concurrency, for `engines` equal engines. Error: usage, if there is none, or
+/// one whose requests do not fit the cache.
 Result<std::vector<ComparedLoad>> compare_loads(const std::vector<Record>& records,
                                                 const EngineSettings& engine, int engines);
 

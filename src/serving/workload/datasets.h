@@ -22,7 +22,8 @@ std::unique_ptr<Prompts> conversation_prompts(const PromptSettings& settings);
 /// unknown.
 Result<std::unique_ptr<Prompts>> sharegpt_prompts(const PromptSettings& settings);
 
-/// Objects with "prompt" and optionally "output_tokens".
+/// Objects with "prompt", which is not empty, and optionally "output_tokens". These functions
+/// return errors as make_prompts() does.
 Result<std::unique_ptr<Prompts>> jsonl_prompts(const PromptSettings& settings);
 
 /// The first `count` objects of a Mooncake trace: timestamp, input_length, output_length, hash_ids.
