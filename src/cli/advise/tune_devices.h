@@ -43,7 +43,8 @@ void note_left_out(const std::vector<std::string>& left_out, std::size_t count, 
 /// Starts this program once per device with the same arguments, then `more`. Each process gets an
 /// equal share of the problems (or of the part that `place` names) and a folder inside that of
 /// `place`. Their standard error is shown, each line after the device's name. Returns their folders
-/// when all have ended. Error: interrupted; failed, if one of them failed.
+/// when all have ended, also if one had nothing to tune. Error: interrupted; failed, with the last
+/// line of its standard error, if one of them failed.
 Result<std::vector<std::filesystem::path>> tune_on_each(const Arguments& arguments,
                                                         const TunePlace& place,
                                                         const std::vector<std::string>& devices,

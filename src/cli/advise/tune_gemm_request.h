@@ -23,7 +23,7 @@ struct TuneGemmRequest {
   std::string validators_file;              ///< --validators; empty: not given
   std::vector<std::string> read_files;      ///< --read
   bool list_only = false;                   ///< --dry-run
-  bool check = false, json = false;         ///< --check; --json
+  bool check = false, json = false;         ///< --check-pytorch; --json
 };
 
 /// Reads the options. Error: usage; as reading the files and models that they name.

@@ -22,7 +22,7 @@ class TuneProgress {
   void doing(const std::string& name, std::string_view what);
   /// Skips a step that an earlier process did, so that it does not count in the time left.
   void known() { --progress_.total; }
-  /// Counts a step that took `seconds` and shows its result.
+  /// Counts a step that took `seconds`. Its result is only shown if standard error is no terminal.
   void done(const std::string& name, double seconds, std::string_view result);
 
  private:

@@ -50,8 +50,8 @@ std::string conclusion_text(const ParameterSpace& space, const TuningResult& res
 
 Json tuning_json(const std::string& name, const ParameterSpace& space, const TuningResult& result);
 
-/// The exit status of a completed tuning: exit_nothing_ran if no setting was measured,
-/// exit_inconclusive if its proof did not decide, else exit_ok.
+/// The exit status of a completed tuning: exit_nothing_ran if no setting was measured without an
+/// error and within its limits, exit_inconclusive if the proof did not decide, else exit_ok.
 int status_of(const TuningResult& result);
 
 }  // namespace assay::cli

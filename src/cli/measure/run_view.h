@@ -32,7 +32,8 @@ class RunView final : public RunObserver {
 
   /// Removes the progress bar from the screen.
   void clear();
-  /// The records as shown: without raw samples, which only the store keeps, and with costs.
+  /// Returns the records as shown, with costs. Of their samples only the throttled ones are left,
+  /// and no readings of telemetry; the store keeps all.
   const std::vector<Record>& records() const { return records_; }
   double elapsed_seconds() const;
 
