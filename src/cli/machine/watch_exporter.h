@@ -1,4 +1,4 @@
-// Serves the page of metrics to scrapers, or keeps it in a file.
+// Serves the page of metrics to scrapers, such as Prometheus.
 #pragma once
 
 #include <filesystem>

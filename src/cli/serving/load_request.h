@@ -41,7 +41,7 @@ Status read_seconds(const Arguments& arguments, std::string_view option, double&
 Result<std::vector<std::size_t>> parse_concurrencies(const std::string& text);
 
 /// Reads the options of load_options(); with --find-rate there are no points. Error: usage, naming
-/// the option; as read_operand() for files that they name.
+/// the option; also for OPENAI_API_KEY, ASSAY_PAIR and ASSAY_PROMPTS, which it reads, too.
 Result<LoadRequest> read_load_request(const Arguments& arguments);
 
 }  // namespace assay::cli

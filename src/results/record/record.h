@@ -29,7 +29,7 @@ enum class RecordStatus {
   interrupted,  ///< stopped before enough samples; samples kept, no value
 };
 
-/// Where a record comes from that another program measured: the program and the file.
+/// Where a record of another program or of `assay load` comes from: the program and the file.
 struct Source {
   std::string tool;        ///< "nccl-tests"
   std::string version;     ///< empty: not reported
@@ -47,7 +47,7 @@ struct RankResult {
 
 struct Record {
   std::string run;   ///< id of the process that measured it, or made from the imported file
-  std::string time;  ///< ISO 8601 UTC: when the record was made, right after sampling; "": unknown
+  std::string time;  ///< ISO 8601 UTC: when measuring the cell ended; empty: unknown
   Cell cell;
   DeviceFacts device;
   RecordStatus status = RecordStatus::error;
@@ -56,7 +56,7 @@ struct Record {
   /// Another program's metrics, the headline first; or what a benchmark reports besides its value.
   std::vector<Metric> metrics;
   std::vector<Curve> curves;
-  Boxed<Source> source;  ///< only for results of another program
+  Boxed<Source> source;  ///< only for results of another program or of `assay load`
   Boxed<Work> work;      ///< empty if the cell was never prepared
   Boxed<SampleSet> samples;
   Boxed<Summary> seconds;         ///< summary of the samples

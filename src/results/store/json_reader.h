@@ -34,7 +34,7 @@ class JsonReader {
   /// Returns the pairs of an object whose values are all text, in order.
   Result<std::vector<std::pair<std::string, std::string>>> texts(const char* key) const;
 
-  /// These functions set `target` if the key exists, else leave it unchanged. A number may be null,
+  /// These functions set `target` if the key exists, else leave it unchanged. A double may be null,
   /// which is NaN.
   Status optional(const char* key, std::string& target) const;
   Status optional(const char* key, double& target) const;

@@ -70,7 +70,8 @@ struct ExecutorSettings {
 class StepExecutor {
  public:
   /// Allocates everything, and computes a pass of each size, so that no request waits for a choice
-  /// of plans. `device` must outlive it. Error: of the device; exhausted.
+  /// of plans; emulated devices and deterministic executors choose none. `device` must outlive it.
+  /// Error: as Decoder::create(); of the device; failed, naming a rank that is lost.
   static Result<std::unique_ptr<StepExecutor>> create(Device& device,
                                                       const ExecutorSettings& settings);
 
