@@ -12,7 +12,7 @@ namespace assay::cli {
 /// The parsed command line.
 struct Parsed {
   const Command* command = nullptr;  ///< null: only --help or --version at the top
-  Arguments arguments;
+  Arguments arguments;               ///< with --help, their number is not checked
 };
 /// Parses argv without the program's name. The first word, or the first two, name the command; the
 /// rest are its options and positionals. Error: usage, one line that names the option or word and

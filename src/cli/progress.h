@@ -13,8 +13,8 @@ namespace assay::cli {
 constexpr double usual_cell_seconds = 3;
 
 struct Progress {
-  std::size_t done = 0;
-  std::size_t total = 0;
+  std::size_t done = 0;   ///< cells, or other steps, that have ended
+  std::size_t total = 0;  ///< all of them
   double elapsed_seconds = 0;
   std::optional<double> budget_seconds = {};
   std::string label = {};  ///< the cell being measured

@@ -30,6 +30,7 @@ class TuningProgress {
       : terminal_(terminal), rules_(rules), columns_(std::move(columns)) {}
   ~TuningProgress();
 
+  /// Returns the functions that tune() calls; this must outlive them.
   TuningEvents events();
 
  private:

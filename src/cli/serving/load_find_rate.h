@@ -39,6 +39,7 @@ ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result);
 using RunPoint = std::function<Result<LoadReport>(
     const LoadRequest& request, const LoadPoint& point, const std::string& label)>;
 
+/// The outcome of a search.
 struct FoundRate {
   SearchResult result;
   Json probes = Json::array();  ///< the probes in the order of running, each with its verdict

@@ -13,8 +13,8 @@
 namespace assay::cli {
 
 struct LoadRequest {
-  std::vector<Url> urls;
-  bool insecure = false;
+  std::vector<Url> urls;         ///< the servers; with --spawn, the caller sets them
+  bool insecure = false;         ///< TLS certificates are not checked
   LoadSettings settings;         ///< `targets` is set later, from `urls` or the started servers
   PromptSettings asked_prompts;  ///< before adapting them to the servers
   std::vector<LoadPoint> points;

@@ -38,8 +38,8 @@ struct SampleSet {
   std::size_t warmup_launches = 0;
   StopReason warmup_stop = StopReason::not_run;
   StopReason stop = StopReason::not_run;
-  double wall_seconds = 0;  ///< warm-up and sampling together
-  SensorReading before, after;
+  double wall_seconds = 0;      ///< warm-up and sampling together
+  SensorReading before, after;  ///< read before the warm-up and after the last sample
   /// Begin and end of the samples, warm-up excluded. Not stored, and neither are `by_rank` and
   /// `inside`.
   std::chrono::steady_clock::time_point begin, end;

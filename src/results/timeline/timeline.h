@@ -103,10 +103,12 @@ class Timeline {
   Timeline(Timeline&&) = default;
   Timeline& operator=(Timeline&&) = default;
 
+  /// Returns the id of a text, which is added to the pool if it is new.
   TextId text_id(std::string_view text);
   std::string_view text(TextId id) const { return texts_[id]; }
   std::size_t text_count() const { return texts_.size(); }
 
+  /// Returns the id of a lane, which is added if it is new.
   LaneId lane_id(const TraceLane& lane);
   const TraceLane& lane(LaneId id) const { return lanes_[id]; }
   const std::vector<TraceLane>& lanes() const { return lanes_; }

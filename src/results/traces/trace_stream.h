@@ -21,8 +21,10 @@ namespace assay {
 /// Limit of the decompressed bytes of one file.
 constexpr std::size_t most_trace_bytes = std::size_t{64} << 30;
 
+/// Reads a file once, from its beginning to its end.
 class TraceStream {
  public:
+  /// Most bytes that read() returns, but for those that start() looked at.
   static constexpr std::size_t bytes_at_once = std::size_t{1} << 18;
 
   /// Opens a file or a pipe, plain or compressed with gzip. Error: as unreadable().

@@ -16,8 +16,9 @@ enum class Balance {
   random,  ///< all equally likely
 };
 
+/// Returns the value of --balance: "least-connections", "round-robin" or "random".
 std::string_view name_of(Balance balance);
-/// Parses "least-connections", "round-robin" or "random". Error: usage.
+/// Parses such a value. Error: usage, with those that are allowed.
 Result<Balance> parse_balance(std::string_view name);
 
 class Balancer {

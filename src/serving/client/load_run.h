@@ -38,16 +38,16 @@ struct LoadPlan {
 /// Progress of a run.
 struct LoadState {
   double seconds = 0;
-  std::size_t total = 0, sent = 0, ended = 0, failed = 0, in_flight = 0;
-  std::uint64_t events = 0;  ///< stream events so far
-  double last_ttft = -1;     ///< TTFT of the reply that began last; negative: none yet
+  std::size_t total = 0, sent = 0, ended = 0, failed = 0, in_flight = 0;  ///< requests
+  std::uint64_t events = 0;                                               ///< stream events so far
+  double last_ttft = -1;  ///< TTFT of the reply that began last; negative: none yet
 };
 
 struct LoadOutcome {
   std::vector<RequestLog> logs;  ///< one for each request sent, in the order of the prompts
   ClientHealth health;
   LoadClock::time_point begin;  ///< the logs' times count from here
-  bool interrupted = false;
+  bool interrupted = false;     ///< a stop was requested
 };
 
 /// Returns when all replies have ended, or are given up because a stop was requested.

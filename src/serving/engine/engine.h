@@ -43,8 +43,8 @@ struct EngineEvent {
   };
 
   Kind kind = Kind::token;
-  std::uint64_t id = 0;
-  std::uint64_t number = 0;  ///< of the token, from 1
+  std::uint64_t id = 0;      ///< of the request
+  std::uint64_t number = 0;  ///< of the token in its reply, from 1
   std::uint32_t token = 0;
   bool last = false;          ///< the reply ends with this token
   bool at_end_token = false;  ///< it does so because the token is an end token
@@ -54,7 +54,8 @@ struct EngineEvent {
 
 /// The engine's state and counters.
 struct EngineState {
-  std::size_t running = 0, waiting = 0, blocks = 0, free_blocks = 0;
+  std::size_t running = 0, waiting = 0;     ///< requests
+  std::size_t blocks = 0, free_blocks = 0;  ///< of the cache
   server::SchedulerCounters counters;
   std::uint64_t steps = 0, rows = 0;  ///< rows: tokens computed, without padding
   double device_seconds = 0;          ///< from a step's first upload to its tokens

@@ -67,6 +67,7 @@ struct ExecutorSettings {
   DecoderSettings decoder() const;
 };
 
+/// It is for one thread, unless a function says otherwise.
 class StepExecutor {
  public:
   /// Allocates everything, and computes a pass of each size, so that no request waits for a choice

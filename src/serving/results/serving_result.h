@@ -48,7 +48,7 @@ struct AnalysisSettings {
 };
 
 struct RequestCounts {
-  std::size_t requests = 0;
+  std::size_t requests = 0;                ///< all that were sent
   std::size_t completed = 0;               ///< complete and with at least one token
   std::size_t empty = 0;                   ///< complete but without any token
   std::size_t failed = 0;                  ///< all others
@@ -70,8 +70,8 @@ struct Tail {
 
 /// The run without its ramp and its drain. Its latencies cover the requests sent within it.
 struct SteadyState {
-  double begin = 0, end = 0;
-  std::size_t requests = 0;  ///< sent within it and completed
+  double begin = 0, end = 0;  ///< seconds of the run
+  std::size_t requests = 0;   ///< sent within it and completed
   double request_throughput =
       0;  ///< replies received within it; one received in part counts in part
   double output_throughput = 0;  ///< tokens received within it
@@ -136,8 +136,10 @@ struct RunVerdict {
 struct ServingResult {
   OfferedLoad load;
   RequestCounts counts;
-  double duration = 0;  ///< from the first dispatch until all were done
-  double request_throughput = 0, output_throughput = 0, total_throughput = 0;
+  double duration = 0;            ///< from the first dispatch until all were done
+  double request_throughput = 0;  ///< completed requests
+  double output_throughput = 0;   ///< output tokens of completed requests
+  double total_throughput = 0;    ///< input and output tokens of completed requests
   std::optional<double> goodput;  ///< rate of requests that met every limit; empty: no limits given
   bool goodput_of_gaps = false;   ///< a limit is of TPOT or ITL
   Latency ttft, tpot, e2el;       ///< from when a request was sent

@@ -17,8 +17,8 @@ namespace assay::server {
 class Connection;
 
 struct HttpRequest {
-  std::string method, path, body;
-  bool is_json = false;  ///< what its Content-Type says
+  std::string method, path, body;  ///< the path has no query
+  bool is_json = false;            ///< what its Content-Type says
   bool keep_alive = true;
   bool chunks = true;   ///< the client understands chunks: HTTP/1.1
   double received = 0;  ///< when its last byte was read, by the loop's clock

@@ -28,7 +28,7 @@ struct Sampling {
   /// and multiplies the negative ones, of tokens that the reply or the prompt has.
   double presence_penalty = 0, frequency_penalty = 0, repetition_penalty = 1;
 
-  /// Temperatures below this count as 0, as in vLLM: logits divided by them could overflow.
+  /// Temperatures below 1e-5 count as 0, as in vLLM: logits divided by them could overflow.
   bool is_greedy() const { return temperature < 1e-5; }
   bool penalizes() const {
     return presence_penalty != 0 || frequency_penalty != 0 || repetition_penalty != 1;

@@ -21,9 +21,9 @@
 namespace assay::server {
 
 struct SchedulerSettings {
-  std::uint32_t blocks = 0;  ///< blocks of block_tokens tokens
-  std::uint32_t max_sequences = 256;
-  std::uint64_t max_batched_tokens = 8192;
+  std::uint32_t blocks = 0;                 ///< blocks of block_tokens tokens
+  std::uint32_t max_sequences = 256;        ///< that run at once
+  std::uint64_t max_batched_tokens = 8192;  ///< the budget of a step
   bool prefix_cache = true;
   /// See above: for engines whose attention is faster for a whole prompt than for its chunks, which
   /// read the cache.
@@ -40,7 +40,7 @@ struct SequenceRequest {
 
 /// What a step computes of one sequence.
 struct StepPart {
-  std::uint64_t id = 0;
+  std::uint64_t id = 0;                 ///< of the request
   std::uint32_t slot = 0;               ///< below max_sequences, of no other running sequence
   std::uint64_t begin = 0, tokens = 0;  ///< which of its tokens: the prompt's and those generated
   bool decodes = false;                 ///< it is one token after those generated before
@@ -74,6 +74,7 @@ class Scheduler {
   Scheduler(Scheduler&& other) noexcept;
   ~Scheduler();
 
+  /// Puts a request at the end of the queue.
   void submit(SequenceRequest request);
   /// Removes a request; does nothing if it is unknown. Not between schedule() and finish().
   void cancel(std::uint64_t id);

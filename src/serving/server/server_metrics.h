@@ -39,6 +39,7 @@ class MetricsPage {
   }
   /// The head of a metric, whose samples follow with labelled().
   void head(std::string_view type, std::string_view name, std::string_view help);
+  /// Appends a sample with the label LABEL="OF".
   void labelled(std::string_view name, std::string_view label, std::string_view of, double value);
   /// The metrics under vLLM's names, and `lag`, the name of the lag of writing.
   void add(const ServerMetrics& metrics, std::string_view lag);

@@ -46,7 +46,7 @@ struct Hardware {
 struct Efficiency {
   double bandwidth = 0.9;
   double compute = 0.6;
-  double launch_seconds = 1e-4;
+  double launch_seconds = 1e-4;  ///< fixed time per step
 };
 
 /// Each of `parts` partitions gets an equal part of bandwidth and compute.

@@ -23,9 +23,8 @@ struct ComparedLoad {
   std::vector<ComparedFigure> figures;
 };
 
-/// Predicts every passed record of `assay load` with random prompts of one length, with a finite
-/// rate or a cap on concurrency, for `engines` equal engines. Error: usage, if there is none, or
-/// one whose requests do not fit the cache.
+/// Predicts every passed record of `assay load` with random prompts of one length, for `engines`
+/// equal engines. Error: usage, if there is none, or one whose requests do not fit the cache.
 Result<std::vector<ComparedLoad>> compare_loads(const std::vector<Record>& records,
                                                 const EngineSettings& engine, int engines);
 

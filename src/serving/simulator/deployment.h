@@ -12,8 +12,8 @@ struct Deployment {
   double utilization = 0.9;  ///< share of the memory that a server uses
   double reserved = 2e9;     ///< bytes of workspace in each part, see Memory
   Efficiency efficiency;
-  std::uint32_t max_sequences = 256;
-  std::uint64_t max_batched_tokens = 8192;
+  std::uint32_t max_sequences = 256;        ///< see SchedulerSettings
+  std::uint64_t max_batched_tokens = 8192;  ///< see SchedulerSettings
   std::uint64_t max_length = 0;  ///< 0: the model's context, or what fits if that is less
   bool prefix_cache = true;
   double jitter = 0;  ///< see EngineSettings

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-constexpr std::uint64_t default_output_tokens = 128;
-constexpr std::uint64_t most_tokens = 10'000'000;  ///< upper limit for a prompt or a reply
+constexpr std::uint64_t default_output_tokens = 128;  ///< where PromptSettings sets no length
+constexpr std::uint64_t most_tokens = 10'000'000;     ///< upper limit for a prompt or a reply
 
 std::unique_ptr<Prompts> random_prompts(const PromptSettings& settings);
 std::unique_ptr<Prompts> prefix_prompts(const PromptSettings& settings);

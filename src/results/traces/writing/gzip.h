@@ -11,6 +11,7 @@
 
 namespace assay {
 
+/// One stream; use another one for another text.
 class Gzip {
  public:
   Gzip();
