@@ -10,8 +10,8 @@
 namespace assay::cli {
 
 struct CellFilter {
-  std::string benchmark;  ///< empty: any
-  std::vector<AxisSetting> settings;
+  std::string benchmark;              ///< empty: any
+  std::vector<AxisSetting> settings;  ///< all must match; empty: any values
 };
 
 /// Returns whether the cell belongs to the benchmark and has, on the axis of each setting, one of

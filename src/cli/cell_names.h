@@ -14,16 +14,18 @@ struct CellNames {
   std::vector<std::string> common;
   std::vector<std::string> names;  ///< "op=copy size=4KiB", in the order of the cells
 
-  /// Lines to stand above the table; empty if nothing is common.
+  /// Lines with `common` to stand above the table, wrapped to `width` columns (0: unlimited); empty
+  /// if nothing is common.
   std::string heading(std::size_t width, std::size_t indent = 2) const;
 };
 
-/// `cells` are texts as Cell::id() makes them. Names begin with the benchmark if there are several
+/// Returns the names for a table of `cells`, texts as Cell::id() makes them. Names begin with the
+/// benchmark if there are several
 /// benchmarks, or if all cells of the only one are equal. The only cell of a benchmark keeps its
-/// full name if that is short enough for the table's other columns.
+/// full name if that has at most 48 characters.
 CellNames cell_names(const std::vector<std::string>& cells);
 
-/// The names for the cells of `rows`; `cell_of(row)` returns the text of a row's cell.
+/// Returns the names for the cells of `rows`; `cell_of(row)` returns the text of a row's cell.
 template <typename Rows, typename CellOf>
 CellNames cell_names(const Rows& rows, CellOf cell_of) {
   std::vector<std::string> cells;
@@ -31,9 +33,9 @@ CellNames cell_names(const Rows& rows, CellOf cell_of) {
   return cell_names(cells);
 }
 
-/// The benchmark of each cell with the axes that vary among that benchmark's cells or are `given`,
-/// such as "memory size=4KiB". Unlike cell_names(), it needs no heading: what it leaves out is the
-/// same for all cells of the benchmark.
+/// Returns each cell's benchmark with the axes that vary among the benchmark's cells or are
+/// `given`, such as "memory size=4KiB". Unlike cell_names(), it needs no heading: what it leaves
+/// out is the same for all cells of the benchmark.
 std::vector<std::string> varying_names(const std::vector<const Cell*>& cells,
                                        const std::vector<std::string>& given = {});
 

@@ -12,7 +12,7 @@ namespace assay::cli {
 /// Runs the command named in `argv` and returns the exit status (exit_code.h).
 int main(int argc, char** argv);
 
-/// Adds the name of the option that caused it to `error`'s message.
+/// Returns `error` with the name of the option that caused it before its message.
 Error about(std::string_view option, const Error& error);
 
 /// Prints the error and returns its exit status.

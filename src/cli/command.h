@@ -15,8 +15,8 @@
 
 namespace assay::cli {
 
-/// Words that complete an argument: a text with spaces between them, or a function that lists
-/// them. An option's may also be the word "folder" or "file".
+/// Words with which shells complete an argument: a text with spaces between them, or a function
+/// that makes it. "folder" or "file" instead completes the names of folders or files.
 class CompletionWords {
  public:
   CompletionWords(const char* words = "") : words_(words) {}
@@ -30,11 +30,11 @@ class CompletionWords {
 
 struct Option {
   std::string_view name;  ///< "--device"
-  /// Placeholder, "NAME"; empty: a flag; "[N]": may be left out; "B..." of an option that repeats:
-  /// takes all operands up to the next option.
+  /// Placeholder for the value, "NAME". Empty: a flag without value. "[N]": the value may be left
+  /// out. "B...": the option takes all words up to the next option, and has `repeats`.
   std::string_view value;
   std::string_view help;     ///< one sentence, no full stop
-  CompletionWords complete;  ///< of its value
+  CompletionWords complete;  ///< complete its value
   bool repeats = false;      ///< may be given several times
   /// Another spelling that is accepted: an older one, or that of a similar option.
   std::string_view also = {};
@@ -42,8 +42,8 @@ struct Option {
 
 /// The user's arguments, split by the parser but not yet validated.
 struct Arguments {
-  std::vector<std::string> positionals;
-  /// By name. Flags map to "1", repeated options to one line per value.
+  std::vector<std::string> positionals;  ///< the words that are no options, without the command's
+  /// By Option::name. Flags map to "1", repeated options to one line per value.
   std::map<std::string, std::string, std::less<>> options;
 
   bool has(std::string_view option) const { return options.find(option) != options.end(); }
@@ -51,7 +51,7 @@ struct Arguments {
     const auto at = options.find(option);
     return at == options.end() ? std::string(otherwise) : at->second;
   }
-  /// All values of a repeatable option.
+  /// Returns all values of a repeatable option, in the order given.
   std::vector<std::string> all(std::string_view option) const;
 };
 
@@ -62,8 +62,8 @@ inline constexpr std::array<std::string_view, 6> command_groups = {
     "Measure", "Compare", "Diagnose", "Load and serve", "Tune", "About assay"};
 
 struct Command {
-  /// One word, "run", or two: "tune gemm" is a kind of "tune" with options and a help of its own,
-  /// which gets its second word as the first positional.
+  /// One word, "run", or two: "tune gemm" is a kind of "tune" with options and a help of its own.
+  /// Its `run` gets the second word, "gemm", as the first positional.
   std::string_view name;
   std::string_view summary;  ///< one line
   CommandGroup group = CommandGroup::measure;
@@ -73,7 +73,7 @@ struct Command {
   std::string_view
       details;  ///< paragraphs for help and man page; lines of examples start with two spaces
   std::vector<Option> options;
-  int (*run)(const Arguments& arguments, Terminal& terminal);
+  int (*run)(const Arguments& arguments, Terminal& terminal);  ///< returns the exit status
   /// For --help beside an operand: prints help on the operand and returns true, or returns false,
   /// and the command's own help is printed. Null: it always is.
   bool (*help_on_operand)(const Arguments& arguments, Terminal& terminal) = nullptr;
@@ -83,15 +83,18 @@ struct Command {
 };
 using CommandRegistry = Registry<const Command*>;
 
-/// By group, and in each group those first that a new user needs, then the rest by name.
+/// Returns all commands by group, and in each group those first that a new user needs, then the
+/// rest by name.
 std::vector<const Command*> commands();
+/// Returns null if there is no command of that name.
 const Command* find_command(std::string_view name);
-/// The commands named by the word of `command` and a second one: "tune gemm" for "tune".
+/// Returns the commands named by the word of `command` and a second one: "tune gemm" for "tune".
 std::vector<const Command*> kinds_of(const Command& command);
-/// The second word of a command's name, such as "gemm" in "tune gemm"; empty: there is none.
+/// Returns the second word of a command's name, such as "gemm" in "tune gemm"; empty: there is
+/// none.
 std::string_view kind_word(const Command& command);
-
-/// Options that every command has, after its own; --json --json only where no_json is empty.
+/// Returns the options that commands have after their own: all of them, but --json only where
+/// Command::no_json is empty.
 const std::vector<Option>& common_options();
 /// A command's options, followed by those of common_options() that it has.
 std::vector<Option> all_options(const Command& command);

@@ -14,7 +14,8 @@
 
 namespace assay::cli {
 
-/// Parses "2%" or "0.02" to 0.02. Error: usage, naming the option and what is allowed.
+/// Parses "2%" or "0.02" to 0.02, which must be from `least` to `most`. Error: usage, naming the
+/// option and what is allowed.
 Result<double> parse_share(std::string_view option, const std::string& text, double least,
                            double most);
 /// The value of --margin; empty if it is not given. Error: usage.
@@ -22,8 +23,9 @@ Result<std::optional<double>> given_margin(const Arguments& arguments);
 /// The rule for a verdict on `operands`: the margin given, else the campaign's own, else 2%.
 VerdictRule rule_of(const std::optional<double>& margin, const Operands& operands);
 
-/// The pairs to compare: A with B, or, for a single word, the environments of that campaign. Error:
-/// usage.
+/// Returns the pairs to compare: A with B if `words` are two, or the environments of the campaign
+/// whose folder is the only word. Error: as read_contrasts() (results/store/campaign_reader.h);
+/// usage, if that is no campaign.
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of_operands(
     const std::vector<std::string>& words);
 

@@ -8,8 +8,9 @@
 
 namespace assay::cli {
 
-/// The document with aligned tables and bold headings, and links without their targets, for a
-/// screen of `width` columns. Width 0 is no screen: the document as it is written.
+/// Returns the document with aligned tables and bold headings, and links without their targets, for
+/// a screen of `width` columns. With width 0, which means that there is no screen, returns it as it
+/// is written.
 std::string document_text(std::string_view markdown, std::size_t width, const Style& style);
 
 }  // namespace assay::cli

@@ -6,10 +6,12 @@
 
 namespace assay::cli {
 
+/// `exit_code_texts` says what each means. An Error's kind decides the status of a command that it
+/// ends: report() in cli.h.
 enum ExitCode : int {
   exit_ok = 0,
   exit_cell_error = 1,
-  exit_differs = 1,
+  exit_differs = 1,  ///< the same status, of commands that compare
   exit_usage = 2,
   exit_verification = 3,
   exit_nothing_ran = 4,

@@ -7,9 +7,10 @@ namespace assay::cli {
 
 /// Makes a closed pipe and the file size limit ordinary errors of write() instead of fatal signals.
 void ignore_write_signals();
-/// From now on SIGINT, SIGTERM and SIGHUP, unless the latter is ignored, only set a flag; before,
-/// they end the process as usual.
+/// From now on the first SIGINT, SIGTERM or SIGHUP only sets a flag; before, they end the process
+/// by default. SIGHUP stays ignored if it is, as under nohup.
 void catch_interrupts();
+/// Returns that flag; from any thread.
 bool interrupt_requested();
 
 }  // namespace assay::cli

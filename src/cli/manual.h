@@ -8,8 +8,10 @@
 
 namespace assay::cli {
 
-/// What assay does, its commands, exit statuses, for a screen of that many columns (0: unlimited).
+/// Returns what assay does, its commands and exit statuses, for a screen of `screen` columns (0:
+/// unlimited).
 std::string help_overview(std::size_t screen, const Style& style);
+/// Returns the text of `assay COMMAND --help`.
 std::string help_of(const Command& command, std::size_t screen, const Style& style);
 /// roff for man(1).
 std::string man_page();

@@ -1,4 +1,4 @@
-// Numbers reported by other programs, as text. Pure functions.
+// Metrics of records (results/record/metric.h) as text. Pure functions.
 #pragma once
 
 #include <span>
@@ -9,7 +9,8 @@
 
 namespace assay::cli {
 
-/// Four significant digits with a prefix that suits the unit: "184.9 GB/s", "10.89 ms", "378".
+/// Four significant digits: "184.9 GB/s", "10.89 ms", "378". Bytes/s are always in GB/s, so that a
+/// column is easy to compare; whole numbers of other units keep all digits.
 std::string format_metric(const Metric& metric);
 
 /// The metrics shown in a table of these records, in the program's order: those of the first record
@@ -19,8 +20,8 @@ std::vector<std::string> shown_metrics(std::span<const Record* const> records, s
 /// How many different metrics the records have.
 std::size_t count_metrics(std::span<const Record* const> records);
 
-/// The text of the record's metric `name`, marked if it comes from a model; "void" if the metric is
-/// void, empty if the record does not have it.
+/// The text of the record's metric `name`, with model_mark() (results_view.h) if it comes from a
+/// model; "void" if the metric is void, empty if the record does not have it.
 std::string metric_text(const Record& record, std::string_view name);
 
 }  // namespace assay::cli

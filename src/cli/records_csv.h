@@ -8,10 +8,11 @@
 
 namespace assay::cli {
 
-/// Returns a header and a row for each record: the run, the environment, the device and the status,
-/// each axis, and value and 95% interval of each metric in SI units, which stand in brackets behind
-/// the column's name. Cells without such an axis or metric are empty, and so are void metrics. An
-/// axis of sizes such as "1GiB" is a column of bytes.
+/// Returns a header and a row for each record: the run, its time, environment and benchmark, the
+/// device, whether that is emulated, the status, each axis, the number of samples, and the value
+/// and each metric with their 95% intervals, in SI units, which stand in brackets behind the
+/// column's name. Cells without such an axis or metric are empty, and so are void metrics. An axis
+/// of sizes such as "1GiB" is a column of bytes.
 std::string records_csv(std::span<const Record> records);
 
 /// Returns a header and a row for each sample of each record: the same columns up to the axes, then

@@ -12,15 +12,16 @@
 namespace assay::cli {
 
 inline constexpr const char* default_folder = "assay-results";
-inline constexpr const char* pipe =
-    "-";  ///< value of --out: no store, everything to standard output
+/// The value of --out that means no store: everything goes to standard output.
+inline constexpr const char* pipe = "-";
 
-/// Opens the store in `folder` and saves the environment there; without a store, prints it as the
-/// first line. Returns its id. Error: from the store.
+/// Sets `store` to that in `folder` and saves the environment there. If `folder` is `pipe`, leaves
+/// `store` empty and prints the environment as the first line. Returns its id, fingerprint_id().
+/// Error: as Store::open() and Store::append_fingerprint().
 Result<std::string> keep_fingerprint(const std::string& folder, const Json& fingerprint,
                                      std::optional<Store>& store, Terminal& terminal);
-
-/// The value of --telemetry as seconds between readings; 0: off. Error: usage.
+/// Returns the value of --telemetry, or `otherwise` without it, as seconds between readings; 0:
+/// off. Error: usage.
 Result<double> telemetry_interval(const Arguments& arguments, std::string_view otherwise);
 
 }  // namespace assay::cli

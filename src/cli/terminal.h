@@ -37,28 +37,30 @@ class Style {
 /// Bytes that are not UTF-8 become U+FFFD.
 std::string without_controls(std::string_view text, bool styled);
 
-/// Everything written passes without_controls().
+/// Standard output and standard error of this process. Everything written passes
+/// without_controls().
 class Terminal {
  public:
   explicit Terminal(ColorChoice color = ColorChoice::automatic);
 
-  /// To standard output. Failures are remembered, not reported here.
+  /// Writes to standard output. Failures are remembered: output_failed().
   void print(std::string_view text);
-  /// To standard output, which must be a terminal, over the last `lines` lines.
+  /// Writes to standard output, which must be a terminal, over the last `lines` lines.
   void print_over(std::ptrdiff_t lines, std::string_view text);
-  /// To standard error.
+  /// Writes to standard error.
   void note(std::string_view text);
-  /// Replaces the line at standard error's cursor; only if interactive().
+  /// Replaces the line at standard error's cursor; call it only if interactive().
   void rewrite_line(std::string_view line);
   /// Writes the line "assay: message" to standard error.
   void complain(std::string_view message);
   /// Writes out what print() buffered.
   void flush();
 
-  /// Returns whether standard output could not be written; see broken_pipe() if it has no reader.
+  /// Returns whether standard output could not be written.
   bool output_failed() const { return output_error_ != 0; }
+  /// Returns whether that was because it is a pipe without a reader, as in `assay show | head`.
   bool broken_pipe() const;
-  /// The system's error message.
+  /// Returns the system's message about that failure.
   std::string output_problem() const;
 
   Style out_style() const { return Style(out_color_); }

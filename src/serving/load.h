@@ -29,7 +29,7 @@ struct LoadSettings {
   /// precedence over `ramp` and a point's rate.
   std::optional<double> recorded_speed;
   /// Number of requests that are sent before the measured ones, in a closed loop and with another
-  /// seed. They do not count. For sharegpt and jsonl they may be prompts that are measured later.
+  /// seed. They do not count. From a file of prompts they may be some that are measured later.
   std::size_t warm_up = 0;
   AnalysisSettings analysis;  ///< run_point() sets its `load` and `client`
 
@@ -61,15 +61,14 @@ struct LoadReport {
   LoadClock::time_point begin;   ///< the logs' times count from here, after any warm-up
   /// All servers together; empty if one of them has no usable /metrics.
   std::optional<ServerMetrics> server;
-  bool interrupted = false;  ///< `stop_requested` ended the run before all requests were sent
+  bool interrupted = false;  ///< `stop_requested` ended the run before all replies had ended
 };
 
 /// Runs a load point and analyses it. A finite rate, a ramp or recorded times make an open loop.
 /// Otherwise the rate is infinite: with a cap the load is a closed loop, and without one all
 /// requests are sent at once. `stop_requested` and `progress` are called ten times a second in this
-/// thread. Error: usage, if a setting is out of bounds or a file of prompts is damaged; exhausted,
-/// if the machine cannot open enough connections; unavailable, if no request of the warm-up
-/// succeeds.
+/// thread. Error: as make_prompts() and arrivals() or recorded_arrivals(); exhausted, if the
+/// machine cannot open enough connections; unavailable, if no request of the warm-up succeeds.
 Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& point,
                              const std::function<bool()>& stop_requested,
                              const std::function<void(const LoadState&)>& progress);

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-/// Who owns the model of `assay serve-sim`, by its /v1/models: what comes from there is a model's.
+/// The owner that /v1/models of `assay serve-sim` names. Times of such a server come from a model.
 inline constexpr std::string_view simulated_owner = "assay-sim";
 
 /// The first model of /v1/models.
@@ -28,7 +28,8 @@ struct ServedModel {
 /// answer or has no such page. Its response is untrusted input.
 Result<ServedModel> served_model(const Endpoint& endpoint, std::string_view fields);
 
-/// The concatenated /metrics of all targets; empty if one of them has none.
+/// Returns the samples of all targets' /metrics, one after another; empty if one of them has no
+/// such page, or it is not in Prometheus' format.
 std::optional<Scrape> scrape_all(std::span<const Endpoint> targets, std::string_view fields);
 
 }  // namespace assay

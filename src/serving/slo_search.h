@@ -19,9 +19,10 @@
 namespace assay {
 
 struct RateSearchSettings {
-  double precision = 0.05;  ///< relative width of the bracket at which the search ends; 0.01 to 1
+  /// Relative distance, 0.01 to 1, of a passed and a failed rate at which the search ends.
+  double precision = 0.05;
   double most_rate = std::numeric_limits<double>::infinity();  ///< requests per second
-  std::size_t repeats = 3;                                     ///< at the boundary
+  std::size_t repeats = 3;                                     ///< fresh runs at the rate found
   std::size_t most_probes = 40;                                ///< gives up after this many
 };
 
@@ -30,15 +31,16 @@ struct RateSearchSettings {
 struct RateProbe {
   enum class Kind {
     single,   ///< closed loop, one request in flight
-    full,     ///< closed loop at the concurrency limit
+    full,     ///< closed loop with many requests in flight, the caller's choice
     at_rate,  ///< open loop at `rate`
   };
   Kind kind = Kind::single;
   double rate = 0;         ///< requests per second
   std::size_t number = 0;  ///< index of the probe in the search, from 0
-  std::size_t repeat = 0;  ///< at the boundary, from 1; 0: a first run
+  std::size_t repeat = 0;  ///< number of the fresh run at the rate found, from 1; 0: a first run
 };
 
+/// What a run showed.
 struct ProbeOutcome {
   double throughput = 0;     ///< requests per second
   std::vector<double> used;  ///< value over limit for each target; above 1 the target is missed
@@ -62,7 +64,7 @@ struct SearchResult {
     capped,       ///< the highest rate allowed passes
     unreachable,  ///< one request in flight already misses a target
     too_slow,     ///< even a tenth of the rate of one request in flight fails
-    noisy,        ///< the client voided one probe again and again, so nothing more can be told
+    noisy,        ///< three runs of one probe were void, so nothing more can be told
     stopped,      ///< out of probes
   };
   End end = End::stopped;
@@ -80,7 +82,7 @@ class RateSearch {
  public:
   explicit RateSearch(const RateSearchSettings& settings) : settings_(settings) {}
 
-  /// The next probe to run; empty: the search has ended.
+  /// Returns the next probe to run; empty: the search has ended.
   std::optional<RateProbe> next() const;
   /// Adds the outcome of the probe that next() last proposed.
   void add(const ProbeOutcome& outcome);

@@ -11,7 +11,7 @@
 
 namespace assay::cli {
 
-/// `width` 0 means unlimited.
+/// `lines`: the number of lines that were read; `width` 0 means unlimited.
 std::string gpu_log_text(const std::vector<GpuLogEvent>& events, std::size_t lines,
                          std::size_t width, const Style& style);
 

@@ -19,26 +19,27 @@ namespace assay::cli {
 /// A device under test, alone or with those of the other ranks.
 struct HealthDevice {
   TeamSession session;
-  std::vector<std::unique_ptr<Backend>> backends;
+  std::vector<std::unique_ptr<Backend>> backends;  ///< must outlive the device
   std::unique_ptr<Device> device;
-  Descriptor lock;
+  Descriptor lock;  ///< of lock_device(); held as long as this lives
 
   Team& team() const { return session.team ? *session.team : solo_team(); }
 };
 
 /// Meets the ranks that --ranks, --hosts or a launcher ask for, started with `words` ("health",
-/// "sdc") and their options of `passed_on`, and opens and locks this rank's device. Output of ranks
-/// other than 0 is closed. Error: usage; as open_device() and lock_device().
+/// "sdc") and those options of `arguments` that `passed_on` names, and opens and locks this rank's
+/// device. Standard output of ranks other than 0 is closed. Error: as read_team_request(),
+/// meet_ranks(), open_device() and lock_device().
 Result<HealthDevice> open_for_health(const Arguments& arguments,
                                      const std::vector<std::string>& words,
                                      const std::vector<std::string>& passed_on, Terminal& terminal);
 
-/// --duration, --seed, --only, --memory and --plant. `stop_requested` is that of signals. Error:
-/// usage.
+/// Reads --duration, --seed, --only, --memory and --plant; interrupts stop the test. Error: usage.
 Result<health::SdcPlan> read_sdc_plan(const Arguments& arguments);
 
-/// Checks whether the result can go to `file`. Error: as check_writable(); usage if it holds the
-/// result of a test that was CORRUPT without planted faults, which is evidence.
+/// Checks whether the result can go to `file`. Error: as check_writable() (core/write_file.h);
+/// usage if the file holds a CORRUPT result without planted faults, which is evidence and not
+/// replaced.
 Status check_result_file(const std::string& file);
 
 /// Shows a result, `json` with --json and otherwise `text`, and writes `json` to `file`. Error: as
@@ -46,13 +47,13 @@ Status check_result_file(const std::string& file);
 Status keep_result(const Arguments& arguments, Terminal& terminal, const std::string& file,
                    const Json& json, const std::string& text);
 
-/// Rewrites the line that shows how far the test is.
+/// Returns a function that shows how far the test is, in a line that is rewritten on a terminal.
 std::function<void(const health::SdcProgress&)> shown_progress(Terminal& terminal);
 
-/// The status of a verdict.
+/// Returns the exit status.
 int status_of(const health::SdcOutcome& outcome);
 
-/// Options of open_for_health().
+/// Returns `options`, followed by those of open_for_health() and --seed and --plant.
 std::vector<Option> with_rank_options(std::vector<Option> options);
 
 }  // namespace assay::cli

@@ -15,24 +15,26 @@
 
 namespace assay::cli {
 
+/// What the options of acceptance_options() ask for.
 struct AcceptanceRequest {
   health::Thoroughness thoroughness = health::Thoroughness::normal;
   double seconds = 0;             ///< for everything
   double corruption_seconds = 0;  ///< of these, for `assay health sdc`; 0: none
   /// When measuring ends, whatever is missing.
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  bool shared = false;  ///< also devices whose memory other processes use
-  std::string folder;   ///< of the store; `pipe`: none
-  bool with_serials = false;
+  bool shared = false;        ///< also devices whose memory other processes use
+  std::string folder;         ///< of the store; `pipe`: none
+  bool with_serials = false;  ///< the stored environment has serial numbers and UUIDs
 };
 
-/// Options that both commands have, and their values. Error: usage.
+/// Returns the options that both commands have.
 std::vector<Option> acceptance_options();
+/// Reads their values into `request`. Error: usage.
 Status read_acceptance(const Arguments& arguments, AcceptanceRequest& request);
 
-/// Measures and judges. No other test of assay gets the devices meanwhile. Error: usage, if there
-/// are no limits for the device; unavailable, if there is no device or others use it; the error of
-/// a file.
+/// Measures and judges. Other tests of assay cannot lock the devices meanwhile. Error: usage, if
+/// there are no limits for the device; unavailable, if there is no device or others use it; that of
+/// a file of limits, or of the store.
 Result<health::Acceptance> accept_machine(const AcceptanceRequest& request,
                                           const Arguments& arguments, const Diagnosis& diagnosis,
                                           Terminal& terminal);

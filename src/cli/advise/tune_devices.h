@@ -18,7 +18,7 @@ namespace assay::cli {
 struct TunePlace {
   std::string device;                ///< --device
   std::vector<std::string> devices;  ///< --devices; "all" alone
-  std::size_t part = 0, parts = 1;   ///< --part
+  std::size_t part = 0, parts = 1;   ///< --part: which part of the problems, from 0, of how many
   std::string folder;                ///< --out
   /// Whether tune_on_each() started this process. Then this process only measures, and its parent
   /// does everything that follows.
@@ -36,13 +36,15 @@ struct TunePlace {
 /// Error: usage.
 Result<TunePlace> read_tune_place(const Arguments& arguments);
 
-/// Prints the first few entries of `left_out`, what cannot be tuned, and that there are `count`.
+/// Prints the first few entries of `left_out`, which name problems that cannot be tuned, and that
+/// there are `count` of them.
 void note_left_out(const std::vector<std::string>& left_out, std::size_t count, Terminal& terminal);
 
 /// Starts this program once per device with the same arguments, then `more`. Each process gets an
 /// equal share of the problems (or of the part that `place` names) and a folder inside that of
 /// `place`. Their standard error is shown, each line after the device's name. Returns their folders
-/// when all have ended. Error: interrupted; failed, if one of them failed.
+/// when all have ended, also if one had nothing to tune. Error: interrupted; failed, with the last
+/// line of its standard error, if one of them failed.
 Result<std::vector<std::filesystem::path>> tune_on_each(const Arguments& arguments,
                                                         const TunePlace& place,
                                                         const std::vector<std::string>& devices,

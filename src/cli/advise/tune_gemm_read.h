@@ -8,7 +8,7 @@ namespace assay::cli {
 
 /// Reports for each file the rows that do not fit this PyTorch, device and libraries; with `write`,
 /// merges the rows of TunableOp's files into one file. Returns the exit status: exit_differs if
-/// something does not fit.
+/// something does not fit, or that of an error, which it prints.
 int read_tuning_files(const TuneGemmRequest& request, bool write, Terminal& terminal);
 
 }  // namespace assay::cli

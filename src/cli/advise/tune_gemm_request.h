@@ -19,13 +19,14 @@ struct TuneGemmRequest {
   TuneGemmSettings settings;
   TunePlace place;
   OverrideFormat format = OverrideFormat::named;
-  std::string python = "python3", pytorch;
-  std::string validators_file;
-  std::vector<std::string> read_files;  ///< --read
-  bool list_only = false, check = false, json = false;
+  std::string python = "python3", pytorch;  ///< --python; --pytorch, a version; empty: not given
+  std::string validators_file;              ///< --validators; empty: not given
+  std::vector<std::string> read_files;      ///< --read
+  bool list_only = false;                   ///< --dry-run
+  bool check = false, json = false;         ///< --check-pytorch; --json
 };
 
-/// Error: usage.
+/// Reads the options. Error: usage; as reading the files and models that they name.
 Result<TuneGemmRequest> read_tune_gemm(const Arguments& arguments);
 
 }  // namespace assay::cli

@@ -13,14 +13,16 @@ namespace assay::cli {
 
 class TuneProgress {
  public:
+  /// `total`: the number of steps.
   TuneProgress(Terminal& terminal, std::size_t total) : terminal_(terminal) {
     progress_.total = total;
   }
 
-  /// Shows what is done now, at most ten times a second.
+  /// Shows the step `name` and what is done for it now, at most ten times a second.
   void doing(const std::string& name, std::string_view what);
   /// Skips a step that an earlier process did, so that it does not count in the time left.
   void known() { --progress_.total; }
+  /// Counts a step that took `seconds`. Its result is only shown if standard error is no terminal.
   void done(const std::string& name, double seconds, std::string_view result);
 
  private:

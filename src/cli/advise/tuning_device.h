@@ -22,12 +22,13 @@ struct TuningDevice {
   std::string runtime() const;
 };
 
-/// Error: as open_device().
+/// `choice` is the value of --device. Error: as open_device() and Device::create_stream().
 Result<TuningDevice> open_tuning_device(const TuneGemmRequest& request, std::string_view choice);
 
 /// The Validator lines that PyTorch checks a TunableOp file against. They come from --validators,
-/// from the version given with --pytorch and this machine, or from PyTorch itself. Error:
-/// unavailable, with the reason.
+/// from the version given with --pytorch and this machine, or from PyTorch itself. Error: as
+/// read_operand() and usage for the file of --validators; unavailable, if the device is no GPU; as
+/// ask_pytorch().
 Result<Validators> find_validators(const TuneGemmRequest& request, TuningDevice& seat);
 
 }  // namespace assay::cli

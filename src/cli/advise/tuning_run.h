@@ -14,6 +14,7 @@
 
 namespace assay::cli {
 
+/// What to tune and how to show it. `space` and `rules` must outlive it.
 struct TuningRun {
   std::string name;  ///< name of the tuned benchmark or program
   std::string plan;  ///< everything that the results depend on, as text; kept in the folder
@@ -41,7 +42,8 @@ Result<ParameterSpace> space_of(const std::vector<Parameter>& parameters,
 std::string tuning_plan_text(const std::string& what, const ParameterSpace& space,
                              const TuningRules& rules);
 
-/// Returns the exit status. Error: as from tune(), TrialLog::open().
+/// Tunes, or continues the tuning in the folder, and prints the result. Returns the exit status,
+/// also after an interrupt. Error: as from TrialLog::open() and tune().
 Result<int> run_tuning(const TuningRun& run, const Arguments& arguments, Terminal& terminal);
 
 }  // namespace assay::cli

@@ -16,7 +16,7 @@ namespace assay::cli {
 
 /// What a table of settings shows besides their gains.
 struct TuningColumns {
-  std::vector<Column> columns;
+  std::vector<Column> columns;  ///< title and layout of each (cli/table.h)
   /// One text for each column. `score`: the mean over the setting's runs; `last`: its last run.
   std::function<std::vector<std::string>(double score, const Trial& last)> texts;
 };
@@ -30,6 +30,7 @@ class TuningProgress {
       : terminal_(terminal), rules_(rules), columns_(std::move(columns)) {}
   ~TuningProgress();
 
+  /// Returns the functions that tune() calls; this must outlive them.
   TuningEvents events();
 
  private:
@@ -50,7 +51,8 @@ std::string conclusion_text(const ParameterSpace& space, const TuningResult& res
 
 Json tuning_json(const std::string& name, const ParameterSpace& space, const TuningResult& result);
 
-/// The exit status of a completed tuning.
+/// The exit status of a completed tuning: exit_nothing_ran if no setting was measured without an
+/// error and within its limits, exit_inconclusive if the proof did not decide, else exit_ok.
 int status_of(const TuningResult& result);
 
 }  // namespace assay::cli

@@ -8,8 +8,8 @@
 
 namespace assay::cli {
 
-/// Measures `plan` into `folder`, or prints its schedule, as --dry-run, --json and --pairs say.
-/// Returns the exit status.
+/// Measures `plan` into `folder`, or with --dry-run prints its schedule. `arguments` are those of
+/// `assay campaign`. Returns the exit status; errors are printed.
 int run_campaign_plan(CampaignPlan plan, const std::string& folder, const Arguments& arguments,
                       Terminal& terminal);
 

@@ -30,7 +30,8 @@ class CampaignView final : public CampaignObserver {
   Status finished(const UnitLine& line) override;
   void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) override;
   void gave_up(const Arm& arm) override;
-  /// On an interrupt, and when the budget is spent. May be called from any thread.
+  /// Returns true after an interrupt, if standard output cannot be written, and when the budget is
+  /// spent. Any thread may call it.
   bool stop_requested() override;
   /// Returns whether it was the budget that asked to stop.
   bool budget_is_spent() const { return budget_is_spent_; }
@@ -42,9 +43,9 @@ class CampaignView final : public CampaignObserver {
   /// Returns "vm failed three times in a row, at last: it exited with status 255: ...", about the
   /// environment that the campaign gave up most recently; empty if it gave up none.
   const std::string& last_failure() const { return last_failure_; }
-  std::size_t retries() const { return retries_; }
+  std::size_t retries() const { return retries_; }  ///< units that were measured again
   /// Returns "other programs and the hypervisor used up to 63% of the CPUs' time in 14 of 40 units"
-  /// and what that means; empty if used_by_others() is.
+  /// and what that means; empty if used_by_others() (judge/compare/disturbance.h) returns nothing.
   std::string disturbance_text() const;
   double elapsed_seconds() const;
 

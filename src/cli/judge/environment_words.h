@@ -10,7 +10,7 @@
 
 namespace assay::cli {
 
-/// What a word for an environment begins with, for completion.
+/// Returns what such words begin with, with spaces between them, for completion.
 std::string environment_words();
 
 struct EnvironmentWord {
@@ -20,7 +20,8 @@ struct EnvironmentWord {
 /// Error: usage, naming the word and what is allowed.
 Result<EnvironmentWord> read_environment_word(const std::string& word);
 
-/// "docker", then "docker-2"; `uses` counts names.
+/// Returns `name` if it is new, else with a number: "docker-2". `uses` counts how often each name
+/// was asked for; begin with an empty one.
 std::string unique_name(const std::string& name, std::map<std::string, int>& uses);
 
 /// The text with '-' for what is not a letter, a digit, '.' or '_', and not longer than 100: a name

@@ -27,7 +27,7 @@ struct StudyRequest {
   std::vector<std::string> axes = {};      ///< "size=64KiB", for every cell that has the axis
   PlannedLoad load = {};                   ///< empty: no load
   std::uint64_t ranks = 0;                 ///< 0: one for each GPU
-  std::string budget = {}, device = {};    ///< empty: the plan's
+  std::string budget = {}, device = {};    ///< as --budget and --device; empty: the plan's
 };
 
 /// What a study needs to know about this machine.

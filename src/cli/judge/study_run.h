@@ -1,5 +1,5 @@
 // What `assay campaign STUDY` does: makes the study's plan, or takes that with which its folder was
-// begun, runs it as a campaign, and ends with the answer and a page.
+// begun, runs it as a campaign, and ends with the answer and the HTML report.
 #pragma once
 
 #include "cli/command.h"

@@ -8,8 +8,9 @@
 
 namespace assay::cli {
 
-/// Returns whether the file that `option` names can be written and is no trace, which it would
-/// replace. An option that is not given passes.
+/// Checks that the file which `option` names can be written and is no trace, which the result would
+/// replace. An option that is not given passes. Error: as check_writable() (core/write_file.h);
+/// usage, if it is a trace.
 Status check_no_trace_is_replaced(std::string_view option, const Arguments& arguments);
 
 }  // namespace assay::cli

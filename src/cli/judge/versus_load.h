@@ -13,7 +13,7 @@ struct PlannedLoad {
   std::string servers;  ///< per environment: "url: http://a:8000", "spawn: ..., servers: 8"
 };
 
-/// The words before the load, which begins with "load" or an option.
+/// Returns the words before the first one that is "load" or an option, where the load begins.
 std::vector<std::string> words_before_load(const std::vector<std::string>& words);
 
 /// `words`: options of `assay load`, with or without "load" before them. Error: usage, naming the

@@ -1,4 +1,4 @@
-// Serves the page of metrics to scrapers, or keeps it in a file.
+// Serves the page of metrics to scrapers, such as Prometheus.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace assay::cli {
 
-/// Makes the page when a scraper asks for it.
+/// Makes the page of metrics; called when a scraper asks for it.
 using MakePage = std::function<std::string()>;
 
 /// Serves `page` at http://ADDRESS/metrics until `stop` returns true, which is asked ten times a

@@ -15,10 +15,11 @@ namespace assay::cli {
 enum class MetricsFormat { open_metrics, text };
 
 /// Returns a page with a family for each quantity, such as assay_power_watts{device="gpu0"}, and
-/// with the newest passed value of each cell of `results`, such as
-/// assay_result_bandwidth_bytes_per_second{cell="memory
-/// op=triad",device="cpu:0",statistic="median"} and its 95% interval ("low95", "high95"). Every
-/// name ends in its unit; counters end in "_total". Values that could not be read are left out.
+/// with the value and the metrics of the newest passed record of each cell and device of `results`,
+/// such as assay_result_bandwidth_bytes_per_second{cell="memory
+/// op=triad",device="cpu:0",emulated="false",statistic="median"} and its 95% interval ("low95",
+/// "high95"). A name ends in its unit, if it has one; counters end in "_total". Values that could
+/// not be read, void metrics and trials (is_trial()) are left out.
 std::string watch_metrics(const std::vector<Channel>& channels, const Snapshot& now,
                           std::span<const Record> results, MetricsFormat format);
 

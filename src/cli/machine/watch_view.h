@@ -12,9 +12,9 @@ namespace assay::cli {
 
 /// One reading of every channel.
 struct Snapshot {
-  std::string time;   ///< "2026-01-31T12:00:00.123Z"
-  double second = 0;  ///< time on a monotonic clock
-  std::vector<double> values;
+  std::string time;            ///< "2026-01-31T12:00:00.123Z"
+  double second = 0;           ///< time on a monotonic clock
+  std::vector<double> values;  ///< one for each channel, in its unit; NaN: it could not be read
 };
 
 /// A table of the current state of accelerators and host. Rates come from the counters of two

@@ -15,22 +15,24 @@
 
 namespace assay::cli {
 
-/// Reads --ranks, --hosts, --patience and the launcher's variables. Error: usage.
+/// Reads --ranks, --hosts, --without-secret, --patience and the launcher's variables. Error: usage.
 Result<TeamRequest> read_team_request(const Arguments& arguments, const Plan& plan);
 
 /// --patience, if it is given. Error: usage.
 Status read_patience(const Arguments& arguments, TeamRequest& request);
 
-/// A function that ends the process when the team has failed while this rank is stuck in a call
-/// that cannot be interrupted. `say_it`: it prints the reason to standard error.
+/// Returns a function to be called when the team has failed while this rank is stuck in a call that
+/// cannot be interrupted. It ends the process; with `say_it`, it prints the reason to standard
+/// error.
 std::function<void(const Error&)> abandoning(bool say_it);
 
-/// Seconds that one step of a cell may take on a GPU, if --patience is given.
+/// Seconds that one step of a cell may take on a GPU: --patience or its default, and for several
+/// ranks twice that and more, because a rank that waits for another one does not hang.
 double device_patience(const TeamRequest& request);
 
 /// Forms the team if there are several ranks and a cell of the plan needs them; otherwise `team` is
-/// null and every process measures on its own. Warns of a run that others can take part in. Error:
-/// as from form_team() and warn_of_strangers().
+/// null and every process measures on its own. Warns if other users of the machine could take a
+/// rank's place. Error: as from form_team() and warn_of_strangers().
 Result<TeamSession> meet_ranks(const TeamRequest& request, const Plan& plan, Terminal& terminal);
 
 /// A team with the members that meet_ranks() would bring together, without connections.

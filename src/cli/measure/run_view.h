@@ -24,14 +24,16 @@ class RunView final : public RunObserver {
 
   void starting(std::size_t index, const Cell& cell) override;
   Status finished(std::size_t index, Record record) override;
-  /// True after SIGINT, SIGTERM, or if standard output has no reader any more.
+  /// Returns true after an interrupt, or if standard output cannot be written.
   bool stop_requested() override;
-  /// Stores and shows the record and ends the process, because the running thread is stuck.
+  /// Stores and shows the record and ends the process, because the measuring thread is stuck. The
+  /// exit status is exit_cell_error, or exit_io if the record could not be stored.
   [[noreturn]] void hung(std::size_t index, Record record) override;
 
   /// Removes the progress bar from the screen.
   void clear();
-  /// The records as shown: without raw samples, which only the store keeps, and with costs.
+  /// Returns the records as shown, with costs. Of their samples only the throttled ones are left,
+  /// and no readings of telemetry; the store keeps all.
   const std::vector<Record>& records() const { return records_; }
   double elapsed_seconds() const;
 

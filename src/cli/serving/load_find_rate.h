@@ -16,13 +16,15 @@
 
 namespace assay::cli {
 
+/// What --find-rate and the options beside it ask for.
 struct FindRate {
   std::vector<Slo> targets;
   RateSearchSettings search;
-  std::size_t in_flight = 0;  ///< closed loop that shows the throughput; 0: 256 per server
-  std::size_t cap = 0;        ///< cap on requests in flight at a rate; 0: none
-  std::size_t requests = 0;   ///< requests at a rate; 0: those of `seconds`, at least 100
-  double seconds = 30;        ///< duration of sending
+  /// Requests in flight in the first probe, a closed loop that bounds the rate; 0: 256 per server.
+  std::size_t in_flight = 0;
+  std::size_t cap = 0;       ///< cap on requests in flight at a rate; 0: none
+  std::size_t requests = 0;  ///< requests at a rate; 0: those of `seconds`, at least 100
+  double seconds = 30;       ///< duration of sending
 };
 
 /// Reads the options; adds the percentiles needed by the targets to the request. Empty without
@@ -37,13 +39,15 @@ ProbeOutcome outcome_of(const FindRate& find, const ServingResult& result);
 using RunPoint = std::function<Result<LoadReport>(
     const LoadRequest& request, const LoadPoint& point, const std::string& label)>;
 
+/// The outcome of a search.
 struct FoundRate {
   SearchResult result;
   Json probes = Json::array();  ///< the probes in the order of running, each with its verdict
 };
 
 /// Runs probe after probe, each with a seed of its own (seed_of_load()). `say` is called with the
-/// verdict on each probe. An interruption ends the search. Error: as from `run`.
+/// verdict on each probe. An interruption ends the search. Error: as from `run`; failed, if no
+/// request of the first probe is answered.
 Result<FoundRate> find_rate(const FindRate& find, const LoadRequest& request, const RunPoint& run,
                             const std::function<void(const std::string&)>& say);
 

@@ -230,7 +230,7 @@ Record load_record(const LoadRequest& request, const LoadReport& report) {
   if (report.server) add_server_metrics(record, *report.server);
   if (report.interrupted) {
     record.status = RecordStatus::interrupted;
-    record.reason = "stopped before all requests were sent";
+    record.reason = "stopped before all replies had ended";
   }
   return record;
 }

@@ -20,11 +20,11 @@
 
 namespace assay::cli {
 
-/// The record of one point, made now; without run and fingerprint.
+/// The record of one point, whose time is now; the caller sets `run` and `fingerprint`.
 Record load_record(const LoadRequest& request, const LoadReport& report);
 
-/// The recorder for --telemetry; by default there is one if all servers are on this machine. Null:
-/// off. Error: usage.
+/// Returns the recorder for --telemetry; by default there is one if all `urls` are loopback
+/// addresses of this machine. Null: off. Error: usage.
 Result<std::unique_ptr<TelemetryRecorder>> record_beside_load(const Arguments& arguments,
                                                               const std::vector<Url>& urls);
 
@@ -32,8 +32,8 @@ Result<std::unique_ptr<TelemetryRecorder>> record_beside_load(const Arguments& a
 /// accelerators' energy per output token if it is known for all of them.
 void add_telemetry(Record& record, TelemetryRecorder& recorder, const LoadReport& report);
 
-/// Returns " gpu0: 1.755 GHz, 512 W, 66 °C, clock capped 3% of the time", a line for each
-/// accelerator; empty if there is none.
+/// Returns "  gpu0: 1.755 GHz, 512 W, at most 66 °C, clock capped 3% of the time", a line for each
+/// accelerator, and the energy per output token if it is known; empty if there is none.
 std::string telemetry_text(const Record& record);
 
 /// Shows "[1/3] 16 req/s 412/1000 0:21 left 9.9 req/s 2141 tokens/s TTFT 120 ms 32 in flight". The
@@ -53,7 +53,8 @@ class LoadProgress {
   bool drawn_ = false;
 };
 
-/// Names a load point: "16 req/s", "32 in flight", or "inf" if all requests are sent at once.
+/// Names a load point: "16 req/s", "16 req/s, at most 32 in flight", "32 in flight", or "all at
+/// once".
 std::string text_of(const LoadPoint& point);
 
 /// One point in full: what was sent, latencies with their intervals, and the verdict on the run.

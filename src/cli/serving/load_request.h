@@ -13,8 +13,8 @@
 namespace assay::cli {
 
 struct LoadRequest {
-  std::vector<Url> urls;
-  bool insecure = false;
+  std::vector<Url> urls;         ///< the servers; with --spawn, the caller sets them
+  bool insecure = false;         ///< TLS certificates are not checked
   LoadSettings settings;         ///< `targets` is set later, from `urls` or the started servers
   PromptSettings asked_prompts;  ///< before adapting them to the servers
   std::vector<LoadPoint> points;
@@ -41,7 +41,7 @@ Status read_seconds(const Arguments& arguments, std::string_view option, double&
 Result<std::vector<std::size_t>> parse_concurrencies(const std::string& text);
 
 /// Reads the options of load_options(); with --find-rate there are no points. Error: usage, naming
-/// the option.
+/// the option; also for OPENAI_API_KEY, ASSAY_PAIR and ASSAY_PROMPTS, which it reads, too.
 Result<LoadRequest> read_load_request(const Arguments& arguments);
 
 }  // namespace assay::cli

@@ -11,12 +11,13 @@ namespace assay::cli {
 
 /// Returns the engine that the store named by --calibrate-from describes; `arguments` must have
 /// that option. Limits that they do not set, such as --max-num-seqs, are those that `assay serve`
-/// has by default on the kind of device in that store. Error: usage, naming the option.
+/// has by default on the kind of device in that store. Error, naming the option: as read_records();
+/// usage, if the store lacks what is needed.
 Result<simulator::EngineSettings> calibrated_engine(const Arguments& arguments);
 
 /// Predicts every result of `assay load` in the store that --against names, with
-/// calibrated_engine(), and prints predicted and measured values and their relative errors. Error:
-/// usage, naming the option, if the store cannot be read or holds no result that can be predicted.
+/// calibrated_engine(), and prints predicted and measured values and their relative errors. Error,
+/// naming the option: as read_records(); usage, if the store holds no result that can be predicted.
 Status predict_measured_loads(const Arguments& arguments, Terminal& terminal);
 
 }  // namespace assay::cli

@@ -31,8 +31,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> aiperf_s
      {"p25", "p25"},
      {"p75", "p75"}}};
 
-/// Returns the better direction of a metric by its name and unit: lower for times, higher for
-/// rates, neither for counts and for the times of day at which requests were sent.
+/// Returns the better direction of a metric by its name and unit: lower for times, higher for rates
+/// and other units, neither for counts and for the times of day at which requests were sent.
 Better aiperf_better(std::string_view name, const MeasuredUnit& unit);
 
 /// Returns the metric's name as in other importers: "ttft" for "time_to_first_token".

@@ -1,5 +1,5 @@
-// Comma-separated values as other programs write them: quoted fields, doubled quotes, CRLF, a
-// byte-order mark.
+// Tables of values between separators (CSV) as other programs write them: quoted fields, doubled
+// quotes, CRLF, a byte-order mark.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,19 @@
 namespace assay {
 
 struct CsvRow {
-  std::vector<std::string> fields;  ///< trimmed, at least one
+  std::vector<std::string> fields;  ///< unquoted and trimmed; at least one
   std::size_t line = 0;             ///< first line of the row, from 1
 };
 
-/// Reads rows; empty lines are skipped. A quoted field may span up to 100 lines, so that an
-/// unclosed quote cannot swallow the file.
+/// Reads rows; empty lines are skipped. A quoted field may span up to 100 lines; a quote that is
+/// not closed by then is an ordinary letter, so that it cannot swallow the file. What follows the
+/// 10,000th separator of a row is one field.
 class CsvReader {
  public:
-  /// `is_part`: more text follows, so that a row which `text` does not end is not returned.
+  /// `text` must outlive the reader. `is_part`: more text follows, so that a row which does not end
+  /// in `text` is not returned.
   CsvReader(std::string_view text, char separator, bool is_part = false);
+  /// Returns false, with an undefined `row`, if there is no further row.
   bool next(CsvRow& row);
   /// Returns what next() has not returned.
   std::string_view rest() const { return rest_; }

@@ -36,8 +36,8 @@ class Importer {
   virtual ~Importer() = default;
   virtual std::string_view name() const = 0;     ///< "nccl-tests"
   virtual std::string_view summary() const = 0;  ///< one line
-  /// Returns how confident it is that the text has its format: 0 not at all, 100 certain. It is
-  /// cheap and only searches for marks.
+  /// Returns how confident it is that the text, of which it sees at most the first and the last
+  /// 2 MiB, has its format: 0 not at all, 100 certain. It is cheap and only searches for marks.
   virtual int recognises(const ImportText& input) const = 0;
   /// Returns all results, or an Error (usage: "NAME:LINE: what is wrong"). Never throws.
   virtual Result<Imported> import(const ImportText& input) const = 0;
@@ -49,11 +49,12 @@ std::vector<const Importer*> importers();
 
 /// Returns whether any importer recognises the text.
 bool is_recognised(const ImportText& input);
-/// Imports with the importer named `format`, or the most confident one if `format` is empty. Error:
-/// usage, naming the file and the formats.
+/// Imports with the importer named `format`, or the most confident one if `format` is empty, after
+/// without_line_prefixes(). Error: usage, if there is no such importer, none or several equally
+/// confident ones recognise the text; as Importer::import().
 Result<Imported> import_text(const ImportText& input, std::string_view format);
-/// Returns the text of a file or pipe, decompressed and in UTF-8. Error: as read_operand(); usage
-/// if it is larger than 256 MiB or damaged.
+/// Returns the text of a file or pipe, decompressed and in UTF-8. Error: as read_operand() and
+/// plain_text(), with a limit of 256 MiB for each.
 Result<std::string> read_import_file(const std::string& path);
 /// Combines read_import_file() and import_text(). Error: theirs.
 Result<Imported> import_file(const std::string& path, std::string_view format);

@@ -22,15 +22,15 @@ struct JsonDocument {
 /// than 64 levels, or more than 8 million values.
 Result<std::vector<JsonDocument>> parse_json_documents(const ImportText& input);
 
-/// The first object or array of a text that may be cut off, as an importer sees it that recognises
-/// its format; nullopt if it is not JSON or holds many values, as traces do.
+/// Returns the first object or array of a text that may be cut off, for Importer::recognises();
+/// nullopt if it is no JSON, is not complete or holds more than 200,000 values, as traces do.
 std::optional<JsonNode> first_json_document(std::string_view text);
 
 /// Returns whether a line of the text begins an object, or an array of objects.
 bool looks_like_json(std::string_view text);
 
-/// Adds the number `value`, multiplied by `factor`, as a metric; does nothing if it is not a
-/// number.
+/// Adds the number `value`, multiplied by `factor`, as a metric with this name and unit; does
+/// nothing if it is not a number.
 void add_metric(Record& record, const JsonNode& value, std::string_view name, double factor,
                 std::string_view unit, Better better);
 /// Adds the number of the member `key`. Do not use it in loops over all members, because each call

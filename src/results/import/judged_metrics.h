@@ -6,9 +6,9 @@
 
 namespace assay {
 
-/// Sets metrics that repeat the cell's result to Better::neither: for a collective operation all
-/// but the bus bandwidth, for a load all but those that `assay load` judges. A record without any
-/// of the judged metrics is left unchanged.
+/// Sets metrics that are not judged to Better::neither: of a cell of "collective" all but the bus
+/// bandwidth, of one of "serving" all but those that `assay load` judges. Other records, and those
+/// without any judged metric, are left unchanged.
 void keep_judged(Record& record);
 
 }  // namespace assay

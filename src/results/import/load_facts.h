@@ -1,4 +1,4 @@
-// Says what the numbers of a load on a server tell of it beside what its program says.
+// Completes and checks the result of a load on a server by its own numbers.
 #pragma once
 
 #include <string>
@@ -7,9 +7,11 @@
 
 namespace assay {
 
-/// Adds the lengths of prompts and replies to a cell that does not tell them, to within a tenth or
-/// so: they tell loads apart, but are never quite the same in two runs. Voids
-/// latencies that cannot be: returns which ones and why, empty if there are none.
+/// Adds the mean lengths of prompts and replies in tokens as the axes "input_about" and
+/// "output_about", unless the cell has axes for them, because loads of different lengths are
+/// different cells. They are rounded to ten steps a decade, since two runs are never quite equal.
+/// Voids TTFTs, TPOTs and ITLs that are all 0, which means that the client saw no stream. Returns
+/// which ones and why; empty if there are none, or the cell is not of "serving".
 std::string complete_load(Record& record);
 
 }  // namespace assay

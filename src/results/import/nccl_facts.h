@@ -10,8 +10,9 @@ namespace assay {
 
 /// The line "Rank  0 Group  0 Pid 1006102 on pool0-01806 device  0 [0000:19:00] NVIDIA H100 ...".
 struct RankLine {
-  std::uint64_t rank = 0, group = 0;
-  std::string host, device;
+  std::uint64_t rank = 0;
+  std::uint64_t group = 0;   ///< ranks are split into groups that measure at once; 0: the only one
+  std::string host, device;  ///< "pool0-01806", "NVIDIA H100"
 };
 
 /// Returns nullopt if the line has another form.

@@ -17,14 +17,16 @@ class NcclTableGuess {
   /// `count` is the number of elements that the row prints.
   void add(const CollectiveRow& row, std::uint64_t count);
 
-  /// Returns the operation if the columns determine it, else empty: they do for reductions whose
-  /// bus bandwidth is above their algorithm's, or which are in chunks, and of operations with a
-  /// root whose bandwidths are equal.
+  /// Returns the operation if the columns determine it, else empty. With a reduction it is "reduce"
+  /// if there is a root, "reduce_scatter" if the size is that of several counts, and "all_reduce"
+  /// if the bus bandwidth is clearly above the algorithm bandwidth. Without one it is "broadcast"
+  /// if there is a root, one count and equal bandwidths.
   std::string operation() const;
   /// Returns whether no table of this operation can have these columns and bandwidths.
   bool rules_out(std::string_view operation) const;
-  /// From the ratio of the two bandwidths, if only one number of ranks rounds to all of them; else
-  /// 0.
+  /// Returns the number of ranks that follows from bus bandwidth / algorithm bandwidth, which is
+  /// 2 (n - 1) / n for all_reduce and (n - 1) / n for all_gather, reduce_scatter and all_to_all
+  /// (nccl-tests, doc/PERFORMANCE.md). Returns 0 if several numbers fit the rounded rows, or none.
   std::uint64_t ranks(std::string_view operation) const;
 
  private:

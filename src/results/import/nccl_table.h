@@ -11,13 +11,13 @@
 
 namespace assay {
 
-/// Removes text added by srun --label, mpirun --tag-output or a missing newline. `buffer` stores
-/// the result if something was removed from the middle.
+/// Removes what srun --label, mpirun --tag-output or, for lack of a newline, librccl wrote into the
+/// line. The result is in `buffer` if something was removed from the middle.
 std::string_view without_tags(std::string_view line, std::string& buffer);
 
 struct NcclColumn {
   std::string name;  ///< "size", "redop", "busbw", "#wrong", ...
-  int half = 0;      ///< 0: the whole row; 1, 2: its first, second half
+  int half = 0;      ///< 0: of the whole row; 1: out of place; 2: in place
 };
 
 /// Returns the columns of a header line; empty if it is not one.
@@ -29,8 +29,8 @@ bool is_nccl_row(std::string_view line);
 struct NcclRow {
   std::vector<NcclColumn> columns;
   std::vector<std::string_view> words;  ///< one per column, or fewer if the row is truncated
-  int halves = 0;                       ///< complete halves
-  int cut_halves = 0;                   ///< incomplete halves
+  int halves = 0;                       ///< number of complete halves
+  int cut_halves = 0;                   ///< number of incomplete halves
 
   /// Returns an empty text if there is no such column.
   std::string_view text(std::string_view name, int half = 0) const;

@@ -26,8 +26,10 @@ struct RunFacts {
 /// Sets a note of the record itself; empty values are ignored.
 void note(Record& record, std::string_view key, std::string_view value);
 
+/// The records of one file. A file may hold the output of several runs, one after another.
 class Draft {
  public:
+  /// `format`: the importer's name. `tool`: RunFacts::tool of each run, unless it is changed.
   Draft(const ImportText& input, std::string_view format, std::string_view tool);
 
   /// Returns the facts of the current run.
@@ -44,16 +46,17 @@ class Draft {
   void next_run();
 
   /// Adds a record with status `passed`, which the caller may change; the reference is valid until
-  /// the next add(). `line` is 0 if the record has none.
+  /// the next add(). White space in axis values becomes "_". `line` is 0 if the record has none.
+  /// Once is_full(), the record is dropped.
   Record& add(const Cell& cell, std::size_t line);
   /// Adds "line 17: message". The first hundred warnings are kept; further ones are only counted.
   void warn(std::size_t line, std::string_view message);
   /// Returns "NAME:LINE: message"; for line 0 "NAME: message".
   Error wrong(std::size_t line, std::string_view message) const;
 
-  /// Marks impossible values: records with negative times or rates become `failed`, and numbers
-  /// that are not finite are left out. Error: usage, if there is no record, or more than
-  /// `most_imported`.
+  /// Completes the records: records with negative times or rates become `failed`, and metrics that
+  /// are not finite are left out; records without any metric become `error`. complete_load() and
+  /// keep_judged() are applied. Error: usage, if there is no record, or more than `most_imported`.
   Result<Imported> finish();
 
  private:

@@ -18,14 +18,16 @@ inline constexpr std::string_view simulated_label = "simulated by assay serve-si
 /// Returns "16" for "16.0", "inf" for "inf" or "Infinity", as an axis value; "none" if empty.
 std::string rate_text(std::string_view text);
 
-/// Adds mean, median, std and every percentile of `PREFIX_KEY_ms` as metrics in seconds named
-/// `PREFIX_name`: mean_ttft from mean_ttft_ms.
+/// Adds the members "mean_KEY_ms", "median_KEY_ms", "std_KEY_ms" and those of percentiles as
+/// metrics in seconds with `name` in place of KEY: mean_ttft from mean_ttft_ms.
 void add_latencies(Record& record, const JsonNode& result, std::string_view key,
                    std::string_view name);
 
 /// Counts of one result, where reported.
 struct ServingCounts {
-  std::optional<double> prompts, completed, failed, empty, output_tokens;
+  std::optional<double> prompts, completed, failed;  ///< requests: all, and how they ended
+  std::optional<double> empty;                       ///< replies without a token
+  std::optional<double> output_tokens;               ///< of all replies
 };
 
 /// Data from the arrays input_lens, output_lens, ttfts, itls and errors of a detailed result.
@@ -39,17 +41,18 @@ struct ServingArrays {
   std::vector<double> longest_stalls;  ///< seconds, the longest gap of each request that has any
 };
 
-/// Returns nullopt without arrays. If their lengths differ, `problem` describes it.
+/// Returns nullopt without arrays, or if they are inconsistent or hold other things than numbers,
+/// which `problem` then describes.
 std::optional<ServingArrays> serving_arrays(const JsonNode& result, std::string& problem);
 
 /// Adds the counts and what only the arrays contain, and checks reported values against the arrays.
-/// A result without tokens, or with more failures than successes, becomes `failed`. Warnings go to
-/// `draft`.
+/// A result without tokens, without successes or with more failures than successes becomes
+/// `failed`. Warnings go to `draft`.
 void judge_serving(Draft& draft, Record& record, const JsonNode& result, std::size_t line);
 
 /// Returns "2024-11-09T15:05:47" for "20241109-150547"; empty if invalid.
 std::string compact_time(std::string_view text);
-/// Formats seconds since 1970 as "2026-01-31T12:00:01Z"; empty if out of range.
+/// Formats seconds since 1970 as "2026-01-31T12:00:01Z"; empty if not from 2000 to 2099.
 std::string unix_time(double seconds);
 
 }  // namespace assay

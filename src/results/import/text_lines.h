@@ -13,7 +13,8 @@ struct TextLine {
   std::string_view text;   ///< without the line end
 };
 
-/// Iterates over lines that end in LF or CRLF; skips a byte-order mark at the start.
+/// Iterates over lines that end in LF or CRLF; skips a byte-order mark at the start. The text must
+/// outlive it.
 class LineReader {
  public:
   explicit LineReader(std::string_view text);

@@ -14,11 +14,12 @@ namespace assay {
 /// What all transfers of a preset share, as known so far.
 struct TransferSetup {
   std::string size;  ///< bytes of each transfer; empty: unknown
-  /// What else tells its cells from those of the usual setup: another executor, other memory.
+  /// Further axes of its cells, where the executor or the memory is not the default.
   std::vector<std::pair<std::string, std::string>> unusual;
 };
 
-/// Adds a record of this bandwidth, in GB/s as written; does nothing if it is not a number.
+/// Adds a record of the benchmark "peer" with this bandwidth, in GB/s as written; does nothing if
+/// it is not a number.
 void add_transfer_rate(Draft& draft, std::vector<std::pair<std::string, std::string>> axes,
                        const TransferSetup& setup, std::string_view rate, std::size_t line);
 

@@ -1,4 +1,4 @@
-// Results of a cell beside its headline value: single numbers, and curves.
+// Results of a cell beside Record::value: single numbers, and curves.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,13 @@ std::string_view name_of(Better better);
 struct Metric {
   std::string name;  ///< in lower case with underscores: "busbw", "mean_ttft"
   double value = 0;  ///< in `unit`
-  std::string unit;  ///< "bytes/s", "s", "FLOP/s", "1/s", "tokens/s"; "1" for counts and shares
+  std::string unit;  ///< "bytes/s", "s", "FLOP/s", "1/s", "tokens/s", "$"; "1": counts and shares
   Better better = Better::neither;
-  std::string text;  ///< as written by the program, with the unit if it wrote one: "184.92 GB/s"
-  std::optional<Interval> interval95 = std::nullopt;  ///< within the run; contains `value`
-  /// The value is invalid for the reason in the record's note "void". It is kept as evidence, never
-  /// judged, and shown as void.
+  std::string text;  ///< as another program wrote it, with its unit if any: "184.92 GB/s"; or empty
+  /// 95% confidence interval from this run alone; contains `value`.
+  std::optional<Interval> interval95 = std::nullopt;
+  /// The value is invalid for the reason in the record's note `void_note` (record.h). It is kept as
+  /// evidence, never judged, and shown as void.
   bool is_void = false;
 };
 

@@ -18,11 +18,13 @@ struct Roof {
 /// The cell's main result, derived from the median and the interval of the seconds.
 struct Value {
   Quantity quantity = Quantity::latency;
-  double median = 0;
-  Interval interval95;  ///< low <= median <= high, in the unit of the quantity
-  std::optional<Roof> roof;
-  std::optional<double> share;  ///< median / roof rate (or floor seconds / median for latency)
-  std::string unit = {};        ///< unit named by an imported file; empty: unit_of(quantity)
+  double median = 0;         ///< over the samples of the run
+  Interval interval95;       ///< of the median: low <= median <= high, in the unit of the quantity
+  std::optional<Roof> roof;  ///< none for rates of tokens and samples
+  /// median / roof->rate. For latencies and rates of tokens and samples it is the shortest time
+  /// that the roofs allow, divided by the median time. Empty if no roof is known.
+  std::optional<double> share;
+  std::string unit = {};  ///< as written in the store; empty in new records: unit_of(quantity)
 };
 
 }  // namespace assay

@@ -1,5 +1,5 @@
-// Describes a measured case: the work of one repetition, the number it reports, the limit with
-// which it is compared, and how it is timed.
+// Describes a measured case (measure/grid/benchmark.h): the work of one launch, the number it
+// reports, the limit with which it is compared, and how it is timed.
 #pragma once
 
 #include <string_view>
@@ -17,24 +17,30 @@ enum class TimeSource {
 
 /// The state of the caches before a sample.
 enum class CacheState {
-  hot,   ///< as the previous sample left them; noted in the record
-  cold,  ///< flushed with twice the last-level cache
+  hot,   ///< as the previous sample left them
+  cold,  ///< flushed by writing memory twice as large as the last-level cache
 };
 
-/// The work of one enqueue(), the basis of every rate and roofline.
+/// The work of one launch, Case::enqueue(), the basis of every rate and roofline.
 struct Work {
   double bytes = 0;        ///< moved through the memory or link under test, reads plus writes
   double flops = 0;        ///< floating-point (or integer) operations
-  double repetitions = 1;  ///< identical operations per enqueue(): seconds are divided by it
+  double repetitions = 1;  ///< identical operations per launch: all seconds are those of one
   DataType math = DataType::f32;  ///< the type whose peak rate bounds `flops`
-  double links = 1;               ///< number of links it can use at once, for the link limits
+  double links = 1;               ///< links that it can use at once; multiplies the link limits
   double tokens = 0;              ///< tokens that pass through a model, on all ranks
   double samples = 0;             ///< samples that pass through a model without tokens
   double ranks = 1;               ///< ranks in all; bytes and flops are those of one rank
 };
 
 /// The hardware limit with which a case is compared.
-enum class Limit { none, memory, compute, host_link, peer_link };
+enum class Limit {
+  none,
+  memory,     ///< bandwidth of the device's memory
+  compute,    ///< peak rate of the type `Work::math`
+  host_link,  ///< link between the host and the device
+  peer_link,  ///< link between two devices
+};
 
 /// The number a cell reports, derived from a sample's seconds.
 enum class Quantity {

@@ -20,25 +20,26 @@ constexpr const char* campaign_plan_name = "plan.yaml";
 constexpr const char* campaign_units_name = "units.jsonl";
 constexpr const char* campaign_measure_name = "measure.json";
 
-/// Bounds of a plan's margin.
+/// Bounds of a plan's margin, which is a share: 0.02 is 2%.
 constexpr double least_margin = 0, most_margin = 1;
 
 /// One ended attempt at measuring an environment: one process.
 struct CampaignUnit {
-  std::string environment;  ///< the folder that holds its records
+  std::string environment;  ///< its name, which is also the folder in DIR that holds its records
   std::string run;          ///< id of the run; empty if the process never reported one
   std::size_t pair = 0;     ///< units with the same number were measured one after the other
   bool complete = false;    ///< it measured everything; incomplete units are not used
 };
 
 /// Returns units in the order in which they ended. At most one unit of an environment and pair is
-/// complete. Torn lines and lines that are not units are left out, because nothing in the file is
-/// trusted. Error: as read_operand(); usage if `folder` is not a campaign.
+/// complete: further ones become incomplete. Torn lines and lines that are not units are left out,
+/// because nothing in the file is trusted. Error: as read_operand(); usage if `folder` is not a
+/// campaign.
 Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder);
 
-/// Returns what the campaign's plan compares, as pairs of store names, the baseline first. It
-/// compares the first environment with each other one, or with its own control if it is the only
-/// one. A study compares each partition alone with the same partition while the others run too.
+/// Returns what the campaign's plan compares, as pairs of environments' names, the baseline first.
+/// The first environment is compared with each of the others, or with its own control if there are
+/// none. A study compares each partition alone with the same partition while the others run too.
 /// Error: as read_operand(); usage if the plan is not valid.
 Result<std::vector<std::pair<std::string, std::string>>> read_contrasts(
     const std::filesystem::path& folder);
@@ -53,17 +54,20 @@ struct CampaignTerms {
 /// plan.
 Result<CampaignTerms> read_terms(const std::filesystem::path& folder);
 
-/// Returns how many consecutive pairs have their order drawn together. It is 1, or 2 in campaigns
-/// of an older version of assay, which measured the second pair in the reverse order of the first.
-/// A folder without this information counts as an old one, whose pairs prove less.
+/// Returns for how many consecutive pairs the order of their units is drawn at once. It is 1, or 2
+/// in campaigns of an older version of assay, which measured the second pair in the reverse order
+/// of the first. A folder with units but without this information counts as an old one, whose pairs
+/// prove less; one without units has 1.
 std::size_t read_pairs_per_draw(const std::filesystem::path& folder);
 
 /// Returns whether `path` is a folder with the two files of a campaign.
 bool is_campaign(const std::filesystem::path& path);
 
-/// Returns the name under which environment `name` is measured a second time in every pair.
+/// Returns the name under which environment `name` is measured a second time in every pair:
+/// "NAME-control".
 std::string control_of(std::string_view name);
-/// Returns the name under which a study measures partition `name` while the others run too.
+/// Returns the name under which a study measures partition `name` while the others run too:
+/// "NAME-together".
 std::string together_of(std::string_view name);
 
 }  // namespace assay

@@ -14,9 +14,11 @@
 
 namespace assay {
 
+/// Reads the members of one object, which must outlive the reader. Unless said otherwise, a member
+/// that is missing or of another type is an error: usage, naming the field.
 class JsonReader {
  public:
-  /// Error: usage if `json` is not an object. `path` is for messages: "" or "samples".
+  /// Error: usage if `json` is not an object. `path` is its field's name for messages; "": none.
   static Result<JsonReader> of(const Json& json, std::string path = "");
 
   bool has(const char* key) const;
@@ -26,20 +28,22 @@ class JsonReader {
 
   Result<std::string> text(const char* key) const;
   Result<double> number(const char* key) const;  ///< null reads as NaN, which JSON cannot express
-  Result<std::uint64_t> count(const char* key) const;
+  Result<std::uint64_t> count(const char* key) const;  ///< a whole number, not negative
   Result<bool> flag(const char* key) const;
   Result<std::vector<double>> numbers(const char* key) const;
   /// Returns the pairs of an object whose values are all text, in order.
   Result<std::vector<std::pair<std::string, std::string>>> texts(const char* key) const;
 
-  /// These functions set `target` if the key exists, else leave it unchanged.
+  /// These functions set `target` if the key exists, else leave it unchanged. A double may be null,
+  /// which is NaN.
   Status optional(const char* key, std::string& target) const;
   Status optional(const char* key, double& target) const;
   Status optional(const char* key, std::optional<double>& target) const;
   Status optional(const char* key, std::uint64_t& target) const;
   Status optional(const char* key, int& target) const;
 
-  /// Returns the enumerator in [first, last] whose name_of() equals the text at `key`.
+  /// Returns the enumerator from `first` to `last`, inclusive, whose name_of() equals the text at
+  /// `key`.
   template <typename Enum>
   Result<Enum> one_of(const char* key, Enum first, Enum last) const {
     const std::string name = TRY(text(key));

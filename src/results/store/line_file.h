@@ -11,27 +11,30 @@
 namespace assay {
 
 /// Each append locks the file, removes a last line without newline (left by a writer that died),
-/// then writes whole lines and syncs; a failed write is undone.
+/// then writes whole lines and syncs; a failed write is undone. An object is for one thread: its
+/// own threads do not wait for each other's lock.
 class LineFile {
  public:
-  /// Opens or creates `path` and checks that it is writable. Error: usage (not a file), file (no
-  /// permission, a link, or another process has locked it for a minute) or exhausted (disk full,
-  /// quota, file size limit), naming the path and the cause.
+  /// Opens or creates `path` and checks that it is writable. Error: usage (not a file, or in no
+  /// folder), file (no permission, a link, or another process has locked it for a minute) or
+  /// exhausted (disk full, quota, file size limit), naming the path and the cause.
   static Result<LineFile> open(const std::filesystem::path& path);
   LineFile(LineFile&& other) noexcept;
   LineFile& operator=(LineFile&& other) noexcept;
   ~LineFile();
 
-  /// Appends `line` (without its newline). The line is durable when the call returns. Error: usage,
-  /// if the file was deleted or replaced since it was opened; file; exhausted.
+  /// Appends `line` (without its newline). The line is durable when the call returns, unless the
+  /// file system cannot sync. Error: usage, if the file was deleted or replaced since it was
+  /// opened; file and exhausted as open().
   Status append(std::string_view line);
   /// Appends `line` unless `already_there` returns true for a line of the file. No other writer can
-  /// change the file in between.
+  /// change the file in between. Error: as append(); usage if a line is longer than 1 GiB.
   Status append_unless(const std::function<bool(std::string_view line)>& already_there,
                        std::string_view line);
   /// Calls `choose`, which may read the file and appends lines with the function that it is given,
-  /// each call as append() does. No other writer can change the file until it returns. If it
-  /// returns an error, nothing is appended.
+  /// each call as append() does; `lines` are joined by newlines. No other writer can change the
+  /// file until `choose` returns. If it returns an error, its lines are removed again; if that
+  /// fails, the message says that a part was stored.
   using Appender = std::function<Status(std::string_view lines)>;
   Status append_chosen(const std::function<Status(const Appender&)>& choose);
 

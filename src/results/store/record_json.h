@@ -9,8 +9,8 @@ namespace assay {
 
 /// Returns the object that docs/record.schema.json describes.
 Json to_json(const Record& record);
-/// Does not trust its input. `device` is the value of "device", if it has been read already. Error:
-/// usage, naming the field.
+/// Does not trust its input. `device`, unless null, is taken instead of the member "device", which
+/// shorten() may have removed. Error: usage, naming the field.
 Result<Record> record_from_json(const Json& json, const DeviceFacts* device = nullptr);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 // Append-only results in a folder: records.jsonl, one record per line, and fingerprints.jsonl. Safe
-// against a kill at any moment: a line is written with one write() under a file lock and synced;
-// the next writer removes a torn last line, and readers ignore it.
+// against a kill at any moment: lines are written under a file lock and synced; the next writer
+// removes a torn last line, and readers ignore it.
 #pragma once
 
 #include <filesystem>
@@ -17,21 +17,24 @@ namespace assay {
 
 class Store {
  public:
-  /// Creates the folder if necessary and checks that it is writable. Error: usage (not a folder),
-  /// file (no permission) or exhausted (disk full), naming the path.
+  /// Creates the folder if necessary and checks that it is writable. Error: as create_folder()
+  /// (core/write_file.h) and LineFile::open().
   static Result<Store> open(const std::filesystem::path& folder);
 
   /// Stores a record, which is durable when the call returns. Error: as LineFile::append(); earlier
   /// records stay intact.
   Status append(const Record& record);
-  /// Stores all records, or none if it returns an error; they are durable when the call returns.
+  /// Stores all records, or none if it returns an error, which is as LineFile::append_chosen()'s;
+  /// they are durable when the call returns.
   Status append(std::span<const Record> records);
   /// Appends the records that the store does not have yet, as if each batch came alone and in this
   /// order; returns how many. Several processes may do so with the same records at once: nothing is
-  /// lost or stored twice. A file's run of which the store has as many records is there; of other
-  /// runs, those are added whose cell, time and line in the source are not.
+  /// lost or stored twice. The store has a record if it has one with the same run, cell, time and
+  /// line of the source. It has all records of an imported file's run if it has at least as many of
+  /// that run as the batch, because the run's id is made from all of them.
   Result<std::size_t> append_new(const std::vector<std::vector<Record>>& batches);
-  /// Stores the environment once, under its hash (fingerprint_id); returns the hash.
+  /// Stores the environment, unless it is there, under its hash, fingerprint_id(), and returns the
+  /// hash. Error: as LineFile::open() and append_unless().
   Result<std::string> append_fingerprint(const Json& fingerprint);
 
   const std::filesystem::path& folder() const { return folder_; }
@@ -57,13 +60,14 @@ struct StoredRecords {
 /// How much of each record to read.
 enum class Detail {
   whole,
-  summary,  ///< all but telemetry, which no verdict needs; several times faster
-  /// As `summary`, but with the readings of the last run that has any, as far as its records follow
-  /// one another.
+  summary,  ///< all but telemetry's single readings, which no verdict needs; several times faster
+  /// Like `summary`, but with the readings of the last run that has telemetry, as far as its
+  /// records follow one another.
   last_readings,
 };
 
-/// `path` is a store folder or a .jsonl file. Error: as unreadable(); usage if a line is too long.
+/// `path` is a store's folder or a file like records.jsonl. Lines of up to 64 MiB are records; a
+/// line that is none becomes a problem. Error: as unreadable(); usage if one is longer than 1 GiB.
 Result<StoredRecords> read_records(const std::filesystem::path& path,
                                    Detail detail = Detail::whole);
 

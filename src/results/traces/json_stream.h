@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// Presents a trace stream to RapidJSON.
+/// Presents a trace stream to RapidJSON, as what it calls a Stream. The end reads as '\0'.
 class JsonLetters {
  public:
   using Ch = char;
@@ -44,8 +44,8 @@ class JsonLetters {
     return *at_ != '\0';
   }
 
-  /// Marks that a token has ended. One that does not end within 64 MiB ends the text, so that
-  /// nothing large is collected.
+  /// Marks that a token (a text, a number, a bracket) has ended. A token that does not end within
+  /// 64 MiB ends the stream, because the parser would hold all of it in memory.
   void end_token() { token_ = before_; }
 
  private:
@@ -103,7 +103,9 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handle
 };
 
 /// Sends the events of one JSON value to `handler`, whose levels must be bounded by the handler
-/// itself. Numbers arrive as text. Returns why reading stopped before the value's end: "is cut off
+/// itself. Numbers arrive as text; NaN, infinities and trailing commas are allowed. Returns why
+/// reading stopped before the value's end, "is no JSON from byte 24 on", also if the handler itself
+/// ended it, or "is cut off
 /// at byte 17: ..."; empty if it did not.
 template <typename Handler>
 std::string parse_json_stream(JsonLetters& letters, Handler& handler) {
@@ -117,8 +119,8 @@ std::string parse_json_stream(JsonLetters& letters, Handler& handler) {
   return fmt::format("is no JSON from byte {} on", result.Offset());
 }
 
-/// Says what a reader could not read: a note, if there were events before it. Error: usage, if
-/// there were none. `problem`: as parse_json_stream() returns it.
+/// Reports `problem`, as parse_json_stream() returns it; an empty one is none. It becomes a note if
+/// there were events before it. Error: usage, if there were none.
 inline Status report_json_problem(const TraceStream& stream, Timeline& timeline,
                                   const std::string& problem, bool found_events) {
   if (problem.empty()) return {};

@@ -14,7 +14,9 @@ namespace assay {
 
 class SqliteTrace {
  public:
-  /// A compressed database is held in memory. Error: usage, exhausted.
+  /// A compressed database is held in memory, up to 2 GiB. Error: as Database::open() and
+  /// open_bytes(); usage, if it is larger, is no database or has computed columns, with which a
+  /// file could make queries endless.
   static Result<SqliteTrace> open(TraceStream& stream);
 
   const std::vector<std::string>& tables() const { return tables_; }
@@ -41,14 +43,14 @@ class SqliteTrace {
   std::vector<std::string> tables_;
 };
 
-/// Returns a time of the current row; empty if it is impossible.
+/// Returns a time in the current row; empty if it is not within `longest_time` of 0.
 std::optional<std::int64_t> time_at(const Statement& row, int column);
-/// Returns a correlation; no_number if it is negative.
+/// Returns a correlation in the current row; no_number if it is negative.
 std::uint64_t number_at(const Statement& row, int column);
-/// Returns a count; 0 if it does not fit.
+/// Returns a count in the current row; 0 if it does not fit.
 std::uint32_t small_at(const Statement& row, int column);
 
-/// Returns the name as SQL writes it.
+/// Returns the name of a table or a column, quoted for SQL.
 std::string sql_name(std::string_view name);
 
 /// The first bytes of every database.

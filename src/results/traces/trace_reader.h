@@ -20,11 +20,12 @@ class TraceReader {
   virtual ~TraceReader() = default;
   virtual std::string_view name() const = 0;     ///< "kineto"
   virtual std::string_view summary() const = 0;  ///< one line
-  /// Returns whether `start`, the first bytes of a file, has the format. It only searches for
-  /// marks.
+  /// Returns whether `start`, the first 64 KiB of a file, decompressed, has the format. It only
+  /// searches for marks.
   virtual bool recognises(std::string_view start) const = 0;
   /// Adds the events of the file to `timeline`, and a note for everything that could not be read.
-  /// Error: usage, if nothing could be read. Never throws; the file is not trusted.
+  /// Error: usage, if nothing could be read; for databases also as Database::open(). Never throws;
+  /// the file is not trusted.
   virtual Status read(TraceStream& stream, Timeline& timeline) const = 0;
 };
 using TraceReaderRegistry = Registry<const TraceReader*>;
@@ -38,13 +39,15 @@ const TraceReader* reader_of(TraceStream& stream);
 /// them.
 bool is_trace(const std::string& file);
 
-/// Adds the events of a file to `timeline`, by the reader that recognises it. Error: usage, naming
-/// the file and the formats.
+/// Adds the events of a file to `timeline`, with the reader that recognises it. Error: usage,
+/// naming the file and the formats, if none does; as TraceReader::read().
 Status read_trace(TraceStream stream, Timeline& timeline);
 
 /// Reads files and the trace files in folders. Files that one run of rocprofv3 wrote as CSV become
-/// one timeline. What is in a folder and is no trace is left out. Error: usage, if a file is no
-/// trace or a folder has none.
+/// one timeline. A folder's other files are left out, and its traces that cannot be read become
+/// notes. A file that is given twice is read once, with a note. Error: as TraceStream::open(),
+/// list_folder() and, for files that are not in a folder, read_trace(); usage, if a folder has no
+/// trace.
 Result<std::vector<Timeline>> read_traces(const std::vector<std::string>& paths);
 
 }  // namespace assay

@@ -21,8 +21,10 @@ namespace assay {
 /// Limit of the decompressed bytes of one file.
 constexpr std::size_t most_trace_bytes = std::size_t{64} << 30;
 
+/// Reads a file once, from its beginning to its end.
 class TraceStream {
  public:
+  /// Most bytes that read() returns, but for those that start() looked at.
   static constexpr std::size_t bytes_at_once = std::size_t{1} << 18;
 
   /// Opens a file or a pipe, plain or compressed with gzip. Error: as unreadable().
@@ -32,10 +34,11 @@ class TraceStream {
                         std::size_t at_once = bytes_at_once);
 
   const std::string& name() const { return name_; }
-  /// Returns whether the bytes are those of the file that name() names.
+  /// Returns whether the bytes are those of the file that name() names: no pipe, not compressed.
+  /// Ask only after start() or read().
   bool is_file() const { return inflate_ == nullptr && file_.is_open() && file_.size() > 0; }
 
-  /// Returns the bytes of a file as it is, compressed or not; 0 for a pipe.
+  /// Returns the size of the file as it is, compressed or not; 0 for a pipe and for of().
   std::size_t size() const { return file_.size(); }
 
   /// Returns the first `most` bytes, or all if there are fewer; read() returns them again. Call it
@@ -46,7 +49,8 @@ class TraceStream {
   /// Returns everything that is left. Error: usage, if that is more than `most` bytes.
   Result<std::string> read_all(std::size_t most);
 
-  /// Returns why the stream ended early: "it is cut off: ...". Empty if it has not.
+  /// Returns why the stream ended early: it cannot be read, is cut off, damaged, or has more than
+  /// most_trace_bytes. Empty if it has not.
   const std::string& problem() const { return problem_; }
 
  private:

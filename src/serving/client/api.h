@@ -29,7 +29,7 @@ struct RequestOptions {
   std::string model;  ///< empty: the request names none
   bool stream = true;
   bool ignore_eos = false;  ///< generate the full length asked for, where the server supports it
-  Json extra = Json::object();  ///< members that override ours
+  Json extra = Json::object();  ///< members that are added to the body, or replace its own
 };
 
 /// What was said before this turn of a conversation.
@@ -37,9 +37,10 @@ struct Exchange {
   std::string asked, answered;
 };
 
+/// Returns the path of the endpoint, below Url::path.
 std::string_view path_of(const RequestOptions& options);
 
-/// The most tokens that a server may generate for this request, over all its choices; 0: it
+/// Returns the most tokens that a server may generate for this request, over all its choices; 0: it
 /// decides.
 std::uint64_t output_asked(const RequestOptions& options, const Prompt& prompt);
 

@@ -16,15 +16,16 @@ enum class Balance {
   random,  ///< all equally likely
 };
 
+/// Returns the value of --balance: "least-connections", "round-robin" or "random".
 std::string_view name_of(Balance balance);
-/// Parses "least-connections", "round-robin" or "random". Error: usage.
+/// Parses such a value. Error: usage, with those that are allowed.
 Result<Balance> parse_balance(std::string_view name);
 
 class Balancer {
  public:
   /// `targets` > 0.
   Balancer(Balance balance, std::size_t targets, std::uint64_t seed);
-  /// The target for the next request, which counts as in flight until done().
+  /// Returns the target for the next request, from 0, which counts as in flight until done().
   std::size_t choose();
   void done(std::size_t target) { --in_flight_[target]; }
 

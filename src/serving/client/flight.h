@@ -24,14 +24,17 @@ class Flight final : public ReplyReader {
   Flight(RequestLog log, const RequestOptions& options, LoadClock::time_point begin, bool keep_text,
          Connect connect, const std::function<void()>& heard, std::function<void(Flight&)> landed);
 
+  /// Sends `request`, complete as from http_request(); once, on a new connection, if the server
+  /// closed an open one before any reply.
   void send(std::shared_ptr<HttpConnection> connection, std::string request);
   /// Ends the request from the client's side.
   void give_up(ReplyEnd how, std::string_view why);
 
   RequestLog& log() { return log_; }
+  /// Returns the text of the reply so far; empty without `keep_text`.
   const std::string& text() const { return text_; }
   const std::shared_ptr<HttpConnection>& connection() const { return connection_; }
-  std::uint64_t events() const { return events_; }
+  std::uint64_t events() const { return events_; }  ///< events of the stream so far
   /// When the server last sent a part of the reply, or else when the request was sent, in seconds
   /// of the run. Comments that keep a stream open are no part of it.
   double heard() const { return heard_; }

@@ -42,14 +42,14 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   virtual void ask(std::string request, ReplyReader& reader) = 0;
   /// While nothing is asked: whether the connection can take a request.
   virtual bool is_open() const = 0;
-  /// Takes back the request that the last ask() sent.
+  /// Returns the request of the last ask(), so that it can be sent again elsewhere.
   virtual std::string take_request() = 0;
   /// Gives up on the reply, or on opening: neither the reader nor done() is called again.
   virtual void close() = 0;
 };
 
-/// Returns "POST /path HTTP/1.1" with Host, Content-Type, Content-Length and `fields`, lines like
-/// "Name: value\r\n".
+/// Returns a whole request, "POST /path HTTP/1.1" and so on, with Host, Accept and `fields`, lines
+/// like "Name: value\r\n"; a POST also has Content-Type (JSON) and Content-Length.
 std::string http_request(std::string_view method, const Url& url, std::string_view path,
                          std::string_view fields, std::string_view body);
 

@@ -19,9 +19,10 @@ namespace assay {
 
 struct LoadPlan {
   /// When each conversation begins, in seconds after the start: an open loop, which sends
-  /// regardless of the servers' replies. Empty: a closed loop, which sends when a reply has ended.
+  /// regardless of the servers' replies. Conversations beyond the last time are not sent. Empty: a
+  /// closed loop, which sends when a reply has ended.
   std::vector<double> arrivals;
-  std::size_t max_concurrency = 0;  ///< requests in flight at most; 0: any number
+  std::size_t max_concurrency = 0;  ///< requests in flight at most; 0: any number, in an open loop
   double ramp_seconds = 0;          ///< time over which a closed loop's first requests are spread
   double silence_seconds = 600;     ///< how long a server may stay silent during a reply
   double request_seconds = 3600;    ///< how long a request may take in all
@@ -37,21 +38,23 @@ struct LoadPlan {
 /// Progress of a run.
 struct LoadState {
   double seconds = 0;
-  std::size_t total = 0, sent = 0, ended = 0, failed = 0, in_flight = 0;
-  std::uint64_t events = 0;  ///< stream events so far
-  double last_ttft = -1;     ///< TTFT of the reply that began last; negative: none yet
+  std::size_t total = 0, sent = 0, ended = 0, failed = 0, in_flight = 0;  ///< requests
+  std::uint64_t events = 0;                                               ///< stream events so far
+  double last_ttft = -1;  ///< TTFT of the reply that began last; negative: none yet
 };
 
 struct LoadOutcome {
   std::vector<RequestLog> logs;  ///< one for each request sent, in the order of the prompts
   ClientHealth health;
   LoadClock::time_point begin;  ///< the logs' times count from here
-  bool interrupted = false;
+  bool interrupted = false;     ///< a stop was requested
 };
 
-/// Returns when all replies have ended. `stop_requested` and `progress` are called ten times a
-/// second, the former also before each request that is made before the clock starts. Error: usage
-/// if there is nothing to send or nowhere to send it.
+/// Returns when all replies have ended, or are given up because a stop was requested.
+/// `stop_requested` and `progress`, both of which may be empty, are called ten times a second in
+/// this thread, the former also before each request that is made before the clock starts. Error:
+/// usage if there is nothing to send or nowhere to send it, or a closed loop has no
+/// max_concurrency.
 Result<LoadOutcome> run_load(const LoadPlan& plan, const Prompts& prompts,
                              const std::vector<Endpoint>& targets,
                              const std::function<bool()>& stop_requested,

@@ -19,11 +19,11 @@ struct PreparedRequest {
 /// Conversations' first requests, in the order of the prompts; later turns wait for replies.
 class PreparedRequests {
  public:
-  /// Both must outlive it.
+  /// `options` and `prompts` must outlive it.
   PreparedRequests(const RequestOptions& options, const Prompts& prompts)
       : options_(options), prompts_(prompts) {}
 
-  /// Makes one more. False: there is none, or there are enough.
+  /// Makes one more. Returns false if there is none, or if 4,096 requests or 64 MiB are waiting.
   bool make_one();
   /// The first request of a conversation; it is made now unless it has been.
   PreparedRequest take(std::size_t index);

@@ -17,10 +17,10 @@ struct ReplyEvent {
   /// count: an event that only opens a chat reply (`role`), which would time the HTTP server's
   /// answer, and one that only closes a reply, without text or with the usage (llama.cpp).
   bool token = false;
-  std::string text;
-  std::string finish_reason;
-  std::string error;
-  std::optional<std::uint64_t> prompt_tokens, output_tokens;
+  std::string text;           ///< of the reply, without reasoning
+  std::string finish_reason;  ///< as the server names it; empty: not in this object
+  std::string error;          ///< the server's message; empty: none
+  std::optional<std::uint64_t> prompt_tokens, output_tokens;  ///< as the server counts them
   /// How many of output_tokens are reasoning.
   std::optional<std::uint64_t> reasoning_tokens;
   /// Bytes of all output: the text, reasoning and tool calls.
@@ -30,7 +30,8 @@ struct ReplyEvent {
   std::optional<std::uint64_t> sent_ns;
 };
 
-/// Fills `event`, whose strings keep their memory. False: `json` is not an object.
+/// Replaces the contents of `event`, whose strings keep their memory. Returns false if `json` is
+/// not JSON or has no object.
 bool read_reply_event(Api api, std::string_view json, ReplyEvent& event);
 
 }  // namespace assay

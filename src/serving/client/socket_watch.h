@@ -12,6 +12,8 @@
 
 namespace assay {
 
+/// Its functions are called on the loop's thread, and so is on_ready(). It may come up to 0.2 ms
+/// late, so that many sockets share a wake-up.
 class SocketWatch {
  public:
   class Watcher {

@@ -12,22 +12,26 @@ inline constexpr double utilization_of_gpu = 0.9, utilization_of_cpus = 0.5;
 
 /// The limits of a server on a GPU, or on a CPU or an emulator (not `large`).
 struct UsualLimits {
-  std::int64_t max_sequences = 0, max_batched_tokens = 0, max_length = 0;
+  std::int64_t max_sequences = 0;       ///< at once
+  std::int64_t max_batched_tokens = 0;  ///< in a pass
+  std::int64_t max_length = 0;          ///< tokens of a prompt and its reply
 };
 UsualLimits usual_limits(bool large);
 
 /// What the user asked for; empty: chosen by the device.
 struct AskedLimits {
-  std::optional<std::int64_t> max_sequences = {}, max_batched_tokens = {}, max_length = {},
-                              blocks = {};
-  std::optional<double> utilization = {};  ///< share of the device's memory that all may take
+  std::optional<std::int64_t> max_sequences = {}, max_batched_tokens = {}, max_length = {};
+  std::optional<std::int64_t> blocks = {};  ///< of the cache, of block_tokens tokens each
+  std::optional<double> utilization = {};   ///< share of the device's memory that all may take
 };
 
 /// Completes `settings`, whose model, precision and seed are set. What is not asked for follows
 /// usual_limits(); a GPU gets the blocks that its memory has room for, a CPU, whose memory others
-/// need too, no more than all sequences at once take. Error: exhausted, with the bytes; usage, if
-/// the limits do not fit together.
-/// Ranks that share the model, which call it together, get the least that any of them has room for.
+/// need too, no more than all sequences at once take. A length that was not asked for is lowered to
+/// what the cache holds. Error: exhausted, with the bytes, or if the cache has no room for the
+/// length asked for; usage, if the limits do not fit together; of the device; failed, naming a rank
+/// that is lost. Ranks that share the model, which call it together, get the least that any of them
+/// has room for.
 Status plan_cache(Device& device, const AskedLimits& asked, ExecutorSettings& settings);
 
 }  // namespace assay::engine

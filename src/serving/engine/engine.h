@@ -21,36 +21,41 @@ namespace assay::engine {
 struct EngineSettings {
   ExecutorSettings executor;
   bool prefix_cache = true;
-  std::vector<std::uint32_t> end_tokens;  ///< that end a reply
+  std::vector<std::uint32_t> end_tokens;  ///< tokens that end a reply
 };
 
 struct EngineRequest {
-  std::uint64_t id = 0;               ///< of no other request
+  std::uint64_t id = 0;               ///< which no other request has
   std::vector<std::uint32_t> prompt;  ///< at least one token, all in the vocabulary
   std::uint64_t output_tokens = 1;    ///< at most; with the prompt not more than max_length
-  std::uint64_t min_tokens = 0;       ///< before which no end token ends it
-  bool ignore_end = false;
-  server::Sampling sampling;  ///< with a seed
+  std::uint64_t min_tokens = 0;       ///< tokens of the reply before which no end token ends it
+  bool ignore_end = false;            ///< end tokens are ordinary ones
+  server::Sampling sampling;          ///< with a seed
   /// The number of likeliest tokens whose log probabilities are wanted beside the generated
   /// token's; empty: none are.
   std::optional<std::uint32_t> logprobs = {};
 };
 
 struct EngineEvent {
-  enum class Kind { started, token };
+  enum class Kind {
+    started,  ///< the request left the queue
+    token,    ///< the next token of its reply
+  };
 
   Kind kind = Kind::token;
-  std::uint64_t id = 0;
-  std::uint64_t number = 0;  ///< of the token, from 1
+  std::uint64_t id = 0;      ///< of the request
+  std::uint64_t number = 0;  ///< of the token in its reply, from 1
   std::uint32_t token = 0;
-  bool last = false, at_end_token = false;
+  bool last = false;          ///< the reply ends with this token
+  bool at_end_token = false;  ///< it does so because the token is an end token
   std::chrono::steady_clock::time_point when;
   std::shared_ptr<const RowLogprobs> logprobs = {};  ///< null: not wanted
 };
 
-/// What of the engine is counted.
+/// The engine's state and counters.
 struct EngineState {
-  std::size_t running = 0, waiting = 0, blocks = 0, free_blocks = 0;
+  std::size_t running = 0, waiting = 0;     ///< requests
+  std::size_t blocks = 0, free_blocks = 0;  ///< of the cache
   server::SchedulerCounters counters;
   std::uint64_t steps = 0, rows = 0;  ///< rows: tokens computed, without padding
   double device_seconds = 0;          ///< from a step's first upload to its tokens
@@ -61,7 +66,8 @@ struct EngineState {
 
 class Engine {
  public:
-  /// `device` must outlive it. Error: as from StepExecutor::create().
+  /// `device` must outlive it. Error: as from StepExecutor::create(); exhausted, without
+  /// descriptors.
   static Result<std::unique_ptr<Engine>> start(Device& device, const EngineSettings& settings);
   ~Engine();
   Engine(const Engine&) = delete;
@@ -71,7 +77,7 @@ class Engine {
   /// Error: usage, if the model cannot compute the request. It is refused here, because an error on
   /// the engine's thread would end all requests.
   Status submit(EngineRequest request);
-  /// Later events of the request are none; those handed out already may still come.
+  /// Ends a request. Events that are handed out already may still come; no others do.
   void cancel(std::uint64_t id);
   /// Readable while there are events, or when the engine has failed.
   int descriptor() const { return events_there_.number(); }
@@ -79,16 +85,17 @@ class Engine {
   void take(std::vector<EngineEvent>& events);
   EngineState state() const;
   const server::StepLog& step_log() const { return step_log_; }
-  /// As of the executor.
+  /// Names what computes the attention of whole prompts: StepExecutor::prompt_attention().
   std::string prompt_attention() const { return executor_->prompt_attention(); }
-  /// What products read, as of the decoder, and how they are computed, as chosen before the start.
+  /// Says what the products of quantized matrices read, and why: Decoder::inputs_of_products().
   const std::string& inputs_of_products() const { return inputs_of_products_; }
-  /// What the cache of keys and values holds, as of the decoder.
+  /// Says what the cache of keys and values holds: StepExecutor::cache_type().
   const std::string& cache_type() const { return cache_type_; }
+  /// Says how products are computed, as chosen before the start.
   const std::vector<DecoderVariants::ProductChoice>& product_choices() const {
     return product_choices_;
   }
-  /// False while any request runs.
+  /// Discards all prefixes. Does nothing and returns false while any request runs.
   bool reset_prefix_cache();
 
  private:

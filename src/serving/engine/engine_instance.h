@@ -12,14 +12,14 @@ namespace assay::engine {
 
 class EngineInstance final : public server::Instance, public server::TokenSource {
  public:
-  /// All must outlive the instance. `seed`: of requests that draw tokens and have no seed.
+  /// All must outlive the instance. `seed` makes the seeds of requests that have none.
   EngineInstance(server::Loop& loop, const server::ServedModelFacts& model,
                  const server::TextTokens& text, Engine& engine, std::uint64_t seed);
 
   /// Ends all replies, and answers no more requests.
   void shut_down();
   void cancel(std::uint64_t id) override;
-  std::uint64_t requests() const { return requests_; }
+  std::uint64_t requests() const { return requests_; }  ///< answered, or begun to be
   /// Returns why the engine has ended; empty if it has not.
   std::string problem() const override;
 

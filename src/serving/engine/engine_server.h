@@ -17,7 +17,7 @@ struct EngineServerSettings {
   server::ServedModelFacts model;
   EngineSettings engine;
   std::shared_ptr<const TokenizerText> text = std::make_shared<TokenizerText>(Tokenizer::bytes());
-  std::uint64_t seed = 0;  ///< of requests that draw tokens and have no seed
+  std::uint64_t seed = 0;  ///< makes the seeds of requests that have none
 };
 
 class EngineServer {
@@ -25,18 +25,19 @@ class EngineServer {
   /// Checks the device by a small version of the model, makes the engine and starts listening; of
   /// ranks that share the model rank 0 does, while the others call follow_server(). `device` and
   /// the ranks must outlive it. Error: usage if the address or the name is invalid; unavailable,
-  /// naming the port; failed if the small version is wrong; of the device.
+  /// naming the port; failed if the small version is wrong; as Engine::start(); of the device.
   static Result<std::unique_ptr<EngineServer>> open(Device& device,
                                                     const EngineServerSettings& settings);
   virtual ~EngineServer() = default;
 
   /// Returns the server's URL: "http://127.0.0.1:8000".
   virtual std::string url() const = 0;
-  /// The distance of the small version's logits from the reference.
+  /// The relative distance of the small version's logits from the reference.
   virtual double gate_error() const = 0;
   /// Names what computes the attention of whole prompts: "library (cuDNN 9.19.0)", "own" or
   /// "cache".
   virtual std::string prompt_attention() const = 0;
+  /// Says what the products of quantized matrices read, and why; empty if there are none.
   virtual std::string inputs_of_products() const = 0;
   /// What the cache of keys and values holds: "bf16", "e4m3, a factor per token and head".
   virtual std::string cache_type() const = 0;

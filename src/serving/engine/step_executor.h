@@ -46,9 +46,9 @@ struct ExecutorSettings {
   DataType precision = DataType::bf16;
   std::uint64_t seed = 1;  ///< of random weights
   Quantization quantization = {};
-  std::optional<DataType> cache_codes = {};  ///< as of the decoder
+  std::optional<DataType> cache_codes = {};  ///< see DecoderSettings
   std::filesystem::path folder = {};   ///< whose files hold the weights; empty: they are random
-  std::filesystem::path adapter = {};  ///< folder of a LoRA adapter of those; empty: none
+  std::filesystem::path adapter = {};  ///< folder of a LoRA adapter for these weights; empty: none
   std::int64_t max_sequences = 256, max_batched_tokens = 2048;
   std::int64_t max_length = 4096;  ///< tokens of a sequence
   std::int64_t blocks = 0;         ///< of the cache
@@ -60,16 +60,19 @@ struct ExecutorSettings {
   TensorParallelShard part = {};  ///< of several ranks, this one's
   ModelRanks ranks = {};          ///< the whole team, if there are several
 
-  /// Sequences of one block each, which have a place for each row that pads a pass.
+  /// Returns the number of sequences of one block each in which the rows that pad a pass have their
+  /// places.
   std::int64_t padding_sequences() const;
-  /// With room for padding.
+  /// Returns the decoder's settings, with room for padding.
   DecoderSettings decoder() const;
 };
 
+/// It is for one thread, unless a function says otherwise.
 class StepExecutor {
  public:
   /// Allocates everything, and computes a pass of each size, so that no request waits for a choice
-  /// of plans. `device` must outlive it. Error: of the device; exhausted.
+  /// of plans; emulated devices and deterministic executors choose none. `device` must outlive it.
+  /// Error: as Decoder::create(); of the device; failed, naming a rank that is lost.
   static Result<std::unique_ptr<StepExecutor>> create(Device& device,
                                                       const ExecutorSettings& settings);
 
@@ -97,11 +100,12 @@ class StepExecutor {
   Status follow(const std::function<bool()>& stop);
 
   const Decoder& decoder() const { return *decoder_; }
-  /// As of the decoder.
+  /// Names what computes the attention of whole prompts: Decoder::prompt_attention(), or "cache".
   std::string prompt_attention() const {
     return settings_.deterministic ? "cache" : decoder_->prompt_attention();
   }
-  /// As of the decoder; a deterministic executor's prompts read the cache, too.
+  /// Says what the cache of keys and values holds, as the decoder does; a deterministic executor's
+  /// prompts read the cache, too.
   std::string cache_type() const;
   /// Graphs captured so far.
   std::size_t graphs() const { return graphs_.size(); }

@@ -1,4 +1,5 @@
-// The order that rank 0 of a server sends to the ranks that share its model names the next pass.
+// What rank 0 of a server sends to the ranks that share its model: the next pass, or that there is
+// none.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ struct StepOrder {
   };
 
   Kind kind = Kind::idle;
-  DecoderTokens rows;
-  DecoderPass pass;
+  DecoderTokens rows;  ///< the tokens of the pass and their places
+  DecoderPass pass;    ///< its sizes
   bool graph = false;  ///< whether it is replayed from a graph
   /// What changes before it in the table of blocks: elements of the table, and their new blocks.
   std::vector<std::int32_t> places, blocks;

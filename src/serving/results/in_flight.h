@@ -15,11 +15,12 @@ struct Presence {
 
 class InFlight {
  public:
-  /// A request that ends at the moment another begins does not overlap it.
+  /// A request that ends at the moment another begins does not overlap it, and one without duration
+  /// does not count.
   explicit InFlight(const std::vector<Presence>& presences);
 
-  std::size_t most() const;
-  /// The number just after that moment.
+  std::size_t most() const;  ///< requests in flight at once
+  /// Returns the number just after that moment.
   std::size_t at(double seconds) const;
   /// From the first moment with at least `level` > 0 in flight until the last.
   std::optional<Presence> at_least(double level) const;

@@ -19,7 +19,7 @@ struct Percentile {
 
 /// All in seconds; every interval contains its value; all 0 if there are no values, as in vLLM.
 struct Latency {
-  std::size_t n = 0;
+  std::size_t n = 0;  ///< number of values
   double mean = 0;
   /// Empty if the values have a trend or count for too few, see latency_of().
   std::optional<Interval> mean95;

@@ -31,6 +31,7 @@ class LoadTimeline {
                    std::int64_t from);
   void note(std::string_view sentence) { timeline_.note(sentence); }
 
+  /// Returns the timeline with its counters.
   Timeline finish() &&;
 
  private:

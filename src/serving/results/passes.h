@@ -7,10 +7,11 @@
 
 namespace assay {
 
-/// The record of all passes over one point, in order and with at least one: every metric is the
-/// mean over the passes that are not void, and with two or more its interval is Student's t from
-/// their spread, which also has what differs between passes. It is passed if any pass is; a note
-/// says what each came to. Telemetry is that of the first pass that counts.
+/// Returns the record of all passes over one point, given in order; a single pass stays as it is.
+/// The passes that passed count, or all of them if none did. Each metric that all of these have is
+/// their mean, void if it is void in any. From two on its interval is Student's t from their
+/// spread, and counts and shares have none. Notes say what each pass came to. The rest, such as
+/// telemetry, is that of the first pass that counts.
 Record record_of_passes(std::span<const Record> passes);
 
 }  // namespace assay

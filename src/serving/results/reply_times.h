@@ -25,7 +25,7 @@ inline double gap_seconds(const RequestLog& log) {
   for (const float gap : log.gaps) seconds += static_cast<double>(gap);
   return seconds;
 }
-/// How long it was in flight: until its reply was whole or its error known.
+/// When it was no longer in flight, seconds of the run: its reply was whole or its error known.
 inline double end_of(const RequestLog& log) {
   return std::max({log.sent, log.last, log.end});
 }

@@ -8,12 +8,14 @@
 
 namespace assay {
 
-/// A value is empty if the server does not report it or if the counter decreased, as after a
-/// restart.
+/// What changed between the two. A value is empty if the server does not report it or if the
+/// counter decreased, as after a restart. A counter that was not there before counts from 0.
 struct ServerMetrics {
-  std::string server;                           ///< "vLLM", "SGLang", "llama.cpp", "TGI"
-  std::optional<double> prefix_cache_hit_rate;  ///< share of prompt tokens found in the cache
-  std::optional<double> preemptions;            ///< requests preempted for lack of memory
+  std::string server;  ///< "vLLM", "SGLang", "llama.cpp", "TGI"
+  /// Share of the prompts' tokens that were found in the cache. It is from a gauge, and not of this
+  /// run alone, if the server has no such counters.
+  std::optional<double> prefix_cache_hit_rate;
+  std::optional<double> preemptions;  ///< requests preempted for lack of memory
   std::optional<double> generation_tokens;
   std::optional<Histogram> ttft;        ///< seconds, by the server's own clock
   std::optional<Histogram> queue_time;  ///< seconds before work on a request began

@@ -19,7 +19,8 @@ Record serving_record(const ServingResult& result,
                       const std::vector<std::pair<std::string, std::string>>& axes);
 
 /// Adds what the servers reported about themselves: server_mean_ttft, server_p99_ttft,
-/// server_mean_queue_time, prefix_cache_hit_rate, preemptions, and a note that names it.
+/// server_mean_queue_time, prefix_cache_hit_rate, preemptions, and a note that names the server's
+/// program.
 void add_server_metrics(Record& record, const ServerMetrics& metrics);
 
 }  // namespace assay

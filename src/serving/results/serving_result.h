@@ -48,7 +48,7 @@ struct AnalysisSettings {
 };
 
 struct RequestCounts {
-  std::size_t requests = 0;
+  std::size_t requests = 0;                ///< all that were sent
   std::size_t completed = 0;               ///< complete and with at least one token
   std::size_t empty = 0;                   ///< complete but without any token
   std::size_t failed = 0;                  ///< all others
@@ -70,10 +70,11 @@ struct Tail {
 
 /// The run without its ramp and its drain. Its latencies cover the requests sent within it.
 struct SteadyState {
-  double begin = 0, end = 0;
-  std::size_t requests = 0;       ///< sent within it and completed
-  double request_throughput = 0;  ///< replies received within it; of part of one, that part
-  double output_throughput = 0;   ///< tokens received within it
+  double begin = 0, end = 0;  ///< seconds of the run
+  std::size_t requests = 0;   ///< sent within it and completed
+  double request_throughput =
+      0;  ///< replies received within it; one received in part counts in part
+  double output_throughput = 0;  ///< tokens received within it
   Latency ttft, tpot;
 };
 
@@ -92,12 +93,13 @@ struct Saturation {
   bool saturated = false;
   std::optional<double> achieved_share;   ///< achieved rate over the offered rate
   std::optional<double> in_flight_slope;  ///< growth of requests in flight, per second
-  std::optional<double> ttft_slope;       ///< seconds per second
-  std::string sentence;
+  std::optional<double> ttft_slope;       ///< growth of TTFT, seconds per second
+  std::string sentence;                   ///< says all this to people
 };
 
+/// What one of several servers did.
 struct TargetResult {
-  int target = 0;
+  int target = 0;  ///< its number, from 0
   std::size_t requests = 0, completed = 0;
   double mean_ttft = 0, mean_e2el = 0;
 };
@@ -134,8 +136,10 @@ struct RunVerdict {
 struct ServingResult {
   OfferedLoad load;
   RequestCounts counts;
-  double duration = 0;  ///< from the first dispatch until all were done
-  double request_throughput = 0, output_throughput = 0, total_throughput = 0;
+  double duration = 0;            ///< from the first dispatch until all were done
+  double request_throughput = 0;  ///< completed requests
+  double output_throughput = 0;   ///< output tokens of completed requests
+  double total_throughput = 0;    ///< input and output tokens of completed requests
   std::optional<double> goodput;  ///< rate of requests that met every limit; empty: no limits given
   bool goodput_of_gaps = false;   ///< a limit is of TPOT or ITL
   Latency ttft, tpot, e2el;       ///< from when a request was sent
@@ -150,11 +154,11 @@ struct ServingResult {
   double late_limit = 0;              ///< seconds: 1 ms, or 5% of the median TTFT if that is more
   Tail longest_stall;                 ///< over the longest gap of each reply
   double most_output_per_second = 0;  ///< token events in one second
-  std::size_t most_concurrent = 0;
+  std::size_t most_concurrent = 0;    ///< in flight at once, of those that succeeded, as in vLLM
   std::optional<SteadyState> steady;
   std::string no_steady;             ///< why there is no steady state
   std::optional<LittlesLaw> little;  ///< empty: the client did not count
-  double identity_error = 0;         ///< seconds, largest |E2EL - TTFT - TPOT (n - 1)|
+  double identity_error = 0;         ///< seconds, largest |E2EL - TTFT - sum of the reply's gaps|
   Saturation saturation;
   std::vector<TargetResult> targets;  ///< indexed by the target's number
   double imbalance = 1;               ///< requests of the busiest target over the mean

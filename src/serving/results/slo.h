@@ -10,9 +10,10 @@
 
 namespace assay {
 
-/// Latencies count from the scheduled time, as users experience them, so that a cap on concurrency
-/// hides nothing.
+/// TTFT and E2EL count from the scheduled time, as users experience them, so that a cap on
+/// concurrency hides nothing.
 struct Slo {
+  /// `attainment`: the share of requests that meet all goodput limits (GoodputLimits).
   enum class Quantity { ttft, tpot, itl, e2el, attainment };
 
   std::string name;  ///< "p99_ttft", "mean_tpot", "attainment"
@@ -26,8 +27,8 @@ struct Slo {
 /// Parses "p99_ttft:200ms,mean_tpot:50ms,attainment:95%". Error: usage, saying what is allowed.
 Result<std::vector<Slo>> parse_slos(const std::string& text);
 
-/// In the unit of `limit`; 0 if there is nothing to judge by. A percentile must be among those
-/// computed for `result`, and attainment needs its goodput.
+/// Returns the measured value to compare with `limit`, in its unit; 0 if there is nothing to judge
+/// by. A percentile must be among those computed for `result`, and attainment needs its goodput.
 double value_of(const Slo& slo, const ServingResult& result);
 
 /// A value or a limit as results report it: for attainment, the share that met the limits.

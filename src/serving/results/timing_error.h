@@ -9,7 +9,7 @@
 namespace assay {
 
 struct TimingError {
-  double ttft_p99 = 0, itl_p99 = 0;  ///< seconds, of |measured - true|
+  double ttft_p99 = 0, itl_p99 = 0;  ///< seconds: 99th percentiles of |measured - true|
 };
 
 /// Error against the times the server was configured for, `ttft` and `itl` seconds, so it includes

@@ -24,8 +24,8 @@ struct TokenDoubts {
   std::string gaps;    ///< why TPOT and ITL are void
 };
 
-/// Up to a tenth of the replies may be doubtful, because a client that was delayed also finds
-/// events together.
+/// Judges the `replies`, which all succeeded. Up to a tenth of them may be doubtful, because a
+/// client that was delayed also finds events together.
 TokenDoubts token_doubts(const std::vector<const RequestLog*>& replies);
 
 }  // namespace assay

@@ -22,9 +22,9 @@ class Aside {
   Aside(const Aside&) = delete;
   Aside& operator=(const Aside&) = delete;
 
-  /// Calls `work` on the other thread, one task after another, and then `done` in the loop. Both
-  /// functions are destroyed in the loop. Calls both at once if the process had no files left when
-  /// this was made, or has no thread left.
+  /// Calls `work` on the other thread, one task after another, and then `done` in the loop, which
+  /// is also destroyed there; `work` is destroyed before. Calls both at once, in the loop, if the
+  /// process had no files left when this was made, or can have no other thread.
   void run(std::function<void()> work, std::function<void()> done);
 
  private:

@@ -16,12 +16,13 @@ class BlockPool {
 
   explicit BlockPool(std::uint32_t blocks);
 
-  std::size_t size() const { return blocks_.size(); }
-  std::size_t free() const { return free_; }
+  std::size_t size() const { return blocks_.size(); }  ///< all blocks
+  std::size_t free() const { return free_; }           ///< those without a use
 
-  /// How many leading `hashes` are held.
+  /// Returns how many leading `hashes` are held by blocks, used or free.
   std::size_t held(std::span<const std::uint64_t> hashes) const;
-  /// How many of those are in free blocks, which sharing would remove from the free list.
+  /// Returns how many of `hashes`, which must all be held, are in free blocks, which share() would
+  /// take from the free ones.
   std::size_t held_and_free(std::span<const std::uint64_t> hashes) const;
   /// Appends the blocks of `hashes`, all held, each now used once more.
   void share(std::span<const std::uint64_t> hashes, std::vector<Block>& blocks);

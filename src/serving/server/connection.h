@@ -17,8 +17,8 @@ namespace assay::server {
 class Connection;
 
 struct HttpRequest {
-  std::string method, path, body;
-  bool is_json = false;  ///< what its Content-Type says
+  std::string method, path, body;  ///< the path has no query
+  bool is_json = false;            ///< what its Content-Type says
   bool keep_alive = true;
   bool chunks = true;   ///< the client understands chunks: HTTP/1.1
   double received = 0;  ///< when its last byte was read, by the loop's clock
@@ -46,11 +46,13 @@ class Connection final : public Due, public std::enable_shared_from_this<Connect
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  void start();
+  void start();  ///< begins to read requests
   bool open() const { return socket_.is_open() && !ending_; }
+  /// Names the reply in progress, which is abandoned if the client goes before next().
   void tell(std::weak_ptr<Abandonable> reply) { reply_ = std::move(reply); }
 
-  /// Writes at once what the system takes; the rest follows when it takes more.
+  /// Writes at once what the system takes; the rest follows when it takes more. A client that
+  /// leaves more than 32 MiB unread loses the connection.
   void write(std::string_view bytes);
   /// Writes a reply in one piece; to a request HEAD, without its body.
   void write_whole(const ReplyHead& head, std::string_view body);

@@ -47,7 +47,8 @@ class ConnectionTable {
   void hold(const Connection& connection, std::size_t bytes);
   /// Drops connections until one more may be opened.
   void make_room();
-  /// Drops the connection that has waited longest for its client. False: there is none.
+  /// Drops the connection that has waited longest for its client. Returns false if all wait for the
+  /// server.
   bool drop_longest_waiting();
   /// Drops the connections whose time is over.
   void drop_late(double now);

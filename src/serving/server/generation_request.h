@@ -23,11 +23,12 @@ struct Sampling {
   std::uint64_t top_k = 0;  ///< only this number of the likeliest tokens are drawn; 0: all
   /// Seed of the random numbers; empty: another for each request.
   std::optional<std::uint64_t> seed = {};
-  /// They make tokens less likely: those that the reply has, once or for each time; and those that
-  /// the reply or the prompt has, by a factor of the logit.
+  /// OpenAI's presence penalty is subtracted from the logits of tokens that the reply has, the
+  /// frequency penalty once for each time. vLLM's repetition penalty divides the positive logits,
+  /// and multiplies the negative ones, of tokens that the reply or the prompt has.
   double presence_penalty = 0, frequency_penalty = 0, repetition_penalty = 1;
 
-  /// Smaller temperatures are 0, as in vLLM: logits by them would exceed what numbers can be.
+  /// Temperatures below 1e-5 count as 0, as in vLLM: logits divided by them could overflow.
   bool is_greedy() const { return temperature < 1e-5; }
   bool penalizes() const {
     return presence_penalty != 0 || frequency_penalty != 0 || repetition_penalty != 1;
@@ -40,7 +41,8 @@ struct GenerationRequest {
   bool ids = false;  ///< the prompts came as token ids
   std::string model;
   bool stream = false;
-  bool include_usage = false, continuous_usage = false;
+  bool include_usage = false;     ///< the stream ends with the numbers of tokens
+  bool continuous_usage = false;  ///< each event has them
   std::optional<std::uint64_t> max_tokens;
   std::uint64_t min_tokens = 0;
   bool ignore_eos = false;

@@ -15,7 +15,7 @@ class Listener {
 
   /// Listens from now on. Port 0: the system chooses one. Error: unavailable, naming what failed.
   Status listen(const Tcp::endpoint& endpoint);
-  std::uint16_t port() const;
+  std::uint16_t port() const;  ///< the one chosen, if 0 was asked for; call it after listen()
   /// Ends the listening; connections stay.
   void close();
 

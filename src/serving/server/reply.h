@@ -11,13 +11,14 @@
 
 namespace assay::server {
 
+/// How to answer one request.
 struct ReplyPlan {
   std::unique_ptr<ReplyFormat> format;
   std::size_t choices = 1;
   bool stream = false;
   bool keep_alive = true;
   Finish finish = Finish::length;  ///< how a choice without tokens ends
-  double received = 0;
+  double received = 0;             ///< HttpRequest::received
 };
 
 class Reply : public TokenSink, public Abandonable, public std::enable_shared_from_this<Reply> {

@@ -19,9 +19,10 @@ struct ReplyFacts {
   std::string model;
   std::int64_t created = 0;  ///< Unix seconds
   std::uint64_t prompt_tokens = 0;
-  bool usage = false, continuous_usage = false;
-  bool stamps = false;      ///< OpenAI's events carry their send time
-  bool return_ids = false;  ///< OpenAI's choices carry their token ids, as vLLM's do
+  bool usage = false;             ///< the reply has its numbers of tokens
+  bool continuous_usage = false;  ///< with `usage`: each event of OpenAI's has them
+  bool stamps = false;            ///< OpenAI's events carry their send time
+  bool return_ids = false;        ///< OpenAI's choices carry their token ids, as vLLM's do
 };
 
 /// All that came of one choice.
@@ -50,16 +51,17 @@ class ReplyFormat {
   virtual ~ReplyFormat() = default;
   /// Returns whether a choice's first token has an event of its own before it.
   virtual bool has_opening() const { return false; }
+  /// Appends that event. All of these functions append to `out`.
   virtual void opening(std::size_t /*choice*/, std::string& /*out*/) const {}
   /// Returns whether the last token's event repeats the text of the choice.
   virtual bool needs_whole() const { return false; }
-  /// Each event ends in an empty line.
+  /// Appends the event of a token, with the empty line that ends it.
   virtual void token(const TokenEvent& token, std::string& out) const = 0;
   /// Appends the usage, if requested, after all tokens.
   virtual void usage(std::uint64_t tokens, std::string& out) const = 0;
   /// Without an end marker, only the end of the stream shows that the reply is complete.
   virtual bool has_end_mark() const { return true; }
-  /// `tokens`: of all choices; `finish`: of the first one.
+  /// Appends the end marker. `tokens`: of all choices; `finish`: of the first one.
   virtual void done(std::uint64_t tokens, Finish finish, std::string& out) const = 0;
   /// The reply in one piece; `tokens`: of all choices.
   virtual std::string whole(std::span<const ChoiceText> choices, std::uint64_t tokens) const = 0;

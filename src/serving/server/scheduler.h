@@ -21,14 +21,16 @@
 namespace assay::server {
 
 struct SchedulerSettings {
-  std::uint32_t blocks = 0;  ///< blocks of block_tokens tokens
-  std::uint32_t max_sequences = 256;
-  std::uint64_t max_batched_tokens = 8192;
+  std::uint32_t blocks = 0;                 ///< blocks of block_tokens tokens
+  std::uint32_t max_sequences = 256;        ///< that run at once
+  std::uint64_t max_batched_tokens = 8192;  ///< the budget of a step
   bool prefix_cache = true;
-  /// Where attention of whole prompts is faster than that of their parts, which needs the cache.
+  /// See above: for engines whose attention is faster for a whole prompt than for its chunks, which
+  /// read the cache.
   bool whole_prompts = false;
 };
 
+/// A prompt to be continued.
 struct SequenceRequest {
   std::uint64_t id = 0;  ///< unique among the requests in the scheduler
   std::uint64_t prompt_tokens = 0;
@@ -38,7 +40,7 @@ struct SequenceRequest {
 
 /// What a step computes of one sequence.
 struct StepPart {
-  std::uint64_t id = 0;
+  std::uint64_t id = 0;                 ///< of the request
   std::uint32_t slot = 0;               ///< below max_sequences, of no other running sequence
   std::uint64_t begin = 0, tokens = 0;  ///< which of its tokens: the prompt's and those generated
   bool decodes = false;                 ///< it is one token after those generated before
@@ -72,18 +74,19 @@ class Scheduler {
   Scheduler(Scheduler&& other) noexcept;
   ~Scheduler();
 
+  /// Puts a request at the end of the queue.
   void submit(SequenceRequest request);
   /// Removes a request; does nothing if it is unknown. Not between schedule() and finish().
   void cancel(std::uint64_t id);
   bool idle() const { return running_.empty() && waiting_.empty(); }
   /// Begins a step; call only if not idle(), and finish() after it. Valid until finish().
   const ScheduledStep& schedule();
-  /// The step is computed: the tokens that came out, one for each part that yields, in their order.
-  /// Where `ends`, which has as many elements or none, is not 0, the request ends with this token.
-  /// Valid until the next call.
+  /// Ends the step, which has been computed, and returns the tokens that came out, one for each
+  /// part that yields, in their order. `ends` is empty or has an element for each of them; where it
+  /// is not 0, the request ends with this token. The result is valid until the next call.
   const std::vector<YieldedToken>& finish(std::span<const std::uint8_t> ends = {});
 
-  /// False while any request runs.
+  /// Discards all prefixes. Does nothing and returns false while any request runs.
   bool reset_prefix_cache() { return pool_.forget(); }
   std::size_t running() const { return running_.size(); }
   std::size_t waiting() const { return waiting_.size(); }

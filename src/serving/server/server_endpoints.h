@@ -25,9 +25,10 @@ struct AcceptedRequest {
   bool stream = false;
   std::uint64_t tokens = 0;  ///< at most, of each choice
   bool keep_alive = true;
-  double received = 0;
+  double received = 0;  ///< HttpRequest::received
 };
 
+/// A server on one port of a loop, which may have several.
 class Instance : public RequestHandler {
  public:
   struct Route;
@@ -48,9 +49,9 @@ class Instance : public RequestHandler {
   virtual std::string metrics_text() = 0;
   /// The page /steps, as StepLog::json(); empty: this server does not log its steps.
   virtual std::string steps_json() { return {}; }
-  /// False: the cache is in use.
+  /// Discards all prefixes. Does nothing and returns false while the cache is in use.
   virtual bool reset_prefix_cache() = 0;
-  /// Empty: all is well.
+  /// Returns why the server cannot answer; empty: it can.
   virtual std::string problem() const { return ""; }
 
   /// What a reply's events say besides its tokens.

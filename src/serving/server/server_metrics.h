@@ -15,7 +15,7 @@ struct ServerMetrics {
   std::size_t running = 0, waiting = 0;
   std::size_t blocks = 0, free_blocks = 0;  ///< blocks of the cache; 0: there is none
   SchedulerCounters scheduler;
-  std::uint64_t finished_length = 0, finished_stop = 0;
+  std::uint64_t finished_length = 0, finished_stop = 0;  ///< replies, by how they ended
   Histogram ttft, itl, e2e, queue, prefill;
   /// How late each token was handed to the system. Any delay a client sees beyond this is the
   /// client's own.
@@ -39,6 +39,7 @@ class MetricsPage {
   }
   /// The head of a metric, whose samples follow with labelled().
   void head(std::string_view type, std::string_view name, std::string_view help);
+  /// Appends a sample with the label LABEL="OF".
   void labelled(std::string_view name, std::string_view label, std::string_view of, double value);
   /// The metrics under vLLM's names, and `lag`, the name of the lag of writing.
   void add(const ServerMetrics& metrics, std::string_view lag);

@@ -16,6 +16,8 @@ struct LoggedStep {
   std::int64_t launched = 0;  ///< the device began
   std::int64_t computed = 0;  ///< its tokens were there
   std::int64_t end = 0;       ///< they had been handed out
+  /// The tokens of prompts that it computed, those after the first of each reply, and the number of
+  /// sequences.
   std::uint64_t prompt_tokens = 0, output_tokens = 0, sequences = 0;
   std::uint64_t waiting = 0;  ///< requests in the queue
 };

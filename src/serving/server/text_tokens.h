@@ -23,20 +23,21 @@ class TextStream {
 class TextTokens {
  public:
   virtual ~TextTokens() = default;
-  /// Returns whether making tokens takes but nanoseconds for each byte, whatever the text.
+  /// Returns whether making tokens takes only nanoseconds for each byte, whatever the text; if not,
+  /// it is done beside the event loop (Aside).
   virtual bool is_quick() const { return true; }
   /// Appends the tokens of `text`.
   virtual void append(std::string_view text, std::vector<std::uint32_t>& tokens) const = 0;
-  /// Appends those of a chat's message. The tokens of a longer chat begin with those of the shorter
-  /// one, so that its prefix is found in the cache.
+  /// Appends the tokens of a chat's message. The tokens of a chat that goes on begin with those of
+  /// the messages before, so that this prefix is found in the cache.
   virtual void append_message(std::string_view role, std::string_view text,
                               std::vector<std::uint32_t>& tokens) const = 0;
-  /// Appends what a chat has before the reply.
+  /// Appends the tokens that stand between a chat's last message and the reply.
   virtual void end_chat(std::vector<std::uint32_t>& tokens) const = 0;
   /// The bytes that a token adds to a text, or how a special one is written; they may be a part of
-  /// a character. Empty: its tokens are none that were made of text.
+  /// a character. Empty, if tokens stand for no text, as in the simulator.
   virtual std::string bytes_of(std::uint32_t /*token*/) const { return {}; }
-  /// The text of a reply; null if its tokens are none that were made of text.
+  /// Returns the text of a new reply; null if tokens stand for no text.
   virtual std::unique_ptr<TextStream> stream() const { return nullptr; }
 };
 

@@ -13,10 +13,10 @@ enum class Finish { length, end_token, stop_text };
 
 struct SourceToken {
   std::size_t choice = 0;
-  std::uint64_t number = 0;  ///< from 1
-  bool last = false;         ///< the last token of its choice
-  double due = 0;            ///< when it should be written, by the loop's clock
-  std::uint32_t id = 0;
+  std::uint64_t number = 0;                  ///< from 1
+  bool last = false;                         ///< the last token of its choice
+  double due = 0;                            ///< when it should be written, by the loop's clock
+  std::uint32_t id = 0;                      ///< of the token; the simulator has none
   std::string_view text = {};                ///< as between the quotes in JSON; may be empty
   Finish finish = Finish::length;            ///< how the choice ends, if this is its last token
   const ChosenLogprobs* logprobs = nullptr;  ///< null: not wanted
@@ -25,7 +25,7 @@ struct SourceToken {
 class TokenSink {
  public:
   virtual ~TokenSink() = default;
-  /// A choice has left the queue.
+  /// Called when a choice has left the queue, at `when` on the loop's clock.
   virtual void on_started(double when) = 0;
   /// Returns false to stop the tokens.
   virtual bool on_token(const SourceToken& token) = 0;

@@ -24,12 +24,13 @@ struct Memory {
   double utilization = 0.9;  ///< the share that a server uses
   double reserved = 2e9;     ///< bytes of workspace, graphs and context, in each partition
   double weights = 0;        ///< weight_bytes() of the model
-  double per_sequence = 0;   ///< bytes of cache
+  double per_sequence = 0;   ///< bytes of cache of one sequence, or of any unit that is counted
 };
 
 /// Bytes left for the cache in each of `parts` partitions; 0 if the weights do not fit.
 double cache_bytes(const Memory& memory, int parts);
-/// Number of sequences that each of `parts` partitions can hold.
+/// Number of sequences, or other units of Memory::per_sequence, that each of `parts` partitions can
+/// hold.
 std::uint64_t sequences_per_part(const Memory& memory, int parts);
 /// The largest number of partitions that leaves room for a cache; 0: not even the whole GPU does.
 int most_parts(const Memory& memory);
@@ -45,7 +46,7 @@ struct Hardware {
 struct Efficiency {
   double bandwidth = 0.9;
   double compute = 0.6;
-  double launch_seconds = 1e-4;
+  double launch_seconds = 1e-4;  ///< fixed time per step
 };
 
 /// Each of `parts` partitions gets an equal part of bandwidth and compute.

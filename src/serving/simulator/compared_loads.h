@@ -1,4 +1,4 @@
-// Says what the model says of loads that were measured, and how far off it is.
+// Predicts loads that were measured, to show how far off the model is.
 #pragma once
 
 #include <string>

@@ -8,15 +8,15 @@ namespace assay::simulator {
 struct Deployment {
   Model model;
   Gpu gpu;
-  int parts = 1;  ///< number of partitions of the GPU, each with its own server
-  double utilization = 0.9;
-  double reserved = 2e9;  ///< bytes, in each part
+  int parts = 1;             ///< number of partitions of the GPU, each with its own server
+  double utilization = 0.9;  ///< share of the memory that a server uses
+  double reserved = 2e9;     ///< bytes of workspace in each part, see Memory
   Efficiency efficiency;
-  std::uint32_t max_sequences = 256;
-  std::uint64_t max_batched_tokens = 8192;
+  std::uint32_t max_sequences = 256;        ///< see SchedulerSettings
+  std::uint64_t max_batched_tokens = 8192;  ///< see SchedulerSettings
   std::uint64_t max_length = 0;  ///< 0: the model's context, or what fits if that is less
   bool prefix_cache = true;
-  double jitter = 0;
+  double jitter = 0;  ///< see EngineSettings
 };
 
 struct DeployedEngine {

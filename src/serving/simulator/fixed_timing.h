@@ -12,7 +12,7 @@ namespace assay::simulator {
 struct Spread {
   enum class Kind { none, uniform, lognormal };
   Kind kind = Kind::none;
-  double width = 0;  ///< uniform: within +-width of the mean, below 1; lognormal: sigma
+  double width = 0;  ///< above 0, below 1. uniform: within +-width of the mean; lognormal: sigma
 
   /// Parses "none", "uniform:0.2" or "lognormal:0.5". Error: usage, quoting the text.
   static Result<Spread> parse(std::string_view text);

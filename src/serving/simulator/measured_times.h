@@ -20,17 +20,19 @@ struct MeasuredPass {
   double seconds = 0;
 };
 
-/// seconds(step) = base(new tokens) + k x tokens in the caches + p x pairs of the chunks. `base` is
-/// linear between the numbers of tokens that were measured, and in proportion beyond the largest; k
-/// follows from passes of as many tokens with different contexts, p from prompts that share a
-/// number of tokens differently, and is otherwise part of `base`.
+/// seconds(step) = base(new tokens) + k x tokens in the caches + p x pairs of the chunks
+/// (StepWork). `base` is linear between the numbers of tokens that were measured, constant below
+/// the smallest and in proportion beyond the largest. k follows from passes of equally many new
+/// tokens with different contexts. p follows from passes in which equally many tokens are fewer
+/// long or more short prompts; without such passes it is part of `base`.
 class MeasuredTimes {
  public:
-  /// By least squares of relative errors. Error: usage, if no pass decodes or none is of prompts.
+  /// Fits by least squares of relative errors. Error: usage, if no pass decodes or none is of
+  /// prompts.
   static Result<MeasuredTimes> fit(const std::vector<MeasuredPass>& passes);
 
   double seconds(const StepWork& work) const;
-  /// Returns whether what attention of prompts costs was told apart from what their tokens cost.
+  /// Returns whether p could be separated from `base`.
   bool separates_pairs() const { return separates_pairs_; }
   /// The largest relative error over the passes that were fitted.
   double largest_error() const { return largest_error_; }
@@ -44,7 +46,8 @@ class MeasuredTimes {
   double largest_error_ = 0;
 };
 
-/// The passed prefill and decode records of `model`, which may be empty if there is only one.
+/// Returns the passes of the prefill and decode records with a value of `model`, which may be empty
+/// if there is only one.
 /// Error: usage, naming the models that there are.
 Result<std::vector<MeasuredPass>> measured_passes(const std::vector<Record>& records,
                                                   std::string_view model);

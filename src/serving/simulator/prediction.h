@@ -1,4 +1,4 @@
-// Compares a whole GPU with its partitions in the model of engine.h. Not a measurement.
+// Compares a whole GPU with its partitions in the model of simulated_engine.h. Not a measurement.
 #pragma once
 
 #include <vector>
@@ -23,8 +23,8 @@ struct Prediction {
   std::uint64_t preemptions = 0;
 };
 
-/// For each rate > 0 the whole GPU, then `parts` > 1 partitions behind a balancer. Error: as from
-/// deploy(), or if a request does not fit.
+/// For each rate > 0 predicts the whole GPU, then, if `deployment.parts` > 1, that number of
+/// partitions behind a balancer. Error: as from deploy() and run_workload().
 Result<std::vector<Prediction>> predict(const Deployment& deployment, const PredictedLoad& load,
                                         const std::vector<double>& rates);
 

@@ -17,7 +17,8 @@ namespace assay::simulator {
 struct EngineSettings {
   Model model;
   Hardware hardware;
-  std::optional<MeasuredTimes> measured;  ///< if set, instead of the model on the hardware
+  /// If set, times come from here, not from `model` and `hardware`, but for the launch's.
+  std::optional<MeasuredTimes> measured;
   SchedulerSettings scheduler;
   double jitter = 0;  ///< sigma of a lognormal factor with mean 1 on the time of each step
   std::uint64_t seed = 0;
@@ -36,8 +37,8 @@ class Engine {
   explicit Engine(const EngineSettings& settings)
       : settings_(settings), scheduler_(settings.scheduler), random_(settings.seed) {}
 
-  /// Begins a step; call only if the scheduler is not idle. It is already in the state at the
-  /// step's end.
+  /// Computes a step; call it only if the scheduler is not idle. Afterwards the engine is in the
+  /// state at the step's end, which is `seconds` later.
   Step step();
   Scheduler& scheduler() { return scheduler_; }
 

@@ -27,7 +27,7 @@ class SimulatedReply final : public Reply, public Due {
   SimulatedReply(const SimulatedReply&) = delete;
   SimulatedReply& operator=(const SimulatedReply&) = delete;
 
-  /// A reply without tokens is then complete.
+  /// Also completes a reply without tokens.
   void begin() override;
   bool on_token(const SourceToken& token) override;
   void on_due(double due) override;  ///< ends the pause of a slow close

@@ -31,8 +31,8 @@ struct ServerSettings {
 
 class Server {
  public:
-  /// Starts listening. Error: usage if the address or the name is invalid; unavailable, naming the
-  /// port, if it cannot be opened.
+  /// Starts listening. Error: usage if the address, the name or the last port is invalid;
+  /// unavailable, naming the port, if it cannot be opened.
   static Result<std::unique_ptr<Server>> open(const ServerSettings& settings);
   virtual ~Server() = default;
 

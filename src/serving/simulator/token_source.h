@@ -11,8 +11,8 @@
 
 namespace assay::simulator {
 
-/// The first token of each of `choices` at received + TTFT, each later one ITL after the one
-/// before, even if that was written late.
+/// Gives `sink` the `tokens` tokens of each of `choices`: the first at received + TTFT, each later
+/// one ITL after the one before was due, even if that was written late.
 void start_fixed(Loop& loop, const FixedTiming& timing, std::uint64_t seed, double received,
                  std::size_t choices, std::uint64_t tokens, std::shared_ptr<TokenSink> sink);
 

@@ -1,5 +1,5 @@
 // Runs a whole workload through engines in virtual time: seconds of serving take milliseconds. The
-// result is a prediction of the model of engine.h, not a measurement.
+// result is a prediction of the model of simulated_engine.h, not a measurement.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace assay::simulator {
 struct WorkloadRequest {
   double arrival = 0;  ///< seconds; in ascending order; ignored in a closed loop
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
-  std::vector<std::uint64_t> hashes;
+  std::vector<std::uint64_t> hashes;  ///< block_hashes() of the prompt; empty: shares no prefix
 };
 
 /// Seconds, on the clock of the arrivals.
@@ -20,7 +20,7 @@ struct RequestOutcome {
   double arrival = 0;
   double first = 0;   ///< the first token
   double finish = 0;  ///< the last one
-  int engine = 0;
+  int engine = 0;     ///< number of the engine that got it, from 0
 };
 
 struct WorkloadOutcome {

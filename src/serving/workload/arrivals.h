@@ -41,8 +41,8 @@ Result<std::vector<double>> conversation_arrivals(const Prompts& prompts, Arriva
                                                   std::uint64_t seed);
 
 /// Returns the recorded arrival times in seconds after the first one, each divided by `speed`.
-/// Error: usage, if `speed` is not above 0 and finite, or if the data have no times or times that
-/// decrease.
+/// Error: usage, if `speed` is not above 0 and finite, or if the data have no times, times that
+/// decrease, or times of more than 24,000 hours.
 Result<std::vector<double>> recorded_arrivals(const Prompts& prompts, double speed);
 
 }  // namespace assay

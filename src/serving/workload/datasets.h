@@ -8,8 +8,8 @@
 
 namespace assay {
 
-constexpr std::uint64_t default_output_tokens = 128;
-constexpr std::uint64_t most_tokens = 10'000'000;  ///< upper limit for a prompt or a reply
+constexpr std::uint64_t default_output_tokens = 128;  ///< where PromptSettings sets no length
+constexpr std::uint64_t most_tokens = 10'000'000;     ///< upper limit for a prompt or a reply
 
 std::unique_ptr<Prompts> random_prompts(const PromptSettings& settings);
 std::unique_ptr<Prompts> prefix_prompts(const PromptSettings& settings);
@@ -22,7 +22,8 @@ std::unique_ptr<Prompts> conversation_prompts(const PromptSettings& settings);
 /// unknown.
 Result<std::unique_ptr<Prompts>> sharegpt_prompts(const PromptSettings& settings);
 
-/// Objects with "prompt" and optionally "output_tokens".
+/// Objects with "prompt", which is not empty, and optionally "output_tokens". These functions
+/// return errors as make_prompts() does.
 Result<std::unique_ptr<Prompts>> jsonl_prompts(const PromptSettings& settings);
 
 /// The first `count` objects of a Mooncake trace: timestamp, input_length, output_length, hash_ids.

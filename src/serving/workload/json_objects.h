@@ -19,7 +19,7 @@ class JsonObjects {
 
   /// The next object; empty at the file's end. Error: usage, "FILE:LINE: ...": not JSON, not an
   /// object, an array without its end, or an object of more than 16 MiB or two million values or
-  /// nested deeper than 64 levels.
+  /// nested deeper than 64 levels; as unreadable().
   Result<std::optional<JsonNode>> next();
 
   /// Returns the error "FILE:LINE: message"; the last object began in that line.
@@ -35,11 +35,12 @@ class JsonObjects {
   bool in_array_ = false;
 };
 
-/// The member as text; `object` may be any JSON value. Error: the message alone.
+/// Returns the member as text; `object` may be any JSON value. Error: usage, with a message that
+/// JsonObjects::wrong() completes.
 Result<std::string> text_at(const JsonNode& object, std::string_view key);
-/// The member as a number between 0 and `most`. Error: the message alone.
+/// Returns the member as a number from 0 to `most`. Error: as text_at().
 Result<double> number_at(const JsonNode& object, std::string_view key, double most);
-/// The member as a whole number between 0 and `most`. Error: the message alone.
+/// Returns the member as a whole number from 0 to `most`. Error: as text_at().
 Result<std::uint64_t> count_at(const JsonNode& object, std::string_view key, std::uint64_t most);
 
 }  // namespace assay

@@ -15,7 +15,7 @@ struct Prompt {
   std::string text;                 ///< the prompt, if there are no ids
   std::uint64_t tokens = 0;         ///< its length, to compare with `usage`; 0: unknown
   std::uint64_t output_tokens = 0;  ///< requested length of the reply; 0: the server decides
-  std::size_t conversation = 0;
+  std::size_t conversation = 0;     ///< its number, from 0
   std::size_t turn = 0;  ///< turn of the conversation, from 0; later turns carry the earlier ones
   double think_seconds = 0;  ///< before this turn, after the reply to the last one
 };

@@ -15,8 +15,9 @@ namespace assay {
 using ReadPrompt = std::function<Result<std::optional<Prompt>>(const JsonNode&)>;
 
 /// `settings.count` of the file's prompts, each equally likely, in random order (a reservoir:
-/// Vitter 1985, algorithm R); if it holds fewer, some are repeated, as in vLLM. Error: usage,
-/// naming file and line; also if no prompt may be drawn, or those drawn have more than 1 GiB.
+/// Vitter 1985, algorithm R); if it holds fewer, some are repeated, as in vLLM. Error: as
+/// JsonObjects::open() and next(); usage, if `read` fails, if no prompt may be drawn, or those
+/// drawn have more than 1 GiB.
 Result<std::unique_ptr<Prompts>> sample_prompts(const PromptSettings& settings,
                                                 const ReadPrompt& read);
 

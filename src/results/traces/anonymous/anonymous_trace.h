@@ -17,20 +17,21 @@ namespace assay {
 /// What a copy has, and what it no longer has.
 struct AnonymousTrace {
   std::uint64_t events = 0;
-  std::map<std::string, std::size_t> replaced;  ///< different texts: "annotation" -> 3
+  std::map<std::string, std::size_t> replaced;  ///< different texts, by kind: "annotation" -> 3
   std::map<std::string, std::size_t> left_out;  ///< members, by key: "kernel_file" -> 12
 };
 
 /// Reads a trace of PyTorch's profiler, or any in Chrome's JSON, and hands its copy to `write` in
-/// parts. Numbers keep their text; of texts only those stay that profilers write themselves, and
-/// names of kernels, operators and calls. The others become "annotation-1", the same in all places,
-/// and members that are not known are left out. Error: usage, if it is another format, or is cut
-/// off or damaged; that of `write`.
+/// parts. Numbers keep their text. Texts stay if they are words that profilers write themselves, or
+/// names of kernels, operators or calls without a path. Other names become "annotation-1", equal
+/// ones equally, and other texts and unknown members are left out. Error: usage, if it is another
+/// format, is cut off or damaged, or has no events; that of `write`.
 Result<AnonymousTrace> anonymize_trace(TraceStream& stream,
                                        const std::function<Status(std::string_view)>& write);
 
-/// Does so for the file `from`, into `to`, which is compressed if its name ends in ".gz". Error: as
-/// above; usage, if both are the same file.
+/// Writes the copy of the file `from` into `to`, which is compressed if its name ends in ".gz".
+/// After an error, `to` is as it was. Error: as anonymize_trace() and TraceStream::open(); as
+/// check_writable() and NewFile (core/write_file.h), usage if both are the same file.
 Result<AnonymousTrace> anonymize_trace_file(const std::string& from,
                                             const std::filesystem::path& to);
 

@@ -7,24 +7,26 @@
 
 namespace assay {
 
-/// What becomes of a member's value. All but the containers take lists of such values, too.
+/// What becomes of a member's value. A value, or one of a list of such values, stays if it is as
+/// the comment says; the functions are those of known_words.h. Else it is replaced or left out.
 enum class Keep {
-  nothing,   // the member is left out
-  number,    // a number or a text of numbers
-  argument,  // number, "True", "None"
-  version,   // "2.21.5"
-  type,
-  collective,
-  kind,
-  code,   // a name of a kernel
-  group,  // of ranks
-  device,
-  lane,
-  note,      // of assay
-  category,  // the rest only of events
-  name,
-  phase,
-  // containers
+  nothing,     // the member is left out
+  number,      // is_number_or_list()
+  argument,    // is_plain_argument()
+  version,     // is_version()
+  type,        // is_type_name(); else replaced
+  collective,  // is_collective_name(); else replaced
+  kind,        // is_kind_word()
+  code,        // the name of a kernel: is_name_of_code(); else replaced
+  group,       // the name of a process group: is_kind_word(); else replaced
+  device,      // is_device_name(); else replaced
+  lane,        // is_lane_name(); else replaced
+  note,        // notes of assay, always replaced
+  // Members of events:
+  category,  // is_category(); it decides how `name` is judged
+  name,      // is_profiler_event(), is_profiler_step() or is_name_of_code(); else replaced
+  phase,     // at most one letter
+  // Containers, whose members the list of the same name in this file tells:
   events,
   args,
   devices,
@@ -162,6 +164,7 @@ inline constexpr KnownMember args_members[] = {{"External id", Keep::number},
                                                {"name", Keep::lane},
                                                {"labels", Keep::lane}};
 
+/// Returns what becomes of the member `key`; nothing, if it is not known.
 template <std::size_t count>
 Keep keep_of(std::string_view key, const KnownMember (&members)[count]) {
   for (const KnownMember& one : members) {

@@ -11,11 +11,12 @@
 
 namespace assay {
 
+/// One stream; use another one for another text.
 class Gzip {
  public:
   Gzip();
-  /// Appends compressed bytes of the text to `bytes`. Some come only with later parts; `last` says
-  /// that the text ends with this one. Error: exhausted.
+  /// Compresses the next part of the text and appends to `bytes` what is ready; the rest comes with
+  /// later parts. `last` says that the text ends with this part. Error: exhausted, without memory.
   Status add(std::string_view text, bool last, std::string& bytes);
 
  private:

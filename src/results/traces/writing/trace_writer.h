@@ -20,19 +20,22 @@ struct TraceFileKind {
   bool compressed = false;
 };
 
-/// What a file of this name holds: "a.json", "a.pftrace", "a.perfetto-trace", each also with ".gz".
-/// Error: usage.
+/// Returns what a file of this name holds: "a.json", "a.pftrace", "a.perfetto-trace", each also
+/// with
+/// ".gz". Error: usage, for other names.
 Result<TraceFileKind> trace_file_kind(std::string_view name);
 
-/// The part of `rank`. Times become those since `base`, in ns since 1970.
+/// Returns the part of `rank`. Its times are those since `base`, which is in ns since 1970.
 std::string trace_part(const Timeline& timeline, TraceFormat format, int rank, std::int64_t base);
 
-/// The file made of the parts of all ranks.
+/// Returns the bytes of the file made of the parts of all ranks. Error: exhausted, while
+/// compressing.
 Result<std::string> whole_trace(const std::vector<std::string>& parts, TraceFileKind kind,
                                 std::int64_t base);
 
-/// The events of a timeline, arranged in rows in which they nest. Events that overlap otherwise,
-/// which viewers drop, are in further rows.
+/// A row of a viewer: events of one lane, of which any two are apart or one inside the other.
+/// Viewers drop events that overlap otherwise, so they are in further rows, of which a lane has
+/// about 100 at most; the last takes what is left.
 struct TraceRow {
   LaneId lane = 0;
   std::size_t number = 0;                 ///< of the rows of this lane
@@ -40,7 +43,8 @@ struct TraceRow {
 };
 std::vector<TraceRow> nested_rows(const Timeline& timeline);
 
-/// A row's number in a file, which no other row of any rank has.
+/// The numbers of a rank's rows in a file begin at its number times this (twice this in Perfetto's
+/// format), so that no two rows of a file have the same number.
 constexpr std::uint64_t most_rows_of_rank = 1'000'000;
 
 }  // namespace assay
