@@ -1,8 +1,9 @@
 // How often planted faults are found, and blamed on the right operation: one fault at a time in one
 // repetition of a unit of `assay health sdc`. Whether a fault changed an output is decided by
 // comparing all memory byte by byte with a run without it.
-//   build/bench/bench_corruption_rates [FAULTS-A-KIND [DEVICE [UNIT[;UNIT...]]]]
-// A unit is a cell, such as "gemm shape=64 dtype=bf16 library=own". On the virtual MI300X
+//   build/bench/bench_corruption_rates [FAULTS-A-KIND [DEVICE [UNIT[;UNIT...] [KIND[,KIND...]]]]]
+// A unit is a cell, such as "gemm shape=64 dtype=bf16 library=own", or one of the test's own units.
+// A kind is a word of the first column of the printed table. On the virtual MI300X
 // (ASSAY_HIP_LIBRARY, DEVICE hip) the chip itself computes wrongly, too. docs/health.md keeps the
 // measured table.
 #include <dlfcn.h>
@@ -169,8 +170,9 @@ struct Planned {
 
 class Rates {
  public:
-  Rates(int faults, std::string choice)
-      : faults_(faults), choice_(std::move(choice)), backends_(make_backends()) {}
+  /// `only`: the chosen kinds, between commas; empty: all.
+  Rates(int faults, std::string choice, std::string_view only)
+      : faults_(faults), choice_(std::move(choice)), only_(only), backends_(make_backends()) {}
 
   Status measure(std::string_view units) {
     {
@@ -178,12 +180,13 @@ class Rates {
       while (!units.empty()) {
         const std::string_view text = units.substr(0, units.find(';'));
         units.remove_prefix(std::min(units.size(), text.size() + 1));
-        planned_.push_back({TRY(work_of_cell(text, *device)), {}});
+        planned_.push_back({TRY(work_of(text, *device)), {}});
       }
     }
     chip_ = defective_chip();
     std::vector<std::string> kinds = {"result", "rest"};
     if (chip_) kinds.insert(kinds.end(), {"vgpr", "lds", "hbm", "mfma", "store", "stale"});
+    std::erase_if(kinds, [&](const std::string& kind) { return !is_chosen(kind, only_); });
     TRY(count_events(kinds));
     for (const Planned& planned : planned_) {
       auto unit = TRY(make_unit(backends_, choice_, planned.work));
@@ -196,12 +199,21 @@ class Rates {
   }
 
  private:
+  /// A unit of the test with its number of steps, or else a cell.
+  static Result<WorkDescription> work_of(std::string_view text, const Device& device) {
+    for (WorkDescription& work : corruption_work(device, solo_team())) {
+      if (work.name == text) return std::move(work);
+    }
+    return work_of_cell(text, device);
+  }
+
   Status count_events(const std::vector<std::string>& kinds) {
     for (Planned& planned : planned_) {
       auto unit = TRY(make_unit(backends_, choice_, planned.work));
       for (const std::string& kind : kinds) {
         planned.events[kind] = TRY(events_of(unit, kind, chip_));
         if (planned.events[kind] > 0) ++units_with_[kind];
+        fmt::print("{}: {} events of {}\n", planned.work.name, planned.events[kind], kind);
       }
     }
     return {};
@@ -244,7 +256,7 @@ class Rates {
   }
 
   const int faults_;
-  const std::string choice_;
+  const std::string choice_, only_;
   std::vector<std::unique_ptr<Backend>> backends_;
   std::optional<DefectiveChip> chip_;
   std::vector<Planned> planned_;
@@ -259,8 +271,9 @@ class Rates {
 int main(int argc, char** argv) {
   if (const auto status = assay::run_as_rtc_worker(argc, argv)) return *status;
   const int faults = argc > 1 ? std::atoi(argv[1]) : 300;
-  const auto done = assay::health::Rates(faults, argc > 2 ? argv[2] : "cpu")
-                        .measure(argc > 3 ? argv[3] : assay::health::small_units);
+  const auto done =
+      assay::health::Rates(faults, argc > 2 ? argv[2] : "cpu", argc > 4 ? argv[4] : "")
+          .measure(argc > 3 ? argv[3] : assay::health::small_units);
   if (done.ok()) return 0;
   fmt::print(stderr, "{}\n", done.error().message);
   return 1;

@@ -134,7 +134,7 @@ Result<Sums> CheckedWork::end_sums(Stream& stream) {
   return read_back<std::uint64_t>(stream, sums_.as<std::uint64_t>() + at, ends_.size());
 }
 
-Result<Sums> CheckedWork::learn() {
+Result<Sums> CheckedWork::learn_once() {
   written_.clear();
   TRY(upload_table());
   TRY(restore());

@@ -152,6 +152,11 @@ class CheckedWork {
   Status fill_memory(const Fills& fills, bool kept_state);
   /// Returns whether the work gives these sums at its end if its memory is filled so before.
   Result<bool> gives_with(const Fills& fills, const Sums& ends);
+  /// Runs once from the kept state and notes which operation changes which blocks.
+  Result<Sums> learn_once();
+  /// Empties further buffers from which the work reads nothing. `ends`: the sums at the end.
+  /// Returns whether any was found.
+  Result<bool> empty_buffers(const Sums& ends);
   Status keep_state();
   Status restore();
   Status lay_out_blocks();

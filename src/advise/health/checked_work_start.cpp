@@ -82,6 +82,32 @@ Status CheckedWork::empty_results(const Fills& untouched, const Fills& fills, co
   return fill_memory(kept, true);
 }
 
+/// An operation that gives what the run before gave seems to write nothing. So its results are
+/// emptied, if whole buffers hold them, and what it writes is learnt again.
+Result<Sums> CheckedWork::learn() {
+  Sums sums = TRY(learn_once());
+  const bool all_write =
+      std::ranges::all_of(launches_, [](const Launch& launch) { return launch.count > 0; });
+  if (all_write || description_.of_team) return sums;
+  const auto ends = sums.begin() + static_cast<std::ptrdiff_t>(written_.size());
+  if (!TRY(empty_buffers({ends, sums.end()}))) return sums;
+  return learn_once();
+}
+
+Result<bool> CheckedWork::empty_buffers(const Sums& ends) {
+  constexpr int most_tries = 32;
+  int tries = 0;
+  bool any = false;
+  for (const Kept& kept : kept_) {
+    if (kept.shadow.bytes() > 0 || tries++ >= most_tries) continue;
+    const Fills whole = {{kept.buffer.begin(), kept.buffer.bytes, 0}};
+    if (!TRY(gives_with(whole, ends))) continue;
+    TRY(fill_memory(whole, true));
+    any = true;
+  }
+  return any;
+}
+
 Status CheckedWork::fill_memory(const Fills& fills, bool kept_state) {
   for (const Fill& fill : fills) {
     for (const Kept& kept : kept_) {

@@ -19,10 +19,11 @@ enum class CorruptionKind {
   hbm,    ///< a bit of memory flips when it is read, and stays wrong
   mfma,   ///< a bit of a matrix instruction's result is wrong
   store,  ///< a store of a wave is lost
-  stale,  ///< a load of a wave returns what was there before the last launch that is not spared
+  stale,  ///< a load of a wave returns what was there before the last write
 };
 
-/// Events of the kind (an instruction; a workgroup of vgpr) that are hit.
+/// Events of the kind (an instruction; a workgroup of vgpr) that are hit. A load that would return
+/// the same bytes is no event of `stale`.
 struct CorruptionPlan {
   CorruptionKind kind = CorruptionKind::none;
   double rate = 0;  ///< the probability of each event
@@ -33,15 +34,22 @@ struct CorruptionPlan {
 /// The kind of that name, or none.
 CorruptionKind corruption_kind(std::string_view name);
 
-/// Memory as it was.
-struct OldMemory {
+/// Memory, with what a cache holds that missed the last write to each of its lines. Writes are
+/// told apart by launches.
+class StaleMemory {
+ public:
   struct Piece {
     u64 begin = 0;
     std::vector<char> bytes;
   };
-  std::vector<Piece> pieces;
-  /// The bytes that were at `address`; null if they are not known.
+  /// Takes all memory as it is when a launch begins.
+  void take(std::vector<Piece> now);
+  /// Returns what is held of these bytes; null if nothing is known.
   const char* find(u64 address, std::size_t bytes) const;
+
+ private:
+  static constexpr std::size_t line = 128;  // bytes, as in the L2 of an MI300X
+  std::vector<Piece> last_, held_;          // in the same order, of the same sizes
 };
 
 /// The plan of this process, and what it did.
@@ -53,7 +61,7 @@ class Corruption {
   const CorruptionPlan& plan() const { return plan_; }
   /// Called when a launch that is not spared begins. `now` is a copy of memory, needed for stale
   /// reads only.
-  void begin_launch(OldMemory now);
+  void begin_launch(std::vector<StaleMemory::Piece> now);
   bool keeps_memory() const { return plan_.kind == CorruptionKind::stale; }
   u64 launch() const { return launch_; }
   bool concerns(const std::string& kernel) const;
@@ -63,18 +71,20 @@ class Corruption {
   u64 count() const { return count_; }    ///< events that were hit
   u64 events() const { return events_; }  ///< all events
 
-  const OldMemory& old() const { return old_; }
+  const StaleMemory& stale() const { return stale_; }
 
  private:
   CorruptionPlan plan_;
   std::atomic<u64> launch_ = 0, count_ = 0, events_ = 0;
-  OldMemory recent_, old_;  ///< at the beginning of this launch and of the one before
+  StaleMemory stale_;
 };
 
 /// What the load that this thread executes gets wrong. It is asked for each access to memory.
-enum class LoadFault : u8 { none, stale, hbm };
+/// `compared` gets nothing wrong, and learns whether a stale load would return other bytes.
+enum class LoadFault : u8 { none, compared, stale, hbm };
 inline thread_local LoadFault load_fault = LoadFault::none;
 inline thread_local u64 load_fault_random = 0;
+inline thread_local bool stale_load_differs = false;
 /// Returns where the load reads instead of `address`, after flipping a bit there for hbm.
 const char* faulty_load(char* address, std::size_t bytes);
 

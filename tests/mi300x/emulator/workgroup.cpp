@@ -231,6 +231,20 @@ void Workgroup::begin_corruption() {
             corruption.takes(next_random(corruption_random_));
 }
 
+/// Executes the load once for nothing: its registers are as before afterwards.
+bool Workgroup::stale_load_would_differ(Wave& wave, const Instruction& instruction) {
+  const Operand& target = instruction.targets[0];
+  const Lanes* const registers = wave.vector + target.index;
+  const unsigned words = instruction.target_count == 0 ? 0 : target.words;  // 0: into LDS
+  const std::vector<Lanes> before(registers, registers + words);
+  load_fault = LoadFault::compared;
+  stale_load_differs = false;
+  instruction.operation->execute(wave, instruction);
+  load_fault = LoadFault::none;
+  std::ranges::copy(before, wave.vector + target.index);
+  return stale_load_differs;
+}
+
 void Workgroup::execute_wrongly(Wave& wave, const Instruction& instruction) {
   Corruption& corruption = Corruption::instance();
   const CorruptionKind kind = corruption.plan().kind;
@@ -246,10 +260,14 @@ void Workgroup::execute_wrongly(Wave& wave, const Instruction& instruction) {
   if (kind == CorruptionKind::lds && operation.unit == Unit::local && is_hit()) {
     local_.flip(next_random(corruption_random_));
   }
-  if ((kind == CorruptionKind::hbm || kind == CorruptionKind::stale) && global && names("load") &&
+  const bool loads = global && names("load");
+  if (kind == CorruptionKind::stale && loads && stale_load_would_differ(wave, instruction) &&
       is_hit()) {
+    load_fault = LoadFault::stale;
+  }
+  if (kind == CorruptionKind::hbm && loads && is_hit()) {
     load_fault_random = next_random(corruption_random_);
-    load_fault = kind == CorruptionKind::hbm ? LoadFault::hbm : LoadFault::stale;
+    load_fault = LoadFault::hbm;
   }
   operation.execute(wave, instruction);
   load_fault = LoadFault::none;
@@ -305,6 +323,7 @@ void Workgroup::step(Wave& wave, u64 slice, Tally& tally) {
       }
     }
   } catch (const Fault& fault) {
+    load_fault = LoadFault::none;
     fail(fault);
   }
   wave.instructions += executed;

@@ -59,6 +59,8 @@ class Workgroup {
   void set_item_ids(Wave& wave) const;
   void step(Wave& wave, u64 slice, Tally& tally);
   void begin_corruption();
+  /// Returns whether a load would get other bytes if it got what was there before the last write.
+  static bool stale_load_would_differ(Wave& wave, const Instruction& instruction);
   /// Executes an instruction as a defective chip does.
   void execute_wrongly(Wave& wave, const Instruction& instruction);
   void meet_barrier(const Wave& wave) const;

@@ -136,7 +136,7 @@ double execute(Device& device, const mi300x::Launch& launch, double start) {
   mi300x::Corruption& corruption = mi300x::Corruption::instance();
   if (corruption.concerns(launch.kernel)) {
     corruption.begin_launch(corruption.keeps_memory() ? Memory::instance().copy_of_devices()
-                                                      : mi300x::OldMemory());
+                                                      : std::vector<mi300x::StaleMemory::Piece>());
   }
   mi300x::Chip chip = device.chip;
   chip.start_nanoseconds = static_cast<std::uint64_t>(1e9 * start);

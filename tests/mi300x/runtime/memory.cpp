@@ -135,15 +135,15 @@ bool Memory::among_devices(const void* address) const {
   return arena_ != nullptr && place >= arena_ && place < arena_ + arena_bytes;
 }
 
-mi300x::OldMemory Memory::copy_of_devices() const {
+std::vector<mi300x::StaleMemory::Piece> Memory::copy_of_devices() const {
   const std::lock_guard lock(mutex_);
-  mi300x::OldMemory copy;
+  std::vector<mi300x::StaleMemory::Piece> pieces;
   for (const auto& [address, allocation] : allocations_) {
     if (allocation.device < 0) continue;
-    copy.pieces.push_back({reinterpret_cast<std::uintptr_t>(allocation.address),
-                           {allocation.address, allocation.address + allocation.bytes}});
+    pieces.push_back({reinterpret_cast<std::uintptr_t>(allocation.address),
+                      {allocation.address, allocation.address + allocation.bytes}});
   }
-  return copy;
+  return pieces;
 }
 
 int Memory::count() const {

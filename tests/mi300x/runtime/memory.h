@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "emulator/corruption.h"
 #include "runtime/runtime.h"
@@ -45,7 +46,7 @@ class Memory {
   bool among_devices(const void* address) const;
   int count() const;
   /// A copy of all allocations of devices.
-  mi300x::OldMemory copy_of_devices() const;
+  std::vector<mi300x::StaleMemory::Piece> copy_of_devices() const;
 
   /// Moves an allocation into a file that other processes can map. Returns its descriptor, or -1.
   int share(const Allocation& allocation);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernel_test.h"
 
@@ -24,6 +25,15 @@ extern "C" __global__ void mirrored(unsigned* to, const unsigned* from) {
   to[i] = words[63 - i];
 })";
 
+/// Each load gets its value in the register that held its address.
+constexpr const char* load_over_address = R"hip(
+extern "C" __global__ void loaded(unsigned* to, const unsigned* from) {
+  const unsigned i = __builtin_amdgcn_workitem_id_x();
+  unsigned word = 4 * i;
+  asm volatile("global_load_dword %0, %0, %1\n s_waitcnt vmcnt(0)" : "+v"(word) : "s"(from));
+  to[i] = word;
+})hip";
+
 class CorruptionTest : public ::testing::Test {
  protected:
   void SetUp() override { SKIP_WITHOUT_COMPILER(); }
@@ -37,9 +47,9 @@ class CorruptionTest : public ::testing::Test {
     const auto values = to_.values();
     return static_cast<int>(std::ranges::count_if(values, [](u32 x) { return x != 5; }));
   }
-  void run() {
-    launch(Module::load(compile(copy_through_lds, "gfx942"), "gfx942"), "mirrored", {{1}, {64}, 0},
-           usual, to_.data(), from_.data());
+  void run(const char* source = copy_through_lds, const char* kernel = "mirrored") {
+    launch(Module::load(compile(source, "gfx942"), "gfx942"), kernel, {{1}, {64}, 0}, usual,
+           to_.data(), from_.data());
   }
 
   Buffer<u32> to_{64, 1}, from_{64, 5};
@@ -70,15 +80,68 @@ TEST_F(CorruptionTest, ABitOfLdsThatFlipsChangesOneWord) {
   EXPECT_EQ(Corruption::instance().count(), 1u);
 }
 
-TEST_F(CorruptionTest, AStaleLoadReturnsWhatWasThereBeforeTheLastLaunch) {
-  Corruption& corruption = Corruption::instance();
-  corruption.plan({.kind = CorruptionKind::stale, .rate = 1});
-  const auto at = reinterpret_cast<std::uintptr_t>(from_.data());
-  corruption.begin_launch({{{at, std::vector<char>(256, 0)}}});
-  corruption.begin_launch({});
+class StaleLoad : public CorruptionTest {
+ protected:
+  /// Begins a launch while the words that it loads hold these values.
+  void begin_launch(std::vector<u32> values) {
+    const auto* const bytes = reinterpret_cast<const char*>(values.data());
+    Corruption::instance().begin_launch({{reinterpret_cast<std::uintptr_t>(from_.data()),
+                                          {bytes, bytes + values.size() * sizeof(u32)}}});
+  }
+  std::vector<u32> fives_ = std::vector<u32>(64, 5), zeros_ = std::vector<u32>(64, 0);
+};
+
+TEST_F(StaleLoad, ReturnsWhatWasThereBeforeTheLastLaunch) {
+  Corruption::instance().plan({.kind = CorruptionKind::stale, .rate = 1});
+  begin_launch(zeros_);
+  begin_launch(fives_);
   run();
   EXPECT_THAT(to_.values(), Each(0u));
   EXPECT_THAT(from_.values(), Each(5u));
+  EXPECT_EQ(Corruption::instance().count(), 1u);
+}
+
+TEST_F(StaleLoad, ReturnsWhatWasThereBeforeTheLastWriteOfEachLine) {
+  Corruption::instance().plan({.kind = CorruptionKind::stale, .rate = 1});
+  std::vector<u32> first_half = zeros_;
+  std::fill_n(first_half.begin(), 32, 7);
+  begin_launch(zeros_);
+  begin_launch(first_half);  // the first line is written
+  begin_launch(fives_);      // both are
+  begin_launch(fives_);      // none is
+  run();
+  std::vector<u32> expected(64, 7);  // mirrored
+  std::fill_n(expected.begin(), 32, 0);
+  EXPECT_EQ(to_.values(), expected);
+}
+
+TEST_F(StaleLoad, IsNoEventWhereNothingWasWritten) {
+  Corruption::instance().plan({.kind = CorruptionKind::stale, .nth = 1});
+  begin_launch(fives_);
+  begin_launch(fives_);
+  run();
+  EXPECT_EQ(Corruption::instance().events(), 0u);
+  EXPECT_EQ(Corruption::instance().count(), 0u);
+  EXPECT_THAT(to_.values(), Each(5u));
+}
+
+TEST_F(StaleLoad, ChangesNothingIfAnotherEventIsChosen) {
+  Corruption::instance().plan({.kind = CorruptionKind::stale, .nth = 2});
+  begin_launch(zeros_);
+  begin_launch(fives_);
+  run();
+  EXPECT_EQ(Corruption::instance().events(), 1u);
+  EXPECT_THAT(to_.values(), Each(5u));
+}
+
+TEST_F(StaleLoad, MayOverwriteItsAddress) {
+  Corruption::instance().plan({.kind = CorruptionKind::stale, .nth = 1});
+  std::vector<u32> counted(64);
+  std::iota(counted.begin(), counted.end(), 100);
+  begin_launch(counted);
+  begin_launch(fives_);
+  run(load_over_address, "loaded");
+  EXPECT_EQ(to_.values(), counted);
 }
 
 TEST_F(CorruptionTest, OneEventIsChosenByItsNumber) {
