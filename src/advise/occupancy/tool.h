@@ -16,7 +16,7 @@ struct ToolPlaces {
   std::string variable;  ///< environment variable; if set, it names the only file tried
 };
 ToolPlaces ptxas_places();
-/// A disassembler of AMD code.
+/// Returns the places of a disassembler of AMD code.
 ToolPlaces objdump_places();
 
 /// Returns all tools that exist and can be run, in the order in which they should be tried: of the
