@@ -47,8 +47,8 @@ class CheckedWork {
 
   /// Prepares the cell and one run of it. All ranks of `team` call it together if the work is of
   /// the team; otherwise `team` is only this process. `choices` are taken instead of measuring.
-  /// `device` and `team` must outlive the result. Error: as Benchmark::prepare() and the device;
-  /// verification if the benchmark's own check fails.
+  /// `device`, `team` and `stop_requested` must outlive the result. Error: as Benchmark::prepare()
+  /// and the device; verification if the benchmark's own check fails.
   static Result<std::unique_ptr<CheckedWork>> prepare(const WorkDescription& description,
                                                       Device& device, Team& team,
                                                       std::uint64_t seed,
