@@ -15,7 +15,7 @@ struct EmbeddedFile {
 const std::vector<EmbeddedFile>& embedded_kernels();
 const std::vector<EmbeddedFile>& embedded_suites();
 const std::vector<EmbeddedFile>& embedded_schemas();
-/// Example plans of campaigns, one of each kind.
+/// Returns example plans of campaigns, one of each kind.
 const std::vector<EmbeddedFile>& embedded_plans();
 const std::vector<EmbeddedFile>& embedded_tunings();     ///< plans of `assay tune command`
 const std::vector<EmbeddedFile>& embedded_limits();      ///< what machines of a kind must reach

@@ -81,6 +81,11 @@ std::vector<std::string> expand_folders(const std::string& pattern) {
     folders.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   }
   ::globfree(&found);
+  // GLOB_ONLYDIR is only a hint.
+  std::erase_if(folders, [](const std::string& path) {
+    std::error_code ignored;
+    return !fs::is_directory(path, ignored);
+  });
   std::sort(folders.begin(), folders.end(), [](const std::string& a, const std::string& b) {
     return ::strverscmp(a.c_str(), b.c_str()) > 0;
   });

@@ -39,8 +39,9 @@ class ASSAY_THREAD_SAFETY(scoped_lockable) MutexLock {
 
   void lock() ASSAY_THREAD_SAFETY(acquire_capability()) { lock_.lock(); }
   void unlock() ASSAY_THREAD_SAFETY(release_capability()) { lock_.unlock(); }
-  /// For std::condition_variable, whose waits return with the mutex held. A predicate that accesses
-  /// guarded members must be annotated: wait(lock.native(), [&]() REQUIRES(mutex_) { ... }).
+  /// Returns the lock for std::condition_variable, whose waits return with the mutex held. A
+  /// predicate that accesses guarded members must be annotated: wait(lock.native(), [&]()
+  /// REQUIRES(mutex_) { ... }).
   std::unique_lock<std::mutex>& native() { return lock_; }
 
  private:

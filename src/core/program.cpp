@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -351,16 +352,20 @@ void kill_programs() {
 }
 
 std::optional<std::string> find_program(const std::string& name) {
+  const auto can_run = [](const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+           ::access(path.c_str(), X_OK) == 0;
+  };
   if (name.empty()) return std::nullopt;
-  if (name.find('/') != std::string::npos) {
-    return ::access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
-  }
+  if (name.find('/') != std::string::npos)
+    return can_run(name) ? std::optional(name) : std::nullopt;
   const char* variable = std::getenv("PATH");
   std::string_view folders = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
   while (!folders.empty()) {
     const std::size_t end = folders.find(':');
     const std::string path = fmt::format("{}/{}", folders.substr(0, end), name);
-    if (end != 0 && ::access(path.c_str(), X_OK) == 0) return path;
+    if (end != 0 && can_run(path)) return path;
     folders.remove_prefix(end == std::string_view::npos ? folders.size() : end + 1);
   }
   return std::nullopt;

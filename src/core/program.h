@@ -58,8 +58,8 @@ Result<ProgramEnd> run_program(const ProgramStart& program);
 /// the programs, not the processes that they started.
 void kill_programs();
 
-/// Returns the path of `name` in PATH, or `name` itself if it contains '/'; nullopt if that does
-/// not exist or is not executable.
+/// Returns the path of `name` in PATH, or `name` itself if it contains '/'; nullopt if that is no
+/// executable file.
 std::optional<std::string> find_program(const std::string& name);
 
 /// Returns the last line of `text` that is not blank, without surrounding blanks; empty if there is

@@ -34,7 +34,7 @@ std::string format_seconds(double seconds);
 std::string format_in(double value, std::string_view unit);
 /// Formats an elapsed time, rounded up to whole seconds: "0:07", "12:30", "1:02:03".
 std::string format_clock(double seconds);
-/// Formats "2.100 GHz".
+/// Formats a frequency: "2.100 GHz".
 std::string format_frequency(double hertz);
 
 /// A decimal prefix, so that several numbers can share it.

@@ -34,7 +34,8 @@ struct Prediction {
 
 class GaussianProcess {
  public:
-  /// There must be as many `points` as `values`, at least 1. A point may occur several times.
+  /// `points` and `values` are what was measured, equally many and at least 1. A point may occur
+  /// several times.
   GaussianProcess(std::span<const CoordinateKind> kinds, std::vector<Coordinates> points,
                   std::vector<double> values, const ProcessScales& scales);
 

@@ -39,9 +39,10 @@ struct OddLinks {
   bool none() const { return endpoints.empty() && links.empty(); }
 };
 
-/// A link is odd if its rate is below the median of all links by more than both bounds of `rule`.
-/// Fewer than half of the links can be odd in this way. Among fewer than 4 links none is odd, and
-/// `median` is 0. An endpoint is odd in a direction if it has at least 2 links in it, all odd.
+/// Finds odd endpoints and links. A link is odd if its rate is below the median of all links by
+/// more than both bounds of `rule`. Fewer than half of the links can be odd in this way. Among
+/// fewer than 4 links none is odd, and `median` is 0. An endpoint is odd in a direction if it has
+/// at least 2 links in it, all odd.
 ///
 /// An endpoint with at least half of the links, as each of four has, moves the median itself. If
 /// there are 4 or more other links, and all links of the endpoint are below their median by more

@@ -48,7 +48,7 @@ struct PairedEffect {
 
 /// Returns the effect in `differences`. `margin` > 0 is a log ratio, e.g. ln 1.02. `dependence` is
 /// the autocorrelation of neighbouring pairs to allow for, as returned by find_dependence().
-/// Intervals for which n is too small are infinite, and p_equal is then 1.
+/// Intervals for which n is too small are infinite. With fewer than two differences p_equal is 1.
 PairedEffect paired_effect(std::span<const double> differences, double margin,
                            double dependence = 0);
 /// Returns the effects of several series, whose dependence is estimated together.

@@ -64,7 +64,7 @@ struct Summary {
   Interval interval95;  ///< median_interval() with coverage 0.95 and effective_n
 };
 
-/// `values` must be in time order, for the autocorrelation, and not empty.
+/// Summarizes `values`, which must not be empty and, for the autocorrelation, be in time order.
 Summary summarize(std::span<const double> values);
 
 }  // namespace assay

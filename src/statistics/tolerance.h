@@ -35,7 +35,7 @@ struct ToleranceLimit {
   /// The limit is the sample's `order`-th largest value, which keeps the promise for every
   /// distribution; 0: it is mean + factor * deviation, which keeps it for normal distributions.
   std::size_t order = 0;
-  double factor = 0;  ///< as tolerance_factor(); 0 if `order` is not
+  double factor = 0;  ///< as tolerance_factor() if `order` is 0, else 0
 };
 
 /// Returns the upper limit of a sample in any order, by order if tolerance_order() allows it.

@@ -22,13 +22,13 @@ struct Advice {
 Finding passed(const Advice& advice, const std::string& found, const std::string& subject = {});
 Finding warned(const Advice& advice, const std::string& found, const std::string& subject = {});
 Finding failed(const Advice& advice, const std::string& found, const std::string& subject = {});
-/// `reason` says why the check cannot judge.
+/// Makes a finding UNKNOWN; `reason` says why the check cannot judge.
 Finding unknown(const Advice& advice, const std::string& reason, const std::string& subject = {});
 /// Makes a finding FAIL if `certain`, otherwise WARN.
 Finding bad(bool certain, const Advice& advice, const std::string& found,
             const std::string& subject = {});
 
-/// `text` with every byte that is not printable ASCII replaced by "?".
+/// Returns `text` with every byte that is not printable ASCII replaced by "?".
 std::string printable(std::string_view text);
 
 /// What a small file says.
@@ -49,10 +49,11 @@ bool is_text(std::string_view bytes);
 std::optional<long long> whole_number(std::string_view text);
 /// Returns `text` in quotes, made printable, and cut after 40 bytes.
 std::string in_quotes(std::string_view text);
-/// The number of CPUs in a kernel list such as "0-47,96-143"; nullopt if the list is invalid.
+/// Returns the number of CPUs in a kernel list such as "0-47,96-143"; nullopt if the list is
+/// invalid.
 std::optional<int> count_cpus(std::string_view list);
 
-/// The words of `text`, split at white space.
+/// Returns the words of `text`, split at white space.
 std::vector<std::string_view> words(std::string_view text);
 
 }  // namespace assay

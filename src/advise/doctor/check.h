@@ -1,6 +1,5 @@
 // A check: one file in src/advise/doctor/checks/ that examines one thing that makes machines slow,
-// faulty or unusable.
-// It registers itself with
+// faulty or unusable. It registers itself with
 //   const CheckRegistry::Add registered{{"numa-balancing", "NUMA balancing", Topic::host, &run}};
 // and neither changes the machine nor prints.
 #pragma once

@@ -35,10 +35,10 @@ std::vector<FoldedFinding> fold(const Diagnosis& diagnosis);
 /// Returns how many folded findings have this judgement.
 std::ptrdiff_t count(const std::vector<FoldedFinding>& findings, Judgement judgement);
 
-/// Every check, by topic and then by id.
+/// Returns every check, sorted by topic and then by id.
 std::vector<const Check*> all_checks();
-/// The checks with these ids, in the order of all_checks(); all if `ids` is empty. Error: usage,
-/// naming the nearest id.
+/// Returns the checks with these ids, in the order of all_checks(); all if `ids` is empty. Error:
+/// usage for an unknown id, naming the nearest one.
 Result<std::vector<const Check*>> find_checks(std::span<const std::string> ids);
 
 /// Runs the checks. `live` says that `machine` is this one, running: a check may read twice, a
@@ -46,7 +46,7 @@ Result<std::vector<const Check*>> find_checks(std::span<const std::string> ids);
 Diagnosis diagnose(const Machine& machine, const Intent& intent,
                    std::span<const Check* const> checks, bool live = false);
 
-/// The diagnosis with folded findings as JSON: {"machine": ..., "findings": [...],
+/// Returns the diagnosis with folded findings as JSON: {"machine": ..., "findings": [...],
 /// "not_applicable": [ids], "counts": {...}}.
 Json to_json(const Diagnosis& diagnosis);
 

@@ -23,7 +23,7 @@ std::optional<Finding> variables_not_known(const CheckContext& context, const Ad
 Finding judge_variable(const CheckContext& context, std::string_view name, std::string_view value,
                        const Advice& advice);
 
-/// The state of a variable as text: "NAME not set" or "NAME=0".
+/// Returns the state of a variable as text: "NAME not set" or "NAME=0".
 std::string variable_text(const CheckContext& context, std::string_view name);
 
 }  // namespace assay

@@ -22,10 +22,10 @@ struct Version {
 std::optional<Version> parse_version(std::string_view text);
 std::string to_string(const Version& version);  ///< as in "6.2.4"
 
-/// The version in /opt/rocm/.info/version, else the newest in rocm-* and core-* of /opt and
-/// /opt/rocm. Empty if there is none.
+/// Returns the version in /opt/rocm/.info/version, else the newest in rocm-* and core-* of /opt and
+/// /opt/rocm; nullopt if there is none.
 std::optional<Version> read_rocm_version(const Machine& machine);
-/// The version of the running Linux kernel; empty if it cannot be read.
+/// Returns the version of the running Linux kernel; nullopt if it cannot be read.
 std::optional<Version> read_kernel_version(const Machine& machine);
 
 }  // namespace assay

@@ -22,17 +22,19 @@ struct BurnWindow {
   double begin = 0, seconds = 0;  ///< from the start of the burn-in; its length
   double flops = 0, bytes = 0;    ///< of the work in it
   double speed = 0;               ///< 1: each unit took as long as in its first repetitions
-  std::optional<double> clock_hz, power_watts, temperature_celsius, throttled_share;
-  std::string throttled;  ///< causes that the driver named in it
+  std::optional<double> clock_hz, power_watts;  ///< means
+  std::optional<double> temperature_celsius;    ///< maximum
+  std::optional<double> throttled_share;  ///< share of the time in which the clock was limited
+  std::string throttled;                  ///< causes that the driver named in it
 };
 
 /// How one device fared.
 struct BurnRank {
   int rank = 0;
-  std::string device;
-  std::vector<BurnWindow> windows;
-  double turn_seconds = 0;  ///< time of one repetition of each unit, added, on average
-  std::string ended_by;     ///< the event that ended the burn-in; empty: none
+  std::string device;               ///< its name
+  std::vector<BurnWindow> windows;  ///< in time order
+  double turn_seconds = 0;          ///< time of one repetition of each unit, added, on average
+  std::string ended_by;             ///< the event that ended the burn-in; empty: none
 };
 /// Returns the change of a device's BurnWindow::speed in an hour, with its 95% interval; nullopt
 /// for fewer than 3 windows.

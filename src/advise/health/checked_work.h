@@ -47,8 +47,8 @@ class CheckedWork {
 
   /// Prepares the cell and one run of it. All ranks of `team` call it together if the work is of
   /// the team; otherwise `team` is only this process. `choices` are taken instead of measuring.
-  /// `device` and `team` must outlive the result. Error: as Benchmark::prepare() and the device;
-  /// verification if the benchmark's own check fails.
+  /// `device`, `team` and `stop_requested` must outlive the result. Error: as Benchmark::prepare()
+  /// and the device; verification if the benchmark's own check fails.
   static Result<std::unique_ptr<CheckedWork>> prepare(const WorkDescription& description,
                                                       Device& device, Team& team,
                                                       std::uint64_t seed,
@@ -101,9 +101,10 @@ class CheckedWork {
   std::uint64_t offset_of(std::size_t sum) const;  ///< of the block in its buffer
   const std::string& name() const { return description_.name; }
   std::string variant() const;  ///< operations and algorithms, as a hash
-  /// What was chosen by measuring, now or before.
+  /// Returns what was chosen by measuring, now or, if given to prepare(), before.
   const std::vector<KeptChoice>& choices() const { return choices_; }
-  /// A checksum for each launch and one for the end, also without the buffers of these numbers.
+  /// Returns a checksum for each launch and one for the end, without the buffers that are left out
+  /// and those of these numbers.
   std::vector<std::uint64_t> trail(const Sums& sums,
                                    const std::vector<std::size_t>& without = {}) const;
   /// Returns whether at least half of the written bytes are still compared if these buffers are
@@ -115,9 +116,10 @@ class CheckedWork {
   /// Returns the device memory that the work and the copy of its state take.
   std::uint64_t memory_bytes() const { return memory_bytes_; }
   bool calls_library() const { return watch_.called_library(); }
-  /// The numbers of the multiprocessors that have computed checksums.
+  /// Returns the numbers of the multiprocessors that have computed checksums.
   Result<std::set<unsigned>> multiprocessors() { return checksums_->multiprocessors(*own_stream_); }
-  /// Seconds of the work and its checks in the last repetition, without restoring the state.
+  /// Returns the seconds of the work and its checks in the last repetition, without restoring the
+  /// state.
   double seconds() const { return seconds_; }
 
   /// Plants a fault in every later repetition; nullopt ends that.
@@ -145,7 +147,7 @@ class CheckedWork {
   using Fills = std::vector<Fill>;
 
   Status start(std::uint64_t seed, const std::function<bool()>& stop_requested);
-  /// Blocks that hold zeros, as new memory does.
+  /// Returns the blocks that hold zeros, as new memory does.
   Result<Fills> untouched_blocks();
   Status empty_results(const Fills& untouched, const Fills& fills, const Sums& ends);
   /// Fills the work's memory, or its kept state.

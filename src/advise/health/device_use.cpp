@@ -65,6 +65,10 @@ Result<Descriptor> lock_device(const DeviceFacts& facts) {
                  fmt::format("the lock {} is no ordinary file; remove it", path.string())};
   }
   if (::flock(file.number(), LOCK_EX | LOCK_NB) == 0) return file;
+  if (const int error = errno; error != EWOULDBLOCK) {
+    return Error{kind_of_file_error(error),
+                 fmt::format("cannot lock {}: {}", path.string(), std::strerror(error))};
+  }
   return Error{ErrorKind::unavailable,
                fmt::format("{}:{} is under test by {}; wait for its end, or name another device "
                            "with --device",

@@ -80,9 +80,9 @@ struct SdcOutcome {
   std::string device;  ///< device of this rank, as SdcDifference::device
   std::uint64_t seed = 1;
   int ranks = 1;
-  double seconds = 0;         ///< duration of the test
-  double tested_seconds = 0;  ///< time in which devices worked or were checked, over all ranks
-  std::vector<SdcUnit> units;
+  double seconds = 0;          ///< duration of the test
+  double tested_seconds = 0;   ///< time in which devices worked or were checked, over all ranks
+  std::vector<SdcUnit> units;  ///< with the repetitions of all ranks
   std::vector<SdcDifference> differences;
   std::uint64_t difference_count = 0;       ///< also those that are not listed
   double flops = 0, bytes = 0;              ///< over all units and ranks
@@ -129,8 +129,9 @@ struct SdcPlan {
 /// kernels for the patterns cannot be built.
 Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team);
 
-/// The reference for later tests of this kind of device: the checksums of every unit, with the
-/// device and versions that gave them. Error: verification unless the outcome is SOUND and whole.
+/// Returns the text of a reference file for later tests of this kind of device: the checksums of
+/// every unit, with the device and versions that gave them. Error: verification unless the outcome
+/// is SOUND and whole.
 Result<std::string> reference_of(const SdcOutcome& outcome, const Device& device);
 
 }  // namespace assay::health

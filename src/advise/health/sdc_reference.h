@@ -27,7 +27,8 @@ std::map<std::string, std::string> makings(const DeviceFacts& facts, std::uint64
 std::string other_making(const SdcReference& reference,
                          const std::map<std::string, std::string>& own);
 
-/// Devices of a kind give the same bits: "NVIDIA H200, sm_90, 132 multiprocessors".
+/// Returns the kind of a device; devices of a kind give the same bits: "NVIDIA H200, sm_90, 132
+/// multiprocessors".
 std::string kind_of(const DeviceFacts& facts);
 
 /// Reads the text of a reference file. Error: usage, saying what is wrong.

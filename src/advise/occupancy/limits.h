@@ -43,13 +43,13 @@ constexpr unsigned nvidia_registers_per_thread = 255;
 
 constexpr unsigned most_threads = 1024;  ///< per work-group, on every architecture
 
-/// The limits of an AMD architecture; "gfx942" and "gfx942:sramecc+:xnack-" are equivalent. Null if
-/// unknown.
+/// Returns the limits of an AMD architecture; "gfx942" and "gfx942:sramecc+:xnack-" are equivalent.
+/// Null if it is unknown.
 const AmdLimits* find_amd(std::string_view arch);
-/// The limits of an NVIDIA architecture, such as "sm_90", "sm_90a" or "compute_90". Null if
-/// unknown.
+/// Returns the limits of an NVIDIA architecture, such as "sm_90", "sm_90a" or "compute_90". Null if
+/// it is unknown.
 const NvidiaLimits* find_nvidia(std::string_view arch);
-/// All known architectures as text: "gfx90a, gfx942, ..., sm_120".
+/// Returns all known architectures as text: "gfx90a, gfx942, ..., sm_120".
 std::string known_archs();
 
 }  // namespace assay::occupancy

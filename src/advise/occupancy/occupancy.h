@@ -51,8 +51,8 @@ struct Occupancy {
 Occupancy occupancy_of(const AmdLimits& limits, const KernelUse& use, const Geometry& geometry);
 Occupancy occupancy_of(const NvidiaLimits& limits, const KernelUse& use, const Geometry& geometry);
 
-/// Bytes of shared memory that the system reserves in each block, in addition to those of the
-/// block.
+/// Returns the bytes of shared memory that the system reserves in each block, in addition to the
+/// block's own.
 std::uint64_t reserved_shared(const NvidiaLimits& limits);
 
 }  // namespace assay::occupancy

@@ -15,7 +15,7 @@ struct OwnKernel {
   std::string name;     ///< "triad_f64"
 };
 
-/// Every kernel that is built in, by program and name.
+/// Returns every kernel that is built in, sorted by program and name.
 std::vector<OwnKernel> own_kernels();
 
 /// Returns the first kernel of this name. Error: usage if `name` is unknown, with the closest name

@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/descriptor.h"
+#include "core/environment_value.h"
 #include "core/program.h"
 #include "core/secrets.h"
 
@@ -30,13 +31,18 @@ bool write_all(int file, std::string_view bytes) {
 
 void add_matches(const std::string& pattern, std::vector<std::string>& files) {
   glob_t found{};
-  if (::glob(pattern.c_str(), 0, nullptr, &found) == 0) {
-    // The matches are sorted, so the highest version is last.
-    for (std::size_t i = found.gl_pathc; i > 0; --i) {
-      if (::access(found.gl_pathv[i - 1], X_OK) == 0) files.emplace_back(found.gl_pathv[i - 1]);
-    }
+  std::vector<std::string> matches;
+  if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0) {
+    matches.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   }
   ::globfree(&found);
+  // The highest version first.
+  std::sort(matches.begin(), matches.end(), [](const std::string& a, const std::string& b) {
+    return ::strverscmp(a.c_str(), b.c_str()) > 0;
+  });
+  for (const std::string& match : matches) {
+    if (find_program(match)) files.push_back(match);
+  }
 }
 
 }  // namespace
@@ -57,8 +63,8 @@ ToolPlaces objdump_places() {
 }
 
 Result<std::vector<std::string>> find_tools(const ToolPlaces& places) {
-  if (const char* chosen = std::getenv(places.variable.c_str())) {
-    if (::access(chosen, X_OK) == 0) return std::vector<std::string>{chosen};
+  if (const std::string chosen = environment_value(places.variable.c_str()); !chosen.empty()) {
+    if (find_program(chosen)) return std::vector{chosen};
     return Error{ErrorKind::unavailable,
                  fmt::format("{} is {}, which cannot be run: name an {}, or unset it",
                              places.variable, chosen, places.name)};

@@ -13,14 +13,14 @@ struct ToolPlaces {
   std::string name;                   ///< "ptxas", looked for on PATH
   std::vector<std::string> patterns;  ///< glob patterns of files, tried in order before PATH
   std::string advice;                 ///< what to install if the tool is missing
-  std::string variable;  ///< environment variable; if set, it names the only file tried
+  std::string variable;  ///< environment variable; if not empty, it names the only file tried
 };
 ToolPlaces ptxas_places();
-/// A disassembler of AMD code.
+/// Returns the places of a disassembler of AMD code.
 ToolPlaces objdump_places();
 
-/// Returns all tools that exist and can be run, in the order in which they should be tried: of the
-/// matches of a pattern the last by name, mostly the highest version, comes first. Error:
+/// Returns all tools that exist and can be run, in the order in which they should be tried. The
+/// matches of a pattern are in descending order, numbers in them compared as numbers. Error:
 /// unavailable, naming the places and the advice, or the variable if its file cannot be run.
 Result<std::vector<std::string>> find_tools(const ToolPlaces& places);
 /// Returns the first of find_tools(). Error: the same.

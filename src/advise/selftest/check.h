@@ -45,7 +45,7 @@ struct Check {
   std::string_view about;   ///< what holds if it passes: "a graph replays two streams in order"
   bool accelerator = true;  ///< whether a host CPU cannot be asked
   int devices = 1;          ///< how many devices of the machine it needs
-  /// It is ended after this time; after ten times as long where Stage::large is false.
+  /// The check is ended after this time; after ten times as long where Stage::large is false.
   double limit_seconds = 60;
   Answer (*run)(Stage& stage);
 };
@@ -58,7 +58,7 @@ struct AddChecks {
   }
 };
 
-/// The answer of a check that passed.
+/// Makes the answer of a check that passed.
 inline Answer passed(std::string seen = {}) {
   return seen;
 }

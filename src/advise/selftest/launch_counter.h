@@ -10,8 +10,8 @@ namespace assay::selftest {
 
 class LaunchCounter {
  public:
-  /// Afterwards the number is 0, and the stage's stream is idle. `stage.stream` must outlive the
-  /// result.
+  /// Makes a counter. Afterwards the number is 0, and the stage's stream is idle. `stage.stream`
+  /// must outlive the result.
   static Result<LaunchCounter> create(Stage& stage);
 
   /// Returns the kernel, whose only argument is address().

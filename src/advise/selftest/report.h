@@ -35,7 +35,7 @@ struct Report {
   std::vector<CheckOutcome> outcomes;
 };
 
-/// A report without outcomes about this program, today and this machine's kernel.
+/// Makes a report without outcomes about this program, today and this machine's kernel.
 Report begin_report();
 
 /// Describes the device that `device_choice` means. Error: as open_device().

@@ -11,11 +11,11 @@
 
 namespace assay::selftest {
 
-/// Every check, by topic and name.
+/// Returns every check, sorted by topic and name.
 std::vector<const Check*> checks();
 
-/// The checks that `names`, separated by commas, mean: names of checks or topics; all if empty.
-/// Error: usage, with the closest name.
+/// Returns the checks that `names` means: names of checks or topics, separated by commas; all if it
+/// is empty. Error: usage for an unknown name, with the closest one.
 Result<std::vector<const Check*>> find_checks(std::string_view names);
 
 struct SelftestOptions {

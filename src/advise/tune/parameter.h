@@ -35,9 +35,9 @@ Result<Parameter> parse_server_parameter(std::string_view text);
 /// first.
 std::vector<Parameter> merged(const std::vector<Parameter>& parameters);
 
-/// The parameters worth trying for collectives of "nccl" or "rccl"; empty for other libraries.
-/// NVLink multicast is left alone. Sources: NCCL's and RCCL's documentation of their variables,
-/// AMD's MI300X tuning guide (channels).
+/// Returns the parameters worth trying for collectives of "nccl" or "rccl"; empty for other
+/// libraries. NVLink multicast is left alone. Sources: NCCL's and RCCL's documentation of their
+/// variables, AMD's MI300X tuning guide (channels).
 std::vector<Parameter> usual_parameters(std::string_view library);
 
 }  // namespace assay

@@ -19,10 +19,10 @@ class ParameterSpace {
  public:
   static constexpr std::size_t most_settings = 1'000'000;  ///< before conditions
 
-  /// A condition is an expression of SQLite over the parameters' names, e.g. "block_m * block_n <=
-  /// 32768 AND dtype <> 'f64'"; a variable that is unset is NULL in it. The default values must
-  /// satisfy all conditions. Error: usage, naming the parameter or condition; also for more than
-  /// `most_settings` combinations.
+  /// Makes the space. A condition is an expression of SQLite over the parameters' names, e.g.
+  /// "block_m * block_n <= 32768 AND dtype <> 'f64'"; a variable that is unset is NULL in it. The
+  /// default values must satisfy all conditions. Error: usage, naming the parameter or condition;
+  /// also for more than `most_settings` combinations.
   static Result<ParameterSpace> make(std::vector<Parameter> parameters,
                                      const std::vector<std::string>& conditions);
   /// Returns the space of the settings that differ from the default one in at most one parameter.

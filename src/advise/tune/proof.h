@@ -20,13 +20,14 @@ struct ScorePair {
 
 struct Proof {
   std::size_t pairs = 0;
-  double ratio =
-      1;  ///< speed of the best setting over the default's, geometric mean over the pairs
+  /// Speed of the best setting divided by the default's, geometric mean over the pairs.
+  double ratio = 1;
   /// Interval of `ratio`, Student's t on logarithms; infinite for a single pair.
   Interval interval95;
   Verdict verdict = Verdict::inconclusive;
-  /// The best setting is proven faster: `interval95` excludes 1. The gain may be below the margin
-  /// within which `assay compare` calls speeds equal, because a small gain is still a gain.
+  /// The best setting is proven faster: there are at least least_units pairs, and the 95% intervals
+  /// of mean and median exclude 1, or `verdict` is faster. The gain may be below the margin within
+  /// which `assay compare` calls speeds equal, because a small gain is still a gain.
   bool better = false;
   bool worse = false;  ///< the best setting is proven slower
 };

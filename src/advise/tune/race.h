@@ -45,7 +45,7 @@ struct Standing {
 Result<std::vector<Standing>> race(const std::vector<std::size_t>& contenders,
                                    const RaceRules& rules, const RunContender& run);
 
-/// The cost of a race in runs of effort 1, if no contender fails and `indistinct` is 0.
+/// Returns the cost of a race in runs of effort 1, if no contender fails and `indistinct` is 0.
 std::size_t cost_of_race(std::size_t contenders, const RaceRules& rules);
 
 }  // namespace assay

@@ -28,7 +28,7 @@ struct LatencyLimit {
   std::optional<double> percent;  ///< 99; empty: the mean
   double seconds = 0;
 
-  /// The name of the metric in records: "p99_9_itl", "median_ttft".
+  /// Returns the name of the metric in records: "p99_9_itl", "median_ttft".
   std::string metric() const;
 };
 /// Parses "p99_e2el:500ms,mean_ttft:200ms". Error: usage.

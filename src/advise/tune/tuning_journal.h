@@ -24,8 +24,8 @@ struct JournalLines {
   std::vector<Json> steps;
 };
 
-/// The error of a tuning that was asked to stop. Its message says that the same command continues
-/// it.
+/// Makes the error of a tuning that was asked to stop. Its message says that the same command
+/// continues it.
 Error stopped_tuning();
 
 class TuningJournal {

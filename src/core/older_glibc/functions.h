@@ -38,8 +38,9 @@ std::uint32_t assay_arc4random() __asm__("arc4random");
 /// faster.
 int assay_find_object(void* address, assay::FoundObject* found) __asm__("_dl_find_object");
 
-/// strtol() and related functions, under the names that headers of glibc 2.38 and later give them.
-/// glibc's versions also read "0b101" if the base is 0 or 2; these do not, and no caller needs it.
+/// These are strtol() and related functions, under the names that headers of glibc 2.38 and later
+/// give them. glibc's versions also read "0b101" if the base is 0 or 2; these do not, and no caller
+/// needs it.
 long assay_isoc23_strtol(const char* text, char** end, int base) __asm__("__isoc23_strtol");
 unsigned long assay_isoc23_strtoul(const char* text, char** end,
                                    int base) __asm__("__isoc23_strtoul");

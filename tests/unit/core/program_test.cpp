@@ -1,11 +1,13 @@
 #include "core/program.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "machine/system/affinity.h"
@@ -174,6 +176,15 @@ TEST(Program, WhatCannotStartSaysWhy) {
   start.folder.clear();
   start.control_groups = {folder.path() / "absent" / "cgroup.procs"};
   EXPECT_THAT(run_program(start).error().message, HasSubstr("cannot join"));
+}
+
+TEST(FindProgram, AFolderIsNone) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "");
+  EXPECT_EQ(find_program(folder.path()), std::nullopt);
+  EXPECT_EQ(find_program(file), std::nullopt);
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  EXPECT_EQ(find_program(file), file);
 }
 
 TEST(LastLine, SkipsBlankLines) {

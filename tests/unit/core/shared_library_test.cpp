@@ -125,6 +125,14 @@ TEST(LibrarySearch, SitePackagesOfTheVirtualEnvironmentComeFirst) {
   EXPECT_EQ(folders[0], "/some/venv/lib/python3*/site-packages/nvidia/cu13/lib");
 }
 
+TEST(LibrarySearch, OnlyFoldersMatchAndTheHighestVersionIsFirst) {
+  const TemporaryFolder folder;
+  const std::string begin = folder.path() / "v";
+  for (const char* version : {"9", "10"}) fs::create_directory(begin + version);
+  folder.write("v11", "a file");
+  EXPECT_THAT(expand_folders(begin + "*"), testing::ElementsAre(begin + "10", begin + "9"));
+}
+
 TEST(LibrarySearch, IdentityChangesWithTheFile) {
   const TemporaryFolder folder;
   const std::string file = folder.write("x", "one");

@@ -16,8 +16,8 @@ namespace assay {
 /// An error in a log. What the log does not say is empty. All text is from the log, cut after 300
 /// bytes, and must be made safe before it is shown (core/shown_text.h).
 struct GpuLogEvent {
-  const GpuMessage* message = nullptr;
-  std::size_t line = 0;   ///< of its first message, from 1
+  const GpuMessage* message = nullptr;  ///< what kind of message it is; never null
+  std::size_t line = 0;                 ///< of its first message, from 1
   std::size_t count = 1;  ///< of messages of this kind about the same device and process
   std::string text;       ///< the first message
   std::string device;     ///< "0000:c6:00.0", "GPU node 2"

@@ -42,7 +42,7 @@ struct Acceptance {
 };
 
 Json to_json(const Acceptance& acceptance);
-/// One A4 page of HTML that needs nothing but itself.
+/// Returns the certificate: one A4 page of HTML without scripts and external files.
 std::string certificate(const Acceptance& acceptance);
 
 }  // namespace assay::health

@@ -66,7 +66,7 @@ bool is_for_ranks(const LimitLine& line);
 std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 
-/// FAIL if any line fails, else UNKNOWN if any is, else PASS.
+/// Returns FAIL if any line fails, else UNKNOWN if any is, else PASS.
 LineVerdict verdict_of(std::span<const JudgedLine> lines);
 
 std::string device_name(const DeviceFacts& facts);  ///< "hip:3"

@@ -49,9 +49,9 @@ struct DerivedLimits {
   std::vector<std::string> left_out;           ///< "memory op=...: only 2 nodes have it"
 };
 
-/// A node's value is that of its worst GPU or pair, as acceptance judges; of a GPU, the median of
-/// its runs. Error: usage, if there are fewer than 3 nodes, several kinds of device, emulated ones,
-/// or no cell that enough nodes have.
+/// Derives the limits. A node's value is that of its worst GPU or pair, as acceptance judges; the
+/// value of a GPU is the median of its runs. Error: usage, if there are fewer than 3 nodes, several
+/// kinds of device, emulated ones, or no cell that enough nodes have.
 Result<DerivedLimits> derive_limits(std::span<const PopulationNode> nodes, const DeriveRule& rule);
 
 /// Reads each operand as a node: a store, or a folder whose folders are stores of a node each. With
@@ -64,7 +64,7 @@ Result<std::vector<PopulationNode>> read_population(const std::vector<std::strin
 /// line, if log times are normal; 1 if all nodes are equal.
 double share_found(const DerivedLine& line, double slower);
 
-/// What the numbers rest on, for the files and the screen.
+/// Return what the numbers rest on, for the files and the screen.
 std::string method_text(const DerivedLimits& limits);
 std::string method_text(const DerivedLine& line);  ///< "mean + 3.981 deviations of log time"
 

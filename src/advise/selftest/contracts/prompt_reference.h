@@ -17,7 +17,8 @@ class PromptAttentionReference {
   /// the number of tokens of the pass.
   PromptAttentionReference(const PromptHeads& heads, std::int64_t rows);
 
-  /// [rows, heads + 2 kv_heads, head_width], as bits of heads.type: queries, keys, values.
+  /// Returns the operands, [rows, heads + 2 kv_heads, head_width], as bits of heads.type: queries,
+  /// keys, values.
   const std::vector<std::uint16_t>& qkv() const { return qkv_; }
   /// Returns what y must hold before the pass: [rows, heads, head_width] elements whose bits are
   /// NaN in bf16 and in f16.

@@ -71,7 +71,7 @@ struct ConvolutionOutcome {
   /// take_back_unproven() could not revert it.
   bool stays = false;
 
-  /// The time from now on: tuned if it was proven faster or stays, else that before tuning.
+  /// Returns the time from now on: tuned if it was proven faster or stays, else that before tuning.
   double best_seconds() const { return faster || stays ? after.seconds : before.seconds; }
 };
 /// Returns the outcome of each convolution, in their order. If its steps are missing, `reason` says

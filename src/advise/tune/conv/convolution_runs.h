@@ -18,15 +18,15 @@ struct ConvolutionWay {
   std::string find;    ///< the value of the benchmark's axis `find`
   Settings variables;  ///< environment variables
 };
-/// The configuration for MIOpen. A search writes into the databases in `databases`, which tuned
-/// runs read. Runs as before tuning use the databases in `before`, or those of the environment if
-/// `before` is empty.
+/// Returns the configuration for MIOpen. A search writes into the databases in `databases`, which
+/// tuned runs read. Runs as before tuning use the databases in `before`, or those of the
+/// environment if `before` is empty.
 ConvolutionWay miopen_way(ConvolutionRole role, const std::filesystem::path& databases,
                           const std::filesystem::path& before);
-/// The configuration for libraries without databases: the library's default against the fastest
-/// algorithm that it offers, which assay measures and remembers in the folder `cache`. This folder
-/// belongs to the tuning, so the search measures regardless of the user's cache, which later gets
-/// only what is proven.
+/// Returns the configuration for libraries without databases: the library's default against the
+/// fastest algorithm that it offers, which assay measures and remembers in the folder `cache`. This
+/// folder belongs to the tuning, so the search measures regardless of the user's cache, which later
+/// gets only what is proven.
 ConvolutionWay chosen_way(ConvolutionRole role, const std::filesystem::path& cache);
 
 struct ConvolutionRunRequest {

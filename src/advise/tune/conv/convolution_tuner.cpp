@@ -32,8 +32,10 @@ Result<ConvolutionSearchStep> search_for(const ConvolutionProblem& problem,
   if (!measured.ok()) {
     if (measured.error().kind == ErrorKind::interrupted) return measured.error();
     step.found.reason = measured.error().message;
+  } else if (const auto found = measured->find(step.problem); found != measured->end()) {
+    step.found = found->second;
   } else {
-    step.found = measured->at(step.problem);
+    step.found.reason = "its search left no result";
   }
   return step;
 }

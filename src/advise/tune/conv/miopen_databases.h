@@ -44,7 +44,7 @@ struct DatabaseChange {
 std::vector<DatabaseChange> database_changes(const MiopenDatabases& before,
                                              const MiopenDatabases& after);
 
-/// The keys of a convolution. The first is that of a find-db, as made by
+/// Return the keys of a convolution. The first is that of a find-db, as made by
 /// conv::ProblemDescription::Serialize() (src/conv/problem_description.cpp):
 /// "64-56-56-3x3-64-56-56-32-1x1-1x1-1x1-0-NCHW-BF16-F". The second is that of a text perf-db, as
 /// made by VisitAll() of the same class:

@@ -269,6 +269,7 @@ class ScriptedRuns {
   std::map<std::string, double> gains = {{name(0), 1.5}, {name(1), 1}, {name(2), 0.8}};
   std::map<std::string, std::string> fails_to_find;  // with reasons
   std::string first;                                 // whose first choice is the fastest
+  std::string leaves_no_result;                      // of its search
   std::string fails_when_tuned;
   std::map<std::string, std::size_t> has_time_from;  // the call from which on
   int stops_after = 1000;
@@ -295,6 +296,7 @@ class ScriptedRuns {
       if (role == ConvolutionRole::search && fails_to_find.contains(name)) {
         return Error{ErrorKind::failed, fails_to_find.at(name)};
       }
+      if (role == ConvolutionRole::search && name == leaves_no_result) continue;
       const auto late = has_time_from.find(name);
       if (role != ConvolutionRole::search && late != has_time_from.end() &&
           calls.size() < late->second) {
@@ -390,6 +392,14 @@ TEST_F(ConvolutionTuning, WhatCannotBeTunedSaysWhyAndStopsNothing) {
   EXPECT_EQ(found[2].before.seconds, found[2].after.seconds);
   EXPECT_EQ(runs.calls.back(), "before 1");
   EXPECT_THAT(witness.results, testing::Contains("the library's own choice is the fastest"));
+}
+
+TEST_F(ConvolutionTuning, ASearchWithoutAResultIsNoFind) {
+  ScriptedRuns runs;
+  runs.leaves_no_result = ScriptedRuns::name(0);
+  const auto steps = tune(runs);
+  ASSERT_TRUE(steps.ok()) << steps.error().message;
+  EXPECT_EQ(outcomes(*steps)[0].reason, "its search left no result");
 }
 
 /// The first runs of a proof compile kernels, for all the time that there is.
