@@ -1,7 +1,7 @@
 // Records what a device and the host thread that drives it do when, by events of the device around
 // each operation. This works on every backend. An operation is a kernel, a copy, a fill, or what
 // queue_operation() describes. In captured graphs the events are part of the graph, and one event
-// ends an operation and begins the next.
+// ends an operation and begins the next. Graphs may be captured between steps.
 #pragma once
 
 #include <chrono>
