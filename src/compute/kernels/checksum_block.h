@@ -7,5 +7,5 @@ constexpr unsigned multiprocessor_numbers = 4096;
 /// A stretch of memory that has a checksum of its own.
 struct ChecksumBlock {
   unsigned long long address;  ///< a multiple of 8
-  unsigned long long bytes;
+  unsigned long long bytes;    ///< any number
 };

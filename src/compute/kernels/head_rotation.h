@@ -26,9 +26,10 @@ DEVICE float inverse_root_mean_square(const T* head, u64 width, float epsilon) {
   return fast_rsqrt(wave_reduce(squares, Sum{}) / static_cast<float>(width) + epsilon);
 }
 
-/// Norms a head's vector, unless `norm` is null, and rotates it: calls put(i, rotated) for each i
-/// of its lower half. `cosines` points to the cosines of its position, followed by the sines. A
-/// wave calls it together.
+/// Norms a head's vector, unless its weights `norm` [width] are null, and rotates it: calls
+/// put(i, rotated) for each i of its lower half. `width` is even. The normed elements are rounded
+/// to T before the weights multiply them. `cosines` points to the cosines of the head's position,
+/// [width / 2], followed by the sines. A wave calls it together.
 template <typename T, typename Put>
 DEVICE void norm_and_rotate_head(const T* head, const T* norm, const float* cosines, u64 width,
                                  float epsilon, Put put) {

@@ -18,7 +18,7 @@ struct LineRun {
   Pack<Element, lane_depth> step[STEPS];
 
   /// Loads elements from `at` on from a line of `width` elements, a multiple of 16; 0 beyond its
-  /// end.
+  /// end. `at` is a multiple of `elements`, so that a run lies within the line or beyond its end.
   template <bool STREAMING>
   DEVICE void load(const Element* line, u64 at, u64 width) {
 #if defined(ON_CPU)

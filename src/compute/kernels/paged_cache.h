@@ -67,6 +67,8 @@ struct KeysOfBlock {
   u64 token, kv_head, kv_heads, split, position, begin, end;
   const i32* table;  ///< the cache's blocks that hold the token's sequence
 
+  /// positions[tokens] and sequences[tokens] say where each token is; tables[sequences,
+  /// table_width] maps each sequence's pages to the cache's blocks.
   static DEVICE KeysOfBlock here(const i32* positions, const i32* sequences, const i32* tables,
                                  u64 table_width, u64 kv_heads, u64 splits) {
     const u64 token = block_index() / kv_heads, split = block_index_y();

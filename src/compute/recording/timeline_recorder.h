@@ -2,7 +2,7 @@
 // copy, a fill, or what queue_operation() describes. Its times come from events of the device
 // around it, which works on every backend; in captured graphs the events are part of the graph, and
 // one event ends an operation and begins the next. With a vendor's tracing library they come from
-// that library, kernel by kernel, and no event is queued.
+// that library, kernel by kernel, and no event is queued. Graphs may be captured between steps.
 #pragma once
 
 #include <cstdint>

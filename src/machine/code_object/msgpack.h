@@ -7,8 +7,9 @@
 
 namespace assay::occupancy {
 
-/// Decodes one value. The decoder recurses, so values nested deeper than any real metadata are
-/// rejected first. Error: usage.
+/// Decodes the value at the start of `bytes`; what follows it is ignored. The decoder recurses, so
+/// values nested deeper than any real metadata (32) are rejected first. Error: usage, also for
+/// damaged values.
 Result<SortedJson> read_msgpack(Bytes bytes);
 
 }  // namespace assay::occupancy

@@ -11,13 +11,14 @@ namespace assay {
 
 class KeptFile {
  public:
+  /// If the file cannot be opened, every reading is empty or NaN.
   explicit KeptFile(const std::filesystem::path& path);
   ~KeptFile();
   KeptFile(KeptFile&& other) noexcept;
   KeptFile& operator=(KeptFile&& other) noexcept;
 
-  /// Reads once from the start: all of a sysfs file, the beginning of longer files. Empty on
-  /// failure. The result is valid until the next reading.
+  /// Reads once from the start: all of a sysfs file, at least the first 8 KiB of longer files.
+  /// Empty on failure. The result is valid until the next reading.
   std::string_view read_start();
   /// Reads all bytes, for procfs files of any length.
   std::string_view read_all();

@@ -25,6 +25,7 @@ class DriverBackend : public Backend {
   Result<std::unique_ptr<Device>> open(int ordinal) override;
 
  private:
+  /// Loads the library and counts its devices, on the first call.
   void start();
 
   std::string_view name_;
@@ -33,7 +34,7 @@ class DriverBackend : public Backend {
   bool started_ = false;
   std::shared_ptr<Dialect> dialect_;  // null if the library is absent
   int device_count_ = 0;
-  std::string absence_;
+  std::string absence_;  // why there is no device; empty if there is one
 };
 
 }  // namespace assay::driver

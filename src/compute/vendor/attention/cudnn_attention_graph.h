@@ -47,8 +47,8 @@ enum class Summing {
   in_order,     ///< one GEMM, with the gradients of all scores in the plan's workspace
 };
 
-/// The library must outlive the graphs. The backward graph requires as many key heads as query
-/// heads.
+/// The library must outlive the graphs; `handle` is Handle::get(). The backward graph requires as
+/// many key heads as query heads. Error: as Library::error().
 Result<OperationGraph> attention_forward(const Library& library, void* handle,
                                          const AttentionSizes& sizes);
 Result<OperationGraph> attention_backward(const Library& library, void* handle,

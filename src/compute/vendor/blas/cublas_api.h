@@ -7,6 +7,7 @@ namespace assay::cublas {
 
 constexpr int default_algorithm = -1;  // CUBLAS_GEMM_DEFAULT
 
+// F(member, symbol, parameters); all functions return a status, 0 being success.
 #define ASSAY_CUBLAS_FUNCTIONS(F)                                                             \
   F(create, cublasCreate_v2, (void** handle))                                                 \
   F(destroy, cublasDestroy_v2, (void* handle))                                                \

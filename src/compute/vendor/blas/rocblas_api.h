@@ -83,6 +83,7 @@ constexpr std::string_view status_name(int status) {
       const void *c, int c_type, std::int32_t ldc, std::int64_t stride_c, void *d, int d_type, \
       std::int32_t ldd, std::int64_t stride_d, std::int32_t batch, int compute_type, int algorithm
 
+// F(member, symbol, parameters); all functions return a status, 0 being success.
 #define ASSAY_ROCBLAS_FUNCTIONS(F)                                                           \
   F(create, rocblas_create_handle, (void** handle))                                          \
   F(destroy, rocblas_destroy_handle, (void* handle))                                         \

@@ -80,6 +80,7 @@ constexpr int direction_forward = 0, direction_data = 1, direction_weights = 2;
 /// miopenTensorArgumentId_t
 constexpr unsigned tensor_x = 1, tensor_w = 2, tensor_y = 3;
 
+// F(member, symbol, parameters); all functions return a miopenStatus_t.
 #define ASSAY_MIOPEN_FUNCTIONS(F)                                                           \
   F(get_version, miopenGetVersion,                                                          \
     (std::size_t * major, std::size_t * minor, std::size_t * patch))                        \

@@ -7,6 +7,7 @@
 
 namespace assay::cudnn {
 
+// F(member, symbol, parameters); all functions return a status, 0 being success.
 #define ASSAY_CUDNN_FUNCTIONS(F)                                                                  \
   F(create, cudnnCreate, (void** handle))                                                         \
   F(destroy, cudnnDestroy, (void* handle))                                                        \

@@ -78,6 +78,7 @@ constexpr int data_type(DataType type) {
   }
 }
 
+// F(member, symbol, parameters); all functions return a dnnl_status_t.
 #define ASSAY_ONEDNN_FUNCTIONS(F)                                                               \
   F(engine_create, dnnl_engine_create, (Engine*, int kind, std::size_t index))                  \
   F(engine_destroy, dnnl_engine_destroy, (Engine))                                              \
