@@ -15,12 +15,14 @@
 
 #include "core/background_program.h"
 #include "core/descriptor.h"
+#include "core/file_error.h"
 #include "core/mutex.h"
 #include "core/own_binary.h"
 #include "core/program.h"
 #include "core/secrets.h"
 #include "core/shown_text.h"
 #include "core/text.h"
+#include "core/write_file.h"
 #include "serving/client/endpoint.h"
 #include "serving/client/http_call.h"
 
@@ -197,9 +199,12 @@ class SpawnedServers::Server {
     server->url_.host = "127.0.0.1";
     server->url_.port = port;
     server->log_path_ = fmt::format("{}-{}.log", plan.logs.string(), index);
+    errno = 0;
     server->log_.open(server->log_path_, std::ios::binary | std::ios::trunc);
     if (!server->log_) {
-      return Error{ErrorKind::exhausted, fmt::format("cannot write {}", server->log_path_)};
+      const int error = errno;
+      return Error{kind_of_file_error(error),
+                   fmt::format("cannot write {}: {}", server->log_path_, std::strerror(error))};
     }
     ProgramStart program;
     for (const std::string& word : plan.words) program.words.push_back(filled(word, port, index));
@@ -306,8 +311,7 @@ Result<std::unique_ptr<SpawnedServers>> SpawnedServers::start(
     const SpawnPlan& plan, const std::function<bool()>& stop_requested,
     const std::function<void(const SpawnState&)>& progress) {
   TRY(check_spawn(plan));
-  std::error_code error;
-  std::filesystem::create_directories(plan.logs.parent_path(), error);
+  if (plan.logs.has_parent_path()) TRY(create_folder(plan.logs.parent_path()));
   const int each = servers_started_by(plan.words);
   if (each > 1 && std::ranges::find(plan.words, "--json") != plan.words.end()) {
     return Error{ErrorKind::usage,

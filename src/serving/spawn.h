@@ -46,8 +46,9 @@ class SpawnedServers {
   /// servers, `assay serve --partitions 8` or `assay serve-sim --servers 8`, gets as many free
   /// ports in a row and must say of each that it listens there. `progress` is called several times
   /// a second and may be empty. Error: as from check_spawn(); unavailable, with the last line of
-  /// its output, if a server ends or does not answer in time; exhausted, if there are no free ports
-  /// or a log cannot be written; usage, if such a program is given --json; interrupted.
+  /// its output, if a server ends or does not answer in time; exhausted, if there are no free
+  /// ports; as create_folder() (core/write_file.h), if a log cannot be written; usage, if such a
+  /// program is given --json; interrupted.
   static Result<std::unique_ptr<SpawnedServers>> start(
       const SpawnPlan& plan, const std::function<bool()>& stop_requested,
       const std::function<void(const SpawnState&)>& progress);

@@ -13,8 +13,8 @@ void TuneProgress::doing(const std::string& name, std::string_view what) {
   shown_ = now;
   Progress progress = progress_;
   progress.label = what.empty() ? name : fmt::format("{}: {}", name, what);
-  terminal_.rewrite_line(progress_line(progress, static_cast<std::size_t>(terminal_.error_width()),
-                                       terminal_.error_style()));
+  terminal_.rewrite_line(progress_line(
+      progress, static_cast<std::size_t>(terminal_.error_width()) - 1, terminal_.error_style()));
 }
 
 void TuneProgress::done(const std::string& name, double seconds, std::string_view result) {

@@ -122,8 +122,8 @@ void TuningProgress::begins(const TuningState& state) {
                              .elapsed_seconds = state.seconds,
                              .budget_seconds = rules_.seconds,
                              .label = fmt::format("{} {}", state.part, text_of(state.settings))};
-  terminal_.rewrite_line(progress_line(progress, static_cast<std::size_t>(terminal_.error_width()),
-                                       terminal_.error_style()));
+  terminal_.rewrite_line(progress_line(
+      progress, static_cast<std::size_t>(terminal_.error_width()) - 1, terminal_.error_style()));
 }
 
 void TuningProgress::ended(const TuningState& state, const Trial& trial, bool is_best) {

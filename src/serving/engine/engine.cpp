@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <system_error>
 
 #include "core/unix_time.h"
 #include "serving/server/block_hash.h"
@@ -34,7 +35,11 @@ Result<std::unique_ptr<Engine>> Engine::start(Device& device, const EngineSettin
   if (!engine->events_there_.is_open()) {
     return Error{ErrorKind::exhausted, "cannot make an eventfd: too many files are open"};
   }
-  engine->thread_ = std::thread([raw = engine.get()] { raw->work(); });
+  try {
+    engine->thread_ = std::thread([raw = engine.get()] { raw->work(); });
+  } catch (const std::system_error& error) {  // it passes no further
+    return Error{ErrorKind::exhausted, fmt::format("cannot start a thread: {}", error.what())};
+  }
   return engine;
 }
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace assay {
 namespace {
@@ -87,11 +89,22 @@ std::optional<Histogram> histogram(const Scrape& before, const Scrape& after,
   return end->count >= 0 ? end : std::nullopt;
 }
 
+/// The mean over the servers and engines that have the gauge.
+std::optional<double> mean_gauge(const Scrape& scrape, std::string_view name) {
+  const auto sum = scrape.sum(name);
+  if (!sum) return std::nullopt;
+  const auto& samples = scrape.samples();
+  const auto count = std::ranges::count_if(samples, [&](const PrometheusSample& sample) {
+    return sample.name == name && std::isfinite(sample.value);
+  });
+  return *sum / static_cast<double>(count);
+}
+
 std::optional<double> hit_rate(const Scrape& before, const Scrape& after, const Names& names) {
   const auto queries = counted(before, after, names.cache_queries);
   const auto hits = counted(before, after, names.cache_hits);
   if (queries && hits && *queries > 0) return *hits / *queries;
-  return after.sum(names.cache_rate);
+  return mean_gauge(after, names.cache_rate);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace assay {
 /// counter decreased, as after a restart. A counter that was not there before counts from 0.
 struct ServerMetrics {
   std::string server;  ///< "vLLM", "SGLang", "llama.cpp", "TGI"
-  /// Share of the prompts' tokens that were found in the cache. It is from a gauge, and not of this
-  /// run alone, if the server has no such counters.
+  /// Share of the prompts' tokens that were found in the cache. If the server has no such counters,
+  /// it is the mean of a gauge over the servers, and not of this run alone.
   std::optional<double> prefix_cache_hit_rate;
   std::optional<double> preemptions;  ///< requests preempted for lack of memory
   std::optional<double> generation_tokens;

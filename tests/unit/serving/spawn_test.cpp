@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <fstream>
 #include <thread>
 
 #include "core/read_file.h"
@@ -44,6 +45,16 @@ bool eventually(const std::function<bool()>& holds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return holds();
+}
+
+TEST(Spawn, AFileInPlaceOfTheLogsFolderIsTheUsersMistake) {
+  const TemporaryFolder folder;
+  const SpawnPlan plan = plan_of(folder, becomes_server);
+  std::ofstream(folder.path() / "logs") << "a file";
+  const auto servers = start(plan);
+  ASSERT_FALSE(servers.ok());
+  EXPECT_EQ(servers.error().kind, ErrorKind::usage);
+  EXPECT_THAT(servers.error().message, HasSubstr("logs"));
 }
 
 TEST(Spawn, EachServerHasItsPortItsVariablesAndItsLog) {

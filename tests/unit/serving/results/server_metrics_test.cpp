@@ -156,6 +156,10 @@ TEST(ServerMetrics, OlderNamesAndOtherServers) {
   EXPECT_EQ(sglang->waiting, 4);
   EXPECT_EQ(server_metrics(Scrape(), scrape("sglang:cache_hit_rate 0.9\n"))->prefix_cache_hit_rate,
             0.9);
+  EXPECT_DOUBLE_EQ(*server_metrics(Scrape(), scrape("sglang:cache_hit_rate{engine=\"0\"} 0.75\n"
+                                                    "sglang:cache_hit_rate{engine=\"1\"} 0.25\n"))
+                        ->prefix_cache_hit_rate,
+                   0.5);  // of several servers, the mean
 
   const auto llama = server_metrics(scrape("llamacpp:tokens_predicted_total 5\n"),
                                     scrape("llamacpp:tokens_predicted_total 25\n"
