@@ -12,6 +12,7 @@
 #include "core/units.h"
 #include "measure/benchmarks/conv/conv_cell.h"
 #include "measure/sampling/roofline.h"
+#include "ranks/environments/shell_words.h"
 #include "statistics/paired.h"
 
 namespace assay::cli {
@@ -124,7 +125,8 @@ std::string databases_text(const std::string& folder, std::span<const DatabaseCh
     }
   }
   if (files.empty()) return text + "  nothing changed in them\n";
-  return text + fmt::format("programs use them with: export MIOPEN_USER_DB_PATH={}\n", folder);
+  return text + fmt::format("programs use them with: export MIOPEN_USER_DB_PATH={}\n",
+                            shell_quoted(folder));
 }
 
 Json databases_json(const std::string& folder, std::span<const DatabaseChange> changes) {

@@ -174,13 +174,10 @@ int read_tuning_files(const TuneGemmRequest& request, bool write, Terminal& term
     if (!all.ok()) return report(terminal, all.error());
     const std::filesystem::path path =
         std::filesystem::path(request.place.folder) / "tunableop_results.csv";
-    std::error_code ignored;
-    std::filesystem::create_directories(request.place.folder, ignored);
+    const Status created = create_folder(request.place.folder);
+    if (!created.ok()) return report(terminal, created.error());
     const Status written = write_file(path, text_of(*all));
-    if (!written.ok()) {
-      terminal.complain(written.error().message);
-      return exit_io;
-    }
+    if (!written.ok()) return report(terminal, written.error());
     json["merged"] = path.string();
     text += fmt::format("{} rows in {}\n", all->rows.size(), path.string());
   }

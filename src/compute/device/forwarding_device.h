@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -67,17 +68,22 @@ using KernelNames = std::map<const Kernel*, std::string>;
 /// A program that notes in `names` which kernels are taken from it.
 class NamedProgram final : public Program {
  public:
-  /// `names` must outlive this object. Its entries stay after the program is gone.
+  /// `names` must outlive this object, which removes its entries.
   NamedProgram(KernelNames& names, std::unique_ptr<Program> inner)
       : names_(names), inner_(std::move(inner)) {}
+  ~NamedProgram() override {
+    for (const Kernel* kernel : taken_) names_.erase(kernel);
+  }
   Result<Kernel*> kernel(std::string_view name) override {
     Kernel* const kernel = TRY(inner_->kernel(name));
     names_[kernel] = name;
+    taken_.insert(kernel);
     return kernel;
   }
 
  private:
   KernelNames& names_;
+  std::set<const Kernel*> taken_;
   const std::unique_ptr<Program> inner_;
 };
 

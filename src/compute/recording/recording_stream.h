@@ -17,7 +17,10 @@ class RecordingStream final : public Stream {
   ~RecordingStream() override;
 
   /// Waits for the inner stream and records nothing.
-  Status settle() { return inner_->synchronize(); }
+  Status settle() {
+    TRY(end_of_library());
+    return inner_->synchronize();
+  }
   Stream& inner() { return *inner_; }
 
   Status launch(const Kernel& kernel, const LaunchShape& shape,

@@ -98,9 +98,9 @@ void TimelineRecorder::begin_step(const std::string& name) {
 
 Status TimelineRecorder::end_step() {
   add_range(step_, step_begin_, host_time());
-  TRY(read_times());
+  const Status read = read_times();
   in_step_ = false;
-  return {};
+  return read;
 }
 
 /// Moves the anchor along, because devices tell long differences with fewer digits.

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "core/json.h"
+#include "machine/system/anonymize_capture.h"
 #include "machine/system/recordable_settings.h"
 
 namespace assay {
@@ -147,10 +148,9 @@ void flatten(const Json& json, const std::string& path, int depth,
   for (const auto& [key, value] : json.items()) flatten(value, prefix + key, depth + 1, leaves);
 }
 
-/// Returns whether a capture hid the value (anonymize_capture.h). It is then unknown and no
-/// difference.
+/// Returns whether a capture hid the value. It is then unknown and no difference.
 bool is_masked(const Json& value) {
-  return value.is_string() && value.get<std::string>().find("hidden") != std::string::npos;
+  return value.is_string() && holds_masked_part(value.get<std::string>());
 }
 
 bool is_number(std::string_view text) {

@@ -122,4 +122,15 @@ void Masking::json(Json& json) {
   }
 }
 
+bool holds_masked_part(std::string_view text) {
+  if (text.find(hidden) != std::string_view::npos) return true;
+  constexpr std::string_view numbered = "hidden";
+  for (std::size_t at = text.find(numbered); at != std::string_view::npos;
+       at = text.find(numbered, at + 1)) {
+    const std::size_t next = at + numbered.size();
+    if (next < text.size() && text[next] >= '0' && text[next] <= '9') return true;
+  }
+  return false;
+}
+
 }  // namespace assay

@@ -30,4 +30,8 @@ class Masking {
   std::map<std::string, std::size_t, std::less<>> known_;
 };
 
+/// Returns whether Masking replaced a part of the text, which is then unknown: it holds "(hidden)",
+/// or "hidden" before a digit.
+bool holds_masked_part(std::string_view text);
+
 }  // namespace assay

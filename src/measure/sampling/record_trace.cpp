@@ -170,6 +170,10 @@ void add_counters(const TelemetryTrace& telemetry, std::int64_t begin, Timeline&
 Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, Team& team,
                                    const std::function<bool()>& stop_requested) {
   const Benchmark* const benchmark = find_benchmark(request.cell.benchmark());
+  if (benchmark == nullptr) {
+    return Error{ErrorKind::usage,
+                 fmt::format("there is no benchmark {}", request.cell.benchmark())};
+  }
   const auto reason = benchmark->unsupported(request.cell, device);
   TRY(agree(team, "checking " + request.cell.id(),
             reason ? Status(Error{ErrorKind::unsupported, *reason}) : Status()));

@@ -22,6 +22,7 @@ MeasuredUnit aiperf_unit(std::string_view text) {
 Better aiperf_better(std::string_view name, const MeasuredUnit& unit) {
   if (contains(name, "timestamp")) return Better::neither;
   if (unit.si == "s") return Better::lower;
+  if (unit.si == "bytes" || unit.si == "W" || unit.si == "Hz") return Better::neither;
   const bool rate = contains(name, "throughput") || contains(name, "goodput");
   return rate || unit.si != "1" ? Better::higher : Better::neither;
 }

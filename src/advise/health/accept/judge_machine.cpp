@@ -279,8 +279,10 @@ JudgedLine judge_check(const LimitLine& line, const std::vector<FoldedFinding>& 
 std::vector<JudgedLine> judge_diagnosis(const Limits& limits,
                                         const std::vector<FoldedFinding>& findings) {
   std::vector<JudgedLine> failed;
+  bool any_failed = false;
   for (const FoldedFinding& folded : findings) {
     if (folded.finding.judgement != Judgement::fail) continue;
+    any_failed = true;
     const auto named = [&](const LimitLine& line) { return line.check == folded.check->id; };
     if (std::any_of(limits.lines.begin(), limits.lines.end(), named)) continue;
     JudgedLine line;
@@ -292,7 +294,8 @@ std::vector<JudgedLine> judge_diagnosis(const Limits& limits,
     line.reason = folded.finding.found;
     failed.push_back(std::move(line));
   }
-  if (!failed.empty() || findings.empty()) return failed;
+  // Failures that lines of the limits judge are shown there.
+  if (any_failed || findings.empty()) return failed;
   JudgedLine line;
   line.line.check = "doctor";
   line.line.source = "docs/doctor.md";

@@ -35,6 +35,7 @@ std::string identity_of(int file) {
 }  // namespace
 
 Result<Buffer> PeerMemory::allocate(std::size_t bytes) {
+  if (bytes == 0) return Buffer();
   const int file = ::memfd_create("assay", MFD_CLOEXEC);
   if (file < 0) return cannot(ErrorKind::exhausted, "making a file for", bytes);
   // The file must not be sparse: a page that cannot be allocated later would raise SIGBUS.

@@ -30,6 +30,7 @@ Result<FakeScript> parse_fake_script(std::string_view text) {
     if (parsed.ec != std::errc() || parsed.ptr != end || !(value >= 0) || value > 1e18) {
       return bad(field);
     }
+    if (name == "rho" && value > 1) return bad(field);
     const auto whole = static_cast<std::uint64_t>(value);
     if (name == "launch")
       script.launch_seconds = value;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/file_error.h"
 #include "core/hash.h"
 #include "core/library_search.h"
 #include "core/read_file.h"
@@ -142,7 +143,7 @@ Result<SlotKernel> SlotKernel::load(Device& device, const std::string& file, con
   };
   constexpr std::size_t most_bytes = std::size_t{16} << 20;
   const FileBytes code = read_bytes(file, most_bytes);
-  if (code.error != 0) return wrong(ErrorKind::failed, std::strerror(code.error));
+  if (code.error != 0) return wrong(kind_of_file_error(code.error), std::strerror(code.error));
   const auto kernels = read_kernel_interfaces(code.text);
   if (!kernels.ok()) return wrong(ErrorKind::unsupported, kernels.error().message);
   const auto kernel = std::find_if(kernels->begin(), kernels->end(),

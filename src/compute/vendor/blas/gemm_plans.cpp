@@ -131,7 +131,7 @@ Result<bool> GemmPlans::better_fused(const GemmProblem& problem, const Contender
   if (known != better_fused_.end()) return known->second;
   bool better = supports(problem);
   if (better && options_.measure && !device_.facts().emulated) {
-    const ChoiceKey key = {"epilogue", libraries(), problem_text(problem)};
+    const ChoiceKey key = {"epilogue", TRY(library_of(problem)), problem_text(problem)};
     const auto ready = [] { return Status(); };
     better = TRY(choose_variant(device_, stream_, choices_, key,
                                 {{"fused", ready, fused}, {"separate", ready, separate}},

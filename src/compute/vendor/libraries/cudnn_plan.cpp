@@ -183,6 +183,8 @@ Status Plan::execute(const Library& library, void* handle, std::span<const Opera
   key.back() = workspace;
   auto pack = packs_.find(key);
   if (pack == packs_.end()) {
+    constexpr std::size_t most_packs = 256;  // callers may pass ever new addresses
+    if (packs_.size() == most_packs) packs_.clear();
     pack = packs_.emplace(key, TRY(bind(library, operands, workspace))).first;
   }
   return library.check("executing a plan",

@@ -207,6 +207,17 @@ TEST_F(RecordedCpu, WhatALibraryQueuesOnTheNativeHandleIsOneOperation) {
               ElementsAre("library", "increment"));
 }
 
+TEST_F(RecordedCpu, WhatALibraryQueuesLastInAStepIsInThatStep) {
+  begin_step();
+  ASSERT_TRUE(launch_increment().ok());
+  stream_->native_handle();
+  ASSERT_TRUE(recorder_->end_step().ok());
+  EXPECT_THAT(names(recorder_->take(), TraceEventKind::kernel),
+              ElementsAre("increment", "library"));
+  ASSERT_TRUE(launch_increment().ok());
+  EXPECT_THAT(names(recorder_->take(), TraceEventKind::kernel), IsEmpty());
+}
+
 /// Notes the tags it is given, and says that the device did what a test sets.
 class ScriptedTracer final : public ActivityTracer {
  public:

@@ -35,6 +35,13 @@ TEST(FingerprintDiff, LikeliestFirstAndLikeChangesMerged) {
   EXPECT_EQ(differences[3].likelihood, Likelihood::identity);
 }
 
+TEST(FingerprintDiff, OnlyWhatACaptureHidIsUnknown) {
+  const auto with = [](const char* path) { return Json{{"environment", {{"LD_PRELOAD", path}}}}; };
+  EXPECT_EQ(diff_fingerprints(with("/lib/hidden.so"), with("/lib/hidden_state.so")).size(), 1u);
+  EXPECT_TRUE(diff_fingerprints(with("(hidden)"), with("/lib/a.so")).empty());
+  EXPECT_TRUE(diff_fingerprints(with("/lib/hidden12/a.so"), with("/lib/hidden3/a.so")).empty());
+}
+
 TEST(FingerprintDiff, AHypervisorComesBeforeWhatFollowsFromIt) {
   const auto found = diff_fingerprints(
       Json::parse(R"({"cpu": {"model": "EPYC"}, "virtualization": {"hypervisor": "none"}})"),
