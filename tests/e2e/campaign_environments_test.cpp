@@ -176,12 +176,11 @@ TEST(Versus, WithoutASuiteItMeasuresAFewShortCellsInThreeMinutes) {
     more.insert(more.begin(), {"versus", "host", "bubblewrap", "--dry-run"});
     return assay_run(more).out;
   };
-  EXPECT_THAT(dry({}), AllOf(HasSubstr("first: 6 cells, 10 to 40 pairs"),
-                             HasSubstr("/assay run first --out - --seed 1 --budget 1.5s\n"),
-                             HasSubstr("at most 3:00 for 40")));
-  // A shorter budget makes shorter units of it, so that enough pairs fit in.
-  EXPECT_THAT(dry({"--budget", "40s"}), HasSubstr(" --budget 1s\n"));
-  EXPECT_THAT(dry({"--budget", "20s"}), HasSubstr(" --budget 1s\n"));
+  EXPECT_THAT(dry({}), AllOf(HasSubstr("first: 6 cells, 10 to 80 pairs"),
+                             HasSubstr("/assay run first --out - --seed 1 --budget 0.75s\n"),
+                             HasSubstr("at most 3:00 for 80")));
+  // These units are as short as they can be, also for a shorter budget.
+  EXPECT_THAT(dry({"--budget", "20s"}), HasSubstr(" --budget 0.75s\n"));
   EXPECT_THAT(dry({"--budget", "20s", "--unit-budget", "7s"}), HasSubstr(" --budget 7s\n"));
   EXPECT_THAT(dry({"--suite", "quick"}),
               AllOf(HasSubstr("/assay run quick "), HasSubstr(" --budget 12.8s\n")));

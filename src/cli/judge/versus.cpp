@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::string_view usual_suite = "first";
 /// The few short cells of the default suite need less time than others.
-constexpr double usual_unit_seconds = 10, short_unit_seconds = 1.5;
+constexpr double usual_unit_seconds = 10, short_unit_seconds = 0.75;
 constexpr double least_cell_seconds = 0.8;
-constexpr std::size_t wanted_pairs = 10;
+constexpr std::size_t wanted_pairs = 10, most_short_pairs = 80;
 
 /// The suite that is measured together with the load; empty: only the load is.
 std::string suite_of(const Arguments& arguments) {
@@ -39,7 +39,9 @@ Result<std::string> time_text(const Arguments& arguments, const std::string& sui
   const std::string budget = arguments.get("--budget", is_short ? "3min" : "10min");
   const auto seconds = parse_duration(budget);
   if (!seconds.ok()) return about("--budget", seconds.error());
-  const std::string text = fmt::format("budget: {}\n", yaml_scalar(budget));
+  std::string text = fmt::format("budget: {}\n", yaml_scalar(budget));
+  if (is_short)
+    text += fmt::format("pairs: {{least: {}, most: {}}}\n", wanted_pairs, most_short_pairs);
   if (arguments.has("--unit-budget")) {
     return text + fmt::format("unit_budget: {}\n", yaml_scalar(arguments.get("--unit-budget")));
   }
@@ -48,7 +50,8 @@ Result<std::string> time_text(const Arguments& arguments, const std::string& sui
       is_short ? short_unit_seconds
                : std::max(usual_unit_seconds, least_cell_seconds * static_cast<double>(cells));
   const double fitting = *seconds / static_cast<double>(arms * wanted_pairs) - 1;
-  return text + fmt::format("unit_budget: {:.3g}s\n", std::clamp(fitting, 1.0, most));
+  return text +
+         fmt::format("unit_budget: {:.3g}s\n", std::clamp(fitting, std::min(1.0, most), most));
 }
 
 /// A plan as a person would have written it, so that it can be kept and changed. `cells`: the
@@ -171,7 +174,8 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
             {"--margin", "SHARE", "differences below this do not matter, default 2%", ""},
             {"--device", "NAME", "device to measure, as for assay run", ""},
             {"--unit-budget", "TIME",
-             "time for measuring all cells once; default 1.5s for the suite first, 10s or more for "
+             "time for measuring all cells once; default 0.75s for the suite first, 10s or more "
+             "for "
              "others, less if --budget asks for it",
              ""},
             {"--budget", "TIME",

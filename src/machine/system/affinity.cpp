@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -41,6 +42,26 @@ std::string cpu_list(const std::vector<int>& cpus) {
     first = last;
   }
   return list;
+}
+
+bool run_on_cpus(const std::vector<int>& cpus) {
+  if (cpus.empty()) return false;
+  const int size = *std::max_element(cpus.begin(), cpus.end()) + 1;
+  const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
+      CPU_ALLOC(static_cast<std::size_t>(size)), [](cpu_set_t* mask) { CPU_FREE(mask); });
+  if (set == nullptr) return false;
+  const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(size));
+  CPU_ZERO_S(bytes, set.get());
+  for (const int cpu : cpus) CPU_SET_S(static_cast<std::size_t>(cpu), bytes, set.get());
+  return sched_setaffinity(0, bytes, set.get()) == 0;
+}
+
+StayOnCpu::StayOnCpu(int cpu) : before_(affinity_cpus()) {
+  if (!run_on_cpus({cpu})) before_.clear();
+}
+
+StayOnCpu::~StayOnCpu() {
+  run_on_cpus(before_);
 }
 
 }  // namespace assay

@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <latch>
 #include <memory>
 
 #include "compute/device/helpers.h"
 #include "core/units.h"
+#include "machine/system/affinity.h"
 #include "measure/grid/simple_benchmark.h"
 #include "measure/sampling/event_resolution.h"
 
@@ -34,15 +36,32 @@ Result<SimpleCase> prepare(const Cell& cell, PrepareContext context) {
     if (in_graph) *graph = TRY(captured(stream, [&] { return launch_each(stream, counting); }));
     return {};
   };
-  const auto run = [=](Stream& stream, bool counting) {
-    return in_graph ? stream.launch(**graph) : launch_each(stream, counting);
+  const bool on_cpu = context.device.facts().is_host_cpu(), is_row = metric == "back_to_back";
+  const auto run = [=](Stream& stream, bool counting) -> Status {
+    if (in_graph) return stream.launch(**graph);
+    if (!on_cpu || !is_row) return launch_each(stream, counting);
+    // How often the stream's thread and this one take turns is up to the scheduler, so the stream
+    // sleeps until the row is queued.
+    const auto queued = std::make_shared<std::latch>(1);
+    TRY(stream.call([queued] { queued->wait(); }));
+    const Status launched = launch_each(stream, counting);
+    queued->count_down();  // also after a failure: nobody else would
+    return launched;
   };
   TRY(prepare_run(context.stream, false));
+  // A CPU stream is a thread. Where this thread shares its CPU, a row costs the same in every
+  // process; elsewhere its cost depends on how far apart the scheduler put the two.
+  const bool is_queued_in_view = in_row ? !in_graph : !gap;
+  std::shared_ptr<StayOnCpu> place;
+  if (const std::vector<int> cpus = affinity_cpus(); on_cpu && is_queued_in_view && !cpus.empty()) {
+    place = std::make_shared<StayOnCpu>(cpus.front());
+  }
   SimpleCase made{.work = {.repetitions = std::max<double>(launches, 1)},
                   .quantity = Quantity::latency,
                   .fits_behind_gate = metric != "back_to_back",
-                  .enqueue = [run](Stream& stream) { return run(stream, false); }};
-  if (metric == "latency") made.time_source = TimeSource::host_clock;
+                  .enqueue = [run, place](Stream& stream) { return run(stream, false); }};
+  // Only the host's clock encloses both launching a row and running it.
+  if (metric == "latency" || (on_cpu && is_row)) made.time_source = TimeSource::host_clock;
   if (metric == "submit") made.time_source = TimeSource::enqueue_only;
   if (gap) {
     const double seconds = TRY(event_resolution(context.device, context.stream, *empty));

@@ -48,6 +48,7 @@ struct Execution {
 
   void run(const GemmOperands& operands, Memory packed_b) {
     const OneThread limit(*library, on_one_thread);
+    library->place_threads();
     const Functions& f = library->functions();
     f.memory_set_data(a.get(), const_cast<void*>(operands.a));
     f.memory_set_data(d.get(), operands.d);
@@ -64,6 +65,7 @@ struct Execution {
 
   void reorder(const Step& step, const void* from, Memory to) {
     const OneThread limit(*library, on_one_thread);
+    library->place_threads();
     library->functions().memory_set_data(b.get(), const_cast<void*>(from));
     finish(step.run(stream.get(), {{argument_source, b.get()}, {argument_destination, to}}));
   }

@@ -44,6 +44,7 @@ struct Execution {
   std::atomic<int> failure{success};
 
   void run(const ConvolutionOperands& operands) {
+    library->place_threads();
     set_addresses(operands);
     std::vector<Argument> arguments;
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -58,6 +59,7 @@ struct Execution {
   }
 
   void pack_weights(const ConvolutionOperands& operands) {
+    library->place_threads();
     set_addresses(operands);
     copy(parts[1]);
     note(library->functions().stream_wait(stream.get()));

@@ -2,7 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
 #include "compute/device/vendor_libraries.h"
+#include "machine/system/affinity.h"
 
 namespace assay::onednn {
 namespace {
@@ -31,6 +36,11 @@ Status bind(const SharedLibrary& file, FunctionsV3& table) {
 }
 #undef ASSAY_ONEDNN_BIND
 
+bool user_places_threads() {
+  constexpr std::array names = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"};
+  return std::ranges::any_of(names, [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
 std::string_view status_name(int status) {
   switch (status) {
     case out_of_memory:
@@ -53,6 +63,8 @@ Result<const Library*> Library::load() {
     TRY(bind(file, library.functions_));
     file.bind(library.most_threads_, {"omp_get_max_threads"});
     file.bind(library.set_threads_, {"omp_set_num_threads"});
+    file.bind(library.thread_number_, {"omp_get_thread_num"});
+    file.bind(library.parallel_, {"GOMP_parallel"});  // LLVM's and Intel's runtimes have it, too
     const Version& version = *library.functions_.version();
     library.major_ = version.major;
     library.path_ = file.path();
@@ -78,6 +90,27 @@ std::optional<int> Library::threads() const {
 
 void Library::set_threads(int count) const {
   if (set_threads_ != nullptr) set_threads_(count);
+}
+
+void Library::place_threads() const {
+  if (most_threads_ == nullptr || thread_number_ == nullptr || parallel_ == nullptr) return;
+  // A runtime ends threads that a smaller team does not need, so a new size may mean new threads.
+  thread_local int placed = 0;
+  const int count = most_threads_();
+  if (count == placed) return;
+  placed = count;
+  struct Places {
+    int (*number)();
+    std::vector<int> cpus;
+  } places{thread_number_, affinity_cpus()};
+  const auto threads = static_cast<unsigned>(count);
+  if (count < 2 || places.cpus.size() < threads || user_places_threads()) return;
+  const auto move = [](void* data) {
+    const Places& to = *static_cast<const Places*>(data);
+    const int number = to.number();
+    if (number > 0) run_on_cpus({to.cpus[static_cast<std::size_t>(number)]});
+  };
+  parallel_(move, &places, threads, 0);
 }
 
 Status Library::check(int status, std::string_view call) const {

@@ -109,6 +109,10 @@ class Library {
   /// not OpenMP's and therefore cannot be queried or set.
   std::optional<int> threads() const;
   void set_threads(int count) const;
+  /// Keeps the threads that the library starts for the calling thread on one CPU each, none on the
+  /// first, which is the caller's. Does nothing if they are not OpenMP's, if there are more than
+  /// CPUs, or if a variable such as OMP_PROC_BIND says where they run.
+  void place_threads() const;
   /// Returns ok on success. Error: unsupported if unimplemented, exhausted if out of memory,
   /// otherwise failed. All functions above that return a Result fail with it.
   Status check(int status, std::string_view call) const;
@@ -128,6 +132,8 @@ class Library {
   // Functions of the OpenMP runtime that the library was built with, if any.
   int (*most_threads_)() = nullptr;
   void (*set_threads_)(int) = nullptr;
+  int (*thread_number_)() = nullptr;
+  void (*parallel_)(void (*body)(void*), void* data, unsigned threads, unsigned flags) = nullptr;
   int major_ = 0;
   std::string path_, version_;
 };

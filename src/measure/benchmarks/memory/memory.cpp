@@ -94,6 +94,15 @@ class MemoryCase final : public Case {
             {"geometry", describe(geometry_)}};
   }
 
+  /// Waking the CPU's threads can take as long as a small array does, and longer in some processes
+  /// than in others; several launches in a row wake them once.
+  int launches_per_sample(double) const override {
+    if (!device_.facts().is_host_cpu() || cold_) return 1;
+    // Their number depends on the size, not on a time, so that it is the same in every process.
+    constexpr double sample_bytes = 64 << 20, most_behind_gate = 20;
+    return static_cast<int>(std::clamp(sample_bytes / work().bytes, 1.0, most_behind_gate));
+  }
+
   Status enqueue(Stream& stream) override {
     return launch(stream, *kernel_, shape_, output_.data(), input(a_), input(b_), elements_,
                   static_cast<int>(geometry_.hints));

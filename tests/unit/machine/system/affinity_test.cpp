@@ -28,5 +28,25 @@ TEST(Affinity, TheProbeAndTelemetryNameTheSameCpus) {
   EXPECT_EQ(static_cast<std::size_t>(CPU_COUNT(&here)), cpus.size());
 }
 
+TEST(Affinity, AThreadStaysOnItsCpuUntilItIsReleased) {
+  const std::vector<int> before = affinity_cpus();
+  ASSERT_FALSE(before.empty());
+  {
+    const StayOnCpu place(before.back());
+    EXPECT_EQ(affinity_cpus(), std::vector<int>{before.back()});
+  }
+  EXPECT_EQ(affinity_cpus(), before);
+}
+
+TEST(Affinity, ACpuThatIsNotThereChangesNothing) {
+  const std::vector<int> before = affinity_cpus();
+  EXPECT_FALSE(run_on_cpus({}));
+  {
+    const StayOnCpu place(100'000);
+    EXPECT_EQ(affinity_cpus(), before);
+  }
+  EXPECT_EQ(affinity_cpus(), before);
+}
+
 }  // namespace
 }  // namespace assay

@@ -3,14 +3,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <array>
 #include <filesystem>
+#include <set>
 
 #include "abi/gemm_machine.h"
 #include "compute/device/vendor_libraries.h"
 #include "compute/vendor/blas/blas.h"
 #include "compute/vendor/blas/gemm_plans.h"
+#include "machine/system/affinity.h"
 #include "model/operations/linear_products.h"
 #include "support/test_device.h"
 
@@ -186,6 +189,41 @@ TEST_F(OneDnn, APackedPlanWantsItsBPacked) {
   ASSERT_TRUE(plan->enqueue(*stream_, operands, {}));
   ASSERT_TRUE(stream_->synchronize());
   EXPECT_THAT(d, testing::Each(48));
+}
+
+/// Two of them on one CPU would wait for each other in turns of the scheduler: a product of 0.5 ms
+/// then takes 8 ms, in all samples of a cell.
+TEST_F(OneDnn, ItsThreadsStayOnCpusOfTheirOwn) {
+  const std::vector<int> cpus = affinity_cpus();
+  const auto threads = (*onednn::Library::load())->threads();
+  if (cpus.size() < 2 || threads != static_cast<int>(cpus.size())) {
+    GTEST_SKIP() << "needs two CPUs and a library that uses OpenMP";
+  }
+  const auto numbers = [] {
+    std::set<int> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+      found.insert(std::stoi(entry.path().filename()));
+    }
+    return found;
+  };
+  ASSERT_TRUE(stream_->synchronize());
+  ASSERT_TRUE(device_->allocate(1 << 20, MemoryKind::device));  // starts the device's own threads
+  const std::set<int> before = numbers();
+  expect({{"shape", "256x256x256"}});
+  std::set<int> used;
+  std::size_t started = 0;
+  for (const int thread : numbers()) {
+    if (before.contains(thread)) continue;
+    ++started;
+    cpu_set_t set;
+    ASSERT_EQ(sched_getaffinity(thread, sizeof set, &set), 0);
+    EXPECT_EQ(CPU_COUNT(&set), 1) << thread;
+    for (const int cpu : cpus) {
+      if (CPU_ISSET(cpu, &set)) used.insert(cpu);
+    }
+  }
+  EXPECT_EQ(started, cpus.size() - 1);
+  EXPECT_EQ(used, std::set<int>(cpus.begin() + 1, cpus.end()));
 }
 
 TEST_F(OneDnn, WorksInACapturedGraph) {
