@@ -37,6 +37,8 @@ class Statement {
   std::string text(int column) const;
   double number(int column) const;
   std::int64_t integer(int column) const;
+  /// Ask before the other functions: their conversions change the answer.
+  bool is_null(int column) const;
 
  private:
   friend class Database;

@@ -158,7 +158,9 @@ class Benchmark {
   /// Returns whether the ranks queue collectives on streams (Communicator::enqueue).
   virtual bool queues_collectives() const { return false; }
   /// Returns why this cell cannot be measured on this device (missing type, too little memory);
-  /// empty if it can. Must be cheap and allocate nothing.
+  /// empty if it can. Must be quick and allocate nothing on the device. It may read a small file
+  /// that the cell names, and accepts the cell if this file is wrong, so that prepare() reports the
+  /// error.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
   /// Returns whether expand() and requirements() need an open device to give full answers. If so, a
   /// dry run opens it if it can.

@@ -28,7 +28,9 @@ struct CampaignUnit {
   std::string environment;  ///< its name, which is also the folder in DIR that holds its records
   std::string run;          ///< id of the run; empty if the process never reported one
   std::size_t pair = 0;     ///< units with the same number were measured one after the other
-  bool complete = false;    ///< it measured everything; incomplete units are not used
+  /// It measured every cell, or it is a retry in which only some cells failed. Incomplete units are
+  /// not used.
+  bool complete = false;
 };
 
 /// Returns units in the order in which they ended. At most one unit of an environment and pair is
