@@ -21,7 +21,7 @@ struct Bundle {
 /// Returns whether `file` begins with a bundle.
 bool is_bundle(Bytes file);
 /// Reads the bundle at the start of `file`. Error: usage if it is damaged, or if its version or
-/// compression is not supported; as decompress_zlib().
+/// compression is not supported; as decompress_zlib() (decompress.h).
 Result<Bundle> read_bundle(Bytes file);
 
 }  // namespace assay::occupancy

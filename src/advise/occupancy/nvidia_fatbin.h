@@ -22,7 +22,7 @@ struct Fatbin {
 /// Returns whether `file` begins with a fat binary.
 bool is_nvidia_fatbin(Bytes file);
 /// Reads the fat binary at the start of `file`; entries that are neither cubins nor PTX are
-/// skipped. Error: usage if it is damaged; as decompress_zstd().
+/// skipped. Error: usage if it is damaged; as decompress_zstd() (decompress.h).
 Result<Fatbin> read_nvidia_fatbin(Bytes file);
 
 }  // namespace assay::occupancy

@@ -69,7 +69,7 @@ struct CampaignPlan {
 /// Parses a plan. Relative paths of suite files start at the plan's folder. Error: usage,
 /// "FILE:LINE: what is wrong; what is allowed".
 Result<CampaignPlan> parse_campaign_plan(std::string_view yaml, const std::string& file);
-/// Error: as read_operand() or parse_campaign_plan().
+/// Error: as read_operand() (core/read_file.h) or parse_campaign_plan().
 Result<CampaignPlan> load_campaign_plan(const std::string& path);
 
 /// Returns why a folder begun with plan `before`, from the file `name`, cannot be continued with

@@ -29,7 +29,7 @@ std::vector<std::string> look_arguments(const CampaignPlan& plan,
 LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
                              const std::filesystem::path& folder);
 
-/// Writes the files that the launch needs. Error: as write_file().
+/// Writes the files that the launch needs. Error: as write_file() (core/write_file.h).
 Status write_files(const Launch& launch);
 
 /// Decisions that the caller of run_launch() makes.

@@ -35,7 +35,8 @@ struct FleetNodes {
 };
 
 /// Reads `folders`, or every folder in the only one, with as many threads as this machine has
-/// processors. Error: as list_folder(), or usage if two folders have the same name.
+/// processors. Error: as list_folder() (core/input_file.h), or usage if two folders have the same
+/// name.
 Result<FleetNodes> read_fleet(
     const std::vector<std::filesystem::path>& folders,
     const std::function<void(std::size_t read, std::size_t of)>& progress);

@@ -21,8 +21,9 @@ struct TeamSample {
 };
 
 /// `mine` is what this rank measured, or its error. Only rank 0 calls `rule`, with the slowest
-/// rank's seconds; `stop_asked` on any rank stops sampling on all. Error: as first_error(); this
-/// rank's own error, or else that of Team::decide(), if the ranks cannot communicate.
+/// rank's seconds; `stop_asked` on any rank stops sampling on all. Error: as first_error()
+/// (ranks/team/agreement.h); this rank's own error, or else that of Team::decide(), if the ranks
+/// cannot communicate.
 Result<TeamSample> agree_on_sample(Team& team, const Result<Sample>& mine, bool stop_asked,
                                    const std::function<std::optional<StopReason>(double)>& rule);
 

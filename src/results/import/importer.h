@@ -53,8 +53,8 @@ bool is_recognised(const ImportText& input);
 /// without_line_prefixes(). Error: usage, if there is no such importer, none or several equally
 /// confident ones recognise the text; as Importer::import().
 Result<Imported> import_text(const ImportText& input, std::string_view format);
-/// Returns the text of a file or pipe, decompressed and in UTF-8. Error: as read_operand() and
-/// plain_text(), with a limit of 256 MiB for each.
+/// Returns the text of a file or pipe, decompressed and in UTF-8. Error: as read_operand()
+/// (core/read_file.h) and plain_text() (plain_text.h), with a limit of 256 MiB for each.
 Result<std::string> read_import_file(const std::string& path);
 /// Combines read_import_file() and import_text(). Error: theirs.
 Result<Imported> import_file(const std::string& path, std::string_view format);

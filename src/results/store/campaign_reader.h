@@ -35,8 +35,8 @@ struct CampaignUnit {
 
 /// Returns units in the order in which they ended. At most one unit of an environment and pair is
 /// complete: further ones become incomplete. Torn lines and lines that are not units are left out,
-/// because nothing in the file is trusted. Error: as read_operand(); usage if `folder` is not a
-/// campaign.
+/// because nothing in the file is trusted. Error: as read_operand() (core/read_file.h); usage if
+/// `folder` is not a campaign.
 Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder);
 
 /// Returns what the campaign's plan compares, as pairs of environments' names, the baseline first.

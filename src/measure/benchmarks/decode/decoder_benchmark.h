@@ -29,14 +29,14 @@ class DecoderBenchmark final : public Benchmark {
 
  private:
   /// Parses a cell that expand() returned. Error: if another axis than `attention` is still "auto",
-  /// that of read_decoder_config() or read_token_ids() for the file that should have decided it,
-  /// else usage; as parse().
+  /// that of read_decoder_config() (model/transformer/decoder_config.h) or read_token_ids()
+  /// (token_ids.h) for the file that should have decided it, else usage; as parse().
   Result<DecoderCell> decided(const Cell& cell, const Device& device) const;
   /// Returns whether the cell names a folder of weights or of an adapter, or a file of tokens.
   bool names_files(const Cell& cell) const;
   /// Parses a cell, and reads config.json and the tokens if it names such files. Error: usage if a
   /// value or a file is invalid, or if they do not fit together; file or exhausted, as
-  /// read_operand().
+  /// read_operand() (core/read_file.h).
   Result<DecoderCell> parse(const Cell& cell, const Device& device) const;
 
   DecoderPhase phase_;

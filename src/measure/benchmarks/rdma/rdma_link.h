@@ -27,10 +27,11 @@ struct RdmaLink {
   std::vector<std::pair<std::string, std::string>> facts;
 };
 
-/// Connects the ranks `from` and `to`. All ranks call it together. Error: as exchange_or_fail();
-/// usage, if an end has no such adapter or GID (a port's address); unavailable, without libibverbs
-/// or an active port; unsupported, if the transport cannot access the memory; exhausted without
-/// memory or resources of the adapter; failed, if the two ends cannot connect.
+/// Connects the ranks `from` and `to`. All ranks call it together. Error: as exchange_or_fail()
+/// (ranks/team/agreement.h); usage, if an end has no such adapter or GID (a port's address);
+/// unavailable, without libibverbs or an active port; unsupported, if the transport cannot access
+/// the memory; exhausted without memory or resources of the adapter; failed, if the two ends cannot
+/// connect.
 Result<RdmaLink> link_ranks(const RdmaSettings& settings, Device& device, Team& team);
 
 }  // namespace assay

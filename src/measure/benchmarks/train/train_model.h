@@ -82,8 +82,8 @@ class TrainModel {
   /// Compares gradients and loss of a small model of this kind with a reference in double
   /// precision.
   virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
-  /// Creates a training with its data. Error: as read_operand(); usage, for data that do not fit
-  /// the model; that of the device's calls.
+  /// Creates a training with its data. Error: as read_operand() (core/read_file.h); usage, for data
+  /// that do not fit the model; that of the device's calls.
   virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
                                                    TrainingRanks ranks) const = 0;
 };
