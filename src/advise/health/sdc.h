@@ -125,8 +125,8 @@ struct SdcPlan {
 /// Tests `device`. All ranks of the team call it together, each with its own device and the same
 /// plan; rank 0's outcome is about all of them. When stopped, or when the team fails, it returns
 /// what it has. A unit that cannot be started is left out. Error: usage for a reference that cannot
-/// be read or is of another kind of device, or if no unit begins with `only`; the device's if
-/// kernels for the patterns cannot be built.
+/// be read or is of another kind of device, or if no unit begins with `only`; as
+/// Device::build() if kernels for the patterns cannot be built.
 Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team);
 
 /// Returns the text of a reference file for later tests of this kind of device: the checksums of

@@ -91,7 +91,7 @@ struct CampaignOutcome {
   std::size_t pairs = 0;                   ///< in whole blocks
   std::size_t precise = 0, contrasts = 0;  ///< at the last look
   std::vector<std::string> given_up;       ///< environments
-  /// The values of all complete units, those of the history included.
+  /// The values of all complete units, those of the history included, by environment and pair.
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };
 

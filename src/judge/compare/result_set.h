@@ -34,8 +34,8 @@ struct Point {
 struct Series {
   SeriesKey key;
   std::string benchmark;
-  std::vector<std::pair<std::string, std::string>> axes;
-  std::string unit;  ///< "bytes/s", "s", ...
+  std::vector<std::pair<std::string, std::string>> axes;  ///< names and values
+  std::string unit;                                       ///< "bytes/s", "s", ...
   Better better = Better::higher;
   std::optional<Roof> roof;   ///< in `unit`
   std::vector<Amount> work;   ///< work of the first unit

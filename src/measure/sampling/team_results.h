@@ -31,8 +31,8 @@ Result<bool> passed_on_all(Team& team, const Result<Verification>& mine);
 std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std::string>& devices,
                                          const SampleSet& samples);
 
-/// Notes for the record: "rank_seconds" (least, mean and most), "slowest_rank", and "late_rank" if
-/// the others wait for a straggler. Empty if no rank has a time.
+/// Names and texts of notes for the record: "rank_seconds" (least, mean and most), "slowest_rank",
+/// and "late_rank" if the others wait for a straggler. Empty if no rank has a time.
 std::vector<std::pair<std::string, std::string>> notes_on_ranks(
     const std::vector<RankResult>& ranks);
 

@@ -83,7 +83,7 @@ struct TraceLane {
 /// Values over time, such as the power of a GPU.
 struct TraceCounter {
   std::string name, unit;                               ///< "gpu0.power", "W"
-  std::vector<std::pair<std::int64_t, double>> values;  ///< by time in ns
+  std::vector<std::pair<std::int64_t, double>> values;  ///< times in ns, and values
 };
 
 /// What a trace says of its GPU.

@@ -23,7 +23,8 @@ struct RdmaLink {
   char* host_window = nullptr;  ///< the window's address if it is host memory; else null
   int queues = 1;               ///< queue pairs over all adapters; with TCP, connections
   std::unique_ptr<Transport> transport;
-  /// Notes for the record about both ends, the same on all ranks: "from_nic", "to_memory_path", ...
+  /// Names and texts of notes for the record about both ends, the same on all ranks: "from_nic",
+  /// "to_memory_path", ...
   std::vector<std::pair<std::string, std::string>> facts;
 };
 

@@ -68,7 +68,7 @@ class TrainModel {
   virtual bool ends_with_data() const { return false; }
   /// Returns whether adapters are trained beside frozen parameters.
   virtual bool trains_adapters() const { return false; }
-  /// Notes for the record about the data, after create().
+  /// Names and texts of notes for the record about the data, after create().
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
   /// Checks whether write_weights() could write to `folder`, before the training, which may take
   /// hours. Error: as check_output() in model/training/weight_files.h.
