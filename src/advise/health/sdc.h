@@ -83,7 +83,7 @@ struct SdcOutcome {
   double seconds = 0;          ///< duration of the test
   double tested_seconds = 0;   ///< time in which devices worked or were checked, over all ranks
   std::vector<SdcUnit> units;  ///< with the repetitions of all ranks
-  std::vector<SdcDifference> differences;
+  std::vector<SdcDifference> differences;   ///< the first of each rank: most_differences
   std::uint64_t difference_count = 0;       ///< also those that are not listed
   double flops = 0, bytes = 0;              ///< over all units and ranks
   std::vector<SdcCoverage> coverage;        ///< of each device
@@ -94,7 +94,7 @@ struct SdcOutcome {
   /// SOUND.
   std::optional<double> faults_per_device_hour, faults_per_1e15_flops, faults_per_1e15_bytes;
   bool interrupted = false;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;  ///< what the test left out or could not do, and why
 };
 Json to_json(const SdcOutcome& outcome);
 

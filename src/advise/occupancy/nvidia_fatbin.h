@@ -8,10 +8,11 @@
 
 namespace assay::occupancy {
 
+/// The code for one architecture.
 struct FatbinEntry {
   bool ptx = false;   ///< false: a cubin
   unsigned arch = 0;  ///< 90 for sm_90
-  std::string code;
+  std::string code;   ///< the cubin's bytes or the PTX's text, decompressed
 };
 
 struct Fatbin {

@@ -21,7 +21,7 @@ namespace assay {
 /// The content of a journal: its first line, and the others.
 struct JournalLines {
   std::optional<Json> identity;  ///< none: the file is empty
-  std::vector<Json> steps;
+  std::vector<Json> steps;       ///< in the order in which they were appended
 };
 
 /// Makes the error of a tuning that was asked to stop. Its message says that the same command

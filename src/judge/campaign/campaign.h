@@ -48,7 +48,7 @@ class UnitRunner {
 /// The results of earlier processes of this campaign: lines of units.jsonl and the values of
 /// complete units.
 struct CampaignHistory {
-  std::vector<UnitLine> lines;
+  std::vector<UnitLine> lines;  ///< in the file's order
   /// Keyed by environment and pair.
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };

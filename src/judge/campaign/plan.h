@@ -63,7 +63,7 @@ struct CampaignPlan {
   std::uint64_t ranks = 0;
   std::string hosts;                             ///< for `assay run --hosts`
   std::vector<PlannedEnvironment> environments;  ///< the first one is the baseline
-  std::optional<StudyPlan> study;
+  std::optional<StudyPlan> study;                ///< set if the plan is a partition study
 };
 
 /// Parses a plan. Relative paths of suite files start at the plan's folder. Error: usage,

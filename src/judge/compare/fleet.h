@@ -60,10 +60,10 @@ struct OddNode {
   std::vector<Difference> differences;
 };
 
-/// Nodes that are alike in a cell and differ there from the other nodes.
+/// Nodes that are alike in a series and differ there from the other nodes.
 struct NodeGroup {
-  std::vector<std::string> nodes;
-  double value = 0;  ///< their median
+  std::vector<std::string> nodes;  ///< names
+  double value = 0;                ///< the median of their values
 };
 
 /// A series in which the nodes fall into two groups. It cannot be told which group is normal, so no

@@ -57,9 +57,9 @@ class RunObserver {
 
 /// How a run ended. Cells that were not started have no record.
 struct RunOutcome {
-  std::size_t measured = 0;  ///< cells with a record, of whatever status
-  bool interrupted = false;  ///< stop_requested() was true on any rank
-  std::vector<Conclusion> conclusions;
+  std::size_t measured = 0;             ///< cells with a record, of whatever status
+  bool interrupted = false;             ///< stop_requested() was true on any rank
+  std::vector<Conclusion> conclusions;  ///< Benchmark::conclusions() of all benchmarks that ran
 };
 
 /// Runs the cells in the given order. An unsupported cell is skipped with a record; every other one

@@ -12,10 +12,11 @@
 
 namespace assay {
 
+/// One sample, taken by all ranks of a team.
 struct TeamSample {
-  std::vector<double> by_rank;  ///< Sample::seconds of each rank; 0 if it takes no part
-  bool throttled = false;       ///< any rank was throttled
-  std::optional<StopReason> stop;
+  std::vector<double> by_rank;     ///< Sample::seconds of each rank; 0 if it takes no part
+  bool throttled = false;          ///< any rank was throttled
+  std::optional<StopReason> stop;  ///< why this sample is the last one; empty: it is not
   /// A team is as slow as its slowest rank.
   double slowest() const;
 };

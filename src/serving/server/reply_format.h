@@ -27,9 +27,9 @@ struct ReplyFacts {
 
 /// All that came of one choice.
 struct ChoiceText {
-  std::string text;  ///< as between the quotes in JSON
-  std::uint64_t tokens = 0;
-  std::vector<std::uint32_t> ids;
+  std::string text;                ///< as between the quotes in JSON
+  std::uint64_t tokens = 0;        ///< how many the text has
+  std::vector<std::uint32_t> ids;  ///< of these tokens; empty in a stream
   Finish finish = Finish::length;
   std::vector<ChosenLogprobs> logprobs = {};  ///< of each token, if they are wanted
 };

@@ -19,8 +19,8 @@ struct AcceptanceStep {
 };
 
 struct AcceptancePlan {
-  std::vector<AcceptanceStep> steps;
-  double seconds = 0;  ///< of all steps with their starts
+  std::vector<AcceptanceStep> steps;  ///< in the order in which they run
+  double seconds = 0;                 ///< of all steps with their starts
 };
 
 /// Divides `seconds` among the lines with a cell that are due: first those of single GPUs, in one

@@ -41,7 +41,7 @@ Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Strea
 
 /// Simulated step times by number of ranks, and the mutual slowdown of compute and communication.
 struct SimulatedSteps {
-  std::map<int, double> seconds;
+  std::map<int, double> seconds;  ///< keyed by the number of ranks
   /// Factors of SlowedBeside for the kind of collective that moves the most bytes.
   double slower_passes = 1, slower_exchange = 1;
   bool calibrated = true;    ///< whether the factors could be measured; if not, they are 1

@@ -75,8 +75,8 @@ Result<std::string> exchange_problem(const Cell& cell, const DeviceFacts& facts,
 
 /// The candidates to choose from. The first of each list is kept unless another one is faster.
 struct ExchangeCandidates {
-  std::vector<std::string> libraries;
-  std::vector<std::uint64_t> buckets;
+  std::vector<std::string> libraries;  ///< names of communication libraries
+  std::vector<std::uint64_t> buckets;  ///< sizes in bytes
   /// Returns the communicator of a library, or null on ranks that do not train. The whole team
   /// calls it together.
   std::function<Result<Communicator*>(const std::string&)> communicator;
