@@ -105,6 +105,8 @@ struct SdcProgress {
   std::uint64_t differences = 0;  ///< found on this rank so far
 };
 
+/// How to test. Its functions are called on the thread that runs the test; all but `stop_requested`
+/// may be empty.
 struct SdcPlan {
   double seconds = 600;  ///< of the whole test; one turn of all units is always finished
   std::uint64_t seed = 1;
@@ -118,7 +120,7 @@ struct SdcPlan {
   std::vector<PlantedFault> faults = {};   ///< to see that the test finds them
   /// Called after every repetition that was compared, with the seconds and work of it alone.
   std::function<void(const SdcUnit& unit, double seconds, const Work& work)> repeated = {};
-  std::function<void(const SdcProgress&)> progress = {};
+  std::function<void(const SdcProgress&)> progress = {};  ///< called often, see SdcProgress
   std::function<bool()> stop_requested = [] { return false; };
 };
 

@@ -38,6 +38,7 @@ struct UnitResult {
   std::optional<double> taken_share;  ///< see UnitLine::taken_share
 };
 
+/// Runs units for run_campaign(), on its thread: ProcessRunner starts processes.
 class UnitRunner {
  public:
   virtual ~UnitRunner() = default;
@@ -53,7 +54,7 @@ struct CampaignHistory {
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };
 
-/// Receives the campaign's events and answers its questions.
+/// Receives the campaign's events and answers its questions, on the thread of run_campaign().
 class CampaignObserver {
  public:
   virtual ~CampaignObserver() = default;

@@ -30,7 +30,8 @@ namespace assay {
 class Communicators;  // ranks/collective/communicators.h
 
 /// A cell prepared on a device: buffers allocated, kernels compiled, inputs written. One thread
-/// makes all calls.
+/// makes all calls. A derived class implements the pure functions, and the others where the default
+/// does not fit.
 class Case {
  public:
   virtual ~Case() = default;
@@ -137,6 +138,9 @@ struct CellValue {
   std::optional<double> metric(std::string_view name) const;
 };
 
+/// There is one object for each benchmark, for the whole process; what a cell needs is in its Case.
+/// A derived class implements the pure functions, and the others where it does more than the
+/// default.
 class Benchmark {
  public:
   virtual ~Benchmark() = default;

@@ -61,6 +61,8 @@ struct Launch {
   std::vector<std::string> cleanup;  ///< command that cleans up after a killed process
 };
 
+/// A derived class implements launch(), and the others where it needs them. Several threads may
+/// call launch() at once, for units that run at the same time.
 class Environment {
  public:
   virtual ~Environment() = default;

@@ -31,6 +31,7 @@ struct Imported {
 /// Limit of the results of one file, each of which takes about 2 KB of memory.
 constexpr std::size_t most_imported = 250'000;
 
+/// A format. There is one object for each, without state.
 class Importer {
  public:
   virtual ~Importer() = default;

@@ -15,6 +15,7 @@
 
 namespace assay {
 
+/// A format. There is one object for each, without state.
 class TraceReader {
  public:
   virtual ~TraceReader() = default;

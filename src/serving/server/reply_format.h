@@ -14,6 +14,7 @@
 
 namespace assay::server {
 
+/// What the events of a reply say besides its tokens.
 struct ReplyFacts {
   std::uint64_t request = 0;  ///< its number
   std::string model;
@@ -34,6 +35,7 @@ struct ChoiceText {
   std::vector<ChosenLogprobs> logprobs = {};  ///< of each token, if they are wanted
 };
 
+/// A token to write.
 struct TokenEvent {
   std::size_t choice = 0;
   std::uint64_t number = 0;  ///< from 1
@@ -46,6 +48,8 @@ struct TokenEvent {
   std::uint64_t offset = 0;  ///< characters of the choice before it, where these are wanted
 };
 
+/// Writes one reply in the format of one API. A derived class implements the pure functions, and
+/// the others where its format has more than tokens and an end.
 class ReplyFormat {
  public:
   virtual ~ReplyFormat() = default;
