@@ -90,8 +90,8 @@ struct SdcOutcome {
   std::vector<std::string> planted_faults;  ///< as they were asked for
   std::uint64_t planted = 0;                ///< how often any of them was planted
   /// The smallest rates of faults that would have been seen with a probability of 95%: 3 divided by
-  /// what was tested on the device that did least, since a fault sits on one. Only with the verdict
-  /// SOUND.
+  /// what was tested on the device that did least, because a fault sits on a single device. Only
+  /// with the verdict SOUND.
   std::optional<double> faults_per_device_hour, faults_per_1e15_flops, faults_per_1e15_bytes;
   bool interrupted = false;
   std::vector<std::string> notes;  ///< what the test left out or could not do, and why

@@ -8,6 +8,7 @@
 
 namespace assay::occupancy {
 
+/// The code for one target.
 struct BundleEntry {
   std::string target;  ///< "hipv4-amdgcn-amd-amdhsa--gfx942"
   std::string code;

@@ -16,8 +16,8 @@ struct OwnKernel {
   std::string name;  ///< "triad_f64"
 };
 
-/// Returns every kernel that is built in, sorted by program and name. Those that need instructions
-/// which an architecture lacks are missing from programs built for it.
+/// Returns every kernel that is built in, sorted by program and name. A kernel that
+/// needs instructions which an architecture lacks is missing from programs built for it.
 std::vector<OwnKernel> own_kernels();
 
 /// Returns all kernels for "all", otherwise the first kernel of this name. Error: usage if there is

@@ -57,7 +57,7 @@ Result<Imported> import_text(const ImportText& input, std::string_view format);
 /// Returns the text of a file or pipe, decompressed and in UTF-8. Error: as read_operand()
 /// (core/read_file.h) and plain_text() (plain_text.h), with a limit of 256 MiB for each.
 Result<std::string> read_import_file(const std::string& path);
-/// Combines read_import_file() and import_text(). Error: theirs.
+/// Combines read_import_file() and import_text(). Error: as both.
 Result<Imported> import_file(const std::string& path, std::string_view format);
 
 }  // namespace assay

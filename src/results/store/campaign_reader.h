@@ -59,7 +59,7 @@ Result<CampaignTerms> read_terms(const std::filesystem::path& folder);
 /// Returns for how many consecutive pairs the order of their units is drawn at once. It is 1, or 2
 /// in campaigns of an older version of assay, which measured the second pair in the reverse order
 /// of the first. A folder with units but without this information counts as an old one, whose pairs
-/// prove less; one without units has 1.
+/// prove less. For a folder without units it is 1.
 std::size_t read_pairs_per_draw(const std::filesystem::path& folder);
 
 /// Returns whether `path` is a folder with the two files of a campaign.

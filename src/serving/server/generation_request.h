@@ -63,7 +63,7 @@ struct GenerationRequest {
 Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect,
                                            const TextTokens& text);
 
-/// The tokens of the field `prompt`. Error as above.
+/// The tokens of the field `prompt`. Error: as parse_generation().
 Result<std::vector<std::uint32_t>> tokens_of_prompt(std::string_view body, const TextTokens& text);
 
 }  // namespace assay::server

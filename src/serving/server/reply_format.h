@@ -61,13 +61,14 @@ class ReplyFormat {
   virtual bool needs_whole() const { return false; }
   /// Appends the event of a token, with the empty line that ends it.
   virtual void token(const TokenEvent& token, std::string& out) const = 0;
-  /// Appends the usage, if requested, after all tokens.
+  /// Appends the usage, if requested, after all tokens; `tokens` as for done().
   virtual void usage(std::uint64_t tokens, std::string& out) const = 0;
   /// Without an end marker, only the end of the stream shows that the reply is complete.
   virtual bool has_end_mark() const { return true; }
-  /// Appends the end marker. `tokens`: of all choices; `finish`: of the first one.
+  /// Appends the end marker. `tokens`: number of all choices' tokens; `finish`: how the first
+  /// choice ended.
   virtual void done(std::uint64_t tokens, Finish finish, std::string& out) const = 0;
-  /// The reply in one piece; `tokens`: of all choices.
+  /// The reply in one piece; `tokens` as for done().
   virtual std::string whole(std::span<const ChoiceText> choices, std::uint64_t tokens) const = 0;
 };
 

@@ -48,7 +48,7 @@ struct DecoderCell {
 /// of weights; file, if `logits` cannot be written.
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell, PrepareContext context);
 /// Prepares a case on the first `cell.part.ranks` ranks of the team; the whole team calls it
-/// together. Error: as above, here or on another rank.
+/// together. Error: as prepare_decoder_case() alone, here or on another rank.
 Result<std::unique_ptr<Case>> prepare_decoder_case(DecoderCell cell, PrepareContext context,
                                                    ModelRanks ranks);
 

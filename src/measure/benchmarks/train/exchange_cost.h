@@ -35,7 +35,8 @@ Status compare_files(std::string hash, Team& team, int training_ranks, std::stri
                      std::string_view file);
 
 /// Times steps of a training with measure_exchange() of exchange_timing.h, in rows that last two
-/// seconds on a GPU. The weights are useless afterwards. Ranks and errors as there.
+/// seconds on a GPU. The weights are useless afterwards. Which ranks call it, and its errors, are
+/// as there.
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed);
 

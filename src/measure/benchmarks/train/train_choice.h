@@ -88,7 +88,7 @@ struct ExchangeCandidates {
 /// difference. Libraries that this machine lacks are skipped, but an error from the first is
 /// returned. If only one candidate remains, it is returned without measuring. The whole team calls
 /// it together, of which the first `training_ranks` train, and every rank gets the same choice.
-/// Error: that of the first rank with one.
+/// Error: that of the first rank that has an error.
 Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCache& cache,
                                        const std::string& problem,
                                        const ExchangeCandidates& candidates, int training_ranks,
