@@ -23,9 +23,9 @@ Result<std::optional<double>> given_margin(const Arguments& arguments);
 /// The rule for a verdict on `operands`: the margin given, else the campaign's own, else 2%.
 VerdictRule rule_of(const std::optional<double>& margin, const Operands& operands);
 
-/// Returns the pairs to compare: A with B if `words` are two, or the environments of the campaign
-/// whose folder is the only word. Error: as read_contrasts() (results/store/campaign_reader.h);
-/// usage, if that is no campaign.
+/// Returns the pairs to compare, the baseline first: A with B if `words` are two, or the
+/// environments of the campaign whose folder is the only word. Error: as read_contrasts()
+/// (results/store/campaign_reader.h); usage, if that is no campaign.
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of_operands(
     const std::vector<std::string>& words);
 

@@ -16,8 +16,8 @@ struct Progress {
   std::size_t done = 0;   ///< cells, or other steps, that have ended
   std::size_t total = 0;  ///< all of them
   double elapsed_seconds = 0;
-  std::optional<double> budget_seconds = {};
-  std::string label = {};  ///< the cell being measured
+  std::optional<double> budget_seconds = {};  ///< time for all of them; empty: no limit
+  std::string label = {};                     ///< the cell being measured
 };
 
 /// Returns the average time per finished cell, or usual_cell_seconds before any has finished, times

@@ -12,7 +12,7 @@ namespace assay::cli {
 
 /// Formats a value: "812.3 GB/s". Bandwidths are in GB/s, so that a column is easy to compare.
 std::string format_value(const Value& value);
-/// The prefix of every value that comes from a model; empty for a measured one.
+/// The prefix of every value that comes from a model; empty for a measured value.
 std::string_view model_mark(bool emulated);
 /// Explains model_mark() in a line below a table.
 inline constexpr const char* model_footnote =

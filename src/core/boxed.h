@@ -7,8 +7,9 @@
 
 namespace assay {
 
-/// Like std::optional, but an absent value costs only a pointer. It is meant for large members that
-/// most of many objects lack.
+/// Holds a value or none, and offers a part of the interface of std::optional. An absent value
+/// costs only a pointer, which suits large members that most of many objects lack. Copies are deep,
+/// a moved-from object is empty, and emplace() initializes with braces.
 template <typename T>
 class Boxed {
  public:

@@ -64,6 +64,10 @@ std::int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement_.get(), column);
 }
 
+bool Statement::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
 void Database::Close::operator()(sqlite3* handle) const {
   sqlite3_close_v2(handle);
 }

@@ -37,6 +37,8 @@ class Statement {
   std::string text(int column) const;
   double number(int column) const;
   std::int64_t integer(int column) const;
+  /// Ask before the other functions: their conversions change the answer.
+  bool is_null(int column) const;
 
  private:
   friend class Database;
@@ -61,8 +63,8 @@ class Database {
 
   /// With Access::write, creates the file and its folder if necessary. Statements will wait up to
   /// 30 s for other processes' locks. Views and triggers in the file are not used. Error: as
-  /// failure(), and as create_folder(). SQLite opens files that are no database; the first
-  /// statement then fails with usage.
+  /// failure(), and as create_folder() (write_file.h). SQLite opens files that are no database; the
+  /// first statement then fails with usage.
   static Result<Database> open(const std::filesystem::path& path, Access access);
   /// Opens a database that is in memory, such as a decompressed one, to look at it. `bytes` must
   /// outlive it and is not changed; `path` is for messages.

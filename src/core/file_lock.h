@@ -15,8 +15,8 @@ inline constexpr std::chrono::milliseconds lock_patience{60'000};
 
 /// Waits for the exclusive lock (flock) of an open file until it has it or `patience` is over.
 /// After a second, or after half the patience if that is less, it tells lock_notice() who holds the
-/// lock. `path` is for messages. Error: file, naming who holds it; as kind_of_file_error() if the
-/// file cannot be locked.
+/// lock. `path` is for messages. Error: file, naming who holds it; as kind_of_file_error()
+/// (file_error.h) if the file cannot be locked.
 Status lock_file(int descriptor, const std::filesystem::path& path,
                  std::chrono::milliseconds patience = lock_patience);
 /// Closing the descriptor also gives up its lock.

@@ -26,8 +26,8 @@ class InputFile {
   int read(std::span<char> room, std::size_t& got);
   /// Fills `room` with the bytes of a file from `offset` on; several threads may do so at once. A
   /// pipe cannot be read in this way. Error, whose message continues one that begins with the
-  /// file's name: usage: "ends before byte N; is it whole?"; as kind_of_file_error(): "cannot be
-  /// read: CAUSE".
+  /// file's name: usage: "ends before byte N; is it whole?"; as kind_of_file_error()
+  /// (file_error.h): "cannot be read: CAUSE".
   Status read_all_at(std::span<std::byte> room, std::size_t offset) const;
   bool is_open() const { return file_.is_open(); }
   /// Returns the size that the system reports; 0 for pipes and files of /proc.

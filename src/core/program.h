@@ -18,7 +18,7 @@ namespace assay {
 struct ProgramStart {
   /// The program and its arguments; the program is looked up in PATH unless it contains '/'.
   std::vector<std::string> words;
-  /// Environment variables that are added to this process's, or replace them.
+  /// Names and values of environment variables that are added to this process's, or replace them.
   std::vector<std::pair<std::string, std::string>> variables = {};
   std::string folder = {};                ///< its working directory; empty: that of this process
   std::string input_file = {};            ///< file for its standard input; empty: `input`

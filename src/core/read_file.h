@@ -30,7 +30,7 @@ std::optional<std::string> read_file(const std::filesystem::path& path);
 std::string start_of_file(const std::filesystem::path& path, std::size_t bytes);
 
 /// Reads a whole file or pipe that the user named. Error: usage, naming the limit, if it holds more
-/// than `most` bytes; as unreadable() if it cannot be read.
+/// than `most` bytes; as unreadable() (input_file.h) if it cannot be read.
 Result<std::string> read_operand(const std::filesystem::path& path, std::size_t most);
 
 }  // namespace assay

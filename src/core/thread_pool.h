@@ -14,7 +14,8 @@ namespace assay {
 class ThreadPool {
  public:
   /// Makes one worker per entry of `cpus` (kernel CPU numbers), which must not be empty. Threads
-  /// start on the first run(). One that cannot be pinned works unpinned.
+  /// start on the first run(). A worker that cannot be pinned works
+  /// unpinned.
   explicit ThreadPool(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -49,7 +49,7 @@ Status check_writable(const std::filesystem::path& path,
                       const std::vector<std::filesystem::path>& reads = {});
 
 /// Creates a folder and those above it, unless it exists. Error: file, if its file system refuses
-/// it; otherwise as kind_of_file_error(), naming the folder and the cause.
+/// it; otherwise as kind_of_file_error() (file_error.h), naming the folder and the cause.
 Status create_folder(const std::filesystem::path& folder);
 
 /// Returns whether a file named `name` is a temporary one of write_file() for the file named `of`:

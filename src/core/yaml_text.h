@@ -58,7 +58,7 @@ class YamlReader {
   /// These functions set `target` if the key is present; otherwise they leave it unchanged.
   Status optional(std::string_view key, std::string& target) const;
   Status optional(std::string_view key, std::vector<std::string>& target) const;
-  /// Reads a map of strings.
+  /// Reads a map of strings as keys and values.
   Status optional(std::string_view key,
                   std::vector<std::pair<std::string, std::string>>& target) const;
   Status flag(std::string_view key, bool& target) const;  ///< true, false, on, off, yes, no

@@ -140,7 +140,9 @@ TEST(Finetune, WhatDoesNotFitIsOneLine) {
   const auto reason = [](const std::vector<std::string>& words) {
     return finetuned(words).value("reason", "");
   };
-  EXPECT_THAT(reason({"weights=" + (folder.path() / "none").string()}), HasSubstr("config.json"));
+  const Json without_weights = finetuned({"weights=" + (folder.path() / "none").string()});
+  EXPECT_EQ(without_weights["status"], "error");
+  EXPECT_THAT(without_weights.value("reason", ""), HasSubstr("config.json"));
   EXPECT_THAT(reason({"mode=lora", "rank=64"}), HasSubstr("allowed: 1 to 32"));
   EXPECT_THAT(reason({"mode=lora", "rank=none"}), HasSubstr("rank=none is for mode=full"));
   EXPECT_THAT(reason({"output=x"}), HasSubstr("weights=FOLDER"));

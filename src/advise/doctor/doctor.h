@@ -11,16 +11,18 @@
 
 namespace assay {
 
+/// What one check found.
 struct CheckResult {
   const Check* check = nullptr;
   std::vector<Finding> findings;  ///< empty: the check does not apply
 };
 
+/// What the checks looked at, and what they found.
 struct Diagnosis {
-  std::vector<Gpu> gpus;
+  std::vector<Gpu> gpus;  ///< every GPU of the machine
   Virtualization virtualization;
-  std::optional<Version> rocm;
-  std::vector<CheckResult> results;
+  std::optional<Version> rocm;       ///< version of ROCm; empty: none was found
+  std::vector<CheckResult> results;  ///< one for each check that ran, in the given order
 };
 
 /// Findings of one check that differ only in their subject, such as those of eight GPUs, merged

@@ -41,8 +41,8 @@ struct BurnRank {
 std::optional<Slope> drift_per_hour(const BurnRank& rank);
 
 struct BurnOutcome {
-  SdcOutcome results;  ///< what the checks found
-  std::vector<BurnRank> ranks;
+  SdcOutcome results;           ///< what the checks found
+  std::vector<BurnRank> ranks;  ///< by rank; a single one for a process alone
 };
 Json to_json(const BurnOutcome& outcome);
 /// Returns the rank whose turn takes longest, and by which share longer than the fastest one's;

@@ -13,8 +13,8 @@ namespace assay::health {
 
 /// Holds the device for this process until the result is destroyed. It locks a file named after the
 /// device: of a GPU in /tmp, so that all users share it, of a host or an emulated device in TMPDIR.
-/// Error: unavailable if another test holds it, naming its process; as kind_of_file_error() if the
-/// lock cannot be made or taken.
+/// Error: unavailable if another test holds it, naming its process; as kind_of_file_error()
+/// (core/file_error.h) if the lock cannot be made or taken.
 Result<Descriptor> lock_device(const DeviceFacts& facts);
 
 /// Checks that other processes do not seem to use the device; hosts and emulated devices pass.

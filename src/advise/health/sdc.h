@@ -83,18 +83,18 @@ struct SdcOutcome {
   double seconds = 0;          ///< duration of the test
   double tested_seconds = 0;   ///< time in which devices worked or were checked, over all ranks
   std::vector<SdcUnit> units;  ///< with the repetitions of all ranks
-  std::vector<SdcDifference> differences;
+  std::vector<SdcDifference> differences;   ///< the first of each rank: most_differences
   std::uint64_t difference_count = 0;       ///< also those that are not listed
   double flops = 0, bytes = 0;              ///< over all units and ranks
   std::vector<SdcCoverage> coverage;        ///< of each device
   std::vector<std::string> planted_faults;  ///< as they were asked for
   std::uint64_t planted = 0;                ///< how often any of them was planted
   /// The smallest rates of faults that would have been seen with a probability of 95%: 3 divided by
-  /// what was tested on the device that did least, since a fault sits on one. Only with the verdict
-  /// SOUND.
+  /// what was tested on the device that did least, because a fault sits on a single device. Only
+  /// with the verdict SOUND.
   std::optional<double> faults_per_device_hour, faults_per_1e15_flops, faults_per_1e15_bytes;
   bool interrupted = false;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;  ///< what the test left out or could not do, and why
 };
 Json to_json(const SdcOutcome& outcome);
 
@@ -105,6 +105,8 @@ struct SdcProgress {
   std::uint64_t differences = 0;  ///< found on this rank so far
 };
 
+/// How to test. Its functions are called on the thread that runs the test; all but `stop_requested`
+/// may be empty.
 struct SdcPlan {
   double seconds = 600;  ///< of the whole test; one turn of all units is always finished
   std::uint64_t seed = 1;
@@ -118,15 +120,15 @@ struct SdcPlan {
   std::vector<PlantedFault> faults = {};   ///< to see that the test finds them
   /// Called after every repetition that was compared, with the seconds and work of it alone.
   std::function<void(const SdcUnit& unit, double seconds, const Work& work)> repeated = {};
-  std::function<void(const SdcProgress&)> progress = {};
+  std::function<void(const SdcProgress&)> progress = {};  ///< called often, see SdcProgress
   std::function<bool()> stop_requested = [] { return false; };
 };
 
 /// Tests `device`. All ranks of the team call it together, each with its own device and the same
 /// plan; rank 0's outcome is about all of them. When stopped, or when the team fails, it returns
 /// what it has. A unit that cannot be started is left out. Error: usage for a reference that cannot
-/// be read or is of another kind of device, or if no unit begins with `only`; the device's if
-/// kernels for the patterns cannot be built.
+/// be read or is of another kind of device, or if no unit begins with `only`; as
+/// Device::build() if kernels for the patterns cannot be built.
 Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team);
 
 /// Returns the text of a reference file for later tests of this kind of device: the checksums of

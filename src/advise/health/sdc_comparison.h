@@ -12,8 +12,9 @@
 
 namespace assay::health {
 
+/// What a comparison with other devices or with a reference found.
 struct SdcComparison {
-  std::vector<SdcDifference> differences;
+  std::vector<SdcDifference> differences;  ///< results that are wrong
   /// What only other devices could tell; empty: nothing.
   std::string unsettled;
 };

@@ -19,8 +19,9 @@ struct RankUnits {
   std::vector<double> run_seconds;  ///< of one repetition of each unit
 };
 
+/// What comparing one unit between ranks found.
 struct RankJudgement {
-  std::vector<SdcDifference> differences;
+  std::vector<SdcDifference> differences;  ///< one for each rank that is wrong, or of rank -1
   /// Why nothing can be said although ranks differ; empty: it can.
   std::string unsettled;
   std::vector<std::vector<std::size_t>> compared;  ///< ranks that were compared with each other

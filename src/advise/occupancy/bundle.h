@@ -8,6 +8,7 @@
 
 namespace assay::occupancy {
 
+/// The code for one target.
 struct BundleEntry {
   std::string target;  ///< "hipv4-amdgcn-amd-amdhsa--gfx942"
   std::string code;
@@ -21,7 +22,7 @@ struct Bundle {
 /// Returns whether `file` begins with a bundle.
 bool is_bundle(Bytes file);
 /// Reads the bundle at the start of `file`. Error: usage if it is damaged, or if its version or
-/// compression is not supported; as decompress_zlib().
+/// compression is not supported; as decompress_zlib() (decompress.h).
 Result<Bundle> read_bundle(Bytes file);
 
 }  // namespace assay::occupancy

@@ -8,6 +8,7 @@
 
 namespace assay::occupancy {
 
+/// An instruction of a disassembler's listing.
 struct Instruction {
   std::string_view name;      ///< "global_load_dwordx4"
   std::string_view operands;  ///< "v[0:3], v4, s[2:3]"
@@ -17,8 +18,8 @@ struct Instruction {
 
 struct Function {
   std::string_view name;
-  std::vector<Instruction> code;
-  unsigned loops = 0;  ///< distinct targets of backward branches
+  std::vector<Instruction> code;  ///< in the order of addresses
+  unsigned loops = 0;             ///< distinct targets of backward branches
 };
 
 /// Returns the functions in `text`, except those without instructions. Text before the first name

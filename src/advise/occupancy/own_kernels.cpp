@@ -22,10 +22,12 @@ std::vector<OwnKernel> own_kernels() {
   return kernels;
 }
 
-Result<OwnKernel> find_own_kernel(const std::string& name) {
+Result<std::vector<OwnKernel>> own_kernels_named(const std::string& name) {
+  std::vector<OwnKernel> kernels = own_kernels();
+  if (name == "all") return kernels;
   std::vector<std::string> names;
-  for (const OwnKernel& kernel : own_kernels()) {
-    if (kernel.name == name) return kernel;
+  for (const OwnKernel& kernel : kernels) {
+    if (kernel.name == name) return std::vector<OwnKernel>{kernel};
     names.push_back(kernel.name);
   }
   return Error{ErrorKind::usage, fmt::format("unknown kernel \"{}\"{}; allowed: all, {}", name,

@@ -13,6 +13,7 @@
 
 namespace assay::occupancy {
 
+/// What is known of one kernel.
 struct KernelReport {
   KernelUse use;
   Geometry geometry;
@@ -22,11 +23,12 @@ struct KernelReport {
   std::optional<int> driver_groups;    ///< the answer of the driver's own query
 };
 
+/// What is known of the kernels of an image or a device.
 struct Report {
   std::string source;  ///< "AMD code object hipv4-amdgcn-amd-amdhsa--gfx942", "hip:0 ..."
-  std::string arch;
+  std::string arch;    ///< "gfx942", "sm_90"
   std::vector<KernelReport> kernels;
-  std::vector<std::string> remarks;
+  std::vector<std::string> remarks;  ///< sentences about what is unknown or was left out
 };
 
 struct ReportOptions {

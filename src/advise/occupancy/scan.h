@@ -9,6 +9,7 @@
 
 namespace assay::occupancy {
 
+/// Instructions of one kind in a kernel.
 struct Finding {
   std::string topic;      ///< "global load", "LDS", "MFMA", "wait", "scratch"
   std::string what;       ///< "global_load_dword", "vmcnt(0)", "f32_16x16x16_f16"
@@ -19,9 +20,10 @@ struct Finding {
   std::string source;     ///< the section of AMD's guide that gives the advice; empty without one
 };
 
+/// What the instructions of a kernel tell.
 struct Scan {
-  unsigned instructions = 0;
-  unsigned loops = 0;
+  unsigned instructions = 0;  ///< all in the code
+  unsigned loops = 0;         ///< Function::loops
   bool calls = false;  ///< the kernel has s_swappc_b64; callees' instructions are not counted
   std::vector<Finding> findings;
 };

@@ -20,7 +20,7 @@ class LaunchCounter {
   /// Queues one run of the kernel.
   Status increment(Stream& stream) const;
   /// Waits for the stage's stream and compares the number; `when` says what has happened, "after a
-  /// replay". Error: verification if it is another one; the device's.
+  /// replay". Error: verification if the number is not `expected`; as the device's calls.
   Status expect(unsigned expected, std::string_view when) const;
 
  private:

@@ -38,7 +38,8 @@ struct Report {
 /// Makes a report without outcomes about this program, today and this machine's kernel.
 Report begin_report();
 
-/// Describes the device that `device_choice` means. Error: as open_device().
+/// Describes the device that `device_choice` means. Error: as open_device()
+/// (compute/device/backend.h).
 Result<Machine> describe_machine(std::string_view device_choice);
 
 /// Details of outcomes pass through anonymous_text().

@@ -21,7 +21,7 @@ Cell with_setting(const Cell& cell, const Settings& settings);
 /// begins with assay's own path and makes it print records; `settings` are set in its environment.
 /// The records have the settings on setting_axis. Error: unavailable if it cannot be started;
 /// interrupted; failed if it printed no record, died, or took longer than `most_seconds`; as
-/// record_from_json() if a record is damaged.
+/// record_from_json() (results/store/record_json.h) if a record is damaged.
 Result<std::vector<Record>> run_benchmark(const std::vector<std::string>& words,
                                           const Settings& settings, double most_seconds,
                                           const std::function<bool()>& stop_requested);

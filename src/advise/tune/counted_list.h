@@ -24,10 +24,10 @@ template <typename Problem>
 struct CountedList {
   static constexpr std::size_t most_left_out = 20;
 
-  std::vector<Counted<Problem>> problems;
-  std::vector<std::string> left_out;  ///< the first problems that cannot be measured, with
-                                      ///< reasons; at most most_left_out
-  std::size_t left_out_count = 0;     ///< number of all problems left out
+  std::vector<Counted<Problem>> problems;  ///< those that can be measured
+  std::vector<std::string> left_out;       ///< the first problems that cannot be measured, with
+                                           ///< reasons; at most most_left_out
+  std::size_t left_out_count = 0;          ///< number of all problems left out
 
   void add(const Problem& problem, std::uint64_t count) { problems.push_back({problem, count}); }
   void leave_out(std::string what) {

@@ -35,8 +35,8 @@ struct LatencyLimit {
 Result<std::vector<LatencyLimit>> parse_latency_limits(std::string_view text);
 
 /// Scores a load's record by its goodput if the load has limits for it, otherwise by its output
-/// throughput. A run that failed or is void has no score; one that exceeds a limit has a score and
-/// a problem.
+/// throughput. A run that failed or is void has no score; a run that exceeds a limit has a
+/// score and a problem.
 TrialScore score_of(const Record& record, std::span<const LatencyLimit> limits);
 
 }  // namespace assay

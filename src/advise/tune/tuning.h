@@ -59,6 +59,7 @@ struct TrialKind {
   std::function<Result<std::vector<Record>>(const Settings&, const Record& blank,
                                             double most_seconds)>
       measure;
+  /// Returns the score of a run's records.
   std::function<TrialScore(const std::vector<Record>&)> score;
 };
 
@@ -73,8 +74,8 @@ struct TuningState {
 
 /// Callbacks for progress, which must be set. Runs that an earlier process made are not reported.
 struct TuningEvents {
-  std::function<void(const TuningState&)> begins;
-  /// `is_best`: the run has the best score of the search so far.
+  std::function<void(const TuningState&)> begins;  ///< called before a run
+  /// Called after it. `is_best`: the run has the best score of the search so far.
   std::function<void(const TuningState&, const Trial&, bool is_best)> ended;
 };
 

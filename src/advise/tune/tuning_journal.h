@@ -21,7 +21,7 @@ namespace assay {
 /// The content of a journal: its first line, and the others.
 struct JournalLines {
   std::optional<Json> identity;  ///< none: the file is empty
-  std::vector<Json> steps;
+  std::vector<Json> steps;       ///< in the order in which they were appended
 };
 
 /// Makes the error of a tuning that was asked to stop. Its message says that the same command
@@ -38,8 +38,8 @@ class TuningJournal {
   /// another identity (naming the first difference), if another process uses the folder, or if the
   /// folder holds another kind of tuning; file or exhausted if it cannot be read or written.
   static Result<TuningJournal> open(const std::filesystem::path& folder, const Json& identity);
-  /// Reads the journal of the command `what` without taking the lock. Error: as read_operand();
-  /// usage, naming file and line.
+  /// Reads the journal of the command `what` without taking the lock. Error: as read_operand()
+  /// (core/read_file.h); usage, naming file and line.
   static Result<JournalLines> read(const std::filesystem::path& folder, std::string_view what);
 
   /// Returns the steps that the journal had when it was opened.

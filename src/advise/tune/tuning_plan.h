@@ -38,7 +38,7 @@ struct TuningPlan {
 
 /// Parses a plan. Error: usage, "FILE:LINE: what is wrong; what is allowed".
 Result<TuningPlan> parse_tuning_plan(std::string_view yaml, const std::string& file);
-/// Loads a plan. Error: as read_operand() or parse_tuning_plan().
+/// Loads a plan. Error: as read_operand() (core/read_file.h) or parse_tuning_plan().
 Result<TuningPlan> load_tuning_plan(const std::string& path);
 
 /// Replaces each "{NAME}" by its value in `settings`, drops arguments that become empty, and adds

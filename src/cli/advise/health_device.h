@@ -28,8 +28,9 @@ struct HealthDevice {
 
 /// Meets the ranks that --ranks, --hosts or a launcher ask for, started with `words` ("health",
 /// "sdc") and those options of `arguments` that `passed_on` names, and opens and locks this rank's
-/// device. Standard output of ranks other than 0 is closed. Error: as read_team_request(),
-/// meet_ranks(), open_device() and lock_device().
+/// device. Standard output of ranks other than 0 is closed. Error: as read_team_request() and
+/// meet_ranks() (cli/measure/run_ranks.h), open_device() and
+/// lock_device() (advise/health/device_use.h).
 Result<HealthDevice> open_for_health(const Arguments& arguments,
                                      const std::vector<std::string>& words,
                                      const std::vector<std::string>& passed_on, Terminal& terminal);
@@ -43,7 +44,7 @@ Result<health::SdcPlan> read_sdc_plan(const Arguments& arguments);
 Status check_result_file(const std::string& file);
 
 /// Shows a result, `json` with --json and otherwise `text`, and writes `json` to `file`. Error: as
-/// write_file().
+/// write_file() (core/write_file.h).
 Status keep_result(const Arguments& arguments, Terminal& terminal, const std::string& file,
                    const Json& json, const std::string& text);
 

@@ -107,8 +107,7 @@ Result<std::vector<Report>> calculate(const Arguments& arguments) {
 Result<std::vector<Report>> measure(const Arguments& arguments) {
   TRY(refuse(arguments, {"--arch"}, "cannot be set with --kernel, which uses the device's own"));
   const ReportOptions options = TRY(read_options(arguments));
-  std::vector<OwnKernel> wanted = own_kernels();
-  if (options.kernel != "all") wanted = {TRY(find_own_kernel(options.kernel))};
+  const std::vector<OwnKernel> wanted = TRY(own_kernels_named(options.kernel));
   auto backends = make_backends();
   const auto device = TRY(open_device(backends, arguments.get("--device")));
   const DeviceFacts& facts = device->facts();

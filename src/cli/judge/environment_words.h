@@ -21,7 +21,7 @@ struct EnvironmentWord {
 Result<EnvironmentWord> read_environment_word(const std::string& word);
 
 /// Returns `name` if it is new, else with a number: "docker-2". `uses` counts how often each name
-/// was asked for; begin with an empty one.
+/// was asked for; begin with an empty map.
 std::string unique_name(const std::string& name, std::map<std::string, int>& uses);
 
 /// The text with '-' for what is not a letter, a digit, '.' or '_', and not longer than 100: a name

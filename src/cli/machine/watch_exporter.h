@@ -15,8 +15,8 @@ using MakePage = std::function<std::string()>;
 
 /// Serves `page` at http://ADDRESS/metrics until `stop` returns true, which is asked ten times a
 /// second. `listening` gets the address with the port that was chosen. `address` is a numeric
-/// address and a port: "127.0.0.1:9400", "[::1]:0"; port 0: the system chooses one. Error: usage if
-/// it is none; unavailable if nobody can listen there.
+/// address and a port: "127.0.0.1:9400", "[::1]:0"; port 0: the system chooses a port. Error: usage
+/// if `address` has another form; unavailable if nobody can listen there.
 Status serve_metrics(const std::string& address, const MakePage& page,
                      const std::function<void(const std::string& url)>& listening,
                      const std::function<bool()>& stop);

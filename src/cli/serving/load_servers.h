@@ -30,7 +30,7 @@ std::filesystem::path server_logs(const std::string& folder, const std::string& 
 /// SpawnedServers::start().
 Result<std::unique_ptr<SpawnedServers>> spawn_servers(const SpawnPlan& plan, Terminal& terminal);
 
-/// Notes about the servers for records; values of secrets are hidden.
+/// Names and texts of notes about the servers for records; values of secrets are hidden.
 std::vector<std::pair<std::string, std::string>> spawn_notes(const SpawnPlan& plan);
 
 /// Finds the servers at the request's URLs, their model and, if they take no token ids, the length

@@ -12,9 +12,9 @@ namespace assay::cli {
 
 /// Forms the team, of the ranks that a launcher started or that this process starts itself, opens
 /// this rank's device, and calls `serve` on every rank. Error: usage, if the launcher started
-/// another number than `count`; as from warn_of_strangers(), form_team(), open_device() and
-/// `serve`, with how started ranks failed; without a message on a rank that ends because another
-/// one did.
+/// another number than `count`; as from warn_of_strangers() and
+/// form_team() (ranks/launch/team_session.h), open_device() (compute/device/backend.h) and `serve`,
+/// with how started ranks failed; without a message on a rank that ends because another one did.
 Status serve_on_ranks(const Arguments& arguments, int count, Terminal& terminal,
                       const std::function<Status(Device&, ModelRanks)>& serve);
 

@@ -11,8 +11,8 @@ namespace assay::cli {
 
 /// Returns the engine that the store named by --calibrate-from describes; `arguments` must have
 /// that option. Limits that they do not set, such as --max-num-seqs, are those that `assay serve`
-/// has by default on the kind of device in that store. Error, naming the option: as read_records();
-/// usage, if the store lacks what is needed.
+/// has by default on the kind of device in that store. Error, naming the option: as read_records()
+/// (results/store/store.h); usage, if the store lacks what is needed.
 Result<simulator::EngineSettings> calibrated_engine(const Arguments& arguments);
 
 /// Predicts every result of `assay load` in the store that --against names, with

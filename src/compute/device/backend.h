@@ -21,6 +21,8 @@ struct LibraryFact {
   std::string problem;  ///< why it is absent: names tried, folders searched, what to install
 };
 
+/// There is a derived class for each folder of compute/backends. Its functions may be called in any
+/// order, on one thread at a time.
 class Backend {
  public:
   virtual ~Backend() = default;

@@ -4,7 +4,8 @@
 //
 // Work on a stream runs asynchronously and in order. Objects may be used from one thread at a time;
 // different streams may be driven from different threads. Every object must be destroyed before the
-// Device it came from.
+// Device it came from. A backend implements the pure functions, and the others where it can do more
+// than the default.
 //
 // Every call that reaches a GPU's driver may return the driver's error, in addition to those named
 // here. Its kind is exhausted if memory ran out, unavailable without a device, unsupported if the
@@ -111,6 +112,7 @@ struct KernelResources {
   int max_threads_per_block = 0;
 };
 
+/// A kernel of a Program.
 class Kernel {
  public:
   /// `parameter_bytes` is the size of each parameter as the source declares it, empty for a kernel
@@ -152,6 +154,7 @@ enum class EventKind {
   untimed,  ///< only orders streams; cheaper, because the device records no time
 };
 
+/// A point in the work of a stream, recorded by Stream::record().
 class Event {
  public:
   virtual ~Event() = default;
@@ -181,6 +184,7 @@ enum class GraphUpdate {
 
 struct QueuedOperation;  // compute/device/queued_operation.h
 
+/// A queue of work on a device, which runs it in order.
 class Stream {
  public:
   virtual ~Stream() = default;

@@ -38,6 +38,7 @@ struct UnitResult {
   std::optional<double> taken_share;  ///< see UnitLine::taken_share
 };
 
+/// Runs units for run_campaign(), on its thread: ProcessRunner starts processes.
 class UnitRunner {
  public:
   virtual ~UnitRunner() = default;
@@ -48,12 +49,12 @@ class UnitRunner {
 /// The results of earlier processes of this campaign: lines of units.jsonl and the values of
 /// complete units.
 struct CampaignHistory {
-  std::vector<UnitLine> lines;
+  std::vector<UnitLine> lines;  ///< in the file's order
   /// Keyed by environment and pair.
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };
 
-/// Receives the campaign's events and answers its questions.
+/// Receives the campaign's events and answers its questions, on the thread of run_campaign().
 class CampaignObserver {
  public:
   virtual ~CampaignObserver() = default;
@@ -91,7 +92,7 @@ struct CampaignOutcome {
   std::size_t pairs = 0;                   ///< in whole blocks
   std::size_t precise = 0, contrasts = 0;  ///< at the last look
   std::vector<std::string> given_up;       ///< environments
-  /// The values of all complete units, those of the history included.
+  /// The values of all complete units, those of the history included, by environment and pair.
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };
 

@@ -23,7 +23,7 @@ class CampaignFolder {
 
   /// Returns the absolute path.
   const std::filesystem::path& path() const { return path_; }
-  /// Returns the results of earlier processes. Error: as unreadable().
+  /// Returns the results of earlier processes. Error: as unreadable() (core/input_file.h).
   Result<CampaignHistory> history() const;
   /// Appends a line; the line is durable when the call returns. Error: as LineFile::append().
   Status append(const UnitLine& line) { return units_.append(to_line(line)); }

@@ -28,7 +28,8 @@ struct EnvironmentLook {
 /// environment after the other. `folder` is the absolute path of the campaign's folder. Error:
 /// unavailable, "environment NAME: why", for the first one that cannot be prepared or started,
 /// reports no cell or takes longer than a unit may; usage, if assay refuses the plan's arguments
-/// there; interrupted; as Environment::launch(), Environment::prepare() and write_files().
+/// there; interrupted; as Environment::launch(), Environment::prepare() and write_files()
+/// (unit_launch.h).
 Result<std::vector<EnvironmentLook>> look_at_environments(
     const CampaignPlan& plan, const std::filesystem::path& folder,
     const std::function<bool()>& stop_requested);

@@ -40,7 +40,7 @@ struct StudyCell {
   /// have.
   std::optional<double> sum;
   std::optional<double> whole;  ///< the undivided device, median over units; empty: not measured
-  std::optional<StudyRatio> sum_to_whole;
+  std::optional<StudyRatio> sum_to_whole;  ///< empty if no pair has the sum and the whole
   std::string worst;  ///< partition with the lowest rate or highest latency together (medians)
 };
 

@@ -63,13 +63,13 @@ struct CampaignPlan {
   std::uint64_t ranks = 0;
   std::string hosts;                             ///< for `assay run --hosts`
   std::vector<PlannedEnvironment> environments;  ///< the first one is the baseline
-  std::optional<StudyPlan> study;
+  std::optional<StudyPlan> study;                ///< set if the plan is a partition study
 };
 
 /// Parses a plan. Relative paths of suite files start at the plan's folder. Error: usage,
 /// "FILE:LINE: what is wrong; what is allowed".
 Result<CampaignPlan> parse_campaign_plan(std::string_view yaml, const std::string& file);
-/// Error: as read_operand() or parse_campaign_plan().
+/// Error: as read_operand() (core/read_file.h) or parse_campaign_plan().
 Result<CampaignPlan> load_campaign_plan(const std::string& path);
 
 /// Returns why a folder begun with plan `before`, from the file `name`, cannot be continued with

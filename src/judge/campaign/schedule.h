@@ -25,8 +25,9 @@ struct Contrast {
   std::string baseline, other;
 };
 
+/// What a campaign measures and compares.
 struct Schedule {
-  std::vector<Arm> arms;
+  std::vector<Arm> arms;            ///< each is measured once per pair
   std::vector<Contrast> contrasts;  ///< the campaign ends when these are precise
 };
 

@@ -29,14 +29,16 @@ std::vector<std::string> look_arguments(const CampaignPlan& plan,
 LaunchContext launch_context(const CampaignPlan& plan, const Member& member,
                              const std::filesystem::path& folder);
 
-/// Writes the files that the launch needs. Error: as write_file().
+/// Writes the files that the launch needs. Error: as write_file() (core/write_file.h).
 Status write_files(const Launch& launch);
 
 /// Decisions that the caller of run_launch() makes.
 struct LaunchCare {
-  double timeout_seconds = 0;
+  double timeout_seconds = 0;  ///< 0: none
+  /// Both functions are called on the thread of run_launch(); `line` gets each line of standard
+  /// output.
   std::function<bool()> stop_requested;
-  std::function<void(std::string_view line)> line;  ///< gets each line of standard output
+  std::function<void(std::string_view line)> line;
 };
 /// Runs the launch to its end, within its limits and with a secret for its ranks. Cleans up if it
 /// was stopped, timed out or was killed by a signal. Error: unavailable, if it cannot be started or

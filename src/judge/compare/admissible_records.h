@@ -26,7 +26,8 @@ struct Evidence {
 };
 
 /// Loads `operand` with load_result_set(). If it is a campaign's environment, only complete units
-/// count. Error: as load_result_set(); usage, if it is a baseline, which has no records.
+/// count. Error: as load_result_set() (operands.h); usage, if it is a baseline, which has no
+/// records.
 Result<Evidence> load_evidence(const std::string& operand);
 
 }  // namespace assay

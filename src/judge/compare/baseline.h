@@ -45,7 +45,8 @@ bool is_baseline(const std::filesystem::path& path);
 /// Parses baseline_text(); the rule is not kept. `name` becomes ResultSet::name. Error: usage, if
 /// it is not JSON, or naming the wrong field.
 Result<ResultSet> parse_baseline(std::string_view text, std::string name);
-/// Reads a file and parses it. Error: as read_operand(); usage, naming the path and the field.
+/// Reads a file and parses it. Error: as read_operand() (core/read_file.h); usage, naming the path
+/// and the field.
 Result<ResultSet> read_baseline(const std::filesystem::path& path, std::string name);
 
 }  // namespace assay

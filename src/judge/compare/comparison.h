@@ -15,7 +15,7 @@ namespace assay {
 struct CellComparison {
   SeriesKey key;
   std::string benchmark;
-  std::vector<std::pair<std::string, std::string>> axes;
+  std::vector<std::pair<std::string, std::string>> axes;  ///< names and values
   std::string unit;
   Better better = Better::higher;
   std::optional<Roof> roof;

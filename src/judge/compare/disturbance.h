@@ -39,7 +39,7 @@ using TakenByPair = std::map<std::size_t, double>;
 
 /// The pairs that are not judged, because others disturbed them.
 struct DisturbedPairs {
-  std::set<std::size_t> left_out;
+  std::set<std::size_t> left_out;  ///< numbers of pairs
   std::string note;  ///< says what is left out, or why nothing is; empty if nothing was disturbed
 };
 

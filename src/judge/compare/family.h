@@ -26,14 +26,16 @@ struct UnpairedMember {
   std::vector<double> a, b;
 };
 
+/// What was found about one member.
 struct JudgedMember {
   PairedEffect effect;
-  std::optional<PairedEffect> control;
+  std::optional<PairedEffect> control;  ///< A' against A; empty without a control
   Control control_state = Control::off;
   FamilyTest test;
   Ruling ruling;
 };
 
+/// What was found about all members together.
 struct JudgedFamily {
   std::vector<JudgedMember> members;  ///< in the given order
   /// The mean over cells of the pairs that every member has; each cell counts once. Empty if there

@@ -94,11 +94,12 @@ class Judge {
     std::size_t at = 0;
     for (std::size_t series = 0; series < columns_.size(); ++series) {
       const std::size_t size = columns_[series].nodes.size();
-      const auto cells = cells_of(series, std::span(p).subspan(at, size));
+      auto cells = cells_of(series, std::span(p).subspan(at, size));
       at += size;
       const bool apart = rejected[of_nodes + series] && is_split(*groups[series], cells);
       if (apart) findings_.splits.push_back(split_of(series, *groups[series]));
       if (!apart) note_if_open(series, cells);
+      for (NodeCell& cell : cells) cell.split = apart;
       for (std::size_t i = 0; i < size; ++i) {
         findings_.cells[columns_[series].nodes[i]].push_back(cells[i]);
       }

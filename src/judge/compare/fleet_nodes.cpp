@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <numeric>
 #include <thread>
 
 #include "core/input_file.h"
@@ -20,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Numbers the series equally for all nodes, whichever thread sees a series first.
+/// Numbers the series equally for all nodes, in the order in which threads find them.
 class SeriesIndex {
  public:
   std::size_t number_of(const Series& series) {
@@ -87,7 +88,6 @@ FleetNode node_of(const fs::path& folder, SeriesIndex& index) {
     if (set->faults.count(series.key.cell) > 0 || series.points.empty()) continue;
     node.values.emplace_back(index.number_of(series), median_of(series.points));
   }
-  std::sort(node.values.begin(), node.values.end());
   if (!set->fingerprints.empty()) node.fingerprint = set->fingerprints.back();
   return node;
 }
@@ -117,6 +117,25 @@ Result<std::vector<fs::path>> folders_of_nodes(const std::vector<fs::path>& give
   return folders;
 }
 
+/// Sorts the series by their keys, and renumbers the values.
+void sort_series(FleetNodes& fleet) {
+  std::vector<std::size_t> order(fleet.series.size()), place(fleet.series.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return fleet.series[a].key < fleet.series[b].key;
+  });
+  std::vector<FleetSeries> sorted;
+  for (const std::size_t found : order) {
+    place[found] = sorted.size();
+    sorted.push_back(std::move(fleet.series[found]));
+  }
+  fleet.series = std::move(sorted);
+  for (FleetNode& node : fleet.nodes) {
+    for (auto& [series, value] : node.values) series = place[series];
+    std::sort(node.values.begin(), node.values.end());
+  }
+}
+
 }  // namespace
 
 Result<FleetNodes> read_fleet(
@@ -140,6 +159,7 @@ Result<FleetNodes> read_fleet(
   work();
   threads.clear();  // joins the threads
   fleet.series = index.take();
+  sort_series(fleet);
   return fleet;
 }
 

@@ -33,7 +33,8 @@ struct Operands {
 Result<Operands> load_operands(const std::string& a, const std::string& b,
                                bool with_records = false);
 
-/// Returns what a campaign compares, as operands for load_operands(). Error: as read_contrasts().
+/// Returns what a campaign compares, as A and B for load_operands(). Error: as read_contrasts()
+/// (results/store/campaign_reader.h).
 Result<std::vector<std::pair<std::string, std::string>>> pairs_of_campaign(
     const std::string& folder);
 

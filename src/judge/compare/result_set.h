@@ -34,8 +34,8 @@ struct Point {
 struct Series {
   SeriesKey key;
   std::string benchmark;
-  std::vector<std::pair<std::string, std::string>> axes;
-  std::string unit;  ///< "bytes/s", "s", ...
+  std::vector<std::pair<std::string, std::string>> axes;  ///< names and values
+  std::string unit;                                       ///< "bytes/s", "s", ...
   Better better = Better::higher;
   std::optional<Roof> roof;   ///< in `unit`
   std::vector<Amount> work;   ///< work of the first unit
@@ -56,7 +56,7 @@ struct Unit {
 /// same, and with how much memory.
 struct SideFigure {
   std::string unit;
-  std::vector<double> values;
+  std::vector<double> values;  ///< one for each result that has it
 };
 
 /// Figures of a cell that are invalid in some run; they are neither judged nor drawn.
@@ -71,7 +71,7 @@ struct ResultSet {
   std::size_t pairs_per_draw = 1;  ///< consecutive pairs whose order one draw decided
   std::vector<Unit> units;         ///< in time order
   std::vector<Series> series;      ///< sorted by key; series of Better::neither are left out
-  std::map<SeriesKey, SideFigure> beside;
+  std::map<SeriesKey, SideFigure> beside;     ///< figures besides speed
   std::map<std::string, std::string> faults;  ///< keyed by cell: why it cannot be judged
   std::map<std::string, VoidFigures> voids;   ///< keyed by cell
   std::vector<Json> fingerprints;             ///< fingerprints of the units, without duplicates

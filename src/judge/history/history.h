@@ -19,7 +19,7 @@ struct HistoryKey {
   std::string machine;  ///< machine_of()
   std::string device;   ///< device_of()
   std::string benchmark;
-  std::vector<std::pair<std::string, std::string>> axes;
+  std::vector<std::pair<std::string, std::string>> axes;  ///< names and values
   std::string metric;
   std::string unit;
   Better better = Better::higher;

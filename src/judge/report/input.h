@@ -16,7 +16,7 @@ namespace assay::report {
 /// telemetry and method are taken.
 struct Environment {
   ResultSet results;
-  std::vector<Record> records;
+  std::vector<Record> records;  ///< empty if assay did not measure them
 };
 
 struct ReportInput {

@@ -1,5 +1,5 @@
 // Figures that others reported, as YAML files. They are drawn beside results and never judged.
-// Those in references/ are embedded in the binary.
+// The files in references/ are embedded in the binary.
 //
 //   name: surogate
 //   who: invergent-ai

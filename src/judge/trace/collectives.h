@@ -55,11 +55,11 @@ struct RankWait {
 /// rank is there, so the shortest duration of the ranks is that of the transfer, and the rest of
 /// each is a wait. This needs no common clock.
 struct RankComparison {
-  std::vector<RankWait> ranks;
-  std::size_t matched = 0;    ///< collectives found on all ranks
-  std::size_t unmatched = 0;  ///< collectives of the first rank that were not found on all
-  std::int64_t transfer = 0;  ///< ns of the matched ones, without waits
-  std::string problem;        ///< why they cannot be compared; empty: they can
+  std::vector<RankWait> ranks;  ///< in the order of the files
+  std::size_t matched = 0;      ///< collectives found on all ranks
+  std::size_t unmatched = 0;    ///< collectives of the first rank that were not found on all
+  std::int64_t transfer = 0;    ///< ns of the matched ones, without waits
+  std::string problem;          ///< why they cannot be compared; empty: they can
   /// The largest spread of the ranks' ends of a matched collective, in ns; empty if none matched.
   std::optional<std::int64_t> end_spread;
 };

@@ -24,10 +24,10 @@ struct TimelineBlock {
 
 /// What ran one after another. A lane whose events overlap or are nested has several rows.
 struct TimelineRow {
-  std::string group;    ///< "rank 0, GPU 1", "rank 0, host"
-  std::string lane;     ///< "stream 7", "collectives", "copies", "thread 812"
-  std::size_t row = 0;  ///< of this lane
-  std::vector<TimelineBlock> blocks;
+  std::string group;                  ///< "rank 0, GPU 1", "rank 0, host"
+  std::string lane;                   ///< "stream 7", "collectives", "copies", "thread 812"
+  std::size_t row = 0;                ///< of this lane
+  std::vector<TimelineBlock> blocks;  ///< in time order
 };
 
 struct StepTimeline {

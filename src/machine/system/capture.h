@@ -42,10 +42,10 @@ class RecordingMachine final : public Machine {
 Result<std::unique_ptr<Machine>> machine_from_capture(const Json& json);
 
 /// Opens the machine described by `path`: a file (a capture) or a folder (a copy of its files).
-/// Error: as read_operand(); usage, naming the path and what is wrong with it.
+/// Error: as read_operand() (core/read_file.h); usage, naming the path and what is wrong with it.
 Result<std::unique_ptr<Machine>> open_machine(const std::filesystem::path& path);
 
-/// Error: as write_file().
+/// Error: as write_file() (core/write_file.h).
 Status write_capture(const Json& capture, const std::filesystem::path& path);
 
 }  // namespace assay

@@ -28,7 +28,7 @@ struct GpuMetrics {
   int format = 0, content = 0;  ///< the version: 1, 4
   std::string problem;          ///< why everything else is empty; empty if the table was read
   std::vector<double> engine_clocks_hz;  ///< clock of each XCD that reports one
-  /// The same clocks indexed by XCD: NaN for an XCD that sleeps or reports nothing. Ends after the
+  /// These clocks indexed by XCD: NaN for an XCD that sleeps or reports nothing. Ends after the
   /// last XCD that has an entry, zero included.
   std::vector<double> xcd_clocks_hz;
   std::optional<double> memory_clock_hz;

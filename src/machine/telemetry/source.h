@@ -18,6 +18,7 @@ namespace assay {
 /// meaningful.
 enum class ChannelKind { gauge, counter };
 
+/// A number that a source reads.
 struct Channel {
   std::string device;    ///< "gpu0", "cpu", "cgroup"
   std::string quantity;  ///< "power", "clock.xcd3"; with the device it is unique
@@ -38,6 +39,7 @@ struct TelemetryRequest {
   int first_gpu = 0;           ///< number of the first accelerator the source finds
 };
 
+/// A derived class reads one part of the machine.
 class TelemetrySource {
  public:
   virtual ~TelemetrySource() = default;

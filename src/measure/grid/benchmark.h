@@ -30,7 +30,8 @@ namespace assay {
 class Communicators;  // ranks/collective/communicators.h
 
 /// A cell prepared on a device: buffers allocated, kernels compiled, inputs written. One thread
-/// makes all calls.
+/// makes all calls. A derived class implements the pure functions, and the others where the default
+/// does not fit.
 class Case {
  public:
   virtual ~Case() = default;
@@ -137,6 +138,9 @@ struct CellValue {
   std::optional<double> metric(std::string_view name) const;
 };
 
+/// There is one object for each benchmark, for the whole process; what a cell needs is in its Case.
+/// A derived class implements the pure functions, and the others where it does more than the
+/// default.
 class Benchmark {
  public:
   virtual ~Benchmark() = default;
@@ -158,7 +162,9 @@ class Benchmark {
   /// Returns whether the ranks queue collectives on streams (Communicator::enqueue).
   virtual bool queues_collectives() const { return false; }
   /// Returns why this cell cannot be measured on this device (missing type, too little memory);
-  /// empty if it can. Must be cheap and allocate nothing.
+  /// empty if it can. Must be quick and allocate nothing on the device. It may read a small file
+  /// that the cell names, and accepts the cell if this file is wrong, so that prepare() reports the
+  /// error.
   virtual std::optional<std::string> unsupported(const Cell& cell, const Device& device) const = 0;
   /// Returns whether expand() and requirements() need an open device to give full answers. If so, a
   /// dry run opens it if it can.

@@ -25,10 +25,10 @@ struct SimpleCase {
   Quantity quantity = Quantity::bandwidth;
   Limit limit = Limit::none;
   TimeSource time_source = TimeSource::device_events;
-  bool fits_behind_gate = true;  ///< see Case::fits_behind_gate()
-  std::vector<std::pair<std::string, std::string>> notes = {};
-  std::function<Status(Stream&)> enqueue;               ///< see Case::enqueue()
-  std::function<Result<Verification>(Stream&)> verify;  ///< see Case::verify()
+  bool fits_behind_gate = true;                                 ///< see Case::fits_behind_gate()
+  std::vector<std::pair<std::string, std::string>> notes = {};  ///< see Case::notes()
+  std::function<Status(Stream&)> enqueue;                       ///< see Case::enqueue()
+  std::function<Result<Verification>(Stream&)> verify;          ///< see Case::verify()
 };
 
 /// A benchmark that registers itself, so that a file needs only one static object of this type.

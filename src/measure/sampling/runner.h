@@ -26,8 +26,8 @@ struct RunOptions {
   std::string fingerprint;               ///< id of the environment, copied into every record
   std::uint64_t seed = 1;                ///< seed of the inputs
   std::optional<double> budget_seconds;  ///< wall-clock time for all cells together
-  bool only_check = false;  ///< only check cells; one that could be measured gets a record with the
-                            ///< status `interrupted` and the reason that it was only checked
+  bool only_check = false;  ///< only check cells; a cell that could be measured gets a record with
+                            ///< the status `interrupted` and the reason that it was only checked
   SamplingLimits limits;    ///< per cell; a budget tightens them
   double telemetry_interval = 0;  ///< seconds between telemetry ticks during the run; 0: none
   std::vector<ExternalCommand> commands;  ///< cells that are other programs, by name
@@ -57,9 +57,9 @@ class RunObserver {
 
 /// How a run ended. Cells that were not started have no record.
 struct RunOutcome {
-  std::size_t measured = 0;  ///< cells with a record, of whatever status
-  bool interrupted = false;  ///< stop_requested() was true on any rank
-  std::vector<Conclusion> conclusions;
+  std::size_t measured = 0;             ///< cells with a record, of whatever status
+  bool interrupted = false;             ///< stop_requested() was true on any rank
+  std::vector<Conclusion> conclusions;  ///< Benchmark::conclusions() of all benchmarks that ran
 };
 
 /// Runs the cells in the given order. An unsupported cell is skipped with a record; every other one

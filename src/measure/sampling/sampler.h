@@ -54,8 +54,8 @@ class Sampler {
   /// The stream on which cases are prepared and run.
   virtual Stream& stream() = 0;
   /// Takes the samples of `work`. `stop_requested` is polled between samples; if it returns true,
-  /// on any rank, SampleSet::stop is `interrupted`. Error: that of the work or of the device, on
-  /// any rank; as Team::exchange() or Team::check_alive().
+  /// on any rank, SampleSet::stop is `interrupted`. Error: that of the work or of the device's
+  /// calls, on any rank; as Team::exchange() or Team::check_alive().
   virtual Result<SampleSet> take(Case& work, const SamplingLimits& limits,
                                  const std::function<bool()>& stop_requested) = 0;
 };

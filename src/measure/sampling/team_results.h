@@ -19,7 +19,7 @@ Result<std::vector<std::string>> devices_of_ranks(Team& team, const DeviceFacts&
 
 /// Combines the verifications of all ranks: it passes if it passed on every rank, otherwise it has
 /// the reason of the first rank that failed. Its error is the largest of all ranks. Error: as
-/// agree() if a rank could not verify; as from Team::exchange().
+/// agree() (ranks/team/agreement.h) if a rank could not verify; as from Team::exchange().
 Result<Verification> agree_on_verification(Team& team, const Result<Verification>& mine);
 
 /// Returns whether verification has passed on every rank so far, for a case whose further checks
@@ -31,8 +31,8 @@ Result<bool> passed_on_all(Team& team, const Result<Verification>& mine);
 std::vector<RankResult> results_of_ranks(const Team& team, const std::vector<std::string>& devices,
                                          const SampleSet& samples);
 
-/// Notes for the record: "rank_seconds" (least, mean and most), "slowest_rank", and "late_rank" if
-/// the others wait for a straggler. Empty if no rank has a time.
+/// Names and texts of notes for the record: "rank_seconds" (least, mean and most), "slowest_rank",
+/// and "late_rank" if the others wait for a straggler. Empty if no rank has a time.
 std::vector<std::pair<std::string, std::string>> notes_on_ranks(
     const std::vector<RankResult>& ranks);
 

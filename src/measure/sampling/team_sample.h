@@ -12,17 +12,19 @@
 
 namespace assay {
 
+/// One sample, taken by all ranks of a team.
 struct TeamSample {
-  std::vector<double> by_rank;  ///< Sample::seconds of each rank; 0 if it takes no part
-  bool throttled = false;       ///< any rank was throttled
-  std::optional<StopReason> stop;
+  std::vector<double> by_rank;     ///< Sample::seconds of each rank; 0 if it takes no part
+  bool throttled = false;          ///< any rank was throttled
+  std::optional<StopReason> stop;  ///< why this sample is the last one; empty: it is not
   /// A team is as slow as its slowest rank.
   double slowest() const;
 };
 
 /// `mine` is what this rank measured, or its error. Only rank 0 calls `rule`, with the slowest
-/// rank's seconds; `stop_asked` on any rank stops sampling on all. Error: as first_error(); this
-/// rank's own error, or else that of Team::decide(), if the ranks cannot communicate.
+/// rank's seconds; `stop_asked` on any rank stops sampling on all. Error: as first_error()
+/// (ranks/team/agreement.h); this rank's own error, or else that of Team::decide(), if the ranks
+/// cannot communicate.
 Result<TeamSample> agree_on_sample(Team& team, const Result<Sample>& mine, bool stop_asked,
                                    const std::function<std::optional<StopReason>(double)>& rule);
 

@@ -16,6 +16,7 @@
 
 namespace assay {
 
+/// What a run measures.
 struct Plan {
   std::string name;  ///< name of the suite or benchmark
   std::vector<Cell> cells;

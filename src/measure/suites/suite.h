@@ -56,8 +56,8 @@ Result<std::vector<SuiteEntry>> read_suite_cells(const YamlValue& cells, std::st
 /// Parses a suite. Error: usage, "file:line: what is wrong; what is allowed".
 Result<Suite> parse_suite(std::string_view yaml, std::string_view file);
 /// Loads a suite file. A file whose name ends neither in .yaml nor in .yml may hold command lines
-/// of MIOpenDriver instead. Error: as read_operand(), parse_suite() or suite_of_driver_commands()
-/// (miopen_driver.h).
+/// of MIOpenDriver instead. Error: as read_operand() (core/read_file.h), parse_suite() or
+/// suite_of_driver_commands() (miopen_driver.h).
 Result<Suite> load_suite(const std::string& path);
 /// The suites embedded in the binary, sorted by name. Error: usage, if an embedded suite is
 /// malformed, which is a mistake in assay.

@@ -26,7 +26,7 @@ class Communicators {
   /// All ranks call it together. Error: unsupported if this build has no such kind; otherwise the
   /// error of its creation on this or another rank. Every later call returns the same error.
   Result<Communicator*> get(std::string_view library);
-  /// Returns a further communicator of that library, made by Communicator::split() from the one
+  /// Returns a further communicator of `library`, made by Communicator::split() from the one
   /// over all ranks, with the same lifetime. All ranks call it together. Returns null if `colour`
   /// is negative. Error: as get() and Communicator::split(), on this or another rank.
   Result<Communicator*> split(std::string_view library, int colour, int key,
@@ -45,7 +45,7 @@ class Communicators {
   Team& team_;
   std::map<std::string, Result<std::unique_ptr<Communicator>>, std::less<>> made_;
   std::vector<std::unique_ptr<Communicator>> parts_;
-  std::map<std::pair<std::string, int>, Communicator*> first_;
+  std::map<std::pair<std::string, int>, Communicator*> first_;  // by library and ranks
 };
 
 /// A barrier: reduces one element, so no rank leaves before all have arrived. `two_floats` is

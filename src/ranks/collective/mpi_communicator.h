@@ -14,7 +14,7 @@ namespace assay::mpi {
 /// are split or described by derived types; tests pass a smaller limit. Error: unavailable, naming
 /// the rank that has no MPI, or if the job has other processes; unsupported, for GPU memory that
 /// the library does not report to support; usage, for contradictory bounds in `config`; failed,
-/// with the library's message; as exchange_or_fail().
+/// with the library's message; as exchange_or_fail() (ranks/team/agreement.h).
 Result<std::unique_ptr<Communicator>> open_communicator(Device& device, Team& team,
                                                         const CommunicatorConfig& config,
                                                         std::size_t largest_count = INT_MAX);

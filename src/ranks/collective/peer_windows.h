@@ -15,8 +15,9 @@ class PeerWindows {
  public:
   /// Opens zeroed windows of `bytes` bytes. All ranks of `team` call it together; they must be on
   /// one host. A rank must not destroy its window while other ranks may still write to it. Error:
-  /// unsupported, naming the ranks, if they are on several hosts; as exchange_or_fail(), such as
-  /// unsupported without a path between the devices, or exhausted on any rank.
+  /// unsupported, naming the ranks, if they are on several hosts; as exchange_or_fail()
+  /// (ranks/team/agreement.h), such as unsupported without a path between the devices, or exhausted
+  /// on any rank.
   static Result<std::unique_ptr<PeerWindows>> open(Device& device, Stream& stream, Team& team,
                                                    std::size_t bytes);
 

@@ -26,6 +26,7 @@ class ControlGroups {
   std::vector<std::string> process_files() const;
 
  private:
+  /// Makes a folder and writes its files: names and texts.
   Status add(const std::filesystem::path& folder,
              const std::vector<std::pair<std::string, std::string>>& settings);
 

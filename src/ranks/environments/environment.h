@@ -21,9 +21,9 @@ namespace assay {
 
 /// How much of the machine a process may use.
 struct ResourceLimits {
-  std::vector<int> cpus;            ///< CPUs it may run on; empty: all
-  std::optional<double> cpu_quota;  ///< CPU seconds per second: 0.1 is a tenth of one CPU
-  std::optional<std::uint64_t> memory_bytes;
+  std::vector<int> cpus;                      ///< CPUs it may run on; empty: all
+  std::optional<double> cpu_quota;            ///< CPU seconds per second: 0.1 is a tenth of one CPU
+  std::optional<std::uint64_t> memory_bytes;  ///< empty: all
   bool any() const { return !cpus.empty() || cpu_quota || memory_bytes; }
 };
 
@@ -50,16 +50,19 @@ struct LaunchContext {
 /// How to start one process.
 struct Launch {
   std::vector<std::string> words;  ///< the program and its arguments
-  /// Added to the environment variables of this process.
+  /// Names and values that are added to the environment variables of this process.
   std::vector<std::pair<std::string, std::string>> variables;
   std::string input;  ///< its standard input, which unlike arguments is hidden from other users
   /// It starts several ranks that have no common secret unless ASSAY_TOKEN is among its variables.
   bool needs_token = false;
   ResourceLimits limits;  ///< limits that assay must apply
-  std::vector<std::pair<std::filesystem::path, std::string>> files;  ///< files to write first
+  std::vector<std::pair<std::filesystem::path, std::string>>
+      files;                         ///< paths and texts of files to write first
   std::vector<std::string> cleanup;  ///< command that cleans up after a killed process
 };
 
+/// A derived class implements launch(), and the others where it needs them. Several threads may
+/// call launch() at once, for units that run at the same time.
 class Environment {
  public:
   virtual ~Environment() = default;
@@ -107,7 +110,7 @@ std::vector<int> parse_cpu_list(std::string_view text);
 /// Returns whether a shell can export a variable of this name.
 bool is_variable_name(std::string_view name);
 
-/// Puts "env", "A=b", ... before `words`, for programs that start others elsewhere.
+/// Puts "env", "NAME=VALUE", ... before `words`, for programs that start others elsewhere.
 std::vector<std::string> with_variables(
     const std::vector<std::pair<std::string, std::string>>& variables,
     std::vector<std::string> words);

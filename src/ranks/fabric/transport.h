@@ -67,7 +67,8 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual std::string_view name() const = 0;  ///< "verbs", "tcp"
-  /// Returns facts for records: adapter, link, MTU, address, how the window was registered.
+  /// Returns names and texts of facts for records: adapter, link, MTU, address, how the window was
+  /// registered.
   virtual std::vector<std::pair<std::string, std::string>> facts() const = 0;
 
   /// Returns what the peer's connect() needs to reach this end.

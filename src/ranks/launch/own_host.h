@@ -6,9 +6,9 @@
 namespace assay {
 
 /// Returns whether `host` means this machine: a name or numeric address, possibly after "USER@" as
-/// for ssh. It does if it is the machine's name or the first part of that name, or leads to
-/// loopback or to one of the machine's addresses. Asks the system's resolver, for at most ten
-/// seconds.
+/// for ssh. The answer is yes for the machine's name, for the first
+/// part of that name, and for what leads to loopback or to one of the machine's addresses. Asks the
+/// system's resolver, for at most ten seconds.
 bool is_this_machine(const std::string& host);
 
 }  // namespace assay

@@ -28,7 +28,8 @@ using ReadVariable = std::function<const char*(const char* name)>;
 /// variables are set decides, so that a job within a job stands alone. The token is ASSAY_TOKEN, or
 /// the content of the file ASSAY_TOKEN_FILE. If neither is set it is derived from the job's
 /// identity, which keeps out other jobs, but not an attacker. Error: usage, naming the variable
-/// that is missing, not a number, or a token that could be guessed; as read_secret_file().
+/// that is missing, not a number, or a token that could be guessed; as read_secret_file()
+/// (secret_file.h).
 Result<std::optional<RankPlace>> find_rank_place(const ReadVariable& variable);
 
 /// Returns "node03" for Slurm's "node[03-05,9],other".

@@ -37,7 +37,8 @@ class StartedRanks {
   ~StartedRanks();
 
   /// Starts ranks `first` to `first + count - 1` on this machine, with local ranks from
-  /// `first_local`. A rank that cannot start is among failures(). Error: as own_binary().
+  /// `first_local`. A rank that cannot start is among failures(). Error: as own_binary()
+  /// (core/own_binary.h).
   Status start_here(const RankStart& start, int first, int count, int first_local);
   /// Starts the ranks of `slots`, from `first` on, on another machine; copies the binary there
   /// once. Error: unavailable, naming the host and quoting ssh; as own_binary().

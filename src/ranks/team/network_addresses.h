@@ -11,6 +11,7 @@ namespace assay {
 /// An address of one of this host's networks.
 struct NetworkAddress {
   std::string text;  ///< "10.0.0.7", "2001:db8::7"
+  /// The address and the mask of its network in network byte order. IPv4 uses the first 4 bytes.
   std::array<std::uint8_t, 16> bytes = {};
   std::array<std::uint8_t, 16> mask = {};
 };

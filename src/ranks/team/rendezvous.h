@@ -20,7 +20,7 @@ Result<Descriptor> listen_for_ranks(int port, bool local = false);
 
 /// The result of gathering the ranks.
 struct Gathering {
-  std::vector<TeamMember> members;
+  std::vector<TeamMember> members;  ///< by rank
   /// Connections by rank: on rank 0 to all other ranks (its own entry is null), on other ranks only
   /// to rank 0.
   std::vector<std::unique_ptr<Wire>> wires;

@@ -15,7 +15,7 @@ namespace assay {
 /// "requests/sec" are rates; everything else is a count.
 MeasuredUnit aiperf_unit(std::string_view text);
 
-/// The names that aiperf and assay give to statistics, in display order.
+/// Names of statistics, first aiperf's, then assay's, in display order.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 13> aiperf_statistics = {
     {{"avg", "mean"},
      {"p50", "median"},

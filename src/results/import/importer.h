@@ -31,6 +31,7 @@ struct Imported {
 /// Limit of the results of one file, each of which takes about 2 KB of memory.
 constexpr std::size_t most_imported = 250'000;
 
+/// A format. There is one object for each, without state.
 class Importer {
  public:
   virtual ~Importer() = default;
@@ -53,10 +54,10 @@ bool is_recognised(const ImportText& input);
 /// without_line_prefixes(). Error: usage, if there is no such importer, none or several equally
 /// confident ones recognise the text; as Importer::import().
 Result<Imported> import_text(const ImportText& input, std::string_view format);
-/// Returns the text of a file or pipe, decompressed and in UTF-8. Error: as read_operand() and
-/// plain_text(), with a limit of 256 MiB for each.
+/// Returns the text of a file or pipe, decompressed and in UTF-8. Error: as read_operand()
+/// (core/read_file.h) and plain_text() (plain_text.h), with a limit of 256 MiB for each.
 Result<std::string> read_import_file(const std::string& path);
-/// Combines read_import_file() and import_text(). Error: theirs.
+/// Combines read_import_file() and import_text(). Error: as both.
 Result<Imported> import_file(const std::string& path, std::string_view format);
 
 }  // namespace assay

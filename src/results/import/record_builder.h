@@ -17,7 +17,7 @@ struct RunFacts {
   std::string version;  ///< empty: unknown
   std::string device;   ///< its marketing name; empty: unknown
   std::string time;     ///< in a form that iso_time() accepts; empty: unknown
-  std::vector<std::pair<std::string, std::string>> notes;
+  std::vector<std::pair<std::string, std::string>> notes;  ///< keys and texts
 
   /// Keeps the first value of each key, for at most 64 keys; empty values are ignored.
   void note(std::string_view key, std::string_view value);

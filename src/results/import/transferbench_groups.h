@@ -14,12 +14,13 @@ namespace assay {
 /// What all transfers of a preset share, as known so far.
 struct TransferSetup {
   std::string size;  ///< bytes of each transfer; empty: unknown
-  /// Further axes of its cells, where the executor or the memory is not the default.
+  /// Names and values of further axes of its cells, where the executor or the memory is not the
+  /// default.
   std::vector<std::pair<std::string, std::string>> unusual;
 };
 
-/// Adds a record of the benchmark "peer" with this bandwidth, in GB/s as written; does nothing if
-/// it is not a number.
+/// Adds a record of the benchmark "peer" with these axes (names and values) and the bandwidth
+/// `rate`, in GB/s as written in line `line`; does nothing if it is not a number.
 void add_transfer_rate(Draft& draft, std::vector<std::pair<std::string, std::string>> axes,
                        const TransferSetup& setup, std::string_view rate, std::size_t line);
 

@@ -28,13 +28,15 @@ struct CampaignUnit {
   std::string environment;  ///< its name, which is also the folder in DIR that holds its records
   std::string run;          ///< id of the run; empty if the process never reported one
   std::size_t pair = 0;     ///< units with the same number were measured one after the other
-  bool complete = false;    ///< it measured everything; incomplete units are not used
+  /// It measured every cell, or it is a retry in which only some cells failed. Incomplete units are
+  /// not used.
+  bool complete = false;
 };
 
 /// Returns units in the order in which they ended. At most one unit of an environment and pair is
 /// complete: further ones become incomplete. Torn lines and lines that are not units are left out,
-/// because nothing in the file is trusted. Error: as read_operand(); usage if `folder` is not a
-/// campaign.
+/// because nothing in the file is trusted. Error: as read_operand() (core/read_file.h); usage if
+/// `folder` is not a campaign.
 Result<std::vector<CampaignUnit>> read_units(const std::filesystem::path& folder);
 
 /// Returns what the campaign's plan compares, as pairs of environments' names, the baseline first.
@@ -57,7 +59,7 @@ Result<CampaignTerms> read_terms(const std::filesystem::path& folder);
 /// Returns for how many consecutive pairs the order of their units is drawn at once. It is 1, or 2
 /// in campaigns of an older version of assay, which measured the second pair in the reverse order
 /// of the first. A folder with units but without this information counts as an old one, whose pairs
-/// prove less; one without units has 1.
+/// prove less. For a folder without units it is 1.
 std::size_t read_pairs_per_draw(const std::filesystem::path& folder);
 
 /// Returns whether `path` is a folder with the two files of a campaign.

@@ -31,7 +31,7 @@ class JsonReader {
   Result<std::uint64_t> count(const char* key) const;  ///< a whole number, not negative
   Result<bool> flag(const char* key) const;
   Result<std::vector<double>> numbers(const char* key) const;
-  /// Returns the pairs of an object whose values are all text, in order.
+  /// Returns keys and values of an object whose values are all text, in order.
   Result<std::vector<std::pair<std::string, std::string>>> texts(const char* key) const;
 
   /// These functions set `target` if the key exists, else leave it unchanged. A double may be null,

@@ -12,7 +12,8 @@
 namespace assay {
 
 /// Returns the fingerprint of the run `run`, or of the run that wrote last if `run` is empty.
-/// `folder` is a store. Error: as read_records(); usage, naming the folder and what is missing.
+/// `folder` is a store. Error: as read_records() (store.h); usage, naming the folder and what is
+/// missing.
 Result<Json> read_stored_fingerprint(const std::filesystem::path& folder, std::string_view run);
 
 /// Returns all fingerprints of a store, by id; invalid lines are skipped. Empty if the file is

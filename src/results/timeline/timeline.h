@@ -83,7 +83,7 @@ struct TraceLane {
 /// Values over time, such as the power of a GPU.
 struct TraceCounter {
   std::string name, unit;                               ///< "gpu0.power", "W"
-  std::vector<std::pair<std::int64_t, double>> values;  ///< by time in ns
+  std::vector<std::pair<std::int64_t, double>> values;  ///< times in ns, and values
 };
 
 /// What a trace says of its GPU.
@@ -119,7 +119,7 @@ class Timeline {
 
   void add(const TraceEvent& event) { events_.push_back(event); }
   /// Sets the event's times, in ns, and adds it. Events with impossible times are left out with a
-  /// note, and negative durations become 0 with one. Returns false, without adding the event, if
+  /// note, and negative durations become 0 with a note. Returns false, without adding the event, if
   /// is_full().
   bool add(TraceEvent event, std::optional<std::int64_t> start, std::optional<std::int64_t> end);
   const std::deque<TraceEvent>& events() const { return events_; }

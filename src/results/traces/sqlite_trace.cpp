@@ -50,6 +50,7 @@ std::optional<std::int64_t> time_at(const Statement& row, int column) {
 }
 
 std::uint64_t number_at(const Statement& row, int column) {
+  if (row.is_null(column)) return no_number;
   const std::int64_t number = row.integer(column);
   return number < 0 ? no_number : static_cast<std::uint64_t>(number);
 }

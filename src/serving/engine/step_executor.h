@@ -24,7 +24,7 @@ namespace assay::engine {
 /// A request's tokens so far: its prompt and what was generated.
 struct SequenceText {
   std::vector<std::uint32_t> tokens;
-  std::uint64_t prompt_tokens = 0;
+  std::uint64_t prompt_tokens = 0;  ///< how many of them are the prompt's
   server::Sampling sampling;
   /// The number of likeliest tokens whose log probabilities are wanted beside the generated
   /// token's; empty: none are.

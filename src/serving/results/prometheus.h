@@ -12,10 +12,11 @@
 
 namespace assay {
 
+/// A line of Prometheus's text format.
 struct PrometheusSample {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> labels;
-  double value = 0;  ///< may be infinite or not a number
+  std::vector<std::pair<std::string, std::string>> labels;  ///< names and values
+  double value = 0;                                         ///< may be infinite or not a number
 
   /// Null if it has no such label.
   const std::string* label(std::string_view key) const;

@@ -15,11 +15,11 @@ struct ServerMetrics {
   /// Share of the prompts' tokens that were found in the cache. If the server has no such counters,
   /// it is the mean of a gauge over the servers, and not of this run alone.
   std::optional<double> prefix_cache_hit_rate;
-  std::optional<double> preemptions;  ///< requests preempted for lack of memory
-  std::optional<double> generation_tokens;
-  std::optional<Histogram> ttft;        ///< seconds, by the server's own clock
-  std::optional<Histogram> queue_time;  ///< seconds before work on a request began
-  std::optional<double> waiting;        ///< requests in its queue at the end
+  std::optional<double> preemptions;        ///< requests preempted for lack of memory
+  std::optional<double> generation_tokens;  ///< tokens that it generated
+  std::optional<Histogram> ttft;            ///< seconds, by the server's own clock
+  std::optional<Histogram> queue_time;      ///< seconds before work on a request began
+  std::optional<double> waiting;            ///< requests in its queue at the end
 };
 
 /// For several servers, pass their responses concatenated. Error: unsupported, if `after` comes

@@ -112,7 +112,7 @@ struct RunVerdict {
   /// hold.
   std::string late;
   TokenDoubts doubts;  ///< why what is known of tokens is void, though the run is not
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings;  ///< sentences about what to doubt; they void nothing
 
   bool valid() const { return client_reasons.empty() && server_reasons.empty(); }
   /// All reasons that void the run, the client's first.

@@ -41,9 +41,9 @@ struct GenerationRequest {
   bool ids = false;  ///< the prompts came as token ids
   std::string model;
   bool stream = false;
-  bool include_usage = false;     ///< the stream ends with the numbers of tokens
-  bool continuous_usage = false;  ///< each event has them
-  std::optional<std::uint64_t> max_tokens;
+  bool include_usage = false;               ///< the stream ends with the numbers of tokens
+  bool continuous_usage = false;            ///< each event has them
+  std::optional<std::uint64_t> max_tokens;  ///< most tokens of the reply; empty: not stated
   std::uint64_t min_tokens = 0;
   bool ignore_eos = false;
   bool stamps = false;      ///< events must carry their send time
@@ -63,7 +63,7 @@ struct GenerationRequest {
 Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect,
                                            const TextTokens& text);
 
-/// The tokens of the field `prompt`. Error as above.
+/// The tokens of the field `prompt`. Error: as parse_generation().
 Result<std::vector<std::uint32_t>> tokens_of_prompt(std::string_view body, const TextTokens& text);
 
 }  // namespace assay::server

@@ -13,9 +13,10 @@ class Listener {
   Listener(Loop& loop, RequestHandler& handler)
       : loop_(loop), handler_(handler), acceptor_(loop.context()), retry_(loop.context()) {}
 
-  /// Listens from now on. Port 0: the system chooses one. Error: unavailable, naming what failed.
+  /// Listens from now on. Port 0: the system chooses a port. Error: unavailable, naming what
+  /// failed.
   Status listen(const Tcp::endpoint& endpoint);
-  std::uint16_t port() const;  ///< the one chosen, if 0 was asked for; call it after listen()
+  std::uint16_t port() const;  ///< call it after listen(); the chosen port, if 0 was asked for
   /// Ends the listening; connections stay.
   void close();
 

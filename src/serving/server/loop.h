@@ -13,6 +13,7 @@
 
 namespace assay::server {
 
+/// A callback of a loop, on the loop's thread.
 class Due {
  public:
   virtual ~Due() = default;

@@ -14,6 +14,7 @@
 
 namespace assay::server {
 
+/// What the events of a reply say besides its tokens.
 struct ReplyFacts {
   std::uint64_t request = 0;  ///< its number
   std::string model;
@@ -27,13 +28,14 @@ struct ReplyFacts {
 
 /// All that came of one choice.
 struct ChoiceText {
-  std::string text;  ///< as between the quotes in JSON
-  std::uint64_t tokens = 0;
-  std::vector<std::uint32_t> ids;
+  std::string text;                ///< as between the quotes in JSON
+  std::uint64_t tokens = 0;        ///< how many the text has
+  std::vector<std::uint32_t> ids;  ///< of these tokens; empty in a stream
   Finish finish = Finish::length;
   std::vector<ChosenLogprobs> logprobs = {};  ///< of each token, if they are wanted
 };
 
+/// A token to write.
 struct TokenEvent {
   std::size_t choice = 0;
   std::uint64_t number = 0;  ///< from 1
@@ -46,6 +48,8 @@ struct TokenEvent {
   std::uint64_t offset = 0;  ///< characters of the choice before it, where these are wanted
 };
 
+/// Writes one reply in the format of one API. A derived class implements the pure functions, and
+/// the others where its format has more than tokens and an end.
 class ReplyFormat {
  public:
   virtual ~ReplyFormat() = default;
@@ -57,13 +61,14 @@ class ReplyFormat {
   virtual bool needs_whole() const { return false; }
   /// Appends the event of a token, with the empty line that ends it.
   virtual void token(const TokenEvent& token, std::string& out) const = 0;
-  /// Appends the usage, if requested, after all tokens.
+  /// Appends the usage, if requested, after all tokens; `tokens` as for done().
   virtual void usage(std::uint64_t tokens, std::string& out) const = 0;
   /// Without an end marker, only the end of the stream shows that the reply is complete.
   virtual bool has_end_mark() const { return true; }
-  /// Appends the end marker. `tokens`: of all choices; `finish`: of the first one.
+  /// Appends the end marker. `tokens`: number of all choices' tokens; `finish`: how the first
+  /// choice ended.
   virtual void done(std::uint64_t tokens, Finish finish, std::string& out) const = 0;
-  /// The reply in one piece; `tokens`: of all choices.
+  /// The reply in one piece; `tokens` as for done().
   virtual std::string whole(std::span<const ChoiceText> choices, std::uint64_t tokens) const = 0;
 };
 

@@ -48,8 +48,9 @@ struct StepPart {
   std::span<const BlockPool::Block> blocks;  ///< blocks of the sequence from its first token on
 };
 
+/// What the engine computes next.
 struct ScheduledStep {
-  std::vector<StepPart> parts;
+  std::vector<StepPart> parts;           ///< one for each sequence that takes part
   std::vector<std::uint64_t> started;    ///< requests that left the queue for the first time
   std::vector<std::uint64_t> preempted;  ///< requests that went back to the front of the queue
 };

@@ -28,7 +28,8 @@ struct AcceptedRequest {
   double received = 0;  ///< HttpRequest::received
 };
 
-/// A server on one port of a loop, which may have several.
+/// A server on one port of a loop, which may have several. A derived class answers the requests;
+/// its functions are called on the loop's thread.
 class Instance : public RequestHandler {
  public:
   struct Route;

@@ -11,6 +11,7 @@ namespace assay::server {
 /// Why a choice has no more tokens.
 enum class Finish { length, end_token, stop_text };
 
+/// A token as it is generated.
 struct SourceToken {
   std::size_t choice = 0;
   std::uint64_t number = 0;                  ///< from 1
@@ -22,6 +23,7 @@ struct SourceToken {
   const ChosenLogprobs* logprobs = nullptr;  ///< null: not wanted
 };
 
+/// Receives the tokens of one request, on the loop's thread.
 class TokenSink {
  public:
   virtual ~TokenSink() = default;
@@ -33,6 +35,7 @@ class TokenSink {
   virtual void on_failure(int status, std::string_view message) = 0;
 };
 
+/// Generates the tokens. It is called on the loop's thread.
 class TokenSource {
  public:
   virtual ~TokenSource() = default;

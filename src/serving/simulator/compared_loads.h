@@ -10,13 +10,16 @@
 
 namespace assay::simulator {
 
+/// A metric of one load, measured and predicted.
 struct ComparedFigure {
   std::string name, unit;  ///< as in records: "mean_ttft", "s"
   double measured = 0, predicted = 0;
 
+  /// Returns the relative error: 0.1 if the prediction is 10% too large.
   double error() const { return predicted / measured - 1; }
 };
 
+/// A measured load, compared with the simulator's prediction.
 struct ComparedLoad {
   std::string load;  ///< "32 in flight", "4 req/s"
   std::uint64_t requests = 0, prompt_tokens = 0, output_tokens = 0;

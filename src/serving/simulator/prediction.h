@@ -24,7 +24,7 @@ struct Prediction {
 };
 
 /// For each rate > 0 predicts the whole GPU, then, if `deployment.parts` > 1, that number of
-/// partitions behind a balancer. Error: as from deploy() and run_workload().
+/// partitions behind a balancer. Error: as from deploy() and run_workload() (workload_run.h).
 Result<std::vector<Prediction>> predict(const Deployment& deployment, const PredictedLoad& load,
                                         const std::vector<double>& rates);
 

@@ -29,9 +29,9 @@ struct Gpu {
   double flops = 0;      ///< operations/s, dense bf16 on the matrix units
 };
 
-/// Finds "llama-3.1-8b" regardless of case. Error: usage, naming the known ones.
+/// Finds "llama-3.1-8b" regardless of case. Error: usage, naming all models.
 Result<Model> find_model(std::string_view name);
-/// Finds "MI300X" regardless of case. Error: usage, naming the known ones.
+/// Finds "MI300X" regardless of case. Error: usage, naming all GPUs.
 Result<Gpu> find_gpu(std::string_view name);
 
 }  // namespace assay::simulator

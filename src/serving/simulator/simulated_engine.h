@@ -27,7 +27,7 @@ struct EngineSettings {
 /// A step as it is at its end.
 struct Step {
   double seconds = 0;
-  std::vector<YieldedToken> tokens;
+  std::vector<YieldedToken> tokens;      ///< tokens that it produced
   std::vector<std::uint64_t> started;    ///< requests that left the queue for the first time
   std::vector<std::uint64_t> preempted;  ///< requests that went back to the front of the queue
 };

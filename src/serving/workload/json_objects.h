@@ -14,7 +14,7 @@ namespace assay {
 
 class JsonObjects {
  public:
-  /// Error: as unreadable().
+  /// Error: as unreadable() (core/input_file.h).
   static Result<JsonObjects> open(const std::string& path);
 
   /// The next object; empty at the file's end. Error: usage, "FILE:LINE: ...": not JSON, not an

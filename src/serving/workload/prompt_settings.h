@@ -59,7 +59,8 @@ struct PromptSettings {
 std::string_view name_of(Dataset dataset);
 
 /// Makes the prompts of these settings; a file is read once, here. Error: usage if a setting is out
-/// of bounds, or if the file is wrong, naming the line; as unreadable() if it cannot be read.
+/// of bounds, or if the file is wrong, naming the line; as unreadable() (core/input_file.h) if it
+/// cannot be read.
 Result<std::unique_ptr<Prompts>> make_prompts(const PromptSettings& settings);
 
 }  // namespace assay

@@ -16,6 +16,7 @@ struct CorruptionTest {
   double seconds = 0;
 };
 
+/// The result of an acceptance test, with all that its certificate states.
 struct Acceptance {
   std::string begin;                 ///< "2026-01-31T12:00:00Z"
   double seconds = 0;                ///< duration of the acceptance
@@ -24,8 +25,8 @@ struct Acceptance {
   std::vector<std::string> devices;  ///< "hip:0, 0000:3b:00.0"
   std::vector<std::string> serials;  ///< only on request
   std::string limits_name, limits_description;
-  std::vector<std::string> not_covered;
-  std::vector<JudgedLine> lines;
+  std::vector<std::string> not_covered;  ///< Limits::not_covered
+  std::vector<JudgedLine> lines;         ///< the limits, each with its verdict
   CorruptionTest corruption;
   std::vector<std::string> runs;  ///< ids of the runs that measured
   std::string folder;             ///< folder of the store; empty: nothing is stored

@@ -19,13 +19,14 @@ struct AcceptanceStep {
 };
 
 struct AcceptancePlan {
-  std::vector<AcceptanceStep> steps;
-  double seconds = 0;  ///< of all steps with their starts
+  std::vector<AcceptanceStep> steps;  ///< in the order in which they run
+  double seconds = 0;                 ///< of all steps with their starts
 };
 
 /// Divides `seconds` among the lines with a cell that are due: first those of single GPUs, in one
 /// step for each device, then those of the node, then those of ranks (is_for_node(),
-/// is_for_ranks()). Those two are left out if there is only one device. The time that processes
+/// is_for_ranks()). With a single device only the first are
+/// planned. The time that processes
 /// need to start is subtracted before, but at least half of `seconds` is divided, so with many
 /// devices the plan takes longer than `seconds`.
 AcceptancePlan plan_acceptance(const Limits& limits, Thoroughness thoroughness,

@@ -56,7 +56,7 @@ Result<DerivedLimits> derive_limits(std::span<const PopulationNode> nodes, const
 
 /// Reads each operand as a node: a store, or a folder whose folders are stores of a node each. With
 /// `per_run`, every run is a node of its own. Error: usage, naming the operand, if it is neither;
-/// as list_folder() and read_records().
+/// as list_folder() (core/input_file.h) and read_records() (results/store/store.h).
 Result<std::vector<PopulationNode>> read_population(const std::vector<std::string>& operands,
                                                     bool per_run);
 

@@ -90,7 +90,7 @@ std::string quantity_text(double value, std::string_view unit);
 /// Parses a file. Error: usage, "FILE:LINE: what is wrong; what is allowed". A limit of 0 or less
 /// is wrong, because every machine would pass or fail it.
 Result<Limits> parse_limits(std::string_view yaml, std::string_view file);
-/// Reads and parses a file. Error: as read_operand() or parse_limits().
+/// Reads and parses a file. Error: as read_operand() (core/read_file.h) or parse_limits().
 Result<Limits> load_limits(const std::string& path);
 /// Returns the embedded limits, sorted by name. Error: usage if an embedded file is malformed.
 Result<std::vector<Limits>> built_in_limits();

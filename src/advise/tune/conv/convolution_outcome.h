@@ -55,10 +55,11 @@ struct ConvolutionSpeed {
   std::string algorithm;  ///< algorithm of the last run
   double seconds = 0;     ///< time of one convolution, median over the runs
 };
+/// What the tuning of one convolution found.
 struct ConvolutionOutcome {
   CountedConvolution convolution;
-  /// Why the tuning has no result; empty: it has one. If set, only `floor_seconds` and `stays` are
-  /// meaningful below.
+  /// Why the tuning has no result; empty: it has a result. If set, only `floor_seconds` and `stays`
+  /// are meaningful below.
   std::string reason;
   ConvolutionSpeed before, after;
   std::size_t pairs = 0;  ///< pairs of the proof; 0: the library's default is the fastest

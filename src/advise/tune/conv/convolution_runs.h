@@ -40,7 +40,7 @@ struct ConvolutionRunRequest {
 
 /// Runs the convolutions in a child process, as RunConvolutions; those that it had not reached when
 /// it died have a reason. Error: interrupted; failed if nothing was measured; as create_folder(),
-/// write_file() and run_program().
+/// write_file() (core/write_file.h) and run_program() (core/program.h).
 Result<MeasuredConvolutions> run_convolutions(const ConvolutionRunRequest& request,
                                               ConvolutionRole role, const ConvolutionWay& way,
                                               std::span<const ConvolutionProblem> problems);

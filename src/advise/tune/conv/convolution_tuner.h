@@ -27,7 +27,7 @@ enum class ConvolutionRole {
 using RunConvolutions = std::function<Result<MeasuredConvolutions>(
     ConvolutionRole role, std::span<const ConvolutionProblem> problems)>;
 
-/// Progress callbacks for the user interface.
+/// Progress callbacks for the user interface, which tune_convolutions() calls on its thread.
 class TuningWitness {
  public:
   virtual ~TuningWitness() = default;
@@ -35,7 +35,7 @@ class TuningWitness {
   virtual void begins(ConvolutionRole role, std::size_t steps) = 0;
   /// Called for a step that an earlier process already did.
   virtual void known() = 0;
-  /// Called before and after any other step.
+  /// Called before and after any other step. `seconds`: what it took; `result`: one line.
   virtual void doing(std::string_view name) = 0;
   virtual void done(std::string_view name, double seconds, std::string_view result) = 0;
 };

@@ -29,10 +29,10 @@ using MiopenDatabases = std::map<std::string, DatabaseRecords>;
 /// Returns whether the file name is that of a text database, whose records can be restored.
 bool is_text_database(std::string_view name);
 /// Reads the databases of a folder; returns none if the folder does not exist. Error: as
-/// list_folder() and read_operand().
+/// list_folder() (core/input_file.h) and read_operand() (core/read_file.h).
 Result<MiopenDatabases> read_miopen_databases(const std::filesystem::path& folder);
 /// Copies the database files into another folder, which is created. Error: as create_folder(),
-/// list_folder(), read_operand() and write_file().
+/// list_folder(), read_operand() and write_file() (core/write_file.h).
 Status copy_miopen_databases(const std::filesystem::path& from, const std::filesystem::path& to);
 
 /// A record that is new, or has another value than before. A removed record is not a change.

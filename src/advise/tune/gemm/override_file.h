@@ -25,6 +25,7 @@ enum class OverrideFormat { ten, bench, named };
 /// Parses "ten", "bench" or "named".
 std::optional<OverrideFormat> parse_override_format(std::string_view name);
 
+/// A line of a file of solutions for hipBLASLt.
 struct OverrideRow {
   /// All columns with their values, in the file's order.
   std::vector<std::pair<std::string, std::string>> columns;
@@ -42,6 +43,7 @@ struct OverrideRow {
   std::optional<std::int64_t> solution_index() const;
 };
 
+/// A file of solutions for hipBLASLt.
 struct OverrideFile {
   std::string git_version;  ///< empty if there is no such line
   std::vector<OverrideRow> rows;

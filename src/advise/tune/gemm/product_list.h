@@ -21,8 +21,9 @@ using ProductList = CountedList<GemmProblem>;
 ProductList products_of_cells(const std::vector<Cell>& cells);
 
 /// Returns the GEMMs in a file: TunableOp's untuned calls or results, hipBLASLt's overrides, or a
-/// log of hipBLASLt, rocBLAS or PyTorch. The content shows the format. Error: as read_operand();
-/// usage, naming the path, if a line of a log is longer than 1 MiB or there is no GEMM.
+/// log of hipBLASLt, rocBLAS or PyTorch. The content shows the format. Error: as read_operand()
+/// (core/read_file.h); usage, naming the path, if a line of a log is longer than 1 MiB or there is
+/// no GEMM.
 Result<ProductList> products_of_file(const std::filesystem::path& path);
 
 /// Merges equal GEMMs, summing their calls, and sorts them by total time at the device's rooflines,

@@ -34,10 +34,11 @@ struct RefusedSolution {
 
 constexpr std::size_t most_first_times = 1000;
 
+/// What the tuning of one GEMM found.
 struct ProductOutcome {
   std::string problem;  ///< the GEMM as problem_text() writes it
-  /// Why the tuning has no result; empty: it has one. If set, `problem`, `spent_seconds` and the
-  /// numbers of solutions are meaningful; of these, `problem` and `spent_seconds` are stored.
+  /// Why the tuning has no result; empty: it has a result. If set, `problem`, `spent_seconds` and
+  /// the numbers of solutions are meaningful; of these, `problem` and `spent_seconds` are stored.
   std::string reason;
   /// `usual` is the default: the first correct solution in the libraries' order. `best` is
   /// `fastest` if `proven`, otherwise `usual`.
@@ -66,7 +67,7 @@ struct ProductOutcome {
 };
 
 Json to_json(const ProductOutcome& outcome);
-/// Parses an outcome of the journal. Error: usage if `json` is not one.
+/// Parses an outcome of the journal. Error: usage if `json` is no outcome.
 Result<ProductOutcome> outcome_from_json(const Json& json);
 
 }  // namespace assay

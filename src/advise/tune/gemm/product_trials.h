@@ -20,7 +20,7 @@ namespace assay {
 class ProductTrials {
  public:
   /// Allocates and fills the operands. `device` and `stream` must outlive the result. Error:
-  /// exhausted if they do not fit; the device's.
+  /// exhausted if they do not fit; as the device's calls.
   static Result<ProductTrials> create(Device& device, Stream& stream, const GemmProblem& problem,
                                       const TuneGemmSettings& settings);
 
@@ -49,8 +49,8 @@ class ProductTrials {
     Check check = Check::right;
     std::string reason;  ///< what is wrong; empty if it is right
   };
-  /// Computes the GEMM with a solution and checks thousands of elements. Error: as screen(); the
-  /// device's.
+  /// Computes the GEMM with a solution and checks thousands of elements. Error: as screen() and
+  /// the device's calls.
   Result<Checked> check(std::size_t i);
 
   /// Returns the mean seconds of one GEMM, over as many queued ones as last `seconds`, after

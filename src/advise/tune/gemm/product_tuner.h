@@ -57,13 +57,14 @@ class ProductTuner {
   using Report = std::function<bool(std::string_view doing)>;
 
   /// Tunes one GEMM. Failures of libraries become part of the outcome, and its `reason` if no
-  /// solution works. Error: interrupted if `report` stops it; the device's if it no longer works.
+  /// solution works. Error: interrupted if `report` stops it; as the device's calls if the device
+  /// no longer works.
   Result<ProductOutcome> tune(const GemmProblem& problem, const Report& report);
 
   /// Returns the settings with `rotate_bytes` filled in, and with short runs on an emulated device.
   const TuneGemmSettings& settings() const { return settings_; }
   /// Returns the library of `provider`, which is opened on first use and kept. Error: as
-  /// BlasProvider::open().
+  /// BlasProvider::open() (compute/vendor/blas/blas.h).
   Result<Blas*> library(const BlasProvider& provider);
 
  private:

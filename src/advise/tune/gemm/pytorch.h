@@ -18,6 +18,7 @@ struct PyTorchFacts {
   Validators validators;  ///< those that it writes into results files
 };
 
+/// What PyTorch did with one row of a results file.
 struct PyTorchRow {
   TunableKey key;
   std::string solution;
@@ -26,12 +27,14 @@ struct PyTorchRow {
   std::string reason;  ///< why it was not taken
 };
 
+/// What PyTorch did with a results file.
 struct PyTorchCheck {
   PyTorchFacts pytorch;
-  bool accepted = false;  ///< whether PyTorch accepted the file
-  std::vector<PyTorchRow> rows;
+  bool accepted = false;         ///< whether PyTorch accepted the file
+  std::vector<PyTorchRow> rows;  ///< in the order of the rows given
 };
 
+/// Where PyTorch runs.
 struct PyTorchSeat {
   std::string python;  ///< the interpreter, looked up in PATH
   int ordinal = 0;     ///< number of the device, as PyTorch counts them

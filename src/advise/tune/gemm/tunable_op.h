@@ -42,8 +42,10 @@ struct IgnoredLine {
   std::string why;
 };
 
+/// The content of a results file.
 struct TunableResults {
-  std::vector<std::pair<std::string, std::string>> validators;  ///< in the file's order
+  std::vector<std::pair<std::string, std::string>>
+      validators;  ///< names and values, in the file's order
   std::vector<TunableRow> rows;
   std::vector<IgnoredLine> ignored;
   /// Whether lines end in carriage returns. PyTorch takes them as part of a validator's value,
@@ -63,6 +65,7 @@ struct UntunedRow {
 
   bool operator==(const UntunedRow&) const = default;
 };
+/// The content of an untuned file.
 struct UntunedFile {
   std::vector<UntunedRow> rows;
   std::vector<IgnoredLine> ignored;

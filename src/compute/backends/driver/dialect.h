@@ -99,8 +99,8 @@ class Dialect {
   virtual Result<RtcTool> rtc() = 0;
   virtual std::vector<std::string> compile_options(const std::string& arch,
                                                    const RtcTool& tool) const = 0;
-  /// Returns the code of a complete source text. Error: as rtc() and rtc_compile(), or as
-  /// compile_in_child().
+  /// Returns the code of a complete source text. Error: as rtc() and rtc_compile()
+  /// (compute/device/rtc_compiler.h), or as compile_in_child() (compute/device/rtc_worker.h).
   virtual Result<std::string> compile(const std::string& name, const std::string& source,
                                       const std::vector<std::string>& options) = 0;
 

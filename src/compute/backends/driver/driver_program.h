@@ -39,8 +39,8 @@ class DriverKernel : public Kernel {
 class DriverProgram : public Program {
  public:
   /// Compiles `source`, or takes its code from `cache`, and loads it. `place` and `facts` must
-  /// outlive the program. Error: as complete_source(), Dialect::rtc(), Dialect::compile() and
-  /// Place::error().
+  /// outlive the program. Error: as complete_source() (compute/device/kernel_source.h),
+  /// Dialect::rtc(), Dialect::compile() and Place::error().
   static Result<std::unique_ptr<Program>> build(const Place& place, const DeviceFacts& facts,
                                                 const ProgramSource& source,
                                                 const KernelCache& cache);

@@ -104,8 +104,9 @@ bool fused_attention_gives_same_bits(const DeviceFacts& facts);
 /// open_fused_attention() then asks it.
 std::optional<std::string> fused_attention_unsupported(const FusedAttentionProblem& problem,
                                                        const DeviceFacts& facts);
-/// Error: unsupported, with fused_attention_unsupported(), also if the library is not installed;
-/// else the provider's.
+/// Opens the library that computes attention on such a device. Error: unsupported, with the reason
+/// that fused_attention_unsupported() returns, or if the library is not installed; else that of
+/// opening the library.
 Result<std::unique_ptr<FusedAttention>> open_fused_attention(Device& device,
                                                              const FusedAttentionProblem& problem);
 

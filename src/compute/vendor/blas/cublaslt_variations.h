@@ -42,7 +42,7 @@ std::vector<GemmAlgorithm> neighbours(const AlgorithmFunctions& functions, Handl
 /// Returns further algorithms: more variations of more of the `listed` ones, and every algorithm id
 /// with every tile and number of stages and a few splits of k. At most `most`, none of them in
 /// `listed`; the search ends after 30,000 candidates, which take seconds. Error: as status_error()
-/// if the library cannot list its ids.
+/// (lt_descriptors.h) if the library cannot list its ids.
 Result<std::vector<GemmAlgorithm>> all_variations(const AlgorithmFunctions& functions,
                                                   const Library& library, Handle handle,
                                                   const Descriptors& descriptors,

@@ -58,7 +58,7 @@ class GemmPlans {
   Result<std::string> library_of(const GemmProblem& problem);
   /// Returns the libraries opened so far with their versions, "hipblaslt 1.0.0, own 0.1.0".
   std::string libraries() const;
-  /// Calls find() and then GemmPlan::enqueue() with the shared workspace. Error: as those.
+  /// Calls find() and then GemmPlan::enqueue() with the shared workspace. Error: as these two.
   Status enqueue(Stream& stream, const GemmProblem& problem, const GemmOperands& operands);
   /// Returns the workspace for GemmPlan::enqueue(), after the first find(). Its address never
   /// changes, so captured graphs stay valid.

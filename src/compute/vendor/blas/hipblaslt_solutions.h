@@ -50,7 +50,7 @@ std::string solution_text(std::int32_t index);
 
 /// Returns at most `most` solutions for these types and transposes that support the problem within
 /// `workspace_bytes`, ordered by number, with names. Returns `listed` if the library lacks the
-/// functions. Error: as status_error(), if listing them fails.
+/// functions. Error: as status_error() (lt_descriptors.h), if listing them fails.
 Result<std::vector<GemmAlgorithm>> all_solutions(const Library& library,
                                                  const SolutionFunctions& functions, Handle handle,
                                                  const Descriptors& descriptors,

@@ -108,7 +108,8 @@ std::vector<std::string> convolution_names();
 std::optional<std::string> convolution_unsupported(std::string_view choice,
                                                    const ConvolutionProblem& problem,
                                                    const DeviceFacts& facts);
-/// Opens that library. Error: as validate(); unsupported, with the reason; the provider's.
+/// Opens the library that `choice` means there. Error: as validate(); unsupported, with the reason
+/// that convolution_unsupported() returns; as ConvolutionProvider::open().
 Result<std::unique_ptr<Convolution>> open_convolution(Device& device, std::string_view choice,
                                                       const ConvolutionProblem& problem);
 

@@ -43,17 +43,19 @@ struct Functions {
 #undef ASSAY_CUPTI_MEMBER
 };
 
-/// CUptiResult
+/// CUptiResult. `no_more_records` is CUPTI_ERROR_MAX_LIMIT_REACHED, which
+/// cuptiActivityGetNextRecord returns at the end of a buffer.
 constexpr int success = 0, no_more_records = 12, multiple_subscribers = 39;
 
-/// CUpti_ActivityKind
+/// CUpti_ActivityKind. `kernel` is CONCURRENT_KERNEL. Calls are enabled because CUPTI writes
+/// external records only for calls of enabled kinds.
 namespace kind {
 constexpr int copy = 1, fill = 2, driver_call = 4, runtime_call = 5, kernel = 10, external = 39;
 }
 /// CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, which is free for tools.
 constexpr int external_custom = 3;
 
-/// CUPTI_CB_DOMAIN_RESOURCE and two of its numbers
+/// CUPTI_CB_DOMAIN_RESOURCE, and its callbacks GRAPHNODE_CREATED and GRAPHNODE_CLONED
 constexpr int resource_domain = 3;
 constexpr std::uint32_t node_created = 13, node_cloned = 20;
 
@@ -71,7 +73,11 @@ struct GraphData {
   void* original_node;
 };
 
-/// Offsets in bytes. Every record begins with its kind, an int.
+/// Offsets in bytes. Every record begins with its kind, an int. `start` and `end` are
+/// std::uint64_t, ns on the clock of cuptiGetTimestamp. `bytes`, `node` (as from
+/// cuptiGetGraphNodeId, 0 outside graphs) and `number` are std::uint64_t; `stream` and
+/// `correlation` std::uint32_t; `grid` and `block` three std::uint32_t. `name` is a mangled const
+/// char*, null if unknown.
 namespace kernel_record {  // CUpti_ActivityKernel7 and later
 constexpr std::size_t start = 16, end = 24, stream = 48, grid = 52, block = 64, correlation = 92,
                       name = 104, node = 144;
@@ -79,6 +85,7 @@ constexpr std::size_t start = 16, end = 24, stream = 48, grid = 52, block = 64, 
 namespace move_record {  // CUpti_ActivityMemcpy5, CUpti_ActivityMemset4 and later
 constexpr std::size_t bytes = 8, start = 16, end = 24, stream = 40, correlation = 44, node = 64;
 }
+/// `kind`, an int, is external_custom or what another tool chose.
 namespace external_record {  // CUpti_ActivityExternalCorrelation
 constexpr std::size_t kind = 4, number = 8, correlation = 16;
 }

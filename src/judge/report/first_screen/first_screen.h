@@ -55,7 +55,7 @@ std::vector<std::string> notes_of(const ReportInput& input);
 struct KeyFigure {
   const Panel* panel = nullptr;
   const Mark* mark = nullptr;
-  /// Share of the roofline; empty without one.
+  /// Share of the roofline; empty without a roofline.
   std::optional<double> share() const;
 };
 /// Returns one of the first environment for each benchmark and metric, the smallest share of its

@@ -44,11 +44,11 @@ struct DecoderCell {
   Work work() const;
 };
 
-/// Prepares a case on this rank alone. Error: that of the device; as Decoder::create() for files of
-/// weights; file, if `logits` cannot be written.
+/// Prepares a case on this rank alone. Error: as the device's calls; as Decoder::create() for files
+/// of weights; file, if `logits` cannot be written.
 Result<std::unique_ptr<Case>> prepare_decoder_case(const DecoderCell& cell, PrepareContext context);
 /// Prepares a case on the first `cell.part.ranks` ranks of the team; the whole team calls it
-/// together. Error: as above, here or on another rank.
+/// together. Error: as prepare_decoder_case() alone, here or on another rank.
 Result<std::unique_ptr<Case>> prepare_decoder_case(DecoderCell cell, PrepareContext context,
                                                    ModelRanks ranks);
 

@@ -12,8 +12,8 @@ const std::vector<Axis>& finetune_axes();
 /// of ranks and their library stay as they are; decide_ranks() chooses them. So do the axes in
 /// which "auto" is a value of its own: bucket, steps and template.
 Cell decide_finetune_cell(const Cell& cell, const DeviceFacts& facts);
-/// Parses a decided cell. Error: usage if its values do not fit together; as read_decoder_config(),
-/// if it names a folder of weights.
+/// Parses a decided cell. Error: usage if its values do not fit together; as read_decoder_config()
+/// (model/transformer/decoder_config.h), if it names a folder of weights.
 Result<TrainCell> parse_finetune_cell(const Cell& cell);
 
 }  // namespace assay

@@ -35,13 +35,14 @@ Status compare_files(std::string hash, Team& team, int training_ranks, std::stri
                      std::string_view file);
 
 /// Times steps of a training with measure_exchange() of exchange_timing.h, in rows that last two
-/// seconds on a GPU. The weights are useless afterwards. Ranks and errors as there.
+/// seconds on a GPU. The weights are useless afterwards. Which ranks call it, and its errors, are
+/// as there.
 Result<ExchangeTimes> measure_exchange(Training& training, Device& device, Stream& stream,
                                        TrainingRanks ranks, bool replayed);
 
 /// Simulated step times by number of ranks, and the mutual slowdown of compute and communication.
 struct SimulatedSteps {
-  std::map<int, double> seconds;
+  std::map<int, double> seconds;  ///< keyed by the number of ranks
   /// Factors of SlowedBeside for the kind of collective that moves the most bytes.
   double slower_passes = 1, slower_exchange = 1;
   bool calibrated = true;    ///< whether the factors could be measured; if not, they are 1

@@ -53,7 +53,8 @@ Cell with_best_attention(const Cell& cell, const DeviceFacts& facts,
 /// Parses a decided cell. Error: usage if its values do not fit together.
 Result<TrainCell> parse_train_cell(const Cell& cell);
 
-// Parts of parse_train_cell() that other benchmarks use. Error: usage, as there.
+// Parts of parse_train_cell() that other benchmarks use. Error: usage if values do not fit
+// together.
 
 /// The settings of a transformer, from the axes that describe its training.
 Result<TransformerSettings> parse_transformer(const Cell& cell, TransformerShape shape);

@@ -75,8 +75,8 @@ Result<std::string> exchange_problem(const Cell& cell, const DeviceFacts& facts,
 
 /// The candidates to choose from. The first of each list is kept unless another one is faster.
 struct ExchangeCandidates {
-  std::vector<std::string> libraries;
-  std::vector<std::uint64_t> buckets;
+  std::vector<std::string> libraries;  ///< names of communication libraries
+  std::vector<std::uint64_t> buckets;  ///< sizes in bytes
   /// Returns the communicator of a library, or null on ranks that do not train. The whole team
   /// calls it together.
   std::function<Result<Communicator*>(const std::string&)> communicator;
@@ -88,7 +88,7 @@ struct ExchangeCandidates {
 /// difference. Libraries that this machine lacks are skipped, but an error from the first is
 /// returned. If only one candidate remains, it is returned without measuring. The whole team calls
 /// it together, of which the first `training_ranks` train, and every rank gets the same choice.
-/// Error: that of the first rank with one.
+/// Error: that of the first rank that has an error.
 Result<ExchangeChoice> choose_exchange(const TrainModel& model, const ChoiceCache& cache,
                                        const std::string& problem,
                                        const ExchangeCandidates& candidates, int training_ranks,

@@ -68,7 +68,7 @@ class TrainModel {
   virtual bool ends_with_data() const { return false; }
   /// Returns whether adapters are trained beside frozen parameters.
   virtual bool trains_adapters() const { return false; }
-  /// Notes for the record about the data, after create().
+  /// Names and texts of notes for the record about the data, after create().
   virtual std::vector<std::pair<std::string, std::string>> notes() const { return {}; }
   /// Checks whether write_weights() could write to `folder`, before the training, which may take
   /// hours. Error: as check_output() in model/training/weight_files.h.
@@ -82,8 +82,8 @@ class TrainModel {
   /// Compares gradients and loss of a small model of this kind with a reference in double
   /// precision.
   virtual Result<GateResult> check(Device& device, Stream& stream) const = 0;
-  /// Creates a training with its data. Error: as read_operand(); usage, for data that do not fit
-  /// the model; that of the device's calls.
+  /// Creates a training with its data. Error: as read_operand() (core/read_file.h); usage, for data
+  /// that do not fit the model; that of the device's calls.
   virtual Result<std::unique_ptr<Training>> create(Device& device, Stream& stream,
                                                    TrainingRanks ranks) const = 0;
 };

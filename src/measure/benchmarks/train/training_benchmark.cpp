@@ -9,9 +9,19 @@
 #include "measure/benchmarks/train/train_case.h"
 #include "measure/benchmarks/train/train_choice.h"
 #include "measure/benchmarks/train/train_model.h"
+#include "model/transformer/decoder_config.h"
 #include "ranks/collective/communicators.h"
 
 namespace assay {
+namespace {
+
+/// Returns whether the cell names a folder of weights whose config.json cannot be read or used.
+bool names_wrong_weights(const Cell& cell) {
+  const std::string_view weights = cell.text("weights");
+  return !weights.empty() && weights != "random" && !read_decoder_config(weights).ok();
+}
+
+}  // namespace
 
 bool TrainingBenchmark::redundant(const Cell& cell) const {
   const std::string_view precision = cell.text("precision");
@@ -30,6 +40,8 @@ std::vector<Cell> TrainingBenchmark::expand(const Cell& cell, const Device& devi
 std::optional<std::string> TrainingBenchmark::unsupported(const Cell& cell,
                                                           const Device& device) const {
   const auto parsed = parse(cell);
+  // prepare() reports a wrong file. It does not mean that the device lacks something.
+  if (!parsed.ok() && names_wrong_weights(cell)) return std::nullopt;
   if (!parsed.ok()) return parsed.error().message;
   const TrainModel& model = *parsed->model;
   if (const auto reason = model.unsupported(device.facts())) return reason;

@@ -15,8 +15,8 @@ struct ContainerSettings {
   /// indices such as "0,1".
   std::string gpus = "auto";
   ResourceLimits limits;
-  std::vector<std::pair<std::string, std::string>> variables;
-  std::vector<std::string> volumes;  ///< "/host/path:/path"
+  std::vector<std::pair<std::string, std::string>> variables;  ///< names and values inside it
+  std::vector<std::string> volumes;                            ///< "/host/path:/path"
   std::vector<std::string> options;  ///< the engine's own options, before the image
 };
 

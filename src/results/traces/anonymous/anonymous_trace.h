@@ -31,7 +31,8 @@ Result<AnonymousTrace> anonymize_trace(TraceStream& stream,
 
 /// Writes the copy of the file `from` into `to`, which is compressed if its name ends in ".gz".
 /// After an error, `to` is as it was. Error: as anonymize_trace() and TraceStream::open(); as
-/// check_writable() and NewFile (core/write_file.h), usage if both are the same file.
+/// check_writable() (core/write_file.h) and NewFile (core/write_file.h), usage if both are the same
+/// file.
 Result<AnonymousTrace> anonymize_trace_file(const std::string& from,
                                             const std::filesystem::path& to);
 

@@ -149,6 +149,30 @@ TEST_F(FleetTest, HalfOfTheNodesSlowerAreTwoGroups) {
   EXPECT_TRUE(fleet.open.empty());
 }
 
+/// Some of the slow nodes are far from the median of all, which says nothing if there are two
+/// groups.
+TEST_F(FleetTest, NoNodeIsAnOutlierInACellInWhichTheFleetIsSplit) {
+  for (int i = 0; i < 18; ++i) {
+    write("fast" + std::to_string(10 + i), {.factor = std::exp(-0.3 * i / 17), .lacks_copy = true});
+  }
+  for (int i = 0; i < 6; ++i) {
+    write("slow" + std::to_string(i), {.factor = std::exp(-0.8 - 0.3 * i / 5), .lacks_copy = true});
+  }
+  const Fleet fleet = judged();
+  ASSERT_EQ(fleet.splits.size(), 1u);
+  EXPECT_EQ(fleet.splits[0].slow.nodes.size(), 6u);
+  EXPECT_GT(fleet.farthest.at(0).second.distance(), 1);
+  EXPECT_TRUE(fleet.odd.empty());
+}
+
+TEST_F(FleetTest, SeriesAreSortedWhicheverNodeIsReadFirst) {
+  write("first", {.lacks_copy = true});
+  write_sound(0, 6);
+  for (const NodeRow& row : judged().rows) {
+    EXPECT_EQ(row.cells.back().key.cell, "memory op=triad") << row.name;
+  }
+}
+
 TEST_F(FleetTest, AGroupOfOddNodesIsSaidOnce) {
   write_sound(0, 9);
   for (const char* name : {"slow1", "slow2", "slow3"}) write(name, {.factor = 0.7});

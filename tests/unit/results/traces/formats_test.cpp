@@ -260,6 +260,20 @@ TEST(Rocpd, AnotherSchemaIsNamed) {
   EXPECT_THAT(timeline.notes(), testing::Contains(HasSubstr("the table of kernels")));
 }
 
+TEST(Nsys, WorkWithoutACorrelationHasNoNumber) {
+  const TemporaryFolder folder;
+  const Timeline timeline = timeline_of_sql(
+      folder,
+      "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT); INSERT INTO StringIds VALUES "
+      "(1, 'add'); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, \"end\", deviceId, streamId, "
+      "correlationId, gridX, gridY, gridZ, blockX, blockY, blockZ, globalPid, demangledName); "
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL (start, \"end\", correlationId, demangledName) "
+      "VALUES (1, 2, NULL, 1), (3, 4, 0, 1);");
+  ASSERT_EQ(timeline.events().size(), 2u);
+  EXPECT_EQ(timeline.events()[0].correlation, no_number);
+  EXPECT_EQ(timeline.events()[1].correlation, 0u);
+}
+
 TEST(Rocpd, AJoinThatDoesNotEndIsStopped) {
   std::string rows = "(1)";
   for (int i = 1; i < 100; ++i) rows += ",(1)";
