@@ -289,8 +289,7 @@ Status Decoder::draw(Stream& stream, std::int64_t results, std::span<const Drawn
                         settings_.shape.vocabulary, columns));
   }
   if (logprobs.empty()) return {};
-  return logprobs_->find_chosen(stream, input(places_.next), logits, columns, penalties_.data(),
-                                std::ssize(penalties));
+  return logprobs_->find_chosen(stream, input(places_.next), logits, columns, penalties_.data());
 }
 
 Status Decoder::logprobs(Stream& stream, std::span<RowLogprobs> found) {
