@@ -12,6 +12,7 @@
 #include "model/training/transformer_training.h"
 #include "model/training/weight_files.h"
 #include "model/transformer/named_shapes.h"
+#include "support/model_config.h"
 
 namespace assay {
 namespace {
@@ -22,22 +23,6 @@ Result<TransformerShape> shape_of_bytes() {
   TransformerShape shape = TRY(parse_decoder_shape("4L4H2K32D128C384F256V"));
   shape.head_norms = true;
   return shape;
-}
-
-/// What a checkpoint of this shape says of it.
-Json config_of_bytes(const TransformerShape& shape) {
-  return {{"model_type", "qwen3"},
-          {"hidden_act", "silu"},
-          {"hidden_size", shape.width},
-          {"intermediate_size", shape.hidden},
-          {"num_hidden_layers", shape.layers},
-          {"num_attention_heads", shape.heads},
-          {"num_key_value_heads", shape.kv_heads},
-          {"head_dim", shape.head_width},
-          {"vocab_size", shape.vocabulary},
-          {"rms_norm_eps", shape.norm_epsilon},
-          {"rope_theta", shape.rope_theta},
-          {"tie_word_embeddings", shape.tied}};
 }
 
 /// The files in the order of their names.
@@ -89,7 +74,7 @@ Result<TextModel> train_on_text(Device& device, const TextModelSettings& setting
                        static_cast<std::uint64_t>(counted)));
   const std::filesystem::path base = folder / "base", trained = folder / "trained";
   std::filesystem::create_directories(base);
-  TRY(write_file(base / "config.json", config_of_bytes(training.plan.shape).dump()));
+  TRY(write_file(base / "config.json", config_of(training.plan.shape).dump()));
   TRY(save_weights(*made, *stream, training.plan.shape,
                    TransformerParameters::of(training.plan.shape), base, trained));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;

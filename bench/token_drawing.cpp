@@ -82,11 +82,11 @@ Status measure(Device& device, std::int64_t rows, std::int64_t vocabulary, doubl
   }
   std::vector<LogprobRow> wanted;
   for (std::int64_t row = 0; row < rows; ++row) {
-    wanted.push_back({static_cast<std::int32_t>(row), most_logprobs});
+    wanted.push_back({.row = static_cast<std::int32_t>(row), .count = most_logprobs});
   }
   const double found = TRY(seconds_of(device, *stream, [&]() -> Status {
     TRY(logprobs.find_likeliest(*stream, logits.data(), wanted, vocabulary, columns));
-    return logprobs.find_chosen(*stream, next.data(), logits.data(), columns, nullptr, 0);
+    return logprobs.find_chosen(*stream, next.data(), logits.data(), columns, nullptr);
   }));
   fmt::print("  {:<30} {:8.1f} us more\n", "20 log probabilities a row", found * 1e6);
   return {};

@@ -25,6 +25,15 @@ inline std::vector<std::string> kernel_builds() {
 #endif
 }
 
+/// Prepares the environment for the virtual MI300X of this folder of HIP's library.
+inline void use_virtual_device(const std::string& library) {
+  // A device with few compute units has few idle workgroups.
+  setenv("MI300X_DEVICES", "1", 0);
+  setenv("MI300X_UNITS", "4", 0);
+  // The cache of the program's tests is shared, because compiling takes longer than most of them.
+  setenv("XDG_CACHE_HOME", (library + "/../../kernel_cache").c_str(), 1);
+}
+
 class KernelTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -33,12 +42,7 @@ class KernelTest : public testing::TestWithParam<std::string> {
     if (emulated) {
       const char* library = std::getenv("ASSAY_HIP_LIBRARY");
       if (library == nullptr) GTEST_SKIP() << "ASSAY_HIP_LIBRARY does not name the virtual MI300X";
-      // A device with few compute units has few idle workgroups.
-      setenv("MI300X_DEVICES", "1", 0);
-      setenv("MI300X_UNITS", "4", 0);
-      // The cache of the program's tests is shared, because compiling takes longer than most of
-      // them.
-      setenv("XDG_CACHE_HOME", (std::string(library) + "/../../kernel_cache").c_str(), 1);
+      use_virtual_device(library);
       note_test();
     }
     setenv("ASSAY_CPU_VARIANT", arch.c_str(), 1);

@@ -44,23 +44,29 @@ PowerWatch::PowerWatch(const DeviceFacts& facts)
 void PowerWatch::note() {
   if (!recorder_) return;
   const auto now = TelemetryRecorder::Clock::now();
-  const TelemetryTrace trace = recorder_->slice(begin_, now);
+  add(recorder_->slice(begin_, now));
   begin_ = now;
+}
+
+void PowerWatch::add(const TelemetryTrace& trace) {
+  if (trace.window <= 0) return;
+  seen_.seconds += trace.window;
+  if (const auto share = power_limited_share(trace)) {
+    seen_.limited_seconds = seen_.limited_seconds.value_or(0) + *share * trace.window;
+  } else {
+    seen_.unknown_seconds += trace.window;
+  }
   const TelemetrySummary summary = summarize_telemetry(trace, {});
-  if (trace.window <= 0 || summary.gpus.empty()) return;
+  if (summary.gpus.empty()) return;
   const GpuTelemetry& gpu = summary.gpus.front().second;
   if (gpu.power_mean_watts) {
-    const double joules =
-        seen_.mean_watts.value_or(0) * seen_.seconds + *gpu.power_mean_watts * trace.window;
-    seen_.mean_watts = joules / (seen_.seconds + trace.window);
+    joules_ += *gpu.power_mean_watts * trace.window;
+    metered_seconds_ += trace.window;
+    seen_.mean_watts = joules_ / metered_seconds_;
   }
   if (gpu.power_max_watts) {
     seen_.max_watts = std::max(seen_.max_watts.value_or(0), *gpu.power_max_watts);
   }
-  if (const auto share = power_limited_share(trace)) {
-    seen_.limited_seconds = seen_.limited_seconds.value_or(0) + *share * trace.window;
-  }
-  seen_.seconds += trace.window;
 }
 
 }  // namespace assay::health

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "machine/telemetry/recorder.h"
+#include "machine/telemetry/trace.h"
 #include "results/record/device_facts.h"
 
 namespace assay::health {
@@ -13,9 +14,10 @@ namespace assay::health {
 struct PowerSeen {
   double seconds = 0;  ///< how long the device was watched
   /// How long the driver or firmware limited the clock to stay below the power limit; empty if
-  /// neither reports it.
+  /// neither reported it.
   std::optional<double> limited_seconds;
-  std::optional<double> mean_watts, max_watts;
+  double unknown_seconds = 0;                   ///< how much of `seconds` had no report of that
+  std::optional<double> mean_watts, max_watts;  ///< of the time whose power was read
 };
 
 /// Returns the share of a trace's time in which its first accelerator was at its power limit; empty
@@ -29,6 +31,8 @@ class PowerWatch {
   /// Adds the time since the last call, or since the beginning. Call it at least every half an
   /// hour, because older readings are dropped.
   void note();
+  /// Adds a trace's time and what it says of its first accelerator.
+  void add(const TelemetryTrace& trace);
   /// Leaves out the time since the last call.
   void skip() { begin_ = TelemetryRecorder::Clock::now(); }
   const PowerSeen& seen() const { return seen_; }
@@ -37,6 +41,7 @@ class PowerWatch {
   const std::unique_ptr<TelemetryRecorder> recorder_;  // null: no telemetry
   TelemetryRecorder::Clock::time_point begin_ = TelemetryRecorder::Clock::now();
   PowerSeen seen_;
+  double joules_ = 0, metered_seconds_ = 0;  // of the time whose power was read
 };
 
 }  // namespace assay::health

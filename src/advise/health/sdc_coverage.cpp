@@ -39,6 +39,7 @@ Json to_json(const SdcCoverage& coverage) {
   json["seconds"] = coverage.seconds;
   json["watched_seconds"] = coverage.power.seconds;
   put_present(json, "power_limited_seconds", coverage.power.limited_seconds);
+  json["power_limit_unknown_seconds"] = coverage.power.unknown_seconds;
   put_present(json, "power_mean_watts", coverage.power.mean_watts);
   put_present(json, "power_max_watts", coverage.power.max_watts);
   return json;
@@ -65,6 +66,7 @@ Result<SdcCoverage> coverage_from(const Json& json) {
   TRY(reader.optional("seconds", coverage.seconds));
   TRY(reader.optional("watched_seconds", coverage.power.seconds));
   TRY(reader.optional("power_limited_seconds", coverage.power.limited_seconds));
+  TRY(reader.optional("power_limit_unknown_seconds", coverage.power.unknown_seconds));
   TRY(reader.optional("power_mean_watts", coverage.power.mean_watts));
   TRY(reader.optional("power_max_watts", coverage.power.max_watts));
   return coverage;

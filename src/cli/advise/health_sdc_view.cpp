@@ -45,10 +45,13 @@ double share_of(std::uint64_t part, std::uint64_t whole) {
 
 std::string power_text(const health::PowerSeen& power) {
   std::string text;
-  if (power.limited_seconds && power.seconds > 0) {
+  const double known = power.seconds - power.unknown_seconds;
+  if (power.limited_seconds && known > 0) {
     text = fmt::format("at the power limit in {} of {} ({})", format_clock(*power.limited_seconds),
-                       format_clock(power.seconds),
-                       format_share(*power.limited_seconds / power.seconds));
+                       format_clock(known), format_share(*power.limited_seconds / known));
+    if (power.unknown_seconds > 0) {
+      text += fmt::format(", unknown in {} more", format_clock(power.unknown_seconds));
+    }
   } else {
     text = "time at the power limit unknown";
   }

@@ -17,7 +17,7 @@ namespace {
 /// A row of which log probabilities are wanted, and what is found, see
 /// model/operations/token_logprobs.h.
 struct LogprobRow {
-  i32 row, count;
+  i32 row, count, first_penalty, penalties;
 };
 constexpr int most_logprobs = 20;
 struct RowLogprobs {
@@ -84,18 +84,18 @@ DEVICE void likeliest(RowLogprobs* found, const T* logits, const LogprobRow* wan
 template <typename T>
 DEVICE void chosen_logits(RowLogprobs* found, const i32* next, const T* logits,
                           const LogprobRow* wanted, u64 count, u64 columns,
-                          const TokenPenalty* penalties, u64 penalty_count) {
+                          const TokenPenalty* penalties) {
   const Tiles mine = my_tiles(count, 1);
   for (u64 i = mine.begin; i < mine.end; i += mine.step) {
-    const i32 row = wanted[i].row, token = next[row];
+    const LogprobRow of = wanted[i];
+    const i32 row = of.row, token = next[row];
     if (thread_index() == 0) {
       found[i].chosen = decode(logits[static_cast<u64>(row) * columns + static_cast<u64>(token)]);
     }
     barrier();
-    for (u64 p = thread_index(); p < penalty_count; p += block_threads()) {
-      if (penalties[p].row == row && penalties[p].token == token) {
-        found[i].chosen = penalties[p].logit;
-      }
+    const TokenPenalty* const own = penalties + of.first_penalty;
+    for (u64 p = thread_index(); p < static_cast<u64>(of.penalties); p += block_threads()) {
+      if (own[p].token == token) found[i].chosen = own[p].logit;
     }
   }
 }
@@ -105,17 +105,16 @@ DEVICE void chosen_logits(RowLogprobs* found, const i32* next, const T* logits,
 /// likeliest: found[i] = the sum over the first `vocabulary` logits of row wanted[i].row of
 /// logits[rows, columns], and its wanted[i].count likeliest tokens, equal ones in ascending order;
 /// there are at least this number of tokens. chosen_logits: found[i].chosen = the logit of
-/// next[wanted[i].row], as it was before `penalties`. Rows must be readable up to a multiple of
-/// eight.
-#define LOGPROB_KERNELS(T, suffix)                                                        \
-  KERNEL_OF(LOGPROB_THREADS, 1, likeliest_##suffix, RowLogprobs* found, const T* logits,  \
-            const LogprobRow* wanted, u64 count, u64 vocabulary, u64 columns) {           \
-    likeliest(found, logits, wanted, count, vocabulary, columns);                         \
-  }                                                                                       \
-  KERNEL(chosen_logits_##suffix, RowLogprobs* found, const i32* next, const T* logits,    \
-         const LogprobRow* wanted, u64 count, u64 columns, const TokenPenalty* penalties, \
-         u64 penalty_count) {                                                             \
-    chosen_logits(found, next, logits, wanted, count, columns, penalties, penalty_count); \
+/// next[wanted[i].row], as it was before those of `penalties` that wanted[i] names. Rows must be
+/// readable up to a multiple of eight.
+#define LOGPROB_KERNELS(T, suffix)                                                          \
+  KERNEL_OF(LOGPROB_THREADS, 1, likeliest_##suffix, RowLogprobs* found, const T* logits,    \
+            const LogprobRow* wanted, u64 count, u64 vocabulary, u64 columns) {             \
+    likeliest(found, logits, wanted, count, vocabulary, columns);                           \
+  }                                                                                         \
+  KERNEL(chosen_logits_##suffix, RowLogprobs* found, const i32* next, const T* logits,      \
+         const LogprobRow* wanted, u64 count, u64 columns, const TokenPenalty* penalties) { \
+    chosen_logits(found, next, logits, wanted, count, columns, penalties);                  \
   }
 LOGPROB_KERNELS(float, f32)
 LOGPROB_KERNELS(Bf16, bf16)

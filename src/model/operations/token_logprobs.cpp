@@ -45,13 +45,11 @@ Status TokenLogprobs::find_likeliest(Stream& stream, const void* logits,
 }
 
 Status TokenLogprobs::find_chosen(Stream& stream, const void* next, const void* logits,
-                                  std::int64_t columns, const void* penalties,
-                                  std::int64_t penalty_count) {
+                                  std::int64_t columns, const void* penalties) {
   return launch(stream, *chosen_logits_,
                 shape_of_rows(*facts_, rows_, std::int64_t{row_pack} * block_threads),
                 found_.as<RowLogprobs>(), next, logits, wanted_.as<const LogprobRow>(),
-                std::uint64_t(rows_), std::uint64_t(columns), penalties,
-                std::uint64_t(penalty_count));
+                std::uint64_t(rows_), std::uint64_t(columns), penalties);
 }
 
 Status TokenLogprobs::copy_to(Stream& stream, std::span<RowLogprobs> found) const {

@@ -13,6 +13,8 @@ namespace assay {
 struct LogprobRow {
   std::int32_t row = 0;
   std::int32_t count = 0;  ///< of the likeliest tokens, up to most_logprobs
+  /// The row's own penalties: the index of the first of them, and how many follow each other.
+  std::int32_t first_penalty = 0, penalties = 0;
 };
 
 inline constexpr int most_logprobs = 20;
@@ -37,10 +39,11 @@ class TokenLogprobs {
   /// as it is until a wait. Error: usage, if there are too many rows or tokens.
   Status find_likeliest(Stream& stream, const void* logits, std::span<const LogprobRow> wanted,
                         std::int64_t vocabulary, std::int64_t columns);
-  /// Queues what the tokens next[row] say, for the rows of the call before. `penalties`:
-  /// `penalty_count` TokenPenalties in device memory, by which logits were changed meanwhile.
+  /// Queues what the tokens next[row] say, for the rows of the call before. `penalties`: the
+  /// TokenPenalties in device memory by which logits were changed meanwhile; null if no row has
+  /// any.
   Status find_chosen(Stream& stream, const void* next, const void* logits, std::int64_t columns,
-                     const void* penalties, std::int64_t penalty_count);
+                     const void* penalties);
   /// Queues a copy of the results, an element for each row.
   Status copy_to(Stream& stream, std::span<RowLogprobs> found) const;
 

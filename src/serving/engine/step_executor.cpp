@@ -335,8 +335,13 @@ Result<std::span<const std::uint32_t>> StepExecutor::take_tokens(const server::S
     result_rows_.push_back(row);
     const SequenceText& text = texts.at(part.id);
     if (!text.sampling.is_greedy()) drawn_.push_back(drawn_row(text, row));
+    const std::size_t before = penalties_.size();
     append_penalties(text, row, penalties_);
-    if (text.logprobs) logprob_rows_.push_back({narrow(row), narrow(*text.logprobs)});
+    if (!text.logprobs) continue;
+    logprob_rows_.push_back({.row = narrow(row),
+                             .count = narrow(*text.logprobs),
+                             .first_penalty = narrow(before),
+                             .penalties = narrow(penalties_.size() - before)});
   }
   TRY(decoder_->draw(*stream_, pass.results, drawn_, penalties_, logprob_rows_));
   next_.resize(static_cast<std::size_t>(pass.results));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "emulator/coverage.h"
 #include "emulator/disassembly.h"
 #include "emulator/fault.h"
 #include "emulator/kernel_metadata.h"
@@ -120,6 +121,7 @@ std::shared_ptr<Module> Module::load(std::string_view file, const std::string& a
   decode_code(file, arch, *object);
   read_kernels(elf, arch, *object);
   find_variables(*object);
+  add_to_coverage(*object);
   return object;
 }
 

@@ -30,6 +30,8 @@ Record& record() {
 void append_to_file() {
   const Coverage all = coverage();
   std::string lines;
+  for (const auto& [name, count] : all.compiled)
+    lines += fmt::format("compiled {} {}\n", name, count);
   for (const auto& [name, count] : all.kernels) lines += fmt::format("kernel {} {}\n", name, count);
   for (const auto& [name, count] : all.instructions)
     lines += fmt::format("instruction {} {}\n", name, count);
@@ -46,6 +48,12 @@ void append_coverage(const std::string& lines) {
       file >= 0 && write(file, lines.data(), lines.size()) == static_cast<ssize_t>(lines.size());
   if (file >= 0) close(file);
   if (!written) std::perror("MI300X_COVERAGE");
+}
+
+void add_to_coverage(const CodeObject& code) {
+  Record& all = record();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [name, kernel] : code.kernels) ++all.coverage.compiled[name];
 }
 
 void add_to_coverage(const Kernel& kernel, const CodeObject& code,

@@ -7,6 +7,9 @@
 
 namespace mi300x {
 
+/// Adds the kernels of a module.
+void add_to_coverage(const CodeObject& code);
+
 /// Adds a launch. If the environment has MI300X_COVERAGE=FILE, FILE gets everything at exit.
 void add_to_coverage(const Kernel& kernel, const CodeObject& code,
                      const std::vector<u64>& executions);

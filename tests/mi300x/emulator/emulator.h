@@ -93,9 +93,10 @@ struct LaunchReport {
 LaunchReport run(const Launch& launch, const Chip& chip, const Settings& settings,
                  const std::function<bool()>& cancelled = {});
 
-/// What this process has executed so far: kernels and instructions by name, with counts.
+/// What this process has executed so far: kernels and instructions by name, with counts. `compiled`
+/// are the kernels of all modules that it has loaded, with the number of these modules.
 struct Coverage {
-  std::map<std::string, std::uint64_t> kernels, instructions;
+  std::map<std::string, std::uint64_t> compiled, kernels, instructions;
 };
 Coverage coverage();
 

@@ -50,7 +50,8 @@ TEST_P(CoverageTest, CoverageIsAppendedToAFileAtExit) {
     Buffer<u32> out(64);
     launch(
         load(
-            R"(extern "C" __global__ void seen(int* x) { x[__builtin_amdgcn_workitem_id_x()] = 1; })"),
+            R"(extern "C" __global__ void seen(int* x) { x[__builtin_amdgcn_workitem_id_x()] = 1; }
+               extern "C" __global__ void unseen(int* x) { *x = 1; })"),
         "seen", {{1}, {64}, 0}, usual, out.data());
     std::exit(0);
   };
@@ -58,7 +59,10 @@ TEST_P(CoverageTest, CoverageIsAppendedToAFileAtExit) {
   EXPECT_EXIT(one_process(), ::testing::ExitedWithCode(0), "");
   std::stringstream text;
   text << std::ifstream(file).rdbuf();
-  EXPECT_THAT(text.str(), ::testing::StartsWith("kernel before 1\nkernel seen 1\ninstruction "));
+  EXPECT_THAT(
+      text.str(),
+      ::testing::StartsWith(
+          "kernel before 1\ncompiled seen 1\ncompiled unseen 1\nkernel seen 1\ninstruction "));
   EXPECT_THAT(text.str(), HasSubstr("\ninstruction s_endpgm 1\n"));
   std::remove(file.c_str());
 }

@@ -49,7 +49,7 @@ class LogprobsOfTokens : public ModelTest {
     ASSERT_TRUE(
         logprobs.find_likeliest(*stream_, logits.buffer.data(), wanted, vocabulary, columns));
     ASSERT_TRUE(
-        logprobs.find_chosen(*stream_, chosen.data(), logits.buffer.data(), columns, nullptr, 0));
+        logprobs.find_chosen(*stream_, chosen.data(), logits.buffer.data(), columns, nullptr));
     std::vector<RowLogprobs> found(wanted.size());
     ASSERT_TRUE(logprobs.copy_to(*stream_, found));
     ASSERT_TRUE(stream_->synchronize());
@@ -95,26 +95,33 @@ TEST_P(LogprobsOfTokens, OfEqualAndOfInfinitelyUnlikelyTokens) {
   expect_as_sorted(DataType::f32, logits, {1, 69, 0, 0, 0, 0}, {{0, 20}, {1, 6}});
 }
 
-/// Penalties change which tokens are chosen, and no log probability.
+/// Penalties change which tokens are chosen, and no log probability. Each row has its own.
 TEST_P(LogprobsOfTokens, AreThoseBeforePenalties) {
-  const Values logits = values(DataType::f32, {2, -2, 0.5f, 1, -8, 4, 3, 0});
-  const Buffer next = upload(std::vector<std::int32_t>{5});
+  const Values logits = values(DataType::f32, {2, -2, 0.5f, 1, -8, 4, 3, 0,  //
+                                               1, 2, 3, -0.5f, 5, 6, 7, 8});
+  const Buffer next = upload(std::vector<std::int32_t>{5, 5});
   const Buffer penalties = upload(std::vector<TokenPenalty>{{.row = 0, .token = 6, .amount = 1},
-                                                            {.row = 0, .token = 5, .amount = 3}});
-  TokenLogprobs logprobs = TokenLogprobs::create(*device_, DataType::f32, 1).value();
-  TokenSampling sampling = TokenSampling::create(*device_, DataType::f32, 1).value();
-  const std::vector<LogprobRow> wanted = {{0, 2}};
+                                                            {.row = 0, .token = 5, .amount = 3},
+                                                            {.row = 1, .token = 7, .amount = 9},
+                                                            {.row = 1, .token = 5, .amount = 2}});
+  TokenLogprobs logprobs = TokenLogprobs::create(*device_, DataType::f32, 2).value();
+  TokenSampling sampling = TokenSampling::create(*device_, DataType::f32, 2).value();
+  const std::vector<LogprobRow> wanted = {
+      {.row = 1, .count = 2, .first_penalty = 2, .penalties = 2},
+      {.row = 0, .count = 2, .first_penalty = 0, .penalties = 2}};
   ASSERT_TRUE(logprobs.find_likeliest(*stream_, logits.buffer.data(), wanted, 8, 8));
-  ASSERT_TRUE(sampling.penalize(*stream_, logits.buffer.data(), penalties.data(), 2, 8));
+  ASSERT_TRUE(sampling.penalize(*stream_, logits.buffer.data(), penalties.data(), 4, 8));
   ASSERT_TRUE(
-      logprobs.find_chosen(*stream_, next.data(), logits.buffer.data(), 8, penalties.data(), 2));
-  std::vector<RowLogprobs> found(1);
+      logprobs.find_chosen(*stream_, next.data(), logits.buffer.data(), 8, penalties.data()));
+  std::vector<RowLogprobs> found(2);
   ASSERT_TRUE(logprobs.copy_to(*stream_, found));
   ASSERT_TRUE(stream_->synchronize());
-  EXPECT_EQ(found[0].chosen, 4);
-  EXPECT_EQ(found[0].tokens[0], 5);
-  EXPECT_EQ(found[0].tokens[1], 6);
-  EXPECT_EQ(found[0].logits[1], 3);
+  EXPECT_EQ(found[0].chosen, 6);
+  EXPECT_EQ(found[0].tokens[0], 7);
+  EXPECT_EQ(found[1].chosen, 4);
+  EXPECT_EQ(found[1].tokens[0], 5);
+  EXPECT_EQ(found[1].tokens[1], 6);
+  EXPECT_EQ(found[1].logits[1], 3);
 }
 
 TEST_P(LogprobsOfTokens, MoreThanThereAreIsAnError) {

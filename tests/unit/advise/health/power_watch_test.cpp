@@ -41,5 +41,26 @@ TEST(PowerWatch, TheHostSaysNothingAboutAnAccelerator) {
   EXPECT_FALSE(power_limited_share(trace).has_value());
 }
 
+TEST(PowerWatch, TimeWithoutAReadingIsUnknown) {
+  DeviceFacts host;
+  host.runs_on_host = true;
+  PowerWatch watch(host);
+  TelemetryTrace silent;
+  silent.window = 3;
+  watch.add(silent);
+  EXPECT_FALSE(watch.seen().limited_seconds.has_value());
+  TelemetryTrace trace;
+  trace.seconds = {0, 1};
+  trace.window = 1;
+  add(trace, "power_limited", ChannelKind::gauge, {1, 1});
+  add(trace, "power", ChannelKind::gauge, {700, 700});
+  watch.add(trace);
+  watch.add(silent);
+  EXPECT_EQ(watch.seen().seconds, 7);
+  EXPECT_EQ(watch.seen().limited_seconds, 1);
+  EXPECT_EQ(watch.seen().unknown_seconds, 6);
+  EXPECT_EQ(watch.seen().mean_watts, 700);
+}
+
 }  // namespace
 }  // namespace assay::health

@@ -122,6 +122,7 @@ TEST(Sdc, CoverageCountsUnitsThatWereTestedAndSurvivesTheWayToAnotherRank) {
   coverage.multiprocessors_seen = 131;
   coverage.power.seconds = 60;
   coverage.power.limited_seconds = 12.5;
+  coverage.power.unknown_seconds = 3;
   coverage.power.mean_watts = 650;
   add_units(coverage, std::vector{product, patterns, left_out});
   const auto read = coverage_from(to_json(coverage));
@@ -134,6 +135,7 @@ TEST(Sdc, CoverageCountsUnitsThatWereTestedAndSurvivesTheWayToAnotherRank) {
   EXPECT_EQ(read->unit_bytes, 100u);
   EXPECT_EQ(read->multiprocessors_seen, 131);
   EXPECT_EQ(read->power.limited_seconds, 12.5);
+  EXPECT_EQ(read->power.unknown_seconds, 3);
 }
 
 TEST(Sdc, UnitsAreChosenByTheBeginningOfTheirNames) {
