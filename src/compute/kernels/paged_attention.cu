@@ -8,8 +8,12 @@ namespace {
 
 #if defined(ON_CPU)
 constexpr u32 keys_ahead = 1;
+// A CPU keeps a group's vectors in memory, not in registers. Its loops over the group's query heads
+// are not unrolled, because that would make the code several times as long and no faster.
+#define UNROLL_GROUP
 #else
 constexpr u32 keys_ahead = 4;  // keys of each team that are in flight at the same time
+#define UNROLL_GROUP UNROLL_LOOP
 #endif
 
 // ---- Writing the cache ----
@@ -107,7 +111,7 @@ struct SeenKeys {
   Floats sums[MOST_GROUP][packs];
 
   DEVICE void reset() {
-    UNROLL_LOOP
+    UNROLL_GROUP
     for (u32 g = 0; g < MOST_GROUP; ++g) {
       largest[g] = nothing_seen;
       total[g] = 0;
@@ -134,7 +138,7 @@ struct SeenKeys {
     float scores[KEYS][MOST_GROUP];
     UNROLL_LOOP
     for (u32 j = 0; j < KEYS; ++j) {
-      UNROLL_LOOP
+      UNROLL_GROUP
       for (u32 g = 0; g < MOST_GROUP; ++g) {
         if (g >= group) break;
         float score = 0;
@@ -146,7 +150,7 @@ struct SeenKeys {
         scores[j][g] = there[j] ? score : 2 * nothing_seen;
       }
     }
-    UNROLL_LOOP
+    UNROLL_GROUP
     for (u32 g = 0; g < MOST_GROUP; ++g) {
       if (g >= group) break;
       float most = largest[g];
@@ -196,7 +200,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
   const auto element = [&](u32 pack) { return (pack * lanes + lane) * row_pack; };
 
   Floats q[MOST_GROUP][packs];
-  UNROLL_LOOP
+  UNROLL_GROUP
   for (u32 g = 0; g < MOST_GROUP; ++g) {
     if (g >= group) break;
     UNROLL_LOOP
@@ -249,7 +253,7 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
     mine.take(group, q, k, v, there);
   }
 
-  UNROLL_LOOP
+  UNROLL_GROUP
   for (u32 g = 0; g < MOST_GROUP; ++g) {
     if (g >= group) break;
     UNROLL_LOOP
