@@ -17,7 +17,7 @@ std::string records_csv(std::span<const Record> records);
 
 /// Returns a header and a row for each sample of each record: the same columns up to the axes, then
 /// the sample's number from 0, its seconds and whether the device was throttled. Records need their
-/// samples (Detail::whole).
+/// samples (Detail::whole (results/store/store.h)).
 std::string samples_csv(std::span<const Record> records);
 
 }  // namespace assay::cli

@@ -53,7 +53,8 @@ class JsonValues {
   Result<std::optional<char>> next_letter(std::string_view between);
   /// Reads the value that begins at the next character. Error: usage, if it is not JSON, is nested
   /// deeper than `most_json_levels` (core/json_text.h), or exceeds a limit; the caller adds path
-  /// and line to that message. As unreadable(), which names the path, if reading fails.
+  /// and line to that message. If reading fails, it is that of unreadable(), which names the
+  /// path.
   Result<JsonNode> read(const JsonLimits& limits);
 
   /// Returns the part of a text that has not been read; for a file, only the part in the buffer.

@@ -21,8 +21,8 @@ namespace assay {
 struct SpawnPlan {
   std::vector<std::string> words;  ///< "{port}" must be in one of them
   int servers = 1;
-  std::vector<std::pair<std::string, std::string>>
-      variables;  ///< names and values added to its environment
+  /// Names and values added to its environment.
+  std::vector<std::pair<std::string, std::string>> variables;
   /// The GPUs, one per server; at least as many as there are servers. Empty: every server sees all.
   std::optional<VisibleDevices> devices;
   double timeout_seconds = 600;  ///< from the start until all of them answer

@@ -32,8 +32,8 @@ class RunView final : public RunObserver {
 
   /// Removes the progress bar from the screen.
   void clear();
-  /// Returns the records as shown, with costs. Of their samples only the throttled ones are left,
-  /// and no readings of telemetry; the store keeps all.
+  /// Returns the records as shown, with costs. They keep only throttled samples, and no
+  /// readings of telemetry; the store keeps all.
   const std::vector<Record>& records() const { return records_; }
   double elapsed_seconds() const;
 

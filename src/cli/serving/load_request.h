@@ -24,8 +24,8 @@ struct LoadRequest {
   /// prompts.
   std::uint64_t prompt_set = 1;
   bool simulated = false;  ///< the servers are `assay serve-sim`, whose times come from a model
-  std::vector<std::pair<std::string, std::string>>
-      notes;  ///< names and texts of extra notes for the records
+  /// Names and texts of extra notes for the records.
+  std::vector<std::pair<std::string, std::string>> notes;
 };
 
 /// The options about what to send where, for help and parser.

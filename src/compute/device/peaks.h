@@ -27,9 +27,10 @@ std::optional<PeakRate> peak_compute_rate(const DeviceFacts& facts, DataType mat
 /// Returns the bandwidth of the link to the host, in one direction.
 std::optional<PeakRate> peak_host_link_bandwidth(const DeviceFacts& facts);
 
-/// Returns the bandwidth in one direction of the links from a GPU to its peers (Limit::peer_link).
-/// In a mesh this is a single link. Where all links lead to a switch or can be divided among peers,
-/// it is their sum. It does not check whether two devices are linked; see links_at_once().
+/// Returns the bandwidth in one direction of the links from a GPU to its peers (Limit::peer_link
+/// (results/record/work.h)). In a mesh this is a single link. Where all links lead to a switch or
+/// can be divided among peers, it is their sum. It does not check whether two devices are linked;
+/// see links_at_once().
 std::optional<PeakRate> peak_peer_link_bandwidth(const DeviceFacts& facts);
 
 }  // namespace assay

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// The result of Device::tensor_map() for a TensorLayout. It is opaque; kernels take it by value as
-/// a TENSOR_MAP (kernels/dialect.h). It stays valid as long as the memory it describes.
+/// The result of Device::tensor_map() (device.h) for a TensorLayout. It is opaque; kernels take it
+/// by value as a TENSOR_MAP (kernels/dialect.h). It stays valid as long as the memory it describes.
 struct alignas(64) TensorMap {
   std::uint64_t words[16];
 };

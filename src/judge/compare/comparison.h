@@ -12,6 +12,7 @@
 
 namespace assay {
 
+/// One series on both sides, A and B.
 struct CellComparison {
   SeriesKey key;
   std::string benchmark;
@@ -26,8 +27,8 @@ struct CellComparison {
   PairedEffect effect;                  ///< effect on logarithms of times: positive means slower
   std::optional<PairedEffect> control;  ///< A' against A
   Control control_state = Control::off;
-  FamilyTest test;  ///< judged among all cells
-  Ruling judgement;
+  FamilyTest test;   ///< judged among all cells
+  Ruling judgement;  ///< the verdict
 
   /// Returns whether `ratio95` is meaningful; with too few pairs it may span a factor of thousands.
   bool has_interval() const;
@@ -53,6 +54,7 @@ struct Summation {
   std::array<std::size_t, verdict_count> counts = {};  ///< cells by verdict
 };
 
+/// Everything that a comparison of A with B found.
 struct Comparison {
   std::string name_a, name_b;
   bool paired = false;
@@ -64,7 +66,7 @@ struct Comparison {
   std::vector<SideComparison> beside;  ///< sorted by cell and metric
   Summation all;
   std::vector<Difference> environment;  ///< likeliest explanation first
-  std::vector<std::string> problems;
+  std::vector<std::string> problems;    ///< what was left out, and ResultSet::problems
 };
 
 /// `control` is a second measurement of A; null if there is none. A cell that only one side has is

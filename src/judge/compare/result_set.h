@@ -24,13 +24,14 @@ struct SeriesKey {
 
 /// One unit's result for one series.
 struct Point {
-  std::size_t unit = 0;      ///< index into ResultSet::units
-  double value = 0;          ///< the median of the unit's samples, or what another program reports
-  double low = 0, high = 0;  ///< 95% interval within the unit; both `value` if unknown
-  std::size_t samples = 0;   ///< 0: unknown
-  std::size_t throttled = 0;
+  std::size_t unit = 0;       ///< index into ResultSet::units
+  double value = 0;           ///< the median of the unit's samples, or what another program reports
+  double low = 0, high = 0;   ///< 95% interval within the unit; both `value` if unknown
+  std::size_t samples = 0;    ///< 0: unknown
+  std::size_t throttled = 0;  ///< how many of them are Sample::throttled
 };
 
+/// The results of all units for one metric of one cell.
 struct Series {
   SeriesKey key;
   std::string benchmark;
@@ -42,6 +43,7 @@ struct Series {
   std::vector<Point> points;  ///< sorted by unit
 };
 
+/// One run, or one process of a campaign.
 struct Unit {
   std::string run;
   std::string time;         ///< UTC; empty if unknown
@@ -65,6 +67,7 @@ struct VoidFigures {
   std::set<std::string> quantities;  ///< "ttft", "e2el"
 };
 
+/// What was measured in one environment.
 struct ResultSet {
   std::string name;                ///< name of the environment, or the path as given
   bool paired = false;             ///< units have pairs

@@ -63,7 +63,7 @@ class History {
   struct Added {
     std::size_t points = 0, known = 0;  ///< new rows; rows that existed already
     std::vector<LeftOut> left_out;
-    std::vector<std::string> problems;  ///< ResultSet::problems
+    std::vector<std::string> problems;  ///< ResultSet::problems (judge/compare/result_set.h)
   };
   /// Adds everything or, with an Error (that of the file), nothing.
   Result<Added> add(const Evidence& evidence);

@@ -19,15 +19,16 @@ struct ElfSection {
 
 struct ElfNote {
   std::string_view owner;
-  std::uint32_t type = 0;
-  Bytes data;
+  std::uint32_t type = 0;  ///< n_type
+  Bytes data;              ///< without padding
 };
 
+/// An ELF file. Its parts point into the file's bytes.
 struct Elf {
-  std::uint8_t abi_version = 0;
-  std::uint16_t machine = 0;
-  std::uint32_t flags = 0;
-  std::vector<ElfSection> sections;
+  std::uint8_t abi_version = 0;                             ///< EI_ABIVERSION
+  std::uint16_t machine = 0;                                ///< e_machine
+  std::uint32_t flags = 0;                                  ///< e_flags
+  std::vector<ElfSection> sections;                         ///< in the file's order
   std::map<std::string_view, std::size_t> section_by_name;  ///< the first section of each name
   std::vector<ElfNote> notes;                               ///< from the segments
 

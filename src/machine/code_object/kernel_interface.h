@@ -16,11 +16,12 @@ struct KernelArgument {
   std::uint64_t offset = 0, bytes = 0;  ///< in the buffer of arguments
 };
 
+/// How a kernel is launched.
 struct KernelInterface {
   std::string name;
-  std::vector<KernelArgument> arguments;
-  std::uint64_t argument_bytes = 0;
-  std::uint64_t most_threads = 0;  ///< upper limit of the threads in a workgroup
+  std::vector<KernelArgument> arguments;  ///< in the order of the metadata
+  std::uint64_t argument_bytes = 0;       ///< size of the buffer of arguments
+  std::uint64_t most_threads = 0;         ///< upper limit of the threads in a workgroup
 };
 
 /// Reads all kernels of `code_object`, which is not trusted. Error: usage, naming the damage, or

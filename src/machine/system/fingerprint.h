@@ -1,6 +1,6 @@
 // The fingerprint: everything that could explain why two runs differ, such as the machine, its
 // limits and the software. Each source of facts is one file in facts/ (fact_source.h).
-// Store::append_fingerprint assigns the fingerprint's id.
+// Store::append_fingerprint (results/store/store.h) assigns the fingerprint's id.
 #pragma once
 
 #include "machine/system/fact_source.h"

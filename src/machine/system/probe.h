@@ -12,6 +12,7 @@
 
 namespace assay {
 
+/// A question to the running system, answered by calls instead of files.
 struct Probe {
   std::string_view name;
   /// Never fails; null if there is no answer. Called at most once per process.

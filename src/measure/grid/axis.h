@@ -15,9 +15,9 @@ namespace assay {
 /// IEC sizes and sweeps (1MiB..8GiB*2: each size is twice the one before, up to 8 GiB). "integer"
 /// axes take integers and sweeps (1..16+1: in steps of 1). "shape" axes take MxNxK, where one
 /// number or a sweep of numbers means cubes. "choice" axes take one of `choices`. "member" axes
-/// take integers (numbers of devices or ranks), sweeps, or "all", which Benchmark::expand replaces
-/// once the device and the team are known. "text" axes take what `check` allows. Every kind also
-/// takes the values in `choices`.
+/// take integers (numbers of devices or ranks), sweeps, or "all", which Benchmark::expand
+/// (benchmark.h) replaces once the device and the team are known. "text" axes take what `check`
+/// allows. Every kind also takes the values in `choices`.
 struct Axis {
   enum class Kind { size, integer, shape, choice, member, text };
 

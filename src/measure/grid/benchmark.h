@@ -159,7 +159,8 @@ class Benchmark {
   /// Returns whether the ranks of a team can measure a cell together. If not, a team of several
   /// ranks records it as unsupported.
   virtual bool takes_team() const { return false; }
-  /// Returns whether the ranks queue collectives on streams (Communicator::enqueue).
+  /// Returns whether the ranks queue collectives on streams (Communicator::enqueue
+  /// (ranks/collective/communicator.h)).
   virtual bool queues_collectives() const { return false; }
   /// Returns why this cell cannot be measured on this device (missing type, too little memory);
   /// empty if it can. Must be quick and allocate nothing on the device. It may read a small file

@@ -42,8 +42,8 @@ struct ExternalCommand {
   std::string format;               ///< a name in importers(), "nccl-tests"; empty: use `metrics`
   std::vector<MetricRule> metrics;  ///< both empty: the program's run time is the result
   std::string file;                 ///< file with the output to read; empty: standard output
-  std::vector<std::pair<std::string, std::string>>
-      variables;  ///< names and values of its environment
+  /// Names and values of its environment.
+  std::vector<std::pair<std::string, std::string>> variables;
   double timeout_seconds = default_timeout;
 };
 

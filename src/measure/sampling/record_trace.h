@@ -25,7 +25,7 @@ struct TraceRequest {
   TraceSource source = TraceSource::events;
   /// The number of steps to record, after three untimed ones; at least 1.
   std::size_t steps = 3;
-  std::uint64_t seed = 1;         ///< see PrepareContext::seed
+  std::uint64_t seed = 1;         ///< see PrepareContext::seed (measure/grid/benchmark.h)
   double telemetry_interval = 0;  ///< seconds between sensor readings; 0: no telemetry
 };
 

@@ -13,7 +13,7 @@ namespace assay {
 /// What all ranks of a team measure.
 struct TeamPlan {
   std::vector<Cell> cells;
-  std::uint64_t seed = 1;  ///< PrepareContext::seed
+  std::uint64_t seed = 1;  ///< PrepareContext::seed (measure/grid/benchmark.h)
 };
 
 /// Broadcasts rank 0's plan; `mine` is ignored on other ranks. Error: as from Team::exchange(), or

@@ -11,8 +11,8 @@ namespace assay {
 bool started_by_mpi();
 
 /// Allows threads other than the first to call MPI, one at a time, so that streams can run its
-/// operations (Communicator::enqueue). It must be called before the first use of MPI. Without it
-/// the library takes no locks, which saves a fifth of the time of small messages.
+/// operations (Communicator::enqueue (communicator.h)). It must be called before the first use of
+/// MPI. Without it the library takes no locks, which saves a fifth of the time of small messages.
 void mpi_use_from_streams();
 
 /// Broadcasts rank 0's text, at most 1 MiB, to all processes of the launcher. Each process must

@@ -9,9 +9,10 @@
 
 namespace assay {
 
+/// How near a port of a network adapter is to a device.
 struct NicNearness {
-  std::size_t index = 0;  ///< in the given list
-  int shared_bridges = 0;
+  std::size_t index = 0;   ///< in the list given to by_nearness()
+  int shared_bridges = 0;  ///< PCIe bridges above both
   bool same_numa_node = false;
 };
 

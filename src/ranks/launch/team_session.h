@@ -38,7 +38,8 @@ struct TeamSession {
 Result<std::string> warn_of_strangers(const TeamRequest& request);
 
 /// Error: usage for a contradictory request; unavailable for a host that cannot be reached; as
-/// mpi_broadcast(); failed, naming the ranks that did not connect, and the reason if known.
+/// mpi_broadcast() (ranks/collective/mpi_world.h); failed, naming the ranks that did not connect,
+/// and the reason if known.
 Result<TeamSession> form_team(const TeamRequest& request);
 
 }  // namespace assay

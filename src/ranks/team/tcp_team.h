@@ -11,6 +11,7 @@
 
 namespace assay {
 
+/// How long ranks wait for each other.
 struct TeamPatience {
   double step_seconds = 120;    ///< how long one rank may keep the others waiting
   double silence_seconds = 15;  ///< longest silence of a rank; every rank sends once a second

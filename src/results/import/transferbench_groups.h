@@ -29,7 +29,7 @@ class TransferBenchGroups {
   explicit TransferBenchGroups(Draft& draft) : draft_(draft) {}
 
   /// Reads a line of such a table; returns false if it is none. The arguments are as in
-  /// TransferBenchPresets::read().
+  /// TransferBenchPresets::read() (transferbench_presets.h).
   bool read(std::string_view text, const std::vector<std::string>& columns,
             const TransferSetup& setup, std::size_t line);
   /// Forgets the current table. Must be called when the output of another run of the program

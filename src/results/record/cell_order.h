@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// Pairs of axis and value, as in Cell::values().
+/// Pairs of axis and value, as in Cell::values() (cell.h).
 using CellAxes = std::vector<std::pair<std::string, std::string>>;
 
 /// Converts an axis value to a number: "4KiB" to 4096, "2.5" to 2.5, and the shape of a matrix

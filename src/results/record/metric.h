@@ -1,4 +1,4 @@
-// Results of a cell beside Record::value: single numbers, and curves.
+// Results of a cell beside Record::value (record.h): single numbers, and curves.
 #pragma once
 
 #include <optional>

@@ -21,7 +21,8 @@ enum class CacheState {
   cold,  ///< flushed by writing memory twice as large as the last-level cache
 };
 
-/// The work of one launch, Case::enqueue(), the basis of every rate and roofline.
+/// The work of one launch, Case::enqueue() (measure/grid/benchmark.h), the basis of every rate and
+/// roofline.
 struct Work {
   double bytes = 0;        ///< moved through the memory or link under test, reads plus writes
   double flops = 0;        ///< floating-point (or integer) operations
@@ -55,7 +56,7 @@ enum class Quantity {
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(TimeSource source);
 std::string_view name_of(CacheState state);
-/// Returns the unit of Value::median and its interval: "bytes/s", "FLOP/s", "s", ...
+/// Returns the unit of Value::median (value.h) and its interval: "bytes/s", "FLOP/s", "s", ...
 std::string_view unit_of(Quantity quantity);
 
 }  // namespace assay

@@ -17,8 +17,8 @@ struct UnitLine {
   int attempt = 1;         ///< 2: the retry of a failed unit
   std::string begin, end;  ///< ISO 8601 UTC
   double seconds = 0;      ///< wall-clock time between them
-  /// As a shell reports it: 128 + the signal that killed it; 0 also if no process started. In a
-  /// complete unit whose retry failed in some cells it is 1 or 3 (cli/exit_code.h).
+  /// Exit status of its process, or 128 + the signal that killed it; 0 also if no process started.
+  /// In a complete unit whose retry failed in some cells it is 1 or 3 (cli/exit_code.h).
   int exit_status = 0;
   /// Why it is incomplete; in a complete unit whose retry failed in some cells, the first of them;
   /// otherwise empty.

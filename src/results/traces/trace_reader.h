@@ -25,8 +25,8 @@ class TraceReader {
   /// searches for marks.
   virtual bool recognises(std::string_view start) const = 0;
   /// Adds the events of the file to `timeline`, and a note for everything that could not be read.
-  /// Error: usage, if nothing could be read; for databases also as Database::open(). Never throws;
-  /// the file is not trusted.
+  /// Error: usage, if nothing could be read; for databases also as Database::open()
+  /// (core/database.h). Never throws; the file is not trusted.
   virtual Status read(TraceStream& stream, Timeline& timeline) const = 0;
 };
 using TraceReaderRegistry = Registry<const TraceReader*>;

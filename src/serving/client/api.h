@@ -37,7 +37,7 @@ struct Exchange {
   std::string asked, answered;
 };
 
-/// Returns the path of the endpoint, below Url::path.
+/// Returns the path of the endpoint, below Url::path (url.h).
 std::string_view path_of(const RequestOptions& options);
 
 /// Returns the most tokens that a server may generate for this request, over all its choices; 0: it

@@ -26,7 +26,7 @@ class LoadTimeline {
                     std::string_view label);
   /// Adds the steps of a server's page /steps that end at or after `from`, in ns since 1970.
   /// `server`: its number, from 0; `url`: as shown to people. Error: usage, if the page is not as
-  /// server::StepLog::json() writes it.
+  /// server::StepLog::json() (serving/server/step_log.h) writes it.
   Status add_steps(std::string_view page, std::size_t server, std::string_view url,
                    std::int64_t from);
   void note(std::string_view sentence) { timeline_.note(sentence); }

@@ -36,8 +36,8 @@ struct RequestLog {
   /// simulated server does, on request.
   std::vector<float> delays;
   std::uint64_t prompt_asked = 0, output_asked = 0;  ///< tokens; 0: not known
-  /// As the server's `usage` counts them if `counted`. Otherwise output_tokens is the number of
-  /// token events, and prompt_tokens is prompt_asked.
+  /// If `counted`, these are the numbers in the server's `usage`. Otherwise output_tokens is the
+  /// number of token events, and prompt_tokens is prompt_asked.
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
   /// How many of output_tokens are reasoning that the server counts but does not send.
   std::uint64_t hidden_tokens = 0;

@@ -23,8 +23,8 @@ struct ChosenLogprobs {
 std::uint64_t characters_of(const TokenLogprob& token);
 
 /// Appends the value of a completion's "logprobs" for consecutive tokens, the first of which has
-/// `offset` characters of the reply before it. As in vLLM, "top_logprobs" begin with the chosen
-/// token; tokens that are no UTF-8 read "bytes:\x..".
+/// `offset` characters of the reply before it. "top_logprobs" begin with the chosen token, and
+/// tokens that are no UTF-8 read "bytes:\x..", as in vLLM.
 void append_completion_logprobs(std::span<const ChosenLogprobs> tokens, std::uint64_t offset,
                                 std::string& out);
 

@@ -3,8 +3,8 @@
 //
 // Each step has a budget of tokens. Running sequences come first, in order of admission; then
 // waiting ones, first come, first served, as long as tokens, batch slots and blocks are left. A
-// prompt longer than what is left of the budget is computed in chunks. With `whole_prompts`, one
-// that the budget has room for beside decoding alone waits for the next step instead. When a
+// prompt longer than what is left of the budget is computed in chunks. With `whole_prompts`, a
+// prompt that the budget has room for beside decoding alone waits for the next step instead. When a
 // running sequence needs a block and none is free, the one admitted last is preempted: it loses all
 // its blocks and recomputes them later.
 #pragma once
@@ -25,8 +25,8 @@ struct SchedulerSettings {
   std::uint32_t max_sequences = 256;        ///< that run at once
   std::uint64_t max_batched_tokens = 8192;  ///< the budget of a step
   bool prefix_cache = true;
-  /// See above: for engines whose attention is faster for a whole prompt than for its chunks, which
-  /// read the cache.
+  /// A prompt that the budget has room for is not cut into chunks: for engines whose attention is
+  /// faster for a whole prompt than for its chunks, which read the cache.
   bool whole_prompts = false;
 };
 

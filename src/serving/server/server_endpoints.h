@@ -48,7 +48,7 @@ class Instance : public RequestHandler {
   /// The tokens of a reply without a limit; never called for completions, which have OpenAI's 16.
   virtual std::uint64_t usual_tokens(const GenerationRequest& asked) const = 0;
   virtual std::string metrics_text() = 0;
-  /// The page /steps, as StepLog::json(); empty: this server does not log its steps.
+  /// The page /steps, as StepLog::json() (step_log.h); empty: this server does not log its steps.
   virtual std::string steps_json() { return {}; }
   /// Discards all prefixes. Does nothing and returns false while the cache is in use.
   virtual bool reset_prefix_cache() = 0;

@@ -22,8 +22,8 @@ ConvolutionList convolutions_of_cells(const std::vector<Cell>& cells, const Devi
 
 /// Returns the convolutions in a log of any size with command lines of MIOpenDriver. With
 /// MIOPEN_ENABLE_LOGGING_CMD=1 any program prints one line for each search and each call; every
-/// line counts as a call. Error: as InputLines::next(), for lines above 1 MiB; usage, naming the
-/// path, if it holds no such line.
+/// line counts as a call. Error: as InputLines::next() (core/input_file.h), for lines above 1 MiB;
+/// usage, naming the path, if it holds no such line.
 Result<ConvolutionList> convolutions_of_log(const std::filesystem::path& path);
 
 /// Merges equal convolutions, summing their calls, and sorts them by total time at the device's

@@ -18,7 +18,8 @@ namespace assay {
 /// has any.
 struct ProductSolution {
   std::string library;    ///< "hipblaslt"
-  std::string algorithm;  ///< GemmAlgorithm::name, "algo=66 tile=20"; it includes parameters
+  std::string algorithm;  ///< GemmAlgorithm::name (compute/vendor/blas/blas.h), "algo=66 tile=20";
+                          ///< it includes parameters
   std::optional<std::int64_t> index;  ///< the library's index of the solution
   std::string solution, kernel;  ///< the library's names of the solution and its kernel, or empty
 

@@ -44,8 +44,8 @@ struct IgnoredLine {
 
 /// The content of a results file.
 struct TunableResults {
-  std::vector<std::pair<std::string, std::string>>
-      validators;  ///< names and values, in the file's order
+  /// Names and values, in the file's order.
+  std::vector<std::pair<std::string, std::string>> validators;
   std::vector<TunableRow> rows;
   std::vector<IgnoredLine> ignored;
   /// Whether lines end in carriage returns. PyTorch takes them as part of a validator's value,

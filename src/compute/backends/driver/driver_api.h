@@ -92,7 +92,7 @@ constexpr Code success = 0, invalid_value = 1, out_of_memory = 2, no_device = 10
                peer_access_already_enabled = 704, not_supported = 801, unknown = 999;
 }
 /// Markers before the address and the size of a buffer with a kernel's arguments. The end marker
-/// differs between vendors (Dialect::end_of_launch()).
+/// differs between vendors (Dialect::end_of_launch() (dialect.h)).
 constexpr std::uintptr_t launch_buffer = 1, launch_buffer_size = 2;
 constexpr unsigned stream_non_blocking = 1;
 constexpr unsigned event_default = 0, event_disable_timing = 2;

@@ -60,7 +60,7 @@ struct GemmProblem {
   /// libraries; faster on Hopper. ROCm's libraries and oneDNN refuse it; others without such a
   /// choice ignore it.
   bool fast_accumulate = false;
-  /// Which operands have a factor in device memory (GemmOperands::scale_a ...).
+  /// Which operands have a factor in device memory (GemmOperands::scale_a (blas.h) ...).
   bool scales_a = false, scales_b = false, scales_d = false, writes_amax_d = false;
   /// Whether scale_a has a factor for each row of D, and scale_b one for each column; else one
   /// each.

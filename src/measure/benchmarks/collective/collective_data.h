@@ -28,6 +28,7 @@ struct DataRange {
   std::uint64_t count = 0;
 };
 
+/// Elements that are not as expected.
 struct WrongElements {
   std::uint64_t count = 0;
   std::uint64_t index = 0;  ///< index of the first wrong element in the range

@@ -15,10 +15,11 @@ namespace assay {
 
 struct FinetuneData {
   Packing packing = Packing::documents;
-  std::int64_t batch_cuts = 1;                        ///< TokenSource::batch_cuts
-  std::string file = {};                              ///< JSONL; empty: synthetic documents
-  std::string chat_template = {};                     ///< InstructionSettings::chat_template
-  bool loss_on_all = false;                           ///< InstructionSettings::loss_on_all
+  std::int64_t batch_cuts = 1;  ///< TokenSource::batch_cuts
+  std::string file = {};        ///< JSONL; empty: synthetic documents
+  /// As in InstructionSettings (model/data/instruction_data.h).
+  std::string chat_template = {};
+  bool loss_on_all = false;
   std::optional<std::int64_t> epochs = std::nullopt;  ///< passes over a file instead of steps
   /// If set, the learning rate rises to this value over ten steps (half of all if these are fewer),
   /// then falls linearly to 0 after the last step: that of `epochs`, or number `steps`.

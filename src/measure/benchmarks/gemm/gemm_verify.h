@@ -13,8 +13,8 @@
 namespace assay {
 
 /// Index in the batch, row and column of the elements to recompute: the corners of the first and
-/// last matrix, 128 elements of last rows, 128 of last columns, and 4096 random ones. Of a GEMM
-/// with at most 4096 elements it is all of them.
+/// last matrix, 128 elements of last rows, 128 of last columns, and 4096 random ones. If a GEMM has
+/// at most 4096 elements, all are recomputed.
 std::vector<std::array<std::uint64_t, 3>> gemm_sample_places(const GemmProblem& problem,
                                                              std::uint64_t seed);
 

@@ -34,9 +34,9 @@ struct PciRoute {
 };
 
 /// Upper bound on the total rate of equal copies on these routes, as a multiple of the roof of
-/// Limit::peer_link. Over a switch, the busiest device limits the rate. In AMD's mesh, every pair
-/// has its own links. Direct NVLinks of one GPU to several others are divided among them. 0 unless
-/// all routes are known to use such links.
+/// Limit::peer_link (results/record/work.h). Over a switch, the busiest device limits the rate. In
+/// AMD's mesh, every pair has its own links. Direct NVLinks of one GPU to several others are
+/// divided among them. 0 unless all routes are known to use such links.
 double links_at_once(std::span<const Gpu> gpus, std::span<const PciRoute> routes);
 
 }  // namespace assay
