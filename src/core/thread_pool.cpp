@@ -6,9 +6,14 @@
 namespace assay {
 namespace {
 
-// How many times a waiting thread polls before it sleeps in the kernel: about 20 us, longer than
-// the gap between two queued kernels and shorter than anything another process would notice.
-constexpr int spins_before_sleep = 4000;
+// How many times a waiting thread polls before it sleeps in the kernel. 4,000 times take 20 to 150
+// us, depending on the processor: longer than the gap between two queued kernels and shorter than
+// anything another process would notice. Builds for tests set fewer, because their launches have
+// longer gaps.
+#if !defined(ASSAY_SPINS_BEFORE_SLEEP)
+#define ASSAY_SPINS_BEFORE_SLEEP 4000
+#endif
+constexpr int spins_before_sleep = ASSAY_SPINS_BEFORE_SLEEP;
 
 void pause() {
 #if defined(__x86_64__)
