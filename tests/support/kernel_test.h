@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compute/device/helpers.h"
+#include "support/sanitized.h"
 #include "support/test_device.h"
 
 namespace assay {
@@ -59,6 +60,10 @@ class KernelTest : public testing::TestWithParam<std::string> {
     std::ofstream(file, std::ios::app)
         << "test " + std::string(test.test_suite_name()) + "." + test.name() + " 1\n";
   }
+
+  /// Whether a computation takes ten times as long here as in builds for users. Then tests of many
+  /// choices try any two of them together, where they otherwise try any three.
+  bool is_slow() const { return is_sanitized || device_->facts().emulated; }
 
   Buffer allocate(std::size_t bytes) {
     auto buffer = device_->allocate(bytes, MemoryKind::device);

@@ -5,7 +5,6 @@
 
 #include "model/training/training_self_check.h"
 #include "model/transformer/lora_oracle.h"
-#include "support/sanitized.h"
 #include "support/transformer_training_test.h"
 
 namespace assay {
@@ -28,8 +27,6 @@ TransformerSettings adapted_training(const TransformerShape& shape, const char* 
 TEST_P(AdaptersInTraining, AdaptersHaveTheGradientsOfTheMergedModel) {
   std::vector<TransformerShape> shapes = other_shapes();
   std::erase_if(shapes, [](const TransformerShape& shape) { return shape.has_all_biases(); });
-  // Where it takes long, any two of shape, targets and recomputing meet, not any three.
-  const bool only_pairs = is_sanitized || device_->facts().emulated;
   std::size_t diagonal = 0;
   for (const char* targets : {"all", "torchtune", "k+down", "q+v"}) {
     std::size_t place = diagonal++;
@@ -37,7 +34,7 @@ TEST_P(AdaptersInTraining, AdaptersHaveTheGradientsOfTheMergedModel) {
                                       Recompute::perceptron, Recompute::layer}) {
       const std::size_t chosen = place++ % shapes.size();
       for (std::size_t i = 0; i < shapes.size(); ++i) {
-        if (only_pairs && i != chosen) continue;
+        if (is_slow() && i != chosen) continue;
         TransformerSettings settings = adapted_training(shapes[i], targets);
         settings.plan.recompute = recompute;
         settings.plan.documents = recompute == Recompute::activation;
