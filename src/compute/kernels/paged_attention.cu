@@ -299,38 +299,21 @@ DEVICE void paged_attention(T* y, float* sums_of_splits, float* weights_of_split
                        key_norm, angles, positions, sequences, tables, table_width, heads,      \
                        kv_heads, splits, scale, epsilon);                                       \
   }
-#if HAVE_NUMBERS_CACHE
-CACHE_KERNEL(float, float, f32)
-CACHE_KERNEL(Bf16, Bf16, bf16)
-#define PAGED_KERNELS_OF_NUMBERS(D)  \
-  PAGED_KERNEL(float, float, f32, D) \
-  PAGED_KERNEL(Bf16, Bf16, bf16, D)
-#else
-#define PAGED_KERNELS_OF_NUMBERS(D)
-#endif
-#if HAVE_E4M3_CACHE
-CACHE_KERNEL(float, E4m3, f32_e4m3)
-CACHE_KERNEL(Bf16, E4m3, bf16_e4m3)
-#define PAGED_KERNELS_OF_E4M3(D)         \
-  PAGED_KERNEL(float, E4m3, f32_e4m3, D) \
-  PAGED_KERNEL(Bf16, E4m3, bf16_e4m3, D)
-#else
-#define PAGED_KERNELS_OF_E4M3(D)
-#endif
-#if HAVE_E4M3_FNUZ_CACHE
-CACHE_KERNEL(float, E4m3Fnuz, f32_e4m3_fnuz)
-CACHE_KERNEL(Bf16, E4m3Fnuz, bf16_e4m3_fnuz)
-#define PAGED_KERNELS_OF_E4M3_FNUZ(D)             \
-  PAGED_KERNEL(float, E4m3Fnuz, f32_e4m3_fnuz, D) \
-  PAGED_KERNEL(Bf16, E4m3Fnuz, bf16_e4m3_fnuz, D)
-#else
-#define PAGED_KERNELS_OF_E4M3_FNUZ(D)
-#endif
+#define CACHE_KERNELS_OF_CODES(Cached, codes) \
+  CACHE_KERNEL(float, Cached, f32_##codes)    \
+  CACHE_KERNEL(Bf16, Cached, bf16_##codes)
+#define PAGED_KERNELS_OF_CODES(Cached, codes, D) \
+  PAGED_KERNEL(float, Cached, f32_##codes, D)    \
+  PAGED_KERNEL(Bf16, Cached, bf16_##codes, D)
 
-#define PAGED_KERNELS(D)      \
-  PAGED_KERNELS_OF_NUMBERS(D) \
-  PAGED_KERNELS_OF_E4M3(D)    \
-  PAGED_KERNELS_OF_E4M3_FNUZ(D)
+IF_NUMBERS_CACHE(CACHE_KERNEL(float, float, f32) CACHE_KERNEL(Bf16, Bf16, bf16))
+IF_E4M3_CACHE(CACHE_KERNELS_OF_CODES(E4m3, e4m3))
+IF_E4M3_FNUZ_CACHE(CACHE_KERNELS_OF_CODES(E4m3Fnuz, e4m3_fnuz))
+
+#define PAGED_KERNELS(D)                                                                 \
+  IF_NUMBERS_CACHE(PAGED_KERNEL(float, float, f32, D) PAGED_KERNEL(Bf16, Bf16, bf16, D)) \
+  IF_E4M3_CACHE(PAGED_KERNELS_OF_CODES(E4m3, e4m3, D))                                   \
+  IF_E4M3_FNUZ_CACHE(PAGED_KERNELS_OF_CODES(E4m3Fnuz, e4m3_fnuz, D))
 #if !defined(PAGED_WIDTH) || PAGED_WIDTH == 16
 PAGED_KERNELS(16)
 #endif

@@ -20,15 +20,22 @@
 #endif
 
 // What caches hold in the kernels that are compiled: on GPUs the host defines PAGED_CACHE as 0 for
-// numbers, 1 for codes of e4m3 and 2 for those of e4m3_fnuz.
+// numbers, 1 for codes of e4m3 and 2 for those of e4m3_fnuz. Each macro is its arguments if such
+// kernels are compiled.
 #if !defined(PAGED_CACHE) || PAGED_CACHE == 0
-#define HAVE_NUMBERS_CACHE 1
+#define IF_NUMBERS_CACHE(...) __VA_ARGS__
+#else
+#define IF_NUMBERS_CACHE(...)
 #endif
 #if !defined(PAGED_CACHE) || PAGED_CACHE == 1
-#define HAVE_E4M3_CACHE 1
+#define IF_E4M3_CACHE(...) __VA_ARGS__
+#else
+#define IF_E4M3_CACHE(...)
 #endif
 #if !defined(PAGED_CACHE) || PAGED_CACHE == 2
-#define HAVE_E4M3_FNUZ_CACHE 1
+#define IF_E4M3_FNUZ_CACHE(...) __VA_ARGS__
+#else
+#define IF_E4M3_FNUZ_CACHE(...)
 #endif
 
 namespace {

@@ -415,25 +415,10 @@ DEVICE void paged_tiles(Bf16* y, float* sums_of_splits, float* weights_of_splits
                    key_norm, angles, positions, sequences, tables, table_width, heads, kv_heads,   \
                    splits, scale, epsilon);                                                        \
   }
-#if HAVE_NUMBERS_CACHE
-#define TILES_KERNEL_OF_NUMBERS(D) TILES_KERNEL(D, Bf16, bf16, 3)
-#else
-#define TILES_KERNEL_OF_NUMBERS(D)
-#endif
-#if HAVE_E4M3_CACHE
-#define TILES_KERNEL_OF_E4M3(D) TILES_KERNEL(D, E4m3, bf16_e4m3, 4)
-#else
-#define TILES_KERNEL_OF_E4M3(D)
-#endif
-#if HAVE_E4M3_FNUZ_CACHE
-#define TILES_KERNEL_OF_E4M3_FNUZ(D) TILES_KERNEL(D, E4m3Fnuz, bf16_e4m3_fnuz, 4)
-#else
-#define TILES_KERNEL_OF_E4M3_FNUZ(D)
-#endif
-#define TILES_KERNELS(D)     \
-  TILES_KERNEL_OF_NUMBERS(D) \
-  TILES_KERNEL_OF_E4M3(D)    \
-  TILES_KERNEL_OF_E4M3_FNUZ(D)
+#define TILES_KERNELS(D)                             \
+  IF_NUMBERS_CACHE(TILES_KERNEL(D, Bf16, bf16, 3))   \
+  IF_E4M3_CACHE(TILES_KERNEL(D, E4m3, bf16_e4m3, 4)) \
+  IF_E4M3_FNUZ_CACHE(TILES_KERNEL(D, E4m3Fnuz, bf16_e4m3_fnuz, 4))
 #if !defined(PAGED_WIDTH) || PAGED_WIDTH == 64
 TILES_KERNELS(64)
 #endif

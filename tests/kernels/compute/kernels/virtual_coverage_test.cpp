@@ -46,14 +46,13 @@ std::set<std::string> compiled_with(Device& device, std::string_view file, const
   return names;
 }
 
-/// Kernels that are compiled for caches in OCP codes alone (HAVE_E4M3_CACHE). No device of gfx942
+/// Kernels that are compiled for caches in OCP codes alone (IF_E4M3_CACHE). No device of gfx942
 /// has such a cache, because its codes are FNUZ.
 std::set<std::string> kernels_of_ocp_caches(Device& device) {
   std::set<std::string> names;
   for (const EmbeddedFile& file : all_kernel_files()) {
     constexpr std::string_view end = ".cu";
-    if (!file.name.ends_with(end) || file.text.find("#if HAVE_E4M3_CACHE") == file.text.npos)
-      continue;
+    if (!file.name.ends_with(end) || file.text.find("IF_E4M3_CACHE(") == file.text.npos) continue;
     const std::string_view name = file.name.substr(0, file.name.size() - end.size());
     names.merge(compiled_with(device, name, "1"));
     for (const std::string& other : compiled_with(device, name, "2")) names.erase(other);
