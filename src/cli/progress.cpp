@@ -21,7 +21,7 @@ double seconds_left(const Progress& progress) {
 
 std::string progress_line(const Progress& progress, std::size_t width, const Style& style) {
   const std::string count = fmt::format("{:>{}}/{}", progress.done,
-                                        fmt::formatted_size("{}", progress.total), progress.total);
+                                        std::to_string(progress.total).size(), progress.total);
   const std::string left = format_clock(seconds_left(progress)) + " left";
   const std::string facts = fmt::format("{}  {}  ", count, left);
   constexpr std::size_t bar_columns = 24;

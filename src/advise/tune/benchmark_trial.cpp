@@ -50,7 +50,7 @@ Result<std::vector<Record>> run_benchmark(const std::vector<std::string>& words,
   if (std::isfinite(most_seconds)) start.timeout_seconds = most_seconds;
   start.stop_requested = stop_requested;
   start.line = [&](std::string_view line) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = try_parse_json(line);
     if (!json.is_object() || !json.contains("status")) return;
     auto record = record_from_json(json);
     if (!record.ok()) {

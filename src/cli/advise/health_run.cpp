@@ -79,7 +79,7 @@ struct Collected {
   std::string lines;
 
   void take(std::string_view line) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = try_parse_json(line);
     if (!json.is_object() || !json.contains("status")) return;
     auto record = record_from_json(json);
     if (!record.ok()) return;
@@ -126,7 +126,7 @@ Result<CorruptionTest> test_corruption(const AcceptanceRequest& request, const s
   std::string text;
   start.line = [&](std::string_view line) { text += fmt::format("{}\n", line); };
   const ProgramEnd end = TRY(run_program(start));
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = try_parse_json(text);
   if (json.is_object() && json.contains("verdict") && json["verdict"].is_string()) {
     test.verdict = json["verdict"];
     test.why = json.value("why", "");

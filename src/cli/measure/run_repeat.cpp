@@ -109,7 +109,7 @@ int repeat_run(const Arguments& arguments, std::uint64_t times, Terminal& termin
     start.stop_requested = &interrupt_requested;
     start.line = [&](std::string_view line) {
       if (json) terminal.print(std::string(line) + "\n");
-      const Json parsed = Json::parse(line, nullptr, false);
+      const Json parsed = try_parse_json(line);
       if (!parsed.is_object() || !parsed.contains("status")) return;
       if (const auto record = record_from_json(parsed); record.ok()) take(all, *record);
     };

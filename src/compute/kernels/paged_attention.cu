@@ -9,7 +9,7 @@ namespace {
 #if defined(ON_CPU)
 constexpr u32 keys_ahead = 1;
 // A CPU keeps a group's vectors in memory, not in registers. Its loops over the group's query heads
-// are not unrolled, because that would make the code several times as long and no faster.
+// are not unrolled: that would double the code, which with AVX would be no faster.
 #define UNROLL_GROUP
 #else
 constexpr u32 keys_ahead = 4;  // keys of each team that are in flight at the same time

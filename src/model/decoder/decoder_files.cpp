@@ -28,7 +28,7 @@ Error of_path(const std::filesystem::path& path, const std::string& what) {
 /// The names of the shards, each once. Error: usage, not naming the file.
 Result<std::vector<std::string>> shards_in(std::string_view text) {
   constexpr std::size_t most_tensors = 200'000, most_shards = 4096;
-  const SortedJson json = SortedJson::parse(text, nullptr, false);
+  const SortedJson json = try_parse_sorted_json(text);
   if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object() ||
       json["weight_map"].size() > most_tensors) {
     return Error{ErrorKind::usage, "has no object \"weight_map\" of names and files"};

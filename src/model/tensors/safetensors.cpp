@@ -112,7 +112,7 @@ std::string repeated_member(std::string_view object) {
     }
     return false;  // keep no values
   };
-  [[maybe_unused]] const Json none = Json::parse(object, note, false);
+  [[maybe_unused]] const Json none = try_parse_json(object, note);
   return repeated;
 }
 

@@ -339,7 +339,7 @@ Result<Tokenizer> Tokenizer::parse(std::string_view text) {
     too_deep = too_deep || depth > deepest;
     return !too_deep;
   };
-  const SortedJson file = SortedJson::parse(text, bound, false);
+  const SortedJson file = try_parse_sorted_json(text, bound);
   if (too_deep || !file.is_object()) return not_computed("is not an object of JSON");
   return TokenizerReader(file).read();
 }

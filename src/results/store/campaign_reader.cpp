@@ -103,7 +103,7 @@ std::size_t read_pairs_per_draw(const std::filesystem::path& folder) {
   if (error || measured == 0) return 1;  // not begun
   const auto text = read_operand(folder / campaign_measure_name, most_bytes);
   if (!text.ok()) return of_older_versions;
-  const Json measure = Json::parse(*text, nullptr, false);
+  const Json measure = try_parse_json(*text);
   const bool drawn_for_each =
       measure.is_object() && measure.contains("draw") && measure["draw"] == "pair";
   return drawn_for_each ? 1 : of_older_versions;

@@ -158,7 +158,7 @@ class KnownRuns {
 }  // namespace
 
 std::string fingerprint_id(const Json& fingerprint) {
-  const auto sorted = SortedJson::parse(json_line(fingerprint));  // std::map: keys in order
+  const auto sorted = try_parse_sorted_json(json_line(fingerprint));  // std::map: keys in order
   return sha256_hex(sorted.dump()).substr(0, 16);
 }
 

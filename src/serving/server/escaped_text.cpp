@@ -1,8 +1,8 @@
 #include "serving/server/escaped_text.h"
 
-#include <fmt/format.h>
-
 #include <iterator>
+
+#include "core/fmt_compiled.h"
 
 namespace assay::server {
 

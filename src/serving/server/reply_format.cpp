@@ -1,10 +1,11 @@
 #include "serving/server/reply_format.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <chrono>
 #include <iterator>
+
+#include "core/fmt_compiled.h"
 
 namespace assay::server {
 namespace {

@@ -1,12 +1,12 @@
 #include "serving/server/reply_logprobs.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 
+#include "core/fmt_compiled.h"
 #include "core/utf8.h"
 #include "serving/server/escaped_text.h"
 

@@ -1,8 +1,8 @@
 #include "serving/server/step_log.h"
 
-#include <fmt/format.h>
-
 #include <iterator>
+
+#include "core/fmt_compiled.h"
 
 namespace assay::server {
 

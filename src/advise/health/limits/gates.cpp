@@ -194,7 +194,7 @@ std::optional<bool> enforced_beside(const fs::path& file) {
     std::error_code ignored;
     if (!fs::exists(stem + other, ignored)) continue;
     const auto text = read_file(stem + other);
-    const Json json = text ? Json::parse(*text, nullptr, false) : Json();
+    const Json json = text ? try_parse_json(*text) : Json();
     if (json.is_object() && json.contains("enforce_thresholds") &&
         json["enforce_thresholds"].is_boolean()) {
       return json["enforce_thresholds"].get<bool>();

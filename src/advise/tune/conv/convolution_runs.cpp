@@ -48,7 +48,7 @@ std::string suite_text(std::span<const ConvolutionProblem> problems, const std::
 /// time was left is only added to `known`.
 void take_record(std::string_view line, MeasuredConvolutions& measured,
                  std::set<std::string>& known) {
-  const Json json = Json::parse(line, nullptr, false);
+  const Json json = try_parse_json(line);
   if (!json.is_object() || !json.contains("status")) return;
   const auto record = record_from_json(json);
   if (!record.ok()) return;

@@ -254,7 +254,7 @@ std::string whole_chrome(const std::vector<std::string>& parts, std::int64_t bas
   std::size_t size = 0;
   for (const std::string& part : parts) {
     const std::size_t line = part.find('\n');
-    const Json about = Json::parse(part.substr(0, line), nullptr, false);
+    const Json about = try_parse_json(part.substr(0, line));
     if (line == part.npos || !about.is_object()) continue;
     for (const Json& device : about.value("devices", Json::array())) devices.push_back(device);
     for (const Json& note : about.value("notes", Json::array())) {
