@@ -8,11 +8,14 @@ namespace {
 
 #if defined(ON_CPU)
 constexpr u32 keys_ahead = 1;
-// A CPU keeps a group's vectors in memory, not in registers. Its loops over the group's query heads
-// are not unrolled: that would double the code, which with AVX would be no faster.
-#define UNROLL_GROUP
 #else
 constexpr u32 keys_ahead = 4;  // keys of each team that are in flight at the same time
+#endif
+#if defined(ON_CPU) && defined(__AVX__)
+// These CPUs keep a group's vectors in memory, not in registers. Loops over the group's query heads
+// are not unrolled there: that would double the code and be no faster.
+#define UNROLL_GROUP
+#else
 #define UNROLL_GROUP UNROLL_LOOP
 #endif
 
