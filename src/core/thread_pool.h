@@ -1,5 +1,6 @@
 // A fork-join pool: one pinned thread per CPU, except for the first one, whose work the caller's
-// thread does as worker 0. Idle threads poll for about 20 us, then sleep.
+// thread does as worker 0. Idle threads poll for 20 to 150 us, in builds for
+// tests shorter, then sleep.
 #pragma once
 
 #include <atomic>

@@ -58,8 +58,9 @@ class CheckedWork {
   CheckedWork(const CheckedWork&) = delete;
   CheckedWork& operator=(const CheckedWork&) = delete;
 
-  /// Runs once from the kept state, learns which operation writes which blocks, and returns the
-  /// sums that repeat() is to give.
+  /// Runs from the kept state, learns which operation writes which blocks, and returns the sums
+  /// that repeat() is to give. Runs once if every operation changes a block; otherwise up to 35
+  /// times, to find buffers that can be emptied before a run so that their writers show.
   Result<Sums> learn();
   /// Runs from the kept state. Error: failed if the operations are not those that were learnt.
   Result<Sums> repeat();

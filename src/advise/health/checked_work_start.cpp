@@ -89,8 +89,10 @@ Result<Sums> CheckedWork::learn() {
   const bool all_write =
       std::ranges::all_of(launches_, [](const Launch& launch) { return launch.count > 0; });
   if (all_write || description_.of_team) return sums;
-  const auto ends = sums.begin() + static_cast<std::ptrdiff_t>(written_.size());
-  if (!TRY(empty_buffers({ends, sums.end()}))) return sums;
+  const auto first_end = sums.begin() + static_cast<std::ptrdiff_t>(written_.size());
+  const Sums ends(first_end, sums.end());
+  // Where the ends do not repeat themselves, what emptying a buffer changes cannot be seen.
+  if (!TRY(gives_with({}, ends)) || !TRY(empty_buffers(ends))) return sums;
   return learn_once();
 }
 

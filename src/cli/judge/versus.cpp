@@ -40,18 +40,17 @@ Result<std::string> time_text(const Arguments& arguments, const std::string& sui
   const auto seconds = parse_duration(budget);
   if (!seconds.ok()) return about("--budget", seconds.error());
   std::string text = fmt::format("budget: {}\n", yaml_scalar(budget));
-  if (is_short)
+  if (is_short) {
     text += fmt::format("pairs: {{least: {}, most: {}}}\n", wanted_pairs, most_short_pairs);
+  }
   if (arguments.has("--unit-budget")) {
     return text + fmt::format("unit_budget: {}\n", yaml_scalar(arguments.get("--unit-budget")));
   }
   if (suite.empty()) return text;  // a load takes the time that its requests take
-  const double most =
-      is_short ? short_unit_seconds
-               : std::max(usual_unit_seconds, least_cell_seconds * static_cast<double>(cells));
+  if (is_short) return text + fmt::format("unit_budget: {}s\n", short_unit_seconds);
+  const double most = std::max(usual_unit_seconds, least_cell_seconds * static_cast<double>(cells));
   const double fitting = *seconds / static_cast<double>(arms * wanted_pairs) - 1;
-  return text +
-         fmt::format("unit_budget: {:.3g}s\n", std::clamp(fitting, std::min(1.0, most), most));
+  return text + fmt::format("unit_budget: {:.3g}s\n", std::clamp(fitting, 1.0, most));
 }
 
 /// A plan as a person would have written it, so that it can be kept and changed. `cells`: the

@@ -110,8 +110,18 @@ Status RecordingStream::recorded(TraceEventKind kind, const Describe& describe,
   Operation operation = describe();
   operation.kind = kind;
   TRY(begin(std::move(operation)));
-  TRY(queue());
+  if (const Status queued = queue(); !queued.ok()) {
+    TRY(leave_out());
+    return queued;
+  }
   return end();
+}
+
+Status RecordingStream::leave_out() {
+  if (!open_) return {};
+  const std::uint64_t tag = open_->tag;
+  open_.reset();
+  return tag == 0 ? Status() : recorder_.end_tag(tag);
 }
 
 template <typename Queue>
@@ -217,8 +227,9 @@ Status RecordingStream::launch(Graph& graph) {
   const std::int64_t called = host_time();
   const std::uint64_t correlation = ++recorder_.correlation_;
   TRY(recorder_.begin_tag(correlation));
-  TRY(inner_->launch(*recorded.inner));
+  const Status launched = inner_->launch(*recorded.inner);
   TRY(recorder_.end_tag(correlation));
+  TRY(launched);
   recorder_.add_call("GraphLaunch", called, correlation);
   recorder_.replays_.push_back({list, lane_, correlation, called});
   return {};

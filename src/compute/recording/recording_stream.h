@@ -17,11 +17,10 @@ class RecordingStream final : public Stream {
   ~RecordingStream() override;
 
   /// Waits for the inner stream and records nothing.
-  Status settle() {
-    TRY(end_of_library());
-    return inner_->synchronize();
-  }
+  Status settle() { return inner_->synchronize(); }
   Stream& inner() { return *inner_; }
+  /// Ends an operation that native_handle() began, because nothing says where it ends.
+  Status end_of_library();
 
   Status launch(const Kernel& kernel, const LaunchShape& shape,
                 std::span<void* const> arguments) override;
@@ -64,8 +63,8 @@ class RecordingStream final : public Stream {
   bool is_noted() const { return recorder_.in_step_ || recorder_.capture_ != nullptr; }
   Status begin(Operation operation);
   Status end();
-  /// Ends an operation that native_handle() began, because nothing says where it ends.
-  Status end_of_library();
+  /// Forgets the operation that begin() opened, because nothing was queued.
+  Status leave_out();
   /// Queues an event of the device, in a capture as part of the graph. Null: the driver has no such
   /// events, or this stream takes no part in the capture.
   Result<std::shared_ptr<Event>> mark();

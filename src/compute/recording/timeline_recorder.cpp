@@ -97,6 +97,7 @@ void TimelineRecorder::begin_step(const std::string& name) {
 }
 
 Status TimelineRecorder::end_step() {
+  for (RecordingStream* stream : streams_) TRY(stream->end_of_library());
   add_range(step_, step_begin_, host_time());
   const Status read = read_times();
   in_step_ = false;
@@ -274,7 +275,16 @@ Status TimelineRecorder::read_activities() {
     std::optional<Range>& range = run.ranges[found->second];
     range = Range{range ? range->begin : begin, last_end};
   }
-  for (const RunOfList& run : runs) add_parts(*run.list, run.ranges);
+  std::size_t silent = 0;
+  for (const RunOfList& run : runs) {
+    add_parts(*run.list, run.ranges);
+    for (const std::optional<Range>& range : run.ranges) silent += range ? 0 : 1;
+  }
+  if (silent > 0) {
+    timeline_.note("an operation was queued of which " + tracer_->name() +
+                       " saw no kernel, copy or fill: host functions, or a gap in the trace",
+                   silent);
+  }
   queued_ = {};
   replays_.clear();
   return {};

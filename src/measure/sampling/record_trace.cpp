@@ -194,9 +194,10 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
   TimelineRecorder recorder(device, std::to_string(number), tracer->get());
   const std::unique_ptr<Device> recorded = recorded_device(device, recorder);
   {
+    // Its thread must not inherit the place of this one, which preparing a launch may fix.
+    const auto telemetry = start_telemetry(facts, request.telemetry_interval);
     Stepper steps(request, *recorded, team, stop_requested);
     TRY(steps.prepare());
-    const auto telemetry = start_telemetry(facts, request.telemetry_interval);
     const auto begin = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < request.steps; ++i) {
       trace.recorded.push_back(TRY(steps.step(&recorder, i + 1)));

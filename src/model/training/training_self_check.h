@@ -11,9 +11,7 @@ namespace assay {
 
 /// Runs two passes of a small GPT with the element type, precision, head width (128 at most),
 /// attention, recomputing and biases of `settings`, with and without epilogues for the GELU where
-/// there are such. With `settings.plan.one_pass`, two steps must also give the same bits with their
-/// gradients over activations as with these apart, unless steps do not repeat their bits. Error:
-/// verification if they do not; else the device's.
+/// there are such. Error: as the device's calls.
 Result<GateResult> check_training(Device& device, Stream& stream,
                                   const TransformerSettings& settings);
 

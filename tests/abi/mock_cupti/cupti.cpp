@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mock_cupti.h"
@@ -54,6 +55,16 @@ struct MoveRecord {  // CUpti_ActivityMemcpy5 and CUpti_ActivityMemset4, up to g
   std::uint64_t rest[2] = {};
 };
 static_assert(offsetof(MoveRecord, stream) == 40 && offsetof(MoveRecord, node) == 64);
+
+struct PeerRecord {  // CUpti_ActivityMemcpyPtoP4, up to graphNodeId
+  int kind = 22, kinds = 0;
+  std::uint64_t bytes = 0, start = 0, end = 0;
+  std::uint32_t device = 0, context = 1, stream = 7, devices_and_contexts[4] = {}, correlation = 0;
+  void* reserved = nullptr;
+  std::uint64_t node = 0;
+  std::uint64_t rest[2] = {};
+};
+static_assert(offsetof(PeerRecord, correlation) == 60 && offsetof(PeerRecord, node) == 72);
 
 struct Mock {
   std::map<std::string, int> failing;
@@ -130,6 +141,13 @@ void mock_cupti_move(bool fill, std::uint64_t bytes, std::uint64_t start, std::u
   move.start = start;
   move.end = end;
   add(move);
+}
+void mock_cupti_copy_to_peer(std::uint64_t bytes, std::uint64_t start, std::uint64_t end) {
+  PeerRecord copy;
+  copy.bytes = bytes;
+  copy.start = start;
+  copy.end = end;
+  add(copy);
 }
 void mock_cupti_create_node(std::uint64_t node) {
   call_back(13, node, 0);
@@ -216,7 +234,7 @@ int cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, std::uin
   return 0;
 }
 int cuptiActivityGetNumDroppedRecords(void*, std::uint32_t, std::size_t* count) {
-  *count = mock.dropped;
+  *count = std::exchange(mock.dropped, 0);
   return 0;
 }
 int cuptiActivityPushExternalCorrelationId(int, std::uint64_t number) {

@@ -17,6 +17,8 @@ void mock_cupti_run_kernel(const char* name, std::uint64_t start, std::uint64_t 
                            std::uint64_t node);
 /// A GPU copied (or filled) bytes in the same way.
 void mock_cupti_move(bool fill, std::uint64_t bytes, std::uint64_t start, std::uint64_t end);
+/// A GPU copied bytes to another GPU in the same way.
+void mock_cupti_copy_to_peer(std::uint64_t bytes, std::uint64_t start, std::uint64_t end);
 /// A node was captured, or cloned from `original` into an executable graph. Nodes are numbers.
 void mock_cupti_create_node(std::uint64_t node);
 void mock_cupti_clone_node(std::uint64_t node, std::uint64_t original);

@@ -52,7 +52,7 @@ class Plan {
   /// Identifies the engine within one version of cuDNN: "engine=38 k2=12 k13=0".
   Result<std::string> name(const Library& library) const;
   /// Queues the work on the handle's stream. Operands, at most 16, must come in the same order in
-  /// every call. What is prepared for a set of addresses is kept as long as the plan, so that a
+  /// every call. What is prepared for a set of addresses is kept, for up to 256 sets, so that a
   /// repeated call costs a look-up.
   Status execute(const Library& library, void* handle, std::span<const Operand> operands,
                  void* workspace);

@@ -96,21 +96,22 @@ void Library::place_threads() const {
   if (most_threads_ == nullptr || thread_number_ == nullptr || parallel_ == nullptr) return;
   // A runtime ends threads that a smaller team does not need, so a new size may mean new threads.
   thread_local int placed = 0;
+  // A team of one has no threads to place and leaves the others where they are.
   const int count = most_threads_();
-  if (count == placed) return;
-  placed = count;
+  if (count < 2 || count == placed) return;
   struct Places {
     int (*number)();
     std::vector<int> cpus;
   } places{thread_number_, affinity_cpus()};
   const auto threads = static_cast<unsigned>(count);
-  if (count < 2 || places.cpus.size() < threads || user_places_threads()) return;
+  if (places.cpus.size() < threads || user_places_threads()) return;
   const auto move = [](void* data) {
     const Places& to = *static_cast<const Places*>(data);
     const int number = to.number();
     if (number > 0) run_on_cpus({to.cpus[static_cast<std::size_t>(number)]});
   };
   parallel_(move, &places, threads, 0);
+  placed = count;
 }
 
 Status Library::check(int status, std::string_view call) const {

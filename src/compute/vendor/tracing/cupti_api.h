@@ -50,7 +50,8 @@ constexpr int success = 0, no_more_records = 12, multiple_subscribers = 39;
 /// CUpti_ActivityKind. `kernel` is CONCURRENT_KERNEL. Calls are enabled because CUPTI writes
 /// external records only for calls of enabled kinds.
 namespace kind {
-constexpr int copy = 1, fill = 2, driver_call = 4, runtime_call = 5, kernel = 10, external = 39;
+constexpr int copy = 1, fill = 2, driver_call = 4, runtime_call = 5, kernel = 10, peer_copy = 22,
+              external = 39;
 }
 /// CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, which is free for tools.
 constexpr int external_custom = 3;
@@ -78,14 +79,16 @@ struct GraphData {
 /// cuptiGetGraphNodeId, 0 outside graphs) and `number` are std::uint64_t; `stream` and
 /// `correlation` std::uint32_t; `grid` and `block` three std::uint32_t. `name` is a mangled const
 /// char*, null if unknown.
+constexpr std::size_t start_of_activity = 16, end_of_activity = 24;  // of all but external records
 namespace kernel_record {  // CUpti_ActivityKernel7 and later
-constexpr std::size_t start = 16, end = 24, stream = 48, grid = 52, block = 64, correlation = 92,
-                      name = 104, node = 144;
+constexpr std::size_t stream = 48, grid = 52, block = 64, correlation = 92, name = 104, node = 144;
+}
+namespace peer_record {  // CUpti_ActivityMemcpyPtoP4, a copy between GPUs
+constexpr std::size_t bytes = 8, stream = 40, correlation = 60, node = 72;
 }
 namespace move_record {  // CUpti_ActivityMemcpy5, CUpti_ActivityMemset4 and later
-constexpr std::size_t bytes = 8, start = 16, end = 24, stream = 40, correlation = 44, node = 64;
+constexpr std::size_t bytes = 8, stream = 40, correlation = 44, node = 64;
 }
-/// `kind`, an int, is external_custom or what another tool chose.
 namespace external_record {  // CUpti_ActivityExternalCorrelation
 constexpr std::size_t kind = 4, number = 8, correlation = 16;
 }

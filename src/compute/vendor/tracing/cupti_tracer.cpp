@@ -20,9 +20,9 @@ namespace assay {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 20;
-constexpr std::array kinds = {cupti::kind::kernel,       cupti::kind::copy,
-                              cupti::kind::fill,         cupti::kind::driver_call,
-                              cupti::kind::runtime_call, cupti::kind::external};
+constexpr std::array kinds = {
+    cupti::kind::kernel,      cupti::kind::copy,         cupti::kind::peer_copy, cupti::kind::fill,
+    cupti::kind::driver_call, cupti::kind::runtime_call, cupti::kind::external};
 
 template <typename T>
 T field(const std::uint8_t* record, std::size_t offset) {
@@ -52,10 +52,11 @@ std::atomic<CuptiTracer*> the_tracer = nullptr;
 class CuptiTracer final : public ActivityTracer {
  public:
   explicit CuptiTracer(const cupti::Functions& functions) : cupti_(functions) {}
+  /// Ends only what this tracer began: another profiler of the process may trace on.
   ~CuptiTracer() override {
-    (void)tag(0);
-    for (const int kind : kinds) (void)cupti_.disable(kind);
-    (void)cupti_.flush_all(1);
+    if (tag_ != 0) (void)tag(0);
+    for (const int kind : enabled_) (void)cupti_.disable(kind);
+    if (has_buffers_) (void)cupti_.flush_all(1);
     if (subscriber_ != nullptr) (void)cupti_.unsubscribe(subscriber_);
     the_tracer = nullptr;
     forget();
@@ -74,8 +75,10 @@ class CuptiTracer final : public ActivityTracer {
     }
     TRY(check("cuptiActivityRegisterCallbacks",
               cupti_.register_buffers(&request_buffer, &complete_buffer)));
+    has_buffers_ = true;
     for (const int kind : kinds) {
       TRY(check(fmt::format("cuptiActivityEnable of kind {}", kind), cupti_.enable(kind)));
+      enabled_.push_back(kind);
     }
     return {};
   }
@@ -99,6 +102,9 @@ class CuptiTracer final : public ActivityTracer {
   Status start() override {
     TRY(check("cuptiActivityFlushAll", cupti_.flush_all(1)));
     forget();
+    TRY(count_dropped());  // of what was before
+    out_of_memory_ = false;
+    recording_ = true;
     begin_ = TRY(offset_of_host());
     return {};
   }
@@ -106,10 +112,12 @@ class CuptiTracer final : public ActivityTracer {
   Result<std::vector<DeviceActivity>> stop() override {
     const ClockOffset end = TRY(offset_of_host());
     TRY(check("cuptiActivityFlushAll", cupti_.flush_all(1)));
+    recording_ = false;
     const std::vector<FilledBuffer> filled = take_filled();
     std::vector<DeviceActivity> found;
     std::unordered_map<std::uint32_t, std::uint64_t> tags;  // by correlation
     std::vector<std::uint32_t> correlations;                // of `found`
+    untimed_ = 0;
     Status read;
     for (const FilledBuffer& buffer : filled) {
       std::uint8_t* record = nullptr;
@@ -124,11 +132,13 @@ class CuptiTracer final : public ActivityTracer {
       std::free(buffer.memory);
     }
     TRY(std::move(read));
-    std::size_t dropped = 0;
-    TRY(check("cuptiActivityGetNumDroppedRecords", cupti_.count_dropped(nullptr, 0, &dropped)));
-    if (dropped > 0 || out_of_memory_) {
+    if (out_of_memory_) {
+      return Error{ErrorKind::exhausted,
+                   "there is no memory for the records of " + name_ + "; record fewer steps"};
+    }
+    if (const std::size_t lost = TRY(count_dropped()) + untimed_; lost > 0) {
       return Error{ErrorKind::failed,
-                   fmt::format("{} lost {} records; record fewer steps", name_, dropped)};
+                   fmt::format("{} lost {} records; record fewer steps", name_, lost)};
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
       const auto tagged = tags.find(correlations[i]);
@@ -151,7 +161,7 @@ class CuptiTracer final : public ActivityTracer {
     if (status == cupti::multiple_subscribers) {
       return Error{ErrorKind::unavailable,
                    "another profiler traces this process already; end it, or record with "
-                   "--recorder own"};
+                   "--recorder events"};
     }
     return Error{ErrorKind::failed,
                  fmt::format("{}: {} ({})", call, text == nullptr ? "an error" : text, status)};
@@ -184,9 +194,16 @@ class CuptiTracer final : public ActivityTracer {
     return time + begin_.offset + static_cast<std::int64_t>(share * drift);
   }
 
+  /// Returns how many records the library lost since it was asked last.
+  Result<std::size_t> count_dropped() const {
+    std::size_t dropped = 0;
+    TRY(check("cuptiActivityGetNumDroppedRecords", cupti_.count_dropped(nullptr, 0, &dropped)));
+    return dropped;
+  }
+
   void read_record(const std::uint8_t* record, const ClockOffset& end,
                    std::vector<DeviceActivity>& found, std::vector<std::uint32_t>& correlations,
-                   std::unordered_map<std::uint32_t, std::uint64_t>& tags) const {
+                   std::unordered_map<std::uint32_t, std::uint64_t>& tags) {
     const int kind = field<int>(record, 0);
     if (kind == cupti::kind::external) {
       namespace at = cupti::external_record;
@@ -196,35 +213,51 @@ class CuptiTracer final : public ActivityTracer {
       return;
     }
     DeviceActivity activity;
-    std::uint64_t start = 0, stop = 0, node = 0;
+    std::size_t node = 0, correlation = 0;  // places
     if (kind == cupti::kind::kernel) {
       namespace at = cupti::kernel_record;
-      start = field<std::uint64_t>(record, at::start);
-      stop = field<std::uint64_t>(record, at::end);
-      node = field<std::uint64_t>(record, at::node);
+      node = at::node;
+      correlation = at::correlation;
       activity.grid = field<std::array<std::uint32_t, 3>>(record, at::grid);
       activity.block = field<std::array<std::uint32_t, 3>>(record, at::block);
       activity.stream = field<std::uint32_t>(record, at::stream);
       const char* const name = field<const char*>(record, at::name);
       activity.name = name == nullptr ? "kernel" : demangled(name);
-      correlations.push_back(field<std::uint32_t>(record, at::correlation));
-    } else if (kind == cupti::kind::copy || kind == cupti::kind::fill) {
-      namespace at = cupti::move_record;
-      activity.kind = kind == cupti::kind::copy ? TraceEventKind::copy : TraceEventKind::fill;
-      start = field<std::uint64_t>(record, at::start);
-      stop = field<std::uint64_t>(record, at::end);
-      node = field<std::uint64_t>(record, at::node);
+    } else if (kind == cupti::kind::peer_copy) {
+      namespace at = cupti::peer_record;
+      node = at::node;
+      correlation = at::correlation;
+      activity.kind = TraceEventKind::copy;
       activity.bytes = field<std::uint64_t>(record, at::bytes);
       activity.stream = field<std::uint32_t>(record, at::stream);
-      correlations.push_back(field<std::uint32_t>(record, at::correlation));
+    } else if (kind == cupti::kind::copy || kind == cupti::kind::fill) {
+      namespace at = cupti::move_record;
+      node = at::node;
+      correlation = at::correlation;
+      activity.kind = kind == cupti::kind::copy ? TraceEventKind::copy : TraceEventKind::fill;
+      activity.bytes = field<std::uint64_t>(record, at::bytes);
+      activity.stream = field<std::uint32_t>(record, at::stream);
     } else {
       return;  // a call: only its external record is needed
     }
+    const auto start = field<std::uint64_t>(record, cupti::start_of_activity);
+    const auto stop = field<std::uint64_t>(record, cupti::end_of_activity);
+    if (start == 0 && stop == 0) {  // the library could not take its time
+      ++untimed_;
+      return;
+    }
     activity.begin = on_host(start, end);
     activity.end = on_host(stop, end);
-    const auto tagged = node_tags_.find(node);
-    if (node != 0 && tagged != node_tags_.end()) activity.node_tag = tagged->second;
+    activity.node_tag = tag_of_node(field<std::uint64_t>(record, node));
     found.push_back(std::move(activity));
+    correlations.push_back(field<std::uint32_t>(record, correlation));
+  }
+
+  /// Returns 0 for a node that was captured without a tag, and for 0.
+  std::uint64_t tag_of_node(std::uint64_t node) {
+    const MutexLock lock(mutex_);
+    const auto tagged = node_tags_.find(node);
+    return tagged == node_tags_.end() ? 0 : tagged->second;
   }
 
   std::vector<FilledBuffer> take_filled() {
@@ -245,7 +278,7 @@ class CuptiTracer final : public ActivityTracer {
   static void complete_buffer(void*, std::uint32_t, std::uint8_t* buffer, std::size_t,
                               std::size_t valid) {
     CuptiTracer* const tracer = the_tracer;
-    if (tracer == nullptr || valid == 0) return std::free(buffer);
+    if (tracer == nullptr || valid == 0 || !tracer->recording_) return std::free(buffer);
     const MutexLock lock(tracer->mutex_);
     tracer->filled_.push_back({buffer, valid});
   }
@@ -259,24 +292,29 @@ class CuptiTracer final : public ActivityTracer {
     if (graph == nullptr) return;
     std::uint64_t node = 0;
     if (tracer.cupti_.graph_node_id(graph->node, &node) != cupti::success) return;
-    if (id == cupti::node_created) {
-      if (tracer.tag_ != 0) tracer.node_tags_[node] = tracer.tag_;
-      return;
-    }
+    if (id == cupti::node_created) return tracer.keep_tag(node, tracer.tag_);
     std::uint64_t original = 0;
     if (tracer.cupti_.graph_node_id(graph->original_node, &original) != cupti::success) return;
-    const auto tagged = tracer.node_tags_.find(original);
-    if (tagged != tracer.node_tags_.end()) tracer.node_tags_[node] = tagged->second;
+    tracer.keep_tag(node, tracer.tag_of_node(original));
+  }
+
+  void keep_tag(std::uint64_t node, std::uint64_t tag) {
+    if (tag == 0) return;
+    const MutexLock lock(mutex_);
+    node_tags_[node] = tag;
   }
 
   const cupti::Functions cupti_;
   std::string name_ = "CUPTI";
   void* subscriber_ = nullptr;
-  std::uint64_t tag_ = 0;
-  std::unordered_map<std::uint64_t, std::uint64_t> node_tags_;
+  std::vector<int> enabled_;  // kinds
+  bool has_buffers_ = false;
+  std::atomic<std::uint64_t> tag_ = 0;
   ClockOffset begin_;
-  std::atomic<bool> out_of_memory_ = false;
+  std::size_t untimed_ = 0;  // records without times
+  std::atomic<bool> out_of_memory_ = false, recording_ = false;
   Mutex mutex_;
+  std::unordered_map<std::uint64_t, std::uint64_t> node_tags_ GUARDED_BY(mutex_);
   std::vector<FilledBuffer> filled_ GUARDED_BY(mutex_);
 };
 

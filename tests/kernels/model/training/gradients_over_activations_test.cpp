@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "model/training/training_self_check.h"
 #include "support/transformer_training_test.h"
 
 namespace assay {
@@ -71,15 +70,6 @@ TEST_P(GradientsOverActivations, AreTheSameBits) {
       EXPECT_EQ(found->beyond_plan, apart->beyond_plan) << one.model;
     }
   }
-}
-
-TEST_P(GradientsOverActivations, AreComparedBeforeTraining) {
-  TransformerSettings settings = small_training(DataType::bf16);
-  settings.plan.shape = parse_decoder_shape("2L2H1K16D24C40F101V").value();
-  settings.plan.one_pass = true;
-  const auto gate = check_training(*device_, *stream_, settings);
-  ASSERT_TRUE(gate) << gate.error().message;
-  EXPECT_TRUE(gate->passed) << gate->worst << " " << gate->gradient_error;
 }
 
 /// Later passes add to gradients, which have to stay.

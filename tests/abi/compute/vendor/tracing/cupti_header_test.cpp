@@ -12,8 +12,8 @@ namespace assay {
 namespace {
 
 TEST(CuptiHeader, PlacesOfFields) {
-  EXPECT_EQ(offsetof(CUpti_ActivityKernel9, start), cupti::kernel_record::start);
-  EXPECT_EQ(offsetof(CUpti_ActivityKernel9, end), cupti::kernel_record::end);
+  EXPECT_EQ(offsetof(CUpti_ActivityKernel9, start), cupti::start_of_activity);
+  EXPECT_EQ(offsetof(CUpti_ActivityKernel9, end), cupti::end_of_activity);
   EXPECT_EQ(offsetof(CUpti_ActivityKernel9, streamId), cupti::kernel_record::stream);
   EXPECT_EQ(offsetof(CUpti_ActivityKernel9, gridX), cupti::kernel_record::grid);
   EXPECT_EQ(offsetof(CUpti_ActivityKernel9, blockX), cupti::kernel_record::block);
@@ -21,16 +21,25 @@ TEST(CuptiHeader, PlacesOfFields) {
   EXPECT_EQ(offsetof(CUpti_ActivityKernel9, name), cupti::kernel_record::name);
   EXPECT_EQ(offsetof(CUpti_ActivityKernel9, graphNodeId), cupti::kernel_record::node);
   EXPECT_EQ(offsetof(CUpti_ActivityMemcpy5, bytes), cupti::move_record::bytes);
-  EXPECT_EQ(offsetof(CUpti_ActivityMemcpy5, start), cupti::move_record::start);
-  EXPECT_EQ(offsetof(CUpti_ActivityMemcpy5, end), cupti::move_record::end);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemcpy5, start), cupti::start_of_activity);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemcpy5, end), cupti::end_of_activity);
   EXPECT_EQ(offsetof(CUpti_ActivityMemcpy5, streamId), cupti::move_record::stream);
   EXPECT_EQ(offsetof(CUpti_ActivityMemcpy5, correlationId), cupti::move_record::correlation);
   EXPECT_EQ(offsetof(CUpti_ActivityMemcpy5, graphNodeId), cupti::move_record::node);
   EXPECT_EQ(offsetof(CUpti_ActivityMemset4, bytes), cupti::move_record::bytes);
-  EXPECT_EQ(offsetof(CUpti_ActivityMemset4, start), cupti::move_record::start);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemset4, start), cupti::start_of_activity);
   EXPECT_EQ(offsetof(CUpti_ActivityMemset4, streamId), cupti::move_record::stream);
   EXPECT_EQ(offsetof(CUpti_ActivityMemset4, correlationId), cupti::move_record::correlation);
   EXPECT_EQ(offsetof(CUpti_ActivityMemset4, graphNodeId), cupti::move_record::node);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemset4, end), cupti::end_of_activity);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemcpyPtoP4, bytes), cupti::peer_record::bytes);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemcpyPtoP4, start), cupti::start_of_activity);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemcpyPtoP4, end), cupti::end_of_activity);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemcpyPtoP4, streamId), cupti::peer_record::stream);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemcpyPtoP4, correlationId), cupti::peer_record::correlation);
+  EXPECT_EQ(offsetof(CUpti_ActivityMemcpyPtoP4, graphNodeId), cupti::peer_record::node);
+  EXPECT_EQ(offsetof(CUpti_ActivityExternalCorrelation, externalKind),
+            cupti::external_record::kind);
   EXPECT_EQ(offsetof(CUpti_ActivityExternalCorrelation, externalId),
             cupti::external_record::number);
   EXPECT_EQ(offsetof(CUpti_ActivityExternalCorrelation, correlationId),
@@ -44,6 +53,7 @@ TEST(CuptiHeader, PlacesOfFields) {
 TEST(CuptiHeader, Values) {
   EXPECT_EQ(CUPTI_ACTIVITY_KIND_MEMCPY, cupti::kind::copy);
   EXPECT_EQ(CUPTI_ACTIVITY_KIND_MEMSET, cupti::kind::fill);
+  EXPECT_EQ(CUPTI_ACTIVITY_KIND_MEMCPY2, cupti::kind::peer_copy);
   EXPECT_EQ(CUPTI_ACTIVITY_KIND_DRIVER, cupti::kind::driver_call);
   EXPECT_EQ(CUPTI_ACTIVITY_KIND_RUNTIME, cupti::kind::runtime_call);
   EXPECT_EQ(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, cupti::kind::kernel);

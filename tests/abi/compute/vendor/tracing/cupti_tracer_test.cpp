@@ -24,6 +24,7 @@ class CuptiTracing : public testing::Test {
     library->bind(set_version, {"mock_cupti_set_version"});
     library->bind(run_kernel, {"mock_cupti_run_kernel"});
     library->bind(move, {"mock_cupti_move"});
+    library->bind(copy_to_peer, {"mock_cupti_copy_to_peer"});
     library->bind(create_node, {"mock_cupti_create_node"});
     library->bind(clone_node, {"mock_cupti_clone_node"});
     library->bind(drop, {"mock_cupti_drop"});
@@ -39,6 +40,7 @@ class CuptiTracing : public testing::Test {
   decltype(&mock_cupti_set_version) set_version;
   decltype(&mock_cupti_run_kernel) run_kernel;
   decltype(&mock_cupti_move) move;
+  decltype(&mock_cupti_copy_to_peer) copy_to_peer;
   decltype(&mock_cupti_create_node) create_node;
   decltype(&mock_cupti_clone_node) clone_node;
   decltype(&mock_cupti_drop) drop;
@@ -85,6 +87,20 @@ TEST_F(CuptiTracing, ActivitiesHaveTheTagsOfTheirCallsOnTheHostsClock) {
   EXPECT_LE(copy.begin, host_time());
 }
 
+TEST_F(CuptiTracing, CopiesBetweenGpusAreCopies) {
+  const auto tracer = open_cupti_tracer();
+  ASSERT_TRUE(tracer) << tracer.error().message;
+  ASSERT_TRUE((*tracer)->start());
+  ASSERT_TRUE((*tracer)->tag(5));
+  copy_to_peer(1 << 20, now(), now());
+  const auto found = (*tracer)->stop();
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().kind, TraceEventKind::copy);
+  EXPECT_EQ(found->front().bytes, 1u << 20);
+  EXPECT_EQ(found->front().call_tag, 5u);
+}
+
 TEST_F(CuptiTracing, KernelsOfGraphsHaveTheTagOfTheirCapture) {
   const auto tracer = open_cupti_tracer();
   ASSERT_TRUE(tracer) << tracer.error().message;
@@ -114,6 +130,7 @@ TEST_F(CuptiTracing, WhatItLosesOrRefusesIsAnError) {
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().kind, ErrorKind::unavailable);
   EXPECT_THAT(other.error().message, HasSubstr("another profiler traces this process"));
+  EXPECT_THAT(other.error().message, HasSubstr("record with --recorder events"));
   fail("cuptiActivityEnable", 2);
   EXPECT_THAT(open_cupti_tracer().error().message,
               HasSubstr("cuptiActivityEnable of kind 10: CUPTI_ERROR_OF_MOCK (2)"));
@@ -124,12 +141,17 @@ TEST_F(CuptiTracing, WhatItLosesOrRefusesIsAnError) {
   ASSERT_TRUE(tracer) << tracer.error().message;
   EXPECT_EQ((*tracer)->name(), "CUPTI, interface 26");
   EXPECT_THAT(open_cupti_tracer().error().message, HasSubstr("a tracer of CUPTI already"));
-  EXPECT_EQ(enabled(), 6) << "the second one did not end the first";
+  EXPECT_EQ(enabled(), 7) << "the second one did not end the first";
   ASSERT_TRUE((*tracer)->start());
   run_kernel("lost", now(), now(), 0);
   drop(3);
   EXPECT_THAT((*tracer)->stop().error().message, HasSubstr("lost 3 records; record fewer steps"));
-  drop(0);
+  drop(4);
+  ASSERT_TRUE((*tracer)->start());
+  EXPECT_TRUE((*tracer)->stop()) << "what was lost before the start does not count";
+  ASSERT_TRUE((*tracer)->start());
+  run_kernel("without times", 0, 0, 0);
+  EXPECT_THAT((*tracer)->stop().error().message, HasSubstr("lost 1 records"));
   ASSERT_TRUE((*tracer)->start());
   run_kernel("broken", now(), now(), 0);
   fail("cuptiActivityGetNextRecord", 5);
@@ -140,7 +162,7 @@ TEST_F(CuptiTracing, ItsEndLeavesNothingBehind) {
   {
     const auto tracer = open_cupti_tracer();
     ASSERT_TRUE(tracer) << tracer.error().message;
-    EXPECT_EQ(enabled(), 6);
+    EXPECT_EQ(enabled(), 7);
     EXPECT_EQ(subscribers(), 1);
     run_kernel("unread", now(), now(), 0);
   }
@@ -154,6 +176,7 @@ TEST_F(CuptiTracing, WithoutTheLibraryItSaysWhatToInstall) {
   const auto missing = open_cupti_tracer();
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind, ErrorKind::unavailable);
+  EXPECT_THAT(missing.error().message, HasSubstr("/nonexistent/libcupti.so.13"));
 }
 
 }  // namespace
