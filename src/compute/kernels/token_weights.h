@@ -47,8 +47,8 @@ struct Weights {
   /// Returns how many times the largest weight is halved to become that of the logit.
   DEVICE float halvings(float logit) const { return (largest - logit) * scale; }
   /// Returns the mass of the logit's weight; 0 if the logit is a NaN or the weight is below the
-  /// unit. Its relative error is below
-  /// 2^-20 for weights of at least 2^-8, and larger for smaller weights.
+  /// unit. Its relative error is below 2^-20 for weights of at least 2^-8, and larger for smaller
+  /// weights.
   DEVICE u64 mass(float logit) const {
     const float halved = halvings(logit);
     if (!(halved < mass_bits + 1)) return 0;

@@ -41,9 +41,8 @@ struct LaunchCare {
   std::function<void(std::string_view line)> line;
 };
 /// Runs the launch to its end, within its limits and with a secret for its ranks, if it needs one.
-/// Cleans up if it
-/// was stopped, timed out or was killed by a signal. Error: unavailable, if it cannot be started or
-/// its limits cannot be applied.
+/// Cleans up if it was stopped, timed out or was killed by a signal. Error: unavailable, if it
+/// cannot be started or its limits cannot be applied.
 Result<ProgramEnd> run_launch(const Launch& launch, const LaunchContext& context,
                               const LaunchCare& care);
 
