@@ -19,9 +19,10 @@ struct ChoiceKey {
 };
 
 /// If the calling thread has a ChoiceJournal, find() asks that first, and the journal notes every
-/// choice that was found or kept. Otherwise find() reads the file each time, because a search costs
-/// far more than that. Lines of another format are ignored. A folder that cannot be written only
-/// means that the search is repeated next time. Several processes may use one file.
+/// choice that was found or kept. Without an answer from one find() reads the file each time,
+/// because a search costs far more than that. Lines of another format are ignored. A folder that
+/// cannot be written only means that the search is repeated next time. Several processes may use
+/// one file.
 class ChoiceCache {
  public:
   /// Uses the file "choices" in `folder`; keeps nothing if `folder` is empty.
@@ -30,7 +31,8 @@ class ChoiceCache {
   /// modelled times must not mix with those of a real device.
   static ChoiceCache of_user(const DeviceFacts& facts);
 
-  /// Returns the choice that was kept last for this key on the device `facts`; empty if none was.
+  /// Returns the choice that the thread's journal gives for this key on the device `facts`, or else
+  /// the one that was kept last; empty if there is neither.
   std::optional<std::string> find(const DeviceFacts& facts, const ChoiceKey& key) const;
   /// Tells the thread's ChoiceJournal of a choice that was made without measuring, such as the only
   /// possible one. It is not written to the file.

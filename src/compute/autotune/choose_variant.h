@@ -17,10 +17,11 @@ struct NamedWay {
   Contender work;
 };
 
-/// Returns the index of the variant remembered for `key`. If there is none, measures all variants
-/// and remembers the fastest. The returned variant has been prepared; others may have been too. A
-/// variant whose prepare() fails is left out: a compiler may run out of registers for it. Error: as
-/// find_fastest(), or as the last prepare() if all fail; failed if `ways` is empty.
+/// Returns the index of the variant remembered for `key`. If there is none among `ways` or it
+/// cannot be prepared, measures all variants and remembers the fastest. The returned variant has
+/// been prepared; others may have been too. A variant whose prepare() fails is left out: a compiler
+/// may run out of registers for it. Error: as find_fastest(), or as the last prepare() if all fail;
+/// failed if `ways` is empty.
 Result<std::size_t> choose_variant(Device& device, Stream& stream, const ChoiceCache& choices,
                                    const ChoiceKey& key, const std::vector<NamedWay>& ways,
                                    const ContestLimits& limits);

@@ -21,7 +21,8 @@ struct ContestLimits {
   double wide_margin = 3;
   std::size_t most_finalists = 5;
   int final_rounds = 5;          ///< up to five times as many on a CPU, each that much shorter
-  double final_seconds = 0.1;    ///< work queued for one final measurement; at least one run
+  double final_seconds = 0.1;    ///< work queued for one final measurement; 1 to 1000 runs, fewer
+                                 ///< where they would exceed the time box
   double time_box_seconds = 20;  ///< wall time since the call after which no round starts, except
                                  ///< the first screening round and the first 3 final ones
   /// Fraction by which another contender must be faster than contender 0 to win. If it is above 0,

@@ -28,7 +28,7 @@ DEVICE u32 more_random_bits(u32 x) {
 
 /// Rounds `x` to bf16, up or down with probabilities that make the expected value exact, using the
 /// low 16 bits of `random`. Infinities and NaNs are preserved, and a finite number never becomes
-/// infinite.
+/// infinite: one beyond the largest bf16 becomes this.
 DEVICE Bf16 round_stochastically(float x, u32 random) {
   const u32 bits = bits_of(x), magnitude = bits & 0x7FFFFFFFu;
   // a truncated NaN could become infinite

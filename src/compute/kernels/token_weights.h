@@ -46,8 +46,9 @@ struct Weights {
   }
   /// Returns how many times the largest weight is halved to become that of the logit.
   DEVICE float halvings(float logit) const { return (largest - logit) * scale; }
-  /// Returns the mass of the logit's weight; 0 if the logit is a NaN. Its relative error is below
-  /// 2^-20 for weights of at least 2^-8, and larger for smaller weights.
+  /// Returns the mass of the logit's weight; 0 if the logit is a NaN or the weight is below the
+  /// unit. Its relative error is below 2^-20 for weights of at least 2^-8, and larger for smaller
+  /// weights.
   DEVICE u64 mass(float logit) const {
     const float halved = halvings(logit);
     if (!(halved < mass_bits + 1)) return 0;
@@ -57,7 +58,8 @@ struct Weights {
     const i32 shift = mass_bits - 30 - whole;
     return shift >= 0 ? u64{digits} << shift : digits >> -shift;
   }
-  /// Returns the bin of the first histogram; the last one takes all weights that are nearly 0.
+  /// Returns the bin of the first histogram; the last one takes all weights that are nearly 0, and
+  /// NaNs.
   DEVICE u32 bin(float logit) const {
     const float at = halvings(logit) * (float{bins} / mass_bits);
     return at < float{bins - 1} ? static_cast<u32>(at) : bins - 1;

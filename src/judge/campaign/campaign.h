@@ -66,7 +66,7 @@ class CampaignObserver {
   virtual void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) = 0;
   /// Called if an arm failed in three of its turns in a row; this process does not try it again.
   virtual void gave_up(const Arm& arm) = 0;
-  virtual bool stop_requested() = 0;  ///< asked before each turn and after a failed one
+  virtual bool stop_requested() = 0;  ///< asked before each turn and after each failed attempt
 };
 
 struct CampaignDesign {
@@ -79,9 +79,11 @@ struct CampaignDesign {
 };
 
 enum class CampaignStop {
-  precise,      ///< every contrast of every cell is precise
-  most_pairs,   ///< the plan's limit
-  budget,       ///< the next block would exceed it if it took as long as the others did on average
+  precise,     ///< every contrast of every cell is precise, except those of arms given up
+  most_pairs,  ///< the plan's limit
+  /// The next block would exceed it if it took as long as the others did on average. The first
+  /// block, and one that an earlier process began, are measured all the same.
+  budget,
   interrupted,  ///< the user interrupted the campaign
   failed,       ///< nothing is left to compare, because arms were given up
 };
@@ -96,7 +98,8 @@ struct CampaignOutcome {
   std::map<std::pair<std::string, std::size_t>, UnitValues> values;
 };
 
-/// Units in `history` are not repeated. Error: from the observer, or a unit's end_of_campaign.
+/// Units in `history` are not repeated, except incomplete ones of its last turn. Error: from the
+/// observer, or a unit's end_of_campaign.
 Result<CampaignOutcome> run_campaign(const CampaignDesign& design, CampaignHistory history,
                                      UnitRunner& runner, CampaignObserver& observer);
 

@@ -31,8 +31,9 @@ struct Schedule {
   std::vector<Contrast> contrasts;  ///< the campaign ends when these are precise
 };
 
-/// Returns the arms: the baseline, every other environment and the control; in a study, each
-/// partition, all together, and the whole device.
+/// Returns the arms: the baseline, every other environment and, if planned, the control; in a
+/// study, each partition, all together and, if planned, the whole device. The baseline is compared
+/// with the others, or with the control if there are none.
 Schedule schedule_of(const CampaignPlan& plan);
 
 /// One arm's turn.

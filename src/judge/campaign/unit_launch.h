@@ -40,13 +40,13 @@ struct LaunchCare {
   std::function<bool()> stop_requested;
   std::function<void(std::string_view line)> line;
 };
-/// Runs the launch to its end, within its limits and with a secret for its ranks. Cleans up if it
-/// was stopped, timed out or was killed by a signal. Error: unavailable, if it cannot be started or
-/// its limits cannot be applied.
+/// Runs the launch to its end, within its limits and with a secret for its ranks, if it needs one.
+/// Cleans up if it was stopped, timed out or was killed by a signal. Error: unavailable, if it
+/// cannot be started or its limits cannot be applied.
 Result<ProgramEnd> run_launch(const Launch& launch, const LaunchContext& context,
                               const LaunchCare& care);
 
-/// Removes what a killed process of this launch may have left behind.
+/// Removes what a killed process of this launch may have left behind; waits a minute at most.
 void clean_up(const Launch& launch);
 
 /// Returns the cause that a failed program printed: assay's own error, the first line of a

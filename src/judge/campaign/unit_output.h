@@ -36,8 +36,8 @@ class UnitOutput {
   /// Returns the largest share of CPU time that other programs took during a record; empty:
   /// unknown.
   std::optional<double> taken_share() const { return taken_share_; }
-  /// Returns the first cell that did not pass and its message: "gemm shape=...: out of memory".
-  /// Empty if all passed.
+  /// Returns the first cell that ended in an error or was wrong, and its message: "gemm shape=...:
+  /// out of memory". Empty if there is none; unsupported and interrupted cells do not count.
   const std::string& first_failure() const { return first_failure_; }
   /// Returns why the output cannot be used; empty if it can.
   const std::string& problem() const { return problem_; }

@@ -12,7 +12,7 @@ namespace assay {
 
 /// A result that is not used.
 struct LeftOut {
-  std::string run;
+  std::string run;     ///< empty: all runs, of a series that too few sound ones have
   std::string cell;    ///< Cell::id()
   std::string metric;  ///< empty: all metrics of the cell
   std::string reason;

@@ -20,7 +20,9 @@ struct CellComparison {
   std::string unit;
   Better better = Better::higher;
   std::optional<Roof> roof;
-  std::vector<double> a, b;  ///< the units' values; if paired, a[i] and b[i] form a pair
+  /// The units' values; if paired, a[i] and b[i] form a pair. Of an INVALID cell they may be all
+  /// units' values, not matched.
+  std::vector<double> a, b;
   double median_a = 0, median_b = 0;
   double ratio = 1;                     ///< geometric mean of B over A, in the metric itself
   Interval ratio95;                     ///< interval of `ratio`, from the t interval
@@ -34,7 +36,7 @@ struct CellComparison {
   bool has_interval() const;
 };
 
-/// Figures of both sides besides speed, such as losses and memory.
+/// One figure besides speed, such as a loss or memory, that both sides have in the same unit.
 struct SideComparison {
   SeriesKey key;
   std::string unit;
@@ -48,7 +50,9 @@ struct Summation {
   /// Geometric mean over cells of B's time over A's; above 1 means slower. Empty if no cell has
   /// both.
   std::optional<double> ratio;
-  std::optional<Interval> ratio95;  ///< from the pairs' means over cells; paired data only
+  /// From the pairs' means over cells; empty if not paired, or if fewer than least_units pairs
+  /// (statistics/paired.h) have a value in every cell.
+  std::optional<Interval> ratio95;
   /// Verdict on the geometric mean, judged like a cell; empty like `ratio95`.
   std::optional<Verdict> mean_verdict;
   std::array<std::size_t, verdict_count> counts = {};  ///< cells by verdict
@@ -65,8 +69,9 @@ struct Comparison {
   std::vector<CellComparison> cells;   ///< sorted by benchmark, axes (comes_before()) and metric
   std::vector<SideComparison> beside;  ///< sorted by cell and metric
   Summation all;
-  std::vector<Difference> environment;  ///< likeliest explanation first
-  std::vector<std::string> problems;    ///< what was left out, and ResultSet::problems
+  /// Between the first fingerprint of each side, the likeliest explanation first.
+  std::vector<Difference> environment;
+  std::vector<std::string> problems;  ///< what was left out, and ResultSet::problems
 };
 
 /// `control` is a second measurement of A; null if there is none. A cell that only one side has is

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// Adds the cost of a million tokens, in $, beside every series in tokens/s. Does nothing without a
-/// price.
+/// Adds the cost of a million tokens, in $, beside every series "token_rate" or "output_throughput"
+/// in tokens/s. Does nothing without a price.
 void add_costs(ResultSet& results, const std::optional<Price>& price);
 
 }  // namespace assay

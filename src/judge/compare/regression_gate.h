@@ -37,7 +37,7 @@ struct GateOutcome {
   std::vector<const CellComparison*> alarms;
   std::vector<const CellComparison*> invalid;  ///< INVALID cells
   /// The least slow-down of a single cell that one run of the gate finds with 90% probability, in
-  /// the cell where it is largest: 0.05 is 5% more time. Empty: some cell has
+  /// the cell where it is largest: 0.05 is 5% more time. Empty: there is no cell, or some cell has
   /// too few pairs, or sides that drift by themselves, and cannot raise an alarm.
   std::optional<double> detectable;
 };

@@ -39,19 +39,21 @@ struct Series {
   std::string unit;                                       ///< "bytes/s", "s", ...
   Better better = Better::higher;
   std::optional<Roof> roof;   ///< in `unit`
-  std::vector<Amount> work;   ///< work of the first unit
+  std::vector<Amount> work;   ///< work of the first record
   std::vector<Point> points;  ///< sorted by unit
 };
 
-/// One run, or one process of a campaign.
+/// One run, or one process of a campaign, with a result that passed.
 struct Unit {
   std::string run;
   std::string time;         ///< UTC; empty if unknown
   std::string fingerprint;  ///< id; empty if unknown
   std::string device;
-  std::optional<std::size_t> pair;  ///< units of one pair were measured one after the other
-  bool emulated = false;            ///< the device is emulated, so values come from a model
-  std::optional<double> taken;      ///< the largest taken_from_cpus() of its results, if known
+  /// Units of one pair were measured one after the other. Empty without a campaign, or if the
+  /// campaign's unit is incomplete.
+  std::optional<std::size_t> pair;
+  bool emulated = false;        ///< the device is emulated, so values come from a model
+  std::optional<double> taken;  ///< the largest taken_from_cpus() of its results, if known
 };
 
 /// Figures besides speed, which are not judged but belong to a verdict: whether a model learnt the
@@ -78,8 +80,9 @@ struct ResultSet {
   std::map<std::string, std::string> faults;  ///< keyed by cell: why it cannot be judged
   std::map<std::string, VoidFigures> voids;   ///< keyed by cell
   std::vector<Json> fingerprints;             ///< fingerprints of the units, without duplicates
-  std::vector<std::string> problems;  ///< "run ...: memory op=...: error: ...", skipped lines, and
-                                      ///< loads whose prompts were in a cache
+  /// "run ...: memory op=...: error: ...", skipped lines, and remarks about results that count,
+  /// such as throttled samples.
+  std::vector<std::string> problems;
 
   const Series* find(const SeriesKey& key) const;  ///< null if there is none
   /// Returns why a cell cannot be judged; empty if it can.

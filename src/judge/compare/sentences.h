@@ -1,5 +1,5 @@
 // A comparison in sentences, for the command line and the report. All end with a full stop, except
-// those of effect_sentence().
+// those of effect_sentence() and kinds_of_problems().
 #pragma once
 
 #include <string>

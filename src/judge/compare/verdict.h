@@ -36,7 +36,7 @@ struct VerdictRule {
 /// The result of the control, A against A': the same thing measured twice in the same blocks.
 enum class Control {
   off,        ///< not part of the plan
-  too_short,  ///< fewer pairs than least_units
+  too_short,  ///< fewer pairs than least_units, or no degree of freedom
   quiet,
   moved,  ///< the order or the time of a measurement makes a difference by itself
 };
@@ -49,8 +49,9 @@ struct FamilyTest {
   /// How many more pairs are needed until enough random draws of their order exist to prove a
   /// difference; 0: there are enough.
   std::size_t pairs_short = 0;
-  double p_different = 1;             ///< p that the mean is 0, adjusted for all cells
-  double p_slower = 1, p_faster = 1;  ///< p that the mean lies at the margin; one-sided, adjusted
+  double p_different = 1;  ///< p that the mean is 0, adjusted for all cells
+  /// p that the mean lies at the margin; one-sided, adjusted; 1 if not tested.
+  double p_slower = 1, p_faster = 1;
 };
 
 /// Returns moved if the interval of 1 - 0.01 / `cells` coverage lies beyond a quarter of the

@@ -56,8 +56,8 @@ class History {
   /// Opens the file, or creates it if necessary. Error: as Database::open(); usage, for another
   /// program's file, one of a newer assay, or a damaged one.
   static Result<History> open_or_create(const std::filesystem::path& path);
-  /// Opens it read-only. Error: as open_or_create(); usage if the file does not exist; file if it
-  /// may not be seen whether it does.
+  /// Opens it read-only. Error: as open_or_create(); usage if the file does not exist or is empty;
+  /// file if it may not be seen whether it does.
   static Result<History> open(const std::filesystem::path& path);
 
   struct Added {
@@ -69,11 +69,11 @@ class History {
   Result<Added> add(const Evidence& evidence);
 
   /// Returns the series for whose key `wanted` returns true, ordered by machine, device, cell and
-  /// metric. Rows that assay cannot have written are left out. Error: that of the file, or what
-  /// `wanted` returns.
+  /// metric. Rows that assay cannot have written are left out, and series without a row. Error:
+  /// that of the file, or what `wanted` returns.
   Result<std::vector<HistorySeries>> read(
       const std::function<Result<bool>(const HistoryKey&)>& wanted) const;
-  /// Returns null if there is none. Error: that of the file.
+  /// Returns null if there is none or it is damaged. Error: that of the file.
   Result<Json> fingerprint(std::string_view id) const;
 
   const std::filesystem::path& path() const { return database_.path(); }

@@ -32,8 +32,8 @@ struct NamedCell {
   std::string benchmark, metric;
   const Axes* axes = nullptr;
 };
-/// Returns "memory triad 1GiB" for each: the benchmark, what distinguishes the cell among those of
-/// its benchmark, and the metric if there are several.
+/// Returns "memory triad 1GiB" for each: the benchmark, the axes op, metric and model, what else
+/// distinguishes the cell among those of its benchmark, and the metric if there are several.
 std::vector<std::string> short_names(const std::vector<NamedCell>& cells);
 
 /// The value of one cell over several runs: the median and an interval around it.
@@ -43,7 +43,8 @@ struct Centre {
   std::size_t runs = 0;
 };
 /// The interval is that of the median (95%, order statistics) for 6 runs or more, the range for 2
-/// to 5 runs, and the run's own interval for one run. Empty if there is no point.
+/// to 5 runs, and the run's own interval for one run. Empty if there is no finite
+/// value.
 std::optional<Centre> centre_of(const Series& series);
 
 }  // namespace assay::report

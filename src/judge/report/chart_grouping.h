@@ -12,8 +12,9 @@
 
 namespace assay::report {
 
-/// The axis of `assay load` that says how many requests a run sends. It is never a chart's x axis,
-/// because it describes how long the run is, not how fast requests arrive.
+/// The axis of `assay load` that says how many requests a run sends. It is a chart's x axis only if
+/// no other axis fits, and else separates neither lines nor panels, because it describes how long
+/// the run is, not how fast requests arrive.
 inline constexpr std::string_view run_length_axis = "num_prompts";
 
 /// One mark of a chart.
@@ -38,7 +39,7 @@ struct Panel {
   std::string x_axis;             ///< empty: there is no numeric axis
   bool x_is_size = false;         ///< x is a size in bytes
   bool lines_are_links = false;   ///< a line is a pair of devices
-  std::vector<Mark> marks;        ///< sorted by environment, line, x
+  std::vector<Mark> marks;  ///< sorted by environment, line, x; or environment, axes without x_axis
 };
 
 /// Returns the axes that name the two ends of a link, if the benchmark has them: {"from", "to"}.

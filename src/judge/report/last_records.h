@@ -1,5 +1,5 @@
-// Finds the last passed record of each cell, for charts of the metrics that a benchmark records
-// besides its value.
+// Finds the last passed record of each cell of each environment, for charts of the metrics that a
+// benchmark records besides its value.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ struct LastRecord {
   const Record* record = nullptr;
 };
 
-/// Returns records by benchmark, in the order of the first run of each cell; trials of a search are
-/// left out. The environments must outlive them.
+/// Returns records by benchmark, in the order of environments and then of the first run of each
+/// cell; trials of a search are left out. The environments must outlive them.
 std::map<std::string, std::vector<LastRecord>> last_records(
     const std::vector<Environment>& environments);
 

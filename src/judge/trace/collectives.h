@@ -24,7 +24,7 @@ struct TracedCollective {
 TracedCollective collective_shape(const TraceIndex& index, const TraceEvent& event);
 
 /// Returns the bytes that each link carries for every byte of the buffer, as nccl-tests define bus
-/// bandwidth; empty for an operation without such a definition.
+/// bandwidth; empty for an operation without such a definition or an unknown number of ranks.
 std::optional<double> bus_factor(const TracedCollective& shape);
 
 struct CollectiveGroup {
@@ -43,7 +43,7 @@ std::vector<CollectiveGroup> collectives_of(const TraceIndex& index,
 struct RankWait {
   std::string file;
   std::string device;         ///< its GPU, if the file has several that take part; else empty
-  int rank = 0;               ///< as the file says, else its position
+  int rank = 0;               ///< as the file says, if it has one; else its position among `ranks`
   std::int64_t duration = 0;  ///< ns of its collectives
   std::int64_t waited = 0;    ///< ns of these, for ranks that came later
   std::size_t came_last = 0;  ///< collectives that the others waited for this rank
@@ -53,7 +53,8 @@ struct RankWait {
 /// The collectives of several ranks beside each other. Each file is a rank; in a file where several
 /// GPUs take part in collectives, each of them is one. A collective moves bytes only once the last
 /// rank is there, so the shortest duration of the ranks is that of the transfer, and the rest of
-/// each is a wait. This needs no common clock.
+/// each is a wait. This needs no common clock, but finding out which collectives belong together
+/// does (compare_ranks()).
 struct RankComparison {
   std::vector<RankWait> ranks;  ///< in the order of the files
   std::size_t matched = 0;      ///< collectives found on all ranks

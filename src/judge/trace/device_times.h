@@ -59,7 +59,8 @@ struct TimePart {
 /// by its cause. The parts add up to the span; those of no time are there, too.
 std::vector<TimePart> parts_of(const DeviceTimes& times);
 
-/// One step on one GPU, from its first work to that of the next step, or to its own last.
+/// One step on one GPU, from its first work to that of the next step. The last step, and each step
+/// of assay's own traces, ends with its own last work.
 struct DeviceStep {
   std::string name;
   TimeRange window;

@@ -32,10 +32,11 @@ std::vector<KernelGroup> kernels_by_category(const TraceIndex& index,
 
 struct GemmGroup {
   GemmProblem2D problem;
-  std::string kernel;  ///< the name of the one that took longest
-  std::string math;    ///< the type that it computes in: tf32 of stored f32; empty: unknown
-  std::string layout;  ///< as axes name it, from the kernel's name; empty: unknown
-  std::size_t count = 0;
+  std::string kernel;     ///< the name of the one that took longest
+  std::string math;       ///< the type that it computes in: tf32 of stored f32; empty: unknown
+  std::string layout;     ///< as axes name it, from the kernel's name, else "TN" for FP8; empty:
+                          ///< unknown
+  std::size_t count = 0;  ///< products; one may take several kernels
   std::int64_t total = 0, median = 0;  ///< ns
   double rate = 0;                     ///< FLOP/s of the median; 0: unknown
   std::optional<double> efficiency;    ///< see tile_efficiency(); empty: unknown

@@ -35,7 +35,10 @@ struct PartDifference {
   std::string other_name;
   double a = 0, b = 0;  ///< ns a step
   double count_a = 0, count_b = 0;
-  double share = 0;  ///< b - a over A's step: 0.4 if the step takes 1.4 times as long
+  /// b - a over A's step: the shares of all categories add up to 0.4 if the step takes 1.4 times as
+  /// long. 0 for TraceDifference::step itself.
+  double share = 0;
+  /// Empty for kernels, with too few traces, and if a trace lacks the part.
   std::optional<JudgedMember> judged;
 };
 

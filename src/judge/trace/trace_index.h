@@ -40,6 +40,7 @@ class TraceIndex {
   /// Returns whether a graph launch caused the work, which says little about when the host could
   /// have launched it.
   bool is_from_graph(const TraceEvent& event) const;
+  /// `event` is work of a GPU.
   std::string_view category_of(const TraceEvent& event) const { return categories_.at(event.name); }
   std::string_view name_of(const TraceEvent& event) const { return timeline_.text(event.name); }
 

@@ -41,10 +41,10 @@ constexpr std::uint16_t elf_machine_amdgpu = 224, elf_machine_cuda = 190;
 /// Returns whether the file begins as ELF files do, of any kind.
 bool is_elf(Bytes file);
 /// Rejects the file unless all sections and segments lie within it: a truncated file would not
-/// load. The result points into `file`. Error: usage.
+/// load. The result points into `file`, of which is_elf() must be true. Error: usage.
 Result<Elf> read_elf(Bytes file);
 /// Returns the names of the symbols by index, for sections that refer to them; none if the file has
-/// no symbol table. Error: usage.
+/// no symbol table or no section ".strtab". Error: usage.
 Result<std::vector<std::string_view>> symbol_names(const Elf& elf);
 
 }  // namespace assay::occupancy

@@ -13,7 +13,7 @@ namespace assay {
 
 struct KernelArgument {
   std::string name;                     ///< empty: the metadata has none
-  std::uint64_t offset = 0, bytes = 0;  ///< in the buffer of arguments
+  std::uint64_t offset = 0, bytes = 0;  ///< where it lies in the buffer of arguments, and its size
 };
 
 /// How a kernel is launched.

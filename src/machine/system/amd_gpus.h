@@ -9,7 +9,7 @@ namespace assay {
 
 /// Returns one entry per socket, sorted by PCI address; a partition is part of its GPU and no
 /// separate entry. Without KFD, architecture, compute units, dies, device files, links and
-/// `visible` stay empty; without hwmon, power and its limits.
+/// `visible` stay empty; without hwmon, power, its limits and the temperature.
 std::vector<Gpu> read_amd_gpus(const Machine& machine);
 
 /// Returns the marketing name of a PCI device id ("74a1"), for drivers that report none; empty if

@@ -17,8 +17,9 @@ class Masking {
  public:
   std::string text(std::string_view text);
   /// Masks a file's content. A file that holds only a serial number or a network address becomes
-  /// "(hidden)". In PCI configuration space the device serial number becomes zeros, in KFD's
-  /// properties unique_id becomes 0 and hive_id a number; in other files it is text().
+  /// "(hidden)", except the asset tag that all Azure machines share. In PCI configuration space the
+  /// device serial number becomes zeros, in KFD's properties unique_id becomes 0 and hive_id a
+  /// number; in other files it is text().
   std::string file(std::string_view path, std::string_view content);
   /// Masks strings at any depth, as text(); those of the keys "uuid" and "serial" become
   /// "(hidden)".

@@ -26,8 +26,8 @@ struct CgroupLimits {
 CgroupLimits read_cgroup_limits(const Machine& machine);
 
 /// Returns the folder of this process's group in the version 1 hierarchy of `controller` ("cpu"):
-/// "sys/fs/cgroup/cpu/user.slice". If a container hides the group, it returns the root of that
-/// hierarchy: "sys/fs/cgroup/cpu".
+/// "sys/fs/cgroup/cpu/user.slice". If a container hides the group, or the process has none there,
+/// it returns the root of that hierarchy, "sys/fs/cgroup/cpu", which may not exist.
 std::filesystem::path control_group_folder(const Machine& machine, std::string_view controller);
 
 }  // namespace assay

@@ -19,15 +19,17 @@ namespace assay {
 /// no loads, no free memory, no process ids, no secrets. Never fails; facts that need privileges
 /// are left out.
 struct FactSource {
-  std::string_view section;              ///< its name in the fingerprint, "cpu"
-  Json (*read)(const Machine& machine);  ///< null: the fingerprint gets no such section
+  std::string_view section;  ///< its name in the fingerprint, "cpu"
+  /// If it returns null, the fingerprint gets no such section.
+  Json (*read)(const Machine& machine);
 };
 using FactRegistry = Registry<FactSource>;
 
 /// Returns the file's text without surrounding white space; nullopt if the file is unreadable or
 /// empty.
 std::optional<std::string> read_fact(const Machine& machine, const std::filesystem::path& path);
-/// Reads a file that holds a whole number, decimal or with "0x"; nullopt if it holds anything else.
+/// Reads a file that holds a whole number, decimal or with "0x"; nullopt if it holds anything else
+/// or is unreadable.
 std::optional<long long> read_number(const Machine& machine, const std::filesystem::path& path);
 /// Returns the value of "key : value" or "key=value" lines, unquoted; the first one if there are
 /// several.

@@ -23,7 +23,8 @@ struct ThrottleResidency {
   std::optional<std::uint64_t> memory_thermal;     ///< the memory was too hot
 };
 
-/// A field is empty if the version lacks it or the chip does not support it (all ones).
+/// A field is empty if the version lacks it or the chip does not support it (all ones; for clocks,
+/// 0 too).
 struct GpuMetrics {
   int format = 0, content = 0;  ///< the version: 1, 4
   std::string problem;          ///< why everything else is empty; empty if the table was read

@@ -22,9 +22,9 @@ struct KfdNode {
   std::string arch;       ///< "gfx942"
   std::string pci;        ///< address of function 0 of the socket, "0000:c1:00.0"
   int render_minor = -1;  ///< 128 of /dev/dri/renderD128; -1: unknown
-  int compute_units = 0;
-  int dies = 0;      ///< XCDs
-  std::string hive;  ///< GPUs of one hive reach each other over xGMI; "0": none
+  int compute_units = 0;  ///< 0: unknown
+  int dies = 0;           ///< XCDs; 0: unknown
+  std::string hive;       ///< GPUs of one hive reach each other over xGMI; "0": none
   std::vector<KfdLink> links;
 };
 

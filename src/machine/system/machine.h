@@ -60,7 +60,7 @@ class Machine {
 
 /// A folder that holds a copy of a machine's files, such as a support archive. It has no variables,
 /// no answers and no device files (access() is not_captured); links that lead out of it do not
-/// resolve. `root` may be "/" to read only this machine's files.
+/// resolve. `root` may be "/" to read only this machine's files, device files included.
 class FolderMachine : public Machine {
  public:
   explicit FolderMachine(std::filesystem::path root) : root_(std::move(root)) {}

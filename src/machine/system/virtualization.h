@@ -12,8 +12,8 @@ namespace assay {
 struct Virtualization {
   /// "docker", "podman", "containerd", "kubernetes", "apptainer", "lxc", "systemd-nspawn",
   /// "bubblewrap", "flatpak", "wsl", "chroot", or the name that a container manager gives in
-  /// /run/systemd/container or the variable `container`. "unnamed" stands for separate namespaces
-  /// without other signs; empty: none.
+  /// /run/systemd/container or the variable `container`. "unnamed" stands for a separate
+  /// namespace of processes or users without other signs; empty: none.
   std::string container;
   /// The evidence: "/.dockerenv".
   std::string container_evidence;

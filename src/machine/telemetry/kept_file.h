@@ -17,10 +17,12 @@ class KeptFile {
   KeptFile(KeptFile&& other) noexcept;
   KeptFile& operator=(KeptFile&& other) noexcept;
 
-  /// Reads once from the start: all of a sysfs file, at least the first 8 KiB of longer files.
-  /// Empty on failure. The result is valid until the next reading.
+  /// Reads once from the start, up to 8 KiB (more after read_all() of a longer file): all of a
+  /// sysfs file, but of a procfs file perhaps only the first page. Empty on failure. The result is
+  /// valid until the next reading.
   std::string_view read_start();
-  /// Reads all bytes, for procfs files of any length.
+  /// Reads all bytes, for procfs files of any length; those before a failure. The result is valid
+  /// until the next reading.
   std::string_view read_all();
   /// Reads the number at the start of the file, times `unit`; NaN if there is none.
   double read_number(double unit = 1);
@@ -30,10 +32,10 @@ class KeptFile {
   std::string buffer_;
 };
 
-/// Returns the number at the start of `text`, after white space; NaN if there is none.
+/// Returns the number at the start of `text`, after white space and ":"; NaN if there is none.
 double leading_number(std::string_view text);
 /// Returns the number after `key` and white space or ":" at the start of a line; NaN if there is no
-/// such line.
+/// such line or no number.
 double number_after(std::string_view text, std::string_view key);
 
 }  // namespace assay

@@ -25,24 +25,26 @@ std::optional<double> counter_advance(std::span<const double> seconds,
 struct GpuTelemetry {
   std::optional<double> clock_mean_hz;  ///< over time, and over all XCDs
   std::optional<double> clock_min_hz;   ///< the lowest at any tick on any XCD
-  std::optional<double> xcd_spread;     ///< 1 - slowest XCD's mean clock / fastest one's
+  std::optional<double> xcd_spread;     ///< 1 - slowest XCD's mean clock / fastest one's; empty
+                                        ///< also with one clock
   std::optional<double> power_mean_watts, power_max_watts;
   std::optional<double> temperature_max_celsius;
   /// Share of time in which the driver or firmware limited the clock for power or heat. On AMD it
   /// is a lower bound: the share of the most frequent reason.
   std::optional<double> throttled_share;
   std::optional<double> energy_joules;
-  /// "counter" of the driver, or "power" integrated where the window is too short for the counter;
-  /// empty: no energy.
+  /// "counter" of the driver, or "power" integrated where there is no counter or the window is too
+  /// short for it; empty: no energy.
   std::string energy_source;
 };
 
+/// Telemetry of the host. An empty field is unknown.
 struct HostTelemetry {
   std::optional<double> clock_mean_hz;  ///< mean clock of the CPUs used
   std::optional<double> energy_joules;  ///< energy of all CPU packages
   std::optional<double> steal_share;    ///< share of all CPUs' time, taken by the hypervisor
   std::optional<double> others_share;   ///< share of all CPUs' time, used by other processes
-  std::optional<double> cgroup_throttled_seconds;
+  std::optional<double> cgroup_throttled_seconds;  ///< time for which a CPU quota stopped threads
 };
 
 /// Returns the share of all CPUs' time that other programs and the hypervisor used; empty if both

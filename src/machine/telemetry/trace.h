@@ -10,8 +10,8 @@ namespace assay {
 
 /// The recorder's cost since it was started.
 struct RecorderCost {
-  std::uint64_t ticks = 0;
-  std::uint64_t missed = 0;  ///< ticks skipped because the one before took too long
+  std::uint64_t ticks = 0;   ///< readings, including those that slice() requested (recorder.h)
+  std::uint64_t missed = 0;  ///< ticks skipped because a reading took too long or began too late
   double cpu_seconds = 0;    ///< CPU time of the recorder's thread
   double longest_read_seconds = 0;
 };
@@ -19,7 +19,7 @@ struct RecorderCost {
 struct TelemetryTrace {
   double interval = 0;          ///< seconds from tick to tick
   double window = 0;            ///< seconds; the stretch is [0, window]
-  std::vector<double> seconds;  ///< time of every tick; if recorded, some before 0 and one after
+  std::vector<double> seconds;  ///< time of every tick, ascending; some may lie before 0 or after
                                 ///< the window
   std::vector<Channel> channels;
   std::vector<std::vector<double>> values;  ///< values[channel][tick]; NaN where not read

@@ -12,8 +12,8 @@
 namespace assay {
 
 /// One allocation cut into equal regions that are used in rotation, so that a region is reused only
-/// after all others. Consecutive regions are so far apart that prefetchers do not reach the next
-/// one.
+/// after all others. With eight regions or more, consecutive ones are so far apart that prefetchers
+/// do not reach the next one; with fewer they are neighbours.
 class ColdRegions {
  public:
   /// Allocates at least `least_count` regions of `bytes` bytes that together fill at least

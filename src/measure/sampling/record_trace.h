@@ -21,7 +21,7 @@ enum class TraceSource {
 };
 
 struct TraceRequest {
-  Cell cell;  ///< of a benchmark that exists, expanded for the device and the team
+  Cell cell;  ///< expanded for the device and the team
   TraceSource source = TraceSource::events;
   /// The number of steps to record, after three untimed ones; at least 1.
   std::size_t steps = 3;
@@ -38,10 +38,10 @@ struct RecordedTrace {
 
 /// Prepares the cell twice, as `run` would: once to time its steps, once to record them. All ranks
 /// of the team call it together. The results of the steps are not verified. `stop_requested` is
-/// asked before each step; it must not be empty. Error: unsupported if the device cannot measure
-/// the cell or be traced by the source; those of open_cupti_tracer()
-/// (compute/vendor/tracing/cupti_tracer.h); interrupted if `stop_requested` returned true; as
-/// Team::exchange(); otherwise that of the call that failed.
+/// asked before each step; it must not be empty. Error: usage for a cell of no benchmark;
+/// unsupported if the device cannot measure the cell or be traced by the source; those of
+/// open_cupti_tracer() (compute/vendor/tracing/cupti_tracer.h); interrupted if `stop_requested`
+/// returned true; as Team::exchange(); otherwise that of the call that failed.
 Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, Team& team,
                                    const std::function<bool()>& stop_requested);
 

@@ -16,7 +16,7 @@ std::optional<Roof> roof_of(const DeviceFacts& facts, Limit limit, DataType math
 
 /// The least seconds that one repetition of `work` can take: its bytes at the roof of the memory,
 /// or of the link if `limit` is one, or its operations at the compute roof, whichever takes longer.
-/// Empty if neither roof is known, or with Limit::none.
+/// Empty if neither is known or the work has neither bytes nor operations, and with Limit::none.
 std::optional<double> floor_seconds(const DeviceFacts& facts, const Work& work, Limit limit);
 
 }  // namespace assay

@@ -36,7 +36,7 @@ struct SuiteEntry {
   std::string benchmark;
   std::vector<Setting> settings;
   std::optional<ExternalCommand> command;  ///< if set, `benchmark` is empty
-  int line = 0;
+  int line = 0;                            ///< in the suite's file, from 1
 };
 
 struct Suite {
@@ -73,7 +73,7 @@ std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& over
 
 /// The cells of all entries in order, each once; a command's cell has its name and no axes. An
 /// override replaces its axis in every entry whose benchmark has that axis. Error: usage, with
-/// file:line for mistakes in the suite, or if an override fits no entry.
+/// file:line for mistakes in the suite, or if an override fits no entry or has a wrong value.
 Result<std::vector<Cell>> cells_of(const Suite& suite, const std::vector<AxisSetting>& overrides,
                                    const BenchmarkLookup& lookup = find_benchmark);
 

@@ -106,7 +106,7 @@ class Registration {
 ///
 /// run() is the plain call as the library provides it and as benchmarks measure it. Errors of both,
 /// of transfer() and of status(): unsupported, if the library lacks the operation; failed, with the
-/// library's message or the name of a lost rank.
+/// library's message or the name of a lost rank; or that of a call of the device.
 ///
 /// If ranks are threads of one process, they share a driver, which frees memory only once all GPUs
 /// of the process are idle. This includes memory that a communicator frees when it is destroyed. So

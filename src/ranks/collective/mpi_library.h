@@ -37,7 +37,7 @@ using AnyLibrary = std::variant<Library<OpenMpiHandle>, Library<MpichHandle>>;
 
 /// Opens an MPI library, preferring one that fits the launcher, without initialising it. If
 /// ASSAY_MPI_LIBRARY names a file, it opens that. Error: unavailable, naming what was looked for or
-/// which function is missing.
+/// which function is missing; failed, with the library's message.
 Result<AnyLibrary> load(Launcher::Kind launcher);
 
 /// Extracts "Open MPI 4.1.4" from the text of MPI_Get_library_version.

@@ -11,7 +11,8 @@
 
 namespace assay {
 
-/// Control groups created for one process; the destructor removes them once the process has ended.
+/// Control groups created for one process. The destructor removes them; the process must have ended
+/// before, or they stay.
 class ControlGroups {
  public:
   ControlGroups() = default;

@@ -68,7 +68,8 @@ class Environment {
   virtual ~Environment() = default;
   /// Checks requirements, copies assay to another machine, or requests machines, which may take an
   /// hour (kinds/dstack.cpp). Called once before the first unit. Error: unavailable, naming what is
-  /// missing; file, if a file cannot be written.
+  /// missing; file, if a file cannot be written; as read_operand() (core/read_file.h) for a binary
+  /// that is to be copied.
   virtual Status prepare(const LaunchContext&) const { return {}; }
   /// Returns the command that runs a shell script there, to inspect the environment before assay is
   /// copied to it. Empty `words` mean that no inspection is needed. Error: as launch().
@@ -76,7 +77,8 @@ class Environment {
     return Launch();
   }
   /// `arguments` are assay's command-line arguments: {"run", "quick", ...}. Error: usage, for
-  /// settings that do not fit the machine, such as GPUs that it lacks.
+  /// settings that do not fit the machine, such as GPUs that it lacks; as read_operand() for a
+  /// binary that is to be copied.
   virtual Result<Launch> launch(const std::vector<std::string>& arguments,
                                 const LaunchContext& context) const = 0;
   /// Returns the device to measure there; empty: that of the plan.
@@ -110,7 +112,8 @@ std::vector<int> parse_cpu_list(std::string_view text);
 /// Returns whether a shell can export a variable of this name.
 bool is_variable_name(std::string_view name);
 
-/// Puts "env", "NAME=VALUE", ... before `words`, for programs that start others elsewhere.
+/// Puts "env", "NAME=VALUE", ... before `words` if there are variables, for programs that start
+/// others elsewhere.
 std::vector<std::string> with_variables(
     const std::vector<std::pair<std::string, std::string>>& variables,
     std::vector<std::string> words);

@@ -34,7 +34,7 @@ struct FabricRequest {
   FabricOperation operation = FabricOperation::write;
   std::uint64_t local = 0;   ///< offset of the data in this end's window
   std::uint64_t remote = 0;  ///< offset of the data in the peer's window; unused for a send
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;   ///< below 2^32
   /// Produces a completion, which also covers every earlier request of its queue.
   bool signalled = true;
   std::uint64_t id = 0;  ///< below 2^32; comes back in the completion
@@ -79,7 +79,7 @@ class Transport {
 
   /// Submits requests in order. Never waits for the peer; unsignalled requests may be held back
   /// until a signalled one follows. Error: failed, naming the first request that was rejected;
-  /// those before it were submitted.
+  /// those before it were submitted. TCP reports its errors only by poll() and await_write().
   virtual Status post(int queue, std::span<const FabricRequest> requests) = 0;
   /// Posts a receive of up to `bytes` into the window. Error: failed.
   virtual Status receive(int queue, std::uint64_t offset, std::uint64_t bytes,
@@ -89,7 +89,8 @@ class Transport {
   virtual Result<std::size_t> poll(std::span<FabricCompletion> completions,
                                    std::chrono::milliseconds most) = 0;
   /// Waits up to `most` for the peer's next write on `queue`, which sets the byte at `offset` to
-  /// `value`. Returns whether it has arrived. Host memory only.
+  /// `value`. Returns whether it has arrived. Host memory only. Error: failed, over TCP only, as
+  /// poll().
   virtual Result<bool> await_write(int queue, std::uint64_t offset, std::uint8_t value,
                                    std::chrono::milliseconds most) = 0;
 };

@@ -38,8 +38,9 @@ class Library {
 
   const VerbsApi& api() const { return api_; }
   /// Returns every active port, in the order of the library. For an Ethernet port the routable RoCE
-  /// v2 address is chosen (IPv4 before IPv6), otherwise the best address that exists. Error:
-  /// unavailable, with the reason: no device, no permission to open one, no active port.
+  /// v2 address is chosen (IPv4 before IPv6), otherwise the best address that exists; without any
+  /// the port is left out. Error: unavailable, with the reason: no device, no permission to open
+  /// one, no active port, no address.
   Result<std::vector<Port>> active_ports() const;
   /// Makes the port use the address at `index` of its table. Error: usage, listing the addresses.
   Status use_gid(Port& port, int index) const;

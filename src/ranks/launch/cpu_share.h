@@ -19,10 +19,11 @@ std::vector<int> by_core(std::vector<int> cpus, const std::string& root = "/");
 /// one CPU. If there are fewer CPUs than parts, several parts share a CPU.
 std::vector<int> share_of(const std::vector<int>& cpus, std::size_t index, std::size_t parts);
 
-/// Confines the calling thread, and threads it starts later, to this rank's share of the CPUs that
-/// ranks of its host have in common. All ranks call it together. `on_cpu` is whether this rank
-/// measures its CPUs. A rank that does not, or that a launcher has bound to separate CPUs, keeps
-/// its CPUs; so does one for which the kernel refuses. Error: as Team::exchange.
+/// Confines the calling thread, and threads it starts later, to this rank's share of its CPUs, if
+/// other ranks of its host may run on exactly the same ones. All ranks call it together. `on_cpu`
+/// is whether this rank measures its CPUs. A rank that does not, or whose launcher allowed it
+/// another set of CPUs, keeps its CPUs; so does one for which the kernel refuses. Error: as
+/// Team::exchange.
 Status divide_cpus(Team& team, bool on_cpu);
 
 }  // namespace assay

@@ -26,8 +26,9 @@ using ReadVariable = std::function<const char*(const char* name)>;
 
 /// Returns nullopt if no launcher started this process as one of several. The first launcher whose
 /// variables are set decides, so that a job within a job stands alone. The token is ASSAY_TOKEN, or
-/// the content of the file ASSAY_TOKEN_FILE. If neither is set it is derived from the job's
-/// identity, which keeps out other jobs, but not an attacker. Error: usage, naming the variable
+/// the content of the file ASSAY_TOKEN_FILE. If neither is set, rank 0 of an MPI job sends one;
+/// that of Slurm, torchrun and dstack is derived from the job's identity, which keeps out other
+/// jobs, but not an attacker; with ASSAY_ADDRESS it is an error. Error: usage, naming the variable
 /// that is missing, not a number, or a token that could be guessed; as read_secret_file()
 /// (secret_file.h).
 Result<std::optional<RankPlace>> find_rank_place(const ReadVariable& variable);

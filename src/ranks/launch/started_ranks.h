@@ -23,7 +23,7 @@ Result<std::vector<HostSlots>> parse_hosts(const std::string& text);
 struct RankStart {
   std::vector<std::string> arguments;  ///< assay's command-line arguments, the same on every rank
   int size = 1;                        ///< ranks of the team
-  std::string address;                 ///< HOST:PORT of rank 0; without HOST: only for this machine
+  std::string address;                 ///< "HOST:PORT,..." of rank 0, to try one after the other
   std::string token;
   double answer_seconds = 60;  ///< within which another machine must answer at all
 };
@@ -41,7 +41,8 @@ class StartedRanks {
   /// (core/own_binary.h).
   Status start_here(const RankStart& start, int first, int count, int first_local);
   /// Starts the ranks of `slots`, from `first` on, on another machine; copies the binary there
-  /// once. Error: unavailable, naming the host and quoting ssh; as own_binary().
+  /// once. Error: unavailable, naming the host and quoting ssh; usage for a host that is an option;
+  /// as own_binary().
   Status start_there(const RankStart& start, int first, const HostSlots& slots);
   /// Returns how started ranks failed: "rank 2 was ended by signal 9".
   std::vector<std::string> failures() const;

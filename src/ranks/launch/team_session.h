@@ -37,9 +37,9 @@ struct TeamSession {
 /// join, unless the request is `without_secret`.
 Result<std::string> warn_of_strangers(const TeamRequest& request);
 
-/// Error: usage for a contradictory request; unavailable for a host that cannot be reached; as
-/// mpi_broadcast() (ranks/collective/mpi_world.h); failed, naming the ranks that did not connect,
-/// and the reason if known.
+/// Error: usage for a contradictory request, or for a token that only rank 0 was given; unavailable
+/// for a host that cannot be reached; as mpi_broadcast() (ranks/collective/mpi_world.h); failed,
+/// naming the ranks that did not connect, and the reason if known.
 Result<TeamSession> form_team(const TeamRequest& request);
 
 }  // namespace assay

@@ -14,11 +14,12 @@ constexpr std::size_t most_message = 4000;  ///< bytes kept of an error message 
 
 /// Returns ok if all of `statuses`, one per rank, are ok. Otherwise returns the first error that is
 /// not merely another rank's silence, or if there is none, the first error; the rank's name is
-/// added.
+/// added, unless the message begins with one.
 Status first_error(const Team& team, const std::vector<Status>& statuses);
 
-/// Returns ok if `mine` is ok on every rank; otherwise first_error(), the same on all ranks. May
-/// also return an error of Team::exchange.
+/// Returns ok if `mine` is ok on every rank; otherwise first_error(), the same on all ranks. A rank
+/// without others returns `mine`. If the exchange itself fails, a rank returns its own error if it
+/// has one, else that of Team::decide().
 Status agree(Team& team, std::string_view step, const Status& mine);
 
 /// Exchanges `mine` between all ranks, or fails on all of them: if it is an error on any rank, all

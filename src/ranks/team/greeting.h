@@ -36,8 +36,9 @@ class Greeting {
   short awaits() const;
   /// Continues as far as it can without waiting. Returns true if the caller was accepted, or if the
   /// called end has received a request with a valid proof, which it must now accept or refuse.
-  /// Returns false if more must arrive. Error: failed, if the other end does not belong to this
-  /// run, is of another build, or refused. A caller with a wrong proof or build has then been told.
+  /// Returns false if more must arrive. Error: failed, if the other end is gone, does not belong
+  /// to this run, is of another build, or refused. A caller with a wrong proof or build has then
+  /// been told.
   Result<bool> advance(const Descriptor& socket);
   /// Returns the caller's request; only for the called end.
   const std::string& request() const { return request_; }

@@ -21,8 +21,8 @@ struct NetworkAddress {
 std::vector<NetworkAddress> own_networks();
 
 /// Returns `theirs` in the order in which to try them: on the same host loopback first, then
-/// addresses on a network that this host is also on. An address that both hosts have, such as a
-/// container bridge's, cannot lead to the other host and is left out.
+/// addresses on a network that this host is also on, then the rest. An address that two hosts have,
+/// such as a container bridge's, cannot lead from one to the other and is left out.
 std::vector<std::string> addresses_to_try(const std::vector<NetworkAddress>& ours,
                                           const std::vector<std::string>& theirs, bool same_host);
 

@@ -30,8 +30,9 @@ class Reception {
   /// Adds the events to poll for before the next greet().
   void add_interests(std::vector<pollfd>& files) const;
   /// Continues the greetings of all callers without waiting. Rejects callers that belong to another
-  /// run, break the protocol or are silent for too long. Call it when poll() reports an event, and
-  /// at least ten times a second. Returns the callers whose request has now arrived.
+  /// run, break the protocol or are silent for too long, and in a flood the oldest ones. Call it
+  /// when poll() reports an event, and at least ten times a second. Returns the callers whose
+  /// request has now arrived.
   std::vector<Caller> greet();
 
  private:

@@ -29,13 +29,13 @@ struct Gathering {
 
 /// On rank 0: waits for `size` - 1 ranks that know the token; any number of other callers does not
 /// delay them. Error: failed, naming the ranks that did not connect within `seconds`, or before
-/// `hopeless` returned true, which means that they never will.
+/// `hopeless` returned true, which means that they never will; or the rank that ended meanwhile.
 Result<Gathering> receive_ranks(const Descriptor& listener, int size, const std::string& token,
                                 double seconds, const std::function<bool()>& hopeless);
 /// On other ranks: connects to rank 0 at the first of `addresses` ("host:port,host:port") that
 /// answers. Retries until `seconds` have passed, also if the other end does not know the token,
 /// because it may not be rank 0. Error: failed, naming the addresses; at once if rank 0 knows the
-/// token and refuses, with its reason.
+/// token and refuses, with its reason, or if there is no address.
 Result<Gathering> join_rank_0(const std::string& addresses, int rank, int size,
                               const std::string& token, double seconds);
 

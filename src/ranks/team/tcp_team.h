@@ -19,7 +19,8 @@ struct TeamPatience {
 };
 
 /// The listening thread calls `abandoned` if the team failed but still exists `last_seconds` later,
-/// because this rank hangs in a call that nothing else ends. `abandoned` may end the process.
+/// because this rank hangs in a call that nothing else ends. `abandoned` may end the process; if it
+/// returns, it is called again until the team is destroyed.
 std::unique_ptr<Team> make_tcp_team(Gathering gathering, int rank, const TeamPatience& patience,
                                     std::function<void(const Error&)> abandoned);
 

@@ -1,5 +1,5 @@
 // A team whose ranks are threads of this process. One process can so drive several devices without
-// sockets.
+// sockets. After a failure every further call of any rank fails, also in a later run().
 #pragma once
 
 #include <chrono>

@@ -12,7 +12,8 @@ namespace assay::cpu {
 /// Allocates shareable buffers; must outlive them.
 class PeerMemory {
  public:
-  /// Returns zeroed memory. Error: exhausted, with the system's reason, also for 0 bytes.
+  /// Returns zeroed memory; an empty buffer for 0 bytes. Error: exhausted, with the system's
+  /// reason.
   Result<Buffer> allocate(std::size_t bytes);
   /// Returns a text for open(), valid while `buffer` lives. Error: usage if `buffer` was not
   /// allocated by this object.

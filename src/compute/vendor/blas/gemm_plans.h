@@ -36,10 +36,11 @@ class GemmPlans {
   GemmPlans(Device& device, Stream& stream, Options options, ChoiceCache choices);
 
   /// Returns the plan for `problem`, which lives as long as this object. The first call for a
-  /// problem opens the library, measures the algorithms that it offers on temporary operands, and
-  /// remembers the fastest. If there is no memory for such operands, it takes the library's first
-  /// choice. Later calls cost a look-up. Error: as open_blas(), Blas::algorithms() and
-  /// find_fastest(); exhausted without memory for the workspace.
+  /// problem opens the library. Unless the fastest algorithm is remembered, it measures those that
+  /// the library offers on temporary operands, and remembers the fastest. If there is no memory for
+  /// such operands, it takes the library's first choice. Later calls cost a look-up. Error: as
+  /// open_blas(), Blas::algorithms() and find_fastest(); exhausted without memory for the
+  /// workspace.
   Result<GemmPlan*> find(const GemmProblem& problem);
   /// Returns whether some library, or the fallback, computes `problem`, for callers that can do
   /// without its epilogue. It is false only after an error `unsupported` or `unavailable` of
@@ -48,13 +49,14 @@ class GemmPlans {
   /// Returns whether `fused`, a product with an epilogue, is faster than `separate`, which does the
   /// same in several steps; `problem` is the product. It is measured once per device and
   /// remembered. Without measuring, and on emulated devices, it is true whenever supports(problem)
-  /// is. Both contenders run several times and must be repeatable. Error: as find_fastest().
+  /// is. Both contenders run several times and must be repeatable. Error: as library_of() and
+  /// choose_variant() (compute/autotune/choose_variant.h).
   Result<bool> better_fused(const GemmProblem& problem, const Contender& fused,
                             const Contender& separate);
   /// Returns whether a library computes `problem`, rather than the fallback to assay's own GEMM.
   bool library_supports(const GemmProblem& problem);
-  /// Returns the library that find() would use, with its version: "cublaslt 13.0". Opens it. Error:
-  /// as find().
+  /// Returns the library that find() would use, the fallback aside, with its version: "cublaslt
+  /// 13.0". Opens it. Error: as open_blas().
   Result<std::string> library_of(const GemmProblem& problem);
   /// Returns the libraries opened so far with their versions, "hipblaslt 1.0.0, own 0.1.0".
   std::string libraries() const;

@@ -12,7 +12,8 @@
 namespace assay::report {
 
 /// The smallest x from which a rising curve stays at or above 90% of its maximum. Empty if the
-/// curve starts there, so that no rise was seen, or falls below it again.
+/// curve has fewer than three points, starts there, so that no rise was seen, or falls below it
+/// again.
 struct Saturation {
   double x = 0, value = 0, plateau = 0;
 };

@@ -33,9 +33,9 @@ std::string question_of(const ReportInput& input);
 /// environment if nothing was compared.
 std::vector<Answer> answers_of(const ReportInput& input, const std::vector<Panel>& panels);
 
-/// Returns the chart beside the cards: the largest differences, the shares of rooflines, latency
-/// over load, or the speed of training. `chapters` are those of the report. Empty if there is
-/// nothing to draw.
+/// Returns the chart beside the cards: the largest differences, the sums of partitions, the shares
+/// of rooflines, latency over load, the scaling of training, or else the first chart of curves.
+/// `chapters` are those of the report. Empty if there is nothing to draw.
 std::optional<MainChart> picture_of(const ReportInput& input, const std::vector<Panel>& panels,
                                     const std::vector<Chapter>& chapters);
 

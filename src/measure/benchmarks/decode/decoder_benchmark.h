@@ -28,9 +28,10 @@ class DecoderBenchmark final : public Benchmark {
   Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context) const override;
 
  private:
-  /// Parses a cell that expand() returned. Error: if another axis than `attention` is still "auto",
-  /// that of read_decoder_config() (model/transformer/decoder_config.h) or read_token_ids()
-  /// (token_ids.h) for the file that should have decided it, else usage; as parse().
+  /// Parses a cell that expand() returned. Error: if another axis than `attention` and `cache` is
+  /// still "auto", that of read_decoder_config() (model/transformer/decoder_config.h) or
+  /// read_token_ids() (token_ids.h) for the file that should have decided it, else usage; as
+  /// parse().
   Result<DecoderCell> decided(const Cell& cell, const Device& device) const;
   /// Returns whether the cell names a folder of weights or of an adapter, or a file of tokens.
   bool names_files(const Cell& cell) const;

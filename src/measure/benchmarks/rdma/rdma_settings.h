@@ -35,14 +35,14 @@ Result<RdmaSettings> rdma_settings(const Cell& cell);
 /// Returns whether the axis `nic` names an adapter, as opposed to a keyword.
 bool names_adapter(const Cell& cell);
 
-/// How many messages one completion covers, as in ib_write_bw for a single size: 1 above 8 KiB, the
-/// batch if there is one, otherwise 100. It never exceeds the number of messages that may be in
-/// flight.
+/// How many messages one completion covers, as in ib_write_bw for a single size: the batch if it is
+/// above 1; otherwise 1 above 8 KiB, and 100 up to this size. It never exceeds the number of
+/// messages that may be in flight.
 int messages_per_completion(const RdmaSettings& settings);
 
 /// One queue's part of the window: `slots` slots for outgoing messages at its beginning, and as
-/// many for incoming ones after `region` bytes. Small messages cycle through a page, large ones
-/// always use the same slot, as in ib_write_bw: data are sent from a warm cache.
+/// many for incoming ones after `region` bytes. Small messages cycle through a page; those above
+/// half a page always use the same slot, as in ib_write_bw: data are sent from a warm cache.
 struct RdmaLayout {
   std::uint64_t size = 0;    ///< bytes of a message
   std::uint64_t stride = 0;  ///< bytes from one message to the next
