@@ -10,10 +10,10 @@ void add_costs(ResultSet& results, const std::optional<Price>& price) {
     const std::string_view name = cost_of_rate(series.key.metric);
     if (name.empty() || series.unit != "tokens/s") continue;
     const double devices = devices_of(series.axes, *price);
-    SideFigure& figure = results.beside[{series.key.cell, std::string(name)}];
-    figure.unit = "$";
     for (const Point& point : series.points) {
-      if (!(point.value > 0)) continue;
+      if (!(point.value > 0)) continue;  // a side without values has no figure
+      SideFigure& figure = results.beside[{series.key.cell, std::string(name)}];
+      figure.unit = "$";
       figure.values.push_back(cost_per_million_tokens(price->per_hour, devices, point.value));
     }
   }

@@ -89,6 +89,14 @@ TEST(Cost, StandsBesideResultsThatAreCompared) {
   EXPECT_EQ(cost->second.values, std::vector<double>{2});
 }
 
+TEST(Cost, OfARateOfZeroIsNoFigure) {
+  const Record record =
+      record_with({{"ranks", "2"}}, {{"token_rate", 0, "tokens/s", Better::higher, {}}});
+  ResultSet set = result_set_of({record}, "a");
+  add_costs(set, Price{3.6, 1});
+  EXPECT_FALSE(set.beside.contains({record.cell.id(), "cost_per_million_tokens"}));
+}
+
 TEST(Cost, PricesAreNumbersAboveZero) {
   const auto price = parse_price("2.50");
   ASSERT_TRUE(price.ok());
