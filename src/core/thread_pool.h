@@ -1,5 +1,5 @@
 // A fork-join pool: one pinned thread per CPU, except for the first one, whose work the caller's
-// thread does as worker 0. Idle threads poll for about 20 us, then sleep.
+// thread does as worker 0. Idle threads poll for 20 to 150 us, then sleep.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,7 @@ namespace assay {
 class ThreadPool {
  public:
   /// Makes one worker per entry of `cpus` (kernel CPU numbers), which must not be empty. Threads
-  /// start on the first run(). A worker that cannot be pinned works
-  /// unpinned.
+  /// start on the first run(). A worker that cannot be pinned works unpinned.
   explicit ThreadPool(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

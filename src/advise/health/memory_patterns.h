@@ -45,8 +45,9 @@ class MemoryPatterns {
     std::optional<WrongWord> wrong;
     int replays = 0, replayed = 0;  ///< how many there were, and how many found a wrong word again
   };
-  /// Takes `share` of the memory that is free, at most `most` bytes, and frees it at the end.
-  /// March: each pattern is read and replaced by the next in one pass, then the patterns follow in
+  /// Takes `share` of the memory that is free, at most `most` bytes, or less if free memory lies in
+  /// pieces, and frees it at the end. March: each pattern is read and replaced by the next in one
+  /// pass, then the patterns follow in
   /// the reverse order. The run ends with the pass that finds a wrong word; the march is then
   /// replayed `replays` times. Error: exhausted if there is no free memory; as the device's calls.
   Result<Outcome> run(double share, std::uint64_t most, std::uint64_t seed, int replays,
