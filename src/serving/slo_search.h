@@ -45,7 +45,8 @@ struct ProbeOutcome {
   double throughput = 0;     ///< requests per second
   std::vector<double> used;  ///< value over limit for each target; above 1 the target is missed
   std::string fault;     ///< why the run fails regardless of `used`, e.g. "saturated"; empty: none
-  bool is_void = false;  ///< tells nothing about the servers; the probe is repeated
+  bool is_void = false;  ///< tells nothing about the servers; the probe is repeated unless it is
+                         ///< `full`
 
   double most_used() const;
   bool passes() const { return fault.empty() && !is_void && most_used() <= 1; }

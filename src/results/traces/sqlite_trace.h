@@ -49,8 +49,7 @@ class SqliteTrace {
   std::vector<std::string> tables_;
 };
 
-/// Returns a time in the current row; empty if it is not within `longest_time` of 0.
-/// NULL is 0.
+/// Returns a time in the current row; empty if it is not within `longest_time` of 0. NULL is 0.
 std::optional<std::int64_t> time_at(const Statement& row, int column);
 /// Returns a correlation in the current row; no_number if it is negative or NULL.
 std::uint64_t number_at(const Statement& row, int column);

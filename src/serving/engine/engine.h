@@ -77,7 +77,8 @@ class Engine {
   /// Error: usage, if the model cannot compute the request. It is refused here, because an error on
   /// the engine's thread would end all requests.
   Status submit(EngineRequest request);
-  /// Ends a request. Events that are handed out already may still come; no others do.
+  /// Ends a request. Events of the step that is being computed, and of those before it, may still
+  /// come; no later ones do.
   void cancel(std::uint64_t id);
   /// Readable while there are events, or when the engine has failed.
   int descriptor() const { return events_there_.number(); }
