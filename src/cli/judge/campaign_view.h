@@ -31,7 +31,7 @@ class CampaignView final : public CampaignObserver {
   void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) override;
   void gave_up(const Arm& arm) override;
   /// Returns true after an interrupt, if standard output cannot be written, and when the budget is
-  /// spent. Any thread may call it.
+  /// exceeded by 5%. Any thread may call it.
   bool stop_requested() override;
   /// Returns whether it was the budget that asked to stop.
   bool budget_is_spent() const { return budget_is_spent_; }
