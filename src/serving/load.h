@@ -55,6 +55,7 @@ struct LoadPoint {
 std::uint64_t seed_of_load(std::uint64_t seed, const LoadPoint& point, std::size_t number,
                            std::uint64_t pair, std::uint64_t set = 1);
 
+/// What one load point gave.
 struct LoadReport {
   ServingResult result;
   std::vector<RequestLog> logs;  ///< one of each measured request that was sent

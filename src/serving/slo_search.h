@@ -59,6 +59,7 @@ struct RateOutcome {
   std::string fault;  ///< fault of the last run that has one; the rate may have passed nevertheless
 };
 
+/// How the search ended, and the rates around the boundary.
 struct SearchResult {
   enum class End {
     found,        ///< the boundary is known to the precision

@@ -18,6 +18,7 @@
 
 namespace assay::health {
 
+/// The work to prepare, and how to repeat it.
 struct WorkDescription {
   std::string name;  ///< "gemm shape=8192 dtype=bf16"
   Cell cell;

@@ -18,6 +18,7 @@ inline constexpr unsigned memory_pattern_count = 8;
 /// way up and once on the way down.
 inline constexpr unsigned kernels_of_patterns = 2 * memory_pattern_count - 1;
 
+/// The words that a pass found wrong, by the first of them.
 struct WrongWord {
   unsigned pattern = 0;       ///< the pattern that it did not keep, from 0
   std::uint64_t count = 0;    ///< words of 8 bytes that did not keep it

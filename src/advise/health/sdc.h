@@ -74,6 +74,7 @@ struct SdcDifference {
   DeviceCondition before, after;  ///< the repetition
 };
 
+/// The result of a test, on rank 0 that of all ranks.
 struct SdcOutcome {
   SdcVerdict verdict = SdcVerdict::unknown;
   std::string why;     ///< one line
@@ -98,6 +99,7 @@ struct SdcOutcome {
 };
 Json to_json(const SdcOutcome& outcome);
 
+/// How far a test is.
 struct SdcProgress {
   double seconds = 0, of = 0;     ///< since the start; SdcPlan::seconds
   std::string unit;               ///< the unit that is being prepared or repeated

@@ -15,6 +15,7 @@ namespace assay {
 /// line. The result is in `buffer` if something was removed from the middle.
 std::string_view without_tags(std::string_view line, std::string& buffer);
 
+/// A column of the table: of the whole row, or of one of its halves.
 struct NcclColumn {
   std::string name;  ///< "size", "redop", "busbw", "#wrong", ...
   int half = 0;      ///< 0: of the whole row; 1: out of place; 2: in place

@@ -17,6 +17,7 @@
 
 namespace assay {
 
+/// How and when the prompts are sent.
 struct LoadPlan {
   /// When each conversation begins, in seconds after the start: an open loop, which sends
   /// regardless of the servers' replies. Conversations beyond the last time are not sent. Empty: a

@@ -22,6 +22,7 @@ enum class ReplyEnd {
   malformed,    ///< the reply is invalid: not HTTP, not JSON, too large, or with impossible counts
 };
 
+/// One request, from its place in the plan to the end of its reply.
 struct RequestLog {
   std::size_t index = 0;  ///< place of its prompt in the list of prompts, from 0
   int target = 0;         ///< which server, from 0

@@ -40,6 +40,7 @@ struct MachineFacts {
 /// Reads all members but `devices` and `emulated`, which the caller knows.
 MachineFacts read_machine_facts(const Machine& machine, const Diagnosis& diagnosis);
 
+/// A line of limits, and what the machine has.
 struct JudgedLine {
   LimitLine line;
   LineVerdict verdict = LineVerdict::unknown;

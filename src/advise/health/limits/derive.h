@@ -20,6 +20,7 @@ struct PopulationNode {
   std::vector<Record> records;
 };
 
+/// What the limits promise about healthy nodes.
 struct DeriveRule {
   /// Probability that a healthy node fails any line. Each line gets an equal part of it.
   double rate = 0.01;
@@ -27,6 +28,7 @@ struct DeriveRule {
   double confidence = 0.95;
 };
 
+/// The limit of one cell and metric.
 struct DerivedLine {
   SeriesKey key;  ///< pairs of a peer copy are one cell with from=all to=all
   std::string unit;

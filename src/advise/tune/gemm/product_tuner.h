@@ -18,6 +18,7 @@
 
 namespace assay {
 
+/// How GEMMs are tuned.
 struct TuneGemmSettings {
   std::string library = "auto";  ///< a value that BlasProvider::allowed_by() accepts
   std::size_t workspace_bytes = std::size_t{32} << 20;  ///< most that a solution may need

@@ -15,6 +15,7 @@ namespace assay {
 
 enum class TraceFormat { chrome, perfetto };
 
+/// What the name of a trace file says of it.
 struct TraceFileKind {
   TraceFormat format = TraceFormat::chrome;
   bool compressed = false;
