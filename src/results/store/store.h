@@ -68,8 +68,8 @@ enum class Detail {
 };
 
 /// `path` is a store's folder or a file like records.jsonl. Lines of up to 64 MiB are records; a
-/// line that is none becomes a problem. Error: as unreadable() (core/input_file.h); usage if one is
-/// longer than 1 GiB.
+/// line that is none becomes a problem, and so does a torn last line. Error: as unreadable()
+/// (core/input_file.h); usage if one is longer than 1 GiB.
 Result<StoredRecords> read_records(const std::filesystem::path& path,
                                    Detail detail = Detail::whole);
 
