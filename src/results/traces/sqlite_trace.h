@@ -29,7 +29,7 @@ class SqliteTrace {
   /// Calls `use(row)` for each row of the query until `use` returns false. If the query fails, for
   /// example because this version of the file lacks a column, `timeline` gets a note that names
   /// `what`. All queries share a number of operations that grows with the file's size; once it is
-  /// spent, every further query fails.
+  /// spent, further queries of a million operations or more fail.
   template <typename Use>
   void rows(const std::string& sql, std::string_view what, Timeline& timeline, const Use& use) {
     auto statement = database_->prepare(sql);
