@@ -20,9 +20,8 @@ struct CellNames {
 };
 
 /// Returns the names for a table of `cells`, texts as Cell::id() makes them. Names begin with the
-/// benchmark if there are several
-/// benchmarks, or if all cells of the only one are equal. The only cell of a benchmark keeps its
-/// full name if that has at most 48 characters.
+/// benchmark if there are several benchmarks, or if all cells of the only one are equal. The only
+/// cell of a benchmark keeps its full name if that has at most 48 characters.
 CellNames cell_names(const std::vector<std::string>& cells);
 
 /// Returns the names for the cells of `rows`; `cell_of(row)` returns the text of a row's cell.

@@ -10,7 +10,8 @@
 namespace assay::cli {
 
 /// Four significant digits: "184.9 GB/s", "10.89 ms", "378". Bytes/s are always in GB/s, so that a
-/// column is easy to compare; whole numbers of other units keep all digits.
+/// column is easy to compare. Whole numbers keep all digits, but for times, bytes, rates of bytes
+/// and FLOPs, and dollars.
 std::string format_metric(const Metric& metric);
 
 /// The metrics shown in a table of these records, in the program's order: those of the first record

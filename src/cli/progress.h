@@ -12,6 +12,7 @@ namespace assay::cli {
 /// The time assumed for a cell before any was measured: the default warm-up plus time box.
 constexpr double usual_cell_seconds = 3;
 
+/// How far a run is.
 struct Progress {
   std::size_t done = 0;   ///< cells, or other steps, that have ended
   std::size_t total = 0;  ///< all of them

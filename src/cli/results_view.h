@@ -21,12 +21,12 @@ inline constexpr const char* model_footnote =
 /// Formats "[811.9, 812.8]" in the value's own unit, or "too few samples" if `n` samples cannot
 /// give a 95% interval of the median.
 std::string format_interval(const Value& value, std::size_t n);
-/// One line for a finished cell: value and interval, or status and reason. For an emulated device,
-/// "model 812.3 GB/s".
+/// One line for a finished cell: value and interval, or status and reason or, without one, the
+/// first three metrics. For an emulated device, "model 812.3 GB/s".
 std::string outcome_text(const Record& record, const Style& style);
 
-/// One table per benchmark, axes that never change in its heading; then the reasons of cells
-/// without a value, cells with the same reason together.
+/// One table per benchmark, axes that never change in its heading; then the reasons of cells, those
+/// with the same reason together, and which values are noisy, flagged, void or of a shared CPU.
 std::string results_text(std::span<const Record> records, std::size_t width, const Style& style);
 
 /// Counts the records by status: "24 cells: 20 passed, 1 failed, 3 unsupported".

@@ -20,7 +20,7 @@ enum class LongWords { whole, broken };
 /// next line.
 std::vector<std::string> lines_of(std::string_view text, std::size_t width, LongWords long_words);
 /// Wraps `text`, whose first line begins in column `indent`, with that indent on the lines after
-/// it. Words are never broken. `width` 0 means unlimited.
+/// it. Words are never broken. `width` 0 means unlimited; the text has at least 16 columns.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width);
 /// Wraps a help text or document anew for a screen narrower than its lines: paragraphs, list items
 /// and indented names with their meanings. Code and examples stay as they are.

@@ -28,9 +28,10 @@ class Table {
   bool empty() const { return rows_.empty(); }
   /// Returns the table with a heading line. Columns have two spaces between them, and lines begin
   /// with `indent` spaces. `width` is in characters of the screen; 0: unlimited. If the table is
-  /// wider, text columns are wrapped, down to 30 characters. If that is not enough, columns move
-  /// below their rows, each with its title; a moved column with the same text in all rows is shown
-  /// once above the table. At last, text is wrapped down to 12 characters.
+  /// wider, text columns are wrapped, down to 30 characters. If that is not enough, optional
+  /// columns move below their rows, each with its title; a moved column with the same text in all
+  /// of several rows is shown once above the table. At last, text is wrapped down to 12 characters,
+  /// and required columns move, too, but for the first.
   std::string render(std::size_t width, const Style& style, std::size_t indent = 2) const;
 
  private:

@@ -49,7 +49,7 @@ class Terminal {
   void print_over(std::ptrdiff_t lines, std::string_view text);
   /// Writes to standard error.
   void note(std::string_view text);
-  /// Replaces the line at standard error's cursor; call it only if interactive().
+  /// Replaces the line at standard error's cursor; does nothing unless interactive().
   void rewrite_line(std::string_view line);
   /// Writes the line "assay: message" to standard error.
   void complain(std::string_view message);

@@ -33,7 +33,7 @@ class Statement {
   void reset();
 
   /// Return values of the current row. SQLite converts whatever the column holds, so these never
-  /// fail: what is no number gives 0, and NULL gives 0 or an empty text.
+  /// fail: a text gives the number with which it begins, or 0; NULL gives 0 or an empty text.
   std::string text(int column) const;
   double number(int column) const;
   std::int64_t integer(int column) const;
@@ -56,7 +56,8 @@ class Database {
  public:
   /// How a file is used.
   enum class Access {
-    read,   ///< assay's own file: what a killed writer left unfinished is rolled back
+    read,   ///< assay's own file: what a killed writer left unfinished is rolled back, if it may be
+            ///< written
     write,  ///< assay's own file, which is created if necessary
     look,   ///< another program's file: opened read-only, values of at most 64 MiB
   };
@@ -70,9 +71,9 @@ class Database {
   /// outlive it and is not changed; `path` is for messages.
   static Result<Database> open_bytes(std::string& bytes, const std::filesystem::path& path);
 
-  /// Lets statements fail with usage once they have taken this many operations of SQLite's virtual
-  /// machine in all, rounded down to millions and counted from now on. A file may be made so that a
-  /// join of its tables does not end.
+  /// Lets statements fail with usage once they have taken more than this many operations of
+  /// SQLite's virtual machine in all, counted in whole millions of each statement from now on. A
+  /// file may be made so that a join of its tables does not end.
   void limit_operations(std::uint64_t most);
 
   Result<Statement> prepare(std::string_view sql) const;

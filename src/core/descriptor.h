@@ -33,8 +33,8 @@ class Descriptor {
 };
 
 /// Returns another descriptor of the same open file, which programs that this process starts do not
-/// inherit. The caller must close it. Returns -1 with errno if it fails, because the process may
-/// open no more.
+/// inherit. The caller must close it. Returns -1 with errno if it fails, for example because the
+/// process may open no more.
 inline int duplicate(int descriptor) {
   return ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 }

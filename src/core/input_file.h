@@ -21,8 +21,8 @@ class InputFile {
   /// Opens without waiting: a pipe without a writer is empty. Returns EISDIR for a folder, and
   /// ENOTSUP for anything else that is neither a file nor a pipe.
   int open(const std::filesystem::path& path);
-  /// Reads at most `room.size()` bytes and sets `got`, to 0 only at the end. Returns ETIMEDOUT for
-  /// a pipe whose writer was silent for a minute.
+  /// Reads at most `room.size()` bytes and sets `got`, to 0 only at the end or after a failure.
+  /// Returns ETIMEDOUT for a pipe whose writer was silent for a minute.
   int read(std::span<char> room, std::size_t& got);
   /// Fills `room` with the bytes of a file from `offset` on; several threads may do so at once. A
   /// pipe cannot be read in this way. Error, whose message continues one that begins with the

@@ -177,11 +177,12 @@ class Lines {
   std::string kept_;
 };
 
-/// Keeps the last `tail_bytes`, from the beginning of a line.
+/// Keeps the last `tail_bytes`, from the beginning of a line unless the last line alone is longer.
 void keep_tail(std::string& tail) {
   if (tail.size() <= tail_bytes) return;
   tail.erase(0, tail.size() - tail_bytes);
-  if (const std::size_t line = tail.find('\n'); line != std::string::npos) tail.erase(0, line + 1);
+  const std::size_t line = tail.find('\n');
+  if (line != std::string::npos && line + 1 < tail.size()) tail.erase(0, line + 1);
 }
 
 /// The parent's side: reads both pipes until they close, and ends the group when necessary.

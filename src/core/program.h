@@ -28,7 +28,7 @@ struct ProgramStart {
   std::vector<int> cpus = {};             ///< kernel numbers of its CPUs; empty: this process's
   std::uint64_t address_space_bytes = 0;  ///< limit on its address space; 0: this process's
   std::vector<std::string> control_groups = {};  ///< files cgroup.procs of groups that it joins
-  std::function<bool()> stop_requested = {};     ///< polled at least ten times a second
+  std::function<bool()> stop_requested = {};  ///< polled ten times a second, until the group ends
   /// Called by the thread that waits in run_program() with each line of standard output, including
   /// a last one without a newline. A line is cut at about 64 MiB.
   std::function<void(std::string_view line)> line = {};
@@ -53,9 +53,9 @@ struct ProgramEnd {
 /// if it cannot be started for any reason.
 Result<ProgramEnd> run_program(const ProgramStart& program);
 
-/// Kills every program that run_program() runs now, each with its process group. It is safe in a
-/// signal handler and meant for a process that is about to end itself: the system would kill only
-/// the programs, not the processes that they started.
+/// Kills the programs that run_program() runs now, at most 1024, each with its process group. It is
+/// safe in a signal handler and meant for a process that is about to end itself: the system would
+/// kill only the programs, not the processes that they started.
 void kill_programs();
 
 /// Returns the path of `name` in PATH, or `name` itself if it contains '/'; nullopt if that is no

@@ -28,9 +28,9 @@ class Pattern {
   Pattern& operator=(Pattern&&) noexcept;
   ~Pattern();
 
-  /// Returns what group 1 matched in the last line of `text` that matches; empty if none does. A
-  /// line that takes more than a million steps does not match. Only one thread may call it at a
-  /// time.
+  /// Returns what group 1 matched in the last line of `text` where it matched something; empty if
+  /// there is none. A line that takes more than a million steps or 64 MiB does not match. Only one
+  /// thread may call it at a time.
   std::string_view last_group(std::string_view text) const;
 
   /// Bytes begin ... end of a text.
@@ -38,8 +38,8 @@ class Pattern {
     std::size_t begin = 0, end = 0;
   };
   /// Returns the first match in `text`, which must be valid UTF-8, from byte `from` on, which
-  /// begins a character. nullopt if there is none, or if it takes too many steps. May be called
-  /// from several threads.
+  /// begins a character. nullopt if there is none, or if it takes too many steps or 64 MiB. May be
+  /// called from several threads.
   std::optional<Span> next(std::string_view text, std::size_t from) const;
 
  private:

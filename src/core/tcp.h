@@ -27,14 +27,15 @@ Descriptor accept_tcp(const Descriptor& listener);
 Result<Descriptor> begin_connect(const std::string& address, int port);
 
 /// Returns ok if the connection begun by begin_connect() succeeded. Call it once the socket is
-/// writable; before, it cannot tell. Error: failed, with the system's message.
+/// writable; before, it returns ok, too. Error: failed, with the system's message.
 Status connect_result(const Descriptor& socket);
 
 /// Returns a connected socket to a host name or address, whichever of the name's addresses answers
 /// first. Error: failed, with the system's message, or because the name was not resolved or no
 /// address answered within `seconds`.
 Result<Descriptor> connect_to(const std::string& host, int port, double seconds);
-/// Connects to the first of several numeric addresses that answers. Error: as connect_to().
+/// Connects to the first of several numeric addresses that answers. Error: as connect_to(); failed
+/// if one is not numeric.
 Result<Descriptor> connect_to_first(std::span<const std::string> addresses, int port,
                                     double seconds);
 

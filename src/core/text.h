@@ -19,8 +19,8 @@ bool is_equal_without_case(std::string_view a, std::string_view b);
 /// Returns whether `text` is one or more of the digits 0 to 9.
 bool is_digits(std::string_view text);
 
-/// Parses "10887.4", "4e-07", "-1", "+2". Returns nullopt unless the whole text is one finite
-/// decimal number; white space around it is not allowed.
+/// Parses "10887.4", "4e-07", "-1", "+2". Returns nullopt unless the whole text is one decimal
+/// number in the range of double, which 1e-400 is not; white space around it is not allowed.
 std::optional<double> parse_number(std::string_view text);
 /// Parses "1073741824". Returns nullopt unless the whole text is digits and the number fits 64
 /// bits.

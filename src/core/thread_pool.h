@@ -1,6 +1,6 @@
 // A fork-join pool: one pinned thread per CPU, except for the first one, whose work the caller's
-// thread does as worker 0. Idle threads poll for 20 to 150 us, in builds for
-// tests shorter, then sleep.
+// thread does as worker 0. Idle threads poll for 20 to 150 us, in builds for tests shorter, then
+// sleep.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,7 @@ namespace assay {
 class ThreadPool {
  public:
   /// Makes one worker per entry of `cpus` (kernel CPU numbers), which must not be empty. Threads
-  /// start on the first run(). A worker that cannot be pinned works
-  /// unpinned.
+  /// start on the first run(). A worker that cannot be pinned works unpinned.
   explicit ThreadPool(std::vector<int> cpus) : cpus_(std::move(cpus)) {}
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -29,7 +29,7 @@ std::string format_rate(double value, std::string_view unit);
 /// Formats four significant digits: "2.310 us", "1.200 s".
 std::string format_seconds(double seconds);
 /// Formats the value of a metric that is stored in `unit`: "s" by format_seconds(), "1" (a share)
-/// by format_significant(), "$" as "$0.4213", "bytes" by format_memory(), and all other units by
+/// by format_significant(), "$" as "$0.4213", "bytes" from 0 on by format_memory(), and all else by
 /// format_rate(), with "B/s" for "bytes/s".
 std::string format_in(double value, std::string_view unit);
 /// Formats an elapsed time, rounded up to whole seconds: "0:07", "12:30", "1:02:03".

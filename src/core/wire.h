@@ -50,7 +50,7 @@ class WireReader {
         return damaged();
     }
   }
-  /// Returns how many bytes have not been read.
+  /// Returns how many bytes have not been read; 0 if the message is damaged.
   std::size_t left() const { return rest_.size(); }
   /// Returns whether reading stopped before the end of the message.
   bool is_damaged() const { return damaged_; }

@@ -12,8 +12,9 @@
 namespace assay {
 
 /// Writes a temporary file beside `path` and renames it, so that a partly written file is never
-/// mistaken for a whole one. A file or link at `path` is replaced; a device or pipe is written
-/// directly. Error: exhausted (disk full, quota) or file (all else), naming the path and the cause.
+/// mistaken for a whole one. A file or link at `path` is replaced; a device or pipe, or a link to
+/// one, is written directly. Error, naming the path and the cause: exhausted if
+/// kind_of_file_error() (file_error.h) says so, as for a full disk; file in all other cases.
 Status write_file(const std::filesystem::path& path, std::string_view text);
 
 /// A file that is written in parts, for texts larger than memory, and is there as a whole once it
@@ -42,9 +43,9 @@ class NewFile {
 };
 
 /// Checks whether write_file() could write there, before work whose result will be written begins.
-/// It changes no file, but creates and removes one beside it; a disk that fills up meanwhile is
-/// found later. Error: as write_file(); usage, if that would replace one of the files `reads` that
-/// the work reads.
+/// It changes no file, but creates and removes one beside it, unless `path` is a device or a pipe;
+/// a disk that fills up meanwhile is found later. Error: as write_file(); usage, if that would
+/// replace one of the files `reads` that the work reads.
 Status check_writable(const std::filesystem::path& path,
                       const std::vector<std::filesystem::path>& reads = {});
 
@@ -52,8 +53,9 @@ Status check_writable(const std::filesystem::path& path,
 /// it; otherwise as kind_of_file_error() (file_error.h), naming the folder and the cause.
 Status create_folder(const std::filesystem::path& folder);
 
-/// Returns whether a file named `name` is a temporary one of write_file() for the file named `of`:
-/// a process died while it wrote, or still writes.
+/// Returns whether `name` is that of a temporary file of write_file() for the file named `of`: a
+/// process died while it wrote, or still writes. It is also true for files "OF.MORE", whose names
+/// begin alike.
 bool is_unfinished(std::string_view name, std::string_view of);
 
 /// Returns whether `path` is a symbolic link.

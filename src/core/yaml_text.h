@@ -52,7 +52,8 @@ class YamlReader {
 
   /// Reads a text. Error: the key is missing, or its text is empty.
   Result<std::string> text(std::string_view key) const;
-  /// Reads a list of strings, or a single string. Error: the key is missing, or there is no string.
+  /// Reads a list of strings, or a single string. Error: the key is missing, there is no string, or
+  /// the list holds something else.
   Result<std::vector<std::string>> texts(std::string_view key) const;
 
   /// These functions set `target` if the key is present; otherwise they leave it unchanged.

@@ -55,11 +55,12 @@ struct LoadPoint {
 std::uint64_t seed_of_load(std::uint64_t seed, const LoadPoint& point, std::size_t number,
                            std::uint64_t pair, std::uint64_t set = 1);
 
+/// What one load point gave.
 struct LoadReport {
   ServingResult result;
   std::vector<RequestLog> logs;  ///< one of each measured request that was sent
   LoadClock::time_point begin;   ///< the logs' times count from here, after any warm-up
-  /// All servers together; empty if one of them has no usable /metrics.
+  /// All servers together; empty if one of them has no usable /metrics before or after the run.
   std::optional<ServerMetrics> server;
   bool interrupted = false;  ///< `stop_requested` ended the run before all replies had ended
 };
@@ -67,8 +68,8 @@ struct LoadReport {
 /// Runs a load point and analyses it. A finite rate, a ramp or recorded times make an open loop.
 /// Otherwise the rate is infinite: with a cap the load is a closed loop, and without one all
 /// requests are sent at once. `stop_requested` and `progress` are called ten times a second in this
-/// thread. Error: as make_prompts() and arrivals() or recorded_arrivals(); exhausted, if the
-/// machine cannot open enough connections; unavailable, if no request of the warm-up succeeds.
+/// thread. Error: as make_prompts(), arrivals() or recorded_arrivals(), and run_load(); exhausted,
+/// if the machine cannot open enough connections; unavailable, if all requests of the warm-up fail.
 Result<LoadReport> run_point(const LoadSettings& settings, const LoadPoint& point,
                              const std::function<bool()>& stop_requested,
                              const std::function<void(const LoadState&)>& progress);

@@ -25,7 +25,7 @@ struct ServedModel {
 };
 
 /// `fields`: extra HTTP header lines, "Name: value\r\n". Error: unavailable, if the server does not
-/// answer or has no such page. Its response is untrusted input.
+/// answer, or names no model there. Its response is untrusted input.
 Result<ServedModel> served_model(const Endpoint& endpoint, std::string_view fields);
 
 /// Returns the samples of all targets' /metrics, one after another; empty if one of them has no

@@ -45,7 +45,8 @@ struct ProbeOutcome {
   double throughput = 0;     ///< requests per second
   std::vector<double> used;  ///< value over limit for each target; above 1 the target is missed
   std::string fault;     ///< why the run fails regardless of `used`, e.g. "saturated"; empty: none
-  bool is_void = false;  ///< tells nothing about the servers; the probe is repeated
+  bool is_void = false;  ///< tells nothing about the servers; the probe is repeated unless it is
+                         ///< `full`
 
   double most_used() const;
   bool passes() const { return fault.empty() && !is_void && most_used() <= 1; }
@@ -58,6 +59,7 @@ struct RateOutcome {
   std::string fault;  ///< fault of the last run that has one; the rate may have passed nevertheless
 };
 
+/// How the search ended, and the rates around the boundary.
 struct SearchResult {
   enum class End {
     found,        ///< the boundary is known to the precision

@@ -35,7 +35,7 @@ Status check_spawn(const SpawnPlan& plan);
 
 /// The state while waiting for servers.
 struct SpawnState {
-  int ready = 0;
+  int ready = 0;          ///< programs that answer, counted from the first one on
   double seconds = 0;     ///< since the start
   std::string last_line;  ///< last output of the first server that is not ready; may be empty
 };

@@ -33,16 +33,18 @@ struct PairedEffect {
   double dependence = 0;    ///< allowed-for autocorrelation of neighbouring pairs
   Interval t90, t95;        ///< intervals of the mean, Student's t; see drifts()
   Interval sign90, sign95;  ///< intervals of the median, from order statistics
-  double p_equal = 1;     ///< of mean and median both lying within the margin; below alpha is proof
-                          ///< (docs/method.md)
-  double detectable = 0;  ///< smallest effect found with 80% power at two-sided 5%; 0: unknown
+  double p_equal = 1;  ///< of mean and median both lying within the margin; below alpha is proof
+                       ///< (docs/method.md)
+  /// Smallest effect found with 80% power at two-sided 5%; eight deviations if drifts(). 0:
+  /// unknown, or all differences are equal.
+  double detectable = 0;
   /// Indices of differences farther from the median than max(margin / 2, 5 * 1.4826 * MAD).
   std::vector<std::size_t> outliers;
   double outlier_share_limit = 1;  ///< 95% upper bound of the share of outliers, Clopper-Pearson
 
   /// Returns whether a side drifts by itself: neighbouring pairs are so similar that their spread
-  /// proves nothing. The intervals are then the mean and eight deviations on both sides, a rule of
-  /// thumb with simulated error rates (docs/method.md).
+  /// proves nothing. `t90` and `t95` are then the mean and eight deviations on both sides, a rule
+  /// of thumb with simulated error rates (docs/method.md).
   bool drifts() const { return dependence > most_dependence; }
 };
 
@@ -71,7 +73,7 @@ void allow_for_control(PairedEffect& effect, std::span<const double> differences
 PairedEffect unpaired_effect(std::span<const double> a, std::span<const double> b);
 
 /// Returns the p of Student's t test of the mean against `bound`; 1 if there are too few values for
-/// it.
+/// it, or all are equal to `bound`.
 double t_test(const PairedEffect& effect, Alternative alternative, double bound);
 
 /// Returns whether there are enough values for a verdict and both 90% intervals have half-widths of

@@ -50,7 +50,7 @@ std::optional<long long> whole_number(std::string_view text);
 /// Returns `text` in quotes, made printable, and cut after 40 bytes.
 std::string in_quotes(std::string_view text);
 /// Returns the number of CPUs in a kernel list such as "0-47,96-143"; nullopt if the list is
-/// invalid.
+/// invalid or empty.
 std::optional<int> count_cpus(std::string_view list);
 
 /// Returns the words of `text`, split at white space.

@@ -14,7 +14,8 @@ namespace assay {
 Status check_partition(std::string_view partition);
 
 /// Checks the intent against the GPUs. Error: usage if MIG is intended and all GPUs are AMD's, or
-/// if a job on one node needs more GPUs than there are. GPUs with MIG slices are not counted.
+/// if a job on one node needs more GPUs than there are. The number is not checked if there is no
+/// GPU, or if one has MIG slices.
 Status check_intent(const Intent& intent, const std::vector<Gpu>& gpus);
 
 }  // namespace assay

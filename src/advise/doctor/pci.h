@@ -14,6 +14,7 @@ namespace assay {
 /// equal reasons of several GPUs are merged: "gpu_metrics: does not exist".
 std::string why_not(const Machine& machine, std::string_view address, const std::string& file);
 
+/// What could be read of a device's ACS.
 enum class AcsState {
   absent,      ///< the device has no ACS
   known,       ///< the bits were read

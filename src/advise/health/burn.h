@@ -40,6 +40,7 @@ struct BurnRank {
 /// for fewer than 3 windows.
 std::optional<Slope> drift_per_hour(const BurnRank& rank);
 
+/// The result of a burn-in.
 struct BurnOutcome {
   SdcOutcome results;           ///< what the checks found
   std::vector<BurnRank> ranks;  ///< by rank; a single one for a process alone
@@ -49,6 +50,7 @@ Json to_json(const BurnOutcome& outcome);
 /// nullopt for one rank, or if a rank did nothing.
 std::optional<std::pair<int, double>> slowest_of(const BurnOutcome& outcome);
 
+/// How to burn in.
 struct BurnPlan {
   SdcPlan sdc;  ///< its `work`, `patterns`, `rests` and `repeated` are ignored
   Load load = Load::all;

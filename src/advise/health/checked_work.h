@@ -1,5 +1,7 @@
 // Work of a benchmark that can be repeated from the same state, with a chain of checksums: after
-// each operation those of all blocks that it writes, and at the end those of all memory.
+// each operation those of all blocks that it writes, and at the end those of all memory. A block
+// counts as written if its bits changed when that was learnt. Pageable memory has only the sums at
+// the end, unless the device is the host.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@
 
 namespace assay::health {
 
+/// The work to prepare, and how to repeat it.
 struct WorkDescription {
   std::string name;  ///< "gemm shape=8192 dtype=bf16"
   Cell cell;
@@ -60,9 +63,11 @@ class CheckedWork {
 
   /// Runs from the kept state, learns which operation writes which blocks, and returns the sums
   /// that repeat() is to give. Runs once if every operation changes a block; otherwise up to 35
-  /// times, to find buffers that can be emptied before a run so that their writers show.
+  /// times, to find buffers of the kept state that do not matter for the end: emptied before a run,
+  /// they show which operation writes them. Error: of the device.
   Result<Sums> learn();
-  /// Runs from the kept state. Error: failed if the operations are not those that were learnt.
+  /// Runs from the kept state. Error: of the device; failed if the operations are not those that
+  /// were learnt.
   Result<Sums> repeat();
   struct Look {
     Sums sums;
@@ -70,7 +75,8 @@ class CheckedWork {
   };
   /// Does the same as repeat(), and looks at a block.
   Result<Look> repeat_and_look(const DifferentBlock& block);
-  /// Returns the bytes of a block as they are now.
+  /// Returns the bytes of a block as they are now; those of pageable memory as they were at the end
+  /// of the last repetition, unless the device is the host.
   Result<std::vector<std::byte>> bytes_of(std::size_t sum);
   /// Returns all memory as it is now, in the order of buffers.
   Result<std::vector<std::byte>> all_bytes();
@@ -86,8 +92,8 @@ class CheckedWork {
   bool stays_until_end(const DifferentBlock& block) const;
 
   /// Leaves out buffers that differ between two repetitions although nothing is wrong: a library's
-  /// scratch memory. Returns whether libraries write all of these, and most of the written buffers
-  /// still have the same bits.
+  /// scratch memory. Returns whether libraries write all of these, and at least half of the written
+  /// bytes are still compared; if not, some of them may be left out all the same.
   bool leave_out(const Sums& a, const Sums& b);
   /// Leaves out buffers by their numbers (WatchedBuffer); scratch() returns those of all that are
   /// left out.
@@ -105,11 +111,11 @@ class CheckedWork {
   /// Returns what was chosen by measuring, now or, if given to prepare(), before.
   const std::vector<KeptChoice>& choices() const { return choices_; }
   /// Returns a checksum for each launch and one for the end, without the buffers that are left out
-  /// and those of these numbers.
+  /// and those of the numbers `without`.
   std::vector<std::uint64_t> trail(const Sums& sums,
                                    const std::vector<std::size_t>& without = {}) const;
-  /// Returns whether at least half of the written bytes are still compared if these buffers are
-  /// not.
+  /// Returns whether at least half of the written bytes, and any, are still compared if these
+  /// buffers are not.
   bool compares_most(const std::vector<std::size_t>& without) const;
   Work work() const;  ///< what a repetition moves and computes
   /// Returns the bytes of which a repetition takes checksums.

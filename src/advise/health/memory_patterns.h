@@ -18,6 +18,7 @@ inline constexpr unsigned memory_pattern_count = 8;
 /// way up and once on the way down.
 inline constexpr unsigned kernels_of_patterns = 2 * memory_pattern_count - 1;
 
+/// The words that a pass found wrong, by the first of them.
 struct WrongWord {
   unsigned pattern = 0;       ///< the pattern that it did not keep, from 0
   std::uint64_t count = 0;    ///< words of 8 bytes that did not keep it
@@ -45,8 +46,9 @@ class MemoryPatterns {
     std::optional<WrongWord> wrong;
     int replays = 0, replayed = 0;  ///< how many there were, and how many found a wrong word again
   };
-  /// Takes `share` of the memory that is free, at most `most` bytes, and frees it at the end.
-  /// March: each pattern is read and replaced by the next in one pass, then the patterns follow in
+  /// Takes `share` of the memory that is free, at most `most` bytes, or less if free memory lies in
+  /// pieces, and frees it at the end. March: each pattern is read and replaced by the next in one
+  /// pass, then the patterns follow in
   /// the reverse order. The run ends with the pass that finds a wrong word; the march is then
   /// replayed `replays` times. Error: exhausted if there is no free memory; as the device's calls.
   Result<Outcome> run(double share, std::uint64_t most, std::uint64_t seed, int replays,

@@ -33,8 +33,8 @@ std::string_view name_of(SdcVerdict verdict);  ///< "SOUND"
 struct SdcUnit {
   std::string name;      ///< "gemm shape=8192 dtype=bf16"
   std::string left_out;  ///< why it was not tested; empty: it was
-  /// The device may be wrong: the unit's check fails, it ends with an error, or it does not repeat
-  /// although it calls no library.
+  /// The device may be wrong: the unit's check fails, it ends with an error after it has run, other
+  /// than one for lack of memory, or it does not repeat although it calls no library.
   bool refused = false;
   bool calls_library = false;           ///< a library computes a part of it
   bool varies = false;                  ///< a library gives it other bits in most repetitions
@@ -74,6 +74,7 @@ struct SdcDifference {
   DeviceCondition before, after;  ///< the repetition
 };
 
+/// The result of a test, on rank 0 that of all ranks.
 struct SdcOutcome {
   SdcVerdict verdict = SdcVerdict::unknown;
   std::string why;     ///< one line
@@ -98,6 +99,7 @@ struct SdcOutcome {
 };
 Json to_json(const SdcOutcome& outcome);
 
+/// How far a test is.
 struct SdcProgress {
   double seconds = 0, of = 0;     ///< since the start; SdcPlan::seconds
   std::string unit;               ///< the unit that is being prepared or repeated
@@ -108,7 +110,8 @@ struct SdcProgress {
 /// How to test. Its functions are called on the thread that runs the test; all but `stop_requested`
 /// may be empty.
 struct SdcPlan {
-  double seconds = 600;  ///< of the whole test; one turn of all units is always finished
+  double seconds = 600;  ///< of the whole test; one turn of all units is finished in any case,
+                         ///< unless it is stopped or finds more than most_differences
   std::uint64_t seed = 1;
   double memory_share = 0.9;  ///< of the memory that is free beside the units, for the patterns
   std::string only;       ///< units, by beginnings of their names, separated by commas; empty: all
@@ -126,14 +129,15 @@ struct SdcPlan {
 
 /// Tests `device`. All ranks of the team call it together, each with its own device and the same
 /// plan; rank 0's outcome is about all of them. When stopped, or when the team fails, it returns
-/// what it has. A unit that cannot be started is left out. Error: usage for a reference that cannot
+/// what it has. A unit that cannot be started is left out. A reference made with another seed or
+/// other versions is not compared, which a note says. Error: usage for a reference that cannot
 /// be read or is of another kind of device, or if no unit begins with `only`; as
 /// Device::build() if kernels for the patterns cannot be built.
 Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team);
 
 /// Returns the text of a reference file for later tests of this kind of device: the checksums of
 /// every unit, with the device and versions that gave them. Error: verification unless the outcome
-/// is SOUND and whole.
+/// is SOUND, whole and without planted faults.
 Result<std::string> reference_of(const SdcOutcome& outcome, const Device& device);
 
 }  // namespace assay::health

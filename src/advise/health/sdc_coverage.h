@@ -32,7 +32,7 @@ struct SdcCoverage {
   PowerSeen power;                    ///< during the turns
 };
 
-/// Adds up what the units of one device did; units that were left out do not count.
+/// Adds up what the units of one device did; units that were left out or never ran do not count.
 void add_units(SdcCoverage& coverage, std::span<const SdcUnit> units);
 
 Json to_json(const SdcCoverage& coverage);

@@ -27,7 +27,8 @@ struct WatchedBuffer {
 class Watch {
  public:
   /// Called with the device's own stream after each operation is queued: a kernel, a copy, a fill,
-  /// a library's call, or a whole graph. Null: nobody asks.
+  /// a call of the host or of a library, or a whole graph. What a library queued on the stream's
+  /// handle is one operation that ends with the next use of the stream. Null: nobody asks.
   std::function<Status(Stream& stream, const std::string& name)> after_operation;
   /// Called before memory is filled with one value.
   std::function<void(void* address, std::uint8_t value, std::size_t bytes)> before_fill;
@@ -35,7 +36,8 @@ class Watch {
   std::vector<WatchedBuffer> buffers() const;  ///< those that are allocated, by number
   /// Returns whether a library, whose bits may differ every time, was called since the watch began.
   bool called_library() const { return called_library_; }
-  /// Returns whether the operation that after_operation got last is, or holds, a library's call.
+  /// While after_operation is called: returns whether the operation is, or holds, a library's call.
+  /// It does not see those of a graph that was captured before.
   bool is_of_library() const { return in_library_; }
 
  private:

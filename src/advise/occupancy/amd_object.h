@@ -13,7 +13,7 @@ namespace assay::occupancy {
 Result<CodeImage> read_amd_object(Bytes file, const Elf& elf);
 
 /// Converts one kernel's metadata, an element of "amdhsa.kernels" in a note or in assembly. Error:
-/// usage, naming the field that is missing or not a number.
+/// usage, naming the field that is missing, not a number or too large.
 Result<KernelUse> kernel_of_metadata(const SortedJson& kernel);
 
 /// Returns the architecture in a target (CodeImage::target): "gfx942" in

@@ -26,8 +26,9 @@ struct CodeImage {
 std::string_view name_of(ImageKind kind);
 
 /// Finds every image in a file of a known kind: AMD code objects and assembly, cubins, PTX, offload
-/// bundles (plain or compressed), NVIDIA fat binaries, and host programs that contain these. There
-/// is at least one. Error: usage, one line that says what is wrong with the file; exhausted,
+/// bundles (plain or compressed), NVIDIA fat binaries, and host programs that contain these. Code
+/// in them that has no registers, such as SPIR-V, and PTX without a kernel are passed over. There
+/// is at least one image. Error: usage, one line that says what is wrong with the file; exhausted,
 /// without memory to decompress it.
 Result<std::vector<CodeImage>> read_images(std::string_view file);
 

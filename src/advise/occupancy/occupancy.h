@@ -12,6 +12,7 @@
 
 namespace assay::occupancy {
 
+/// The launch of a kernel.
 struct Geometry {
   unsigned threads = 256;            ///< per work-group, 1 to most_threads
   std::uint64_t dynamic_shared = 0;  ///< bytes beyond KernelUse::shared_bytes
@@ -25,11 +26,13 @@ struct WorkgroupLimit {
   unsigned groups = 0;   ///< or `unlimited`
 };
 
+/// How much less of a resource a kernel must use.
 struct Saving {
   std::string resource;
   std::uint64_t amount = 0;  ///< registers per lane (SGPRs: per wave), or bytes per work-group
 };
 
+/// How many work-groups fit, and why no more.
 struct Occupancy {
   unsigned waves_per_group = 0;        ///< waves or, on NVIDIA, warps
   unsigned groups = 0;                 ///< per compute unit; 0: not even one fits

@@ -9,6 +9,7 @@
 
 namespace assay::occupancy {
 
+/// Where a tool may be.
 struct ToolPlaces {
   std::string name;                   ///< "ptxas", looked for on PATH
   std::vector<std::string> patterns;  ///< glob patterns of files, tried in order before PATH

@@ -27,6 +27,7 @@ struct Machine {
   std::vector<std::pair<std::string, std::string>> libraries;
 };
 
+/// A self-test on one machine.
 struct Report {
   std::string assay;   ///< "0.1.0 (9f3c2ab)"
   std::string day;     ///< "2026-11-29", in UTC

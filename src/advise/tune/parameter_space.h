@@ -26,7 +26,7 @@ class ParameterSpace {
   static Result<ParameterSpace> make(std::vector<Parameter> parameters,
                                      const std::vector<std::string>& conditions);
   /// Returns the space of the settings that differ from the default one in at most one parameter.
-  /// Error: usage, naming the parameter.
+  /// Error: usage, naming the parameter; also if all combinations together do not fit into 64 bits.
   static Result<ParameterSpace> one_at_a_time(std::vector<Parameter> parameters);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -43,8 +43,8 @@ class ParameterSpace {
   /// the value, scaled to 0 to 1.
   std::vector<CoordinateKind> kinds() const;
   Coordinates point_of(std::size_t setting) const;
-  /// Returns the settings that differ from `setting` in one parameter: by one step if it is
-  /// ordered, by any other value if not.
+  /// Returns the settings of the space that differ from `setting` in one parameter: by one step if
+  /// it is ordered, by any other value if not.
   std::vector<std::size_t> neighbours_of(std::size_t setting) const;
 
  private:

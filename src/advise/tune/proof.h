@@ -18,6 +18,7 @@ struct ScorePair {
   double usual = 0, best = 0;
 };
 
+/// What the pairs of runs prove.
 struct Proof {
   std::size_t pairs = 0;
   /// Speed of the best setting divided by the default's, geometric mean over the pairs.

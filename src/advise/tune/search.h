@@ -15,6 +15,7 @@
 
 namespace assay {
 
+/// How long a search may take.
 struct SearchBudget {
   std::size_t runs = 200;  ///< upper limit of calls of `run`, from 20
   /// The share of the time budget that is spent, called after each run; null if there is no time
@@ -22,6 +23,7 @@ struct SearchBudget {
   std::function<double()> time_spent = {};
 };
 
+/// What a search found.
 struct SettingsFound {
   std::size_t explored = 0;         ///< number of runs before the race
   std::vector<Standing> finalists;  ///< settings that raced, ranked by race()

@@ -23,6 +23,7 @@
 
 namespace assay {
 
+/// The limits of a tuning.
 struct TuningRules {
   std::size_t runs = 200;              ///< upper limit of the runs of the search
   std::optional<double> seconds = {};  ///< time budget of the search
@@ -43,6 +44,7 @@ struct TrialScore {
   bool counts() const { return score && problem.empty(); }
 };
 
+/// One run of a setting.
 struct Trial {
   std::vector<Record> records;  ///< at least one
   TrialScore score;
@@ -84,6 +86,7 @@ struct TrialPair {
   Trial usual, best;
 };
 
+/// The runs of the proof, and what they prove.
 struct TuningProof {
   /// The complete pairs, in time order. The best setting's score counts in each.
   std::vector<TrialPair> pairs;
@@ -102,6 +105,7 @@ struct TuningProof {
   bool decided() const;
 };
 
+/// What search and proof found.
 struct TuningResult {
   SettingsFound found;
   std::map<std::size_t, Trial> tried;  ///< last run of each setting in the search, by its number

@@ -21,7 +21,8 @@ struct HealthDevice {
   TeamSession session;
   std::vector<std::unique_ptr<Backend>> backends;  ///< must outlive the device
   std::unique_ptr<Device> device;
-  Descriptor lock;  ///< of lock_device(); held as long as this lives
+  Descriptor
+      lock;  ///< of lock_device(), held as long as this lives; none for several ranks on CPUs
 
   Team& team() const { return session.team ? *session.team : solo_team(); }
 };

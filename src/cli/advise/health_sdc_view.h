@@ -8,7 +8,8 @@
 
 namespace assay::cli {
 
-/// The verdict, the units, what would have been seen, and every difference.
+/// The verdict, the units, what would have been seen, the differences that `outcome` holds, and how
+/// many more there were.
 std::string sdc_text(const health::SdcOutcome& outcome, std::size_t width, const Style& style);
 /// Returns the verdict in capitals and in its colour: "CORRUPT".
 std::string shown_verdict(health::SdcVerdict verdict, const Style& style);

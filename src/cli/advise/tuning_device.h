@@ -27,8 +27,9 @@ Result<TuningDevice> open_tuning_device(const TuneGemmRequest& request, std::str
 
 /// The Validator lines that PyTorch checks a TunableOp file against. They come from --validators,
 /// from the version given with --pytorch and this machine, or from PyTorch itself. Error: as
-/// read_operand() (core/read_file.h) and usage for the file of --validators; unavailable, if the
-/// device is no GPU; as ask_pytorch() (advise/tune/gemm/pytorch.h).
+/// read_operand() (core/read_file.h) and usage for the file of --validators; as validators_of()
+/// (advise/tune/gemm/tunable_fit.h) with --pytorch; else unavailable, if the device is no GPU, and
+/// as ask_pytorch() (advise/tune/gemm/pytorch.h).
 Result<Validators> find_validators(const TuneGemmRequest& request, TuningDevice& seat);
 
 }  // namespace assay::cli

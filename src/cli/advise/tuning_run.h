@@ -42,8 +42,8 @@ Result<ParameterSpace> space_of(const std::vector<Parameter>& parameters,
 std::string tuning_plan_text(const std::string& what, const ParameterSpace& space,
                              const TuningRules& rules);
 
-/// Tunes, or continues the tuning in the folder, and prints the result. Returns the exit status,
-/// also after an interrupt. Error: as from TrialLog::open() and tune().
+/// Tunes, or continues the tuning in the folder, and prints the result. Returns the exit status.
+/// Error: as from TrialLog::open() and tune(); after an interrupt stopped_tuning().
 Result<int> run_tuning(const TuningRun& run, const Arguments& arguments, Terminal& terminal);
 
 }  // namespace assay::cli

@@ -31,7 +31,7 @@ class CampaignView final : public CampaignObserver {
   void looked(std::size_t pairs, std::size_t precise, std::size_t contrasts) override;
   void gave_up(const Arm& arm) override;
   /// Returns true after an interrupt, if standard output cannot be written, and when the budget is
-  /// spent. Any thread may call it.
+  /// exceeded by 5%. Any thread may call it.
   bool stop_requested() override;
   /// Returns whether it was the budget that asked to stop.
   bool budget_is_spent() const { return budget_is_spent_; }
@@ -43,7 +43,8 @@ class CampaignView final : public CampaignObserver {
   /// Returns "vm failed three times in a row, at last: it exited with status 255: ...", about the
   /// environment that the campaign gave up most recently; empty if it gave up none.
   const std::string& last_failure() const { return last_failure_; }
-  std::size_t retries() const { return retries_; }  ///< units that were measured again
+  /// Attempts after a unit's first; units that are measured together count as one.
+  std::size_t retries() const { return retries_; }
   /// Returns "other programs and the hypervisor used up to 63% of the CPUs' time in 14 of 40 units"
   /// and what that means; empty if used_by_others() (judge/compare/disturbance.h) returns nothing.
   std::string disturbance_text() const;
@@ -70,10 +71,10 @@ class CampaignView final : public CampaignObserver {
   std::atomic<bool> budget_is_spent_ = false;
 };
 
-/// Returns "12 pairs, stopped because every cell is precise enough" and a line for each problem.
+/// Returns "12 pairs after 3:20: every cell is precise enough" and a line for each kind of problem.
 std::string campaign_text(const CampaignOutcome& outcome, std::size_t retries, double seconds);
 
-/// A table of a study's cells and a line about each.
+/// A table for each of a study's cells and a line about it.
 std::string study_text(const std::vector<StudyCell>& cells, std::size_t width, const Style& style);
 
 }  // namespace assay::cli

@@ -11,8 +11,8 @@ namespace assay::cli {
 /// The verdict in one sentence: "EQUAL: B is as fast as A: all 12 cells are equal within 2%."
 std::string sentence(const Comparison& comparison);
 
-/// Returns how B's value differs from A's, with the 95% interval: "-1.8% [-2.3, -1.2]"; empty if
-/// the comparison has no estimate.
+/// Returns how B's value differs from A's, with the 95% interval if there is one:
+/// "-1.8% [-2.3, -1.2]"; empty if the comparison has no estimate.
 std::string change_text(const CellComparison& cell);
 
 /// The sentence, a table of the cells, possible explanations, and notes on the data.

@@ -14,8 +14,9 @@ struct GatedComparison {
   GateOutcome result;  ///< of `comparison`
 };
 
-/// Returns Markdown: the verdict, the gate's error rates, cells that changed, what differs between
-/// the environments, and `command`, which repeats the gate.
+/// Returns Markdown: the verdict, the gate's error rates, up to 20 cells that changed or are
+/// INVALID, after an alarm what differs between the environments, and `command`, which repeats the
+/// gate.
 std::string gate_comment(std::span<const GatedComparison> all, const RegressionGate& gate,
                          std::string_view command);
 

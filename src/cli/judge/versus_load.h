@@ -17,7 +17,7 @@ struct PlannedLoad {
 std::vector<std::string> words_before_load(const std::vector<std::string>& words);
 
 /// `words`: options of `assay load`, with or without "load" before them. Error: usage, naming the
-/// option.
+/// option, or if they name no server.
 Result<PlannedLoad> planned_load(std::vector<std::string> words);
 
 }  // namespace assay::cli

@@ -35,8 +35,8 @@ std::vector<std::pair<std::string, std::string>> spawn_notes(const SpawnPlan& pl
 
 /// Finds the servers at the request's URLs, their model and, if they take no token ids, the length
 /// of their tokens, and whether they are simulated; stores this in the request. Error: unavailable,
-/// naming the server; usage, if simulated servers are mixed with others; failed, if the vocabulary
-/// that a server states is too small.
+/// naming the server; usage, if simulated servers are mixed with others, or the prompts are token
+/// ids that the API does not take; failed, if the vocabulary that a server states is too small.
 Status find_servers(LoadRequest& request);
 
 }  // namespace assay::cli

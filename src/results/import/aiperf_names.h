@@ -12,7 +12,7 @@
 namespace assay {
 
 /// Converts a unit: "ms" is seconds / 1000, "KB" is 1,024 bytes, "tokens/sec/user" and
-/// "requests/sec" are rates; everything else is a count.
+/// "requests/sec" are rates; others that measured_unit() knows are as it says, the rest counts.
 MeasuredUnit aiperf_unit(std::string_view text);
 
 /// Names of statistics, first aiperf's, then assay's, in display order.
@@ -31,8 +31,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> aiperf_s
      {"p25", "p25"},
      {"p75", "p75"}}};
 
-/// Returns the better direction of a metric by its name and unit: lower for times, higher for rates
-/// and other units, neither for counts and for the times of day at which requests were sent.
+/// Returns the better direction of a metric by its name and unit: lower for times, neither for
+/// counts, bytes, power, clocks and the times of day at which requests were sent, and higher for
+/// all else and for what is called a throughput or goodput.
 Better aiperf_better(std::string_view name, const MeasuredUnit& unit);
 
 /// Returns the metric's name as in other importers: "ttft" for "time_to_first_token".

@@ -20,7 +20,7 @@ bool is_matrix_value(std::string_view word);
 /// "GPU 00" becomes "gpu0", "0" stays, "STotal" becomes "stotal".
 std::vector<std::string> matrix_header(const std::vector<std::string_view>& words);
 /// Splits a row into its name, its arrow if it has one, and its values. Nullopt if the words are
-/// not a row: after the name, all must be numbers or N/A.
+/// not a row: the name must have a number, and one or more numbers or N/A must follow.
 std::optional<MatrixRow> matrix_row(const std::vector<std::string_view>& words);
 
 }  // namespace assay

@@ -26,7 +26,8 @@ class NcclTableGuess {
   bool rules_out(std::string_view operation) const;
   /// Returns the number of ranks that follows from bus bandwidth / algorithm bandwidth, which is
   /// 2 (n - 1) / n for all_reduce and (n - 1) / n for all_gather, reduce_scatter and all_to_all
-  /// (nccl-tests, doc/PERFORMANCE.md). Returns 0 if several numbers fit the rounded rows, or none.
+  /// (nccl-tests, doc/PERFORMANCE.md). Returns 0 if several numbers fit the rounded rows, or none,
+  /// and for other operations.
   std::uint64_t ranks(std::string_view operation) const;
 
  private:

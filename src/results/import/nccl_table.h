@@ -15,6 +15,7 @@ namespace assay {
 /// line. The result is in `buffer` if something was removed from the middle.
 std::string_view without_tags(std::string_view line, std::string& buffer);
 
+/// A column of the table: of the whole row, or of one of its halves.
 struct NcclColumn {
   std::string name;  ///< "size", "redop", "busbw", "#wrong", ...
   int half = 0;      ///< 0: of the whole row; 1: out of place; 2: in place
@@ -22,7 +23,7 @@ struct NcclColumn {
 
 /// Returns the columns of a header line; empty if it is not one.
 std::vector<NcclColumn> nccl_header(std::string_view line);
-/// Returns whether the line looks like a row: size, count and type.
+/// Returns whether the line looks like a row: size, count, type and more, after a timestamp or not.
 bool is_nccl_row(std::string_view line);
 
 /// The words of a row, by column.
@@ -37,7 +38,7 @@ struct NcclRow {
 };
 
 /// `columns` come from the header, or are empty to guess them from the words. Returns nullopt if
-/// the line is not a row.
+/// the line is not a row or its words do not fit the columns.
 std::optional<NcclRow> nccl_row(std::string_view line, const std::vector<NcclColumn>& columns);
 
 }  // namespace assay

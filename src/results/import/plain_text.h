@@ -16,7 +16,8 @@ namespace assay {
 Result<std::string> plain_text(std::string bytes, std::string_view name, std::size_t most);
 
 /// Returns the text without a terminal's colours and without the prefixes that at least nine of ten
-/// of its lines have: "> ", one host's name and a colon, what kubectl, docker compose, Ray and
+/// lines of its first MiB have, if it has three: "> ", one host's name and a colon, what kubectl,
+/// docker compose, Ray and
 /// torchrun write ("[pod/a/b] ", "worker-1  | ", "(pid=7) ", "[default0]:"), or a time
 /// ("2026-01-02T03:04:05.678Z ", "[03:04:05] "). Lines keep their numbers. The result is `text`
 /// itself if nothing was removed, else a view of `buffer`.

@@ -46,16 +46,19 @@ class Draft {
   void next_run();
 
   /// Adds a record with status `passed`, which the caller may change; the reference is valid until
-  /// the next add(). White space in axis values becomes "_". `line` is 0 if the record has none.
+  /// the next add(). White space in axis values becomes "_", and an empty one "none". `line` is 0
+  /// if the record has none.
   /// Once is_full(), the record is dropped.
   Record& add(const Cell& cell, std::size_t line);
-  /// Adds "line 17: message". The first hundred warnings are kept; further ones are only counted.
+  /// Adds "line 17: message"; for line 0 the message alone. The first hundred warnings are kept;
+  /// further ones are only counted.
   void warn(std::size_t line, std::string_view message);
   /// Returns "NAME:LINE: message"; for line 0 "NAME: message".
   Error wrong(std::size_t line, std::string_view message) const;
 
-  /// Completes the records: records with negative times or rates become `failed`, and metrics that
-  /// are not finite are left out; records without any metric become `error`. complete_load() and
+  /// Completes the records: those with negative times or rates, but for "overhead", become
+  /// `failed`; metrics without a name or a finite value are left out; passed records without any
+  /// metric become `error`. complete_load() and
   /// keep_judged() are applied. Error: usage, if there is no record, or more than `most_imported`.
   Result<Imported> finish();
 

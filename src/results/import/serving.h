@@ -30,7 +30,7 @@ struct ServingCounts {
   std::optional<double> output_tokens;               ///< of all replies
 };
 
-/// Data from the arrays input_lens, output_lens, ttfts, itls and errors of a detailed result.
+/// Data from the arrays output_lens, ttfts, itls and, if it is there, errors of a detailed result.
 struct ServingArrays {
   std::size_t requests = 0;
   std::size_t succeeded = 0;           ///< without an error
@@ -41,8 +41,8 @@ struct ServingArrays {
   std::vector<double> longest_stalls;  ///< seconds, the longest gap of each request that has any
 };
 
-/// Returns nullopt without arrays, or if they are inconsistent or hold other things than numbers,
-/// which `problem` then describes.
+/// Returns nullopt without output_lens, or if the arrays are inconsistent or hold other things than
+/// numbers, which `problem` then describes.
 std::optional<ServingArrays> serving_arrays(const JsonNode& result, std::string& problem);
 
 /// Adds the counts and what only the arrays contain, and checks reported values against the arrays.

@@ -19,8 +19,9 @@ struct TransferSetup {
   std::vector<std::pair<std::string, std::string>> unusual;
 };
 
-/// Adds a record of the benchmark "peer" with these axes (names and values) and the bandwidth
-/// `rate`, in GB/s as written in line `line`; does nothing if it is not a number.
+/// Adds a record of the benchmark "peer" with these axes (names and values), those of `setup` that
+/// they lack, and the bandwidth `rate`, in GB/s as written in line `line`; does nothing if it is
+/// not a number.
 void add_transfer_rate(Draft& draft, std::vector<std::pair<std::string, std::string>> axes,
                        const TransferSetup& setup, std::string_view rate, std::size_t line);
 

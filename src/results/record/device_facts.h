@@ -48,9 +48,9 @@ struct DeviceFacts {
 /// DeviceFacts::backend of results that other programs measured.
 inline constexpr const char* foreign_backend = "other";
 
-/// Returns the "device" object of records and fingerprints (docs/record.schema.json). Texts,
-/// optionals, sizes and clocks that are unknown are left out. `runs_on_host`, `tick_hz` and
-/// `cycle_counter` are not stored.
+/// Returns the "device" object of records and fingerprints (docs/record.schema.json). Texts but
+/// `backend` and `name`, optionals, sizes and clocks that are unknown are left out. `runs_on_host`,
+/// `tick_hz` and `cycle_counter` are not stored.
 Json to_json(const DeviceFacts& facts);
 
 }  // namespace assay

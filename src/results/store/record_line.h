@@ -6,6 +6,7 @@
 
 namespace assay {
 
+/// A record's line after shorten().
 struct ShortLine {
   std::string text;         ///< the shortened JSON object
   std::string_view device;  ///< the member "device" with its name, within the line; empty: none

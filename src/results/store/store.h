@@ -31,7 +31,8 @@ class Store {
   /// order; returns how many. Several processes may do so with the same records at once: nothing is
   /// lost or stored twice. The store has a record if it has one with the same run, cell, time and
   /// line of the source. It has all records of an imported file's run if it has at least as many of
-  /// that run as the batch, because the run's id is made from all of them.
+  /// that run as the batch, because the run's id is made from all of them. Error: as read_records()
+  /// and LineFile::append_chosen(); then nothing was stored.
   Result<std::size_t> append_new(const std::vector<std::vector<Record>>& batches);
   /// Stores the environment, unless it is there, under its hash, fingerprint_id(), and returns the
   /// hash. Error: as LineFile::open() and append_unless().
@@ -67,8 +68,8 @@ enum class Detail {
 };
 
 /// `path` is a store's folder or a file like records.jsonl. Lines of up to 64 MiB are records; a
-/// line that is none becomes a problem. Error: as unreadable() (core/input_file.h); usage if one is
-/// longer than 1 GiB.
+/// line that is none becomes a problem, and so does a torn last line. Error: as unreadable()
+/// (core/input_file.h); usage if one is longer than 1 GiB.
 Result<StoredRecords> read_records(const std::filesystem::path& path,
                                    Detail detail = Detail::whole);
 

@@ -118,9 +118,9 @@ class Timeline {
   const EventDetail& detail(std::uint32_t id) const { return details_[id]; }
 
   void add(const TraceEvent& event) { events_.push_back(event); }
-  /// Sets the event's times, in ns, and adds it. Events with impossible times are left out with a
-  /// note, and negative durations become 0 with a note. Returns false, without adding the event, if
-  /// is_full().
+  /// Sets the event's times, in ns, and adds it. Events without possible times, and work of a GPU
+  /// from 0 to 0, are left out with a note, and negative durations become 0 with a note. Returns
+  /// false, without adding the event, if is_full().
   bool add(TraceEvent event, std::optional<std::int64_t> start, std::optional<std::int64_t> end);
   const std::deque<TraceEvent>& events() const { return events_; }
 

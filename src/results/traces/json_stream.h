@@ -105,8 +105,7 @@ class JsonEvents : public rapidjson::BaseReaderHandler<rapidjson::UTF8<>, Handle
 /// Sends the events of one JSON value to `handler`, whose levels must be bounded by the handler
 /// itself. Numbers arrive as text; NaN, infinities and trailing commas are allowed. Returns why
 /// reading stopped before the value's end, "is no JSON from byte 24 on", also if the handler itself
-/// ended it, or "is cut off
-/// at byte 17: ..."; empty if it did not.
+/// ended it, or "is cut off at byte 17"; empty if it did not.
 template <typename Handler>
 std::string parse_json_stream(JsonLetters& letters, Handler& handler) {
   constexpr unsigned flags = rapidjson::kParseNumbersAsStringsFlag |

@@ -29,7 +29,7 @@ class SqliteTrace {
   /// Calls `use(row)` for each row of the query until `use` returns false. If the query fails, for
   /// example because this version of the file lacks a column, `timeline` gets a note that names
   /// `what`. All queries share a number of operations that grows with the file's size; once it is
-  /// spent, every further query fails.
+  /// spent, further queries of a million operations or more fail.
   template <typename Use>
   void rows(const std::string& sql, std::string_view what, Timeline& timeline, const Use& use) {
     auto statement = database_->prepare(sql);
@@ -49,8 +49,7 @@ class SqliteTrace {
   std::vector<std::string> tables_;
 };
 
-/// Returns a time in the current row; empty if it is not within `longest_time` of 0.
-/// NULL is 0.
+/// Returns a time in the current row; empty if it is not within `longest_time` of 0. NULL is 0.
 std::optional<std::int64_t> time_at(const Statement& row, int column);
 /// Returns a correlation in the current row; no_number if it is negative or NULL.
 std::uint64_t number_at(const Statement& row, int column);

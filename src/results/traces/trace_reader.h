@@ -46,9 +46,9 @@ Status read_trace(TraceStream stream, Timeline& timeline);
 
 /// Reads files and the trace files in folders. Files that one run of rocprofv3 wrote as CSV become
 /// one timeline. A folder's other files are left out, and its traces that cannot be read become
-/// notes. A file that is given twice is read once, with a note. Error: as TraceStream::open(),
-/// list_folder() (core/input_file.h) and, for files that are not in a folder, read_trace(); usage,
-/// if a folder has no trace.
+/// notes. A file that is given twice, or also compressed (".gz"), is read once, with a note. Error:
+/// as TraceStream::open(), list_folder() (core/input_file.h) and, for files that are not in a
+/// folder, read_trace(); usage, if a folder has no trace.
 Result<std::vector<Timeline>> read_traces(const std::vector<std::string>& paths);
 
 }  // namespace assay

@@ -46,11 +46,12 @@ class TraceStream {
   std::string_view start(std::size_t most);
   /// Returns the next bytes, at least one unless the stream has ended; valid until the next call.
   std::string_view read();
-  /// Returns everything that is left. Error: usage, if that is more than `most` bytes.
+  /// Returns everything that is left; if the stream ended early (problem()), what came before.
+  /// Error: usage, if that is more than `most` bytes.
   Result<std::string> read_all(std::size_t most);
 
   /// Returns why the stream ended early: it cannot be read, is cut off, damaged, or has more than
-  /// most_trace_bytes. Empty if it has not.
+  /// most_trace_bytes, or there is no memory. Empty if it has not.
   const std::string& problem() const { return problem_; }
 
  private:

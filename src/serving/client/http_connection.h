@@ -38,7 +38,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   /// is_open() or cannot be: then ask() tries again.
   virtual void open(std::function<void()> done) = 0;
   /// Connects unless it is open, writes `request` (complete, as sent over the wire) and reads its
-  /// reply. One request at a time; after the first, only while is_open().
+  /// reply. One request at a time; after the first, or once opened, only while is_open().
   virtual void ask(std::string request, ReplyReader& reader) = 0;
   /// While nothing is asked: whether the connection can take a request.
   virtual bool is_open() const = 0;
@@ -48,8 +48,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   virtual void close() = 0;
 };
 
-/// Returns a whole request, "POST /path HTTP/1.1" and so on, with Host, Accept and `fields`, lines
-/// like "Name: value\r\n"; a POST also has Content-Type (JSON) and Content-Length.
+/// Returns a whole request for `path` below that of `url`, "POST /path HTTP/1.1" and so on, with
+/// Host, Accept and `fields`, lines like "Name: value\r\n"; a POST also has Content-Type (JSON) and
+/// Content-Length.
 std::string http_request(std::string_view method, const Url& url, std::string_view path,
                          std::string_view fields, std::string_view body);
 

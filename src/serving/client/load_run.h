@@ -17,6 +17,7 @@
 
 namespace assay {
 
+/// How and when the prompts are sent.
 struct LoadPlan {
   /// When each conversation begins, in seconds after the start: an open loop, which sends
   /// regardless of the servers' replies. Conversations beyond the last time are not sent. Empty: a
@@ -24,11 +25,11 @@ struct LoadPlan {
   std::vector<double> arrivals;
   std::size_t max_concurrency = 0;  ///< requests in flight at most; 0: any number, in an open loop
   double ramp_seconds = 0;          ///< time over which a closed loop's first requests are spread
-  double silence_seconds = 600;     ///< how long a server may stay silent during a reply
+  double silence_seconds = 600;     ///< how long a server may send no part of a reply
   double request_seconds = 3600;    ///< how long a request may take in all
   double send_seconds = 0;          ///< no request is sent after this time; 0: no limit
   Balance balance = Balance::least;
-  std::uint64_t seed = 0;  ///< for Balance::random
+  std::uint64_t seed = 0;  ///< for Balance::random, and for the ramp
   /// Tokens that servers add to every prompt by a chat's template.
   std::uint64_t template_tokens = 0;
   RequestOptions request;
@@ -40,7 +41,7 @@ struct LoadState {
   double seconds = 0;
   std::size_t total = 0, sent = 0, ended = 0, failed = 0, in_flight = 0;  ///< requests
   std::uint64_t events = 0;                                               ///< stream events so far
-  double last_ttft = -1;  ///< TTFT of the reply that began last; negative: none yet
+  double last_ttft = -1;  ///< TTFT of the reply with a token that ended last; negative: none yet
 };
 
 struct LoadOutcome {
@@ -50,7 +51,7 @@ struct LoadOutcome {
   bool interrupted = false;     ///< a stop was requested
 };
 
-/// Returns when all replies have ended, or are given up because a stop was requested.
+/// Returns when all replies have ended or are given up, also because a stop was requested.
 /// `stop_requested` and `progress`, both of which may be empty, are called ten times a second in
 /// this thread, the former also before each request that is made before the clock starts. Error:
 /// usage if there is nothing to send or nowhere to send it, or a closed loop has no

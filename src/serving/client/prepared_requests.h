@@ -11,6 +11,7 @@
 
 namespace assay {
 
+/// A request with its body as sent.
 struct PreparedRequest {
   Prompt prompt;  ///< its ids and text are empty, because `body` has them
   std::string body;

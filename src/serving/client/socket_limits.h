@@ -7,6 +7,7 @@
 
 namespace assay {
 
+/// How many connections this process may have.
 struct SocketLimits {
   std::size_t descriptors = 0;  ///< open files of this process, after raising its soft limit
   std::size_t ports = 0;        ///< for connections to one address and port of a server

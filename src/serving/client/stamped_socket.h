@@ -19,8 +19,9 @@ void prepare_stamps(int file);
 
 struct StampedRead {
   ssize_t bytes = 0;  ///< as of recv(): 0 the end, below 0 an error in errno
-  /// When the packet with the last of the bytes arrived; without a kernel stamp, when they were
-  /// read. It is too early for bytes that had to wait for a lost packet before them.
+  /// When the packet with the last of the bytes arrived; without a kernel stamp, or with one from
+  /// the future or more than 10 s old, when they were read. It is too early for bytes that had to
+  /// wait for a lost packet before them.
   LoadClock::time_point arrived;
 };
 /// Reads what has arrived; never waits.

@@ -14,7 +14,8 @@ struct Url {
   bool tls = false;
   std::string host;  ///< a name or an address; IPv6 without brackets
   std::uint16_t port = 0;
-  std::string path;  ///< prefix of every endpoint's path: "" or "/base", never ending in / or /v1
+  std::string path;  ///< prefix of every endpoint's path: "" or "/base"; / and /v1 at its end are
+                     ///< dropped
 };
 
 /// Parses "http://host:8000", "https://host/base" or "host:8000"; the default port is 80 or 443.

@@ -18,12 +18,14 @@
 
 namespace assay::engine {
 
+/// The model, how it is computed, and what ends a reply.
 struct EngineSettings {
   ExecutorSettings executor;
   bool prefix_cache = true;
   std::vector<std::uint32_t> end_tokens;  ///< tokens that end a reply
 };
 
+/// A prompt to be continued; requests with several prompts are several of these.
 struct EngineRequest {
   std::uint64_t id = 0;               ///< which no other request has
   std::vector<std::uint32_t> prompt;  ///< at least one token, all in the vocabulary
@@ -36,6 +38,7 @@ struct EngineRequest {
   std::optional<std::uint32_t> logprobs = {};
 };
 
+/// What happened to a request.
 struct EngineEvent {
   enum class Kind {
     started,  ///< the request left the queue
@@ -77,7 +80,8 @@ class Engine {
   /// Error: usage, if the model cannot compute the request. It is refused here, because an error on
   /// the engine's thread would end all requests.
   Status submit(EngineRequest request);
-  /// Ends a request. Events that are handed out already may still come; no others do.
+  /// Ends a request. Events of the step that is being computed, and of those before it, may still
+  /// come; no later ones do.
   void cancel(std::uint64_t id);
   /// Readable while there are events, or when the engine has failed.
   int descriptor() const { return events_there_.number(); }

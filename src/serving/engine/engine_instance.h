@@ -20,7 +20,7 @@ class EngineInstance final : public server::Instance, public server::TokenSource
   void shut_down();
   void cancel(std::uint64_t id) override;
   std::uint64_t requests() const { return requests_; }  ///< answered, or begun to be
-  /// Returns why the engine has ended; empty if it has not.
+  /// Returns why the engine has ended, or that no file was left to hear of its tokens; else empty.
   std::string problem() const override;
 
  protected:

@@ -42,8 +42,8 @@ class EngineServer {
   /// What the cache of keys and values holds: "bf16", "e4m3, a factor per token and head".
   virtual std::string cache_type() const = 0;
   /// Serves until stop() returns true, here or on a rank that shares the model; stop() is called
-  /// ten times a second. Then it ends all replies. Error: of the device; failed, naming a rank that
-  /// is lost.
+  /// ten times a second. Then it ends all replies. Error: failed, with the message of the device's
+  /// error, naming a rank that is lost, or because no file was left to hear of tokens.
   virtual Status run(const std::function<bool()>& stop) = 0;
   /// Requests that were answered, or begun to be.
   virtual std::uint64_t requests() const = 0;

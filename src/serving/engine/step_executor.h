@@ -25,11 +25,12 @@ namespace assay::engine {
 struct SequenceText {
   std::vector<std::uint32_t> tokens;
   std::uint64_t prompt_tokens = 0;  ///< how many of them are the prompt's
-  server::Sampling sampling;
+  server::Sampling sampling;        ///< must have a seed unless it is greedy
   /// The number of likeliest tokens whose log probabilities are wanted beside the generated
   /// token's; empty: none are.
   std::optional<std::uint32_t> logprobs = {};
-  /// How often a token was generated; those of the prompt count 0. Kept if there are penalties.
+  /// How often a token was generated, kept if there are penalties; if one is for repetition, with
+  /// those of the prompt, too, which count 0 at first.
   std::unordered_map<std::uint32_t, std::uint32_t> counts = {};
 
   static SequenceText of_prompt(std::vector<std::uint32_t> prompt, const server::Sampling& how,
@@ -96,7 +97,8 @@ class StepExecutor {
   bool stop_was_asked() const { return stop_was_asked_; }
 
   /// On the other ranks: computes what rank 0 tells until that is the end. `stop` is asked between
-  /// steps, and rank 0 told. Error: of the device; failed, naming a rank that is lost.
+  /// steps, and rank 0 told. Error: of the device; failed, naming a rank that is lost, or if what
+  /// rank 0 tells is no step.
   Status follow(const std::function<bool()>& stop);
 
   const Decoder& decoder() const { return *decoder_; }

@@ -29,7 +29,7 @@ class TokenizerText : public server::TextTokens {
   std::string bytes_of(std::uint32_t token) const override;
   std::unique_ptr<server::TextStream> stream() const override;
 
-  /// The special tokens that end a reply.
+  /// The special tokens that end a reply, of Llama 3 and of Qwen; none if the tokenizer lacks them.
   std::vector<std::uint32_t> end_tokens() const;
 
   /// One more than the largest token.
@@ -39,7 +39,8 @@ class TokenizerText : public server::TextTokens {
   Status check(std::int64_t vocabulary) const;
 
  private:
-  /// What stands around the parts of a chat.
+  /// What stands around the parts of a chat: special tokens of Llama 3 or of Qwen, or, if the
+  /// tokenizer has neither, "role: text" in a line.
   struct Frame {
     std::string_view before_role, after_role, after_text;
   };

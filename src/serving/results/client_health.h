@@ -9,7 +9,7 @@ namespace assay {
 struct ClientHealth {
   double loop_lag_p99 = 0;  ///< seconds by which the event loop's timers came late
   double loop_lag_max = 0;
-  double cpu_share = 0;    ///< share of its threads' time spent computing; at most 1
+  double cpu_share = 0;    ///< share of the time that its event loop's thread spent computing
   double cpu_seconds = 0;  ///< user and system time of the process
   /// Time in flight summed over all requests, updated as each was sent and ended.
   std::optional<double> request_seconds;

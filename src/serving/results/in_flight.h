@@ -22,7 +22,7 @@ class InFlight {
   std::size_t most() const;  ///< requests in flight at once
   /// Returns the number just after that moment.
   std::size_t at(double seconds) const;
-  /// From the first moment with at least `level` > 0 in flight until the last.
+  /// From the first moment with at least `level` > 0 in flight until the last; empty: never.
   std::optional<Presence> at_least(double level) const;
 
  private:

@@ -51,8 +51,8 @@ struct ReplyGaps {
 /// bootstrap over replies (Efron & Tibshirani 1993, ch. 8). Instead of pooling the gaps of each
 /// resample, it resamples the share of gaps below the estimated percentile and converts the result
 /// to gaps through their distribution (Woodruff 1952, J. Am. Stat. Assoc. 47). `resamples` is
-/// lowered if replies times resamples exceed 20 million. With 0 resamples or a single reply, the
-/// intervals are the values themselves.
+/// lowered, to no less than 100, if replies times resamples exceed 20 million. With 0 resamples or
+/// a single reply that has gaps, the intervals are the values themselves.
 Latency pooled_latency_of(std::vector<ReplyGaps> replies, std::span<const double> percents,
                           std::uint64_t seed, std::size_t resamples);
 

@@ -43,8 +43,8 @@ class Scrape {
 
   /// Returns whether the name of any sample begins with `prefix`.
   bool has_prefix(std::string_view prefix) const;
-  /// The sum over all samples of that name and any labels (engines, ranks, models). Empty if none
-  /// of them is a number.
+  /// The sum over all finite samples of that name and any labels (engines, ranks, models). Empty if
+  /// there is none.
   std::optional<double> sum(std::string_view name) const;
   /// The sums of NAME_sum, NAME_count and, per bound, NAME_bucket. Empty if there is no
   /// NAME_count.

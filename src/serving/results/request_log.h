@@ -13,18 +13,22 @@ namespace assay {
 /// How a request ended.
 enum class ReplyEnd {
   complete,     ///< the reply ended as its protocol says
-  unfinished,   ///< the stream ended cleanly but without its end marker, or the run was over
-  refused,      ///< the server answered with a status other than 200
+  unfinished,   ///< the stream ended cleanly but without its end marker, it took longer than
+                ///< LoadPlan::request_seconds, or the run was stopped
+  refused,      ///< the server answered with a status other than 200, or with an error in its reply
   unconnected,  ///< no connection could be made
   broken,       ///< the connection was closed or reset during the reply
   silent,       ///< the server stayed silent for longer than allowed
-  malformed,    ///< the reply is invalid: not HTTP, not JSON, or too large
+  malformed,    ///< the reply is invalid: not HTTP, not JSON, too large, or with impossible counts
 };
 
+/// One request, from its place in the plan to the end of its reply.
 struct RequestLog {
   std::size_t index = 0;  ///< place of its prompt in the list of prompts, from 0
   int target = 0;         ///< which server, from 0
-  double scheduled = 0;   ///< time in the arrival plan; in a closed loop, `due`
+  /// Time in the arrival plan; for a later turn of a conversation, the end of the reply before it
+  /// and the pause; for all others in a closed loop, `due`.
+  double scheduled = 0;
   double due = 0;     ///< when it could be sent: `scheduled`, or later under a cap on concurrency
   double sent = -1;   ///< when it was handed to its connection, before a new one was opened
   double first = -1;  ///< its first token event
@@ -37,7 +41,8 @@ struct RequestLog {
   std::vector<float> delays;
   std::uint64_t prompt_asked = 0, output_asked = 0;  ///< tokens; 0: not known
   /// If `counted`, these are the numbers in the server's `usage`. Otherwise output_tokens is the
-  /// number of token events, and prompt_tokens is prompt_asked.
+  /// number of token events, and prompt_tokens is prompt_asked unless the server said it. Both are
+  /// 0 if the client gave the request up before it was counted.
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
   /// How many of output_tokens are reasoning that the server counts but does not send.
   std::uint64_t hidden_tokens = 0;

@@ -13,7 +13,7 @@ namespace assay {
 struct ServerMetrics {
   std::string server;  ///< "vLLM", "SGLang", "llama.cpp", "TGI"
   /// Share of the prompts' tokens that were found in the cache. If the server has no such counters,
-  /// it is the mean of a gauge over the servers, and not of this run alone.
+  /// or they did not grow, it is the mean of a gauge over the servers, and not of this run alone.
   std::optional<double> prefix_cache_hit_rate;
   std::optional<double> preemptions;        ///< requests preempted for lack of memory
   std::optional<double> generation_tokens;  ///< tokens that it generated

@@ -13,9 +13,9 @@
 namespace assay {
 
 /// The cell is "serving" with the axes request_rate, burstiness (if not 1), max_concurrency and
-/// num_prompts, then `axes` (names and values): the dataset and its
-/// lengths. A void run is stored as `failed`, with
-/// its metrics as evidence. The caller fills in run, time, device and fingerprint.
+/// num_prompts, then `axes` (names and values): the dataset and its lengths. A void run is stored
+/// as `failed`, with its metrics as evidence. The caller fills in run, time, device and
+/// fingerprint.
 Record serving_record(const ServingResult& result,
                       const std::vector<std::pair<std::string, std::string>>& axes);
 

@@ -47,6 +47,7 @@ struct AnalysisSettings {
   double most_spoilt = 0.01;     ///< share of replies that may be empty or short
 };
 
+/// How many requests ended in which way.
 struct RequestCounts {
   std::size_t requests = 0;                ///< all that were sent
   std::size_t completed = 0;               ///< complete and with at least one token
@@ -104,6 +105,7 @@ struct TargetResult {
   double mean_ttft = 0, mean_e2el = 0;
 };
 
+/// What of a run's numbers does not hold, and why.
 struct RunVerdict {
   std::vector<std::string> client_reasons;  ///< why the client, not the servers, voids the run
   std::vector<std::string> server_reasons;  ///< why the servers' replies void it

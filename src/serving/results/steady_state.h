@@ -11,7 +11,7 @@ namespace assay {
 
 /// Open loop: from when the first request ends until the last one is sent. Closed loop: from the
 /// first until the last moment with 95% of the concurrency in flight. Empty, with `reason`, if
-/// fewer than 10 requests were sent in that time and completed.
+/// there is no such time, or fewer than 10 requests were sent in it and completed.
 std::optional<SteadyState> steady_state_of(const std::vector<RequestLog>& logs,
                                            const InFlight& in_flight,
                                            const AnalysisSettings& settings, std::string& reason);

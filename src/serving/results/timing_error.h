@@ -18,7 +18,7 @@ TimingError planned_error(const std::vector<RequestLog>& logs, double ttft, doub
 
 /// Error against the send times the server reported (RequestLog::delays). With kernel timestamps,
 /// what remains is tokens read together and the server's work between stamping and sending. Empty
-/// unless every reply that succeeded has those times.
+/// if no reply succeeded, or one that did lacks those times.
 std::optional<TimingError> client_error(const std::vector<RequestLog>& logs);
 
 }  // namespace assay

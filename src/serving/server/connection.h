@@ -52,7 +52,7 @@ class Connection final : public Due, public std::enable_shared_from_this<Connect
   void tell(std::weak_ptr<Abandonable> reply) { reply_ = std::move(reply); }
 
   /// Writes at once what the system takes; the rest follows when it takes more. A client that
-  /// leaves more than 32 MiB unread loses the connection.
+  /// leaves more than 32 MiB of several writes unread loses the connection.
   void write(std::string_view bytes);
   /// Writes a reply in one piece; to a request HEAD, without its body.
   void write_whole(const ReplyHead& head, std::string_view body);

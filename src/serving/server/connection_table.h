@@ -26,7 +26,7 @@ struct ConnectionLimits {
   double reader_goes_on = 60;     ///< seconds that a client may read nothing of its reply
   double client_closes = 10;      ///< seconds from the last reply until the client must close
 
-  /// Three quarters of the files that this process may open.
+  /// Three quarters of the files that this process may open, but at least 16.
   static ConnectionLimits of_process();
 };
 
@@ -45,7 +45,7 @@ class ConnectionTable {
   /// Notes the bytes that the connection holds, and drops connections, perhaps this one, until all
   /// together hold no more than allowed.
   void hold(const Connection& connection, std::size_t bytes);
-  /// Drops connections until one more may be opened.
+  /// Drops connections until one more may be opened, but none that waits for the server.
   void make_room();
   /// Drops the connection that has waited longest for its client. Returns false if all wait for the
   /// server.

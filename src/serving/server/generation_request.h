@@ -19,7 +19,7 @@ enum class Dialect { completions, chat, llama_cpp, tgi };
 struct Sampling {
   double temperature = 0;
   double top_p = 1;  ///< only the likeliest tokens that together have this probability are drawn
-  double min_p = 0;  ///< only tokens with this share of the likeliest one's probability are drawn
+  double min_p = 0;  ///< only tokens with at least this share of the likeliest one's probability
   std::uint64_t top_k = 0;  ///< only this number of the likeliest tokens are drawn; 0: all
   /// Seed of the random numbers; empty: another for each request.
   std::optional<std::uint64_t> seed = {};
@@ -58,12 +58,13 @@ struct GenerationRequest {
   std::string unsupported;
 };
 
-/// `text` makes tokens of texts. Error: usage, one line for the client: not JSON, a field of the
-/// wrong type, no prompt.
+/// `text` makes tokens of texts. Error: usage, one line for the client: not JSON, a field of a
+/// wrong type or value, no prompt or an empty one.
 Result<GenerationRequest> parse_generation(std::string_view body, Dialect dialect,
                                            const TextTokens& text);
 
-/// The tokens of the field `prompt`. Error: as parse_generation().
+/// The tokens of the field `prompt`, of several prompts those of the first. Error: as
+/// parse_generation().
 Result<std::vector<std::uint32_t>> tokens_of_prompt(std::string_view body, const TextTokens& text);
 
 }  // namespace assay::server

@@ -27,7 +27,8 @@ class Histogram {
   double sum_ = 0;
 };
 
-/// Records a value that spans many orders of magnitude: quantiles within 9%, the maximum exactly.
+/// Records a value that spans many orders of magnitude: quantiles from 1 us to a minute within 9%,
+/// the maximum exactly.
 class LagRecord {
  public:
   void observe(double seconds);

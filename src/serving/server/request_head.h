@@ -10,6 +10,7 @@ namespace assay::server {
 
 using RequestHead = boost::beast::http::request_header<>;
 
+/// The HTTP status and the message with which a request is refused.
 struct HeadFault {
   int status = 400;
   std::string message;

@@ -43,7 +43,7 @@ class Instance : public RequestHandler {
   void on_request(const std::shared_ptr<Connection>& connection, HttpRequest request) override;
 
  protected:
-  /// Answers, or says why not: the error's message with status 400, or 503 if it is unavailable.
+  /// Answers, or says why not: with status 400, or 503 if it cannot answer any request.
   virtual void generate(const std::shared_ptr<Connection>& connection, AcceptedRequest request) = 0;
   /// The tokens of a reply without a limit; never called for completions, which have OpenAI's 16.
   virtual std::uint64_t usual_tokens(const GenerationRequest& asked) const = 0;

@@ -15,7 +15,8 @@ struct ServerMetrics {
   std::size_t running = 0, waiting = 0;
   std::size_t blocks = 0, free_blocks = 0;  ///< blocks of the cache; 0: there is none
   SchedulerCounters scheduler;
-  std::uint64_t finished_length = 0, finished_stop = 0;  ///< replies, by how they ended
+  std::uint64_t finished_length = 0,
+                finished_stop = 0;  ///< replies, by how their first choice ended
   Histogram ttft, itl, e2e, queue, prefill;
   /// How late each token was handed to the system. Any delay a client sees beyond this is the
   /// client's own.

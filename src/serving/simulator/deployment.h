@@ -19,6 +19,7 @@ struct Deployment {
   double jitter = 0;  ///< see EngineSettings
 };
 
+/// What each part of the GPU runs.
 struct DeployedEngine {
   EngineSettings engine;         ///< settings of each part
   std::uint64_t max_length = 0;  ///< tokens of prompt and reply

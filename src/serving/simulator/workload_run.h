@@ -9,6 +9,7 @@
 
 namespace assay::simulator {
 
+/// A request before it is run.
 struct WorkloadRequest {
   double arrival = 0;  ///< seconds; in ascending order; ignored in a closed loop
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
@@ -23,6 +24,7 @@ struct RequestOutcome {
   int engine = 0;     ///< number of the engine that got it, from 0
 };
 
+/// What became of the workload.
 struct WorkloadOutcome {
   std::vector<RequestOutcome> requests;  ///< in the order of the workload
   std::uint64_t preemptions = 0;

@@ -47,6 +47,9 @@ TEST(Program, LinesStatusAndTheEndOfStandardError) {
   EXPECT_LE(much->errors_tail.size(), 4096u);
   EXPECT_THAT(much->errors_tail, testing::StartsWith("line "));
   EXPECT_THAT(much->errors_tail, testing::EndsWith("line 1999\n"));
+  const auto wide = run_program(shell("head -c 9000 /dev/zero | tr '\\0' x >&2; echo end >&2"));
+  ASSERT_TRUE(wide.ok());
+  EXPECT_EQ(wide->errors_tail, std::string(4096 - 4, 'x') + "end\n") << "the last line is all";
 }
 
 /// They would go into records, pages and logs.

@@ -18,7 +18,7 @@ namespace assay {
 struct GpuLogEvent {
   const GpuMessage* message = nullptr;  ///< what kind of message it is; never null
   std::size_t line = 0;                 ///< of its first message, from 1
-  std::size_t count = 1;  ///< of messages of this kind about the same device and process
+  std::size_t count = 1;  ///< of messages of this kind about the same device, process and kernel
   std::string text;       ///< the first message
   std::string device;     ///< "0000:c6:00.0", "GPU node 2"
   std::string process;    ///< "pt_main_thread (pid 12924)"
@@ -39,8 +39,8 @@ class GpuLog {
   /// Must be called after the last line. Returns the events in order of their first lines.
   std::vector<GpuLogEvent> finish();
   std::size_t lines() const { return lines_; }
-  /// Returns whether `most_events` are held. Errors of further kinds, devices or processes are left
-  /// out then.
+  /// Returns whether `most_events` are held. Errors of further kinds, devices, processes or kernels
+  /// are left out then.
   bool is_full() const { return events_.size() >= most_events; }
 
   static constexpr std::size_t most_events = 1000;

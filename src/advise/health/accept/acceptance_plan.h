@@ -25,10 +25,9 @@ struct AcceptancePlan {
 
 /// Divides `seconds` among the lines with a cell that are due: first those of single GPUs, in one
 /// step for each device, then those of the node, then those of ranks (is_for_node(),
-/// is_for_ranks()). With a single device only the first are
-/// planned. The time that processes
-/// need to start is subtracted before, but at least half of `seconds` is divided, so with many
-/// devices the plan takes longer than `seconds`.
+/// is_for_ranks()). With a single device only the first are planned. The time that processes need
+/// to start is subtracted before, but at least half of `seconds` is divided, so with many devices
+/// the plan takes longer than `seconds`.
 AcceptancePlan plan_acceptance(const Limits& limits, Thoroughness thoroughness,
                                std::span<const DeviceFacts> devices, double seconds);
 

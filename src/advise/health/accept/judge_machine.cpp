@@ -276,14 +276,16 @@ JudgedLine judge_check(const LimitLine& line, const std::vector<FoldedFinding>& 
 }
 
 /// Judges what the doctor found, beside the lines of the file.
-std::vector<JudgedLine> judge_diagnosis(const Limits& limits,
+std::vector<JudgedLine> judge_diagnosis(const Limits& limits, Thoroughness thoroughness,
                                         const std::vector<FoldedFinding>& findings) {
   std::vector<JudgedLine> failed;
   bool any_failed = false;
   for (const FoldedFinding& folded : findings) {
     if (folded.finding.judgement != Judgement::fail) continue;
     any_failed = true;
-    const auto named = [&](const LimitLine& line) { return line.check == folded.check->id; };
+    const auto named = [&](const LimitLine& line) {
+      return line.check == folded.check->id && is_due(line, thoroughness);
+    };
     if (std::any_of(limits.lines.begin(), limits.lines.end(), named)) continue;
     JudgedLine line;
     line.line.check = folded.check->id;
@@ -415,7 +417,8 @@ std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroug
       lines.push_back(judge_check(line, facts.findings));
     }
   }
-  for (JudgedLine& line : judge_diagnosis(limits, facts.findings)) lines.push_back(std::move(line));
+  for (JudgedLine& line : judge_diagnosis(limits, thoroughness, facts.findings))
+    lines.push_back(std::move(line));
   return lines;
 }
 

@@ -19,8 +19,9 @@ namespace assay::health {
 
 enum class LineVerdict {
   pass,
-  fail,     ///< what was found is beyond the limit, with its whole interval
-  unknown,  ///< the interval contains the limit, or nothing could be measured
+  fail,  ///< the whole interval is beyond the limit, a result is wrong, an argument of the kernel
+         ///< is missing, or a check failed
+  unknown,  ///< the interval contains the limit, or nothing could be measured or checked
 };
 std::string_view name_of(LineVerdict verdict);  ///< "PASS"
 
@@ -39,12 +40,14 @@ struct MachineFacts {
 /// Reads all members but `devices` and `emulated`, which the caller knows.
 MachineFacts read_machine_facts(const Machine& machine, const Diagnosis& diagnosis);
 
+/// A line of limits, and what the machine has.
 struct JudgedLine {
   LimitLine line;
   LineVerdict verdict = LineVerdict::unknown;
   /// 95% interval of the worst GPU or pair, or of the mean over all, in the line's unit.
   std::optional<Interval> found;
-  std::string subject;       ///< the worst one, "hip:3"; empty if there is only one
+  std::string subject;  ///< the worst one, as device_label(); empty for a mean, or if a line of
+                        ///< a cell or a fact has only one
   std::size_t subjects = 0;  ///< how many GPUs, pairs or subjects of a check were judged
   std::string reason;        ///< why it is UNKNOWN, or what is wrong
 
@@ -60,9 +63,10 @@ bool is_for_node(const LimitLine& line);
 bool is_for_ranks(const LimitLine& line);
 
 /// Judges the lines that are due. A device without a record of a line's cell makes that line
-/// UNKNOWN. Lines of several GPUs are left out where there is a single one, unless the limits ask
-/// for a number of GPUs. Checks of the doctor that failed and that no line names are lines of their
-/// own, which come last. If there are none, one line "doctor" passes.
+/// UNKNOWN, unless another one fails it. Lines of several GPUs are left out where there is a single
+/// one, unless the limits ask for a number of GPUs. Checks of the doctor that failed and that no
+/// due line names are lines of their own, which come last. If no check failed and there
+/// are findings, one line "doctor" passes.
 std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 

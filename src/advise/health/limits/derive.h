@@ -20,6 +20,7 @@ struct PopulationNode {
   std::vector<Record> records;
 };
 
+/// What the limits promise about healthy nodes.
 struct DeriveRule {
   /// Probability that a healthy node fails any line. Each line gets an equal part of it.
   double rate = 0.01;
@@ -27,6 +28,7 @@ struct DeriveRule {
   double confidence = 0.95;
 };
 
+/// The limit of one cell and metric.
 struct DerivedLine {
   SeriesKey key;  ///< pairs of a peer copy are one cell with from=all to=all
   std::string unit;
@@ -54,9 +56,10 @@ struct DerivedLimits {
 /// kinds of device, emulated ones, or no cell that enough nodes have.
 Result<DerivedLimits> derive_limits(std::span<const PopulationNode> nodes, const DeriveRule& rule);
 
-/// Reads each operand as a node: a store, or a folder whose folders are stores of a node each. With
-/// `per_run`, every run is a node of its own. Error: usage, naming the operand, if it is neither;
-/// as list_folder() (core/input_file.h) and read_records() (results/store/store.h).
+/// Reads each operand: a store or a file of records, which is a node, or a folder whose folders are
+/// stores of a node each; others in it are passed over. With `per_run`, every run is a node of its
+/// own. Error: usage, naming the operand, if it is none of these; as list_folder()
+/// (core/input_file.h) and read_records() (results/store/store.h).
 Result<std::vector<PopulationNode>> read_population(const std::vector<std::string>& operands,
                                                     bool per_run);
 

@@ -21,6 +21,7 @@ enum class GateState {
 };
 std::string_view name_of(GateState state);  ///< "never fails"
 
+/// One threshold of a file.
 struct Gate {
   std::string name;   ///< "ISL=1024,OSL=1024: client.mean_ttft_ms"
   std::string limit;  ///< "at most 1000000"
@@ -30,6 +31,7 @@ struct Gate {
   bool placeholder = false;
 };
 
+/// The thresholds of one file.
 struct GateFile {
   std::string file;    ///< its path
   std::string format;  ///< "cvs", "RVS", "NHC", "assay"; empty if it could not be read

@@ -29,6 +29,7 @@ ConvolutionWay miopen_way(ConvolutionRole role, const std::filesystem::path& dat
 /// gets only what is proven.
 ConvolutionWay chosen_way(ConvolutionRole role, const std::filesystem::path& cache);
 
+/// What all runs of a tuning have in common.
 struct ConvolutionRunRequest {
   std::string binary;         ///< this program
   std::string device;         ///< "hip:0", as for --device

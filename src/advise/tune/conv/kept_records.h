@@ -12,6 +12,7 @@
 
 namespace assay {
 
+/// What was reverted, and what could not be.
 struct TakenBack {
   std::size_t records = 0;       ///< records that were restored
   std::size_t convolutions = 0;  ///< convolutions that were not proven faster

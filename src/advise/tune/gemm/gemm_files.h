@@ -20,7 +20,8 @@ struct TunedProduct {
   ProductOutcome outcome;
 };
 
-/// The content of a file, and the GEMMs that the maker left out of it, each with the reason.
+/// The content of a file, and the tuned GEMMs that the maker left out of it or whose best solution
+/// it could not write, each with the reason. Failed ones are not listed.
 template <typename File>
 struct TunedFile {
   File file;

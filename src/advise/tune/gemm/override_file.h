@@ -3,8 +3,8 @@
 //   ten    ten columns without a header, of the first releases
 //   bench  37 columns at fixed places, as hipblaslt-bench of ROCm 6.4 and 7 writes its winner; they
 //          count only if the line "Git Version: " is the library's
-//   named  a header before each row, whose columns are found by name; rows with a kernel's name are
-//          checked by it, others by the line "Git Version: "
+//   named  a header before each row, whose columns are found by name; rows with the name of a
+//          kernel or solution are checked by it, others by the line "Git Version: "
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,8 @@ struct OverrideWinner {
   std::string arch;                        ///< "gfx942:sramecc+:xnack-"
   int multiprocessors = 0;
 };
-/// Makes the row for a winner. Error: unsupported if the format cannot express this GEMM or its
+/// Makes the row for a winner; `ten` leaves out leading dimensions, strides, factors, bias and
+/// activation. Error: unsupported if the format cannot express the rest of this GEMM or its
 /// solution.
 Result<OverrideRow> override_row(const OverrideWinner& winner, OverrideFormat format);
 

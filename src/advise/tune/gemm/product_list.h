@@ -22,12 +22,12 @@ ProductList products_of_cells(const std::vector<Cell>& cells);
 
 /// Returns the GEMMs in a file: TunableOp's untuned calls or results, hipBLASLt's overrides, or a
 /// log of hipBLASLt, rocBLAS or PyTorch. The content shows the format. Error: as read_operand()
-/// (core/read_file.h); usage, naming the path, if a line of a log is longer than 1 MiB or there is
-/// no GEMM.
+/// (core/read_file.h), for 256 MiB unless it is a log; usage, naming the path, if a line of a log
+/// is longer than 1 MiB or there is no GEMM, not even one that is left out.
 Result<ProductList> products_of_file(const std::filesystem::path& path);
 
 /// Merges equal GEMMs, summing their calls, and sorts them by total time at the device's rooflines,
-/// longest first; by FLOPs if no roofline is known.
+/// longest first. Those whose roofline is unknown come before the others, by FLOPs.
 ProductList ordered(const ProductList& list, const DeviceFacts& facts);
 
 }  // namespace assay

@@ -32,6 +32,7 @@ class ProductTrials {
   /// Allocates the largest workspace that an added solution needs. Error: exhausted.
   Status allocate_workspace();
 
+  /// The result of screen().
   struct Screened {
     /// Time of the second of two runs, when the kernels of the solution are loaded.
     std::optional<double> seconds;
@@ -45,6 +46,7 @@ class ProductTrials {
     wrong,   ///< an element is wrong
     failed,  ///< the GEMM could not be computed
   };
+  /// The result of check().
   struct Checked {
     Check check = Check::right;
     std::string reason;  ///< what is wrong; empty if it is right

@@ -18,14 +18,15 @@
 
 namespace assay {
 
+/// How GEMMs are tuned.
 struct TuneGemmSettings {
   std::string library = "auto";  ///< a value that BlasProvider::allowed_by() accepts
   std::size_t workspace_bytes = std::size_t{32} << 20;  ///< most that a solution may need
   int most_solutions = 4096;       ///< upper limit of the solutions tried of each library
   std::uint64_t rotate_bytes = 0;  ///< bytes of operands in rotation; 0: twice the device's caches
   Inputs inputs = Inputs::normal;
-  /// Time limit for screening the solutions of one GEMM. Solutions for which no time is left are
-  /// not tried; ProductOutcome::untried counts them.
+  /// Time limit for screening the solutions of one GEMM, from which on none is tried if one has
+  /// worked; ProductOutcome::untried counts the others.
   double screening_box_seconds = 60;
   /// The durations of the shortest run of the race and of the longest one, which is also used for
   /// the proof. A device takes tens of milliseconds to reach the clock that a solution's own power
@@ -33,8 +34,8 @@ struct TuneGemmSettings {
   double screening_seconds = 0.0015, proof_seconds = 0.1;
   std::size_t pairs = 12;  ///< pairs of the proof; an even number, so that each solution comes
                            ///< first equally often
-  /// For validating the search: no time limit, and every correct solution runs once for
-  /// `proof_seconds`, so that no short run decides.
+  /// For validating the search: no time limit, and every correct solution but those that screening
+  /// found too slow (ProductOutcome::slow) runs for `proof_seconds`.
   bool brute_force = false;
   std::uint64_t seed = 1;  ///< seed of the operands
 };
@@ -73,8 +74,8 @@ class ProductTuner {
     std::unique_ptr<ProductTrials> trials;
     std::string reason;
   };
-  /// Collects all solutions that the libraries offer for a GEMM. Error: failed if the device does
-  /// not work.
+  /// Collects all solutions that the libraries offer for a GEMM. Error: of the device, except
+  /// exhausted.
   Result<Added> add_solutions(const GemmProblem& problem);
 
   Device& device_;

@@ -32,6 +32,7 @@ Result<Validators> validators_of(const TunableOpFacts& machine);
 /// validator that is missing, unknown to it, or different. The list is empty if it uses the file.
 std::vector<std::string> misfits(const TunableResults& results, const Validators& here);
 
+/// A results file with its name.
 struct NamedResults {
   std::string name;  ///< name of the file for messages
   TunableResults results;

@@ -96,6 +96,7 @@ enum class BlasLibrary { hipblaslt, rocblas };
 /// Returns the name of a solution for `call` in the dialect, for example "Gemm_Hipblaslt_572".
 std::string solution_name(BlasLibrary library, std::int64_t index, const BlasCall& call,
                           TunableDialect dialect);
+/// What a solution's name says.
 struct TunableSolution {
   BlasLibrary library = BlasLibrary::hipblaslt;
   std::int64_t index = 0;

@@ -18,14 +18,17 @@ namespace assay {
 struct AnonymousTrace {
   std::uint64_t events = 0;
   std::map<std::string, std::size_t> replaced;  ///< different texts, by kind: "annotation" -> 3
-  std::map<std::string, std::size_t> left_out;  ///< members, by key: "kernel_file" -> 12
+  /// Members, and values that became empty texts, by key: "kernel_file" -> 12. Those beyond 100
+  /// keys are "other members".
+  std::map<std::string, std::size_t> left_out;
 };
 
 /// Reads a trace of PyTorch's profiler, or any in Chrome's JSON, and hands its copy to `write` in
 /// parts. Numbers keep their text. Texts stay if they are words that profilers write themselves, or
 /// names of kernels, operators or calls without a path. Other names become "annotation-1", equal
-/// ones equally, and other texts and unknown members are left out. Error: usage, if it is another
-/// format, is cut off or damaged, or has no events; that of `write`.
+/// ones equally, other texts become empty, and unknown members are left out. Error: usage, if it is
+/// another format, is cut off or damaged, has no events, or is nested more than 64 levels deep or
+/// has an event of more than 64 MiB or more than 1 GiB of names; that of `write`.
 Result<AnonymousTrace> anonymize_trace(TraceStream& stream,
                                        const std::function<Status(std::string_view)>& write);
 

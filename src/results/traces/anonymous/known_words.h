@@ -7,7 +7,7 @@
 namespace assay {
 
 // Each function returns whether a text is such a word. All but is_name_of_code() compare with lists
-// or patterns, and empty texts pass.
+// or patterns, and empty texts pass all but is_profiler_step().
 
 /// "12.5", "-3e9", "0x7f03643e9e00", "[1, 2]", "inf"; also empty lists.
 bool is_number_or_list(std::string_view text);
@@ -19,7 +19,8 @@ bool is_plain_argument(std::string_view text);
 /// steps.
 bool is_profiler_step(std::string_view text);
 /// Returns whether a name of a kernel, an operator or a call has no path, e-mail address or URL in
-/// it. Names of hosts and IP addresses are not recognised.
+/// it. Names of hosts, IP addresses, and paths whose parts begin with letters beyond ASCII or, like
+/// "1/2", stand between digits are not recognised.
 bool is_name_of_code(std::string_view text);
 /// "NVIDIA H100 80GB HBM3", "gfx942"
 bool is_device_name(std::string_view text);

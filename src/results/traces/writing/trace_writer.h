@@ -15,14 +15,14 @@ namespace assay {
 
 enum class TraceFormat { chrome, perfetto };
 
+/// What the name of a trace file says of it.
 struct TraceFileKind {
   TraceFormat format = TraceFormat::chrome;
   bool compressed = false;
 };
 
 /// Returns what a file of this name holds: "a.json", "a.pftrace", "a.perfetto-trace", each also
-/// with
-/// ".gz". Error: usage, for other names.
+/// with ".gz". Error: usage, for other names.
 Result<TraceFileKind> trace_file_kind(std::string_view name);
 
 /// Returns the part of `rank`. Its times are those since `base`, which is in ns since 1970.

@@ -245,5 +245,17 @@ TEST(JudgeMachine, ACheckCountsAllItsSubjects) {
   }
 }
 
+TEST(JudgeMachine, AFailedCheckOfALineThatIsNotDueFails) {
+  Limits limits;
+  limits.lines.emplace_back().check = "memory-errors";
+  limits.lines.front().thoroughness = Thoroughness::full;
+  const Check* const check = find_checks(std::vector<std::string>{"memory-errors"})->front();
+  MachineFacts facts;
+  facts.findings = {{check, {}, {"GPU 3"}}};
+  facts.findings.front().finding.judgement = Judgement::fail;
+  EXPECT_EQ(verdict_of(judge_machine(limits, Thoroughness::normal, {}, facts)), LineVerdict::fail);
+  EXPECT_EQ(judge_machine(limits, Thoroughness::full, {}, facts).size(), 1u) << "said once";
+}
+
 }  // namespace
 }  // namespace assay::health
