@@ -44,19 +44,28 @@ std::optional<fs::path> group_of(std::string_view groups, std::string_view contr
   return std::nullopt;
 }
 
-/// Returns the smallest value of `limit` over the group and its ancestors. Inside a container the
-/// path may name a group that is not visible; then only the root of the mount counts.
-template <typename Limit>
-std::optional<double> tightest(const Machine& machine, const fs::path& hierarchy, fs::path group,
-                               Limit limit) {
-  std::optional<double> least;
+/// Calls `visit` with the folders of the group and its ancestors. Inside a container the path may
+/// name a group that is not visible; then only the root of the mount has files.
+template <typename Visit>
+void for_each_group(const fs::path& hierarchy, fs::path group, Visit visit) {
   for (;;) {
-    if (const std::optional<double> value = limit(machine, hierarchy / group)) {
-      least = std::min(least.value_or(std::numeric_limits<double>::infinity()), *value);
-    }
-    if (group.empty()) return least;
+    visit(hierarchy / group);
+    if (group.empty()) return;
     group = group.parent_path();
   }
+}
+
+/// Returns the smallest value of `limit` over the group and its ancestors.
+template <typename Limit>
+std::optional<double> tightest(const Machine& machine, const fs::path& hierarchy,
+                               const fs::path& group, Limit limit) {
+  std::optional<double> least;
+  for_each_group(hierarchy, group, [&](const fs::path& folder) {
+    if (const std::optional<double> value = limit(machine, folder)) {
+      least = std::min(least.value_or(std::numeric_limits<double>::infinity()), *value);
+    }
+  });
+  return least;
 }
 
 std::optional<double> number(std::string_view text) {
@@ -124,6 +133,31 @@ CgroupLimits read_cgroup_limits(const Machine& machine) {
     limits.cpu_statistics = visible(machine, top / "cpu", *cpu) / "cpu.stat";
   }
   return limits;
+}
+
+std::vector<GroupMemory> memory_of_groups(const Machine& machine) {
+  const std::string groups = read_fact(machine, "proc/self/cgroup").value_or("");
+  const fs::path top = mount;
+  const auto unified = group_of(groups, "");
+  const bool is_v2 = unified && machine.exists(top / "cgroup.controllers");
+  const auto group = is_v2 ? unified : group_of(groups, "memory");
+  std::vector<GroupMemory> limited;
+  if (!group) return limited;
+  for_each_group(is_v2 ? top : top / "memory", *group, [&](const fs::path& folder) {
+    const auto most = is_v2 ? bytes_v2(machine, folder) : bytes_v1(machine, folder);
+    if (!most) return;
+    const auto used =
+        read_number(machine, folder / (is_v2 ? "memory.current" : "memory.usage_in_bytes"));
+    const std::string statistics = "\n" + read_fact(machine, folder / "memory.stat").value_or("");
+    const std::string key = is_v2 ? "\ninactive_file " : "\ntotal_inactive_file ";
+    const std::size_t at = statistics.find(key);
+    const double files =
+        at == std::string::npos
+            ? 0
+            : number(std::string_view(statistics).substr(at + key.size())).value_or(0);
+    limited.push_back({*most, std::max(0.0, static_cast<double>(used.value_or(0)) - files)});
+  });
+  return limited;
 }
 
 fs::path control_group_folder(const Machine& machine, std::string_view controller) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "machine/system/machine.h"
 
@@ -24,6 +25,16 @@ struct CgroupLimits {
 };
 
 CgroupLimits read_cgroup_limits(const Machine& machine);
+
+/// Bytes that a control group with a limit may use, and those in use that the kernel could not
+/// reclaim from cached files.
+struct GroupMemory {
+  double most = 0, used = 0;
+};
+
+/// Returns the memory of this process's group and of its ancestors, if they have limits, the
+/// process's own first.
+std::vector<GroupMemory> memory_of_groups(const Machine& machine);
 
 /// Returns the folder of this process's group in the version 1 hierarchy of `controller` ("cpu"):
 /// "sys/fs/cgroup/cpu/user.slice". If a container hides the group, or the process has none there,

@@ -18,6 +18,7 @@
 #include <sstream>
 
 #include "compute/device/kernel_registry.h"
+#include "machine/system/cgroup.h"
 
 namespace assay::cpu {
 namespace {
@@ -38,27 +39,15 @@ std::uint64_t parse_cache_size(const std::string& text) {
   return number;
 }
 
-/// Returns the number behind `key` in the line that begins so; 0: there is none.
-std::uint64_t value_after(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10);
-  }
-  return 0;
-}
-
 /// Returns the value of "key:  123 kB" in /proc/meminfo, in bytes.
 std::uint64_t meminfo(const std::string& key) {
-  return value_after("/proc/meminfo", key + ":") << 10;
-}
-
-std::optional<std::uint64_t> cgroup_number(const std::string& path) {
-  const auto line = first_line(path);
-  if (!line || *line == "max") return std::nullopt;
-  const std::uint64_t value = std::strtoull(line->c_str(), nullptr, 10);
-  // cgroup v1 writes "no limit" as a page-rounded 2^63.
-  if (value == 0 || value > std::numeric_limits<std::int64_t>::max() / 2) return std::nullopt;
-  return value;
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(key + ":")) {
+      return std::strtoull(line.c_str() + key.size() + 1, nullptr, 10) << 10;
+    }
+  }
+  return 0;
 }
 
 std::string model_name() {
@@ -147,43 +136,6 @@ std::uint64_t last_level_cache_bytes(const std::vector<int>& cpus) {
   return total;
 }
 
-std::vector<GroupMemory> memory_of_groups(const std::string& root, const std::string& own_groups) {
-  struct Names {
-    std::string folder, most, used, reclaimable;
-  };
-  std::vector<GroupMemory> limited;
-  const auto add = [&](const Names& names, std::string group) {
-    while (true) {
-      const std::string folder = root + names.folder + group + "/";
-      if (const auto most = cgroup_number(folder + names.most)) {
-        const std::uint64_t used = cgroup_number(folder + names.used).value_or(0);
-        const std::uint64_t files = value_after(folder + "memory.stat", names.reclaimable + " ");
-        limited.push_back({*most, used > files ? used - files : 0});
-      }
-      if (group.empty()) return;
-      group.erase(group.rfind('/'));
-    }
-  };
-  std::ifstream file(own_groups);
-  // "0::/user.slice" in version 2, "9:memory:/job_7" in version 1.
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    std::string group = line.substr(second + 1);
-    if (group.empty() || group.front() != '/') continue;
-    if (group.back() == '/') group.pop_back();
-    if (controllers.empty()) {
-      add({"", "memory.max", "memory.current", "inactive_file"}, group);
-    } else if (("," + controllers + ",").find(",memory,") != std::string::npos) {
-      add({"/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
-          group);
-    }
-  }
-  return limited;
-}
-
 std::pair<std::uint64_t, std::uint64_t> memory_free_and_total() {
   std::uint64_t free = meminfo("MemAvailable");
   std::uint64_t total = meminfo("MemTotal");
@@ -193,9 +145,9 @@ std::pair<std::uint64_t, std::uint64_t> memory_free_and_total() {
     // report it.
     free = std::uint64_t{system.freeram + system.bufferram} * system.mem_unit;
   }
-  for (const GroupMemory& group : memory_of_groups("/sys/fs/cgroup", "/proc/self/cgroup")) {
-    total = std::min(total, group.most);
-    free = std::min(free, group.most > group.used ? group.most - group.used : 0);
+  for (const GroupMemory& group : memory_of_groups(FolderMachine("/"))) {
+    total = std::min(total, static_cast<std::uint64_t>(group.most));
+    free = std::min(free, static_cast<std::uint64_t>(std::max(0.0, group.most - group.used)));
   }
   return {free, total};
 }

@@ -16,16 +16,6 @@ std::vector<int> usable_cpus();
 /// report them.
 std::uint64_t last_level_cache_bytes(const std::vector<int>& cpus);
 
-/// Bytes that a control group with a limit may use, and those in use that the kernel could not
-/// reclaim from cached files.
-struct GroupMemory {
-  std::uint64_t most = 0, used = 0;
-};
-/// Returns the memory of this process's control group and of those around it, if they have limits.
-/// `root` is where control groups are mounted, `own_groups` the file that names those of the
-/// process (man 7 cgroups, versions 1 and 2).
-std::vector<GroupMemory> memory_of_groups(const std::string& root, const std::string& own_groups);
-
 /// Returns free and total bytes of memory, at most what each control group around this process
 /// allows.
 std::pair<std::uint64_t, std::uint64_t> memory_free_and_total();
