@@ -20,6 +20,16 @@ void append(Names& names, const Names& more) {
   names.insert(names.end(), more.begin(), more.end());
 }
 
+/// Returns where CUDA's toolkit and its packages put libraries.
+Names cuda_folders() {
+  return {"",
+          "/usr/local/cuda/lib64",
+          "/usr/local/cuda*/lib64",
+          "/usr/local/cuda*/targets/*/lib",
+          "/usr/lib/x86_64-linux-gnu",
+          "/usr/lib/aarch64-linux-gnu"};
+}
+
 /// Returns the folder of a library already loaded in this process whose file name begins with
 /// `stem`; empty if there is none.
 std::string folder_of_loaded(const char* stem) {
@@ -47,12 +57,7 @@ Result<SharedLibrary> open_cuda_library(std::string_view stem, const char* overr
   for (const char* major : {"13", "12", "11"}) {
     candidates.names.push_back(fmt::format("{}.so.{}", stem, major));
   }
-  candidates.folders = {"",
-                        "/usr/local/cuda/lib64",
-                        "/usr/local/cuda*/lib64",
-                        "/usr/local/cuda*/targets/*/lib",
-                        "/usr/lib/x86_64-linux-gnu",
-                        "/usr/lib/aarch64-linux-gnu"};
+  candidates.folders = cuda_folders();
   append(candidates.folders, python_library_folders({"nvidia/cu13/lib", "nvidia/cublas/lib"}));
   candidates.advice =
       "install libcublas-13-x from NVIDIA's apt repository, or: pip install nvidia-cublas";
@@ -64,12 +69,7 @@ Result<SharedLibrary> open_cudnn_library() {
   LibraryCandidates candidates;
   candidates.role = "cuDNN 9";
   candidates.names = {"libcudnn.so.9"};
-  candidates.folders = {"",
-                        "/usr/local/cuda/lib64",
-                        "/usr/local/cuda*/lib64",
-                        "/usr/local/cuda*/targets/*/lib",
-                        "/usr/lib/x86_64-linux-gnu",
-                        "/usr/lib/aarch64-linux-gnu"};
+  candidates.folders = cuda_folders();
   append(candidates.folders, python_library_folders({"nvidia/cudnn/lib", "nvidia/cu13/lib"}));
   candidates.advice =
       "install cudnn9-cuda-13 from NVIDIA's apt repository, or: pip install nvidia-cudnn-cu13";
@@ -81,12 +81,9 @@ Result<SharedLibrary> open_cupti_library() {
   LibraryCandidates candidates;
   candidates.role = "CUPTI";
   candidates.names = {"libcupti.so.13", "libcupti.so.12"};
-  candidates.folders = {"",
-                        "/usr/local/cuda/extras/CUPTI/lib64",
-                        "/usr/local/cuda*/extras/CUPTI/lib64",
-                        "/usr/local/cuda*/targets/*/lib",
-                        "/usr/lib/x86_64-linux-gnu",
-                        "/usr/lib/aarch64-linux-gnu"};
+  candidates.folders = cuda_folders();
+  append(candidates.folders,
+         {"/usr/local/cuda/extras/CUPTI/lib64", "/usr/local/cuda*/extras/CUPTI/lib64"});
   append(candidates.folders, python_library_folders({"nvidia/cu13/lib", "nvidia/cuda_cupti/lib"}));
   candidates.advice =
       "install cuda-cupti-13-x from NVIDIA's apt repository, or: pip install nvidia-cuda-cupti";

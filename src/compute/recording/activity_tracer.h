@@ -30,7 +30,7 @@ class ActivityTracer {
   virtual ~ActivityTracer() = default;
 
   virtual std::string name() const = 0;  ///< "CUPTI 13.0"
-  /// Sets the tag of what this thread queues or captures from here on; 0: none.
+  /// From here on, work that this thread queues or captures carries the tag; 0: none.
   virtual Status tag(std::uint64_t number) = 0;
   /// Forgets what the device did so far, which must be idle.
   virtual Status start() = 0;

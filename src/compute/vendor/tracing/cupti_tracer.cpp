@@ -102,7 +102,7 @@ class CuptiTracer final : public ActivityTracer {
   Status start() override {
     TRY(check("cuptiActivityFlushAll", cupti_.flush_all(1)));
     forget();
-    TRY(count_dropped());  // of what was before
+    TRY(count_dropped());  // losses before the start do not count
     out_of_memory_ = false;
     recording_ = true;
     begin_ = TRY(offset_of_host());
