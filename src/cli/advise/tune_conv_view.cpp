@@ -125,8 +125,8 @@ std::string databases_text(const std::string& folder, std::span<const DatabaseCh
     }
   }
   if (files.empty()) return text + "  nothing changed in them\n";
-  return text + fmt::format("programs use them with: export MIOPEN_USER_DB_PATH={}\n",
-                            shell_word(folder));
+  return text +
+         fmt::format("programs use them with: export MIOPEN_USER_DB_PATH={}\n", shell_word(folder));
 }
 
 Json databases_json(const std::string& folder, std::span<const DatabaseChange> changes) {
