@@ -38,6 +38,14 @@ struct Request {
   bool json = false;
 };
 
+Result<TraceSource> read_source(const std::string& name) {
+  if (name == "auto") return TraceSource::best;
+  if (name == "events") return TraceSource::events;
+  if (name == "cupti") return TraceSource::cupti;
+  return Error{ErrorKind::usage,
+               fmt::format("--recorder {}, allowed: auto, events or cupti", shown_line(name, 40))};
+}
+
 Result<Request> read_request(const Arguments& arguments) {
   Request request;
   std::vector<AxisSetting> settings;
@@ -66,12 +74,7 @@ Result<Request> read_request(const Arguments& arguments) {
   const auto seed = parse_integer(arguments.get("--seed", "1"));
   if (!seed.ok()) return about("--seed", seed.error());
   request.trace.seed = *seed;
-  const std::string source = arguments.get("--recorder", "events");
-  if (source != "events" && source != "cupti") {
-    return Error{ErrorKind::usage,
-                 fmt::format("--recorder {}, allowed: events or cupti", shown_line(source, 40))};
-  }
-  request.trace.source = source == "cupti" ? TraceSource::cupti : TraceSource::events;
+  request.trace.source = TRY(read_source(arguments.get("--recorder", "auto")));
   request.trace.telemetry_interval = TRY(telemetry_interval(arguments, "50"));
   request.file = arguments.get("--output", request.plan.name + ".pftrace");
   auto kind = trace_file_kind(request.file);
@@ -150,7 +153,8 @@ int show(const Request& request, const Recording& recording, std::size_t cells,
   const double of_operations =
       static_cast<double>(operations) * 1e-9 / static_cast<double>(request.trace.steps);
   const double without = median(recording.trace.unrecorded),
-               with = median(recording.trace.recorded);
+               with = median(recording.trace.recorded),
+               on_device = median(recording.trace.on_device);
   const std::string cell = request.trace.cell.id();
   if (request.json) {
     terminal.print(Json{{"file", request.file},
@@ -159,6 +163,7 @@ int show(const Request& request, const Recording& recording, std::size_t cells,
                         {"events", timeline.events().size()},
                         {"step_seconds_without_recording", without},
                         {"step_seconds_with_recording", with},
+                        {"device_seconds_per_step", on_device},
                         {"operation_seconds_per_step", of_operations}}
                        .dump() +
                    "\n");
@@ -168,10 +173,11 @@ int show(const Request& request, const Recording& recording, std::size_t cells,
                                  cell, timeline.events().size());
   if (cells > 1) text += fmt::format("; it is the first of {} cells, name axes for another", cells);
   text += fmt::format(
-      "\na step takes {} without recording and {} with it ({:+.1f}%); its operations take {}\n"
+      "\na step takes {} without recording and {} with it ({:+.1f}%); on the device it takes {} "
+      "from its first operation to its last, of which {} in operations\n"
       "`{} trace read {}` says where the time goes; ui.perfetto.dev shows it\n",
       format_seconds(without), format_seconds(with), 100 * (with / without - 1),
-      format_seconds(of_operations), own_command(), request.file);
+      format_seconds(on_device), format_seconds(of_operations), own_command(), request.file);
   terminal.print(text);
   return exit_ok;
 }
@@ -228,10 +234,10 @@ const Command command = {
 calls, each kernel, copy, matrix product and collective on its stream, with shapes, bytes, operations
 and their share of the peak rate, and the telemetry. Several ranks become one file on one clock.
 
-Times come from the device's own events, so recording works on every backend, and each says when an
-operation began and ended, not what the kernels inside a library's call did; --recorder cupti says that
-on NVIDIA GPUs. The file says what recording cost: a step's time without it and with it. Results are
-not verified; `assay run` does that.
+On NVIDIA GPUs the times are those of each kernel, from CUDA's tracing library, CUPTI, if this machine
+has it. Elsewhere they come from the device's own events, which say when an operation began and ended,
+not what the kernels inside a library's call did. The file says which, and what recording cost: a step's
+time without it and with it. Results are not verified; `assay run` does that.
 
 `assay load --trace FILE` records the requests of a load beside the steps of the server.
 
@@ -250,12 +256,10 @@ ui.perfetto.dev and chrome://tracing open the file, `assay trace read` says wher
              "file", false, "--out"},
             {"--steps", "N", "steps to record, default 3", ""},
             {"--recorder", "NAME",
-             "events: of the device around each operation, on every backend (default); cupti: "
-             "CUDA's "
-             "tracing library, each kernel of an NVIDIA GPU by its own name, at less cost for "
-             "steps of "
-             "many short kernels",
-             "events cupti"},
+             "cupti: CUDA's tracing library, which times each kernel of an NVIDIA GPU; events: of "
+             "the device around each operation, on every backend; auto (default): cupti where the "
+             "machine has it, else events",
+             "auto events cupti"},
             {"--device", "NAME", "device to record, e.g. cuda:0, hip:1, cpu; default: the best one",
              "cpu cuda hip"},
             {"--seed", "N", "seed of the benchmark's inputs; default 1", ""},

@@ -99,9 +99,22 @@ void TimelineRecorder::begin_step(const std::string& name) {
 Status TimelineRecorder::end_step() {
   for (RecordingStream* stream : streams_) TRY(stream->end_of_library());
   add_range(step_, step_begin_, host_time());
+  const std::size_t known = timeline_.events().size();
   const Status read = read_times();
   in_step_ = false;
+  measure_device(known);
   return read;
+}
+
+void TimelineRecorder::measure_device(std::size_t known) {
+  std::int64_t begin = INT64_MAX, end = 0;
+  for (std::size_t i = known; i < timeline_.events().size(); ++i) {
+    const TraceEvent& event = timeline_.events()[i];
+    if (!is_gpu_work(event.kind)) continue;
+    begin = std::min(begin, event.start);
+    end = std::max(end, event.end());
+  }
+  device_seconds_ = end > begin ? static_cast<double>(end - begin) * 1e-9 : 0;
 }
 
 /// Moves the anchor along, because devices tell long differences with fewer digits.

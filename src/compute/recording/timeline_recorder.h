@@ -38,6 +38,9 @@ class TimelineRecorder {
   void begin_step(const std::string& name);
   /// Ends the step, waits for all recorded streams, and reads the times of its operations.
   Status end_step();
+  /// Returns the seconds from the begin of the last step's first operation on the device to the end
+  /// of its last one; 0 if it had none.
+  double device_seconds() const { return device_seconds_; }
   /// Adds a range of the host thread; times are those of host_time().
   void add_range(std::string_view name, std::int64_t begin, std::int64_t end);
   /// Returns everything recorded, and begins anew.
@@ -81,6 +84,8 @@ class TimelineRecorder {
   void remove_stream(RecordingStream* stream) { streams_.erase(stream); }
   OperationList& list() { return capture_ ? *capture_ : queued_; }
   Status read_times();
+  /// Sets device_seconds_ from the events that were added after the first `known`.
+  void measure_device(std::size_t known);
   Status read_list(const OperationList& list, std::uint64_t correlation, std::int64_t called);
   Status read_activities();
   struct Range {
@@ -113,6 +118,7 @@ class TimelineRecorder {
   bool events_in_graphs_ = true;
   std::string step_;
   std::int64_t step_begin_ = 0;
+  double device_seconds_ = 0;
   std::shared_ptr<OperationList> capture_;  ///< of the graph that is being captured
   OperationList queued_;
   std::vector<Replay> replays_;

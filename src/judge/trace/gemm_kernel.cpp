@@ -254,7 +254,7 @@ std::optional<GemmProblem2D> gemm_problem(std::string_view operation, std::strin
   const auto &a = lists[first], &b = lists[first + 1];
   GemmProblem2D problem;
   problem.type = axis_type(item_of(types, first));
-  const bool own = operation.starts_with("gemm ");  // of assay's own traces
+  const bool own = operation == own_product;
   if (operation == "aten::mm" || (own && a.size() == 2) || operation == "aten::addmm" ||
       operation == "aten::addmm_" || operation == "aten::_addmm_activation" ||
       operation == "aten::_scaled_mm" || operation == "aten::_int_mm") {

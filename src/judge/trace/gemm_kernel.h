@@ -39,9 +39,12 @@ struct GemmProblem2D {
 /// Returns the bytes of A, B and the result.
 double bytes_of(const GemmProblem2D& problem, DataType math);
 
+/// The operation of a kernel that itself has the shapes of its product, as in assay's own traces.
+inline constexpr std::string_view own_product = "gemm";
+
 /// Returns the product that PyTorch's operation computes, such as "aten::addmm" with the shapes
-/// "[[4],[2,3],[3,4]]" and types "[float,float,float]", or an operation "gemm ..." of assay's own
-/// traces. Empty if it is none or its shapes are unknown.
+/// "[[4],[2,3],[3,4]]" and types "[float,float,float]", or own_product with "[[2,3],[3,4]]". Empty
+/// if it is none or its shapes are unknown.
 std::optional<GemmProblem2D> gemm_problem(std::string_view operation, std::string_view shapes,
                                           std::string_view types);
 

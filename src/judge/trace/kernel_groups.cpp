@@ -128,8 +128,9 @@ std::vector<GemmGroup> gemms_by_problem(const TraceIndex& index,
   const Timeline& timeline = index.timeline();
   for (const Operation& product : operations) {
     const EventDetail& detail = timeline.detail(product.event->detail);
-    const auto problem = gemm_problem(index.name_of(*product.event), timeline.text(detail.shapes),
-                                      timeline.text(detail.types));
+    const bool is_own = product.event->kind == TraceEventKind::kernel;
+    const auto problem = gemm_problem(is_own ? own_product : index.name_of(*product.event),
+                                      timeline.text(detail.shapes), timeline.text(detail.types));
     if (!problem) continue;
     Found& found = problems[*problem];
     found.durations.add(product.duration);

@@ -54,8 +54,8 @@ double flops_of(const TraceIndex& index, const TraceEvent& event) {
   const TraceEvent* const operation = product_of(index, event);
   if (operation == nullptr) return 0;
   const EventDetail& detail = timeline.detail(operation->detail);
-  const auto problem = gemm_problem(index.name_of(*operation), timeline.text(detail.shapes),
-                                    timeline.text(detail.types));
+  const auto problem = gemm_problem(operation == &event ? own_product : index.name_of(*operation),
+                                    timeline.text(detail.shapes), timeline.text(detail.types));
   return problem ? problem->flops() : 0;
 }
 

@@ -123,9 +123,17 @@ class Stepper {
   int launches_ = 1;
 };
 
-/// Returns null for events, which need no tracer.
-Result<std::unique_ptr<ActivityTracer>> open_tracer(TraceSource source, const DeviceFacts& facts) {
+/// Returns null for events, which need no tracer. `why_not`: why the best source is not available.
+Result<std::unique_ptr<ActivityTracer>> open_tracer(TraceSource source, const DeviceFacts& facts,
+                                                    std::string& why_not) {
   if (source == TraceSource::events) return std::unique_ptr<ActivityTracer>();
+  if (source == TraceSource::best) {
+    if (!facts.is_nvidia()) return std::unique_ptr<ActivityTracer>();
+    auto opened = open_cupti_tracer();
+    if (opened.ok() || opened.error().kind != ErrorKind::unavailable) return opened;
+    why_not = opened.error().message;
+    return std::unique_ptr<ActivityTracer>();
+  }
   if (!facts.is_nvidia()) {
     return Error{ErrorKind::unsupported,
                  fmt::format("CUPTI traces NVIDIA GPUs, and this device is {}; leave --recorder "
@@ -189,7 +197,8 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
   const DeviceFacts& facts = device.facts();
   const int number = team.size() > 1 ? team.rank() : facts.ordinal;
   // Opened after the steps that show what recording costs.
-  const auto tracer = open_tracer(request.source, facts);
+  std::string why_not;
+  const auto tracer = open_tracer(request.source, facts, why_not);
   TRY(agree(team, "opening the tracer", tracer.ok() ? Status() : Status(tracer.error())));
   TimelineRecorder recorder(device, std::to_string(number), tracer->get());
   const std::unique_ptr<Device> recorded = recorded_device(device, recorder);
@@ -201,6 +210,7 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
     const auto begin = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < request.steps; ++i) {
       trace.recorded.push_back(TRY(steps.step(&recorder, i + 1)));
+      trace.on_device.push_back(recorder.device_seconds());
     }
     trace.timeline = recorder.take();
     if (telemetry != nullptr) {
@@ -225,10 +235,12 @@ Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, 
                 "{}: times are those of each kernel; one that begins before the one before "
                 "it on its stream ends is shown from there on",
                 (*tracer)->name());
-  timeline.note(
-      fmt::format("recorded by {}; a step takes {} without recording and {} with it ({:+.1f}%)",
-                  source, format_seconds(without), format_seconds(with),
-                  without > 0 ? 100 * (with / without - 1) : 0.0));
+  timeline.note(fmt::format(
+      "recorded by {}; a step takes {} without recording and {} with it ({:+.1f}%), and the device "
+      "{} from its first operation to its last",
+      source, format_seconds(without), format_seconds(with),
+      without > 0 ? 100 * (with / without - 1) : 0.0, format_seconds(median(trace.on_device))));
+  if (!why_not.empty()) timeline.note("the tracing library is not used: " + why_not);
   timeline.note("the cell is " + request.cell.id());
   if (facts.emulated) timeline.note("the device is emulated, so its times are a model's");
   return trace;

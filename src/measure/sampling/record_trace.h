@@ -16,13 +16,14 @@ namespace assay {
 
 /// Where the times of operations come from.
 enum class TraceSource {
+  best,    ///< cupti where the device and the machine have it, else events
   events,  ///< events of the device around each operation, on every backend
   cupti,   ///< CUDA's tracing library, kernel by kernel; NVIDIA GPUs only
 };
 
 struct TraceRequest {
   Cell cell;  ///< expanded for the device and the team
-  TraceSource source = TraceSource::events;
+  TraceSource source = TraceSource::best;
   /// The number of steps to record, after three untimed ones; at least 1.
   std::size_t steps = 3;
   std::uint64_t seed = 1;         ///< see PrepareContext::seed (measure/grid/benchmark.h)
@@ -34,13 +35,16 @@ struct RecordedTrace {
   /// Seconds of each step on this rank, by the time source of the cell: first without a recorder,
   /// at least five steps, then with it, TraceRequest::steps steps.
   std::vector<double> unrecorded, recorded;
+  /// Seconds of each recorded step from its first operation on the device to the end of its last:
+  /// without the host's time before the first, which recording may lengthen.
+  std::vector<double> on_device;
 };
 
 /// Prepares the cell twice, as `run` would: once to time its steps, once to record them. All ranks
 /// of the team call it together. The results of the steps are not verified. `stop_requested` is
 /// asked before each step; it must not be empty. Error: usage for a cell of no benchmark;
 /// unsupported if the device cannot measure the cell or be traced by the source; those of
-/// open_cupti_tracer() (compute/vendor/tracing/cupti_tracer.h); interrupted if `stop_requested`
+/// open_cupti_tracer() (compute/vendor/tracing/cupti_tracer.h) for that source; interrupted if `stop_requested`
 /// returned true; as Team::exchange(); otherwise that of the call that failed.
 Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, Team& team,
                                    const std::function<bool()>& stop_requested);

@@ -118,7 +118,10 @@ std::uint64_t PagedAttention::scratch_bytes(std::int64_t tokens, std::int64_t lo
 }
 
 std::int64_t PagedAttention::wanted_blocks() const {
-  return facts_->multiprocessors * (facts_->runs_on_host ? 1 : 4);
+  // A multiprocessor holds three blocks of the kernel for bf16 at once. With a fourth, which waits
+  // for them, a step of 16 sequences of Qwen3-8B took 4% longer on an H200.
+  constexpr int at_once = 3;
+  return facts_->multiprocessors * (facts_->runs_on_host ? 1 : at_once);
 }
 
 std::int64_t PagedAttention::most_merging() const {

@@ -293,6 +293,7 @@ TEST_F(TracedCpu, KernelsOfAnOperationKnowItOnce) {
   Timeline timeline;
   end_step(timeline);
   EXPECT_EQ(timeline.format, "script 1.0");
+  EXPECT_DOUBLE_EQ(recorder_->device_seconds(), 230e-9);
   EXPECT_THAT(names(timeline, TraceEventKind::kernel), ElementsAre("tile", "reduce", "increment"));
   for (const TraceEvent& event : timeline.events()) {
     const std::string_view name = timeline.text(event.name);

@@ -174,6 +174,9 @@ TEST(GemmProblem, ComesFromTheShapesOfTheOperation) {
   EXPECT_EQ(problem("aten::addmm", "[[4],[2,3],[3,4],[],[]]"), "2x4x3*1f16");
   EXPECT_EQ(problem("aten::bmm", "[[5,2,3],[5,3,4]]"), "2x4x3*5f16");
   EXPECT_EQ(problem("aten::linear", "[[5,2,3],[4,3],[4]]"), "10x4x3*1f16");
+  EXPECT_EQ(problem("gemm", "[[2,3],[3,4]]"), "2x4x3*1f16") << "a kernel with shapes of its own";
+  EXPECT_EQ(problem("gemm", "[[5,2,3],[5,3,4]]"), "2x4x3*5f16");
+  EXPECT_EQ(problem("my::product", "[[2,3],[3,4]]"), "none");
   EXPECT_EQ(problem("aten::mm", "[[2,3],[4,4]]"), "none");
   EXPECT_EQ(problem("aten::mm", "[[2,0],[0,4]]"), "none");
   EXPECT_EQ(problem("aten::mm", "[]"), "none");
