@@ -94,7 +94,7 @@ void check_trace(const assay::TraceReader& reader, std::string_view bytes) {
     require(device.times.busy >= 0 && device.times.idle >= 0, "times are not negative");
     require(device.times.busy + device.times.idle == device.times.span, "times add up");
   }
-  require(assay::compare_ranks({&index, &index}).ranks.size() == 2, "ranks are compared");
+  require(assay::compare_ranks({&index, &index}).ranks.size() >= 2, "each file is a rank or more");
 }
 
 /// Returns whether `name` is that of a reader, which was given the bytes.

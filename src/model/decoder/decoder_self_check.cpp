@@ -180,11 +180,13 @@ double logits_tolerance(DataType precision, std::int64_t layers) {
 
 double noise_tolerance(RoundedToCodes rounded, std::int64_t layers) {
   // Rounding inputs to codes moves logits of two layers by 0.065, and rounding the cache by 0.03,
-  // which is noise_of_codes() of the gate. Keys and values may have noise of their own, which gives
-  // sqrt(2) times that at most, here with a quarter more. By this growth 36 layers have 0.28 to
-  // 0.39 with codes as inputs; an H200 had 0.34 to 0.39. Logits that have nothing in common are
-  // sqrt(2) apart, so more than 1 is never allowed.
-  const double of_two = together(rounded.inputs ? 0.065 : 0, rounded.cache ? 0.03 : 0);
+  // which is noise_of_codes() of the gate. Wide layers carry the noise of earlier ones further: by
+  // the cache, 36 layers of width 256 move by 0.04, 28 of width 1024 (Qwen3-0.6B) by 0.06 and 36 of
+  // width 4096 (Qwen3-8B, on an H200) by 0.21 to 0.25, so the cache counts as 0.041 here. Keys and
+  // values may have noise of their own, which gives sqrt(2) times that at most, here with a quarter
+  // more. By this growth 36 layers have 0.28 to 0.39 with codes as inputs, and an H200 had 0.34 to
+  // 0.46. Logits that have nothing in common are sqrt(2) apart, so more than 1 is never allowed.
+  const double of_two = together(rounded.inputs ? 0.065 : 0, rounded.cache ? 0.041 : 0);
   return std::min(1.0, grown_with_layers(1.25 * std::sqrt(2) * of_two, layers));
 }
 
