@@ -178,16 +178,19 @@ double logits_tolerance(DataType precision, std::int64_t layers) {
   return grown_with_layers(precision == DataType::bf16 ? 2e-2 : 1e-4, layers);
 }
 
-double noise_tolerance(RoundedToCodes rounded, std::int64_t layers) {
-  // Rounding inputs to codes moves logits of two layers by 0.065, and rounding the cache by 0.03,
-  // which is noise_of_codes() of the gate. Wide layers carry the noise of earlier ones further: by
-  // the cache, 36 layers of width 256 move by 0.04, 28 of width 1024 (Qwen3-0.6B) by 0.06 and 36 of
-  // width 4096 (Qwen3-8B, on an H200) by 0.21 to 0.25, so the cache counts as 0.041 here. Keys and
-  // values may have noise of their own, which gives sqrt(2) times that at most, here with a quarter
-  // more. By this growth 36 layers have 0.28 to 0.39 with codes as inputs, and an H200 had 0.34 to
-  // 0.46. Logits that have nothing in common are sqrt(2) apart, so more than 1 is never allowed.
-  const double of_two = together(rounded.inputs ? 0.065 : 0, rounded.cache ? 0.041 : 0);
-  return std::min(1.0, grown_with_layers(1.25 * std::sqrt(2) * of_two, layers));
+double noise_tolerance(RoundedToCodes rounded, const TransformerShape& shape) {
+  // Measured with random weights (bench_decoder_quality; 36 layers on an H200): rounding inputs to
+  // codes moves logits of two layers of width 4096 by 0.13, rounding the cache by 0.07, and those
+  // of width 256 by 0.06 and 0.03, about the cube root of the widths' ratio. Of 36 layers of width
+  // 4096 (Qwen3-8B) inputs move logits by 0.39, the cache by 0.25, and both by 0.46: about the
+  // power 0.4 of the number of layers. A quarter is added. Logits that have nothing in common are
+  // sqrt(2) apart, so more than 1 is never allowed.
+  constexpr double inputs = 0.13, cache = 0.075, power = 0.4;
+  const double width =
+                   std::cbrt(static_cast<double>(std::max<std::int64_t>(shape.width, 1024)) / 4096),
+               depth = std::pow(std::max(1.0, static_cast<double>(shape.layers) / 2), power);
+  const double noise = together(rounded.inputs ? inputs : 0, rounded.cache ? cache : 0);
+  return std::min(1.0, 1.25 * noise * width * depth);
 }
 
 double relative_distance(std::span<const float> found, std::span<const double> expected) {

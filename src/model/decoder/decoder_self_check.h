@@ -28,8 +28,9 @@ struct RoundedToCodes {
   bool inputs = false;  ///< of products
   bool cache = false;   ///< keys and values
 };
-/// How far logits of such passes may be apart: the noise of rounding to codes.
-double noise_tolerance(RoundedToCodes rounded, std::int64_t layers);
+/// How far logits of such passes may be apart: the noise of rounding to codes, which wide and deep
+/// models carry further.
+double noise_tolerance(RoundedToCodes rounded, const TransformerShape& shape);
 /// Rounds a row to codes of `type` with a factor for the row, as kernels/quantize_rows.cu.
 void round_to_codes(DataType type, std::span<double> row);
 

@@ -162,9 +162,9 @@ class DecoderCase final : public Case {
     const std::vector<double> expected(again.begin(), again.end());
     v.error = relative_distance(measured, expected);
     // A difference in the last digit of a key changes some of its codes.
-    v.tolerance = std::max(
-        logits_tolerance(settings_.precision, settings_.shape.layers),
-        noise_tolerance({.cache = settings_.cache_codes.has_value()}, settings_.shape.layers));
+    v.tolerance =
+        std::max(logits_tolerance(settings_.precision, settings_.shape.layers),
+                 noise_tolerance({.cache = settings_.cache_codes.has_value()}, settings_.shape));
     v.passed = v.error <= v.tolerance;
     if (!v.passed) {
       v.detail = fmt::format("logits of one sequence are {:.2g} from those in parts", v.error);
@@ -187,7 +187,7 @@ class DecoderCase final : public Case {
         v.error, v.tolerance);
     v.error = relative_distance(TRY(last_logits(stream, cell_.batch)), without);
     v.tolerance = noise_tolerance({.inputs = true, .cache = settings_.cache_codes.has_value()},
-                                  settings_.shape.layers);
+                                  settings_.shape);
     v.passed = v.error <= v.tolerance;
     if (!v.passed) {
       v.detail = fmt::format("logits with codes as inputs are {:.2g} from those without", v.error);

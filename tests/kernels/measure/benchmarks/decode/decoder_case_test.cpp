@@ -32,7 +32,7 @@ TEST(DecoderCase, PassesWithCodesAreComparedWithPassesWithout) {
     const Verification v = (*made)->verify(*stream).value();
     EXPECT_TRUE(v.passed) << v.detail;
     EXPECT_THAT(v.method, testing::HasSubstr("both without codes"));
-    EXPECT_EQ(v.tolerance, noise_tolerance({.inputs = true}, 4));
+    EXPECT_EQ(v.tolerance, noise_tolerance({.inputs = true}, cell.shape));
     EXPECT_GT(v.error, 0.2 * v.tolerance) << "no codes were read";
   }
 }
@@ -55,7 +55,7 @@ TEST(DecoderCase, PassesWithACacheOfCodesAgreeWithinItsNoise) {
       ASSERT_TRUE(made.ok()) << made.error().message;
       const Verification v = (*made)->verify(*stream).value();
       EXPECT_TRUE(v.passed) << v.detail;
-      EXPECT_EQ(v.tolerance, noise_tolerance({.inputs = inputs, .cache = true}, 4));
+      EXPECT_EQ(v.tolerance, noise_tolerance({.inputs = inputs, .cache = true}, cell.shape));
       if (inputs) EXPECT_GT(v.error, 0.2 * v.tolerance) << "no codes were read";
       const auto notes = (*made)->notes();
       const auto found =
