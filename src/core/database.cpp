@@ -40,9 +40,10 @@ Result<bool> Statement::step() {
 }
 
 Status Statement::run() {
-  while (TRY(step())) {
-  }
+  Result<bool> more = step();
+  while (more.ok() && *more) more = step();
   reset();
+  if (!more.ok()) return more.error();
   return {};
 }
 

@@ -17,8 +17,9 @@ namespace assay {
 
 class Database;
 
-/// A prepared statement. Parameters are numbered from 1, columns from 0; text is copied. Its
-/// Database must neither be moved nor destroyed before it.
+/// A prepared statement. Parameters are numbered from 1, columns from 0; text is copied. Bind
+/// before the first step() or after reset(): in between, SQLite ignores it. Its Database must
+/// neither be moved nor destroyed before it.
 class Statement {
  public:
   Statement& bind(int parameter, std::string_view text);
@@ -27,7 +28,7 @@ class Statement {
 
   /// Advances to the next row; returns whether there is one.
   Result<bool> step();
-  /// Runs the statement to its end, ignoring its rows, and resets it.
+  /// Runs the statement to its end, ignoring its rows, and resets it, also if it fails.
   Status run();
   /// Makes the statement start again at the next step(), with the values bound before or new ones.
   void reset();
@@ -63,17 +64,17 @@ class Database {
   };
 
   /// With Access::write, creates the file and its folder if necessary. Statements will wait up to
-  /// 30 s for other processes' locks. Views and triggers in the file are not used. Error: as
-  /// failure(), and as create_folder() (write_file.h). SQLite opens files that are no database; the
-  /// first statement then fails with usage.
+  /// 30 s for other processes' locks. Triggers in the file do not run, and a statement that reads a
+  /// view fails with usage. Error: as failure(), and as create_folder() (write_file.h). SQLite
+  /// opens files that are no database; the first statement then fails with usage.
   static Result<Database> open(const std::filesystem::path& path, Access access);
   /// Opens a database that is in memory, such as a decompressed one, to look at it. `bytes` must
   /// outlive it and is not changed; `path` is for messages.
   static Result<Database> open_bytes(std::string& bytes, const std::filesystem::path& path);
 
-  /// Lets statements fail with usage once they have taken more than this many operations of
-  /// SQLite's virtual machine in all, counted in whole millions of each statement from now on. A
-  /// file may be made so that a join of its tables does not end.
+  /// Limits the work of all statements together, from now on, because a file may be made so that a
+  /// join of its tables does not end. `most` is in operations of SQLite's virtual machine. Each
+  /// statement counts in whole millions, and fails with usage where the sum exceeds `most`.
   void limit_operations(std::uint64_t most);
 
   Result<Statement> prepare(std::string_view sql) const;

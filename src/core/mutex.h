@@ -1,6 +1,6 @@
 // A mutex whose rules the compiler checks. GUARDED_BY(mutex_) after a member names the mutex that
-// must be held to access it; REQUIRES(mutex_) after a function names one that its caller must hold,
-// EXCLUDES(mutex_) one that it must not hold, because the function locks it.
+// must be held to access it. After a function, REQUIRES(mutex_) says that the caller must hold the
+// mutex, EXCLUDES(mutex_) that the caller must not hold it, because the function locks it.
 // clang reports violations (-Wthread-safety, an error in this project); other compilers ignore the
 // annotations.
 #pragma once

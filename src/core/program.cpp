@@ -122,7 +122,6 @@ struct Failure {
     const rlimit limit{program.address_space_bytes, program.address_space_bytes};
     if (::setrlimit(RLIMIT_AS, &limit) != 0) fail(report, 'm');
   }
-  if (!program.folder.empty() && ::chdir(program.folder.c_str()) != 0) fail(report, 'd');
   ::dup2(input, 0);
   ::dup2(output, 1);
   ::dup2(errors, 2);
@@ -145,8 +144,6 @@ std::string text_of(const Failure& failure, const ProgramStart& program) {
       return fmt::format("its CPUs {} cannot be set: {}", fmt::join(program.cpus, ","), cause);
     case 'm':
       return fmt::format("its memory limit cannot be set: {}", cause);
-    case 'd':
-      return fmt::format("cannot change to {}: {}", program.folder, cause);
     default:
       return cause;
   }
@@ -308,8 +305,9 @@ Result<Descriptor> open_input(const ProgramStart& program) {
 }  // namespace
 
 Result<ProgramEnd> run_program(const ProgramStart& program) {
-  const auto path = program.words.empty() ? std::nullopt : find_program(program.words.front());
-  if (!path) return cannot_start(program, "there is no such program in PATH");
+  const std::string name = program.words.empty() ? "" : program.words.front();
+  const auto path = find_program(name);
+  if (!path) return cannot_start(program, why_not_found(name));
   Prepared prepared;
   prepare(program, *path, prepared);
   int output[2], errors[2], report[2];
@@ -370,6 +368,11 @@ std::optional<std::string> find_program(const std::string& name) {
     folders.remove_prefix(end == std::string_view::npos ? folders.size() : end + 1);
   }
   return std::nullopt;
+}
+
+std::string_view why_not_found(std::string_view name) {
+  return name.find('/') == std::string_view::npos ? "there is no such program in PATH"
+                                                  : "there is no such executable file";
 }
 
 std::string last_line(std::string_view text) {

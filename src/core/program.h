@@ -16,11 +16,11 @@
 namespace assay {
 
 struct ProgramStart {
-  /// The program and its arguments; the program is looked up in PATH unless it contains '/'.
+  /// The program and its arguments. The program is looked up in this process's PATH, not in that of
+  /// `variables`, unless it contains '/'.
   std::vector<std::string> words;
   /// Names and values of environment variables that are added to this process's, or replace them.
   std::vector<std::pair<std::string, std::string>> variables = {};
-  std::string folder = {};                ///< its working directory; empty: that of this process
   std::string input_file = {};            ///< file for its standard input; empty: `input`
   std::string input = {};                 ///< text on its standard input; never written to disk
   double timeout_seconds = 0;             ///< 0: none
@@ -28,9 +28,10 @@ struct ProgramStart {
   std::vector<int> cpus = {};             ///< kernel numbers of its CPUs; empty: this process's
   std::uint64_t address_space_bytes = 0;  ///< limit on its address space; 0: this process's
   std::vector<std::string> control_groups = {};  ///< files cgroup.procs of groups that it joins
-  std::function<bool()> stop_requested = {};  ///< polled ten times a second, until the group ends
-  /// Called by the thread that waits in run_program() with each line of standard output, including
-  /// a last one without a newline. A line is cut at about 64 MiB.
+  std::function<bool()> stop_requested = {};     ///< if set, asked at least ten times a second
+  /// Called by the thread that waits in run_program() with each line of standard output, without
+  /// its newline; the last line need not have one. A line is cut at about 64 MiB. Null: the output
+  /// is discarded.
   std::function<void(std::string_view line)> line = {};
   std::function<void(std::string_view line)> error_line = {};  ///< the same for standard error
 };
@@ -58,9 +59,11 @@ Result<ProgramEnd> run_program(const ProgramStart& program);
 /// kill only the programs, not the processes that they started.
 void kill_programs();
 
-/// Returns the path of `name` in PATH, or `name` itself if it contains '/'; nullopt if that is no
-/// executable file.
+/// Returns the path of `name` in PATH, or `name` itself if it contains '/'; nullopt if there is no
+/// such executable file.
 std::optional<std::string> find_program(const std::string& name);
+/// Returns why find_program() found nothing: "there is no such program in PATH".
+std::string_view why_not_found(std::string_view name);
 
 /// Returns the last line of `text` that is not blank, without surrounding blanks; empty if there is
 /// none.

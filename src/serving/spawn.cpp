@@ -186,7 +186,7 @@ Status check_spawn(const SpawnPlan& plan) {
   const std::string& program = plan.words.front();
   if (program == own_name || find_program(program)) return {};
   return Error{ErrorKind::unavailable,
-               fmt::format("cannot start {}: there is no such program in PATH", program)};
+               fmt::format("cannot start {}: {}", program, why_not_found(program))};
 }
 
 /// One server and its log.

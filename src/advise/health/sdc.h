@@ -37,7 +37,7 @@ struct SdcUnit {
   /// than one for lack of memory, or it does not repeat although it calls no library.
   bool refused = false;
   bool calls_library = false;           ///< a library computes a part of it
-  bool varies = false;                  ///< a library gives it other bits in most repetitions
+  bool varies = false;                  ///< with a library, fewer than 6 of 8 repetitions agree
   std::string note;                     ///< what else is worth knowing
   std::uint64_t runs = 0;               ///< repetitions that were compared
   std::uint64_t calibration = 0;        ///< how many of them came before the first turn

@@ -31,8 +31,8 @@ Result<bool> all_equal(const UnderTest& unit, const std::vector<Sums>& seen, Tea
   return equal;
 }
 
-/// Leaves out buffers that only libraries write, or else the unit, because most of its repetitions
-/// differ.
+/// Leaves out buffers that only libraries write, or else the unit, because too few of its
+/// repetitions agree.
 void leave_out_what_differs(UnderTest& unit, const std::vector<Sums>& seen) {
   CheckedWork& work = *unit.work;
   const std::vector<DifferentBlock> blocks = work.differing(seen[1], seen[0]);
@@ -51,9 +51,9 @@ void leave_out_what_differs(UnderTest& unit, const std::vector<Sums>& seen) {
   }
   (own ? unit.report.refused : unit.report.varies) = true;
   unit.report.left_out = fmt::format(
-      "its results differ in most repetitions, first in {}: {}; other devices of this kind or a "
-      "reference can tell",
-      where,
+      "fewer than {} of its {} repetitions agree; they differ in {}: {}; other devices of this "
+      "kind or a reference can tell",
+      clear_majority, most_repetitions, where,
       own ? "it calls no library, so the device may compute wrongly every time"
           : "a library that need not give the same bits here, or a fault in every repetition");
   unit.work.reset();

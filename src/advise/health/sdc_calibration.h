@@ -1,4 +1,4 @@
-// Finds out, by repeating a unit before the test, what it gives and whether it repeats its bits.
+// Repeats a unit before the test, to learn its checksums and whether they are the same every time.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,14 @@
 
 namespace assay::health {
 
-/// Repeats the unit 4 times, or 8 times if these differ. Sets the sums that it is expected to give,
-/// what is not compared, and its report. Returns the sums of these repetitions, which count as
-/// tested; none if the unit is left out because most of them differ. The ranks call it together for
-/// work that they do together. Error: the work's, or the team's.
+/// Repeats the unit's work, which must be set, 4 times, or 8 times in all if these differ. Sets
+/// `expected`, `run_seconds` and the report. If fewer than 6 of 8 agree, buffers that differ are no
+/// longer compared if they are a library's scratch memory (CheckedWork::leave_out()). Otherwise the
+/// unit is left out: its work becomes null.
+///
+/// Returns the sums of each repetition, which the caller counts as tested; none if the unit is left
+/// out. The ranks call it together if the work is of the team (WorkDescription::of_team); otherwise
+/// `team` is not used. Error: as CheckedWork::learn() and repeat(), and as Team::exchange().
 Result<std::vector<Sums>> calibrate(UnderTest& unit, Team& team);
 
 }  // namespace assay::health

@@ -23,7 +23,8 @@ struct Machine {
   bool emulated = false;
   bool small_work = false;  ///< checks use small sizes (Stage::large is false)
   int devices = 0;          ///< devices of this backend
-  /// Role and version, or "not found", of the vendor's libraries.
+  /// For each of the vendor's libraries its role, such as "runtime", and its version or "not found"
+  /// (LibraryFact of compute/device/backend.h).
   std::vector<std::pair<std::string, std::string>> libraries;
 };
 
@@ -31,19 +32,20 @@ struct Machine {
 struct Report {
   std::string assay;   ///< "0.1.0 (9f3c2ab)"
   std::string day;     ///< "2026-11-29", in UTC
-  std::string kernel;  ///< version of the operating system's kernel: "6.8.0"
+  std::string kernel;  ///< the numbers of the operating system's kernel: "6.8.0"
   Machine machine;
   std::vector<CheckOutcome> outcomes;
 };
 
-/// Makes a report without outcomes about this program, today and this machine's kernel.
+/// Returns a report with this program's version, today's date and this machine's kernel. Its
+/// machine and its outcomes are empty.
 Report begin_report();
 
 /// Describes the device that `device_choice` means. Error: as open_device()
 /// (compute/device/backend.h).
 Result<Machine> describe_machine(std::string_view device_choice);
 
-/// Details of outcomes pass through anonymous_text().
+/// Details of outcomes pass through anonymous_text() (anonymous_text.h).
 Json to_json(const Report& report);
 /// Reads a report, which a stranger may have written. Error: usage, saying what is wrong.
 Result<Report> parse_report(std::string_view text);

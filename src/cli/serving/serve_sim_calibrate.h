@@ -15,9 +15,10 @@ namespace assay::cli {
 /// (results/store/store.h); usage, if the store lacks what is needed.
 Result<simulator::EngineSettings> calibrated_engine(const Arguments& arguments);
 
-/// Predicts every result of `assay load` in the store that --against names, with
-/// calibrated_engine(), and prints predicted and measured values and their relative errors. Error,
-/// naming the option: as read_records(); usage, if the store holds no result that can be predicted.
+/// Predicts the results of `assay load` in the store that --against names, with
+/// calibrated_engine(), and prints predicted and measured values and their relative errors. Results
+/// that compare_loads() (serving/simulator/compared_loads.h) skips are not shown. Error, naming the
+/// option: as read_records() and compare_loads().
 Status predict_measured_loads(const Arguments& arguments, Terminal& terminal);
 
 }  // namespace assay::cli

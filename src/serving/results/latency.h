@@ -37,22 +37,24 @@ struct Latency {
 /// that correlation between successive requests widens the intervals. Intervals of percentiles come
 /// from order statistics, and the interval of the mean from Student's t. The mean has none if the
 /// values have a trend, or if autocorrelation leaves an effective number below 10 and below half of
-/// them. `percents` lie strictly between 0 and 100.
+/// them. The intervals of a single value are the value itself. `percents` lie strictly between 0
+/// and 100.
 Latency latency_of(const std::vector<double>& values, std::span<const double> percents);
 
-/// Gaps between the token events of one reply, in seconds. Each is multiplied by `scale`: 1, or the
-/// share that makes seconds per token of seconds per event.
+/// Gaps between the token events of one reply, in seconds. Each is multiplied by `scale`: 1 for
+/// seconds per event, or for seconds per token the number of gaps over that of tokens after the
+/// first, because an event may hold several tokens.
 struct ReplyGaps {
   std::span<const float> seconds;
   double scale = 1;
 };
 
 /// All gaps pooled, like vLLM's ITL. Gaps of one reply are correlated, so the intervals come from a
-/// bootstrap over replies (Efron & Tibshirani 1993, ch. 8). Instead of pooling the gaps of each
-/// resample, it resamples the share of gaps below the estimated percentile and converts the result
-/// to gaps through their distribution (Woodruff 1952, J. Am. Stat. Assoc. 47). `resamples` is
-/// lowered, to no less than 100, if replies times resamples exceed 20 million. With 0 resamples or
-/// a single reply that has gaps, the intervals are the values themselves.
+/// bootstrap over replies (Efron & Tibshirani 1993, ch. 8). For a percentile, each resample gives
+/// the share of gaps that are at most the estimate. The interval of that share becomes one of gaps
+/// through their distribution (Woodruff 1952, J. Am. Stat. Assoc. 47). `resamples` is lowered, to
+/// no less than 100, if replies times resamples exceed 20 million. With 0 resamples or a single
+/// reply that has gaps, the intervals are the values themselves.
 Latency pooled_latency_of(std::vector<ReplyGaps> replies, std::span<const double> percents,
                           std::uint64_t seed, std::size_t resamples);
 

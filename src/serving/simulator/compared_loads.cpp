@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 
 #include "serving/simulator/workload_run.h"
 #include "statistics/summary.h"
@@ -17,12 +19,19 @@ double number_of(std::string_view text) {
   return read.ec == std::errc() ? value : 0;
 }
 
+/// Axes that a record of `assay load` has only if its load is one that is not simulated.
+constexpr std::array<std::string_view, 5> not_simulated = {"spread", "prefix", "stream",
+                                                           "burstiness", "ramp_rate"};
+
 bool is_comparable(const Record& record) {
   const Cell& cell = record.cell;
+  const double rate = number_of(cell.text("request_rate"));
   return cell.benchmark() == "serving" && record.status == RecordStatus::passed &&
          cell.text("dataset") == "random" && cell.integer("input") > 0 &&
          cell.integer("output") > 0 && cell.integer("num_prompts") > 0 &&
-         (cell.text("max_concurrency") != "none" || number_of(cell.text("request_rate")) > 0);
+         (cell.text("max_concurrency") == "none" ? rate > 0 : !std::isfinite(rate)) &&
+         std::ranges::all_of(not_simulated,
+                             [&](std::string_view axis) { return cell.text(axis).empty(); });
 }
 
 double measured_value(const Record& record, std::string_view name) {
@@ -81,7 +90,9 @@ Result<std::vector<ComparedLoad>> compare_loads(const std::vector<Record>& recor
   }
   if (!all.empty()) return all;
   return Error{ErrorKind::usage,
-               "the store has no valid result of `assay load` with random prompts of one length"};
+               "the store has no valid result of `assay load` that can be simulated: streamed "
+               "replies to random prompts of one length without --prefix, with --request-rate or "
+               "--max-concurrency alone, no bursts and no ramp"};
 }
 
 }  // namespace assay::simulator

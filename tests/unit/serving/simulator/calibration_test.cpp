@@ -124,5 +124,30 @@ TEST(SimComparedLoads, HoldPredictionsAgainstRecords) {
   EXPECT_FALSE(compare_loads({record}, calibrated(), 1).ok());
 }
 
+TEST(SimComparedLoads, LeaveOutWhatIsNotSimulated) {
+  using Axes = std::vector<std::pair<std::string, std::string>>;
+  const auto is_left_out = [](const Axes& load, const Axes& more) {
+    Axes axes = load;
+    axes.insert(axes.end(),
+                {{"num_prompts", "5"}, {"dataset", "random"}, {"input", "32"}, {"output", "8"}});
+    axes.insert(axes.end(), more.begin(), more.end());
+    Record record;
+    record.cell = Cell("serving", axes);
+    record.status = RecordStatus::passed;
+    return !compare_loads({record}, calibrated(), 1).ok();
+  };
+  const Axes poisson = {{"request_rate", "4"}, {"max_concurrency", "none"}};
+  EXPECT_FALSE(is_left_out(poisson, {}));
+  EXPECT_FALSE(is_left_out({{"request_rate", "inf"}, {"max_concurrency", "none"}}, {}));
+  EXPECT_TRUE(is_left_out({{"request_rate", "4"}, {"max_concurrency", "2"}}, {}));
+  for (const auto& [axis, value] : Axes{{"spread", "0.5"},
+                                        {"prefix", "64"},
+                                        {"stream", "off"},
+                                        {"burstiness", "0.5"},
+                                        {"ramp_rate", "1:8:linear"}}) {
+    EXPECT_TRUE(is_left_out(poisson, {{axis, value}})) << axis;
+  }
+}
+
 }  // namespace
 }  // namespace assay::simulator

@@ -1,0 +1,42 @@
+// Statements of SQLite.
+#include "core/database.h"
+
+#include <gtest/gtest.h>
+
+#include "support/temporary_folder.h"
+
+namespace assay {
+namespace {
+
+class DatabaseTest : public testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  Result<Database> database_ = Database::open(folder_.path() / "a.sqlite", Database::Access::write);
+};
+
+TEST_F(DatabaseTest, AStatementThatFailedTakesNewValues) {
+  ASSERT_TRUE(database_.ok()) << database_.error().message;
+  ASSERT_TRUE(database_->execute("CREATE TABLE t(id UNIQUE)").ok());
+  auto insert = database_->prepare("INSERT INTO t VALUES(?)");
+  ASSERT_TRUE(insert.ok());
+  EXPECT_TRUE(insert->bind(1, std::int64_t{1}).run().ok());
+  EXPECT_FALSE(insert->bind(1, std::int64_t{1}).run().ok());
+  EXPECT_TRUE(insert->bind(1, std::int64_t{2}).run().ok());
+  EXPECT_EQ(*database_->integer("SELECT sum(id) FROM t"), 3);
+}
+
+TEST_F(DatabaseTest, AViewOfTheFileIsRefusedAndATriggerDoesNotRun) {
+  ASSERT_TRUE(database_.ok()) << database_.error().message;
+  ASSERT_TRUE(
+      database_
+          ->execute("CREATE TABLE t(id); CREATE VIEW v AS SELECT id FROM t; CREATE TRIGGER g"
+                    " AFTER INSERT ON t BEGIN DELETE FROM t; END; INSERT INTO t VALUES(5)")
+          .ok());
+  EXPECT_EQ(*database_->integer("SELECT count(*) FROM t"), 1);
+  const auto read = database_->integer("SELECT count(*) FROM v");
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().kind, ErrorKind::usage);
+}
+
+}  // namespace
+}  // namespace assay
