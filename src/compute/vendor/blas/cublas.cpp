@@ -47,6 +47,8 @@ class Cublas final : public GemmExBlas {
   int set_workspace(Workspace workspace) override {
     return functions_.set_workspace(handle_, workspace.data, workspace.bytes);
   }
+  /// An empty workspace would leave cuBLAS none at all; setting the stream gives it its own.
+  int forget_workspace(void* stream) override { return set_stream(stream); }
   int multiply(const GemmExCall& c) override {
     const auto& numbers = lt::cublaslt_dialect;
     const int left_op = c.transpose_left ? numbers.operation_transpose : numbers.operation_none;

@@ -56,6 +56,8 @@ class Rocblas final : public GemmExBlas {
   int set_workspace(Workspace workspace) override {
     return functions_.set_workspace(handle_, workspace.data, workspace.bytes);
   }
+  /// Setting the stream would not do: rocBLAS keeps the workspace.
+  int forget_workspace(void*) override { return functions_.set_workspace(handle_, nullptr, 0); }
   int multiply(const GemmExCall& call) override {
     const int algorithm =
         call.solution == 0 ? rocblas::algorithm_standard : rocblas::algorithm_solution_index;
