@@ -70,8 +70,8 @@ class Cublas final : public GemmExBlas {
   std::string_view status_name(int status) const override {
     return lt::cublaslt_status_name(status);
   }
-  bool means_unsupported(int status) const override {
-    return status == lt::cublaslt_dialect.status_not_supported;
+  ErrorKind kind_of(int status) const override {
+    return lt::kind_of_status(lt::cublaslt_dialect, status);
   }
   bool works_in_place() const override { return true; }
   std::size_t wanted_workspace() const override { return std::size_t{32} << 20; }
@@ -91,8 +91,9 @@ Result<std::unique_ptr<Blas>> open(Device& device) {
   TRY(device.make_current());
   void* handle = nullptr;
   if (const int status = library->functions.create(&handle)) {
-    return Error{ErrorKind::failed, fmt::format("cublas: cublasCreate: {} ({})",
-                                                lt::cublaslt_status_name(status), status)};
+    return Error{
+        lt::kind_of_status(lt::cublaslt_dialect, status),
+        fmt::format("cublas: cublasCreate: {} ({})", lt::cublaslt_status_name(status), status)};
   }
   return std::unique_ptr<Blas>(std::make_unique<Cublas>(*library, device, handle));
 }

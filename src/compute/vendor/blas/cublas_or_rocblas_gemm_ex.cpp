@@ -77,7 +77,7 @@ GemmExCall GemmExBlas::call_for(const GemmProblem& p, const Scalar& alpha, const
 
 Status GemmExBlas::check(int status, std::string_view what) const {
   if (status == 0) return {};
-  return Error{means_unsupported(status) ? ErrorKind::unsupported : ErrorKind::failed,
+  return Error{kind_of(status),
                fmt::format("{}: {}: {} ({})", facts_.name, what, status_name(status), status)};
 }
 

@@ -47,7 +47,8 @@ class GemmExBlas : public Blas {
 
   /// Sets stream and workspace and makes the call. Without a workspace the library uses its own,
   /// never that of an earlier call, whose memory may be gone. Error: unsupported if the library
-  /// works in place and C is not D, or says so itself; otherwise failed with its status.
+  /// works in place and C is not D, or says so itself; exhausted if it has no memory; otherwise
+  /// failed with its status.
   Status run(void* stream, Workspace workspace, const GemmExCall& call);
 
   /// Returns the call without operands; `alpha` and `beta` must outlive it.
@@ -62,7 +63,8 @@ class GemmExBlas : public Blas {
   virtual int forget_workspace(void* stream) = 0;
   virtual int multiply(const GemmExCall& call) = 0;
   virtual std::string_view status_name(int status) const = 0;
-  virtual bool means_unsupported(int status) const = 0;
+  /// Returns the kind of error of a call that failed with this status.
+  virtual ErrorKind kind_of(int status) const = 0;
   /// Returns the solutions other than the default, in no particular order; empty if the library
   /// offers no choice. Error: that of the calls that list them.
   virtual Result<std::vector<int>> solutions(const GemmExCall&) { return std::vector<int>(); }

@@ -416,6 +416,15 @@ TEST_F(CudnnMock, WhatItCannotComputeIsSaid) {
   EXPECT_EQ(reason(other, device.facts()), "");
 }
 
+TEST_F(CudnnMock, WhatLacksMemoryIsNoFaultOfTheDevice) {
+  for (const auto& [status, kind] : {std::pair(4000, ErrorKind::failed),
+                                     {4003, ErrorKind::exhausted},
+                                     {4004, ErrorKind::exhausted}}) {
+    fail("cudnnCreate", 0, status);
+    EXPECT_EQ(open_fused_attention(device, problem).error().kind, kind) << status;
+  }
+}
+
 TEST_F(CudnnMock, AMissingLibraryOrFunctionSaysSo) {
   setenv(variable, "/nonexistent", 1);
   EXPECT_THAT(fused_attention_unsupported(problem, device.facts()).value_or(""),

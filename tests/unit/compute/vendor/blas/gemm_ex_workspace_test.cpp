@@ -36,7 +36,7 @@ class WorkspaceLibrary final : public GemmExBlas {
     return 0;
   }
   std::string_view status_name(int) const override { return "REFUSED"; }
-  bool means_unsupported(int) const override { return false; }
+  ErrorKind kind_of(int) const override { return ErrorKind::failed; }
   std::size_t wanted_workspace() const override { return 256; }
 
  private:
