@@ -432,9 +432,17 @@ TEST_F(CudnnMock, AMissingLibraryOrFunctionSaysSo) {
   setenv(variable, MOCK_CUDNN "/old", 1);
   EXPECT_THAT(fused_attention_unsupported(problem, device.facts()).value_or(""),
               HasSubstr("has no function cudnnSetStream: cuDNN 9 is needed"));
-  const auto none = open_fused_attention(device, problem);
-  ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().kind, ErrorKind::unsupported);
+  const auto kind_of = [&](const FusedAttentionProblem& of) {
+    const auto none = open_fused_attention(device, of);
+    return none.ok() ? ErrorKind::usage : none.error().kind;
+  };
+  EXPECT_EQ(kind_of(problem), ErrorKind::unavailable);
+  FusedAttentionProblem wide = problem;
+  wide.head_width = 136;
+  EXPECT_EQ(kind_of(wide), ErrorKind::unsupported);
+  setenv(variable, MOCK_CUDNN, 1);
+  set_version(91001);
+  EXPECT_EQ(kind_of(problem), ErrorKind::unsupported) << "it is installed";
 }
 
 }  // namespace
