@@ -47,8 +47,8 @@ class GemmExBlas : public Blas {
 
   /// Sets stream and workspace and makes the call. Without a workspace the library uses its own,
   /// never that of an earlier call, whose memory may be gone. Error: unsupported if the library
-  /// works in place and C is not D, or says so itself; exhausted if it has no memory; otherwise
-  /// failed with its status.
+  /// works in place and C is not D, or if it cannot compute this; exhausted if it has no memory;
+  /// otherwise failed with its status.
   Status run(void* stream, Workspace workspace, const GemmExCall& call);
 
   /// Returns the call without operands; `alpha` and `beta` must outlive it.
