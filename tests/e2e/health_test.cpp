@@ -13,6 +13,7 @@ namespace {
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 class Health : public testing::Test {
  protected:
@@ -53,6 +54,29 @@ TEST_F(Health, AMachineThatRepeatsItsResultsIsSound) {
   const Outcome again = health({"sdc", "--only", "memory op=triad"});
   EXPECT_EQ(again.status, 2) << again.out << again.err;
   EXPECT_THAT(again.err, HasSubstr("holds a CORRUPT result and is not replaced"));
+}
+
+TEST_F(Health, AReferenceThatKnowsNothingOfTheUnitsIsNoted) {
+  const std::string reference = folder_.path() / "reference.json";
+  const Outcome first =
+      health({"sdc", "--only", "memory op=triad", "--write-reference", reference});
+  ASSERT_EQ(first.status, 0) << first.out << first.err;
+  const Json json = Json::parse(std::ifstream(reference));
+  const auto with = [&](const Json& units) {
+    Json changed = json;
+    changed["units"] = units;
+    std::ofstream(reference) << changed;
+    return health({"sdc", "--only", "memory op=triad", "--reference", reference}).out;
+  };
+  constexpr const char* none = "no unit could be compared to the reference";
+  EXPECT_THAT(with(json["units"]), Not(HasSubstr(none)));
+  EXPECT_THAT(with(Json::array()), HasSubstr(none));
+  Json shorter = json["units"];
+  shorter[0]["operations"].erase(0);
+  shorter[0]["trail"].erase(0);
+  EXPECT_THAT(with(shorter),
+              AllOf(HasSubstr("the reference has checksums of another number of operations"),
+                    HasSubstr(none)));
 }
 
 TEST_F(Health, AReferenceKeepsWhatWasChosenByMeasuring) {

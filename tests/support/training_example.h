@@ -34,6 +34,16 @@ inline std::vector<float> random_weights(const TransformerShape& shape, std::uin
   return weights;
 }
 
+/// Returns the settings of two ranks that train three layers together.
+inline TransformerSettings two_ranks_training(Sharding sharding, std::uint64_t bucket_bytes) {
+  TransformerSettings settings = small_training();
+  settings.plan.shape.layers = 3;
+  settings.plan.parallel.ranks = 2;
+  settings.plan.parallel.sharding = sharding;
+  settings.plan.parallel.bucket_bytes = bucket_bytes;
+  return settings;
+}
+
 /// Returns the settings of the run whose PyTorch losses are in tests/data/gpt_golden.json.
 inline TransformerSettings golden_training(DataType precision) {
   TransformerSettings settings = small_training(precision);

@@ -91,6 +91,10 @@ class CorruptionSearch {
     if (reference_) {
       take(compare_with_reference(units_, *reference_,
                                   [&](const UnderTest& unit) { return difference_here(unit); }));
+      const bool any = std::ranges::any_of(units_, [](const UnderTest& unit) {
+        return std::ranges::count(unit.report.compared, "the reference") > 0;
+      });
+      if (!any) notes_.emplace_back("no unit could be compared to the reference");
     }
     return take_turns();
   }

@@ -130,9 +130,10 @@ struct SdcPlan {
 /// Tests `device`. All ranks of the team call it together, each with its own device and the same
 /// plan; rank 0's outcome is about all of them. When stopped, or when the team fails, it returns
 /// what it has. A unit that cannot be started is left out. A reference made with another seed or
-/// other versions is not compared, which a note says. Error: usage for a reference that cannot
-/// be read or is of another kind of device, or if no unit begins with `only`; as
-/// Device::build() if kernels for the patterns cannot be built.
+/// other versions is not compared, which a note says, as one does if no unit could be compared to
+/// the reference. Error: usage for a reference that cannot be read or is of another kind of device,
+/// or if no unit begins with `only`; as Device::build() if kernels for the patterns cannot be
+/// built.
 Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team);
 
 /// Returns the text of a reference file for later tests of this kind of device: the checksums of

@@ -34,7 +34,7 @@ Result<SdcReference> read_reference(std::string_view text) {
   }
   SdcReference reference;
   reference.kind = TRY(reader.text("kind"));
-  reference.made_with["assay"] = reader.has("assay") ? TRY(reader.text("assay")) : "";
+  reference.made_with["assay"] = TRY(reader.text("assay"));
   if (reader.has("seed")) {
     reference.made_with["seed"] = std::to_string(TRY(reader.count("seed")));
   }

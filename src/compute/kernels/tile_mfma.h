@@ -196,13 +196,7 @@ class WaveTile {
       for (int j = 1; j < j_units; ++j) {
         value = combine(value, sums_[s / registers][j][s % registers]);
       }
-      // Lanes are combined as in team_reduce() (wave.h).
-      value = combine(value, move_in_row<0xB1>(value));
-      value = combine(value, move_in_row<0x4E>(value));
-      value = combine(value, move_in_row<0x141>(value));
-      value = combine(value, move_in_row<0x140>(value));
-      if (unit == 32) value = combine(value, shuffle_xor(value, 16));
-      result.slot[s] = value;
+      result.slot[s] = team_reduce(value, combine, unit);
     }
     return result;
   }

@@ -184,8 +184,7 @@ class WaveTile {
         if (j > 0) value = combine(value, sums_[s / 2][j][s % 2 * 2]);
         value = combine(value, sums_[s / 2][j][s % 2 * 2 + 1]);
       }
-      value = combine(value, shuffle_xor(value, 1));
-      result.slot[s] = combine(value, shuffle_xor(value, 2));
+      result.slot[s] = team_reduce(value, combine, 4);
     }
     return result;
   }

@@ -274,6 +274,14 @@ Result<GraphUpdate> RecordingStream::end_capture_into(Graph& graph) {
   auto& recorded = static_cast<RecordedGraph&>(graph);
   const auto list = std::exchange(recorder_.capture_, nullptr);
   const GraphUpdate update = TRY(inner_->end_capture_into(*recorded.inner));
+  const auto before =
+      std::static_pointer_cast<const TimelineRecorder::OperationList>(recorded.operations);
+  // An updated graph keeps its nodes, so a tracer knows them by the tags of their first capture.
+  if (update == GraphUpdate::in_place && list->operations.size() == before->operations.size()) {
+    for (std::size_t i = 0; i < list->operations.size(); ++i) {
+      list->operations[i].tag = before->operations[i].tag;
+    }
+  }
   recorded.kept = std::exchange(recorded.operations, list);
   return update;
 }

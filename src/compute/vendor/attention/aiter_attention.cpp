@@ -174,9 +174,15 @@ std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
         "not {}: a smaller batch fits",
         most_bytes, bytes);
   }
-  const auto folder = code_folder(chip_of(facts));
-  if (!folder.ok()) return folder.error().message;
   return std::nullopt;
+}
+
+Status check(const FusedAttentionProblem& problem, const DeviceFacts& facts) {
+  if (auto reason = unsupported(problem, facts)) {
+    return Error{ErrorKind::unsupported, std::move(*reason)};
+  }
+  TRY(code_folder(chip_of(facts)));
+  return {};
 }
 
 class AiterAttention final : public FusedAttention {
@@ -365,7 +371,7 @@ Result<std::unique_ptr<FusedAttention>> open(Device& device, const FusedAttentio
 }
 
 const FusedAttentionRegistry::Add registered{
-    {.backend = "hip", .same_bits = false, .unsupported = &unsupported, .open = &open}};
+    {.backend = "hip", .same_bits = false, .check = &check, .open = &open}};
 
 }  // namespace
 }  // namespace assay::aiter

@@ -86,7 +86,7 @@ Result<Entry> find_entry(std::string_view table, const Wanted& wanted,
   const auto column = [&](std::string_view name) -> Result<std::size_t> {
     const auto at = std::find(columns.begin(), columns.end(), name);
     if (at != columns.end()) return static_cast<std::size_t>(at - columns.begin());
-    return Error{ErrorKind::failed, fmt::format("has no column \"{}\"", name)};
+    return Error{ErrorKind::unsupported, fmt::format("has no column \"{}\"", name)};
   };
   const std::size_t symbol = TRY(column("knl_name")), file = TRY(column("co_name")),
                     tile = TRY(column(tile_column));
@@ -106,7 +106,7 @@ Result<Entry> find_entry(std::string_view table, const Wanted& wanted,
   }
   std::string text;
   for (const auto& [name, value] : wanted) text += fmt::format(" {}={}", name, value);
-  return Error{ErrorKind::failed, "has no kernel with" + text};
+  return Error{ErrorKind::unsupported, "has no kernel with" + text};
 }
 
 Result<std::string> code_folder(const std::string& arch) {
@@ -143,7 +143,12 @@ Result<SlotKernel> SlotKernel::load(Device& device, const std::string& file, con
   };
   constexpr std::size_t most_bytes = std::size_t{16} << 20;
   const FileBytes code = read_bytes(file, most_bytes);
-  if (code.error != 0) return wrong(kind_of_file_error(code.error), std::strerror(code.error));
+  if (code.error != 0) {
+    // No user named this file, so none named it wrongly: it is missing from what was installed.
+    const ErrorKind kind = kind_of_file_error(code.error);
+    return wrong(kind == ErrorKind::usage ? ErrorKind::unavailable : kind,
+                 std::strerror(code.error));
+  }
   const auto kernels = read_kernel_interfaces(code.text);
   if (!kernels.ok()) return wrong(ErrorKind::unsupported, kernels.error().message);
   const auto kernel = std::find_if(kernels->begin(), kernels->end(),

@@ -28,7 +28,7 @@ struct Entry {
 };
 
 /// Returns the first row of `table` with these values, a number of rows in `tile_column` and a file
-/// name without folder. Error: failed, naming the missing column, or that no row matches.
+/// name without folder. Error: unsupported, naming the missing column, or that no row matches.
 Result<Entry> find_entry(std::string_view table, const Wanted& wanted,
                          std::string_view tile_column);
 
@@ -42,9 +42,9 @@ class SlotKernel {
  public:
   /// Loads the kernel in `file` on `device`. `slots` has the name of the argument in each slot, in
   /// order; "a|b" are two names for the same argument in different releases. It must outlive this
-  /// object. `threads` is the number of threads of its blocks. Error: as kind_of_file_error()
-  /// (core/file_error.h) if the file cannot be read; unsupported, naming the file and its different
-  /// metadata; as Device::load().
+  /// object. `threads` is the number of threads of its blocks. Error: unavailable if the file is
+  /// missing; else as kind_of_file_error() (core/file_error.h) if it cannot be read; unsupported,
+  /// naming the file and its different metadata; as Device::load().
   static Result<SlotKernel> load(Device& device, const std::string& file, const Entry& entry,
                                  std::span<const std::string_view> slots, unsigned threads);
 

@@ -57,9 +57,13 @@ std::optional<std::string> unsupported(const FusedAttentionProblem& problem,
     return fmt::format("cuDNN's attention needs sm_{} or newer, not {}", least_capability,
                        facts.arch);
   }
-  const auto library = load();
-  if (!library.ok()) return library.error().message;
-  return unsupported_version(*library, problem);
+  return std::nullopt;
+}
+
+Status check(const FusedAttentionProblem& problem, const DeviceFacts& facts) {
+  auto reason = unsupported(problem, facts);
+  if (!reason) reason = unsupported_version(TRY(load()), problem);
+  return reason ? Status(Error{ErrorKind::unsupported, std::move(*reason)}) : Status();
 }
 
 /// Resources shared by plans that never run at the same time.
@@ -191,9 +195,7 @@ class CudnnAttention final : public FusedAttention {
 
   Result<std::unique_ptr<FusedAttention>> open_beside(
       Device& device, const FusedAttentionProblem& problem) override {
-    if (auto reason = unsupported(problem, device.facts())) {
-      return Error{ErrorKind::unsupported, std::move(*reason)};
-    }
+    TRY(check(problem, device.facts()));
     return open_in(device, problem, session_);
   }
 
@@ -261,7 +263,7 @@ Result<std::unique_ptr<FusedAttention>> open(Device& device, const FusedAttentio
 }
 
 const FusedAttentionRegistry::Add registered{
-    {.backend = "cuda", .same_bits = true, .unsupported = &unsupported, .open = &open}};
+    {.backend = "cuda", .same_bits = true, .check = &check, .open = &open}};
 
 }  // namespace
 }  // namespace assay::cudnn_attention

@@ -14,6 +14,13 @@ const FusedAttentionProvider* provider_for(const DeviceFacts& facts) {
   return nullptr;
 }
 
+Status check_problem(const FusedAttentionProblem& problem, const DeviceFacts& facts) {
+  const FusedAttentionProvider* provider = provider_for(facts);
+  if (provider != nullptr) return provider->check(problem, facts);
+  return Error{ErrorKind::unsupported,
+               fmt::format("no library for attention is known for {} devices", facts.backend)};
+}
+
 std::uint64_t rounded_up(std::int64_t value, std::int64_t multiple) {
   return static_cast<std::uint64_t>((value + multiple - 1) / multiple * multiple);
 }
@@ -76,17 +83,14 @@ bool fused_attention_gives_same_bits(const DeviceFacts& facts) {
 
 std::optional<std::string> fused_attention_unsupported(const FusedAttentionProblem& problem,
                                                        const DeviceFacts& facts) {
-  const FusedAttentionProvider* provider = provider_for(facts);
-  if (provider == nullptr) {
-    return fmt::format("no library for attention is known for {} devices", facts.backend);
-  }
-  return provider->unsupported(problem, facts);
+  const Status can = check_problem(problem, facts);
+  return can.ok() ? std::nullopt : std::optional(can.error().message);
 }
 
 Result<std::unique_ptr<FusedAttention>> open_fused_attention(Device& device,
                                                              const FusedAttentionProblem& problem) {
-  if (auto reason = fused_attention_unsupported(problem, device.facts())) {
-    return Error{ErrorKind::unsupported, "attention by a library: " + std::move(*reason)};
+  if (const Status can = check_problem(problem, device.facts()); !can.ok()) {
+    return Error{can.error().kind, "attention by a library: " + can.error().message};
   }
   return provider_for(device.facts())->open(device, problem);
 }

@@ -82,10 +82,9 @@ std::uint64_t fused_attention_bytes(const FusedAttentionProblem& problem);
 struct FusedAttentionProvider {
   std::string_view backend;  ///< "cuda": devices it works on
   bool same_bits = true;     ///< whether it has a backward pass for problems with same_bits
-  /// Returns why the library cannot compute the problem on such a device, including that it is not
-  /// installed; empty if it can.
-  std::optional<std::string> (*unsupported)(const FusedAttentionProblem& problem,
-                                            const DeviceFacts& facts);
+  /// Checks that the library can compute the problem on such a device. Error: unsupported if it
+  /// cannot; unavailable if it is not installed.
+  Status (*check)(const FusedAttentionProblem& problem, const DeviceFacts& facts);
   /// Error: unavailable, naming what was looked for, where, and what to install; unsupported or
   /// failed with what the library says.
   Result<std::unique_ptr<FusedAttention>> (*open)(Device& device,
@@ -104,9 +103,9 @@ bool fused_attention_gives_same_bits(const DeviceFacts& facts);
 /// open_fused_attention() then asks it.
 std::optional<std::string> fused_attention_unsupported(const FusedAttentionProblem& problem,
                                                        const DeviceFacts& facts);
-/// Opens the library that computes attention on such a device. Error: unsupported, with the reason
-/// that fused_attention_unsupported() returns, or if the library is not installed; else that of
-/// opening the library.
+/// Opens the library that computes attention on such a device. Error: with the reason that
+/// fused_attention_unsupported() returns, unavailable if the library is not installed, otherwise
+/// unsupported; else that of opening the library.
 Result<std::unique_ptr<FusedAttention>> open_fused_attention(Device& device,
                                                              const FusedAttentionProblem& problem);
 

@@ -47,6 +47,8 @@ class Cublas final : public GemmExBlas {
   int set_workspace(Workspace workspace) override {
     return functions_.set_workspace(handle_, workspace.data, workspace.bytes);
   }
+  /// An empty workspace would leave cuBLAS none at all; setting the stream gives it its own.
+  int forget_workspace(void* stream) override { return set_stream(stream); }
   int multiply(const GemmExCall& c) override {
     const auto& numbers = lt::cublaslt_dialect;
     const int left_op = c.transpose_left ? numbers.operation_transpose : numbers.operation_none;
@@ -68,8 +70,8 @@ class Cublas final : public GemmExBlas {
   std::string_view status_name(int status) const override {
     return lt::cublaslt_status_name(status);
   }
-  bool means_unsupported(int status) const override {
-    return status == lt::cublaslt_dialect.status_not_supported;
+  ErrorKind kind_of(int status) const override {
+    return lt::kind_of_status(lt::cublaslt_dialect, status);
   }
   bool works_in_place() const override { return true; }
   std::size_t wanted_workspace() const override { return std::size_t{32} << 20; }
@@ -89,8 +91,9 @@ Result<std::unique_ptr<Blas>> open(Device& device) {
   TRY(device.make_current());
   void* handle = nullptr;
   if (const int status = library->functions.create(&handle)) {
-    return Error{ErrorKind::failed, fmt::format("cublas: cublasCreate: {} ({})",
-                                                lt::cublaslt_status_name(status), status)};
+    return Error{
+        lt::kind_of_status(lt::cublaslt_dialect, status),
+        fmt::format("cublas: cublasCreate: {} ({})", lt::cublaslt_status_name(status), status)};
   }
   return std::unique_ptr<Blas>(std::make_unique<Cublas>(*library, device, handle));
 }

@@ -77,7 +77,7 @@ GemmExCall GemmExBlas::call_for(const GemmProblem& p, const Scalar& alpha, const
 
 Status GemmExBlas::check(int status, std::string_view what) const {
   if (status == 0) return {};
-  return Error{means_unsupported(status) ? ErrorKind::unsupported : ErrorKind::failed,
+  return Error{kind_of(status),
                fmt::format("{}: {}: {} ({})", facts_.name, what, status_name(status), status)};
 }
 
@@ -140,10 +140,16 @@ Status GemmExBlas::run(void* stream, Workspace workspace, const GemmExCall& call
     TRY(check(set_stream(stream), "set stream"));
     stream_ = stream;
     stream_set_ = true;
-    workspace_ = {};  // setting the stream resets the workspace
+    workspace_ = {};  // setting the stream may reset the workspace
+  }
+  if (workspace.data == nullptr && holds_workspace_) {
+    TRY(check(forget_workspace(stream), "forget the workspace"));
+    holds_workspace_ = false;
+    workspace_ = {};
   }
   if (workspace.data != nullptr &&
       (workspace.data != workspace_.data || workspace.bytes != workspace_.bytes)) {
+    holds_workspace_ = true;
     TRY(check(set_workspace(workspace), "set workspace"));
     workspace_ = workspace;
   }

@@ -45,8 +45,10 @@ class GemmExBlas : public Blas {
   Result<std::unique_ptr<GemmPlan>> plan(const GemmProblem& problem,
                                          const GemmAlgorithm& algorithm) override;
 
-  /// Sets stream and workspace and makes the call. Error: unsupported if the library works in place
-  /// and C is not D, or says so itself; otherwise failed with its status.
+  /// Sets stream and workspace and makes the call. Without a workspace the library uses its own,
+  /// never that of an earlier call, whose memory may be gone. Error: unsupported if the library
+  /// works in place and C is not D, or if it cannot compute this; exhausted if it has no memory;
+  /// otherwise failed with its status.
   Status run(void* stream, Workspace workspace, const GemmExCall& call);
 
   /// Returns the call without operands; `alpha` and `beta` must outlive it.
@@ -54,12 +56,15 @@ class GemmExBlas : public Blas {
   Device& device() { return device_; }
 
  protected:
-  /// The three setters and calls return the library's status; 0 is success.
+  /// The setters and calls return the library's status; 0 is success.
   virtual int set_stream(void* stream) = 0;
   virtual int set_workspace(Workspace workspace) = 0;
+  /// Makes the library use its own workspace again. `stream` is the one that is set.
+  virtual int forget_workspace(void* stream) = 0;
   virtual int multiply(const GemmExCall& call) = 0;
   virtual std::string_view status_name(int status) const = 0;
-  virtual bool means_unsupported(int status) const = 0;
+  /// Returns the kind of error of a call that failed with this status.
+  virtual ErrorKind kind_of(int status) const = 0;
   /// Returns the solutions other than the default, in no particular order; empty if the library
   /// offers no choice. Error: that of the calls that list them.
   virtual Result<std::vector<int>> solutions(const GemmExCall&) { return std::vector<int>(); }
@@ -80,7 +85,8 @@ class GemmExBlas : public Blas {
   Mutex mutex_;  // held from setting the stream until after the call
   void* stream_ GUARDED_BY(mutex_) = nullptr;
   bool stream_set_ GUARDED_BY(mutex_) = false;
-  Workspace workspace_ GUARDED_BY(mutex_);
+  Workspace workspace_ GUARDED_BY(mutex_);           // the one that is set; empty: unknown
+  bool holds_workspace_ GUARDED_BY(mutex_) = false;  // whether the handle may have one of a call
 };
 
 }  // namespace assay

@@ -211,8 +211,9 @@ Result<std::unique_ptr<Blas>> open_lt(const Library& library, Device& device) {
   TRY(device.make_current());
   Handle handle = nullptr;
   if (const int status = library.functions.create(&handle)) {
-    return Error{ErrorKind::failed, fmt::format("{}: Create: {} ({})", library.dialect.name,
-                                                library.dialect.status_name(status), status)};
+    return Error{kind_of_status(library.dialect, status),
+                 fmt::format("{}: Create: {} ({})", library.dialect.name,
+                             library.dialect.status_name(status), status)};
   }
   BlasFacts facts{std::string(library.dialect.name), library.version(library, handle),
                   library.path};

@@ -9,6 +9,7 @@
 
 #include "compute/vendor/blas/gemm_problem.h"
 #include "core/data_type.h"
+#include "core/result.h"
 
 namespace assay::lt {
 
@@ -60,11 +61,18 @@ struct Dialect {
   int preference_workspace, preference_reduction_mask, preference_alignment_a;
   std::size_t algorithm_bytes, result_bytes;
   std::string_view (*status_name)(int status);
-  int status_not_supported, status_invalid;
+  int status_not_supported, status_invalid, status_no_memory;
   /// Whether C may be null if beta is 0. cublaslt refuses to take D for C if their types differ;
   /// hipblaslt refuses null.
   bool takes_null_c;
 };
+
+/// Returns the kind of error of a call that failed with this status.
+inline ErrorKind kind_of_status(const Dialect& dialect, int status) {
+  return status == dialect.status_not_supported ? ErrorKind::unsupported
+         : status == dialect.status_no_memory   ? ErrorKind::exhausted
+                                                : ErrorKind::failed;
+}
 
 /// The fields that follow the algorithm (algorithm_bytes) in one result of the heuristic.
 struct ResultTail {

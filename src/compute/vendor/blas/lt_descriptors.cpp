@@ -33,9 +33,8 @@ Result<Owned> make_layout(const Library& library, const GemmProblem& problem, Da
 Error status_error(const Library& library, std::string_view call, int status,
                    const GemmProblem& problem) {
   // Some releases call a mode of factors that they do not have an invalid value.
-  const bool not_supported = status == library.dialect.status_not_supported ||
-                             (problem.scales_lines && status == library.dialect.status_invalid);
-  return {not_supported ? ErrorKind::unsupported : ErrorKind::failed,
+  const bool no_such_mode = problem.scales_lines && status == library.dialect.status_invalid;
+  return {no_such_mode ? ErrorKind::unsupported : kind_of_status(library.dialect, status),
           fmt::format("{}: {}: {} ({}) for {}", library.dialect.name, call,
                       library.dialect.status_name(status), status, describe(problem))};
 }

@@ -102,6 +102,7 @@ inline constexpr Dialect cublaslt_dialect = {
     .status_name = &cublaslt_status_name,
     .status_not_supported = 15,
     .status_invalid = 7,
+    .status_no_memory = 3,
     .takes_null_c = true,
 };
 
@@ -139,6 +140,7 @@ inline constexpr Dialect hipblaslt_dialect = {
     .status_name = &hipblaslt_status_name,
     .status_not_supported = 7,
     .status_invalid = 3,
+    .status_no_memory = 2,
     .takes_null_c = false,
 };
 

@@ -56,6 +56,8 @@ class Rocblas final : public GemmExBlas {
   int set_workspace(Workspace workspace) override {
     return functions_.set_workspace(handle_, workspace.data, workspace.bytes);
   }
+  /// Setting the stream would not do: rocBLAS keeps the workspace.
+  int forget_workspace(void*) override { return functions_.set_workspace(handle_, nullptr, 0); }
   int multiply(const GemmExCall& call) override {
     const int algorithm =
         call.solution == 0 ? rocblas::algorithm_standard : rocblas::algorithm_solution_index;
@@ -63,7 +65,7 @@ class Rocblas final : public GemmExBlas {
     return invoke_batched(functions_.gemm_batched, call, algorithm, call.solution, 0u);
   }
   std::string_view status_name(int status) const override { return rocblas::status_name(status); }
-  bool means_unsupported(int status) const override { return status == 2 || status == 15; }
+  ErrorKind kind_of(int status) const override { return rocblas::kind_of_status(status); }
   std::size_t wanted_workspace() const override { return std::size_t{32} << 20; }
 
   Result<std::vector<int>> solutions(const GemmExCall& call) override {
@@ -150,8 +152,9 @@ Result<std::unique_ptr<Blas>> open(Device& device) {
   TRY(device.make_current());
   void* handle = nullptr;
   if (const int status = library->functions.create(&handle)) {
-    return Error{ErrorKind::failed, fmt::format("rocblas: rocblas_create_handle: {} ({})",
-                                                rocblas::status_name(status), status)};
+    return Error{rocblas::kind_of_status(status),
+                 fmt::format("rocblas: rocblas_create_handle: {} ({})",
+                             rocblas::status_name(status), status)};
   }
   return std::unique_ptr<Blas>(std::make_unique<Rocblas>(*library, device, handle));
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/data_type.h"
+#include "core/result.h"
 
 namespace assay::rocblas {
 
@@ -69,6 +70,14 @@ constexpr std::string_view status_name(int status) {
     default:
       return "unknown status";
   }
+}
+
+/// Returns the kind of error of a call that failed with this status.
+constexpr ErrorKind kind_of_status(int status) {
+  constexpr int not_implemented = 2, memory_error = 5, other_architecture = 15;
+  return status == not_implemented || status == other_architecture ? ErrorKind::unsupported
+         : status == memory_error                                  ? ErrorKind::exhausted
+                                                                   : ErrorKind::failed;
 }
 
 #define ASSAY_ROCBLAS_GEMM                                                                       \

@@ -110,5 +110,6 @@ constexpr int tensor_core = 0, down_converts = 1, reduces_narrowly = 2, fft = 3,
 constexpr int cross_correlation = 1;
 /// Statuses in the thousand with this number (3000 to 3999) mean that something is not supported.
 constexpr int status_unsupported = 3;
+constexpr int no_host_memory = 4003, no_device_memory = 4004;
 
 }  // namespace assay::cudnn

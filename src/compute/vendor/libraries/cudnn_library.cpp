@@ -45,7 +45,10 @@ Error Library::error(std::string_view call, int status) const {
     const std::string_view line = all.substr(0, all.find('\n'));
     if (!line.empty()) message += fmt::format(": {}", shown_line(line, 300));
   }
-  return {status / 1000 == status_unsupported ? ErrorKind::unsupported : ErrorKind::failed,
+  const bool no_memory = status == no_host_memory || status == no_device_memory;
+  return {status / 1000 == status_unsupported ? ErrorKind::unsupported
+          : no_memory                         ? ErrorKind::exhausted
+                                              : ErrorKind::failed,
           std::move(message)};
 }
 

@@ -123,10 +123,9 @@ class HostAttention final : public FusedAttention {
 const FusedAttentionRegistry::Add registered{
     {.backend = "cpu",
      .same_bits = true,
-     .unsupported = [](const FusedAttentionProblem& problem,
-                       const DeviceFacts&) -> std::optional<std::string> {
-       if (host_library.is_there && problem.forward_only) return std::nullopt;
-       return "the stand-in is not there";
+     .check = [](const FusedAttentionProblem& problem, const DeviceFacts&) -> Status {
+       if (host_library.is_there && problem.forward_only) return {};
+       return Error{ErrorKind::unavailable, "the stand-in is not there"};
      },
      .open = [](Device&,
                 const FusedAttentionProblem& problem) -> Result<std::unique_ptr<FusedAttention>> {

@@ -68,7 +68,8 @@ TEST(Sdc, AUnitKeepsTheTrailOfItsChecksums) {
 
 TEST(Sdc, AReferenceIsOfOneKindOfDevice) {
   const auto reference = read_reference(
-      R"({"health_sdc_reference": 1, "kind": "A, sm_80, 108 multiprocessors", "units": []})");
+      R"({"health_sdc_reference": 1, "kind": "A, sm_80, 108 multiprocessors", "assay": "1 a",
+          "units": []})");
   ASSERT_TRUE(reference) << reference.error().message;
   DeviceFacts facts;
   facts.name = "A";
@@ -90,6 +91,13 @@ TEST(Sdc, AReferenceMadeWithAnotherSeedOrLibraryIsNotCompared) {
   EXPECT_EQ(other_making(*reference, {{"assay", "1 a"}, {"seed", "2"}, {"driver", "550"}}), "");
   EXPECT_EQ(other_making(*reference, {{"assay", "1 a"}, {"seed", "1"}}), "seed 2 instead of 1");
   EXPECT_EQ(other_making(*reference, {{"driver", "560"}}), "driver 550 instead of 560");
+}
+
+TEST(Sdc, AReferenceThatDoesNotTellItsAssayIsRefused) {
+  const auto reference = read_reference(R"({"health_sdc_reference": 1, "kind": "A", "units": []})");
+  ASSERT_FALSE(reference) << "another assay's kernels may give other bits";
+  EXPECT_EQ(reference.error().kind, ErrorKind::usage);
+  EXPECT_THAT(reference.error().message, HasSubstr("assay is missing"));
 }
 
 TEST(Sdc, AChoiceThatIsNotTheReferencesIsNamed) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compute/autotune/choice_cache.h"
+#include "compute/device/helpers.h"
 #include "support/temporary_folder.h"
 #include "support/test_device.h"
 
@@ -34,6 +35,22 @@ TEST(WatchedDevice, DevicesOfAKindShareWhatWasChosenByMeasuring) {
   EXPECT_EQ(cache.find(other->facts(), key), "algorithm 7");
   // What was chosen for one device alone is neither used nor changed.
   EXPECT_FALSE(cache.find(first.facts(), key).has_value());
+}
+
+/// Otherwise a library that does not repeat its bits in a graph would be taken for a fault of the
+/// device.
+TEST(WatchedDevice, ALibraryThatIsCapturedWasCalled) {
+  const auto cpu = open_test_device("cpu");
+  Watch watch;
+  const auto device = watched_device(*cpu, watch);
+  const auto stream = device->create_stream().value();
+  const Buffer memory = device->allocate(8, MemoryKind::device).value();
+  const auto graph = captured(*stream, [&]() -> Status {
+    stream->native_handle();
+    return stream->fill(memory.data(), 1, 8);
+  });
+  ASSERT_TRUE(graph) << graph.error().message;
+  EXPECT_TRUE(watch.called_library());
 }
 
 }  // namespace

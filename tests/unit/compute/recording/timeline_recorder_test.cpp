@@ -312,6 +312,38 @@ TEST_F(TracedCpu, KernelsOfAnOperationKnowItOnce) {
   }
 }
 
+TEST_F(TracedCpu, AnUpdatedGraphTellsTheDetailsOfItsLastCapture) {
+  const auto queue_product = [&](double flops) {
+    const auto describe = [&] {
+      QueuedOperation product;
+      product.name = "gemm m=64";
+      product.flops = flops;
+      return product;
+    };
+    return queue_operation(*stream_, describe, [&] { return launch_increment(); });
+  };
+  const auto graph = captured(*stream_, [&] { return queue_product(1e6); });
+  ASSERT_TRUE(graph.ok());
+  for (const double flops : {2e6, 3e6}) {
+    ASSERT_TRUE(stream_->begin_capture().ok());
+    ASSERT_TRUE(queue_product(flops).ok());
+    const auto updated = stream_->end_capture_into(**graph);
+    ASSERT_TRUE(updated.ok()) << updated.error().message;
+    EXPECT_EQ(*updated, GraphUpdate::in_place);
+  }
+  begin_step();
+  ASSERT_TRUE(stream_->launch(**graph).ok());
+  // The graph's node is the one that was captured first.
+  tracer_.add_kernel("tile", 1000, 1010, tracer_.tags.back(), tracer_.tags.front());
+  Timeline timeline;
+  end_step(timeline);
+  ASSERT_THAT(names(timeline, TraceEventKind::kernel), ElementsAre("tile"));
+  for (const TraceEvent& event : timeline.events()) {
+    if (event.kind != TraceEventKind::kernel) continue;
+    EXPECT_EQ(timeline.detail(event.detail).flops, 3'000'000u);
+  }
+}
+
 TEST_F(TracedCpu, KernelsOfAGraphBelongToItsReplayAndToWhatWasCaptured) {
   const auto graph = captured(*stream_, [&]() -> Status {
     TRY(fill());

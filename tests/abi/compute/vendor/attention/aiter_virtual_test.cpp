@@ -239,9 +239,12 @@ TEST_F(AiterVirtual, ForwardAloneSharesHeadsOfKeys) {
 TEST_F(AiterVirtual, KernelsThatTakeSomethingElseAreRefused) {
   if (!StandIns::can_compile()) GTEST_SKIP() << no_clang;
   const StandIns code;
+  ErrorKind kind = ErrorKind::failed;
   const auto reason = [&] {
     const auto attention = open_fused_attention(*device_, problem_of(1, 256, 2));
-    return attention.ok() ? std::string() : attention.error().message;
+    if (attention.ok()) return std::string();
+    kind = attention.error().kind;
+    return attention.error().message;
   };
   ASSERT_EQ(reason(), "");
   const std::string file = "fmha_v3_bwd/" + stand_in_convert.file;
@@ -270,13 +273,21 @@ TEST_F(AiterVirtual, KernelsThatTakeSomethingElseAreRefused) {
               HasSubstr("has no kernel " + stand_in_convert.symbol));
   code.write(file, "no code");
   EXPECT_THAT(reason(), HasSubstr(stand_in_convert.file + ": not an ELF file"));
+  EXPECT_EQ(kind, ErrorKind::unsupported);
   std::filesystem::remove(code.path() / "gfx942" / file);
   EXPECT_THAT(reason(), HasSubstr(stand_in_convert.file + ": No such file"));
+  EXPECT_EQ(kind, ErrorKind::unavailable);
   const std::string table = "fmha_v3_bwd/fmha_bwd_odo.csv";
   code.write(table, "dtype,hdim_v,mode,ts,knl_name,co_name\nbf16,128,0,128,a,b\n");
   EXPECT_THAT(reason(), HasSubstr("fmha_bwd_odo.csv has no column \"bf16_cvt\""));
+  EXPECT_EQ(kind, ErrorKind::unsupported);
   code.write(table, "dtype,hdim_v,mode,bf16_cvt,ts,knl_name,co_name\nbf16,128,0,3,128,a,../b\n");
+  kind = ErrorKind::failed;
   EXPECT_THAT(reason(), HasSubstr("fmha_bwd_odo.csv has no kernel with hdim_v=128 dtype=bf16"));
+  EXPECT_EQ(kind, ErrorKind::unsupported);
+  std::filesystem::remove(code.path() / "gfx942" / table);
+  EXPECT_THAT(reason(), HasSubstr("fmha_bwd_odo.csv cannot be read"));
+  EXPECT_EQ(kind, ErrorKind::unavailable);
 }
 
 TEST_F(AiterVirtual, WhatItCannotComputeIsSaid) {

@@ -416,6 +416,15 @@ TEST_F(CudnnMock, WhatItCannotComputeIsSaid) {
   EXPECT_EQ(reason(other, device.facts()), "");
 }
 
+TEST_F(CudnnMock, WhatLacksMemoryIsNoFaultOfTheDevice) {
+  for (const auto& [status, kind] : {std::pair(4000, ErrorKind::failed),
+                                     {4003, ErrorKind::exhausted},
+                                     {4004, ErrorKind::exhausted}}) {
+    fail("cudnnCreate", 0, status);
+    EXPECT_EQ(open_fused_attention(device, problem).error().kind, kind) << status;
+  }
+}
+
 TEST_F(CudnnMock, AMissingLibraryOrFunctionSaysSo) {
   setenv(variable, "/nonexistent", 1);
   EXPECT_THAT(fused_attention_unsupported(problem, device.facts()).value_or(""),
@@ -423,9 +432,17 @@ TEST_F(CudnnMock, AMissingLibraryOrFunctionSaysSo) {
   setenv(variable, MOCK_CUDNN "/old", 1);
   EXPECT_THAT(fused_attention_unsupported(problem, device.facts()).value_or(""),
               HasSubstr("has no function cudnnSetStream: cuDNN 9 is needed"));
-  const auto none = open_fused_attention(device, problem);
-  ASSERT_FALSE(none);
-  EXPECT_EQ(none.error().kind, ErrorKind::unsupported);
+  const auto kind_of = [&](const FusedAttentionProblem& of) {
+    const auto none = open_fused_attention(device, of);
+    return none.ok() ? ErrorKind::usage : none.error().kind;
+  };
+  EXPECT_EQ(kind_of(problem), ErrorKind::unavailable);
+  FusedAttentionProblem wide = problem;
+  wide.head_width = 136;
+  EXPECT_EQ(kind_of(wide), ErrorKind::unsupported);
+  setenv(variable, MOCK_CUDNN, 1);
+  set_version(91001);
+  EXPECT_EQ(kind_of(problem), ErrorKind::unsupported) << "it is installed";
 }
 
 }  // namespace
