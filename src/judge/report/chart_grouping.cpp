@@ -101,8 +101,6 @@ const AxisValues* main_axis(const std::vector<const AxisValues*>& axes,
   return nullptr;
 }
 
-/// As telling_axes(), but run_length_axis is among them, as the last, only if the others do not
-
 /// Returns the axes that tell categories apart, as telling_axes() does. run_length_axis is the last
 /// of them, and only if the others do not determine it.
 std::vector<std::string> axes_of_categories(const std::vector<Entry>& entries) {
