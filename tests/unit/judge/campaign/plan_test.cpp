@@ -183,8 +183,7 @@ TEST(CampaignPlan, ASuiteFileBesideThePlanBecomesOneLine) {
 
 TEST(CampaignPlan, AUnitHasTheBudgetsOfItsSuites) {
   const TemporaryFolder folder;
-  folder.write("timed.yaml",
-               "name: s\ndescription: d\nbudget: 7s\ncells: [{benchmark: launch}]\n");
+  folder.write("timed.yaml", "name: s\ndescription: d\nbudget: 7s\ncells: [{benchmark: launch}]\n");
   folder.write("free.yaml", "name: s\ndescription: d\ncells: [{benchmark: launch}]\n");
   const auto budget = [&](const std::string& suites) {
     const auto plan = load_campaign_plan(folder.write("p.yaml", "name: n\n" + suites + two));
