@@ -133,7 +133,11 @@ Status create_folder(const std::filesystem::path& folder) {
 }
 
 bool is_unfinished(std::string_view name, std::string_view of) {
-  return name.starts_with(of) && name.substr(of.size()).starts_with('.') && name.ends_with(ending);
+  constexpr std::size_t digits = 8;  // of the random number, after a dot
+  if (!name.starts_with(of) || !name.ends_with(ending)) return false;
+  if (name.size() != of.size() + 1 + digits + ending.size() || name[of.size()] != '.') return false;
+  const std::string_view number = name.substr(of.size() + 1, digits);
+  return number.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 bool is_link(const fs::path& path) {

@@ -54,8 +54,7 @@ Status check_writable(const std::filesystem::path& path,
 Status create_folder(const std::filesystem::path& folder);
 
 /// Returns whether `name` is that of a temporary file of write_file() for the file named `of`: a
-/// process died while it wrote, or still writes. It is also true for files "OF.MORE", whose names
-/// begin alike.
+/// process died while it wrote, or still writes.
 bool is_unfinished(std::string_view name, std::string_view of);
 
 /// Returns whether `path` is a symbolic link.

@@ -110,6 +110,8 @@ class PlanReader {
     if (list != nullptr) TRY(add_suites(*list));
     TRY(add_cells());
     TRY(add_load());
+    // Suites share one unit, and a budget for some of their cells would be one for all.
+    if (!plan_.unit_budget_seconds && !has_own_cells()) plan_.unit_budget_seconds = suites_budget_;
     if (std::any_of(all_.entries.begin(), all_.entries.end(),
                     [](const SuiteEntry& entry) { return entry.command.has_value(); })) {
       plan_.commands = all_;
@@ -142,6 +144,8 @@ class PlanReader {
       return map.wrong("suite", known.error().message);
     }
     count(cells->cells.size(), cells->commands, cells->budget_seconds.value_or(0));
+    const bool all_have = suites_budget_ && cells->budget_seconds;
+    suites_budget_ = all_have ? *suites_budget_ + *cells->budget_seconds : std::optional<double>();
     return add_target(map, target, axes);
   }
 
@@ -358,6 +362,8 @@ class PlanReader {
   CampaignPlan& plan_;
   Suite all_;
   double seconds_ = 0;  // the most seconds that the suites may take
+  // The sum of the suites' budgets; empty if one of them has none.
+  std::optional<double> suites_budget_ = 0;
 };
 
 }  // namespace

@@ -72,13 +72,14 @@ ProcessRunner::ProcessRunner(const CampaignPlan& plan, fs::path folder,
       turns_(plan.commands ? std::nullopt : plan.unit_budget_seconds) {}
 
 std::vector<UnitResult> ProcessRunner::run(const std::vector<UnitRequest>& requests) {
-  if (!std::exchange(has_looked_, true)) {
+  if (!has_looked_) {
     if (const Status look = first_look(); !look.ok()) {
       UnitResult refused;
       refused.interrupted = look.error().kind == ErrorKind::interrupted;
       if (!refused.interrupted) refused.end_of_campaign = refusal_ = look.error();
       return std::vector<UnitResult>(requests.size(), refused);
     }
+    has_looked_ = true;
   }
   if (requests.size() == 1) return {run_one(requests.front(), "")};
   const fs::path meeting =

@@ -31,7 +31,8 @@ class ProcessRunner final : public UnitRunner {
                 std::function<Status(const std::vector<EnvironmentLook>&)> looked);
 
   /// The first call takes the first look at the environments before it starts a unit. If the look
-  /// fails, no unit starts, and each result is `end_of_campaign` or `interrupted`.
+  /// fails, no unit starts, each result is `end_of_campaign` or `interrupted`, and the next call
+  /// looks again.
   std::vector<UnitResult> run(const std::vector<UnitRequest>& requests) override;
 
   /// Returns the error with which the first look ended the campaign; empty if there was none, or if

@@ -95,9 +95,32 @@ const AxisValues* main_axis(const std::vector<const AxisValues*>& axes,
     }
   }
   for (const AxisValues* axis : axes) {
-    if (fits(*axis)) return axis;
+    const bool only_one = axes.size() == 1;
+    if (fits(*axis) && (only_one || axis->name != run_length_axis)) return axis;
   }
   return nullptr;
+}
+
+/// Returns the axes that tell categories apart, as telling_axes() does. run_length_axis is the last
+/// of them, and only if the others do not determine it.
+std::vector<std::string> axes_of_categories(const std::vector<Entry>& entries) {
+  std::vector<Axes> others;
+  std::vector<const Axes*> cells;
+  others.reserve(entries.size());
+  for (const Entry& entry : entries) {
+    Axes& axes = others.emplace_back(entry.series->axes);
+    std::erase_if(axes, [](const auto& axis) { return axis.first == run_length_axis; });
+    cells.push_back(&axes);
+  }
+  std::vector<std::string> telling = telling_axes(cells);
+  std::map<Axes, std::string_view> lengths;
+  const bool told = std::ranges::all_of(entries, [&](const Entry& entry) {
+    const auto at = static_cast<std::size_t>(&entry - entries.data());
+    const std::string_view length = value_of(entry.series->axes, run_length_axis);
+    return lengths.emplace(others[at], length).first->second == length;
+  });
+  if (!told) telling.emplace_back(run_length_axis);
+  return telling;
 }
 
 /// The layout of one group of series on panels.
@@ -155,10 +178,12 @@ Layout layout_of(const std::vector<AxisValues>& axes, const std::vector<Entry>& 
   } else if (layout.x == nullptr) {
     // Every combination of distinguishing axes is a category. If there are too many, the first axis
     // splits them into panels.
-    const std::vector<std::string> telling = telling_axes(cells_of(entries));
-    std::erase_if(free, [&](const AxisValues* axis) {
-      return std::find(telling.begin(), telling.end(), axis->name) == telling.end();
-    });
+    std::vector<const AxisValues*> telling;
+    for (const std::string& name : axes_of_categories(entries)) {
+      const auto axis = std::ranges::find(free, name, &AxisValues::name);
+      if (axis != free.end()) telling.push_back(*axis);
+    }
+    free = std::move(telling);
     std::size_t categories = 1;
     for (const AxisValues* axis : free) categories *= axis->values.size();
     const bool split = categories > most_categories && free.size() > 1;

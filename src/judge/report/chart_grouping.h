@@ -12,9 +12,10 @@
 
 namespace assay::report {
 
-/// The axis of `assay load` that says how many requests a run sends. It is a chart's x axis only if
-/// no other axis fits, and else separates neither lines nor panels, because it describes how long
-/// the run is, not how fast requests arrive.
+/// The axis of `assay load` and of imported loads that says how many requests a run sends. It
+/// describes how long the run is, not how fast requests arrive. It is therefore a chart's x axis
+/// only if nothing else varies, separates neither lines nor panels of a curve, and names a category
+/// only if no other axis tells the same.
 inline constexpr std::string_view run_length_axis = "num_prompts";
 
 /// One mark of a chart.

@@ -15,8 +15,9 @@ std::string packages_folder(std::string_view path);
 
 /// Returns the version of the package that contains the library at `path`. `names` are the entries
 /// of packages_folder(path). If they contain "nvidia_nccl_cu13-2.28.9.dist-info", the result is
-/// "2.28.9" for ".../nvidia/nccl/lib/libnccl.so.2". Empty if no entry matches or
-/// the package is unknown.
+/// "2.28.9" for ".../nvidia/nccl/lib/libnccl.so.2". Empty if no entry matches, if
+/// packages for several releases of CUDA match and have different versions, or if the package is
+/// unknown.
 ///
 /// It is not always the library's own version: for ".../torch/lib/librccl.so" it is that of torch.
 /// `role` is the library's name in fingerprints: "nccl", "cudart". It selects the package of a

@@ -410,7 +410,8 @@ std::string new_run_id() {
       std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
   // This is the only randomness without a seed, and it only names the run.
   std::random_device device;
-  return fmt::format("{:%Y%m%dT%H%M%SZ}-{:04x}", fmt::gmtime(now), device() & 0xffff);
+  return fmt::format("{:%Y%m%dT%H%M%SZ}-{:04x}{:08x}", fmt::gmtime(now), device() & 0xffff,
+                     device());
 }
 
 std::string utc_now() {

@@ -77,16 +77,20 @@ std::vector<std::string> benchmark_names() {
   return names;
 }
 
-/// The settings of the entry, replaced by overrides where given.
-std::vector<AxisSetting> merge(const SuiteEntry& entry, const Benchmark& benchmark,
+/// The settings of the entry, replaced by overrides where given. If the benchmark is null, because
+/// only another assay knows it, its axes are those that the entry sets.
+std::vector<AxisSetting> merge(const SuiteEntry& entry, const Benchmark* benchmark,
                                const std::vector<AxisSetting>& overrides) {
+  const auto has = [&](const std::string& name) {
+    return benchmark != nullptr
+               ? std::ranges::find(benchmark->axes(), name, &Axis::name) != benchmark->axes().end()
+               : std::ranges::any_of(entry.settings, [&](const SuiteEntry::Setting& one) {
+                   return one.setting.axis == name;
+                 });
+  };
   std::vector<AxisSetting> merged;
   for (const AxisSetting& override : overrides) {
-    const auto& axes = benchmark.axes();
-    if (std::any_of(axes.begin(), axes.end(),
-                    [&](const Axis& axis) { return axis.name == override.axis; })) {
-      merged.push_back(override);
-    }
+    if (has(override.axis)) merged.push_back(override);
   }
   for (const auto& [setting, line] : entry.settings) {
     const std::string& name = setting.axis;
@@ -107,7 +111,7 @@ Result<std::vector<AxisSetting>> merged_settings(const Suite& suite, const Suite
     const auto cells = expand_cells(benchmark.name(), benchmark.axes(), {setting});
     if (!cells.ok()) return at_line(suite.file, line, cells.error().message);
   }
-  return merge(entry, benchmark, overrides);
+  return merge(entry, &benchmark, overrides);
 }
 
 /// Checks that every override fits at least one of the suite's benchmarks.
@@ -190,10 +194,8 @@ std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& over
       continue;
     }
     Json cell = {{"benchmark", entry.benchmark}};
-    if (const Benchmark* benchmark = lookup(entry.benchmark)) {
-      for (const auto& [axis, values] : merge(entry, *benchmark, overrides)) {
-        cell["axes"][axis] = values;
-      }
+    for (const auto& [axis, values] : merge(entry, lookup(entry.benchmark), overrides)) {
+      cell["axes"][axis] = values;
     }
     cells.push_back(std::move(cell));
   }

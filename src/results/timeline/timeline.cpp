@@ -94,7 +94,9 @@ std::vector<std::string> Timeline::notes() const {
 
 std::uint64_t number_in_process(std::uint64_t process, std::uint64_t number) {
   constexpr int bits_of_numbers = 48;
-  return number == no_number ? no_number : number ^ process << bits_of_numbers;
+  constexpr std::uint64_t most_processes = 0xffff;  // one less than fit, because of no_number
+  const bool fits = number >> bits_of_numbers == 0 && process < most_processes;
+  return fits ? number | process << bits_of_numbers : no_number;
 }
 
 std::string text_in_process(std::uint64_t process, std::string_view text) {

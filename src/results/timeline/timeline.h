@@ -164,8 +164,9 @@ class Timeline {
 /// Limit of the events of one timeline.
 constexpr std::size_t most_trace_events = 40'000'000;
 
-/// Returns a correlation that no other process in the same file has, made of a correlation below
-/// 2^48 and the number of its process, from 0. `no_number` stays.
+/// Returns a correlation that no other process in the same file has, made of a correlation and the
+/// number of its process, from 0. It is `no_number` for correlations from 2^48 and for processes
+/// from 65,535, which only a damaged file has: events without a link are better than wrong links.
 std::uint64_t number_in_process(std::uint64_t process, std::uint64_t number);
 /// Returns the name of a lane in process number `process`, from 0: "3", or "3 of process 2" unless
 /// the process is the first.

@@ -66,7 +66,7 @@ void Flight::give_up(ReplyEnd how, std::string_view why) {
   log_.end = now();
   log_.reply_end = how;
   log_.error = why;
-  landed_(*this);
+  land();
 }
 
 void Flight::on_status(int status) {
@@ -171,6 +171,10 @@ void Flight::on_end(ReplyEnd end, std::string_view error) {
     done_ = true;
   }
   judge(end, error);
+  land();
+}
+
+void Flight::land() {
   if (reasoned_) log_.hidden_tokens = 0;
   log_.hidden_tokens = std::min(log_.hidden_tokens, log_.output_tokens);
   if (!log_.counted) {

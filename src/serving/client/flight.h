@@ -56,6 +56,8 @@ class Flight final : public ReplyReader {
   /// Returns why the server's counts of tokens cannot be right; empty if they can.
   std::string miscount() const;
   void judge(ReplyEnd end, std::string_view error);
+  /// Counts the tokens, whether the reply ended or was given up, and makes the last call.
+  void land();
 
   RequestLog log_;
   const RequestOptions& options_;

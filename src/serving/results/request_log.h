@@ -41,8 +41,8 @@ struct RequestLog {
   std::vector<float> delays;
   std::uint64_t prompt_asked = 0, output_asked = 0;  ///< tokens; 0: not known
   /// If `counted`, these are the numbers in the server's `usage`. Otherwise output_tokens is the
-  /// number of token events, and prompt_tokens is prompt_asked unless the server said it. Both are
-  /// 0 if the client gave the request up before it was counted.
+  /// number of token events, also of a reply that broke off or was given up, and prompt_tokens is
+  /// prompt_asked unless the server said it.
   std::uint64_t prompt_tokens = 0, output_tokens = 0;
   /// How many of output_tokens are reasoning that the server counts but does not send.
   std::uint64_t hidden_tokens = 0;

@@ -79,6 +79,21 @@ TEST(CheckWritable, SaysBeforeTheWorkWhatWritingWouldSayAfterIt) {
   EXPECT_THAT(replaces.error().message, testing::HasSubstr("is read and would be replaced"));
 }
 
+TEST(WriteFile, OnlyItsOwnUnfinishedFilesAreTakenForThem) {
+  TemporaryFolder folder;
+  const auto file = NewFile::create(folder.path() / "plan.yaml");
+  ASSERT_TRUE(file.ok());
+  const std::filesystem::directory_iterator part(folder.path());
+  EXPECT_TRUE(is_unfinished(part->path().filename().string(), "plan.yaml"));
+  EXPECT_FALSE(is_unfinished(part->path().filename().string(), "plan"));
+  for (const char* other :
+       {"plan.yaml.part", "plan.yaml.backup.part", "plan.yaml..part", "plan.yaml.0123456.part",
+        "plan.yaml.012345678.part", "plan.yaml.0123456X.part", "plan.yaml.old.01234567.part",
+        "plan.yaml.01234567", "plan.yaml", "plan.yamlx01234567.part", ""}) {
+    EXPECT_FALSE(is_unfinished(other, "plan.yaml")) << other;
+  }
+}
+
 TEST(WriteFile, DevicesStayDevices) {
   TemporaryFolder folder;
   // Through a link: if this fails, the link is lost and not the device.

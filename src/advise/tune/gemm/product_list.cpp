@@ -28,6 +28,14 @@ void add_call(ProductList& list, const Result<BlasCall>& call, const std::string
   }
 }
 
+/// Says which lines no reader takes, lest a damaged file look like a short one.
+void leave_out(ProductList& list, const std::vector<IgnoredLine>& lines,
+               const std::filesystem::path& path) {
+  for (const IgnoredLine& line : lines) {
+    list.leave_out(fmt::format("{}:{}: {}", path.string(), line.number, line.why));
+  }
+}
+
 double roofline_seconds(const DeviceFacts& facts, const GemmProblem& problem) {
   const Work work = {.bytes = problem.bytes(), .flops = problem.flops(), .math = problem.a};
   return floor_seconds(facts, work, Limit::compute).value_or(problem.flops());
@@ -60,13 +68,13 @@ Result<ProductList> products_of_file(const std::filesystem::path& path) {
                         start.starts_with("N,") || start.starts_with("T,");
   if (tunable) {
     // Rows of results begin like rows of an untuned file, so one parser reads both.
-    for (const UntunedRow& row : parse_untuned(TRY(read_operand(path, most_file_bytes))).rows) {
-      add_call(list, call_of(row.key), fmt::format("{}", path.string()));
-    }
+    const UntunedFile file = parse_untuned(TRY(read_operand(path, most_file_bytes)));
+    for (const UntunedRow& row : file.rows) add_call(list, call_of(row.key), path.string());
+    leave_out(list, file.ignored, path);
   } else if (override) {
-    for (const OverrideRow& row : parse_override(TRY(read_operand(path, most_file_bytes))).rows) {
-      add_call(list, row.call(), path.string());
-    }
+    const OverrideFile file = parse_override(TRY(read_operand(path, most_file_bytes)));
+    for (const OverrideRow& row : file.rows) add_call(list, row.call(), path.string());
+    leave_out(list, file.ignored, path);
   } else {
     InputLines lines = TRY(InputLines::open(path, longest_line));
     BlasLogReader reader;
@@ -75,9 +83,7 @@ Result<ProductList> products_of_file(const std::filesystem::path& path) {
     }
     BlasLog log = std::move(reader).finish();
     list.problems = std::move(log.problems);
-    for (const IgnoredLine& ignored : log.ignored) {
-      list.leave_out(fmt::format("{}:{}: {}", path.string(), ignored.number, ignored.why));
-    }
+    leave_out(list, log.ignored, path);
     list.left_out_count = log.ignored_lines;
   }
   if (list.problems.empty() && list.left_out_count == 0) {

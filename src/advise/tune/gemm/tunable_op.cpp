@@ -96,7 +96,7 @@ UntunedFile parse_untuned(std::string_view text) {
     const bool product = op.starts_with("Gemm") || op.starts_with("ScaledGemm");
     if (product && next_field(rest, parameters)) {
       file.rows.push_back({{std::string(op), std::string(parameters)}, kept(rest)});
-    } else {
+    } else if (op != "Validator") {
       file.ignored.push_back({line.number, "not a matrix product, which PyTorch passes over"});
     }
   });

@@ -70,7 +70,8 @@ struct UntunedFile {
   std::vector<UntunedRow> rows;
   std::vector<IgnoredLine> ignored;
 };
-/// Parses an untuned file. It never fails: lines that are no GEMM are in `ignored`.
+/// Parses an untuned file. It never fails: lines that are no GEMM are in `ignored`, except the
+/// validators of a results file.
 UntunedFile parse_untuned(std::string_view text);
 /// Returns the text of an untuned file, without ignored lines.
 std::string text_of(const UntunedFile& file);

@@ -43,6 +43,58 @@ bool is_part_of_step(std::string_view part) {
          part.find_first_not_of("0123456789()sqk") == part.npos;
 }
 
+/// The name that PyTorch gives to compiled code: "Torch-Compiled Region: 0/1".
+bool is_compiled_region(std::string_view text) {
+  constexpr std::string_view begin = "Torch-Compiled Region: ";
+  constexpr std::size_t longest = 60;
+  return text.starts_with(begin) && text.size() <= longest &&
+         text.find_first_not_of("0123456789/_!", begin.size()) == text.npos;
+}
+
+/// "10.1.2.3", also where a port follows.
+bool is_ipv4(std::string_view text) {
+  for (int part = 0;; ++part) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (digits == 0 || digits > 3) return false;
+    text.remove_prefix(digits);
+    if (part == 3) return !text.starts_with('.');
+    if (!text.starts_with('.')) return false;
+    text.remove_prefix(1);
+  }
+}
+
+/// An IPv6 or Ethernet address, if `text` has only hexadecimal digits and colons. The names of C++
+/// have no single colons, and no digit begins a part of them.
+bool is_colon_address(std::string_view text) {
+  if (std::ranges::count(text, ':') < 2) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins = i == 0 || text[i - 1] == ':';
+    if (begins && is_decimal(text[i])) return true;
+    const bool alone = i > 0 && i + 1 < text.size() && text[i - 1] != ':' && text[i + 1] != ':';
+    if (text[i] == ':' && alone) return true;
+  }
+  return false;
+}
+
+bool has_address(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto is_word = [](char letter) {
+      return is_letter(letter) || is_decimal(letter) || letter == '_';
+    };
+    if (i > 0 && (is_word(text[i - 1]) || text[i - 1] == ':')) {
+      ++i;
+      continue;
+    }
+    if ((i == 0 || text[i - 1] != '.') && is_ipv4(text.substr(i))) return true;
+    const std::size_t end =
+        std::min(text.find_first_not_of("0123456789abcdefABCDEF:", i), text.size());
+    const bool whole = end == text.size() || !is_word(text[end]);
+    if (whole && is_colon_address(text.substr(i, end - i))) return true;
+    i = std::max(end, i + 1);
+  }
+  return false;
+}
+
 constexpr std::string_view category_words[] = {"kernel",
                                                "gpu_memcpy",
                                                "gpu_memset",
@@ -259,17 +311,15 @@ bool is_profiler_step(std::string_view text) {
 }
 
 bool is_name_of_code(std::string_view text) {
+  if (is_compiled_region(text)) return true;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const char letter = text[i], next = i + 1 < text.size() ? text[i + 1] : '\0';
-    // Slashes are in paths, and in operators: "operator/(", "Torch-Compiled Region: 0/1".
-    if (letter == '/' && (is_letter(next) || next == '/' || next == '.' || next == '_' ||
-                          next == '~' || next == '-')) {
-      return false;
-    }
-    if (letter == '/' && is_decimal(next) && (i == 0 || !is_decimal(text[i - 1]))) return false;
+    const char letter = text[i], next = i + 1 < text.size() ? text[i + 1] : ' ';
+    // What else follows a slash may be a part of a path.
+    constexpr std::string_view after_operator = " =(<>),";
+    if (letter == '/' && after_operator.find(next) == after_operator.npos) return false;
     if (letter == '\\' || letter == '@' || static_cast<unsigned char>(letter) < ' ') return false;
   }
-  return true;
+  return !has_address(text);
 }
 
 bool is_device_name(std::string_view text) {

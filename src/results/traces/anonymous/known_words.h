@@ -18,9 +18,9 @@ bool is_plain_argument(std::string_view text);
 /// "ProfilerStep#12", "execute_context_3(1200)_generation_16(16)": what trace readers take for
 /// steps.
 bool is_profiler_step(std::string_view text);
-/// Returns whether a name of a kernel, an operator or a call has no path, e-mail address or URL in
-/// it. Names of hosts, IP addresses, and paths whose parts begin with letters beyond ASCII or, like
-/// "1/2", stand between digits are not recognised.
+/// Returns whether a name of a kernel, an operator or a call has no path, e-mail address, URL, IP
+/// or Ethernet address in it. Names of hosts are not recognised, nor is an IPv6 address that could
+/// be a name of C++, like "fe80::beef".
 bool is_name_of_code(std::string_view text);
 /// "NVIDIA H100 80GB HBM3", "gfx942"
 bool is_device_name(std::string_view text);

@@ -59,7 +59,7 @@ TEST(Limits, ACellsShareBoundsWarmUpAndSamples) {
 }
 
 TEST(RunId, SortsByTime) {
-  EXPECT_THAT(new_run_id(), MatchesRegex("[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}"));
+  EXPECT_THAT(new_run_id(), MatchesRegex("[0-9]{8}T[0-9]{6}Z-[0-9a-f]{12}"));
   EXPECT_THAT(utc_now(), MatchesRegex("[0-9-]{10}T[0-9:]{8}\\.[0-9]{3}Z"));
 }
 

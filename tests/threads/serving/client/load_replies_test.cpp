@@ -88,11 +88,14 @@ TEST(LoadReplies, AServerThatFallsSilentIsGivenUp) {
   const auto falls_silent = [](ScriptedClient& client) {
     client.begin_stream();
     client.token("a");
+    client.token("b");
     client.wait_for_close();
   };
   const RequestLog log = log_of(falls_silent, std::move(plan));
   EXPECT_EQ(log.reply_end, ReplyEnd::silent);
   EXPECT_GE(log.first, 0);
+  EXPECT_EQ(log.output_tokens, 2u);
+  EXPECT_EQ(log.prompt_tokens, log.prompt_asked);
 }
 
 TEST(LoadReplies, CommentsAreNoSignOfLife) {
@@ -127,6 +130,7 @@ TEST(LoadReplies, ARequestHasATimeInAll) {
       std::move(plan));
   EXPECT_EQ(log.reply_end, ReplyEnd::unfinished);
   EXPECT_EQ(log.error, "not complete after 2 s");
+  EXPECT_EQ(log.output_tokens, 1u);
 }
 
 TEST(LoadReplies, AStreamWithoutEndIsCutOff) {

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "judge/campaign/process_runner.h"
+#include "support/temporary_folder.h"
+
 namespace assay {
 namespace {
 
@@ -48,6 +51,23 @@ TEST(FirstLook, AModelIsNotComparedWithAMachine) {
   ASSERT_FALSE(compared.ok());
   EXPECT_EQ(compared.error().kind, ErrorKind::usage);
   EXPECT_TRUE(compare_looks({model, model}).ok());
+}
+
+TEST(ProcessRunner, NoUnitStartsBeforeALookSucceeds) {
+  const TemporaryFolder folder;
+  const auto plan = parse_campaign_plan(
+      "name: n\nsuite: launch\nenvironments:\n  - {name: a, kind: command, prefix: ['false']}\n",
+      "p.yaml");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ProcessRunner runner(
+      *plan, folder.path() / "campaign", [] { return false; },
+      [](const std::vector<EnvironmentLook>&) { return Status(); });
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    const auto results = runner.run({{{"a", 0}, 0, 0, attempt}});
+    ASSERT_EQ(results.size(), 1U);
+    ASSERT_TRUE(results[0].end_of_campaign) << attempt;
+    EXPECT_EQ(results[0].end_of_campaign->kind, ErrorKind::unavailable);
+  }
 }
 
 }  // namespace

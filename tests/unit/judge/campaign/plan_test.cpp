@@ -9,6 +9,7 @@
 #include "core/json.h"
 #include "judge/campaign/plan_load.h"
 #include "judge/campaign/schedule.h"
+#include "judge/campaign/unit_launch.h"
 #include "measure/suites/cells_of_target.h"
 #include "results/import/importer.h"
 #include "results/store/campaign_reader.h"
@@ -178,6 +179,26 @@ TEST(CampaignPlan, ASuiteFileBesideThePlanBecomesOneLine) {
   EXPECT_EQ(cells->commands.size(), 1u);
   EXPECT_EQ(cells->cells.front().text("op"), "add");
   EXPECT_GT(plan->unit_timeout_seconds, 1000);
+}
+
+TEST(CampaignPlan, AUnitHasTheBudgetsOfItsSuites) {
+  const TemporaryFolder folder;
+  folder.write("timed.yaml", "name: s\ndescription: d\nbudget: 7s\ncells: [{benchmark: launch}]\n");
+  folder.write("free.yaml", "name: s\ndescription: d\ncells: [{benchmark: launch}]\n");
+  const auto budget = [&](const std::string& suites) {
+    const auto plan = load_campaign_plan(folder.write("p.yaml", "name: n\n" + suites + two));
+    EXPECT_TRUE(plan.ok()) << plan.error().message;
+    if (!plan.ok()) return std::string();
+    const auto words = unit_arguments(*plan, plan->environments.front(), 0, "");
+    const auto option = std::find(words.begin(), words.end(), "--budget");
+    return option == words.end() ? "none" : *(option + 1);
+  };
+  EXPECT_EQ(budget("suite: timed.yaml\n"), "7s");
+  EXPECT_EQ(budget("suite: timed.yaml\nunit_budget: 3s\n"), "3s");
+  EXPECT_EQ(budget("suite: free.yaml\n"), "none");
+  EXPECT_EQ(budget("suites: [{suite: timed.yaml}, {suite: first}]\n"), "17s");
+  EXPECT_EQ(budget("suites: [{suite: timed.yaml}, {suite: free.yaml}]\n"), "none");
+  EXPECT_EQ(budget("suite: timed.yaml\ncells: [{benchmark: memory}]\n"), "none");
 }
 
 TEST(CampaignPlan, ALogOfConvolutionsBesideThePlanIsASuiteFileToo) {

@@ -77,6 +77,39 @@ TEST(ReportPanels, WhatFollowsFromAModelsNameIsNoAxis) {
   EXPECT_EQ(panels_of({environment_of("a", series)})[0].x_axis, "batch");
 }
 
+/// How many requests a load sent is no setting that anybody compares, unless nothing else differs.
+TEST(ReportPanels, TheLengthOfALoadIsAnAxisOnlyIfNothingElseVaries) {
+  const auto panels_of_loads = [](const std::vector<std::array<const char*, 4>>& cells) {
+    std::vector<Series> series;
+    for (const auto& [requests, input, backend, rate] : cells) {
+      series.push_back(series_of("serving",
+                                 {{"num_prompts", requests},
+                                  {"random_input_len", input},
+                                  {"backend", backend},
+                                  {"request_rate", rate}},
+                                 {1e3}, "output_throughput", "tokens/s"));
+    }
+    return panels_of({environment_of("a", series)});
+  };
+  const auto alone =
+      panels_of_loads({{"10", "128", "v", "8"}, {"20", "128", "v", "8"}, {"40", "128", "v", "8"}});
+  EXPECT_EQ(alone[0].x_axis, "num_prompts");
+  const auto lengths =
+      panels_of_loads({{"40", "128", "v", "8"}, {"20", "256", "v", "8"}, {"10", "512", "v", "8"}});
+  EXPECT_EQ(lengths[0].x_axis, "random_input_len");
+  // Two rates are too few for an axis, and so they are categories.
+  const auto rates =
+      panels_of_loads({{"10", "128", "v", "1"}, {"20", "128", "v", "8"}, {"40", "128", "w", "8"}});
+  ASSERT_EQ(rates.size(), 1U);
+  EXPECT_EQ(rates[0].x_axis, "");
+  EXPECT_EQ(rates[0].marks[0].label, "backend=v request_rate=1");
+  const auto two = panels_of_loads({{"20", "128", "v", "1"}, {"40", "128", "v", "8"}});
+  EXPECT_EQ(two[0].marks[0].label, "request_rate=1");
+  // Only the length tells these two apart.
+  const auto same = panels_of_loads({{"20", "128", "v", "1"}, {"40", "128", "v", "1"}});
+  EXPECT_EQ(same[0].marks[0].label, "num_prompts=20");
+}
+
 TEST(ReportPanels, OneEnvironmentHasLinesAndSeveralHaveFacets) {
   std::vector<Series> series;
   for (const char* op : {"copy", "triad"}) {

@@ -79,6 +79,19 @@ TEST(Suite, OverridesReplaceAnAxisEverywhere) {
             "suite mine has no axis \"m\"; its axes: op, n");
 }
 
+TEST(Suite, AsOneLineItMeansTheSame) {
+  const auto suite = parse_suite(good, "mine.yaml");
+  ASSERT_TRUE(suite.ok());
+  const auto again = parse_suite(inline_text(*suite, {{"n", "5"}}, lookup), "line");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_THAT(ids(cells_of(*again, {}, lookup)), ElementsAre("two op=a n=5", "two op=b n=5"));
+  // The machine that gets the line may know a benchmark that this one does not.
+  const auto nobody = [](std::string_view) -> const Benchmark* { return nullptr; };
+  const auto far = parse_suite(inline_text(*suite, {{"n", "5"}, {"m", "6"}}, nobody), "line");
+  ASSERT_TRUE(far.ok()) << far.error().message;
+  EXPECT_THAT(ids(cells_of(*far, {}, lookup)), ElementsAre("two op=a n=5", "two op=b n=5"));
+}
+
 TEST(Suite, MistakesNameFileLineAndWhatIsAllowed) {
   const auto message = [](std::string yaml) {
     const auto suite = parse_suite(yaml, "s.yaml");

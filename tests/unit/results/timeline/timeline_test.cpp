@@ -6,6 +6,18 @@
 namespace assay {
 namespace {
 
+TEST(Timeline, ACorrelationBelongsToOneProcess) {
+  constexpr std::uint64_t most = (std::uint64_t{1} << 48) - 1;
+  EXPECT_EQ(number_in_process(0, 7), 7u);
+  EXPECT_NE(number_in_process(1, 7), 7u);
+  EXPECT_NE(number_in_process(1, most), number_in_process(2, most));
+  // Numbers that do not fit would be those of another process.
+  EXPECT_EQ(number_in_process(0, (std::uint64_t{1} << 48) | 7), no_number);
+  EXPECT_EQ(number_in_process(65536, 7), no_number);
+  EXPECT_EQ(number_in_process(65535, most), no_number);
+  EXPECT_EQ(number_in_process(3, no_number), no_number);
+}
+
 TEST(DecimalTime, KeepsNanosecondsThatADoubleWouldLose) {
   EXPECT_EQ(decimal_time("6500000000000.001", 3), 6500000000000001);
   EXPECT_EQ(decimal_time("5001650443483.83", 3), 5001650443483830);

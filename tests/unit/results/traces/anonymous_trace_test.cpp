@@ -196,11 +196,32 @@ TEST(AnonymousTrace, AddressesAreNoNumbers) {
 TEST(AnonymousTrace, NamesOfCodeHaveNoPaths) {
   for (const char* kept :
        {"void at::native::(anonymous namespace)::f<float>(int*)", "Torch-Compiled Region: 0/1",
-        "operator/(a, b)", "Memcpy DtoD (Device -> Device)"}) {
+        "Torch-Compiled Region: !1/0/2_1", "operator/(a, b)", "operator/", "operator/=<int>",
+        "Memcpy DtoD (Device -> Device)", "f<fab::add, a::b>", "::abs", "'lambda at x.cpp:3:1'",
+        "Cijk_Ailk_Bljk_HHS_BH_MT64x64x16_MI16x16x1.kd", "f<1.5, 2.25>", "v1.2.3", "1.2.3.4.5"}) {
     EXPECT_TRUE(is_name_of_code(kept)) << kept;
   }
-  for (const char* hidden : {"'lambda at /home/a/x.cpp:3:1'", "src/a.py", "~/a", "../a", "/1",
-                             "C:\\a", "https://a:8000/", "me@host"}) {
+  for (const char* hidden : {"'lambda at /home/a/x.cpp:3:1'",
+                             "src/a.py",
+                             "~/a",
+                             "../a",
+                             "/1",
+                             "C:\\a",
+                             "https://a:8000/",
+                             "me@host",
+                             "run1/2",
+                             "2026/11/30",
+                             "Torch-Compiled Region: 0/1 of run1/2",
+                             "daten/\xc3\xbc"
+                             "bung",
+                             "data/$USER",
+                             "send to 10.1.2.3",
+                             "nccl(10.1.2.3:8000)",
+                             "10.1.2.3",
+                             "to fe80::1ff:fe23:4567:890a",
+                             "[2001:db8::1]:80",
+                             "::1",
+                             "on 0c:42:a1:b2:c3:d4"}) {
     EXPECT_FALSE(is_name_of_code(hidden)) << hidden;
   }
 }

@@ -198,6 +198,14 @@ TEST(ProductList, EveryKindOfFileIsKnownByItsContent) {
   EXPECT_EQ(count(gemm_files::override_named), Counts(1, 0));
   EXPECT_EQ(count(gemm_files::hipblaslt_log), Counts(2, 1));
   EXPECT_EQ(count(gemm_files::rocblas_log), Counts(2, 0));
+  // Lines that no reader takes are told.
+  EXPECT_EQ(count(std::string(gemm_files::override_ten) + "N,N,1,2\n"), Counts(2, 1));
+  const auto damaged = products_of_file(
+      folder.write("damaged", std::string(gemm_files::results_of_2_9) + "GemmTunableOp_BFlo\n"));
+  ASSERT_TRUE(damaged.ok());
+  EXPECT_EQ(damaged->problems.size(), 7u);
+  ASSERT_EQ(damaged->left_out.size(), 1u);
+  EXPECT_THAT(damaged->left_out[0], HasSubstr("not a matrix product"));
   EXPECT_THAT(products_of_file(folder.write("text", "nothing here\n")).error().message,
               HasSubstr("holds no matrix product"));
   EXPECT_FALSE(products_of_file(folder.path() / "absent").ok());
