@@ -47,6 +47,17 @@ TEST(StoppingRule, NoStopOnPrecisionBeforeTheLeastTime) {
   EXPECT_EQ(rule.after(1.0, 2.1), StopReason::precision);
 }
 
+TEST(StoppingRule, SamplesOfStoppedThreadsLastForWholePeriodsOfTheQuota) {
+  const auto seconds = [](double time_box) {
+    SamplingLimits limits;
+    limits.sustained_time_box_seconds = time_box;
+    return stopped_by_quota(limits).least_sample_seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds(10), 0.4);
+  EXPECT_DOUBLE_EQ(seconds(2.5), 0.2);
+  EXPECT_DOUBLE_EQ(seconds(0.01), 0.1) << "a shorter sample would show nothing of the quota";
+}
+
 TEST(StoppingRule, ThrottledWorkIsSeenThroughManySwingsOfTheClock) {
   const SamplingLimits limits = sustained({}, true);
   EXPECT_EQ(limits.least_sample_seconds, 0.4);
