@@ -23,7 +23,13 @@ constexpr double many_times = 5;
 
 /// Formats a ratio of times: "7.3", "237", "23600".
 std::string times_text(double ratio) {
-  return ratio < 100 ? fmt::format("{:.2g}", ratio) : fmt::format("{:.0f}", ratio);
+  return fmt::format("{:.{}f}", ratio, ratio < 10 ? 1 : 0);
+}
+
+/// Returns "1.8% more time than A", "237 times as long as A".
+std::string time_than(double ratio, std::string_view a) {
+  return ratio < many_times ? fmt::format("{} time than {}", change(ratio), a)
+                            : fmt::format("{} times as long as {}", times_text(ratio), a);
 }
 
 std::string from_to(const Interval& ratio) {
@@ -83,21 +89,19 @@ std::string effect_sentence(double ratio, const Interval& ratio95, std::string_v
   if (ratio95.low <= 1 && ratio95.high >= 1) {
     return fmt::format("{} takes {} time than {} (95% interval{})", b, from_to(ratio95), a, of);
   }
-  if (ratio >= many_times && std::isfinite(ratio95.high)) {
-    return fmt::format("{} takes {} times as long as {} (95% interval{} {} to {})", b,
-                       times_text(ratio), a, of, times_text(ratio95.low), times_text(ratio95.high));
-  }
-  return fmt::format("{} takes {} time than {} (95% interval{} {})", b, change(ratio), a, of,
-                     from_to(ratio95));
+  const std::string interval = ratio < many_times ? from_to(ratio95)
+                                                  : fmt::format("{} to {}", times_text(ratio95.low),
+                                                                times_text(ratio95.high));
+  return fmt::format("{} takes {} (95% interval{} {})", b, time_than(ratio, a), of, interval);
 }
 
 std::string time_sentence(const Summation& all, std::string_view a, std::string_view b) {
   if (!all.ratio) return {};
   if (!all.ratio95) {
     return fmt::format(
-        "In the geometric mean over cells, {} took {} time than {}; an interval needs {} pairs "
-        "with a value in every cell, so no difference is proven.",
-        b, change(*all.ratio), a, least_units);
+        "In the geometric mean over cells, {} took {}; an interval needs {} pairs with a value in "
+        "every cell, so no difference of this mean is proven.",
+        b, time_than(*all.ratio, a), least_units);
   }
   if (all.ratio95->low <= 1 && all.ratio95->high >= 1) {
     return fmt::format(

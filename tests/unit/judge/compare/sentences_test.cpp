@@ -40,6 +40,8 @@ TEST(Sentences, FromFiveTimesOnTimesAreSaidAndNotPercent) {
   EXPECT_EQ(time_of(236.7, Interval{79.8, 702.04}),
             "In the geometric mean over cells, bwrap takes 237 times as long as host (95% interval "
             "80 to 702).");
+  EXPECT_THAT(time_of(99.7, Interval{1.5, 6600}),
+              testing::HasSubstr("takes 100 times as long as host (95% interval 1.5 to 6600)"));
   EXPECT_THAT(time_of(4.9, Interval{1.5, 16}), testing::HasSubstr("takes 390% more time"));
   EXPECT_THAT(time_of(0.01, Interval{0.005, 0.02}), testing::HasSubstr("takes 99% less time"));
 }
@@ -105,10 +107,10 @@ TEST(Sentences, WhatACellTakesAtMostIsTheBoundItself) {
 }
 
 TEST(Sentences, WithoutPairsThereIsNoInterval) {
-  EXPECT_EQ(
-      time_of(1.25),
-      "In the geometric mean over cells, bwrap took 25% more time than host; an interval needs 6 "
-      "pairs with a value in every cell, so no difference is proven.");
+  EXPECT_EQ(time_of(1.25),
+            "In the geometric mean over cells, bwrap took 25% more time than host; an interval "
+            "needs 6 pairs with a value in every cell, so no difference of this mean is proven.");
+  EXPECT_THAT(time_of(5.83), testing::HasSubstr("bwrap took 5.8 times as long as host; an"));
 }
 
 }  // namespace
