@@ -114,14 +114,16 @@ class DeviceSampler final : public Sampler {
     return std::isnan(periods) ? 0 : periods;
   }
 
-  /// Whether a CPU quota has stopped threads since the sampler was made, the times of this work
-  /// include such stops, and it may be launched several times in a sample. Ranks do not agree on a
-  /// longer sample, so theirs stay short.
+  /// Whether a CPU quota has often stopped threads since the sampler was made, the times of this
+  /// work include such stops, and it may be launched several times in a sample. Ranks do not agree
+  /// on a longer sample, so theirs stay short.
   Result<bool> stops_show(Case& work, const SampleSet& set) {
     const bool timed_on_host =
         set.time_source == TimeSource::host_clock ||
         (set.time_source == TimeSource::device_events && device_.facts().is_host_cpu());
-    if (!timed_on_host || team_.size() > 1 || times_stopped() <= stops_before_) return false;
+    if (!timed_on_host || team_.size() > 1 ||
+        !stopped_often(times_stopped() - stops_before_, seconds_since(made_)))
+      return false;
     return set.cache_state != CacheState::cold && !TRY(work.own_seconds());
   }
 
@@ -327,6 +329,7 @@ class DeviceSampler final : public Sampler {
   ClockProbe probe_;
   std::optional<QuotaStops> quota_;
   double stops_before_ = 0;  // times_stopped() when the sampler was made
+  const Clock::time_point made_ = Clock::now();
   Buffer flush_;
   Sample last_warm_up_;
   double fastest_warm_up_ = 0;  // seconds

@@ -47,6 +47,13 @@ TEST(StoppingRule, NoStopOnPrecisionBeforeTheLeastTime) {
   EXPECT_EQ(rule.after(1.0, 2.1), StopReason::precision);
 }
 
+TEST(StoppingRule, StopsInMoreThanATenthOfThePeriodsAreOften) {
+  EXPECT_TRUE(stopped_often(5, 0.5));
+  EXPECT_TRUE(stopped_often(11, 10));
+  EXPECT_FALSE(stopped_often(9, 10));
+  EXPECT_FALSE(stopped_often(0, 0));
+}
+
 TEST(StoppingRule, SamplesOfStoppedThreadsLastForWholePeriodsOfTheQuota) {
   const auto seconds = [](double time_box) {
     SamplingLimits limits;
