@@ -440,6 +440,7 @@ TEST(CampaignCommand, ALoadOfThePlanHasServersOfEachEnvironment) {
       EXPECT_EQ(record["axes"]["command"], "load");
       EXPECT_EQ(record["notes"]["servers"], servers);
       EXPECT_EQ(record["notes"]["passes"], "2");
+      EXPECT_EQ(record["device"]["emulated"], true);
       for (const Json& metric : record["metrics"]) {
         if (metric["name"] == "mean_ttft") EXPECT_GE(metric["value"].get<double>(), least);
       }
@@ -449,6 +450,7 @@ TEST(CampaignCommand, ALoadOfThePlanHasServersOfEachEnvironment) {
   EXPECT_EQ(prompts["a"].size(), 4u);  // each point of each pair has its own
   EXPECT_EQ(prompts["a"], prompts["b"]);
   EXPECT_THAT(outcome.out, HasSubstr("mean_ttft"));
+  EXPECT_THAT(outcome.out, HasSubstr("From a model, not measured"));
 }
 
 TEST(RunCommand, WithoutAStoreTheEnvironmentComesFirst) {

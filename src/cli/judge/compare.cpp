@@ -22,20 +22,6 @@
 namespace assay::cli::compare_command {
 namespace {
 
-int status_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::equal:
-      return exit_ok;
-    case Verdict::invalid:
-      return exit_verification;
-    case Verdict::inconclusive:
-    case Verdict::unstable:
-      return exit_inconclusive;
-    default:
-      return exit_differs;
-  }
-}
-
 /// The worse of two exit statuses: invalid, then different, then inconclusive, then equal.
 int worse(int a, int b) {
   for (const int status : {+exit_verification, +exit_differs, +exit_inconclusive}) {
@@ -114,7 +100,7 @@ int run(const Arguments& arguments, Terminal& terminal) {
                                          static_cast<std::size_t>(terminal.width()),
                                          terminal.out_style()));
     if (!*gate) {
-      status = worse(status, status_of(comparison.all.judgement.verdict));
+      status = worse(status, exit_status_of(comparison.all.judgement.verdict));
       continue;
     }
     gated.push_back({std::move(comparison), {}});

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "cli/cell_names.h"
+#include "cli/exit_code.h"
 #include "cli/judge/differences_view.h"
 #include "cli/table.h"
 #include "core/units.h"
@@ -231,6 +232,20 @@ std::string sentence(const Comparison& comparison) {
   return fmt::format("{}{}: {}", comparison.emulated ? of_a_model : "",
                      name_of(comparison.all.judgement.verdict),
                      ruling_sentence(comparison, "A", "B"));
+}
+
+int exit_status_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::equal:
+      return exit_ok;
+    case Verdict::invalid:
+      return exit_verification;
+    case Verdict::inconclusive:
+    case Verdict::unstable:
+      return exit_inconclusive;
+    default:
+      return exit_differs;
+  }
 }
 
 std::string change_text(const CellComparison& cell) {

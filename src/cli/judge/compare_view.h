@@ -11,6 +11,9 @@ namespace assay::cli {
 /// The verdict in one sentence: "EQUAL: B is as fast as A: all 12 cells are equal within 2%."
 std::string sentence(const Comparison& comparison);
 
+/// The exit status of `assay compare`: 0 EQUAL, 1 a difference, 3 INVALID, 6 open.
+int exit_status_of(Verdict verdict);
+
 /// Returns how B's value differs from A's, with the 95% interval if there is one:
 /// "-1.8% [-2.3, -1.2]"; empty if the comparison has no estimate.
 std::string change_text(const CellComparison& cell);

@@ -16,7 +16,8 @@
 namespace assay {
 namespace {
 
-/// A rule for paths; the first matching one applies. "*" matches one step; a path may have further
+/// A rule for paths; the first matching one applies, and among equally likely differences those of
+/// earlier rules come first. "*" matches one step; a path may have further
 /// steps after the pattern.
 struct Rule {
   std::string_view pattern;
@@ -27,7 +28,7 @@ struct Rule {
 constexpr Likelihood high = Likelihood::high, medium = Likelihood::medium, low = Likelihood::low,
                      identity = Likelihood::identity;
 
-constexpr std::array<Rule, 72> rules = {{
+constexpr std::array<Rule, 74> rules = {{
     {"accelerators.*.uuid", identity, "another piece of hardware"},
     {"accelerators.*.serial", identity, "another piece of hardware"},
     {"accelerators.*.index", identity, "numbered differently"},
@@ -57,7 +58,7 @@ constexpr std::array<Rule, 72> rules = {{
     {"accelerators.*.firmware", medium, "power management and copy engines"},
     {"accelerators", high, "the number of accelerators"},
     {"cgroup.cpu_limit", high, "CPU time this process may use"},
-    {"cgroup.cpu_set", high, "CPUs this process may use"},
+    {"cgroup.cpu_set", medium, "CPUs its control group may use"},
     {"cgroup.memory_limit_bytes", medium, "memory this process may use"},
     {"cgroup.version", low, "how limits are set"},
     {"cpu.affinity", high, "CPUs this process may use"},
@@ -82,6 +83,8 @@ constexpr std::array<Rule, 72> rules = {{
     {"backends.*.libraries", medium, "another library or version does the work"},
     {"backends.*.devices.*.uuid", identity, "another piece of hardware"},
     {"backends.*.devices.*.pci", identity, "another slot"},
+    {"backends.*.devices.*.memory_bytes", medium, "memory of the device that assay opened"},
+    {"backends.*.devices.*.multiprocessors", high, "processors of the device that assay opened"},
     {"backends", high, "what assay could open"},
     {"libraries", medium, "another library or version is within reach"},
     {"environment.ASSAY_", low, "a setting of assay"},
@@ -122,11 +125,12 @@ bool fits(std::string_view pattern, std::string_view path) {
   return true;
 }
 
-Rule rule_for(std::string_view path) {
-  for (const Rule& rule : rules) {
-    if (fits(rule.pattern, path)) return rule;
-  }
-  return {"", low, "not known to matter"};
+constexpr Rule no_rule = {"", low, "not known to matter"};
+
+/// The index of the path's rule; rules.size() if there is none.
+std::size_t rule_index(std::string_view path) {
+  const auto is_for = [&](const Rule& rule) { return fits(rule.pattern, path); };
+  return static_cast<std::size_t>(std::ranges::find_if(rules, is_for) - rules.begin());
 }
 
 /// Lists leaves by dotted path. Depth is limited because the input may not be a valid fingerprint.
@@ -135,7 +139,9 @@ void flatten(const Json& json, const std::string& path, int depth,
   constexpr int deepest = 12;
   const bool inner = (json.is_object() || json.is_array()) && !json.empty() && depth < deepest;
   if (!inner) {
-    if (!json.is_null() && !path.empty()) leaves[path] = json;
+    // An object without members is a fact no more than one that is absent.
+    const bool empty = json.is_null() || (json.is_object() && json.empty());
+    if (!empty && !path.empty()) leaves[path] = json;
     return;
   }
   const std::string prefix = path.empty() ? "" : path + ".";
@@ -224,7 +230,8 @@ std::vector<Difference> diff_fingerprints(const Json& a, const Json& b) {
   split_boot_line(right);
   std::vector<Difference> all;
   const auto add = [&](const std::string& path, const Json& was, const Json& is) {
-    const Rule rule = rule_for(path);
+    const std::size_t index = rule_index(path);
+    const Rule& rule = index < rules.size() ? rules[index] : no_rule;
     all.push_back({path, was, is, rule.likelihood, std::string(rule.why)});
   };
   for (const auto& [path, value] : left) {
@@ -241,9 +248,10 @@ std::vector<Difference> diff_fingerprints(const Json& a, const Json& b) {
   }
   std::vector<Difference> folded = fold(all);
   // What a guest sees of its processor and memory follows from its hypervisor, which therefore
-  // comes first.
+  // comes first. Otherwise the order of the rules decides: what assay could open follows from the
+  // machine and its limits, and stands behind them.
   const auto place = [](const Difference& one) {
-    return std::tuple(one.likelihood, one.path != "virtualization.hypervisor",
+    return std::tuple(one.likelihood, one.path != "virtualization.hypervisor", rule_index(one.path),
                       std::string_view(one.path));
   };
   std::stable_sort(folded.begin(), folded.end(),

@@ -27,7 +27,8 @@ struct Difference {
 };
 
 /// Returns the differences, most likely first; among equally likely ones the hypervisor comes
-/// first, then they are sorted by path. Values that an anonymized capture hides are no differences.
+/// first, then what limits a process and its machine, then what assay could open. Values that an
+/// anonymized capture hides are no differences, and neither are objects without members.
 /// Fingerprints are not trusted: any JSON is accepted.
 std::vector<Difference> diff_fingerprints(const Json& a, const Json& b);
 

@@ -73,6 +73,7 @@ class Collector {
     }
     samples_ += samples;
     throttled_ += throttled;
+    count_stops(record);
     for (const Metric& metric : record.metrics) {
       if (metric.better != Better::neither || !stands_beside(metric.name)) continue;
       SideFigure& figure = set_.beside[{cell, metric.name}];
@@ -102,6 +103,7 @@ class Collector {
     tell_several_values();
     tell_failed_trials();
     tell_throttled();
+    tell_stopped();
     tell_voids();
     constexpr double least_hits = 0.01;
     for (const auto& [cell, hits] : prompt_hits_) {
@@ -147,6 +149,22 @@ class Collector {
         "{:.0f}% of its samples were throttled ({} of {}): their clock was below 90% of the "
         "device's highest",
         100 * share, throttled_, samples_));
+  }
+
+  /// A thread that waits for the next period of a quota is not throttled by its clock.
+  void count_stops(const Record& record) {
+    if (!record.telemetry) return;
+    const auto stopped = record.telemetry->summary.host.cgroup_throttled_seconds;
+    if (!stopped) return;
+    constexpr double least_share = 0.01;
+    const double wall = record.samples ? record.samples->wall_seconds : 0;
+    ++watched_;
+    if (*stopped > least_share * wall) ++stopped_;
+  }
+  void tell_stopped() {
+    if (stopped_ == 0) return;
+    set_.problems.push_back(fmt::format(
+        "its CPU limit stopped threads while {} of {} results were measured", stopped_, watched_));
   }
 
   std::size_t unit_of_run(const Record& record) {
@@ -243,7 +261,9 @@ class Collector {
   /// Keyed by unit and cell: the values of one metric, and how many other metrics have several
   /// values.
   std::map<std::pair<std::size_t, std::string>, std::pair<std::string, std::size_t>> repeated_;
-  std::size_t samples_ = 0, throttled_ = 0;           ///< over all records
+  std::size_t samples_ = 0, throttled_ = 0;  ///< over all records
+  /// Results for which stops by a CPU quota are known, and those with such stops.
+  std::size_t watched_ = 0, stopped_ = 0;
   std::map<std::string, std::size_t> failed_trials_;  ///< keyed by reason
   std::map<std::string, double> prompt_hits_;  ///< keyed by cell; the largest share over all runs
 };

@@ -17,6 +17,21 @@ std::string change(double ratio) {
   return fmt::format("{} {}", format_percent(std::abs(ratio - 1)), ratio < 1 ? "less" : "more");
 }
 
+/// From this ratio of times on, readers divide by 100 anyway, so that "237 times" is said and not
+/// "23600% more".
+constexpr double many_times = 5;
+
+/// Formats a ratio of times: "7.3", "237", "23600".
+std::string times_text(double ratio) {
+  return fmt::format("{:.{}f}", ratio, ratio < 10 ? 1 : 0);
+}
+
+/// Returns "1.8% more time than A", "237 times as long as A".
+std::string time_than(double ratio, std::string_view a) {
+  return ratio < many_times ? fmt::format("{} time than {}", change(ratio), a)
+                            : fmt::format("{} times as long as {}", times_text(ratio), a);
+}
+
 std::string from_to(const Interval& ratio) {
   if ((ratio.low < 1) == (ratio.high < 1)) {
     const double least = ratio.low < 1 ? ratio.high : ratio.low;
@@ -74,17 +89,19 @@ std::string effect_sentence(double ratio, const Interval& ratio95, std::string_v
   if (ratio95.low <= 1 && ratio95.high >= 1) {
     return fmt::format("{} takes {} time than {} (95% interval{})", b, from_to(ratio95), a, of);
   }
-  return fmt::format("{} takes {} time than {} (95% interval{} {})", b, change(ratio), a, of,
-                     from_to(ratio95));
+  const std::string interval = ratio < many_times ? from_to(ratio95)
+                                                  : fmt::format("{} to {}", times_text(ratio95.low),
+                                                                times_text(ratio95.high));
+  return fmt::format("{} takes {} (95% interval{} {})", b, time_than(ratio, a), of, interval);
 }
 
 std::string time_sentence(const Summation& all, std::string_view a, std::string_view b) {
   if (!all.ratio) return {};
   if (!all.ratio95) {
     return fmt::format(
-        "In the geometric mean over cells, {} took {} time than {}; an interval needs {} pairs "
-        "with a value in every cell, so no difference is proven.",
-        b, change(*all.ratio), a, least_units);
+        "In the geometric mean over cells, {} took {}; an interval needs {} pairs with a value in "
+        "every cell, so no difference of this mean is proven.",
+        b, time_than(*all.ratio, a), least_units);
   }
   if (all.ratio95->low <= 1 && all.ratio95->high >= 1) {
     return fmt::format(
@@ -108,22 +125,29 @@ std::string bound_sentence(const Comparison& comparison, std::string_view a, std
   }
   if (bounds.empty() || 2 * bounds.size() < comparison.cells.size()) return {};
   std::sort(bounds.begin(), bounds.end());
-  const auto most_percent = [](double bound) {
-    // The bound is rounded up, because a bound rounded down would be false; 1e-6 absorbs rounding
-    // errors.
-    return fmt::format("{:.1f}%", std::max(0.0, std::ceil(bound * 1000 - 1e-6) / 10));
+  // The bound is rounded up, because a bound rounded down would be false; 1e-6 absorbs rounding
+  // errors.
+  const auto at_most = [](double bound, std::string_view than) {
+    if (bound + 1 >= many_times) {
+      const double steps = bound < 100 ? 10 : 1;  // in 1
+      return fmt::format("at most {} times as long{}{}",
+                         std::ceil((bound + 1) * steps - 1e-6) / steps, than.empty() ? "" : " as ",
+                         than);
+    }
+    return fmt::format("at most {:.1f}% longer{}{}",
+                       std::max(0.0, std::ceil(bound * 1000 - 1e-6) / 10),
+                       than.empty() ? "" : " than ", than);
   };
   const double of_all = bounds.back(), of_half = bounds[(bounds.size() - 1) / 2];
   if (of_all <= 2 * std::max(of_half, comparison.rule.margin) || bounds.size() == 1) {
     return fmt::format(
-        "{} takes at most {} longer than {}{}, with 95% confidence.", b, most_percent(of_all), a,
+        "{} takes {}{}, with 95% confidence.", b, at_most(of_all, a),
         bounds.size() == 1 ? "" : fmt::format(" in each of {} cells by itself", bounds.size()));
   }
   return fmt::format(
-      "{} takes at most {} longer than {} in {} of {} cells, and at most {} in {}, each with 95% "
-      "confidence.",
-      b, most_percent(of_half), a, (bounds.size() - 1) / 2 + 1, comparison.cells.size(),
-      most_percent(of_all),
+      "{} takes {} in {} of {} cells, and {} in {}, each with 95% confidence.", b,
+      at_most(of_half, a), (bounds.size() - 1) / 2 + 1, comparison.cells.size(),
+      at_most(of_all, {}),
       bounds.size() == comparison.cells.size() ? "all" : std::to_string(bounds.size()));
 }
 

@@ -44,7 +44,9 @@ struct HostTelemetry {
   std::optional<double> energy_joules;  ///< energy of all CPU packages
   std::optional<double> steal_share;    ///< share of all CPUs' time, taken by the hypervisor
   std::optional<double> others_share;   ///< share of all CPUs' time, used by other processes
-  std::optional<double> cgroup_throttled_seconds;  ///< time for which a CPU quota stopped threads
+  /// Time for which a CPU quota stopped threads, the sum over CPUs
+  /// (machine/telemetry/quota_stops.h).
+  std::optional<double> cgroup_throttled_seconds;
 };
 
 /// Returns the share of all CPUs' time that other programs and the hypervisor used; empty if both

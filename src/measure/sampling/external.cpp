@@ -168,7 +168,10 @@ Result<std::vector<Record>> imported_records(const ExternalCommand& command, con
   for (Record& record : imported->records) {
     record.run = blank.run;
     record.fingerprint = blank.fingerprint;
+    // What ran on a model stays marked, whatever this run's device is.
+    const bool emulated = record.device.emulated;
     record.device = blank.device;
+    record.device.emulated |= emulated;
     if (record.source) record.source->file = command_line(command);
     auto values = record.cell.values();
     values.emplace_back("command", command.name);

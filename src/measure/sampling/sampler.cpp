@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compute/device/helpers.h"
+#include "machine/telemetry/quota_stops.h"
 #include "measure/sampling/clock_probe.h"
 #include "measure/sampling/start_gate.h"
 #include "measure/sampling/stopping_rule.h"
@@ -32,7 +33,8 @@ class DeviceSampler final : public Sampler {
  public:
   DeviceSampler(Device& device, Team& team, std::unique_ptr<Stream> stream,
                 std::unique_ptr<Event> start, std::unique_ptr<Event> stop,
-                std::unique_ptr<Event> idle, Gate gate, ClockProbe probe)
+                std::unique_ptr<Event> idle, Gate gate, ClockProbe probe,
+                std::optional<QuotaStops> quota)
       : device_(device),
         team_(team),
         stream_(std::move(stream)),
@@ -40,7 +42,9 @@ class DeviceSampler final : public Sampler {
         stop_(std::move(stop)),
         idle_(std::move(idle)),
         gate_(std::move(gate)),
-        probe_(std::move(probe)) {}
+        probe_(std::move(probe)),
+        quota_(std::move(quota)),
+        stops_before_(times_stopped()) {}
 
   Stream& stream() override { return *stream_; }
 
@@ -89,13 +93,71 @@ class DeviceSampler final : public Sampler {
       set.gated = gated;
       if (taken.stop) set.warmup_stop = *taken.stop;
     }
+    mean_warm_up_ = seconds_since(begin) / static_cast<double>(set.warmup_launches);
     return {};
   }
 
-  /// Derives from the warm-up how many launches make a sample long enough and, for compute-bound
-  /// work, the limits of sampling.
+  /// Derives from the warm-up how many launches make a sample long enough, and the limits of
+  /// sampling.
   Result<SamplingLimits> prepare_pace(Case& work, const SamplingLimits& limits,
                                       const std::function<bool()>& stop_requested, SampleSet& set) {
+    const SamplingLimits pace = TRY(choose_launches(work, limits, stop_requested, set));
+    if (!TRY(stops_show(work, set))) return pace;
+    const SamplingLimits longer = stopped_by_quota(limits);
+    TRY(outlast_stops(work, longer, stop_requested, set));
+    return longer;
+  }
+
+  /// How often a CPU quota has stopped threads of this process's group so far; 0 if unknown.
+  double times_stopped() {
+    const double periods = quota_ ? quota_->read().periods : 0;
+    return std::isnan(periods) ? 0 : periods;
+  }
+
+  /// Whether a CPU quota has often stopped threads since the sampler was made, the times of this
+  /// work include such stops, and it may be launched several times in a sample. Ranks do not agree
+  /// on a longer sample, so theirs stay short.
+  Result<bool> stops_show(Case& work, const SampleSet& set) {
+    const bool timed_on_host =
+        set.time_source == TimeSource::host_clock ||
+        (set.time_source == TimeSource::device_events && device_.facts().is_host_cpu());
+    if (!timed_on_host || team_.size() > 1 ||
+        !stopped_often(times_stopped() - stops_before_, seconds_since(made_)))
+      return false;
+    return set.cache_state != CacheState::cold && !TRY(work.own_seconds());
+  }
+
+  /// Raises the number of launches until a sample lasts as long as `limits` ask for, with the time
+  /// for which threads are stopped.
+  Status outlast_stops(Case& work, const SamplingLimits& limits,
+                       const std::function<bool()>& stop_requested, SampleSet& set) {
+    set.gated = false;  // too many for the gate, and the start hardly matters
+    const double least = set.launches, most = std::max(least, 100000.0);
+    const auto raise = [&](double factor) {
+      set.launches = static_cast<int>(std::clamp(std::ceil(set.launches * factor), least, most));
+    };
+    // Between the warm-up's launches the host did something, too, so that these are too few.
+    raise(limits.least_sample_seconds / std::max(mean_warm_up_ * least, 1e-9));
+    constexpr int most_trials = 5;
+    for (int i = 0; i < most_trials && !stop_requested(); ++i) {
+      const auto go_on = [](double) { return std::optional<StopReason>(); };
+      Sample trial;
+      TRY(take_together(work, set, stop_requested, go_on, trial));
+      set.warmup_launches += static_cast<std::size_t>(set.launches);
+      const double seconds = trial.seconds * work.work().repetitions * set.launches;
+      const double factor = limits.least_sample_seconds / std::max(seconds, 1e-9);
+      const bool last = factor < 4.0 / 3 || set.launches >= most;
+      raise(factor);
+      if (last) break;
+    }
+    return {};
+  }
+
+  /// Chooses the launches of a sample by the work's own wishes and, for compute-bound work, the
+  /// limits of sampling.
+  Result<SamplingLimits> choose_launches(Case& work, const SamplingLimits& limits,
+                                         const std::function<bool()>& stop_requested,
+                                         SampleSet& set) {
     const double repetitions = work.work().repetitions;
     if (work.limit() != Limit::compute) {
       // Use the fastest warm-up: a disturbed, slow one would give samples with too few launches.
@@ -265,15 +327,20 @@ class DeviceSampler final : public Sampler {
   std::unique_ptr<Event> start_, stop_, idle_;
   Gate gate_;
   ClockProbe probe_;
+  std::optional<QuotaStops> quota_;
+  double stops_before_ = 0;  // times_stopped() when the sampler was made
+  const Clock::time_point made_ = Clock::now();
   Buffer flush_;
   Sample last_warm_up_;
   double fastest_warm_up_ = 0;  // seconds
+  double mean_warm_up_ = 0;     // wall seconds from one launch to the next
   bool throttled_ = false;      // whether any rank was throttled in the last warm-up
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Sampler>> Sampler::create(Device& device, Team& team) {
+Result<std::unique_ptr<Sampler>> Sampler::create(Device& device, Team& team,
+                                                 const std::filesystem::path& root) {
   std::unique_ptr<Stream> stream = TRY(device.create_stream());
   std::unique_ptr<Event> start = TRY(device.create_event());
   std::unique_ptr<Event> stop = TRY(device.create_event());
@@ -282,7 +349,7 @@ Result<std::unique_ptr<Sampler>> Sampler::create(Device& device, Team& team) {
   ClockProbe probe = TRY(ClockProbe::create(device));
   return std::unique_ptr<Sampler>(std::make_unique<DeviceSampler>(
       device, team, std::move(stream), std::move(start), std::move(stop), std::move(idle),
-      std::move(gate), std::move(probe)));
+      std::move(gate), std::move(probe), QuotaStops::open(root)));
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 // stops on precision or time.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -37,6 +38,11 @@ struct SamplingLimits {
 /// run to run (figures in docs/method.md).
 SamplingLimits sustained(SamplingLimits limits, bool throttled);
 
+/// `limits` adapted to threads that a CPU quota stops for the rest of each of its periods, 0.1 s by
+/// default. Samples last 1 to 4 whole periods, as many as leave time for 10 samples: shorter ones
+/// would lie between two stops, and their median would show nothing of the quota.
+SamplingLimits stopped_by_quota(SamplingLimits limits);
+
 /// `limits` for a case with a fixed number of samples. Neither precision nor a time box ends them,
 /// and the warm-up is the shortest, so that the work is launched equally often on every machine.
 SamplingLimits exactly(std::size_t samples, SamplingLimits limits);
@@ -46,9 +52,11 @@ SamplingLimits exactly(std::size_t samples, SamplingLimits limits);
 class Sampler {
  public:
   /// With a `team`, all ranks take the same samples and must call take() with equal work; each
-  /// sample is as slow as the slowest rank. Device and team must outlive the sampler. Error: as
-  /// from the device's calls.
-  static Result<std::unique_ptr<Sampler>> create(Device& device, Team& team = solo_team());
+  /// sample is as slow as the slowest rank. Device and team must outlive the sampler. `root` is the
+  /// folder whose `proc` and `sys` tell of the process's CPU quota. Error: as from the device's
+  /// calls.
+  static Result<std::unique_ptr<Sampler>> create(Device& device, Team& team = solo_team(),
+                                                 const std::filesystem::path& root = "/");
   virtual ~Sampler() = default;
 
   /// The stream on which cases are prepared and run.

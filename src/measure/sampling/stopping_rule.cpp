@@ -26,6 +26,16 @@ SamplingLimits sustained(SamplingLimits limits, bool throttled) {
   return limits;
 }
 
+SamplingLimits stopped_by_quota(SamplingLimits limits) {
+  constexpr double period = 0.1, most_periods = 4;
+  constexpr std::size_t samples = 10;
+  limits.time_box_seconds = limits.sustained_time_box_seconds;
+  limits.least_samples = samples;
+  const double periods = std::floor(limits.time_box_seconds / (samples * period));
+  limits.least_sample_seconds = period * std::clamp(periods, 1.0, most_periods);
+  return limits;
+}
+
 SamplingLimits exactly(std::size_t samples, SamplingLimits limits) {
   limits.most_samples = samples;
   limits.least_samples = samples + 1;  // precision is not checked before the last sample

@@ -31,6 +31,13 @@ class StoppingRule {
   std::vector<double> seconds_;
 };
 
+/// Whether a CPU quota stopped threads so often, `stops` times in `seconds`, that samples must
+/// include it: in more than a tenth of its periods of 0.1 s. Longer samples also include what other
+/// programs take, so rarer stops, which cost little, do not justify them.
+constexpr bool stopped_often(double stops, double seconds) {
+  return stops > seconds;
+}
+
 /// Decides when a device is warm: when two consecutive windows, each of at least 10 samples and
 /// `settling_seconds` of wall time, have medians within 0.5% of each other. After `warmup_seconds`
 /// it stops anyway.

@@ -30,6 +30,11 @@ std::string summary_of(const std::vector<RatioRow>& rows, double margin) {
   const auto within = std::ranges::count_if(rows, [&](const RatioRow& row) {
     return std::abs(row.cell->effect.mean) < std::log1p(margin);
   });
+  if (rows.size() == 1) {
+    return fmt::format("The estimate, {}, lies {} the margin of {:.2g}%.",
+                       signed_text(change_of(rows.front())), within == 1 ? "within" : "beyond",
+                       100 * margin);
+  }
   return fmt::format(
       "The estimates of {} of {} lie within the margin of {:.2g}%; from {} ({}) to {} ({}).",
       within, counted(rows.size(), "cell"), 100 * margin, signed_text(change_of(*least)),

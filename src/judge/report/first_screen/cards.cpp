@@ -84,7 +84,8 @@ std::vector<std::string> machine_lines(const Json& fingerprint) {
     part(format_memory(*bytes), "memory ");
   }
   end_line();
-  part(text_fact(fingerprint, {"host", "name"}), "Host ");
+  const std::string name = text_fact(fingerprint, {"host", "name"});
+  if (name != "(none)") part(name, "Host ");  // Linux's name for a host that got none
   part(text_fact(fingerprint, {"host", "os"}));
   part(text_fact(fingerprint, {"host", "kernel"}), "Linux ");
   const std::string hypervisor = text_fact(fingerprint, {"virtualization", "hypervisor"});
@@ -105,17 +106,39 @@ std::vector<std::string> server_lines(const std::vector<Record>& records) {
   return lines;
 }
 
+/// Returns "a, b, c and 2 more".
+std::string first_few(const std::vector<std::string>& texts) {
+  constexpr std::size_t most_named = 3;
+  const std::size_t named = std::min(most_named, texts.size());
+  const std::size_t more = texts.size() - named;
+  return fmt::format(
+      "{}{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+      more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 Card machine_card(const ReportInput& input) {
   Card card{"Machine", server_lines(input.environments.front().records)};
   std::set<std::string> devices;
+  // Lines, each with the environments that it describes.
+  std::vector<std::pair<std::string, std::vector<std::string>>> facts;
+  std::size_t described = 0;
   for (const Environment& environment : input.environments) {
     const ResultSet& results = environment.results;
     for (const Unit& unit : results.units) devices.insert(unit.device);
     if (results.fingerprints.empty()) continue;
+    ++described;
     for (std::string& line : machine_lines(results.fingerprints.front())) {
-      const bool known = std::ranges::find(card.lines, line) != card.lines.end();
-      if (!known) card.lines.push_back(std::move(line));
+      const auto known =
+          std::ranges::find(facts, line, [](const auto& fact) { return fact.first; });
+      if (known == facts.end()) {
+        facts.push_back({std::move(line), {results.name}});
+      } else {
+        known->second.push_back(results.name);
+      }
     }
+  }
+  for (const auto& [line, names] : facts) {
+    card.lines.push_back(names.size() == described ? line : first_few(names) + ": " + line);
   }
   constexpr std::size_t most_lines = 6;
   if (card.lines.size() > most_lines) {
@@ -204,16 +227,6 @@ std::string control_line(const Comparison& comparison) {
                            quiet, counted(comparison.cells.size(), "cell"))
              : fmt::format("{}, measured twice, differs from itself in {} of {}", comparison.name_a,
                            moved, counted(comparison.cells.size(), "cell"));
-}
-
-/// Returns "a, b, c and 2 more".
-std::string first_few(const std::vector<std::string>& texts) {
-  constexpr std::size_t most_named = 3;
-  const std::size_t named = std::min(most_named, texts.size());
-  const std::size_t more = texts.size() - named;
-  return fmt::format(
-      "{}{}", fmt::join(texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(named), ", "),
-      more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 /// Names the cells that cannot be trusted, and those of which some figures are void.
@@ -318,15 +331,20 @@ std::string fact_value(const Json& value) {
                            : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Returns how many more pairs to measure: as many as the most uncertain cell needs, but not more
-/// than three times those that there are.
-std::size_t wanted_pairs(const Comparison& comparison) {
+struct WantedPairs {
+  std::size_t count = 0;
+  bool enough = true;  ///< whether they would probably decide every cell
+};
+
+/// Returns how many pairs to measure, with those that there are: as many as the most uncertain cell
+/// needs, but not more than four times those that there are, from which that need is estimated.
+WantedPairs wanted_pairs(const Comparison& comparison) {
   std::size_t more = 0;
   for (const CellComparison& cell : comparison.cells) {
     more = std::max(more, cell.judgement.more_pairs);
   }
   const std::size_t pairs = std::max<std::size_t>(comparison.units_a, least_units);
-  return pairs + std::min(std::max(more, pairs), 3 * pairs);
+  return {pairs + std::min(std::max(more, pairs), 3 * pairs), more <= 3 * pairs};
 }
 
 Card cause_card(const ReportInput& input) {
@@ -367,8 +385,10 @@ Card cause_card(const ReportInput& input) {
     card.lines.emplace_back("Remove the difference and measure again:");
     card.command = again + "-again";
   } else {
-    card.lines.emplace_back("More pairs would tell:");
-    card.command = fmt::format("{} --pairs {}", again, wanted_pairs(*comparison));
+    const WantedPairs pairs = wanted_pairs(*comparison);
+    card.lines.emplace_back(pairs.enough ? "More pairs would tell:"
+                                         : "More pairs, which tell how many more are needed:");
+    card.command = fmt::format("{} --pairs {}", again, pairs.count);
   }
   return card;
 }

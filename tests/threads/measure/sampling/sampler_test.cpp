@@ -1,15 +1,19 @@
 #include "measure/sampling/sampler.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <utility>
 
 #include "ranks/team/thread_team.h"
 #include "statistics/summary.h"
+#include "support/temporary_folder.h"
 #include "support/test_device.h"
 
 namespace assay {
@@ -29,8 +33,10 @@ class LaunchingCase final : public Case {
   std::optional<std::size_t> fixed_samples() const override { return fixed; }
   int launches_per_sample(double) const override { return in_a_sample; }
   bool takes_part() const override { return part; }
+  TimeSource time_source() const override { return clock; }
   Status enqueue(Stream& stream) override {
     ++enqueued;
+    if (each_time) each_time();
     for (unsigned i = 0; i < launches_; ++i) TRY(launch(stream, *kernel_, {}, 0));
     return {};
   }
@@ -41,7 +47,9 @@ class LaunchingCase final : public Case {
   std::optional<std::size_t> fixed;
   int in_a_sample = 1;
   bool part = true;
+  TimeSource clock = TimeSource::device_events;
   std::size_t enqueued = 0;
+  std::function<void()> each_time;
 
  private:
   std::unique_ptr<Program> program_;
@@ -97,6 +105,60 @@ TEST(Sampler, ThrottledComputeBoundWorkIsLaunchedUntilASampleIsLongEnough) {
   EXPECT_NEAR(alone, 0.01, 0.002);
   EXPECT_FALSE(set.gated);
   EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
+}
+
+/// A machine whose control group counts how often its CPU quota stopped threads.
+class LimitedMachine {
+ public:
+  LimitedMachine() {
+    folder_.write("proc/self/cgroup", "0::/box\n");
+    folder_.write("sys/fs/cgroup/cgroup.controllers", "cpu\n");
+    stop();
+  }
+  const std::filesystem::path& root() const { return folder_.path(); }
+  void stop() {
+    folder_.write("sys/fs/cgroup/box/cpu.stat",
+                  fmt::format("nr_throttled {}\nthrottled_usec 80000\n", ++stops_));
+  }
+
+ private:
+  const TemporaryFolder folder_;
+  int stops_ = 0;
+};
+
+SampleSet take_within(const LimitedMachine& machine, Device& device, Case& work) {
+  auto sampler = std::move(Sampler::create(device, solo_team(), machine.root())).value();
+  SamplingLimits limits = quick_limits();
+  limits.sustained_time_box_seconds = 1;  // ten periods
+  auto set = sampler->take(work, limits, never);
+  EXPECT_TRUE(set) << set.error().message;
+  return std::move(set).value();
+}
+
+TEST(Sampler, WorkThatACpuQuotaStopsIsLaunchedUntilASampleLastsForAWholePeriod) {
+  auto device = open_fake_device("noise=0");
+  LimitedMachine machine;
+  LaunchingCase work(*device, 1);
+  work.clock = TimeSource::host_clock;
+  work.each_time = [&] { machine.stop(); };
+  const SampleSet set = take_within(machine, *device, work);
+  EXPECT_GT(set.launches, 10) << "of some microseconds each";
+  EXPECT_FALSE(set.gated);
+  EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
+}
+
+/// The quota stopped nothing, caches are cold, samples are counted, or the device is not the host.
+TEST(Sampler, OtherWorkUnderACpuQuotaKeepsItsLaunches) {
+  for (const int kind : {0, 1, 2, 3}) {
+    auto device = open_fake_device("noise=0");
+    LimitedMachine machine;
+    LaunchingCase work(*device, 1);
+    work.clock = kind == 3 ? TimeSource::device_events : TimeSource::host_clock;
+    if (kind == 1) work.cache = CacheState::cold;
+    if (kind == 2) work.fixed = 5;
+    if (kind != 0) work.each_time = [&] { machine.stop(); };
+    EXPECT_EQ(take_within(machine, *device, work).launches, 1) << kind;
+  }
 }
 
 /// One that launched less often than the others would leave them waiting for it. A rank that takes

@@ -349,6 +349,22 @@ TEST(ResultSet, AMetricInTwoUnitsIsAFault) {
   EXPECT_EQ(set.find({copy.id(), "rate"})->points.size(), 1u) << "never pooled";
 }
 
+TEST(ResultSet, ThreadsThatACpuLimitStoppedAreSaid) {
+  const auto side = [](double stopped) {
+    std::vector<Record> runs;
+    for (const char* run : {"1", "2"}) {
+      runs.push_back(record(run, triad, 1e9));
+      runs.back().samples.emplace().wall_seconds = 1;
+      runs.back().telemetry.emplace().summary.host.cgroup_throttled_seconds = stopped;
+    }
+    return result_set_of(runs, "x");
+  };
+  EXPECT_THAT(side(0.8).problems,
+              testing::ElementsAre("its CPU limit stopped threads while 2 of 2 results were "
+                                   "measured"));
+  EXPECT_THAT(side(0.005).problems, testing::IsEmpty()) << "half a percent of the time";
+}
+
 TEST(ResultSet, ThrottledSamplesAreSaidWithTheirShare) {
   const auto side = [](std::size_t throttled) {
     Record one = record("1", triad, 1e9);

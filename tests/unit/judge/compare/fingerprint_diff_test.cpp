@@ -51,6 +51,29 @@ TEST(FingerprintDiff, AHypervisorComesBeforeWhatFollowsFromIt) {
   EXPECT_EQ(found[1].path, "cpu.model");
 }
 
+TEST(FingerprintDiff, ALimitComesBeforeTheDeviceThatFollowsFromIt) {
+  const auto found =
+      diff_fingerprints(Json::parse(R"({"backends": {"cpu": {"devices": [{"multiprocessors": 2,
+                      "memory_bytes": 25276510208}]}}, "cpu": {"affinity": "0-1"}})"),
+                        Json::parse(R"({"backends": {"cpu": {"devices": [{"multiprocessors": 1,
+                      "memory_bytes": 2147483648}]}}, "cpu": {"affinity": "0"},
+                      "cgroup": {"cpu_limit": 0.2, "memory_limit_bytes": 2147483648}})"));
+  ASSERT_EQ(found.size(), 5u);
+  EXPECT_EQ(found[0].path, "cgroup.cpu_limit");
+  EXPECT_EQ(found[1].path, "cpu.affinity");
+  EXPECT_EQ(found[2].path, "backends.cpu.devices.0.multiprocessors");
+  EXPECT_EQ(found[2].likelihood, Likelihood::high);
+  EXPECT_EQ(found[4].path, "backends.cpu.devices.0.memory_bytes");
+  EXPECT_EQ(found[4].likelihood, Likelihood::medium);
+}
+
+TEST(FingerprintDiff, AnObjectWithoutMembersIsNoDifference) {
+  const auto found = diff_fingerprints(Json::parse(R"({"libraries": {"hip": {"version": 6}}})"),
+                                       Json::parse(R"({"libraries": {}})"));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].path, "libraries.hip.version");
+}
+
 TEST(FingerprintDiff, KernelOptionsAreComparedOneByOne) {
   const auto booted = [](const char* line) { return Json{{"host", {{"command_line", line}}}}; };
   const auto differences = diff_fingerprints(

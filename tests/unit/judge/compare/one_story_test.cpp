@@ -101,6 +101,21 @@ TEST_P(OneStory, IsToldEverywhere) {
       EXPECT_FALSE(is_different(comparison.all.mean_verdict.value_or(Verdict::equal)));
   }
 
+  const bool some_differ = different > 0 || comparison.all.mean_verdict == whole;
+  switch (cli::exit_status_of(whole)) {
+    case 0:
+      EXPECT_EQ(count(Verdict::equal), comparison.cells.size());
+      break;
+    case 1:
+      EXPECT_TRUE(some_differ && count(Verdict::invalid) == 0);
+      break;
+    case 3:
+      EXPECT_GT(count(Verdict::invalid), 0u);
+      break;
+    default:
+      EXPECT_EQ(cli::exit_status_of(whole), 6);
+      EXPECT_TRUE(different == 0 && count(Verdict::equal) < comparison.cells.size());
+  }
   const std::string text = cli::comparison_text(comparison, false, 200, cli::Style(false));
   EXPECT_THAT(text, testing::StartsWith(word + ": "));
   const Json json = to_json(comparison);

@@ -1,5 +1,6 @@
 #include "judge/compare/sentences.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,6 +34,16 @@ TEST(Sentences, ANumberThatIsNotProvenAmongManyCellsSaysSo) {
   EXPECT_EQ(time_of(1.018, Interval{1.012, 1.023}, Verdict::inconclusive),
             "In the geometric mean over cells, bwrap takes 1.8% more time than host (95% interval "
             "1.2% to 2.3% more), which is not yet proven.");
+}
+
+TEST(Sentences, FromFiveTimesOnTimesAreSaidAndNotPercent) {
+  EXPECT_EQ(time_of(236.7, Interval{79.8, 702.04}),
+            "In the geometric mean over cells, bwrap takes 237 times as long as host (95% interval "
+            "80 to 702).");
+  EXPECT_THAT(time_of(99.7, Interval{1.5, 6600}),
+              testing::HasSubstr("takes 100 times as long as host (95% interval 1.5 to 6600)"));
+  EXPECT_THAT(time_of(4.9, Interval{1.5, 16}), testing::HasSubstr("takes 390% more time"));
+  EXPECT_THAT(time_of(0.01, Interval{0.005, 0.02}), testing::HasSubstr("takes 99% less time"));
 }
 
 TEST(Sentences, ANarrowIntervalHasDigitsThatDiffer) {
@@ -80,18 +91,26 @@ TEST(Sentences, WhatACellTakesAtMostIsTheBoundItself) {
             "confidence.");
   for (const double most : {0.01, 0.03, 9.0}) add(most);
   EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"),
-            "bwrap takes at most 19.9% longer than host in 3 of 5 cells, and at most 900.0% in "
-            "all, each with 95% confidence.");
+            "bwrap takes at most 19.9% longer than host in 3 of 5 cells, and at most 10 times "
+            "as long in all, each with 95% confidence.");
+  comparison.cells.resize(4);
+  EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"),
+            "bwrap takes at most 3.0% longer than host in 2 of 4 cells, and at most 20.1% longer "
+            "in all, each with 95% confidence.");
+  comparison.cells.resize(1);
+  comparison.cells[0].effect.t95.high = std::log(703.2);
+  EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"),
+            "bwrap takes at most 704 times as long as host, with 95% confidence.");
   for (CellComparison& cell : comparison.cells) cell.effect.pairs = 5;  // too few for an interval
   EXPECT_EQ(bound_sentence(comparison, "host", "bwrap"), "");
   EXPECT_EQ(bound_sentence({}, "host", "bwrap"), "");
 }
 
 TEST(Sentences, WithoutPairsThereIsNoInterval) {
-  EXPECT_EQ(
-      time_of(1.25),
-      "In the geometric mean over cells, bwrap took 25% more time than host; an interval needs 6 "
-      "pairs with a value in every cell, so no difference is proven.");
+  EXPECT_EQ(time_of(1.25),
+            "In the geometric mean over cells, bwrap took 25% more time than host; an interval "
+            "needs 6 pairs with a value in every cell, so no difference of this mean is proven.");
+  EXPECT_THAT(time_of(5.83), testing::HasSubstr("bwrap took 5.8 times as long as host; an"));
 }
 
 }  // namespace

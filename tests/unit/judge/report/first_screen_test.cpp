@@ -225,16 +225,32 @@ TEST(FirstScreen, TheCardsSayWhereWhatHowSureAndWhy) {
   EXPECT_EQ(cards[3].command, "assay campaign study/plan.yaml --out study-again");
 }
 
+TEST(FirstScreen, TheCardSaysWhichMachineIsWhich) {
+  ReportInput input = campaign_of({1.1});
+  Json facts = {{"cpu", {{"model", "AMD EPYC 9654"}, {"cores", 2}}},
+                {"host", {{"name", "node7"}, {"kernel", "6.1.0"}}}};
+  input.environments[0].results.fingerprints = {facts};
+  facts["host"]["name"] = "(none)";
+  input.environments[1].results.fingerprints = {facts};
+  EXPECT_THAT(make_document(input).cards.at(0).lines,
+              ElementsAre("AMD EPYC 9654, 2 cores", "host: Host node7, Linux 6.1.0",
+                          "container: Linux 6.1.0"));
+}
+
 TEST(FirstScreen, WhatToTryNextFollowsFromTheVerdict) {
   ReportInput input = campaign_of({1});
   Comparison& comparison = input.comparisons[0];
   const auto command = [&] { return make_document(input).cards.at(3).command; };
+  const auto lines = [&] { return make_document(input).cards.at(3).lines; };
   EXPECT_EQ(command(), "") << "nothing is to be done about EQUAL";
   comparison.all.judgement.verdict = Verdict::inconclusive;
   comparison.cells[0].judgement.more_pairs = 20;
   EXPECT_EQ(command(), "assay campaign study/plan.yaml --out study --pairs 32");
+  EXPECT_THAT(lines(), Contains("More pairs would tell:"));
   comparison.cells[0].judgement.more_pairs = 9000;
   EXPECT_EQ(command(), "assay campaign study/plan.yaml --out study --pairs 48");
+  EXPECT_THAT(lines(), Contains("More pairs, which tell how many more are needed:"))
+      << "the cell's reason says 9000";
   comparison.all.judgement.verdict = Verdict::invalid;
   EXPECT_EQ(command(), "assay compare study");
   input.campaign.clear();

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.h"
 #include "measure/suites/cells_of_target.h"
 #include "measure/suites/suite.h"
 #include "results/record/measured_unit.h"
+#include "results/store/record_json.h"
 #include "support/temporary_folder.h"
 
 namespace assay {
@@ -209,6 +211,26 @@ TEST(RunExternal, FailuresCarryTheLastLineOfStandardError) {
   absent.words = {"no-such-program-anywhere"};
   EXPECT_EQ(run_external(absent, blank(), [] { return false; }).error().kind,
             ErrorKind::unavailable);
+}
+
+/// A load on a simulated server is a command of a campaign, whose device is the machine's own.
+TEST(RunExternal, WhatAModelMadeStaysMarked) {
+  for (const bool emulated : {true, false}) {
+    Record record = blank();
+    record.cell = Cell("serving", {});
+    record.status = RecordStatus::passed;
+    record.device.name = "a server";
+    record.device.emulated = emulated;
+    record.metrics = {{"mean_ttft", 0.1, "s", Better::lower, ""}};
+    const TemporaryFolder folder;
+    ExternalCommand command;
+    command.format = "assay";
+    const auto records = run_shell(
+        "cat " + folder.write("line", json_line(to_json(record)) + "\n").string(), command);
+    ASSERT_TRUE(records.ok()) << records.error().message;
+    EXPECT_EQ(records->at(0).device.emulated, emulated);
+    EXPECT_EQ(records->at(0).device.name, "") << "this run's device";
+  }
 }
 
 TEST(RunExternal, ReadsTheFileItWroteAndNeverAnOldOne) {

@@ -47,6 +47,24 @@ TEST(StoppingRule, NoStopOnPrecisionBeforeTheLeastTime) {
   EXPECT_EQ(rule.after(1.0, 2.1), StopReason::precision);
 }
 
+TEST(StoppingRule, StopsInMoreThanATenthOfThePeriodsAreOften) {
+  EXPECT_TRUE(stopped_often(5, 0.5));
+  EXPECT_TRUE(stopped_often(11, 10));
+  EXPECT_FALSE(stopped_often(9, 10));
+  EXPECT_FALSE(stopped_often(0, 0));
+}
+
+TEST(StoppingRule, SamplesOfStoppedThreadsLastForWholePeriodsOfTheQuota) {
+  const auto seconds = [](double time_box) {
+    SamplingLimits limits;
+    limits.sustained_time_box_seconds = time_box;
+    return stopped_by_quota(limits).least_sample_seconds;
+  };
+  EXPECT_DOUBLE_EQ(seconds(10), 0.4);
+  EXPECT_DOUBLE_EQ(seconds(2.5), 0.2);
+  EXPECT_DOUBLE_EQ(seconds(0.01), 0.1) << "a shorter sample would show nothing of the quota";
+}
+
 TEST(StoppingRule, ThrottledWorkIsSeenThroughManySwingsOfTheClock) {
   const SamplingLimits limits = sustained({}, true);
   EXPECT_EQ(limits.least_sample_seconds, 0.4);

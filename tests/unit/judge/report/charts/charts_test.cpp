@@ -67,6 +67,16 @@ TEST(ReportCharts, RatiosCarryTheMarginAndEveryCell) {
               HasSubstr("The estimates of 0 of 5 cells lie within the margin of 2%"));
 }
 
+TEST(ReportCharts, OneRatioIsNotSaidToLieBetweenItself) {
+  Comparison comparison = comparison_input(0.9).comparisons[0];
+  comparison.cells.resize(1);
+  EXPECT_EQ(ratio_charts(comparison)[0].summary,
+            "The estimate, +11%, lies beyond the margin of 2%.");
+  comparison.cells[0].effect.mean = -0.01;
+  EXPECT_EQ(ratio_charts(comparison)[0].summary,
+            "The estimate, -1%, lies within the margin of 2%.");
+}
+
 TEST(ReportCharts, ManyRatiosAreSplitIntoSeveralCharts) {
   std::vector<Series> series;
   for (int i = 0; i < 90; ++i) {
