@@ -114,7 +114,11 @@ void Database::distrust_schema() const {
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
   // A text of another program's file is not made longer than this.
   constexpr int longest_text = 64 << 20;
-  if (access_ == Access::look) sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, longest_text);
+  if (access_ != Access::look) return;
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, longest_text);
+  // Damage of a page is found when the page is read. Otherwise what SQLite makes of it may depend on
+  // what its memory held before.
+  sqlite3_exec(handle, "PRAGMA cell_size_check = ON", nullptr, nullptr, nullptr);
 }
 
 int Database::count_down(void* turns) {

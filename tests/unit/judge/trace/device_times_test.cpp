@@ -247,9 +247,9 @@ TEST(GemmGroups, MathAndLayoutAreThoseOfTheKernel) {
 }
 
 TEST(GemmGroups, AKernelMayHaveTheShapesItself) {
-  const Timeline timeline = timeline_of(
-      kineto_text(gpu_event("kernel", "nvjet_sm90_tst_192x16_64x8_1x1_v_bz_TNT", "10", "100",
-                            R"("Input Dims":[[16,4096],[4096,24576]],"Input type":["bf16","bf16"])")));
+  const Timeline timeline = timeline_of(kineto_text(
+      gpu_event("kernel", "nvjet_sm90_tst_192x16_64x8_1x1_v_bz_TNT", "10", "100",
+                R"("Input Dims":[[16,4096],[4096,24576]],"Input type":["bf16","bf16"])")));
   const auto gemms = report_trace(TraceIndex(timeline)).devices.front().gemms;
   ASSERT_EQ(gemms.size(), 1u);
   EXPECT_EQ(gemms[0].problem.m, 16u);
