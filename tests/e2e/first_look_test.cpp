@@ -65,6 +65,8 @@ TEST(FirstLook, AMissingProgramIsNamed) {
   EXPECT_EQ(refusal({"host", "bubblewrap"}, 4, none.nothing_else()),
             "assay: environment bubblewrap: there is no program bwrap in PATH; install "
             "bubblewrap\n");
+  EXPECT_EQ(refusal({"host", "vm:h"}, 4, none.nothing_else()),
+            "assay: environment vm: there is no program ssh in PATH; install openssh-client\n");
 }
 
 TEST(FirstLook, AnUnknownHostIsNamed) {

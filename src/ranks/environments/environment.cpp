@@ -8,6 +8,7 @@
 #include <cmath>
 #include <set>
 
+#include "core/program.h"
 #include "core/suggest.h"
 #include "core/units.h"
 #include "machine/system/gpu.h"
@@ -100,6 +101,14 @@ std::vector<int> parse_cpu_list(std::string_view text) {
     for (int cpu = first; cpu <= last; ++cpu) cpus.insert(cpu);
   }
   return {cpus.begin(), cpus.end()};
+}
+
+Status check_program(std::string_view environment, const std::string& program,
+                     std::string_view package) {
+  if (find_program(program)) return {};
+  return Error{ErrorKind::unavailable,
+               fmt::format("environment {}: there is no program {} in PATH; install {}",
+                           environment, program, package)};
 }
 
 Result<ResourceLimits> read_limits(const YamlReader& settings) {

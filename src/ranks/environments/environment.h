@@ -102,6 +102,11 @@ std::vector<EnvironmentKind> environment_kinds();
 Result<std::unique_ptr<Environment>> read_environment(const YamlValue& value, std::string_view file,
                                                       const std::vector<std::string>& more);
 
+/// Error: unavailable, if there is no `program` in PATH; it names the environment, and the package
+/// to install.
+Status check_program(std::string_view environment, const std::string& program,
+                     std::string_view package);
+
 /// Reads the settings `cpus` ("0-3,8"), `cpu_quota` ("10%" of one CPU, or "1.5" CPUs) and `memory`
 /// ("8GiB"). Error: usage, "FILE:LINE: ...".
 Result<ResourceLimits> read_limits(const YamlReader& settings);

@@ -64,11 +64,7 @@ class Container final : public Environment {
   const Engine* engine = nullptr;
 
   Status prepare(const LaunchContext& context) const override {
-    if (!find_program(engine->program)) {
-      return Error{ErrorKind::unavailable,
-                   fmt::format("environment {}: there is no program {} in PATH; install {}",
-                               context.environment, engine->program, engine->name)};
-    }
+    TRY(check_program(context.environment, engine->program, engine->name));
     TRY(ask(*engine, context.environment));
     // The engine would otherwise create a missing folder owned by root.
     std::error_code ignored;

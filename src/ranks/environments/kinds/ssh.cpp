@@ -34,6 +34,7 @@ class Ssh final : public Environment {
   std::string device() const override { return inside ? inside->device() : ""; }
 
   Status prepare(const LaunchContext& context) const override {
+    TRY(check_program(context.environment, "ssh", "openssh-client"));
     if (!binary.empty()) return {};  // the user provides it
     const std::string there = TRY(far_binary(context));
     const ProgramEnd test = TRY(run({"test", "-x", there}, "", context.answer_seconds));
