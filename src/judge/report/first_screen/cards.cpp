@@ -131,7 +131,7 @@ Card machine_card(const ReportInput& input) {
       const auto known =
           std::ranges::find(facts, line, [](const auto& fact) { return fact.first; });
       if (known == facts.end()) {
-        facts.push_back({std::move(line), {results.name}});
+        facts.emplace_back(std::move(line), std::vector{results.name});
       } else {
         known->second.push_back(results.name);
       }
