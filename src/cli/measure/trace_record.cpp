@@ -174,7 +174,7 @@ int show(const Request& request, const Recording& recording, std::size_t cells,
   if (cells > 1) text += fmt::format("; it is the first of {} cells, name axes for another", cells);
   text += fmt::format(
       "\na step takes {} without recording and {} with it ({:+.1f}%); on the device it takes {} "
-      "from its first operation to its last, of which {} in operations\n"
+      "from its first operation to its last; its operations take {} in all\n"
       "`{} trace read {}` says where the time goes; ui.perfetto.dev shows it\n",
       format_seconds(without), format_seconds(with), 100 * (with / without - 1),
       format_seconds(on_device), format_seconds(of_operations), own_command(), request.file);

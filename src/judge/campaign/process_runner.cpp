@@ -80,6 +80,7 @@ std::vector<UnitResult> ProcessRunner::run(const std::vector<UnitRequest>& reque
       return std::vector<UnitResult>(requests.size(), refused);
     }
     has_looked_ = true;
+    refusal_.reset();
   }
   if (requests.size() == 1) return {run_one(requests.front(), "")};
   const fs::path meeting =

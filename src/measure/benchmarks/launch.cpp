@@ -59,6 +59,7 @@ Result<SimpleCase> prepare(const Cell& cell, PrepareContext context) {
   SimpleCase made{.work = {.repetitions = std::max<double>(launches, 1)},
                   .quantity = Quantity::latency,
                   .fits_behind_gate = metric != "back_to_back",
+                  .may_repeat = metric != "latency" && !gap,
                   .enqueue = [run, place](Stream& stream) { return run(stream, false); }};
   // Only the host's clock encloses both launching a row and running it.
   if (metric == "latency" || (on_cpu && is_row)) made.time_source = TimeSource::host_clock;

@@ -52,6 +52,9 @@ class Case {
   /// the device: false if it waits for the device or queues more than about 30 operations, which
   /// would fill the device's queue.
   virtual bool fits_behind_gate() const { return true; }
+  /// Returns whether several launches in a sample measure what one does: false for the latency of a
+  /// single launch.
+  virtual bool may_repeat() const { return true; }
   /// Facts for the record that are not in the cell, as pairs of name and value, such as the chosen
   /// geometry or algorithm, or {"level", "dram"}. Asked several times: before the samples, after
   /// them, and at the end.

@@ -12,6 +12,7 @@ class PlainCase final : public Case {
   Limit limit() const override { return parts_.limit; }
   TimeSource time_source() const override { return parts_.time_source; }
   bool fits_behind_gate() const override { return parts_.fits_behind_gate; }
+  bool may_repeat() const override { return parts_.may_repeat; }
   std::vector<std::pair<std::string, std::string>> notes() const override { return parts_.notes; }
   Status enqueue(Stream& stream) override { return parts_.enqueue(stream); }
   Result<Verification> verify(Stream& stream) override { return parts_.verify(stream); }

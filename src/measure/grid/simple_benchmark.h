@@ -26,6 +26,7 @@ struct SimpleCase {
   Limit limit = Limit::none;
   TimeSource time_source = TimeSource::device_events;
   bool fits_behind_gate = true;                                 ///< see Case::fits_behind_gate()
+  bool may_repeat = true;                                       ///< see Case::may_repeat()
   std::vector<std::pair<std::string, std::string>> notes = {};  ///< see Case::notes()
   std::function<Status(Stream&)> enqueue;                       ///< see Case::enqueue()
   std::function<Result<Verification>(Stream&)> verify;          ///< see Case::verify()

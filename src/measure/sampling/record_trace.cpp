@@ -130,7 +130,7 @@ Result<std::unique_ptr<ActivityTracer>> open_tracer(TraceSource source, const De
   if (source == TraceSource::best) {
     if (!facts.is_nvidia()) return std::unique_ptr<ActivityTracer>();
     auto opened = open_cupti_tracer();
-    if (opened.ok() || opened.error().kind != ErrorKind::unavailable) return opened;
+    if (opened.ok()) return opened;
     why_not = opened.error().message;
     return std::unique_ptr<ActivityTracer>();
   }

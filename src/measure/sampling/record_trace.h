@@ -44,8 +44,8 @@ struct RecordedTrace {
 /// of the team call it together. The results of the steps are not verified. `stop_requested` is
 /// asked before each step; it must not be empty. Error: usage for a cell of no benchmark;
 /// unsupported if the device cannot measure the cell or be traced by the source; those of
-/// open_cupti_tracer() (compute/vendor/tracing/cupti_tracer.h) for that source; interrupted if
-/// `stop_requested` returned true; as Team::exchange(); otherwise that of the call that failed.
+/// open_cupti_tracer() (compute/vendor/tracing/cupti_tracer.h) for TraceSource::cupti; interrupted
+/// if `stop_requested` returned true; as Team::exchange(); otherwise that of the call that failed.
 Result<RecordedTrace> record_trace(const TraceRequest& request, Device& device, Team& team,
                                    const std::function<bool()>& stop_requested);
 

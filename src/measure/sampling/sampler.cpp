@@ -121,7 +121,7 @@ class DeviceSampler final : public Sampler {
     const bool timed_on_host =
         set.time_source == TimeSource::host_clock ||
         (set.time_source == TimeSource::device_events && device_.facts().is_host_cpu());
-    if (!timed_on_host || team_.size() > 1 ||
+    if (!timed_on_host || team_.size() > 1 || !work.may_repeat() ||
         !stopped_often(times_stopped() - stops_before_, seconds_since(made_)))
       return false;
     return set.cache_state != CacheState::cold && !TRY(work.own_seconds());
@@ -131,6 +131,7 @@ class DeviceSampler final : public Sampler {
   /// for which threads are stopped.
   Status outlast_stops(Case& work, const SamplingLimits& limits,
                        const std::function<bool()>& stop_requested, SampleSet& set) {
+    const auto begin = Clock::now();
     set.gated = false;  // too many for the gate, and the start hardly matters
     const double least = set.launches, most = std::max(least, 100000.0);
     const auto raise = [&](double factor) {
@@ -146,7 +147,8 @@ class DeviceSampler final : public Sampler {
       set.warmup_launches += static_cast<std::size_t>(set.launches);
       const double seconds = trial.seconds * work.work().repetitions * set.launches;
       const double factor = limits.least_sample_seconds / std::max(seconds, 1e-9);
-      const bool last = factor < 4.0 / 3 || set.launches >= most;
+      const bool last = factor < 4.0 / 3 || set.launches >= most ||
+                        seconds_since(begin) > limits.time_box_seconds / 2;
       raise(factor);
       if (last) break;
     }

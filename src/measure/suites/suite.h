@@ -66,9 +66,10 @@ Result<std::vector<Suite>> built_in_suites();
 using BenchmarkLookup = std::function<const Benchmark*(std::string_view)>;
 
 /// The suite with overrides applied and without its budget, as one line that parse_suite() reads,
-/// so that it can be passed as an argument to a process on another machine. That process gets the
-/// budget as an option. An entry whose benchmark `lookup` does not know keeps its axes, and
-/// overrides replace them.
+/// so that it can be passed as an argument to a process on another machine. A campaign's
+/// units get the sum of their suites' budgets as an option, if each suite has one and the plan has
+/// neither cells nor a load of its own. An entry whose benchmark `lookup` does not know keeps its
+/// axes, and overrides replace them.
 std::string inline_text(const Suite& suite, const std::vector<AxisSetting>& overrides,
                         const BenchmarkLookup& lookup = find_benchmark);
 

@@ -57,7 +57,8 @@ bool is_ipv4(std::string_view text) {
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     if (digits == 0 || digits > 3) return false;
     text.remove_prefix(digits);
-    if (part == 3) return !text.starts_with('.');
+    // A full stop may follow, but no further number.
+    if (part == 3) return !(text.size() > 1 && text[0] == '.' && is_decimal(text[1]));
     if (!text.starts_with('.')) return false;
     text.remove_prefix(1);
   }
@@ -81,11 +82,14 @@ bool has_address(std::string_view text) {
     const auto is_word = [](char letter) {
       return is_letter(letter) || is_decimal(letter) || letter == '_';
     };
-    if (i > 0 && (is_word(text[i - 1]) || text[i - 1] == ':')) {
+    const bool in_number = i > 0 && (is_decimal(text[i - 1]) || text[i - 1] == '.');
+    if (!in_number && is_ipv4(text.substr(i))) return true;
+    // After the single colon of "name:fe80::1" an address may begin.
+    const bool after_name = i > 1 && text[i - 1] == ':' && text[i - 2] != ':';
+    if (i > 0 && (is_word(text[i - 1]) || text[i - 1] == ':') && !after_name) {
       ++i;
       continue;
     }
-    if ((i == 0 || text[i - 1] != '.') && is_ipv4(text.substr(i))) return true;
     const std::size_t end =
         std::min(text.find_first_not_of("0123456789abcdefABCDEF:", i), text.size());
     const bool whole = end == text.size() || !is_word(text[end]);

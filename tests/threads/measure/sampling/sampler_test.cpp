@@ -33,6 +33,7 @@ class LaunchingCase final : public Case {
   std::optional<std::size_t> fixed_samples() const override { return fixed; }
   int launches_per_sample(double) const override { return in_a_sample; }
   bool takes_part() const override { return part; }
+  bool may_repeat() const override { return repeats; }
   TimeSource time_source() const override { return clock; }
   Status enqueue(Stream& stream) override {
     ++enqueued;
@@ -46,7 +47,7 @@ class LaunchingCase final : public Case {
   Limit bound = Limit::none;
   std::optional<std::size_t> fixed;
   int in_a_sample = 1;
-  bool part = true;
+  bool part = true, repeats = true;
   TimeSource clock = TimeSource::device_events;
   std::size_t enqueued = 0;
   std::function<void()> each_time;
@@ -147,15 +148,17 @@ TEST(Sampler, WorkThatACpuQuotaStopsIsLaunchedUntilASampleLastsForAWholePeriod) 
   EXPECT_EQ(work.enqueued, set.warmup_launches + set.launches * set.samples.size());
 }
 
-/// The quota stopped nothing, caches are cold, samples are counted, or the device is not the host.
+/// The quota stopped nothing, caches are cold, samples are counted, the device is not the host, or
+/// several launches are another quantity.
 TEST(Sampler, OtherWorkUnderACpuQuotaKeepsItsLaunches) {
-  for (const int kind : {0, 1, 2, 3}) {
+  for (const int kind : {0, 1, 2, 3, 4}) {
     auto device = open_fake_device("noise=0");
     LimitedMachine machine;
     LaunchingCase work(*device, 1);
     work.clock = kind == 3 ? TimeSource::device_events : TimeSource::host_clock;
     if (kind == 1) work.cache = CacheState::cold;
     if (kind == 2) work.fixed = 5;
+    if (kind == 4) work.repeats = false;
     if (kind != 0) work.each_time = [&] { machine.stop(); };
     EXPECT_EQ(take_within(machine, *device, work).launches, 1) << kind;
   }

@@ -63,6 +63,10 @@ TEST(StoppingRule, SamplesOfStoppedThreadsLastForWholePeriodsOfTheQuota) {
   EXPECT_DOUBLE_EQ(seconds(10), 0.4);
   EXPECT_DOUBLE_EQ(seconds(2.5), 0.2);
   EXPECT_DOUBLE_EQ(seconds(0.01), 0.1) << "a shorter sample would show nothing of the quota";
+  SamplingLimits at_barrier;
+  at_barrier.precision = 0;
+  EXPECT_EQ(stopped_by_quota(at_barrier).time_box_seconds, at_barrier.time_box_seconds)
+      << "the processes at a barrier load the machine for the same time";
 }
 
 TEST(StoppingRule, ThrottledWorkIsSeenThroughManySwingsOfTheClock) {

@@ -221,6 +221,12 @@ TEST(AnonymousTrace, NamesOfCodeHaveNoPaths) {
                              "to fe80::1ff:fe23:4567:890a",
                              "[2001:db8::1]:80",
                              "::1",
+                             "tcp:10.1.2.3",
+                             "store_10.1.2.3",
+                             "host 10.1.2.3.",
+                             "10.1.2.3.nip.io",
+                             "connect:fe80::1",
+                             "mac:00:11:22:33:44:55",
                              "on 0c:42:a1:b2:c3:d4"}) {
     EXPECT_FALSE(is_name_of_code(hidden)) << hidden;
   }
