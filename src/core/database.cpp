@@ -116,8 +116,8 @@ void Database::distrust_schema() const {
   constexpr int longest_text = 64 << 20;
   if (access_ != Access::look) return;
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, longest_text);
-  // Damage of a page is found when the page is read. Otherwise what SQLite makes of it may depend on
-  // what its memory held before.
+  // Damage of a page is found when the page is read. Otherwise what SQLite makes of it may depend
+  // on what its memory held before.
   sqlite3_exec(handle, "PRAGMA cell_size_check = ON", nullptr, nullptr, nullptr);
 }
 
