@@ -7,13 +7,19 @@
 namespace assay {
 namespace {
 
+/// Since CUDA 13 one folder, nvidia/cu13, holds the libraries of many packages.
+bool is_shared(std::string_view inside) {
+  return inside.starts_with("nvidia/cu1");
+}
+
 /// Returns the pip package that contains the library, without the suffix for a CUDA release.
 std::string package_of(std::string_view inside, std::string_view role) {
   constexpr std::string_view vendor = "nvidia/";
   if (!inside.starts_with(vendor)) return std::string(inside.substr(0, inside.find('/')));
-  inside.remove_prefix(vendor.size());
-  const std::string_view part = inside.substr(0, inside.find('/'));
-  if (!part.starts_with("cu1")) return "nvidia_" + std::string(part);
+  if (!is_shared(inside)) {
+    inside.remove_prefix(vendor.size());
+    return "nvidia_" + std::string(inside.substr(0, inside.find('/')));
+  }
   constexpr std::array<std::pair<std::string_view, std::string_view>, 4> packages = {
       {{"cublas", "nvidia_cublas"},
        {"cublaslt", "nvidia_cublas"},
@@ -23,11 +29,6 @@ std::string package_of(std::string_view inside, std::string_view role) {
     if (known == role) return std::string(package);
   }
   return {};
-}
-
-/// Since CUDA 13 one folder, nvidia/cu13, holds the libraries of many packages.
-bool is_shared(std::string_view inside) {
-  return inside.starts_with("nvidia/cu1");
 }
 
 struct Installed {
