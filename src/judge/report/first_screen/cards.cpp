@@ -344,8 +344,7 @@ WantedPairs wanted_pairs(const Comparison& comparison) {
     more = std::max(more, cell.judgement.more_pairs);
   }
   const std::size_t pairs = std::max<std::size_t>(comparison.units_a, least_units);
-  return {pairs + std::min(std::max(more, pairs), 3 * pairs),
-          more > 0 && more <= 3 * pairs};
+  return {pairs + std::min(std::max(more, pairs), 3 * pairs), more > 0 && more <= 3 * pairs};
 }
 
 Card cause_card(const ReportInput& input) {
