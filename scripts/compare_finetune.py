@@ -15,7 +15,7 @@ the options is for assay alone.
 
 --losses trains tiny Qwen3, Qwen2 and Llama models, all of them and then adapters, from the same weights on the same
 documents, each packed by assay and alone in PyTorch, and prints the losses side by side. Allowed differences are 1e-4
-in f32 and 0.02 in bf16; exit status 1 if one is larger. Needs torch alone; for --losses torch 1.13 is enough.
+in f32, 0.02 in bf16 and FP8; exit status 1 if one is larger. Needs torch alone; for --losses torch 1.13 is enough.
 """
 import argparse
 import json
@@ -193,8 +193,9 @@ def columns(values, form, width):
 # ---- Losses ----
 
 STEPS, RATE, WARM_UP, DECAY, EPSILON = 20, 5e-4, 10, 0.01, 1e-8
-ALLOWED = {"f32": 1e-4, "bf16": 0.02}
-TYPES = {"f32": torch.float32, "bf16": torch.bfloat16}
+# The type of the numbers, whether the products of blocks are in FP8, and the largest allowed difference of losses.
+COMPUTATIONS = {"f32": (torch.float32, False, 1e-4), "bf16": (torch.bfloat16, False, 0.02),
+                "fp8": (torch.bfloat16, True, 0.02)}
 ROW_LENGTH, ROWS_IN_BATCH = 64, 4
 # Best-fit decreasing packs these lengths into four full rows of 64, in whatever order the rows are.
 DOCUMENT_LENGTHS = (64, 50, 40, 34, 30, 24, 14)
@@ -272,20 +273,19 @@ def documents(device):
     return tokens.to(device), targets.to(device)
 
 
-def torch_losses(model, device):
-    """Losses of all steps, by AdamW on f32 masters from which the weights are rounded."""
-    tokens, targets = documents(device)
+def torch_losses(model, tokens, targets, rates):
+    """The loss of a step with each of the rates, by AdamW on f32 masters from which the weights are rounded."""
     trained = [p for p in model.parameters() if p.requires_grad]
     masters = [p.detach().float().clone() for p in trained]
-    optimizer = torch.optim.AdamW(masters, lr=RATE, eps=EPSILON, weight_decay=DECAY)
+    optimizer = torch.optim.AdamW(masters, eps=EPSILON, weight_decay=DECAY)
     losses = []
-    for step in range(STEPS):
+    for rate in rates:
         loss = model(tokens, targets)
         loss.backward()
         for parameter, master in zip(trained, masters):
             master.grad, parameter.grad = parameter.grad.float(), None
         torch.nn.utils.clip_grad_norm_(masters, 1.0)
-        optimizer.param_groups[0]["lr"] = RATE * min(1, (step + 1) / (WARM_UP + 1))
+        optimizer.param_groups[0]["lr"] = rate
         optimizer.step()
         with torch.no_grad():
             for parameter, master in zip(trained, masters):
@@ -306,14 +306,15 @@ def read_into(model, *files):
         raise RuntimeError("the model has no %s" % ", ".join(there))
 
 
-def compare_family(arguments, family, precision, folder):
+def compare_family(arguments, family, computation, folder):
     """Lines of losses: of all parameters, then of adapters of what was learnt."""
-    config, kind = TINY_MODELS[family], TYPES[precision]
+    config, (kind, fp8, _) = TINY_MODELS[family], COMPUTATIONS[computation]
+    rates = [RATE * min(1, (step + 1) / (WARM_UP + 1)) for step in range(STEPS)]
     start, learnt, adapter = (os.path.join(folder, name) for name in ("start", "learnt", "adapter"))
     data = os.path.join(folder, "texts.jsonl")
     os.makedirs(start)
     torch.manual_seed(1)
-    full = Decoder(config, arguments.device, kind)
+    full = Decoder(config, arguments.device, kind, fp8=fp8)
     with torch.no_grad():  # norms and biases that matter
         for name, parameter in full.named_parameters():
             if parameter.dim() == 1:
@@ -328,33 +329,33 @@ def compare_family(arguments, family, precision, folder):
     def assay_losses(weights, output, *axes):
         words = [arguments.assay, "run", "finetune", "weights=" + weights, "data=" + data,
                  "packing=documents", "batch=%d" % ROWS_IN_BATCH, "sequence=%d" % ROW_LENGTH,
-                 "precision=" + precision, "states=master", "schedule=constant", "steps=%d" % STEPS,
+                 "precision=" + ("bf16" if fp8 else computation), "products=" + computation, "states=master", "schedule=constant", "steps=%d" % STEPS,
                  "output=" + output, *axes, "--device", arguments.device, "--telemetry", "off", "--out", "-", "--json"]
         record, error = run_assay(words)
         if error:
-            sys.exit("compare_finetune: %s %s: assay: %s" % (family, precision, error))
+            sys.exit("compare_finetune: %s %s: assay: %s" % (family, computation, error))
         return next(curve["y"] for curve in record["curves"] if curve["name"] == "loss")
 
-    worst = show(family, precision, "full", assay_losses(start, learnt, "rate=%g" % RATE),
-                 torch_losses(full, arguments.device))
+    worst = show(family, computation, "full", assay_losses(start, learnt, "rate=%g" % RATE),
+                 torch_losses(full, *documents(arguments.device), rates))
     lora = ("mode=lora", "rank=4", "alpha=8", "targets=all")
     # Steps of this rate change nothing: the adapter is written as it begins.
     assay_losses(learnt, adapter, "rate=1e-30", *lora)
-    adapted = Decoder(config, arguments.device, kind, lora=(4, 8, TARGETS))
+    adapted = Decoder(config, arguments.device, kind, lora=(4, 8, TARGETS), fp8=fp8)
     read_into(adapted, os.path.join(learnt, "model.safetensors"), os.path.join(adapter, "adapter_model.safetensors"))
-    return max(worst, show(family, precision, "lora", assay_losses(learnt, adapter, "rate=%g" % RATE, *lora),
-                           torch_losses(adapted, arguments.device)))
+    return max(worst, show(family, computation, "lora", assay_losses(learnt, adapter, "rate=%g" % RATE, *lora),
+                           torch_losses(adapted, *documents(arguments.device), rates)))
 
 
-def show(family, precision, mode, own, other):
+def show(family, computation, mode, own, other):
     """The largest difference as a share of what is allowed."""
     differences = [abs(a - b) for a, b in zip(own, other)]
-    print("%s %s %s: largest difference %.2g, allowed %g" % (family, mode, precision, max(differences),
-                                                             ALLOWED[precision]))
+    allowed = COMPUTATIONS[computation][2]
+    print("%s %s %s: largest difference %.2g, allowed %g" % (family, mode, computation, max(differences), allowed))
     for step, (a, b) in enumerate(zip(own, other)):
         print("  step %2d  assay %.6f  PyTorch %.6f" % (step, a, b))
     sys.stdout.flush()
-    return max(differences) / ALLOWED[precision]
+    return max(differences) / allowed
 
 
 def compare_losses(arguments):
@@ -362,9 +363,9 @@ def compare_losses(arguments):
         torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
     worst = 0.0
     for family in TINY_MODELS:
-        for precision in TYPES:
+        for computation in COMPUTATIONS:
             with tempfile.TemporaryDirectory() as folder:
-                worst = max(worst, compare_family(arguments, family, precision, folder))
+                worst = max(worst, compare_family(arguments, family, computation, folder))
     return 0 if worst <= 1 else 1
 
 

@@ -88,11 +88,27 @@ def fastest_attention(config, batch, length):
     return best[2], "%s %s" % (best[1], best[2].__name__)
 
 
-def to_float8(x, kind):
-    """`x` in FP8 and the factor that gives it back: torchao's tensorwise recipe."""
-    most = torch.finfo(kind).max
+# The largest number of a format, the bits of its mantissas, and the least exponent of a full mantissa.
+E4M3, E5M2 = ("float8_e4m3fn", 448.0, 3, -6), ("float8_e5m2", 57344.0, 2, -14)
+
+
+def to_float8(x, form):
+    """`x` in FP8 and the factor that gives it back: torchao's tensorwise recipe. On a CPU the numbers are f32 that the
+    format has, because older PyTorchs have no type of 8 bits."""
+    name, most, mantissa, least = form
     scale = most / x.abs().amax().float().clamp(min=1e-12)
-    return (x.float() * scale).clamp(-most, most).to(kind), scale.reciprocal()
+    y = (x.float() * scale).clamp(-most, most)
+    if x.is_cuda:
+        return y.to(getattr(torch, name)), scale.reciprocal()
+    spacing = torch.ldexp(torch.ones_like(y), (torch.frexp(y)[1] - 1).clamp(min=least) - mantissa)
+    return torch.round(y / spacing) * spacing, scale.reciprocal()
+
+
+def float8_product(a, of_a, b, of_b, kind, fast=False):
+    """a b and the factors of both, in `kind`. On a GPU b has to lie column by column; `fast` sums with fewer bits."""
+    if not a.is_cuda:
+        return ((a @ b) * (of_a * of_b)).to(kind)
+    return torch._scaled_mm(a, b, scale_a=of_a, scale_b=of_b, out_dtype=kind, use_fast_accum=fast)
 
 
 class Float8Product(torch.autograd.Function):
@@ -101,18 +117,15 @@ class Float8Product(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, weight):
         ctx.save_for_backward(x, weight)
-        (a, of_a), (b, of_b) = to_float8(x, torch.float8_e4m3fn), to_float8(weight, torch.float8_e4m3fn)
-        return torch._scaled_mm(a, b.t(), scale_a=of_a, scale_b=of_b, out_dtype=x.dtype, use_fast_accum=True)
+        (a, of_a), (b, of_b) = to_float8(x, E4M3), to_float8(weight, E4M3)
+        return float8_product(a, of_a, b.t(), of_b, x.dtype, fast=True)
 
     @staticmethod
     def backward(ctx, gradient):
         x, weight = ctx.saved_tensors
-        d, of_d = to_float8(gradient, torch.float8_e5m2)
-        (a, of_a), (b, of_b) = to_float8(x, torch.float8_e4m3fn), to_float8(weight, torch.float8_e4m3fn)
-        # The right side of _scaled_mm has to lie column by column.
-        dx = torch._scaled_mm(d, b.t().contiguous().t(), scale_a=of_d, scale_b=of_b, out_dtype=x.dtype)
-        dw = torch._scaled_mm(d.t().contiguous(), a.t().contiguous().t(), scale_a=of_d, scale_b=of_a,
-                              out_dtype=x.dtype)
+        (d, of_d), (a, of_a), (b, of_b) = to_float8(gradient, E5M2), to_float8(x, E4M3), to_float8(weight, E4M3)
+        dx = float8_product(d, of_d, b.t().contiguous().t(), of_b, x.dtype)
+        dw = float8_product(d.t().contiguous(), of_d, a.t().contiguous().t(), of_a, x.dtype)
         return dx, dw
 
 
