@@ -15,7 +15,7 @@
 #define FLASH_STEP 64
 #endif
 
-#include "flash_tiles.h"
+#include "flash_softmax.h"
 
 namespace {
 
@@ -103,13 +103,7 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, const i32* documen
   close_copies();
   Sums sums;
   sums.fill(0);
-  typename Sums::Rows largest, total;
-  UNROLL_LOOP
-  for (int s = 0; s < Sums::row_slots; ++s) {
-    largest.slot[s] = -1e30f;
-    total.slot[s] = 0;
-  }
-  const float to_log2 = scale * log2_e;
+  RunningSoftmax<Sums> softmax(scale);
   OwnRows<Scores, Queries, D, keep> my_queries(queries, my_row);
   for (u64 key = begin; key < end; key += step) {
     await_copies<0>();
@@ -119,35 +113,8 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, const i32* documen
     Scores scores;
     scores.fill(0);
     add_product(scores, my_queries, keys);
-    if (key + step > first + my_row) {  // causal mask: some keys come after some queries
-      const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
-      scores.for_each([&](int i, int j, float& score) {
-        if (j > i + distance) score = -1e30f;
-      });
-    }
-    if (documents && key < static_cast<u64>(of_queries.starts[my_row + wave_rows - 1])) {
-      scores.for_each([&](int i, int j, float& score) {
-        if (static_cast<i32>(key) + j < of_queries.starts[my_row + i]) score = -1e30f;
-      });
-    }
-    const auto tops = scores.reduce_rows(Maximum{});
-    typename Sums::Rows shrink, base;
-    UNROLL_LOOP
-    for (int s = 0; s < Sums::row_slots; ++s) {
-      const float top = larger(largest.slot[s], tops.slot[s]);
-      shrink.slot[s] = fast_exp2((largest.slot[s] - top) * to_log2);
-      largest.slot[s] = top;
-      // A query that has seen no key of its document yet has weights 0.
-      base.slot[s] = documents && top < -1e29f ? 0 : top * to_log2;
-    }
-    scores.for_each_in_rows(
-        [&](int slot, float& score) { score = fast_exp2(score * to_log2 - base.slot[slot]); });
-    const auto here = scores.reduce_rows(Sum{});
-    UNROLL_LOOP
-    for (int s = 0; s < Sums::row_slots; ++s) {
-      total.slot[s] = total.slot[s] * shrink.slot[s] + here.slot[s];
-    }
-    sums.for_each_in_rows([&](int slot, float& sum) { sum *= shrink.slot[slot]; });
+    hide_unseen_keys(scores, first + my_row, key, documents, of_queries.starts + my_row);
+    softmax.multiply_rows(sums, softmax.weigh(scores, documents));
     copy.end(values);
     close_copies();
     await_copies<0>();
@@ -159,21 +126,11 @@ DEVICE void flash_forward(T* y, float* log_sum, const T* qkv, const i32* documen
     if (more) copy.end(keys);
     close_copies();
   }
-  typename Sums::Rows inverse;
-  UNROLL_LOOP
-  for (int s = 0; s < Sums::row_slots; ++s) inverse.slot[s] = 1 / total.slot[s];
-  sums.for_each_in_rows([&](int slot, float& sum) { sum *= inverse.slot[slot]; });
+  softmax.normalize(sums);
   const u64 mine = first + my_row;
   write_rows(head.part(y, D) + mine * head.width, head.width, left_of(sequence, mine), sums,
              queries, my_row);
-  if (log_sum != nullptr && Sums::first_in_row()) {
-    Sums::for_each_row([&](int slot, int i) {
-      const u64 row = first + my_row + i;
-      if (row >= sequence) return;
-      log_sum[head.index * sequence + row] =
-          largest.slot[slot] * scale + fast_log2(total.slot[slot]) / log2_e;
-    });
-  }
+  softmax.write_log_sum(log_sum, head.index, mine, sequence);
 }
 
 }  // namespace

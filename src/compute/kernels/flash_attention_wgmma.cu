@@ -22,7 +22,7 @@
 #include "warpgroup_tile.h"
 
 #define FLASH_WAVES (FLASH_GROUPS * group_waves)
-#include "flash_tiles.h"
+#include "flash_softmax.h"
 
 namespace {
 
@@ -68,13 +68,7 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, const i32*
   Sums sums;
   sums.fill(0);
   Weights<T, step> weights;
-  typename Sums::Rows largest, total, shrink;
-  UNROLL_LOOP
-  for (int s = 0; s < Sums::row_slots; ++s) {
-    largest.slot[s] = -1e30f;
-    total.slot[s] = 0;
-  }
-  const float to_log2 = scale * log2_e;
+  RunningSoftmax<Sums> softmax(scale);
   for (u64 i = 0; i < count; ++i) {
     await_copies<0>();
     show_to_products();
@@ -93,37 +87,11 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, const i32*
     }
     pin(scores);
     const u64 key = begin + i * step;
-    if (key + step > first + my_row) {  // causal mask: some keys come after some queries
-      const int distance = static_cast<int>(first + my_row) - static_cast<int>(key);
-      scores.for_each([&](int row, int column, float& score) {
-        if (column > row + distance) score = -1e30f;
-      });
-    }
-    if (documents && key < static_cast<u64>(of_queries.starts[my_row + Sums::rows - 1])) {
-      scores.for_each([&](int row, int column, float& score) {
-        if (static_cast<i32>(key) + column < of_queries.starts[my_row + row]) score = -1e30f;
-      });
-    }
-    const auto tops = scores.reduce_rows(Maximum{});
-    typename Sums::Rows base;
-    UNROLL_LOOP
-    for (int s = 0; s < Sums::row_slots; ++s) {
-      const float top = larger(largest.slot[s], tops.slot[s]);
-      shrink.slot[s] = fast_exp2((largest.slot[s] - top) * to_log2);
-      largest.slot[s] = top;
-      // A query that has seen no key of its document yet has weights 0.
-      base.slot[s] = documents && top < -1e29f ? 0 : top * to_log2;
-    }
-    scores.for_each_in_rows(
-        [&](int slot, float& score) { score = fast_exp2(score * to_log2 - base.slot[slot]); });
-    const auto here = scores.reduce_rows(Sum{});
-    UNROLL_LOOP
-    for (int s = 0; s < Sums::row_slots; ++s) {
-      total.slot[s] = total.slot[s] * shrink.slot[s] + here.slot[s];
-    }
+    hide_unseen_keys(scores, first + my_row, key, documents, of_queries.starts + my_row);
+    const typename Sums::Rows shrink = softmax.weigh(scores, documents);
     await_products<0>();
     pin(sums);
-    sums.for_each_in_rows([&](int slot, float& sum) { sum *= shrink.slot[slot]; });
+    softmax.multiply_rows(sums, shrink);
     weights.take(scores, scratch, my_row);
   }
   await_copies<0>();
@@ -132,21 +100,12 @@ DEVICE void flash_attention_wgmma(T* y, float* log_sum, const T* qkv, const i32*
   begin_product(sums, weights, scratch, my_row, values_at(count - 1));
   await_products<0>();
   pin(sums);
-  typename Sums::Rows inverse;
-  UNROLL_LOOP
-  for (int s = 0; s < Sums::row_slots; ++s) inverse.slot[s] = 1 / total.slot[s];
-  sums.for_each_in_rows([&](int slot, float& sum) { sum *= inverse.slot[slot]; });
+  softmax.normalize(sums);
   barrier();  // a group's products read the queries of all its waves
   const u64 mine = first + my_row;
   write_rows(head.part(y, D) + mine * head.width, head.width, left_of(sequence, mine), sums,
              queries, my_row);
-  if (log_sum != nullptr && Sums::first_in_row()) {
-    Sums::for_each_row([&](int slot, int row) {
-      if (mine + row >= sequence) return;
-      log_sum[head.index * sequence + mine + row] =
-          largest.slot[slot] * scale + fast_log2(total.slot[slot]) / log2_e;
-    });
-  }
+  softmax.write_log_sum(log_sum, head.index, mine, sequence);
 }
 
 }  // namespace

@@ -230,18 +230,9 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
       p.for_each([&](int, int j, float& score) {
         score = fast_exp2(score * to_log2 - my_rows[of_scores.column + j].log_sum);
       });
-      if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
-        p.for_each([&](int i, int j, float& probability) {
-          if (i > j + distance) probability = 0;
-        });
-      }
-      const i32* const starts = of_documents[stage].starts + of_scores.column;
-      const i32 my_key = static_cast<i32>(first) + of_scores.row;
-      if (seeing.documents() && my_key < starts[decltype(p)::columns - 1]) {
-        p.for_each([&](int i, int j, float& probability) {
-          if (my_key + i < starts[j]) probability = 0;
-        });
-      }
+      clear_unseen_keys(p, distance, seeing.documents(),
+                        static_cast<i32>(first) + of_scores.row,
+                        of_documents[stage].starts + of_scores.column);
       p.put(probabilities, of_scores.row, of_scores.column);
       d.for_each_with(p, [&](int, int j, float& difference, float probability) {
         difference = scale * probability * (difference - my_rows[of_scores.column + j].delta);
@@ -257,12 +248,7 @@ DEVICE void flash_backward(T* d_qkv, u32* sums, const T* dy, const T* qkv, const
       add_product<Order::depth_first, Order::depth_first, tile_keys>(
           d_queries, differences, of_queries.row, keys, of_queries.column);
       u32* const to = sums_of_tile<D>(sums, query_head * query_tiles + query / tile_queries);
-      int element = 0;
-      d_queries.for_each([&](int i, int j, float x) {
-        const float in_units =
-            x * my_rows[of_queries.row + i].inverse_reach * units[of_queries.column + j];
-        atomic_add(to + threads * element++, static_cast<u32>(nearest_integer(in_units)));
-      });
+      add_query_gradients(to, d_queries, of_queries, my_rows, units);
       if (stages > 1) {
         stage = 1 - stage;
       } else if (more) {

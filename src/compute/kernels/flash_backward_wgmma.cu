@@ -121,18 +121,8 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
       p.for_each(
           [&](int, int j, float& score) { score = fast_exp2(score * to_log2 - my_rows[j].log_sum); });
       const int distance = static_cast<int>(query) - static_cast<int>(first) - my_row;
-      if (distance < decltype(p)::rows) {  // causal mask: some queries do not see some keys
-        p.for_each([&](int i, int j, float& probability) {
-          if (i > j + distance) probability = 0;
-        });
-      }
-      const i32* const starts = of_documents[stage].starts;
-      const i32 my_key = static_cast<i32>(first) + my_row;
-      if (seeing.documents() && my_key < starts[tile_queries - 1]) {
-        p.for_each([&](int i, int j, float& probability) {
-          if (my_key + i < starts[j]) probability = 0;
-        });
-      }
+      clear_unseen_keys(p, distance, seeing.documents(), static_cast<i32>(first) + my_row,
+                        of_documents[stage].starts);
       Weights<T, tile_queries> of_values, of_keys;
       of_values.take(p, probabilities, my_row);
       await_products<0>();
@@ -153,12 +143,7 @@ DEVICE void flash_backward_wgmma(T* d_qkv, u32* sums, const T* dy, const T* qkv,
       pin(d_keys);
       pin(d_queries);
       u32* const to = sums_of_tile<D>(sums, query_head * query_tiles + query / tile_queries);
-      int element = 0;
-      d_queries.for_each([&](int i, int j, float x) {
-        const float in_units =
-            x * my_rows[of_queries.row + i].inverse_reach * units[of_queries.column + j];
-        atomic_add(to + threads * element++, static_cast<u32>(nearest_integer(in_units)));
-      });
+      add_query_gradients(to, d_queries, of_queries, my_rows, units);
       if (stages > 1) {
         stage = 1 - stage;
       } else if (more) {

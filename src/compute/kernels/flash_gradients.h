@@ -57,11 +57,41 @@ struct SeeingQueries {
   }
 };
 
+/// Sets probabilities of keys that queries do not see to 0. Probabilities are [keys, queries], and
+/// the wave's first query is `distance` tokens after its first key, `key`. starts[queries]: where
+/// the documents of the queries begin, used if `documents`.
+template <typename Probabilities>
+DEVICE void clear_unseen_keys(Probabilities& probabilities, int distance, bool documents, i32 key,
+                              const i32* starts) {
+  if (distance < Probabilities::rows) {  // causal mask: some queries do not see some keys
+    probabilities.for_each([&](int i, int j, float& probability) {
+      if (i > j + distance) probability = 0;
+    });
+  }
+  if (documents && key < starts[Probabilities::columns - 1]) {
+    probabilities.for_each([&](int i, int j, float& probability) {
+      if (key + i < starts[j]) probability = 0;
+    });
+  }
+}
+
 /// Returns this thread's first element among the sums of a tile of queries. A thread's elements are
 /// `threads` apart, so that the threads of a wave access adjacent ones.
 template <int D, typename Sums>
 DEVICE Sums* sums_of_tile(Sums* sums, u64 tile) {
   return sums + tile * (tile_queries * D) + thread_index();
+}
+
+/// Adds the wave's part of the gradients of a tile's queries to this thread's sums of the tile.
+/// rows[queries of the tile]; units[D]: the units of 1 / scale / reach of each column.
+template <typename Share>
+DEVICE void add_query_gradients(u32* sums, typename Share::Sums& gradients, const Share& part,
+                                const QueryRow* rows, const float* units) {
+  int element = 0;
+  gradients.for_each([&](int i, int j, float x) {
+    const float in_units = x * rows[part.row + i].inverse_reach * units[part.column + j];
+    atomic_add(sums + threads * element++, static_cast<u32>(nearest_integer(in_units)));
+  });
 }
 
 /// Writes the first `rows` rows of a tile that the block has assembled.
