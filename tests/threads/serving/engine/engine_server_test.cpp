@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <future>
+#include <limits>
 #include <thread>
 
 #include "core/json.h"
@@ -393,6 +394,16 @@ TEST(EngineServer, WhatCannotBeIsSaid) {
       plan_cache(engine.device(), {.max_sequences = 64, .max_batched_tokens = 32}, planned).ok());
   ASSERT_TRUE(plan_cache(engine.device(), {.blocks = 16}, planned).ok());
   EXPECT_EQ(planned.max_length, 256);
+}
+
+/// The device computes NaN, as it would with a kernel that divides by 0.
+TEST(EngineServer, ADeviceThatComputesNoNumbersIsRefused) {
+  const auto device = open_test_device("cpu");
+  EngineServerSettings settings = tiny();
+  settings.engine.executor.shape.norm_epsilon = std::numeric_limits<double>::quiet_NaN();
+  const auto server = EngineServer::open(*device, settings);
+  ASSERT_FALSE(server.ok());
+  EXPECT_THAT(server.error().message, HasSubstr("relative distance of logits nan"));
 }
 
 TEST(TokenizerText, CharactersComeWhenTheyAreComplete) {
