@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "judge/compare/sentences.h"
 #include "judge/report/charts/charts.h"
 #include "judge/report/metric_choice.h"
 #include "judge/report/number_text.h"
@@ -15,8 +16,9 @@ namespace {
 
 constexpr std::size_t most_rows = 40;  // maximum that one chart can show legibly
 
-/// Returns "+46%", "-0.31%".
+/// Returns "+46%", "-0.31%", "41 times as long".
 std::string signed_text(double change) {
+  if (1 + change >= many_times) return times_as_long(1 + change);
   return fmt::format("{}{}", change < 0 ? "-" : "+", format_percent(std::abs(change)));
 }
 
