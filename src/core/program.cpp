@@ -275,10 +275,18 @@ class Watch {
   std::vector<char> part_ = std::vector<char>(1 << 16);  // too large for a small stack
 };
 
+Error cannot_start(std::string_view name, std::string_view why) {
+  return {ErrorKind::unavailable, fmt::format("cannot start {}: {}", name, why)};
+}
+
 Error cannot_start(const ProgramStart& program, std::string_view why) {
-  return {
-      ErrorKind::unavailable,
-      fmt::format("cannot start {}: {}", program.words.empty() ? "" : program.words.front(), why)};
+  return cannot_start(program.words.empty() ? "" : program.words.front(), why);
+}
+
+Error not_found(std::string_view name) {
+  return cannot_start(name, name.find('/') == std::string_view::npos
+                                ? "there is no such program in PATH"
+                                : "there is no such executable file");
 }
 
 /// Opens the program's standard input. A text is kept in memory only, because a file would remain
@@ -307,7 +315,7 @@ Result<Descriptor> open_input(const ProgramStart& program) {
 Result<ProgramEnd> run_program(const ProgramStart& program) {
   const std::string name = program.words.empty() ? "" : program.words.front();
   const auto path = find_program(name);
-  if (!path) return cannot_start(program, why_not_found(name));
+  if (!path) return not_found(name);
   Prepared prepared;
   prepare(program, *path, prepared);
   int output[2], errors[2], report[2];
@@ -370,9 +378,8 @@ std::optional<std::string> find_program(const std::string& name) {
   return std::nullopt;
 }
 
-std::string_view why_not_found(std::string_view name) {
-  return name.find('/') == std::string_view::npos ? "there is no such program in PATH"
-                                                  : "there is no such executable file";
+Status check_that_starts(const std::string& name) {
+  return find_program(name) ? Status() : Status(not_found(name));
 }
 
 std::string last_line(std::string_view text) {
