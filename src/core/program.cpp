@@ -32,14 +32,14 @@ constexpr std::size_t tail_bytes = 4096;
 
 /// The process groups of running programs; 0 marks a free slot. The array is fixed and lock-free,
 /// because a signal handler reads it. A program that finds no slot runs unlisted.
-std::array<std::atomic<pid_t>, 1024> groups = {};
+std::array<std::atomic<pid_t>, 1024> program_groups = {};
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 /// Keeps a group listed for its lifetime.
 class ListedGroup {
  public:
   explicit ListedGroup(pid_t group) : group_(group) {
-    for (std::atomic<pid_t>& place : groups) {
+    for (std::atomic<pid_t>& place : program_groups) {
       pid_t free = 0;
       if (place.compare_exchange_strong(free, group)) return;
     }
@@ -47,7 +47,7 @@ class ListedGroup {
   ListedGroup(const ListedGroup&) = delete;
   ListedGroup& operator=(const ListedGroup&) = delete;
   ~ListedGroup() {
-    for (std::atomic<pid_t>& place : groups) {
+    for (std::atomic<pid_t>& place : program_groups) {
       pid_t own = group_;
       if (place.compare_exchange_strong(own, 0)) return;
     }
@@ -353,7 +353,7 @@ Result<ProgramEnd> run_program(const ProgramStart& program) {
 }
 
 void kill_programs() {
-  for (const std::atomic<pid_t>& group : groups) {
+  for (const std::atomic<pid_t>& group : program_groups) {
     if (const pid_t id = group.load(); id > 0) ::kill(-id, SIGKILL);
   }
 }

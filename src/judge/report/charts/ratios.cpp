@@ -14,7 +14,7 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t most_rows = 40;  // maximum that one chart can show legibly
+constexpr std::size_t most_ratios = 40;  // maximum that one chart can show legibly
 
 /// Returns "+46%", "-0.31%", "41 times as long".
 std::string signed_text(double change) {
@@ -93,9 +93,10 @@ std::vector<Chart> ratio_charts(const Comparison& comparison) {
   }
   std::vector<Chart> charts;
   for (const auto& [name, rows] : groups) {
-    const std::size_t parts = (rows.size() + most_rows - 1) / most_rows;
+    const std::size_t parts = (rows.size() + most_ratios - 1) / most_ratios;
     for (std::size_t part = 0; part < parts; ++part) {
-      const std::size_t begin = part * most_rows, end = std::min(begin + most_rows, rows.size());
+      const std::size_t begin = part * most_ratios,
+                        end = std::min(begin + most_ratios, rows.size());
       charts.push_back(ratio_chart(
           {rows.data() + begin, rows.data() + end}, comparison.rule.margin,
           fmt::format("{} {}: time of {} against {}{}", name.first, name.second, comparison.name_b,
