@@ -11,7 +11,7 @@ struct Entry {
   std::size_t bytes;
 };
 
-constexpr std::array<Entry, 15> entries = {{
+constexpr std::array<Entry, 15> known_types = {{
     {DataType::f64, "f64", 8},
     {DataType::f32, "f32", 4},
     {DataType::tf32, "tf32", 4},
@@ -30,7 +30,7 @@ constexpr std::array<Entry, 15> entries = {{
 }};
 
 const Entry& entry_of(DataType type) {
-  return entries[static_cast<std::size_t>(type)];
+  return known_types[static_cast<std::size_t>(type)];
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ bool is_fnuz(DataType type) {
 }
 
 std::optional<DataType> parse_data_type(std::string_view name) {
-  for (const Entry& entry : entries) {
+  for (const Entry& entry : known_types) {
     if (entry.name == name) return entry.type;
   }
   return std::nullopt;

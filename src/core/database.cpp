@@ -73,7 +73,7 @@ void Database::Close::operator()(sqlite3* handle) const {
   sqlite3_close_v2(handle);
 }
 
-Result<Database> Database::open(const fs::path& path, Access access) {
+Result<Database> Database::open(const fs::path& path, Access access, std::string_view advice) {
   if (access == Access::write && path.has_parent_path()) TRY(create_folder(path.parent_path()));
   // Even readers open it for writing: they roll back what a killed writer left unfinished. Without
   // write permission SQLite opens the file read-only.
@@ -82,7 +82,7 @@ Result<Database> Database::open(const fs::path& path, Access access) {
                                                  (access == Access::write ? SQLITE_OPEN_CREATE : 0);
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
-  Database database(path, handle, access);
+  Database database(path, handle, access, advice);
   if (code != SQLITE_OK) return database.failure();
   constexpr int patience_ms = 30'000;
   sqlite3_busy_timeout(handle, patience_ms);
@@ -93,7 +93,7 @@ Result<Database> Database::open(const fs::path& path, Access access) {
 Result<Database> Database::open_bytes(std::string& bytes, const fs::path& path) {
   sqlite3* handle = nullptr;
   int code = sqlite3_open_v2(":memory:", &handle, SQLITE_OPEN_READWRITE, nullptr);
-  Database database(path, handle, Access::look);
+  Database database(path, handle, Access::look, "");
   if (code == SQLITE_OK) {
     const auto size = static_cast<sqlite3_int64>(bytes.size());
     code = sqlite3_deserialize(handle, "main", reinterpret_cast<unsigned char*>(bytes.data()), size,
@@ -160,14 +160,9 @@ Error Database::failure() const {
     case SQLITE_NOTADB:
     case SQLITE_ERROR:  // a table or column is missing
     case SQLITE_SCHEMA:
-      if (access_ == Access::look) {
-        return {ErrorKind::usage,
-                fmt::format("{} is damaged or has other tables ({})", path_.string(), words)};
-      }
-      return {
-          ErrorKind::usage,
-          fmt::format("{} is damaged or not a history ({}); move it away and add the stores again",
-                      path_.string(), words)};
+      return {ErrorKind::usage,
+              fmt::format("{} is damaged or has other tables ({}){}{}", path_.string(), words,
+                          advice_.empty() ? "" : "; ", advice_)};
     case SQLITE_INTERRUPT:
       return {ErrorKind::usage,
               fmt::format("{} takes more work than a sound file of its size", path_.string())};

@@ -66,8 +66,10 @@ class Database {
   /// With Access::write, creates the file and its folder if necessary. Statements will wait up to
   /// 30 s for other processes' locks. Triggers in the file do not run, and a statement that reads a
   /// view fails with usage. Error: as failure(), and as create_folder() (write_file.h). SQLite
-  /// opens files that are no database; the first statement then fails with usage.
-  static Result<Database> open(const std::filesystem::path& path, Access access);
+  /// opens files that are no database; the first statement then fails with usage. `advice` says in
+  /// such errors what to do with a file that is damaged or has other tables; empty: nothing.
+  static Result<Database> open(const std::filesystem::path& path, Access access,
+                               std::string_view advice = "");
   /// Opens a database that is in memory, such as a decompressed one, to look at it. `bytes` must
   /// outlive it and is not changed; `path` is for messages.
   static Result<Database> open_bytes(std::string& bytes, const std::filesystem::path& path);
@@ -94,8 +96,8 @@ class Database {
   struct Close {
     void operator()(sqlite3* handle) const;
   };
-  Database(std::filesystem::path path, sqlite3* handle, Access access)
-      : path_(std::move(path)), handle_(handle), access_(access) {}
+  Database(std::filesystem::path path, sqlite3* handle, Access access, std::string_view advice)
+      : path_(std::move(path)), handle_(handle), access_(access), advice_(advice) {}
   void distrust_schema() const;
   static int count_down(void* turns);
 
@@ -103,6 +105,7 @@ class Database {
   std::unique_ptr<std::uint64_t> turns_;  // of limit_operations(), which are left
   std::unique_ptr<sqlite3, Close> handle_;
   Access access_;
+  std::string advice_;
 };
 
 /// All reads inside a transaction see the same state. A writing one takes the write lock at once,

@@ -32,14 +32,14 @@ constexpr std::size_t tail_bytes = 4096;
 
 /// The process groups of running programs; 0 marks a free slot. The array is fixed and lock-free,
 /// because a signal handler reads it. A program that finds no slot runs unlisted.
-std::array<std::atomic<pid_t>, 1024> groups = {};
+std::array<std::atomic<pid_t>, 1024> program_groups = {};
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 
 /// Keeps a group listed for its lifetime.
 class ListedGroup {
  public:
   explicit ListedGroup(pid_t group) : group_(group) {
-    for (std::atomic<pid_t>& place : groups) {
+    for (std::atomic<pid_t>& place : program_groups) {
       pid_t free = 0;
       if (place.compare_exchange_strong(free, group)) return;
     }
@@ -47,7 +47,7 @@ class ListedGroup {
   ListedGroup(const ListedGroup&) = delete;
   ListedGroup& operator=(const ListedGroup&) = delete;
   ~ListedGroup() {
-    for (std::atomic<pid_t>& place : groups) {
+    for (std::atomic<pid_t>& place : program_groups) {
       pid_t own = group_;
       if (place.compare_exchange_strong(own, 0)) return;
     }
@@ -275,10 +275,18 @@ class Watch {
   std::vector<char> part_ = std::vector<char>(1 << 16);  // too large for a small stack
 };
 
+Error cannot_start(std::string_view name, std::string_view why) {
+  return {ErrorKind::unavailable, fmt::format("cannot start {}: {}", name, why)};
+}
+
 Error cannot_start(const ProgramStart& program, std::string_view why) {
-  return {
-      ErrorKind::unavailable,
-      fmt::format("cannot start {}: {}", program.words.empty() ? "" : program.words.front(), why)};
+  return cannot_start(program.words.empty() ? "" : program.words.front(), why);
+}
+
+Error not_found(std::string_view name) {
+  return cannot_start(name, name.find('/') == std::string_view::npos
+                                ? "there is no such program in PATH"
+                                : "there is no such executable file");
 }
 
 /// Opens the program's standard input. A text is kept in memory only, because a file would remain
@@ -307,7 +315,7 @@ Result<Descriptor> open_input(const ProgramStart& program) {
 Result<ProgramEnd> run_program(const ProgramStart& program) {
   const std::string name = program.words.empty() ? "" : program.words.front();
   const auto path = find_program(name);
-  if (!path) return cannot_start(program, why_not_found(name));
+  if (!path) return not_found(name);
   Prepared prepared;
   prepare(program, *path, prepared);
   int output[2], errors[2], report[2];
@@ -345,7 +353,7 @@ Result<ProgramEnd> run_program(const ProgramStart& program) {
 }
 
 void kill_programs() {
-  for (const std::atomic<pid_t>& group : groups) {
+  for (const std::atomic<pid_t>& group : program_groups) {
     if (const pid_t id = group.load(); id > 0) ::kill(-id, SIGKILL);
   }
 }
@@ -370,9 +378,8 @@ std::optional<std::string> find_program(const std::string& name) {
   return std::nullopt;
 }
 
-std::string_view why_not_found(std::string_view name) {
-  return name.find('/') == std::string_view::npos ? "there is no such program in PATH"
-                                                  : "there is no such executable file";
+Status check_that_starts(const std::string& name) {
+  return find_program(name) ? Status() : Status(not_found(name));
 }
 
 std::string last_line(std::string_view text) {

@@ -62,8 +62,9 @@ void kill_programs();
 /// Returns the path of `name` in PATH, or `name` itself if it contains '/'; nullopt if there is no
 /// such executable file.
 std::optional<std::string> find_program(const std::string& name);
-/// Returns why find_program() found nothing: "there is no such program in PATH".
-std::string_view why_not_found(std::string_view name);
+/// Error: unavailable, "cannot start NAME: there is no such program in PATH", if find_program()
+/// does not find it.
+Status check_that_starts(const std::string& name);
 
 /// Returns the last line of `text` that is not blank, without surrounding blanks; empty if there is
 /// none.

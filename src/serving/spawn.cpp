@@ -184,9 +184,7 @@ Status check_spawn(const SpawnPlan& plan) {
                  "\"vllm serve MODEL --port {port}\""};
   }
   const std::string& program = plan.words.front();
-  if (program == own_name || find_program(program)) return {};
-  return Error{ErrorKind::unavailable,
-               fmt::format("cannot start {}: {}", program, why_not_found(program))};
+  return program == own_name ? Status() : check_that_starts(program);
 }
 
 /// One server and its log.

@@ -15,7 +15,7 @@ constexpr std::size_t permutations = 199;
 constexpr double evidence_level = 0.02;
 constexpr double most_allowed = 0.98;
 /// With fewer values, an autocorrelation is not worth testing.
-constexpr std::size_t least_values = 6;
+constexpr std::size_t least_differences = 6;
 
 /// A series with its mean subtracted and its values at the positions of their pairs; missing pairs
 /// are empty.
@@ -72,7 +72,7 @@ std::vector<double> find_dependence(std::span<const PairedSeries> family) {
   for (std::size_t k = 0; k < family.size(); ++k) {
     const PairedSeries& series = family[k];
     // Equal values have no autocorrelation.
-    if (series.differences.size() < least_values || autocorrelation(series.differences) == 0) {
+    if (series.differences.size() < least_differences || autocorrelation(series.differences) == 0) {
       continue;
     }
     Centred centred{std::vector<double>(count, 0), std::vector<bool>(count, false), 0,

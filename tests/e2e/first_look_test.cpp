@@ -63,10 +63,12 @@ TEST(FirstLook, AMissingImageIsNamed) {
 TEST(FirstLook, AMissingProgramIsNamed) {
   const Programs none;
   EXPECT_EQ(refusal({"host", "bubblewrap"}, 4, none.nothing_else()),
-            "assay: environment bubblewrap: there is no program bwrap in PATH; install "
+            "assay: environment bubblewrap: cannot start bwrap: there is no such program in PATH; "
+            "install "
             "bubblewrap\n");
   EXPECT_EQ(refusal({"host", "vm:h"}, 4, none.nothing_else()),
-            "assay: environment vm: there is no program ssh in PATH; install openssh-client\n");
+            "assay: environment vm: cannot start ssh: there is no such program in PATH; install "
+            "openssh-client\n");
 }
 
 TEST(FirstLook, AnUnknownHostIsNamed) {
@@ -120,8 +122,8 @@ TEST(FirstLook, TheProgramOfACellIsLookedForWhereItRuns) {
   const Outcome outcome = study.run({"--pairs", "2"});
   EXPECT_EQ(outcome.status, 4);
   EXPECT_THAT(last_of(outcome.err),
-              HasSubstr("environment a: no cell can be measured there: probe: there is no program "
-                        "no-such-program that can be started in PATH"));
+              HasSubstr("environment a: no cell can be measured there: probe: cannot start "
+                        "no-such-program: there is no such program in PATH; install it"));
 }
 
 /// So does a load: by `assay load --check` in the environment.

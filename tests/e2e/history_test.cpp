@@ -164,7 +164,7 @@ TEST_F(OverTime, FilesThatAreNoHistoryAreRefusedInOneLine) {
   for (const auto& words : {std::vector<std::string>{}, {"add", path("good")}}) {
     const Outcome outcome = history(words);
     EXPECT_EQ(outcome.status, 2);
-    EXPECT_THAT(outcome.err, AllOf(HasSubstr("history.sqlite is damaged or not a history"),
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("history.sqlite is damaged or has other tables"),
                                    testing::EndsWith("add the stores again\n")));
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
   }

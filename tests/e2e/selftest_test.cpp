@@ -62,11 +62,12 @@ TEST(Selftest, JsonIsOneDocument) {
 
 TEST(Selftest, AKernelThatComputesWronglyCostsItsLineAlone) {
   const Outcome outcome =
-      selftest({"--device", "fake", "--only", "memory-kernels,copies", "--json"},
+      selftest({"--device", "fake", "--only", "memory-kernels,decoder-bf16,copies", "--json"},
                {{"ASSAY_FAKE", "corrupt=1"}});
   EXPECT_EQ(outcome.status, 1) << outcome.err;
   const auto outcomes = outcomes_in(outcome.out);
   EXPECT_EQ(outcomes.at("memory-kernels"), "wrong");
+  EXPECT_EQ(outcomes.at("decoder-bf16"), "wrong");
   EXPECT_EQ(outcomes.at("copies"), "passed");
 }
 

@@ -85,6 +85,14 @@ TEST(ServeCommand, WhatCannotBeServedIsSaid) {
               HasSubstr("--attention library is not allowed with --deterministic"));
 }
 
+TEST(ServeCommand, OnADeviceThatComputesWronglyItEndsAsWrongResultsDo) {
+  std::vector<std::string> words = tiny_serve({"--device", "fake"});
+  std::ranges::replace(words, "f32", "bf16");
+  const Outcome end = assay_run(words, {{"ASSAY_FAKE", "corrupt=1"}});
+  EXPECT_EQ(end.status, 3) << end.err;
+  EXPECT_THAT(end.err, HasSubstr("differs from the reference on this device"));
+}
+
 TEST(ServeCommand, ALoadSpawnsItAndCountsItsTokens) {
   const OneCpu one_cpu;
   std::string command = "'" + std::string(ASSAY_BINARY) + "'";

@@ -154,6 +154,12 @@ await test('marks saturation, roofline and margin', async () => {
   check(await page.locator('figure.ratio .plot svg .mark-rect path').count() > 0, 'no margin');
 });
 
+await test('says large changes as factors', async () => {
+  const shown = await page.evaluate(() => [{change: 0.463, low: 0.29, high: 0.652}, {change: 40.444, low: 39, high: 43.2},
+                                           {change: 4, low: -0.5, high: 9}, {change: 4, low: null}].map(changeText));
+  check(shown.join() === ['+46.3% [+29.0, +65.2]', '41 times [40, 44]', '5.0 times [0.5, 10]', '5.0 times'].join(), shown.join());
+});
+
 await test('shows a verdict without scrolling sideways, and its details on demand', async () => {
   await page.setViewportSize({width: 1400, height: 900});
   const table = page.locator('#cells figure.table').first();

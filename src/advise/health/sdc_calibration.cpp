@@ -31,15 +31,26 @@ Result<bool> all_equal(const UnderTest& unit, const std::vector<Sums>& seen, Tea
   return equal;
 }
 
+/// Returns the first operation after which any of the repetitions differ; the number of operations
+/// if only memory at the end does.
+std::size_t first_that_differs(const CheckedWork& work, const std::vector<Sums>& seen) {
+  std::size_t first = work.launches().size();
+  for (const Sums& sums : seen) {
+    const std::vector<DifferentBlock> blocks = work.differing(sums, seen.front());
+    if (!blocks.empty()) first = std::min(first, blocks.front().launch);
+  }
+  return first;
+}
+
 /// Leaves out buffers that only libraries write, or else the unit, because too few of its
 /// repetitions agree.
 void leave_out_what_differs(UnderTest& unit, const std::vector<Sums>& seen) {
   CheckedWork& work = *unit.work;
-  const std::vector<DifferentBlock> blocks = work.differing(seen[1], seen[0]);
-  const std::string where = blocks.empty() || blocks.front().launch >= work.launches().size()
-                                ? std::string("memory at the end")
-                                : fmt::format("operation {}, {}", blocks.front().launch + 1,
-                                              work.launches()[blocks.front().launch].name);
+  const std::size_t first = first_that_differs(work, seen);
+  const std::string where =
+      first == work.launches().size()
+          ? std::string("memory at the end")
+          : fmt::format("operation {}, {}", first + 1, work.launches()[first].name);
   const bool own = !work.calls_library();
   bool kept = !own;
   for (const Sums& sums : seen) kept = kept && work.leave_out(sums, seen[0]);

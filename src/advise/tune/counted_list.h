@@ -43,11 +43,12 @@ struct CountedList {
   }
 };
 
-/// Merges equal problems, summing their calls, and sorts them by total time, longest first.
-/// `name_of` returns a text that only equal problems share, `seconds_of` the time of one call.
-template <typename Problem, typename NameOf, typename SecondsOf>
+/// Merges equal problems, summing their calls, and sorts them by total cost, highest first.
+/// `name_of` returns a text that only equal problems share, `cost_of` the cost of one call in any
+/// unit that all problems share.
+template <typename Problem, typename NameOf, typename CostOf>
 CountedList<Problem> ordered(const CountedList<Problem>& list, const NameOf& name_of,
-                             const SecondsOf& seconds_of) {
+                             const CostOf& cost_of) {
   CountedList<Problem> result;
   result.left_out = list.left_out;
   result.left_out_count = list.left_out_count;
@@ -58,17 +59,17 @@ CountedList<Problem> ordered(const CountedList<Problem>& list, const NameOf& nam
     std::uint64_t& count = result.problems[at->second].count;
     count += std::min(one.count, std::numeric_limits<std::uint64_t>::max() - count);
   }
-  struct Timed {
+  struct Priced {
     Counted<Problem> problem;
-    double seconds;
+    double cost;
   };
-  std::vector<Timed> timed;
+  std::vector<Priced> priced;
   for (const Counted<Problem>& one : result.problems) {
-    timed.push_back({one, seconds_of(one.problem) * static_cast<double>(one.count)});
+    priced.push_back({one, cost_of(one.problem) * static_cast<double>(one.count)});
   }
-  std::stable_sort(timed.begin(), timed.end(),
-                   [](const Timed& a, const Timed& b) { return a.seconds > b.seconds; });
-  for (std::size_t i = 0; i < timed.size(); ++i) result.problems[i] = timed[i].problem;
+  std::stable_sort(priced.begin(), priced.end(),
+                   [](const Priced& a, const Priced& b) { return a.cost > b.cost; });
+  for (std::size_t i = 0; i < priced.size(); ++i) result.problems[i] = priced[i].problem;
   return result;
 }
 

@@ -17,7 +17,7 @@ struct Peaks {
   double host_link;                     // bytes/s, one direction
 };
 constexpr double T = 1e12, G = 1e9;
-constexpr std::array<Peaks, 8> known = {{
+constexpr std::array<Peaks, 8> known_peaks = {{
     {"MI300X", "MI300X", 304, 5300 * G, 163.4 * T, 163.4 * T, 653.7 * T, 1307.4 * T, 2614.9 * T,
      2614.9 * T, 64 * G},
     {"MI325X", "MI325X", 304, 6000 * G, 163.4 * T, 163.4 * T, 653.7 * T, 1307.4 * T, 2614.9 * T,
@@ -58,7 +58,7 @@ constexpr std::array<PeerLinks, 8> known_links = {{
 
 const Peaks* find(const DeviceFacts& facts) {
   if (facts.is_host_cpu()) return nullptr;
-  for (const Peaks& peaks : known) {
+  for (const Peaks& peaks : known_peaks) {
     if (facts.name.find(peaks.name_part) != std::string::npos ||
         facts.arch.find(peaks.name_part) != std::string::npos) {
       return &peaks;

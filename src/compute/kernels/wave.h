@@ -76,9 +76,6 @@ DEVICE u64 ballot(bool yes) {
 DEVICE bool any_lane(bool yes) {
   return ballot(yes) != 0;
 }
-DEVICE bool all_lanes(bool yes) {
-  return ballot(!yes) == 0;
-}
 
 /// Makes what the lanes of this wave wrote to shared memory visible to its other lanes.
 DEVICE void wave_barrier() {

@@ -157,9 +157,8 @@ class Collector {
     const auto stopped = record.telemetry->summary.host.cgroup_throttled_seconds;
     if (!stopped) return;
     constexpr double least_share = 0.01;
-    const double wall = record.samples ? record.samples->wall_seconds : 0;
     ++watched_;
-    if (*stopped > least_share * wall) ++stopped_;
+    if (*stopped > least_share * record.telemetry->trace.window) ++stopped_;
   }
   void tell_stopped() {
     if (stopped_ == 0) return;

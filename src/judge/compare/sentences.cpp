@@ -17,10 +17,6 @@ std::string change(double ratio) {
   return fmt::format("{} {}", format_percent(std::abs(ratio - 1)), ratio < 1 ? "less" : "more");
 }
 
-/// From this ratio of times on, readers divide by 100 anyway, so that "237 times" is said and not
-/// "23600% more".
-constexpr double many_times = 5;
-
 /// Formats a ratio of times: "7.3", "237", "23600".
 std::string times_text(double ratio) {
   return fmt::format("{:.{}f}", ratio, ratio < 10 ? 1 : 0);
@@ -29,7 +25,7 @@ std::string times_text(double ratio) {
 /// Returns "1.8% more time than A", "237 times as long as A".
 std::string time_than(double ratio, std::string_view a) {
   return ratio < many_times ? fmt::format("{} time than {}", change(ratio), a)
-                            : fmt::format("{} times as long as {}", times_text(ratio), a);
+                            : fmt::format("{} as {}", times_as_long(ratio), a);
 }
 
 std::string from_to(const Interval& ratio) {
@@ -82,6 +78,10 @@ std::string ruling_sentence(const Comparison& comparison, std::string_view a, st
     default:
       return fmt::format("It remains open whether {} is as fast as {}: {}.", b, a, ruling.reason);
   }
+}
+
+std::string times_as_long(double ratio) {
+  return times_text(ratio) + " times as long";
 }
 
 std::string effect_sentence(double ratio, const Interval& ratio95, std::string_view a,

@@ -22,6 +22,7 @@ namespace fs = std::filesystem;
 constexpr int tables_version = 1;
 constexpr int application = 0x61737379;  // "assy": distinguishes assay's files from other programs'
 
+constexpr std::string_view if_damaged = "move it away and add the stores again";
 constexpr const char* tables =
     "CREATE TABLE fingerprint(id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE series(id INTEGER PRIMARY KEY, machine TEXT NOT NULL, device TEXT NOT NULL,"
@@ -162,7 +163,7 @@ std::string default_history() {
 }
 
 Result<History> History::open_or_create(const fs::path& path) {
-  History history(TRY(Database::open(path, Database::Access::write)));
+  History history(TRY(Database::open(path, Database::Access::write, if_damaged)));
   if (!TRY(has_history(history.database_))) TRY(create_tables(history.database_));
   return history;
 }
@@ -175,7 +176,7 @@ Result<History> History::open(const fs::path& path) {
                  fmt::format("there is no history at {}; make one: assay history add STORE...",
                              path.string())};
   }
-  History history(TRY(Database::open(path, Database::Access::read)));
+  History history(TRY(Database::open(path, Database::Access::read, if_damaged)));
   if (!TRY(has_history(history.database_))) {
     return Error{ErrorKind::usage,
                  fmt::format("{} is empty; fill it: assay history add STORE...", path.string())};

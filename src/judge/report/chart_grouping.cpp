@@ -15,7 +15,7 @@ namespace assay::report {
 namespace {
 
 constexpr std::size_t least_on_axis = 3;  // fewer points are not a curve
-constexpr std::size_t most_lines = 6;     // the number of distinguishable colours
+constexpr std::size_t most_colours = 6;   // the number of distinguishable colours
 constexpr std::size_t most_categories = 30;
 
 /// Axes that readers expect on the x axis, the most common first.
@@ -170,7 +170,7 @@ Layout layout_of(const std::vector<AxisValues>& axes, const std::vector<Entry>& 
   } else if (layout.x != nullptr && !several_environments) {
     const AxisValues* lines = nullptr;
     for (const AxisValues* axis : free) {
-      if (axis->values.size() > most_lines) continue;
+      if (axis->values.size() > most_colours) continue;
       if (lines == nullptr || axis->values.size() > lines->values.size()) lines = axis;
     }
     if (lines != nullptr) layout.line_axes = {lines->name};

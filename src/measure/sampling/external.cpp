@@ -185,12 +185,10 @@ Result<std::vector<Record>> imported_records(const ExternalCommand& command, con
 Status check_external(const ExternalCommand& command, const std::function<bool()>& stop_requested) {
   const std::string& name = command.words.front();
   if (name != own_name) {
-    if (find_program(name)) return {};
-    return Error{
-        ErrorKind::unavailable,
-        fmt::format("there is no program {} that can be started{}; install it, or name its "
-                    "path",
-                    name, name.find('/') == std::string::npos ? " in PATH" : "")};
+    const Status starts = check_that_starts(name);
+    if (starts.ok()) return {};
+    return Error{starts.error().kind,
+                 starts.error().message + "; install it, or give the path of another"};
   }
   const bool checks_itself =
       command.words.size() > 1 && (command.words[1] == "load" || command.words[1] == "run");

@@ -104,6 +104,11 @@ double noise_of_codes(TransformerOracle oracle, const DecoderSettings& small, bo
   return relative_distance(moved, expected);
 }
 
+/// The larger of two errors. NaN is larger than all numbers; std::max would drop it.
+double larger_error(double a, double b) {
+  return std::isnan(a) || a >= b ? a : b;
+}
+
 /// What a decoder makes of passes, beside what it should.
 struct Logits {
   std::vector<float> found;
@@ -235,7 +240,7 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
   for (const PagedUnits of_units : units) {
     small.cache_attention = of_units;
     gate.error =
-        std::max(gate.error, TRY(logits_of(device, stream, small, passes, reference)).error());
+        larger_error(gate.error, TRY(logits_of(device, stream, small, passes, reference)).error());
   }
   if (!gate.passed() || (!settings.may_quantize_inputs() && !settings.cache_codes)) return gate;
   if (settings.may_quantize_inputs()) small.quantization.input_codes = InputCodes::always;
@@ -247,7 +252,7 @@ Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderS
     small.cache_attention = of_units;
     const Logits of_codes = TRY(logits_of(device, stream, small, passes, reference));
     inputs = of_codes.may_be_of_codes;
-    error = std::max(error, of_codes.error());
+    error = larger_error(error, of_codes.error());
   }
   if (!inputs && !settings.cache_codes) return gate;  // no library multiplies them
   // Without codes as inputs their noise is no larger than what is rounded to bf16.

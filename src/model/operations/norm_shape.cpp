@@ -10,12 +10,12 @@ namespace assay {
 namespace {
 
 // These are those of kernels/norm.cu.
-constexpr std::int64_t most_threads = 512, packs_of_thread = 2;
+constexpr std::int64_t most_norm_threads = 512, packs_of_thread = 2;
 
 }  // namespace
 
 Status validate_norm(std::int64_t width) {
-  constexpr std::int64_t widest = most_threads * packs_of_thread * row_pack;
+  constexpr std::int64_t widest = most_norm_threads * packs_of_thread * row_pack;
   if (width <= widest) return {};
   return Error{ErrorKind::unsupported,
                fmt::format("norms compute rows of up to {} elements, not {}", widest, width)};

@@ -14,7 +14,7 @@ struct OperationName {
   std::string_view name;
 };
 
-constexpr std::array<OperationName, 9> operations = {{
+constexpr std::array<OperationName, 9> operation_names = {{
     {CollectiveOperation::all_reduce, "all_reduce"},
     {CollectiveOperation::all_gather, "all_gather"},
     {CollectiveOperation::reduce_scatter, "reduce_scatter"},
@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 5> reductions = {"sum", "prod", "min", "m
 }  // namespace
 
 std::string_view name_of(CollectiveOperation operation) {
-  return operations[static_cast<std::size_t>(operation)].name;
+  return operation_names[static_cast<std::size_t>(operation)].name;
 }
 
 std::string_view name_of(Reduction reduction) {
@@ -39,7 +39,7 @@ std::string_view name_of(Reduction reduction) {
 }
 
 std::optional<CollectiveOperation> parse_collective_operation(std::string_view name) {
-  for (const OperationName& entry : operations) {
+  for (const OperationName& entry : operation_names) {
     if (entry.name == name) return entry.operation;
   }
   return std::nullopt;

@@ -105,10 +105,10 @@ std::vector<int> parse_cpu_list(std::string_view text) {
 
 Status check_program(std::string_view environment, const std::string& program,
                      std::string_view package) {
-  if (find_program(program)) return {};
-  return Error{ErrorKind::unavailable,
-               fmt::format("environment {}: there is no program {} in PATH; install {}",
-                           environment, program, package)};
+  const Status starts = check_that_starts(program);
+  if (starts.ok()) return {};
+  return Error{starts.error().kind, fmt::format("environment {}: {}; install {}", environment,
+                                                starts.error().message, package)};
 }
 
 Result<ResourceLimits> read_limits(const YamlReader& settings) {

@@ -144,7 +144,7 @@ void Engine::work() {
   if (status.ok()) return;
   {
     const MutexLock lock(state_mutex_);
-    counted_.failure = status.error().message;
+    counted_.failure = status.error();
   }
   announce();
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -63,7 +64,7 @@ struct EngineState {
   std::uint64_t steps = 0, rows = 0;  ///< rows: tokens computed, without padding
   double device_seconds = 0;          ///< from a step's first upload to its tokens
   double host_seconds = 0;            ///< scheduling and handing out
-  std::string failure;                ///< why it has ended; empty: it has not
+  std::optional<Error> failure;       ///< why it has ended; empty: it has not
   bool stop_was_asked = false;        ///< of a rank that shares the model
 };
 

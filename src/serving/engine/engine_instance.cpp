@@ -25,9 +25,16 @@ EngineInstance::EngineInstance(server::Loop& loop, const server::ServedModelFact
   if (!error) wait_for_events();
 }
 
-std::string EngineInstance::problem() const {
-  if (!events_there_.is_open()) return "the server has no files left to hear of tokens";
+std::optional<Error> EngineInstance::failure() const {
+  if (!events_there_.is_open()) {
+    return Error{ErrorKind::exhausted, "the server has no files left to hear of tokens"};
+  }
   return engine_.state().failure;
+}
+
+std::string EngineInstance::problem() const {
+  const std::optional<Error> why = failure();
+  return why ? why->message : "";
 }
 
 std::uint64_t EngineInstance::usual_tokens(const server::GenerationRequest& asked) const {

@@ -35,13 +35,12 @@ class OpenServer final : public EngineServer {
     loop_.run([&] {
       // What the replies end with is written by the time of the next call.
       if (ending) return true;
-      ending = stop() || engine_->state().stop_was_asked || !instance_.problem().empty();
+      ending = stop() || engine_->state().stop_was_asked || instance_.failure();
       if (ending) instance_.shut_down();
       return false;
     });
-    const std::string problem = instance_.problem();
-    if (problem.empty()) return {};
-    return Error{ErrorKind::failed, problem};
+    const std::optional<Error> failure = instance_.failure();
+    return failure ? Status(*failure) : Status();
   }
 
  private:
@@ -57,7 +56,7 @@ Result<double> check_device(Device& device, const ExecutorSettings& settings) {
   const auto stream = TRY(device.create_stream());
   const DecoderGate gate = TRY(check_decoder(device, *stream, settings.decoder()));
   if (gate.passed()) return gate.error;
-  return Error{ErrorKind::failed,
+  return Error{ErrorKind::verification,
                fmt::format("a small version of the model differs from the reference on this "
                            "device: relative distance of logits {:.2g}, allowed {:.2g}",
                            gate.error, gate.tolerance)};

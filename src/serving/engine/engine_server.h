@@ -25,7 +25,8 @@ class EngineServer {
   /// Checks the device by a small version of the model, makes the engine and starts listening; of
   /// ranks that share the model rank 0 does, while the others call follow_server(). `device` and
   /// the ranks must outlive it. Error: usage if the address or the name is invalid; unavailable,
-  /// naming the port; failed if the small version is wrong; as Engine::start(); of the device.
+  /// naming the port; verification if the small version is wrong; as Engine::start(); of the
+  /// device.
   static Result<std::unique_ptr<EngineServer>> open(Device& device,
                                                     const EngineServerSettings& settings);
   virtual ~EngineServer() = default;
@@ -42,8 +43,8 @@ class EngineServer {
   /// What the cache of keys and values holds: "bf16", "e4m3, a factor per token and head".
   virtual std::string cache_type() const = 0;
   /// Serves until stop() returns true, here or on a rank that shares the model; stop() is called
-  /// ten times a second. Then it ends all replies. Error: failed, with the message of the device's
-  /// error, naming a rank that is lost, or because no file was left to hear of tokens.
+  /// ten times a second. Then it ends all replies. Error: of the device; failed, naming a rank that
+  /// is lost; exhausted, if no file was left to hear of tokens.
   virtual Status run(const std::function<bool()>& stop) = 0;
   /// Requests that were answered, or begun to be.
   virtual std::uint64_t requests() const = 0;
@@ -51,8 +52,8 @@ class EngineServer {
 };
 
 /// The work of ranks other than 0: their part of each pass, until rank 0 ends. `stop`: whether this
-/// rank was asked to; then rank 0 ends them all. Error: of the device; failed, if the small version
-/// is wrong, or naming a rank that is lost.
+/// rank was asked to; then rank 0 ends them all. Error: of the device; verification, if the small
+/// version is wrong; failed, naming a rank that is lost.
 Status follow_server(Device& device, const ExecutorSettings& settings,
                      const std::function<bool()>& stop);
 

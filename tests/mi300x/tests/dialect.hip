@@ -9,7 +9,7 @@ KERNEL(shuffles, u32* word, double* wide, u64* votes) {
   word[lane] = shuffle(3 * lane, (lane + 5) % wave_width);
   wide[lane] = shuffle_xor(0.5 * lane, 33);
   votes[lane] = ballot(lane % 3 == 0);
-  if (lane == 0) votes[wave_width] = (any_lane(false) ? 1 : 0) | (all_lanes(true) ? 2 : 0);
+  if (lane == 0) votes[wave_width] = (any_lane(false) ? 1 : 0) | (any_lane(true) ? 2 : 0);
 }
 
 KERNEL(reductions, u32* sums, float* least, u64* most) {

@@ -52,5 +52,15 @@ TEST_F(DatabaseTest, PagesOfAnotherProgramsFileAreCheckedAsTheyAreRead) {
   EXPECT_EQ(*copy->integer("PRAGMA cell_size_check"), 1);
 }
 
+TEST_F(DatabaseTest, AMissingTableIsNamedWithTheAdviceOfWhoeverOpensTheFile) {
+  const auto path = folder_.path() / "a.sqlite";
+  const auto asked = Database::open(path, Database::Access::write, "make it anew");
+  ASSERT_TRUE(asked.ok()) << asked.error().message;
+  EXPECT_EQ(asked->integer("SELECT count(*) FROM t").error().message,
+            path.string() + " is damaged or has other tables (no such table: t); make it anew");
+  EXPECT_EQ(database_->integer("SELECT count(*) FROM t").error().message,
+            path.string() + " is damaged or has other tables (no such table: t)");
+}
+
 }  // namespace
 }  // namespace assay

@@ -57,7 +57,8 @@ TEST(InputLines, WhatIsNoFile) {
   const TemporaryFolder folder;
   EXPECT_EQ(lines_of("/dev/zero", 10), "cannot read /dev/zero: it is neither a file nor a pipe");
   EXPECT_EQ(lines_of("/", 10), "cannot read /: Is a directory");
-  EXPECT_EQ(lines_of("/nonexistent", 10), "cannot read /nonexistent: No such file or directory");
+  const std::string absent = folder.path() / "absent";
+  EXPECT_EQ(lines_of(absent, 10), "cannot read " + absent + ": No such file or directory");
   const std::string pipe = folder.path() / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(lines_of(pipe, 10), "");  // nobody writes to it

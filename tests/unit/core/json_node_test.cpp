@@ -115,8 +115,9 @@ TEST(JsonNode, AFileIsReadPieceByPiece) {
   EXPECT_EQ(moved.next_letter(white_space).value(), '{');
   EXPECT_EQ(moved.line(), 20'001u);
   EXPECT_EQ(moved.read({.values = 10})->at("b"), "c");
-  EXPECT_EQ(JsonValues::open("/nonexistent").error().message,
-            "cannot read /nonexistent: No such file or directory");
+  const std::string absent = folder.path() / "absent";
+  EXPECT_EQ(JsonValues::open(absent).error().message,
+            "cannot read " + absent + ": No such file or directory");
   EXPECT_EQ(JsonValues::open("/").error().message, "cannot read /: Is a directory");
   EXPECT_EQ(JsonValues::open("/dev/zero").error().message,
             "cannot read /dev/zero: it is neither a file nor a pipe");

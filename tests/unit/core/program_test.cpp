@@ -186,6 +186,9 @@ TEST(FindProgram, AFolderIsNone) {
   EXPECT_EQ(find_program(file), std::nullopt);
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   EXPECT_EQ(find_program(file), file);
+  EXPECT_TRUE(check_that_starts(file));
+  EXPECT_EQ(check_that_starts(folder.path().string()).error().message,
+            "cannot start " + folder.path().string() + ": there is no such executable file");
 }
 
 TEST(LastLine, SkipsBlankLines) {

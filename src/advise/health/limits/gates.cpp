@@ -203,7 +203,7 @@ std::optional<bool> enforced_beside(const fs::path& file) {
   return std::nullopt;
 }
 
-constexpr std::size_t most_bytes = std::size_t{16} << 20;
+constexpr std::size_t most_gate_bytes = std::size_t{16} << 20;
 
 Result<std::vector<fs::path>> files_below(const fs::path& folder) {
   std::vector<fs::path> files;
@@ -276,7 +276,7 @@ Result<std::optional<GateFile>> parse_gates(std::string_view text, const std::st
 Result<std::vector<GateFile>> read_gates(const std::vector<std::string>& paths) {
   std::vector<GateFile> all;
   const auto read = [&](const fs::path& path, bool named) -> Status {
-    const std::string text = TRY(read_operand(path, most_bytes));
+    const std::string text = TRY(read_operand(path, most_gate_bytes));
     auto parsed = parse_gates(text, path.string());
     if (!parsed.ok()) {
       if (named) return parsed.error();

@@ -36,11 +36,6 @@ void leave_out(ProductList& list, const std::vector<IgnoredLine>& lines,
   }
 }
 
-double roofline_seconds(const DeviceFacts& facts, const GemmProblem& problem) {
-  const Work work = {.bytes = problem.bytes(), .flops = problem.flops(), .math = problem.a};
-  return floor_seconds(facts, work, Limit::compute).value_or(problem.flops());
-}
-
 }  // namespace
 
 ProductList products_of_cells(const std::vector<Cell>& cells) {
@@ -97,8 +92,10 @@ Result<ProductList> products_of_file(const std::filesystem::path& path) {
 }
 
 ProductList ordered(const ProductList& list, const DeviceFacts& facts) {
-  return ordered(list, problem_text,
-                 [&](const GemmProblem& problem) { return roofline_seconds(facts, problem); });
+  return ordered(list, problem_text, [&](const GemmProblem& problem) {
+    const Work work = {.bytes = problem.bytes(), .flops = problem.flops(), .math = problem.a};
+    return floor_seconds(facts, work, Limit::compute).value_or(problem.flops());
+  });
 }
 
 }  // namespace assay

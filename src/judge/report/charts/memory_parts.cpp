@@ -12,8 +12,8 @@ namespace assay::report {
 namespace {
 
 /// "memory_gradients" in a record's metrics is the part "gradients" of the metric "memory".
-constexpr std::string_view whole = "memory", part_prefix = "memory_";
-constexpr std::string_view rest = "other";
+constexpr std::string_view whole_metric = "memory", part_prefix = "memory_";
+constexpr std::string_view rest_name = "other";
 /// The driver's figure of the whole is not a part of it.
 constexpr std::string_view not_a_part = "memory_by_driver";
 
@@ -28,12 +28,12 @@ std::vector<MemoryPart> parts_of(const Record& record) {
   std::vector<MemoryPart> parts;
   double all = 0, known = 0;
   for (const Metric& metric : record.metrics) {
-    if (metric.name == whole) all = metric.value;
+    if (metric.name == whole_metric) all = metric.value;
     if (!metric.name.starts_with(part_prefix) || metric.name == not_a_part) continue;
     parts.push_back({metric.name.substr(part_prefix.size()), metric.value});
     known += metric.value;
   }
-  if (!parts.empty() && all > known) parts.push_back({std::string(rest), all - known});
+  if (!parts.empty() && all > known) parts.push_back({std::string(rest_name), all - known});
   return parts;
 }
 

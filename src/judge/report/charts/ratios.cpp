@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/units.h"
+#include "judge/compare/sentences.h"
 #include "judge/report/charts/charts.h"
 #include "judge/report/metric_choice.h"
 #include "judge/report/number_text.h"
@@ -13,10 +14,11 @@
 namespace assay::report {
 namespace {
 
-constexpr std::size_t most_rows = 40;  // maximum that one chart can show legibly
+constexpr std::size_t most_ratios = 40;  // maximum that one chart can show legibly
 
-/// Returns "+46%", "-0.31%".
+/// Returns "+46%", "-0.31%", "41 times as long".
 std::string signed_text(double change) {
+  if (1 + change >= many_times) return times_as_long(1 + change);
   return fmt::format("{}{}", change < 0 ? "-" : "+", format_percent(std::abs(change)));
 }
 
@@ -91,9 +93,10 @@ std::vector<Chart> ratio_charts(const Comparison& comparison) {
   }
   std::vector<Chart> charts;
   for (const auto& [name, rows] : groups) {
-    const std::size_t parts = (rows.size() + most_rows - 1) / most_rows;
+    const std::size_t parts = (rows.size() + most_ratios - 1) / most_ratios;
     for (std::size_t part = 0; part < parts; ++part) {
-      const std::size_t begin = part * most_rows, end = std::min(begin + most_rows, rows.size());
+      const std::size_t begin = part * most_ratios,
+                        end = std::min(begin + most_ratios, rows.size());
       charts.push_back(ratio_chart(
           {rows.data() + begin, rows.data() + end}, comparison.rule.margin,
           fmt::format("{} {}: time of {} against {}{}", name.first, name.second, comparison.name_b,

@@ -20,7 +20,7 @@
 namespace assay::report {
 namespace {
 
-constexpr std::array<std::string_view, 2> rates = {"token_rate", "sample_rate"};
+constexpr std::array<std::string_view, 2> rate_metrics = {"token_rate", "sample_rate"};
 
 /// One cell of training.
 struct Trained {
@@ -45,10 +45,10 @@ std::vector<Trained> trained_in(const ResultSet& results) {
     if (!results.fault_of(series.key.cell).empty()) continue;
     Trained& cell = cells[series.key.cell];
     cell.ranks = *ranks;
-    const auto better = std::find(rates.begin(), rates.end(), series.key.metric);
-    const auto known = cell.rate == nullptr
-                           ? rates.end()
-                           : std::find(rates.begin(), rates.end(), cell.rate->key.metric);
+    const auto better = std::find(rate_metrics.begin(), rate_metrics.end(), series.key.metric);
+    const auto known = cell.rate == nullptr ? rate_metrics.end()
+                                            : std::find(rate_metrics.begin(), rate_metrics.end(),
+                                                        cell.rate->key.metric);
     if (better < known) {
       cell.rate = &series;
       cell.centre = *centre;

@@ -85,7 +85,7 @@ std::vector<std::string> machine_lines(const Json& fingerprint) {
   }
   end_line();
   const std::string name = text_fact(fingerprint, {"host", "name"});
-  if (name != "(none)") part(name, "Host ");  // Linux's name for a host that got none
+  if (name != "(none)") part(name, "named ");  // Linux's name for a host that got none
   part(text_fact(fingerprint, {"host", "os"}));
   part(text_fact(fingerprint, {"host", "kernel"}), "Linux ");
   const std::string hypervisor = text_fact(fingerprint, {"virtualization", "hypervisor"});

@@ -94,6 +94,14 @@ function quantityText(value, unit) {
   return (significant(value / factor) + ' ' + prefix + name).trim();
 }
 
+/** As many_times in judge/compare/sentences.h: from this ratio of times on, the ratio is shown and not a percentage. */
+const manyTimes = 5;
+
+/** A ratio of times: 7.3, 41, 23600. */
+function timesText(ratio) {
+  return ratio.toFixed(ratio < 10 ? 1 : 0);
+}
+
 function fieldText(table, column, row) {
   const value = fieldOf(column, row);
   if (value === null) return '';
@@ -101,7 +109,9 @@ function fieldText(table, column, row) {
   switch (column.kind) {
     case 'count': return value.toFixed(0);
     case 'size': return sizeText(value);
-    case 'change': return (value >= 0 ? '+' : '') + (100 * value).toFixed(2) + '%';
+    case 'change':
+      if (1 + value >= manyTimes) return timesText(1 + value) + ' times as long';
+      return (value >= 0 ? '+' : '') + (100 * value).toFixed(2) + '%';
     case 'share': return (100 * value).toFixed(1) + '%';
     case 'measured': {
       const unit = table.columns.find((other) => other.kind === 'unit');

@@ -157,8 +157,12 @@ function stackSpec(chart, width, theme) {
 
 const proven = (verdict) => verdict !== 'INCONCLUSIVE' && verdict !== 'UNSTABLE';
 
-/** "+46.3% [+29.0, +65.2]" */
+/** "+46.3% [+29.0, +65.2]", "41 times [39, 43]" */
 function changeText(row) {
+  if (1 + row.change >= manyTimes) {
+    const times = (v) => timesText(1 + v);
+    return times(row.change) + ' times' + (row.low === null ? '' : ` [${times(row.low)}, ${times(row.high)}]`);
+  }
   const percent = (v) => (v < 0 ? '-' : '+') + Math.abs(100 * v).toFixed(1);
   return percent(row.change) + '%' + (row.low === null ? '' : ` [${percent(row.low)}, ${percent(row.high)}]`);
 }

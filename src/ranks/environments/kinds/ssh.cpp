@@ -72,7 +72,10 @@ class Ssh final : public Environment {
 
   Result<Launch> look(std::string_view script, const LaunchContext& context) const override {
     Launch inner;
-    if (inside) inner = TRY(inside->look(script, TRY(far_context(context))));
+    if (inside) {
+      const LaunchContext far = TRY(far_context(context));
+      inner = TRY(inside->look(script, far));
+    }
     if (inner.words.empty()) inner.words = {"sh", "-c", std::string(script)};
     return through_ssh(inner);
   }

@@ -21,7 +21,7 @@ constexpr std::uint64_t cleared = 1, needs_state = 2;
 // TrackEvent
 constexpr std::uint32_t categories = 3, annotation = 4, type = 9, name_id = 10, track = 11,
                         event_name = 23, real_counter = 44, flows = 47;
-constexpr std::uint64_t begins = 1, ends = 2, instant = 3, counts = 4;
+constexpr std::uint64_t slice_begins = 1, slice_ends = 2, instant = 3, counts = 4;
 
 const char* perfetto_category(TraceEventKind kind) {
   switch (kind) {
@@ -203,7 +203,7 @@ class PerfettoPart {
       for (; !open.empty() && open.back() <= until; open.pop_back()) {
         event.clear();
         WireWriter out(event);
-        out.integer(type, ends);
+        out.integer(type, slice_ends);
         out.integer(track, number);
         add_event(open.back(), event, "");
       }
@@ -213,7 +213,7 @@ class PerfettoPart {
       event.clear();
       fresh.clear();
       WireWriter out(event);
-      out.integer(type, begins);
+      out.integer(type, slice_begins);
       out.integer(track, number);
       std::uint64_t& id = name_ids_[one->name];
       if (id == 0) {

@@ -7,10 +7,12 @@
 
 #include <atomic>
 #include <future>
+#include <limits>
 #include <thread>
 
 #include "core/json.h"
 #include "serving/engine/cache_plan.h"
+#include "serving/engine/engine_instance.h"
 #include "serving/engine/tokenizer_text.h"
 #include "support/decoder_reference.h"
 #include "support/http_client.h"
@@ -320,7 +322,7 @@ TEST(Engine, TakesNoRequestThatTheModelCannotCompute) {
   while (engine->state().counters.generation_tokens < 2 && seconds_since(begin) < 60) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(engine->state().failure, "");
+  EXPECT_FALSE(engine->state().failure) << engine->state().failure->message;
 }
 
 /// Whose replies take long: nobody sees their end.
@@ -393,6 +395,51 @@ TEST(EngineServer, WhatCannotBeIsSaid) {
       plan_cache(engine.device(), {.max_sequences = 64, .max_batched_tokens = 32}, planned).ok());
   ASSERT_TRUE(plan_cache(engine.device(), {.blocks = 16}, planned).ok());
   EXPECT_EQ(planned.max_length, 256);
+}
+
+/// The device computes NaN, as it would with a kernel that divides by 0.
+TEST(EngineServer, ADeviceThatComputesNoNumbersIsRefused) {
+  const auto device = open_test_device("cpu");
+  EngineServerSettings settings = tiny();
+  settings.engine.executor.shape.norm_epsilon = std::numeric_limits<double>::quiet_NaN();
+  const auto server = EngineServer::open(*device, settings);
+  ASSERT_FALSE(server.ok());
+  EXPECT_EQ(server.error().kind, ErrorKind::verification);
+  EXPECT_THAT(server.error().message, HasSubstr("relative distance of logits nan"));
+  EXPECT_EQ(follow_server(*device, settings.engine.executor, [] { return true; }).error().kind,
+            ErrorKind::verification);
+}
+
+/// Sets the limit of open files as long as it lives.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t most) {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit limit = {most, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  ~FileLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_ = {};
+};
+
+TEST(EngineInstance, WithoutFilesToHearOfTokensItSaysThatTheyAreExhausted) {
+  const OneCpu one_cpu;
+  const auto device = open_test_device("cpu");
+  const EngineServerSettings settings = tiny();
+  const auto engine = Engine::start(*device, settings.engine).value();
+  server::Loop loop;
+  const auto made_with = [&](rlim_t files) {
+    const FileLimit limit(files);
+    return std::make_unique<EngineInstance>(loop, settings.model, *settings.text, *engine, 1);
+  };
+  EXPECT_FALSE(made_with(1024)->failure());
+  const auto failure = made_with(0)->failure();
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, ErrorKind::exhausted);
 }
 
 TEST(TokenizerText, CharactersComeWhenTheyAreComplete) {

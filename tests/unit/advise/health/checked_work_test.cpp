@@ -1,9 +1,11 @@
 // What repeated work learns about its operations.
 #include "advise/health/checked_work.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "advise/health/corruption_work.h"
+#include "advise/health/sdc_calibration.h"
 #include "compute/device/backend.h"
 
 namespace assay::health {
@@ -32,6 +34,31 @@ std::string operations_without_results(const std::string& cell) {
 
 TEST(CheckedWork, LearnsWhatOperationsWriteThatGiveTheResultsOfTheRunBefore) {
   EXPECT_EQ(operations_without_results("prefill model=1L2H2K32D64C128F256V prompt=16"), "");
+}
+
+/// The first two repetitions agree, all later ones differ from them and from each other.
+TEST(CheckedWork, AnOperationThatFirstDiffersInALaterRepetitionIsNamed) {
+  auto backends = make_backends();
+  const auto device = open_device(backends, "cpu").value();
+  UnderTest unit;
+  unit.description = work_of_cell("prefill model=1L2H2K32D64C128F256V prompt=16", *device).value();
+  unit.work =
+      CheckedWork::prepare(unit.description, *device, solo_team(), 1, [] { return false; }).value();
+  CheckedWork& work = *unit.work;
+  std::uint64_t repetition = 0;  // the first one is learnt, and not observed
+  std::string name;
+  work.observe([&](Stream&, std::size_t launch) -> Status {
+    if (launch == 0) ++repetition;
+    if (launch != 1 || repetition < 2) return {};
+    name = work.launches()[launch].name;
+    work.plant(PlantedFault{.text = "", .work = "", .launch = launch + 1, .mask = repetition});
+    return {};
+  });
+  const auto seen = calibrate(unit, solo_team());
+  ASSERT_TRUE(seen.ok()) << seen.error().message;
+  EXPECT_EQ(repetition, 7u);
+  EXPECT_TRUE(seen->empty());
+  EXPECT_THAT(unit.report.left_out, testing::HasSubstr("they differ in operation 2, " + name));
 }
 
 }  // namespace

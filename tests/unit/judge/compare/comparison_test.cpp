@@ -353,9 +353,10 @@ TEST(ResultSet, ThreadsThatACpuLimitStoppedAreSaid) {
   const auto side = [](double stopped) {
     std::vector<Record> runs;
     for (const char* run : {"1", "2"}) {
-      runs.push_back(record(run, triad, 1e9));
-      runs.back().samples.emplace().wall_seconds = 1;
-      runs.back().telemetry.emplace().summary.host.cgroup_throttled_seconds = stopped;
+      runs.push_back(record(run, triad, 1e9));  // without samples, as of a load
+      Telemetry& telemetry = runs.back().telemetry.emplace();
+      telemetry.trace.window = 1;
+      telemetry.summary.host.cgroup_throttled_seconds = stopped;
     }
     return result_set_of(runs, "x");
   };

@@ -210,7 +210,7 @@ TEST(FirstScreen, TheCardsSayWhereWhatHowSureAndWhy) {
   ASSERT_EQ(cards.size(), 5u);
   EXPECT_THAT(cards[0].lines,
               ElementsAre("2 \u00D7 AMD Instinct MI300X, 192 GiB, SPX/NPS1",
-                          "AMD EPYC 9654, 192 cores, memory 23.5 GiB", "Host node7, Linux 6.1.0"));
+                          "AMD EPYC 9654, 192 cores, memory 23.5 GiB", "named node7, Linux 6.1.0"));
   EXPECT_THAT(cards[1].lines,
               ElementsAre("1 cell: memory", "12 runs of each, in turns and a random order",
                           "Differences below 2% do not matter", "2026-01-31, 12:00 UTC"));
@@ -233,7 +233,7 @@ TEST(FirstScreen, TheCardSaysWhichMachineIsWhich) {
   facts["host"]["name"] = "(none)";
   input.environments[1].results.fingerprints = {facts};
   EXPECT_THAT(make_document(input).cards.at(0).lines,
-              ElementsAre("AMD EPYC 9654, 2 cores", "host: Host node7, Linux 6.1.0",
+              ElementsAre("AMD EPYC 9654, 2 cores", "host: named node7, Linux 6.1.0",
                           "container: Linux 6.1.0"));
 }
 

@@ -72,6 +72,10 @@ TEST(ReportCharts, OneRatioIsNotSaidToLieBetweenItself) {
   comparison.cells.resize(1);
   EXPECT_EQ(ratio_charts(comparison)[0].summary,
             "The estimate, +11%, lies beyond the margin of 2%.");
+  comparison.cells[0].effect.mean = std::log(41.4);
+  const Chart large = ratio_charts(comparison)[0];
+  EXPECT_EQ(large.summary, "The estimate, 41 times as long, lies beyond the margin of 2%.");
+  EXPECT_EQ(text_of(large.table, large.table.rows[0], 2), "41 times as long");
   comparison.cells[0].effect.mean = -0.01;
   EXPECT_EQ(ratio_charts(comparison)[0].summary,
             "The estimate, -1%, lies within the margin of 2%.");
