@@ -236,11 +236,11 @@ TEST(TraceFiles, ProtocReadsThePerfettoFormat) {
   std::ifstream decoded(file + ".txt");
   const std::string lines((std::istreambuf_iterator<char>(decoded)),
                           std::istreambuf_iterator<char>());
-  for (const char* text :
+  for (const char* part :
        {"name: \"gemm m=64\"", "name: \"GPU 0\"", "name: \"stream 1\"", "type: TYPE_SLICE_BEGIN",
         "type: TYPE_SLICE_END", "double_counter_value: 250.5", "unit_name: \"W\"", "flow_ids: 1",
         "string_value: \"[[64,128],[128,32]]\"", "timestamp: 1700000000000000000"}) {
-    EXPECT_THAT(lines, HasSubstr(text));
+    EXPECT_THAT(lines, HasSubstr(part));
   }
   // A field that has another number or type is shown by its number.
   std::istringstream each(lines);
