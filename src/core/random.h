@@ -1,5 +1,6 @@
-// Seeded random numbers. next() and uniform() return the same on every machine, normal() and
-// gamma() the same except for the rounding of the C library's log(), cos() and pow().
+// Seeded random numbers. next() and uniform() return the same on every machine. normal() returns
+// the same up to the rounding of the C library's log() and cos(). gamma() also rejects some draws
+// by such a rounded value, so in very rare cases it returns different numbers on another machine.
 #pragma once
 
 #include <cmath>
@@ -8,7 +9,8 @@
 
 namespace assay {
 
-/// SplitMix64 (Steele, Lea & Flood 2014): every seed gives a full-period, well-mixed stream.
+/// SplitMix64 (Steele, Lea & Flood 2014). All seeds walk the same cycle of 2^64 numbers, each from
+/// another place. The numbers can be predicted, so they must not be secrets.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -22,7 +24,8 @@ class Random {
   }
   /// Returns a number in [0, 1) with 53 random bits.
   double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
-  /// Returns a number with mean 0 and standard deviation 1 (Box & Muller 1958).
+  /// Returns a normally distributed number with mean 0 and standard deviation 1 (Box & Muller
+  /// 1958).
   double normal() {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());

@@ -143,7 +143,7 @@ std::string format_rate(double value, std::string_view unit) {
 }
 
 std::string format_seconds(double seconds) {
-  const Scale scale = seconds >= 1 ? Scale{} : scale_for(seconds);
+  const Scale scale = std::abs(seconds) >= 1 ? Scale{} : scale_for(seconds);
   return fmt::format("{} {}s", format_significant(seconds / scale.factor), scale.prefix);
 }
 
@@ -152,7 +152,9 @@ std::string format_in(double value, std::string_view unit) {
   // Shares take no prefix: nobody writes milli-shares.
   if (unit == "1") return format_significant(value);
   if (unit == "$") return "$" + format_significant(value);
-  if (unit == "bytes" && value >= 0) return format_memory(static_cast<std::uint64_t>(value));
+  if (unit == "bytes" && value >= 0 && value < 0x1p64) {
+    return format_memory(static_cast<std::uint64_t>(value));
+  }
   return format_rate(value, unit == "bytes/s" ? "B/s" : unit);
 }
 

@@ -323,7 +323,8 @@ TEST(CampaignStudy, EndsWithItsAnswerAndItsPageAndGoesOn) {
   EXPECT_THAT(first.out, HasSubstr("the page with all of it: campaigns/container/report.html"));
   EXPECT_THAT(Process::read(study / "report.html"), HasSubstr("<b>The container costs nothing"));
   const std::string units = Process::read(study / "units.jsonl");
-  // The same command continues with the plan of the folder, whatever is installed by now.
+  // If the command is repeated, it continues with the plan of the folder, whatever is installed by
+  // now.
   auto without_docker = programs.environment();
   without_docker["PATH"] = "/usr/bin:/bin";
   const Outcome again =

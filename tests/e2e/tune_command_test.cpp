@@ -83,8 +83,9 @@ TEST(TuneCommand, KilledAtAnyMomentItGoesOnWhereItWas) {
 
 TEST(TuneCommand, WhereNoSettingIsBetterItSaysSo) {
   const TemporaryFolder folder;
-  // The program's number differs from run to run by up to 1%, whatever its parameters. The same in
-  // every test: of chance numbers, one proof in twenty would need more pairs.
+  // The program's number differs from run to run by up to 1%, whatever its parameters. The numbers
+  // are equal in every run of this test: if they were random, one proof in twenty would need more
+  // pairs.
   const std::string count = (folder.path() / "count").string();
   const auto plan = folder.write(
       "plan.yaml", plan_of("c=$(cat " + count + " 2>/dev/null || echo 0); echo $((c + 1)) >" +

@@ -8,10 +8,10 @@
 
 namespace assay::occupancy {
 
-/// Returns the assembly of an AMD code object, as llvm-objdump -d prints it. Tries every
-/// llvm-objdump found, since an old one does not support new processors. Error: unavailable if
-/// there is none, naming the places searched, or if the last one cannot be started; failed with the
-/// last one's message.
+/// Returns the assembly of `image`, which must be an AMD code object, as `llvm-objdump -d` prints
+/// it. Tries every llvm-objdump that find_tools() (tool.h) returns until one succeeds, since an old
+/// one does not support new processors. Error: as find_tools(); if none succeeds, as run_tool()
+/// (tool.h) with the last one.
 Result<std::string> disassemble(const CodeImage& image);
 
 }  // namespace assay::occupancy

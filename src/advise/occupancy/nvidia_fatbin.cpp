@@ -15,7 +15,7 @@ constexpr std::uint64_t flag_lz4 = 0x2000, flag_zstd = 0x8000;
 
 struct EntryHeader {
   std::uint16_t kind = 0;
-  std::uint32_t header_bytes = 0, compressed_bytes = 0, arch = 0;
+  std::uint32_t header_bytes = 0, compressed_bytes = 0;
   std::uint64_t padded_bytes = 0, flags = 0, plain_bytes = 0;
 };
 
@@ -24,9 +24,8 @@ Result<EntryHeader> read_header(Bytes file, std::uint64_t at) {
   const Bytes header = TRY(file.part(at, 64, what));
   return EntryHeader{
       TRY(header.read<std::uint16_t>(0, what)),  TRY(header.read<std::uint32_t>(4, what)),
-      TRY(header.read<std::uint32_t>(16, what)), TRY(header.read<std::uint32_t>(28, what)),
-      TRY(header.read<std::uint64_t>(8, what)),  TRY(header.read<std::uint64_t>(40, what)),
-      TRY(header.read<std::uint64_t>(56, what))};
+      TRY(header.read<std::uint32_t>(16, what)), TRY(header.read<std::uint64_t>(8, what)),
+      TRY(header.read<std::uint64_t>(40, what)), TRY(header.read<std::uint64_t>(56, what))};
 }
 
 Result<std::string> read_code(const EntryHeader& header, Bytes payload) {
@@ -56,8 +55,7 @@ Result<Fatbin> read_nvidia_fatbin(Bytes file) {
     const Bytes payload = TRY(rest.part(0, header.padded_bytes, "the code of a fat binary"));
     at += header.header_bytes + header.padded_bytes;
     if (header.kind != kind_ptx && header.kind != kind_cubin) continue;  // e.g. link-time code
-    fatbin.entries.push_back(
-        {header.kind == kind_ptx, header.arch, TRY(read_code(header, payload))});
+    fatbin.entries.push_back({header.kind == kind_ptx, TRY(read_code(header, payload))});
   }
   return fatbin;
 }

@@ -9,8 +9,8 @@
 
 namespace assay::cli {
 
-/// What a finding is about: "GPU 0-7", "mlx5_0, 3", "GPU 3 (0000:3b:00.0)". Of several subjects the
-/// text in parentheses is left out, and only the first four kinds are named.
+/// What a finding is about: "GPU 0-7", "mlx5_0, 3", "GPU 3 (0000:3b:00.0)". With
+/// several subjects the text in parentheses is left out, and only the first four kinds are named.
 std::string subjects_text(const std::vector<std::string>& subjects);
 
 /// "8 x AMD Instinct MI300X (SPX/NPS1), ROCm 6.2.4, virtual machine: kvm"

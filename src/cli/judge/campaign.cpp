@@ -469,8 +469,8 @@ when every cell is precise enough for its margin, whatever the result.
 Before anything is timed, each environment is started once and checks the plan's cells: one that
 cannot start, or lacks what the others measure, ends the campaign at once with the reason. Later
 a failed unit is retried once; an environment that fails three times in a row is left out, and
-the others continue while any two are left to compare. The same command continues where an
-earlier one was interrupted or killed.
+the others continue while any two are left to compare. If the command is repeated, it
+continues where the earlier one was interrupted or killed.
 Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
 
   assay campaign container

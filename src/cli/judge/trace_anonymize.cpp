@@ -54,8 +54,8 @@ const Command command = {
         R"(Copies a trace of PyTorch's profiler (also of vLLM and SGLang), so that it can be sent to others.
 Times and all other numbers stay as they are, and so do names of kernels, operators and calls,
 shapes and types. The program's own ranges become annotation-1, annotation-2; ProfilerStep#N stays.
-Frames of Python become python-1, processes process-1. Of everything else only what is known to say
-nothing about the machine, its users and its files is kept.
+Frames of Python become python-1, processes process-1. Anything else is kept only if it is
+known to say nothing about the machine, its users and its files.
 
   assay trace anonymize trace.json.gz -o anonymous.json.gz
 

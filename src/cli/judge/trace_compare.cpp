@@ -208,10 +208,11 @@ const Command command = {
 a change: files of any format that `assay help trace` lists, or folders, each with the ranks of one
 job. Every moment of a step belongs to one kernel, copy or idle time, so the parts add up.
 
-Kernels are matched by name. Those that only one side has, such as those of another vendor's library,
-are matched by category and by how often a step launches them. With six or more traces on each side,
-steps and categories get intervals and verdicts by the rule of `assay compare`; with fewer there are
-medians only, because one trace is one run. -o writes a page with a waterfall from A's step to B's.
+Kernels are matched by name. Kernels that only one side has, such as those of another vendor's
+library, are matched by category and by how often a step launches them. With six or more traces on
+each side, steps and categories get intervals and verdicts by the rule of `assay compare`; with
+fewer there are medians only, because one trace is one run. -o writes a page with a waterfall from
+A's step to B's.
 
   assay trace compare before.json --with after.json
   assay trace compare before.json --with after.json -o difference.html

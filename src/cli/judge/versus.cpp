@@ -142,9 +142,9 @@ Each is started once and checked first: what cannot start there, or cannot be me
 command at once. Then they are measured in turns, in short units and a random order, until every
 cell is precise enough for the margin or the budget is spent; the baseline is measured twice and
 compared with itself. The end is a verdict for each cell, EQUAL, FASTER or SLOWER, with known error
-rates, and what differs between the environments. The same command continues where an earlier one
-stopped, and with --pairs 40 continues to that many. It exits with 0 if it measured; for an exit
-status by verdict, run `assay compare FOLDER`.
+rates, and what differs between the environments. If the command is repeated, it continues where
+the earlier one stopped, and with --pairs 40 continues to that many. It exits with 0 if it
+measured; for an exit status by verdict, run `assay compare FOLDER`.
 
 The suite first, few short cells of memory, copies, launches and matrix products, decides within
 three minutes on a quiet machine. --ranks and --hosts measure collectives and all else between

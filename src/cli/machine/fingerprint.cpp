@@ -75,9 +75,9 @@ const Command command = {
     .details =
         R"(Hardware, firmware, drivers, libraries, limits, container, hypervisor and the environment
 variables that affect performance; `assay run` stores this with every record. Needs no
-privileges. Of variables and boot options that are not known to change speed, which may be
-secrets, only the name and a short hash of the value are shown. The last line is the hash that
-identifies the fingerprint in a store.
+privileges. Variables and boot options that are not known to change speed may be secrets, so only
+their names and a short hash of each value are shown. The last line is the hash that identifies
+the fingerprint in a store.
 
   assay fingerprint --json > node7.json
   assay fingerprint --from capture.json

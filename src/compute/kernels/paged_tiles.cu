@@ -194,8 +194,8 @@ struct ValueTile {
 
 /// Running result of a wave for each query head, in its column's slot: the largest score (times
 /// scale and log2 e), this lane's part of the sum of exponentials relative to it, and the values
-/// weighted by these. Of codes, the sums are relative to the largest factor of values, so that the
-/// weights of codes are at most 1: f16 holds them.
+/// weighted by these. If values are codes, the sums are relative to the values' largest factor,
+/// so that the weights of codes are at most 1, which f16 holds.
 template <typename Cached, int D>
 struct SeenByWave {
   using SumTile = SumTileOf<Cached>;

@@ -45,7 +45,7 @@ std::string_view name_of(Control control);
 
 /// The tests of one comparison's mean; p-values are adjusted for all comparisons judged together.
 struct FamilyTest {
-  std::size_t cells = 1;  ///< number of cells judged together
+  std::size_t cells = 1;  ///< number of cells judged together, each as often as it has metrics
   /// How many more pairs are needed until enough random draws of their order exist to prove a
   /// difference; 0: there are enough.
   std::size_t pairs_short = 0;

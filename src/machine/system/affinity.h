@@ -14,8 +14,8 @@ std::vector<int> affinity_cpus();
 std::string cpu_list(const std::vector<int>& cpus);
 
 /// While it lives, the thread that made it runs on one CPU only; then again on those where it could
-/// run before. That thread must also destroy it, and of several the last one first. Where the
-/// kernel refuses, nothing changes.
+/// run before. That thread must also destroy it; if it made several, the last one first. Where
+/// the kernel refuses, nothing changes.
 class StayOnCpu {
  public:
   explicit StayOnCpu(int cpu);

@@ -83,9 +83,9 @@ std::string pip_version(std::string_view path, std::string_view role,
     found.push_back({std::string(suffix.substr(std::min<std::size_t>(suffix.size(), 3))),
                      name.substr(dash + 1, name.size() - metadata.size() - dash - 1)});
   }
-  // Packages for several releases of CUDA may be installed, and some write into one folder. Those
-  // whose names say the library's release come first. The names of packages with the shared folder
-  // say none.
+  // Packages for several releases of CUDA may be installed, and some write into one folder.
+  // Packages whose names say the library's release come first. The names of packages with the
+  // shared folder say none.
   const auto keep_if = [&](const auto& fits) {
     if (std::ranges::any_of(found, fits)) {
       std::erase_if(found, [&](const Installed& one) { return !fits(one); });

@@ -75,7 +75,8 @@ class Case {
   virtual Status enqueue(Stream& stream) = 0;
   /// Seconds of the work of the last sample, if the case's own events or clocks enclose it more
   /// tightly than the sampler's. A case that launches its work several times per sample must return
-  /// the time of all launches. Called after every sample, when the stream is idle.
+  /// the time of all launches. Called when the stream is idle: after every sample, also those of
+  /// the warm-up, and sometimes again before the next one.
   virtual Result<std::optional<double>> own_seconds() { return std::optional<double>(); }
   /// Called after every sample, also those of the warm-up, when the stream is idle: for checks that
   /// belong to the samples, such as whether all ranks still hold the same weights. An Error ends

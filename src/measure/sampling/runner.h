@@ -78,9 +78,10 @@ Result<RunOutcome> run_cells(const std::vector<Cell>& cells, Device& device,
 /// null if that is 0.
 std::unique_ptr<TelemetryRecorder> start_telemetry(const DeviceFacts& facts, double interval);
 
-/// A new run id, "20260131T120000Z-3f2a90b1c7de". Ids sort by time. Of two processes that start in
-/// one second, also on two machines with one store, both get the same once in 2^48 times: stores
-/// and histories would take their results for those of one run. Older versions wrote four digits.
+/// A new run id, "20260131T120000Z-3f2a90b1c7de". Ids sort by time. Two processes
+/// that start in one second, also on two machines with one store, get the same id once in 2^48
+/// times. Stores and histories would then take their results for those of one run. Older versions
+/// wrote four digits.
 std::string new_run_id();
 /// The current time, "2026-01-31T12:00:00.123Z".
 std::string utc_now();

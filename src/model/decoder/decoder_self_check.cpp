@@ -19,7 +19,7 @@ constexpr std::int64_t prompt_tokens[] = {110, 21}, first_part = 46, generated_t
 static_assert(prompt_tokens[0] - first_part == SkinnyProduct::most_rows);
 
 /// Small, and awkward: but for heads, no size is a multiple of more than the 16 elements that some
-/// products read together. Of several ranks each has as much of it.
+/// products read together. With several ranks, the shard of each has these sizes.
 DecoderSettings small_version_of(const DecoderSettings& settings) {
   DecoderSettings small = settings;
   TransformerShape& shape = small.shape;
@@ -186,10 +186,10 @@ double logits_tolerance(DataType precision, std::int64_t layers) {
 double noise_tolerance(RoundedToCodes rounded, const TransformerShape& shape) {
   // Measured with random weights (bench_decoder_quality; 36 layers on an H200): rounding inputs to
   // codes moves logits of two layers of width 4096 by 0.13, rounding the cache by 0.07, and those
-  // of width 256 by 0.06 and 0.03, about the cube root of the widths' ratio. Of 36 layers of width
-  // 4096 (Qwen3-8B) inputs move logits by 0.39, the cache by 0.25, and both by 0.46: about the
-  // power 0.4 of the number of layers. A quarter is added. Logits that have nothing in common are
-  // sqrt(2) apart, so more than 1 is never allowed.
+  // of width 256 by 0.06 and 0.03, about the cube root of the widths' ratio. With 36 layers of
+  // width 4096 (Qwen3-8B) inputs move logits by 0.39, the cache by 0.25, and both by 0.46: about
+  // the power 0.4 of the number of layers. A quarter is added. Logits that have nothing in common
+  // are sqrt(2) apart, so more than 1 is never allowed.
   constexpr double inputs = 0.13, cache = 0.075, power = 0.4;
   const double width =
                    std::cbrt(static_cast<double>(std::max<std::int64_t>(shape.width, 1024)) / 4096),

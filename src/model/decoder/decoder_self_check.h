@@ -16,8 +16,8 @@ struct DecoderGate {
 /// Two prompts of different lengths in one pass, of which one comes in two parts, then tokens of
 /// both, and a whole prompt, with blocks of the cache in a mixed order; the logits of every token
 /// are compared, with each kind of attention to the cache that may be chosen. Several ranks compute
-/// it together, as they will the model, and each compares. Of `settings`, the limits are not used.
-/// Error: of the device; failed, if another rank is lost.
+/// it together, as they will the model, and each compares. The limits in `settings` are not used.
+/// Error: as the device's calls; failed, if another rank is lost.
 Result<DecoderGate> check_decoder(Device& device, Stream& stream, const DecoderSettings& settings);
 
 /// How far logits may be from those of the same tokens in another way, in the same unit: each layer

@@ -15,8 +15,8 @@
 
 namespace assay {
 
-/// Kernels of one source file. Those with a suffix, "_f32", "_bf16" or "_f16", are asked for
-/// without it.
+/// Kernels of one source file. A kernel whose name has a suffix, "_f32", "_bf16" or "_f16", is
+/// asked for without it.
 class Kernels {
  public:
   /// `type`: f32, tf32 (stored as f32), bf16 or f16; `defines`: as of a ProgramSource.

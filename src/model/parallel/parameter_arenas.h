@@ -1,6 +1,6 @@
 // The parameters of a model in training, their gradients and what the optimizer keeps of them:
-// where they lie on a device. One that trains alone has all of them whole. Of several ranks, each
-// may keep only its slice of every section: what each of them updates.
+// where they lie on a device. A rank that trains alone has all of them whole. Where several ranks
+// train together, each may keep only its slice of every section: the slice that it updates.
 #pragma once
 
 #include <array>

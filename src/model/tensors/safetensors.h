@@ -40,8 +40,8 @@ struct TensorFile : TensorIndex {
   const char* data(const StoredTensor& tensor) const { return bytes.data() + tensor.offset; }
 };
 
-/// A file whose header is written and whose data are still 0. Of `tensors`, name, type and shape
-/// are read.
+/// Returns a file whose header is written and whose data are still 0. Only the name, type and shape
+/// of `tensors` are read.
 TensorFile lay_out_tensors(std::vector<StoredTensor> tensors,
                            std::vector<std::pair<std::string, std::string>> metadata);
 

@@ -154,15 +154,19 @@ Result<Telemetry> telemetry_from_json(const JsonReader& json) {
   TelemetryTrace& trace = telemetry.trace;
   trace.interval = TRY(json.number("interval"));
   trace.window = TRY(json.number("window"));
-  trace.seconds = TRY(read_numbers(json, "seconds"));
+  // A store that is kept as evidence may have lost its readings, which are most of its text.
+  const bool has_readings = json.has("seconds") || json.has("channels");
+  if (has_readings) trace.seconds = TRY(read_numbers(json, "seconds"));
   const JsonReader cost = TRY(json.object("cost"));
   trace.cost.ticks = TRY(cost.count("ticks"));
   trace.cost.missed = TRY(cost.count("missed"));
   trace.cost.cpu_seconds = TRY(cost.number("cpu_seconds"));
   trace.cost.longest_read_seconds = TRY(cost.number("longest_read_seconds"));
-  const JsonReader channels = TRY(json.object("channels"));
-  for (const auto& [name, ignored] : json.find("channels")->items()) {
-    TRY(read_channel(channels, name, trace));
+  if (has_readings) {
+    const JsonReader channels = TRY(json.object("channels"));
+    for (const auto& [name, ignored] : json.find("channels")->items()) {
+      TRY(read_channel(channels, name, trace));
+    }
   }
   const JsonReader summary = TRY(json.object("summary"));
   telemetry.summary = TRY(read_telemetry_summary(summary));

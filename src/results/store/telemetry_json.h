@@ -9,7 +9,8 @@
 namespace assay {
 
 Json to_json(const Telemetry& telemetry);
-/// Does not trust its input. Error: usage, naming the field.
+/// Does not trust its input. The readings, `seconds` and `channels`, may both be missing. Error:
+/// usage, naming the field.
 Result<Telemetry> telemetry_from_json(const JsonReader& json);
 
 /// Returns a number, or null for NaN.

@@ -111,7 +111,7 @@ std::string copy_lane(std::string_view stream) {
 std::optional<std::int64_t> decimal_time(std::string_view text, int exponent) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
-  // The value is digits * 10^shift. Of digits beyond the 30th only matters whether they are zero.
+  // The value is digits * 10^shift. Digits beyond the 30th matter only if they are not zero.
   __int128 digits = 0;
   int shift = exponent, seen = 0;
   bool rest = false, point = false;

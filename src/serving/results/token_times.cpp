@@ -13,8 +13,8 @@ constexpr float together = 50e-6F;
 constexpr std::size_t few_bursts = 4, many_in_a_burst = 8;
 constexpr double most_doubtful = 0.1;
 
-/// The first of a reply's tokens comes with others. Of `bursts` alike, TPOT is too short by a part
-/// of 1 / bursts.
+/// Returns whether the first of a reply's tokens came with others. If a reply comes in equal
+/// bursts, TPOT is then too short by a share of 1 / (number of bursts).
 bool is_held_back(const RequestLog& log) {
   const std::size_t events = log.gaps.size() + 1;
   const auto apart = static_cast<std::size_t>(

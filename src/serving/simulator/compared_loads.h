@@ -25,8 +25,8 @@ struct ComparedLoad {
   std::string load;  ///< "32 in flight", "4 req/s"
   std::uint64_t requests = 0;
   std::uint64_t prompt_tokens = 0, output_tokens = 0;  ///< of each request
-  /// The throughput of output tokens and the means of TTFT, TPOT and end-to-end latency. Those that
-  /// the record lacks are left out.
+  /// The throughput of output tokens and the means of TTFT, TPOT and end-to-end latency. Figures
+  /// that the record lacks are left out.
   std::vector<ComparedFigure> figures;
 };
 

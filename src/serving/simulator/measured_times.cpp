@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "core/units.h"
+#include "core/shown_text.h"
 
 namespace assay::simulator {
 namespace {
@@ -32,6 +32,26 @@ struct Knot {
     pairs += w * work.prefill_pairs;
   }
 };
+
+/// What times depend on besides the model and the passes' sizes, as text.
+std::string conditions_of(const Record& record) {
+  std::string text = record.device.name;
+  if (!record.device.partition.empty()) text += " " + record.device.partition;
+  for (const std::string_view axis : {"precision", "quantization", "cache"}) {
+    const std::string_view value = record.cell.text(axis);
+    if (!value.empty()) text += fmt::format(" {}={}", axis, value);
+  }
+  if (record.ranks.size() > 1) text += fmt::format(" ranks={}", record.ranks.size());
+  return shown_line(text, 120);
+}
+
+/// Returns the tokens of each sequence. In decode, a sample generates several tokens, the last of
+/// which has the context of the cell, so that their mean context is shorter.
+double tokens_of(const Cell& cell, bool decodes) {
+  if (!decodes) return static_cast<double>(cell.integer("prompt"));
+  const auto generated = static_cast<double>(std::max<std::uint64_t>(cell.integer("generate"), 1));
+  return static_cast<double>(cell.integer("context")) - (generated - 1) / 2;
+}
 
 }  // namespace
 
@@ -68,14 +88,15 @@ Result<MeasuredTimes> MeasuredTimes::fit(const std::vector<MeasuredPass>& passes
     ps += w * p * s;
   }
   MeasuredTimes times;
-  times.separates_pairs_ = pp > 0;
   const double determinant = cc * pp - cp * cp;
   if (determinant > 1e-9 * cc * pp) {
+    times.separates_pairs_ = true;
     times.per_cached_token_ = std::max(0.0, (cs * pp - ps * cp) / determinant);
     times.per_pair_ = std::max(0.0, (ps * cc - cs * cp) / determinant);
   } else if (cc > 0) {
     times.per_cached_token_ = std::max(0.0, cs / cc);
   } else if (pp > 0) {
+    times.separates_pairs_ = true;
     times.per_pair_ = std::max(0.0, ps / pp);
   }
   for (const auto& [tokens, knot] : knots) {
@@ -106,7 +127,7 @@ double MeasuredTimes::seconds(const StepWork& work) const {
 
 Result<std::vector<MeasuredPass>> measured_passes(const std::vector<Record>& records,
                                                   std::string_view model) {
-  std::set<std::string> models;
+  std::set<std::string> models, conditions;
   std::vector<MeasuredPass> passes;
   for (const Record& record : records) {
     const bool decodes = record.cell.benchmark() == "decode";
@@ -117,9 +138,9 @@ Result<std::vector<MeasuredPass>> measured_passes(const std::vector<Record>& rec
       continue;
     }
     models.insert(name);
+    conditions.insert(conditions_of(record));
     passes.push_back({decodes, static_cast<double>(record.cell.integer("batch")),
-                      static_cast<double>(record.cell.integer(decodes ? "context" : "prompt")),
-                      record.value->median});
+                      tokens_of(record.cell, decodes), record.value->median});
   }
   if (passes.empty() || (model.empty() && models.size() > 1)) {
     return Error{
@@ -127,6 +148,12 @@ Result<std::vector<MeasuredPass>> measured_passes(const std::vector<Record>& rec
         fmt::format("--model \"{}\": the store has results of prefill and decode of these "
                     "models: {}",
                     model, models.empty() ? "none" : fmt::format("{}", fmt::join(models, ", ")))};
+  }
+  if (conditions.size() > 1) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--model \"{}\": the store has results of prefill and decode under "
+                             "{} conditions: {}; name a store whose results share one",
+                             model, conditions.size(), fmt::join(conditions, "; "))};
   }
   return passes;
 }

@@ -1,5 +1,5 @@
-// Computes how long steps take on a device whose passes were measured. Curves through measurements
-// replace the formula for a GPU.
+// Computes how long a server's steps take on a device on which passes of the model were measured.
+// Lines between the measurements replace the formula of step_seconds() (capacity.h).
 #pragma once
 
 #include <map>
@@ -14,27 +14,30 @@ namespace assay::simulator {
 
 /// A pass of `assay run prefill` or `assay run decode`.
 struct MeasuredPass {
-  bool decodes = false;  ///< one token of each sequence; otherwise whole prompts
+  bool decodes = false;  ///< computes one token of each sequence; otherwise whole prompts
   double sequences = 0;
-  double tokens = 0;  ///< tokens of each sequence: its prompt, or its context with the new token
-  double seconds = 0;
+  double tokens = 0;   ///< tokens of each sequence: its prompt, or its context with each new token
+  double seconds = 0;  ///< above 0
 };
 
-/// seconds(step) = base(new tokens) + k x tokens in the caches + p x pairs of the chunks
-/// (StepWork). `base` is linear between the numbers of tokens that were measured, constant below
-/// the smallest and in proportion beyond the largest. k follows from passes of equally many new
-/// tokens with different contexts. p follows from passes in which equally many tokens are fewer
-/// long or more short prompts; without such passes it is part of `base`.
+/// seconds(step) = base(new_tokens) + k x kv_tokens + p x prefill_pairs, where these three are
+/// members of StepWork, and k, p and `base` are at least 0. `base` is linear between the numbers of
+/// tokens that were measured, constant below the smallest and in proportion beyond the largest. k
+/// follows from passes with equally many new tokens and different contexts. p follows from passes
+/// in which equally many tokens are fewer long or more short prompts. Without such passes k or p is
+/// 0, and `base` contains what it stands for.
 class MeasuredTimes {
  public:
   /// Fits by least squares of relative errors. Error: usage, if no pass decodes or none is of
   /// prompts.
   static Result<MeasuredTimes> fit(const std::vector<MeasuredPass>& passes);
 
+  /// Returns the seconds of a step, without the fixed time between steps
+  /// (Hardware::launch_seconds).
   double seconds(const StepWork& work) const;
-  /// Returns whether p could be separated from `base`.
+  /// Returns whether the passes show p apart from k and `base`.
   bool separates_pairs() const { return separates_pairs_; }
-  /// The largest relative error over the passes that were fitted.
+  /// Returns the largest error over the passes that were fitted, relative to the measured time.
   double largest_error() const { return largest_error_; }
 
  private:
@@ -46,9 +49,10 @@ class MeasuredTimes {
   double largest_error_ = 0;
 };
 
-/// Returns the passes of the prefill and decode records with a value of `model`, which may be empty
-/// if there is only one.
-/// Error: usage, naming the models that there are.
+/// Returns the passes in the records of prefill and decode that have a value and whose axis "model"
+/// is `model`. An empty `model` means the only one that there is. Error: usage if there is no such
+/// record, or several models and none is named, naming the models; also if the records differ in
+/// device, number of ranks, precision, quantization or type of the cache.
 Result<std::vector<MeasuredPass>> measured_passes(const std::vector<Record>& records,
                                                   std::string_view model);
 

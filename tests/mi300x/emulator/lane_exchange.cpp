@@ -9,8 +9,8 @@ u32 address_of(const Wave& wave, const Instruction& instruction, unsigned lane) 
   return wave.vector[instruction.sources[0].index].lane[lane] + u32(instruction.offset);
 }
 
-/// Each lane sends its value to the lane that its address names (bytes, modulo the wave). Of
-/// several senders the highest lane wins; a lane without a sender gets 0.
+/// Each lane sends its value to the lane that its address names (bytes, modulo the wave). If a
+/// lane has several senders, the highest one wins; a lane without a sender gets 0.
 void permute(Wave& wave, const Instruction& instruction) {
   Lanes result = {};
   const u32* data = wave.vector[instruction.sources[1].index].lane;

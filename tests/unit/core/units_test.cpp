@@ -78,6 +78,9 @@ TEST(Units, RatesAndTimes) {
   EXPECT_EQ(format_rate(999.97e9, "B/s"), "1.000 TB/s");
   EXPECT_EQ(format_seconds(2.31e-6), "2.310 us");
   EXPECT_EQ(format_seconds(90), "90.00 s");
+  EXPECT_EQ(format_seconds(-5000), "-5000 s");
+  EXPECT_EQ(format_in(1073741824, "bytes"), "1 GiB");
+  EXPECT_EQ(format_in(1e20, "bytes"), "100000 Pbytes");
   EXPECT_EQ(format_memory(150754820096), "140.4 GiB");
   EXPECT_EQ(format_memory(1073741824), "1 GiB");
   EXPECT_EQ(format_memory(512), "512 B");

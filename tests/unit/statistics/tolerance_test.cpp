@@ -29,7 +29,8 @@ TEST(ToleranceFactor, IsThatOfTheTables) {
 }
 
 TEST(ToleranceDetection, GrowsWithTheShift) {
-  // Of very many values, the limit is factor deviations above the mean: half of what lies there.
+  // With very many values, the limit is `factor` deviations above the mean. Half of the values
+  // whose mean lies there exceed it.
   EXPECT_NEAR(tolerance_detection(100000, 2.326, 2.326), 0.5, 1e-3);
   EXPECT_NEAR(tolerance_detection(100000, 2.326, 0), 0.01, 1e-4);
   EXPECT_LT(tolerance_detection(10, 3.981, 3), tolerance_detection(10, 3.981, 6));

@@ -1,4 +1,5 @@
-// Reductions over ranks as the definition has them: in the order of ranks, rounded after each step.
+// Reductions over ranks as a check expects them: rank by rank, rounded to the element's type after
+// each step.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 
 namespace assay::selftest {
 
-/// Combines two elements and rounds the result to T. An average is only summed here.
+/// Combines two elements and rounds the result to T; narrow floats are combined as f32. For
+/// Reduction::avg it returns the sum. Integers wrap, but i32 and i64 must stay in range.
 template <typename T>
 T reference_combine(T a, T b, Reduction reduction) {
   if constexpr (std::is_arithmetic_v<T>) {
@@ -23,9 +25,10 @@ T reference_combine(T a, T b, Reduction reduction) {
   }
 }
 
-/// Returns element i of the reduction of `sends`, one array for each rank, in ascending or
-/// descending order of ranks. Averages follow NCCL: floats are multiplied by 1/n first, whereas the
-/// sum of integers is divided.
+/// Returns element i of the reduction of `sends`, one array of T for each of n >= 1 ranks. Ranks
+/// are combined in ascending order, with `backwards` in descending order. Averages follow NCCL:
+/// floats are multiplied by 1/n, rounded to T, before they are summed; the sum of integers is
+/// divided, and the quotient is rounded towards 0.
 template <typename T>
 T reference_reduced(const std::vector<const void*>& sends, std::size_t i, Reduction reduction,
                     bool backwards = false) {

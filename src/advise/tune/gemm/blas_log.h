@@ -1,14 +1,16 @@
 // Reads the GEMM calls of a program from the logs of AMD's libraries. With HIPBLASLT_LOG_MASK=32
-// hipBLASLt writes one line of hipblaslt-bench for each call. With ROCBLAS_LAYER=2 rocBLAS writes
-// one line of rocblas-bench for each call, with 4 each distinct call once at exit, with how often
-// it ran. tunable_op.h reads what PyTorch writes.
+// hipBLASLt writes a command line of hipblaslt-bench for each call. With ROCBLAS_LAYER=2 rocBLAS
+// writes a command line of rocblas-bench for each call; with 4 it writes each distinct call once,
+// at exit, as a YAML map with the number of calls. The maps after "BLAS_PARAMS:" that PyTorch
+// writes (PYTORCH_TUNABLEOP_BLAS_LOG=1) are read, too; tunable_op.h reads PyTorch's own files.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
+#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "advise/tune/counted_list.h"
@@ -20,41 +22,45 @@ namespace assay {
 
 using CountedProblem = Counted<GemmProblem>;
 
+/// The GEMMs in a log.
 struct BlasLog {
-  std::vector<CountedProblem> problems;  ///< in the order of their first calls
-  std::vector<IgnoredLine> ignored;  ///< at most 20 lines about GEMMs that were not used, and why
-  std::size_t ignored_lines = 0;     ///< number of all such lines; others do not count
+  std::vector<CountedProblem> problems;  ///< each once, in the order of their first calls
+  std::vector<IgnoredLine> ignored;  ///< the first 20 lines with a GEMM that was not used, and why
+  std::size_t ignored_lines = 0;     ///< number of all such lines
 };
 
-/// A GEMM call in one line of a log. `profile`: the line gives the number of calls.
+/// A GEMM in one line of a log.
 struct LoggedCall {
   BlasCall call;
-  std::uint64_t count = 1;
-  bool profile = false;
-  bool rocblas = false;  ///< rocBLAS wrote the line, not hipBLASLt
+  std::uint64_t count = 1;  ///< number of calls; 1 unless `profile`
+  bool profile = false;     ///< whether the line gives the total number of calls
+  bool rocblas = false;     ///< whether rocBLAS wrote the line; otherwise hipBLASLt or PyTorch
 };
-/// Parses one line of a log; nullopt if it has no GEMM. Error: usage if the line is damaged;
-/// unsupported if assay has no such GEMM.
+/// Parses one line of a log; nullopt if it has no GEMM. Error: usage if a value is missing or
+/// damaged; unsupported if assay has no such GEMM.
 Result<std::optional<LoggedCall>> parse_logged_call(std::string_view line);
 
 /// Collects the calls of a log line by line.
 class BlasLogReader {
  public:
-  /// Reads one line, without its end; `number` is its place in the log, from 1. A line that
-  /// parse_logged_call() refuses is one of BlasLog::ignored.
+  /// Reads one line, without its end; `number` is its place in the log, from 1. A line whose GEMM
+  /// parse_logged_call() or problem_of() (blas_call.h) refuses is one of BlasLog::ignored.
   void take(std::size_t number, std::string_view line);
-  /// Returns what was read. If rocBLAS logged both single calls and their total numbers, the totals
-  /// are used.
+  /// Returns what was read. If the log has totals of rocBLAS, a GEMM that rocBLAS called has the
+  /// sum of its totals; its single calls, also hipBLASLt's, do not count. Without a total it is
+  /// left out.
   BlasLog finish() &&;
 
  private:
+  /// Numbers of calls of one GEMM.
   struct Counts {
-    std::uint64_t single = 0, profile = 0;
-    bool rocblas = false;
+    std::uint64_t single = 0;   // lines of single calls
+    std::uint64_t profile = 0;  // sum of totals
+    bool rocblas = false;       // a line is of rocBLAS
   };
-  std::map<GemmProblem, std::size_t> places_;
+  std::map<GemmProblem, std::size_t> places_;  // indices into counts_
   std::vector<std::pair<GemmProblem, Counts>> counts_;
-  bool rocblas_profile_ = false;
+  bool rocblas_profile_ = false;  // the log has totals of rocBLAS
   BlasLog log_;
 };
 

@@ -27,7 +27,7 @@ ProductList products_of_cells(const std::vector<Cell>& cells);
 Result<ProductList> products_of_file(const std::filesystem::path& path);
 
 /// Merges equal GEMMs, summing their calls, and sorts them by total time at the device's rooflines,
-/// longest first. On a device whose rooflines are unknown it sorts them by total FLOPs.
+/// longest first. GEMMs whose roofline is unknown come before the others, by FLOPs.
 ProductList ordered(const ProductList& list, const DeviceFacts& facts);
 
 }  // namespace assay

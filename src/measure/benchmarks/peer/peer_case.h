@@ -14,18 +14,23 @@
 
 namespace assay {
 
-/// Average share of the total time of k > 1 copies during which each copy ran: 1 if all ran side by
-/// side, (k+1)/2k or less if they ran one after the other. `windows` has the seconds from start to
-/// end of each copy, `together` those from the start of the first to the end of the last; 0 if
-/// there are none.
+/// Returns the mean of `windows` divided by `together`. `windows` has, for each of k simultaneous
+/// copies, the seconds from its start to its end; `together` is the seconds from the start of the
+/// first to the end of the last. The result is 1 if all copies ran side by side. If they ran one
+/// after the other, it is at most (k+1)/2k: that much if every window begins with the first copy,
+/// because a copy's window then contains its wait. It is 0 without windows, or if `together` is 0.
 double concurrency_of(const std::vector<double>& windows, double together);
-/// Returns whether `concurrency` is closer to sequential than to side by side.
+/// Returns whether `concurrency` of that many copies is closer to (k+1)/2k than to 1. A single copy
+/// is never serialised.
 bool is_serialised(double concurrency, std::size_t copies);
 
+/// One or more simultaneous copies between devices of the run's backend. core_pair_case.h has the
+/// cells of a CPU.
 class PeerCase final : public Case {
  public:
-  /// Opens the devices, enables peer access and allocates the buffers. Error: unsupported if
-  /// kernels cannot access the peer's memory; as from the device's calls.
+  /// Opens the devices, enables peer access and allocates and fills the buffers. Without a direct
+  /// path, the driver copies through the host's memory. Error: unsupported if a kernel is to copy
+  /// without a direct path; as from the device's calls.
   static Result<std::unique_ptr<Case>> prepare(const Cell& cell, PrepareContext context);
 
   Work work() const override;
@@ -42,16 +47,17 @@ class PeerCase final : public Case {
     Device* device = nullptr;
     std::unique_ptr<Stream> stream;  // the stream for filling and checking
     std::optional<DevicePattern> pattern;
-    std::unique_ptr<Program> program;  // the copy kernel, if kernels copy
-    int copies = 0;                    // number of copies that it runs
+    std::unique_ptr<Program> program;  // the copy kernel; null if the driver copies
+    int copies = 0;                    // number of copies that this device runs
   };
   struct PeerCopy {
-    Route route;
-    Endpoint *from = nullptr, *to = nullptr, *runner = nullptr;
-    std::uint64_t seed = 0;
+    Route route;  // numbers of devices
+    Endpoint *from = nullptr, *to = nullptr;
+    Endpoint* runner = nullptr;  // the end whose device runs the copy
+    std::uint64_t seed = 0;      // of the pattern in `source`
     Buffer source, destination;
-    std::unique_ptr<Stream> stream;  // a stream of the device that runs the copy
-    std::unique_ptr<Event> start, stop;
+    std::unique_ptr<Stream> stream;      // a stream of the device that runs the copy
+    std::unique_ptr<Event> start, stop;  // around the copy's repeats in a sample
   };
 
   PeerCase(const Cell& cell, PrepareContext context);
@@ -67,17 +73,19 @@ class PeerCase final : public Case {
 
   Device& device_;
   std::vector<Route> routes_;
-  bool by_kernel_, by_source_;
-  std::uint64_t bytes_;
+  bool by_kernel_;       // a kernel copies; otherwise the driver
+  bool by_source_;       // the source's device runs a copy; otherwise the destination's
+  std::uint64_t bytes_;  // of one copy
   std::uint64_t seed_;
-  double links_ = 0;     // 0: not known
+  double links_ = 0;     // links_at_once(); 0: not known, so there is no roof
   bool staged_ = false;  // a copy goes through the host's memory
   // The order of members matters: objects made on a device are destroyed before it is closed.
-  std::map<int, Endpoint> endpoints_;
-  std::unique_ptr<Event> fork_, join_;
+  std::map<int, Endpoint> endpoints_;   // by number of the device
+  std::unique_ptr<Event> fork_, join_;  // before the first copy and after the last
   std::vector<PeerCopy> copies_;
-  std::vector<double> concurrency_;  // one value per sample
-  double longest_together_ = 0;      // longest total time of the copies, in seconds
+  // Empty with a single copy; otherwise one value per sample, also of the warm-up.
+  std::vector<double> concurrency_;
+  double longest_together_ = 0;  // longest time from fork_ to join_ so far, in seconds
 };
 
 }  // namespace assay

@@ -111,8 +111,8 @@ constexpr std::array<Latency, 7> latencies = {
      {"99% percentile[usec]", "percentile_99", "p99_latency"},
      {"99.9% percentile[usec]", "percentile_99.9", "p99_9_latency"}}};
 
-/// A table's columns by their titles: "#bytes", "#sl", "BW peak", "t_avg[usec]". Those of
-/// bandwidths stand here without their unit.
+/// A table's columns by their titles: "#bytes", "#sl", "BW peak", "t_avg[usec]". Titles
+/// of bandwidths stand here without their unit.
 struct Table {
   std::vector<std::string> titles;
   std::optional<MeasuredUnit> unit;  ///< unit of the bandwidths

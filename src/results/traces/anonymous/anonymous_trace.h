@@ -18,8 +18,8 @@ namespace assay {
 struct AnonymousTrace {
   std::uint64_t events = 0;
   std::map<std::string, std::size_t> replaced;  ///< different texts, by kind: "annotation" -> 3
-  /// Members, and values that became empty texts, by key: "kernel_file" -> 12. Those beyond 100
-  /// keys are "other members".
+  /// Members, and values that became empty texts, by key: "kernel_file" -> 12. All beyond
+  /// 100 keys are "other members".
   std::map<std::string, std::size_t> left_out;
 };
 

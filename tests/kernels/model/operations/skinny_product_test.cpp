@@ -1,5 +1,5 @@
-// Products of a few rows, against a reference in double precision. Of quantized matrices, the
-// reference has the numbers of their codes.
+// Products of a few rows, against a reference in double precision. For quantized matrices,
+// the reference multiplies the numbers that their codes stand for.
 #include "model/operations/skinny_product.h"
 
 #include <gtest/gtest.h>

@@ -139,7 +139,7 @@ TEST(Store, OfARunThatIsThereInPartTheRestIsAdded) {
   const std::vector<Record> more = {passed_record("2MiB"), passed_record("4MiB")};
   EXPECT_EQ(store->append_new({first}).value(), 2u);
   EXPECT_EQ(store->append_new({more, more}).value(), 1u);
-  // The same file, of which another version of assay made other cells.
+  // Another version of assay makes other cells of a file.
   std::vector<Record> file(2);
   for (Record& record : file) {
     record.run = "nccl-tests-1";

@@ -77,7 +77,7 @@ class LogprobsOfAServer : public ::testing::Test {
     oracle_.emplace(shape, std::vector<double>(weights.begin(), weights.end()));
   }
 
-  /// Those of the places of a reply that has these tokens.
+  /// Returns the expected logprobs at each place of a reply that has these tokens.
   std::vector<ExpectedLogprobs> expected(const std::vector<std::uint32_t>& ids) const {
     std::vector<std::int32_t> text = prompt_tokens;
     std::vector<ExpectedLogprobs> all;

@@ -51,7 +51,7 @@ std::vector<std::vector<std::string>> rows_of(const std::string& text, const std
   return rows;
 }
 
-/// As `sort | uniq -c` would: the texts and how often each comes.
+/// Texts and how often each comes, like the output of `sort | uniq -c`.
 using Bag = std::map<std::string, int>;
 
 struct NcclFile {

@@ -63,7 +63,21 @@ std::string telemetry_error_after(const std::function<void(Json&)>& change) {
   return read.ok() ? "accepted" : read.error().message;
 }
 
+TEST(TelemetryJson, ReadingsMayHaveBeenRemoved) {
+  Record record = passed_record();
+  record.telemetry = example();
+  Json json = to_json(record);
+  json["telemetry"].erase("seconds");
+  json["telemetry"].erase("channels");
+  const auto read = record_from_json(json);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_TRUE(read->telemetry->trace.seconds.empty());
+  EXPECT_EQ(read->telemetry->summary.host.steal_share, 0.01);
+}
+
 TEST(TelemetryJson, NothingIsTrusted) {
+  EXPECT_EQ(telemetry_error_after([](Json& j) { j.erase("seconds"); }),
+            "field telemetry.seconds must be an array");
   EXPECT_EQ(telemetry_error_after([](Json& j) { j = 5; }), "field telemetry must be an object");
   EXPECT_EQ(telemetry_error_after([](Json& j) { j.erase("cost"); }),
             "field telemetry.cost is missing");

@@ -211,7 +211,8 @@ std::vector<std::string> keys_of(const std::string& text) {
   return keys;
 }
 
-// As in h200x8_1p3d_conc128_in128_out2048_20250914_020816.json of dstackai/benchmarks.
+// The fields are those of h200x8_1p3d_conc128_in128_out2048_20250914_020816.json of
+// dstackai/benchmarks.
 TEST(VllmJson, HasTheFieldsOfARealResultInTheirOrder) {
   const ServingResult result = analyse(uneven_logs(20), settings_of(20));
   const std::vector<std::string> real = {"date",

@@ -17,7 +17,7 @@ std::vector<float> gaps_of(std::size_t count, float seconds) {
   return std::vector<float>(count, seconds);
 }
 
-/// The server says that the reply has so many tokens; its text has four bytes for each event.
+/// The server says that the reply has `tokens` tokens; its text has four bytes for each event.
 RequestLog counted(RequestLog log, std::uint64_t tokens) {
   log.output_tokens = log.output_asked = tokens;
   log.output_bytes = 4 * (log.gaps.size() + 1);
@@ -30,7 +30,7 @@ TEST(TokenTimes, HoldWhereTokensCameOneByOneOrAFewAtATime) {
   EXPECT_EQ(token_times_of(reply(0, 0, 0.1, gaps_of(200, 1e-4F))), TokenTimes::hold);
   // Several tokens an event, as speculative decoding makes them.
   EXPECT_EQ(token_times_of(counted(reply(0, 0, 0.1, gaps_of(3, 0.03F)), 12)), TokenTimes::hold);
-  // The same, an event each.
+  // Four tokens at a time again, now with an event for each token.
   std::vector<float> four_at_a_time;
   for (int i = 1; i < 40; ++i) four_at_a_time.push_back(i % 4 == 0 ? 0.03F : 5e-6F);
   EXPECT_EQ(token_times_of(reply(0, 0, 0.1, four_at_a_time)), TokenTimes::hold);

@@ -47,8 +47,8 @@ TEST_F(ServingVllmArrays, GiveTheStoredStatistics) {
   expect_stored(latency_of(gaps, percents), "itl", 1e-9);
 }
 
-// As logs of requests, whose gaps have the 24 bits of a float. That vLLM counted the replies of no
-// token as successes, with a TTFT of 0, is its fault of 2024: here they have one event.
+// The arrays become logs of requests, whose gaps have the 24 bits of a float. In 2024 vLLM
+// counted replies without a token as successes with a TTFT of 0; here they have one event.
 TEST_F(ServingVllmArrays, AsLogsGiveTheStoredResult) {
   std::vector<RequestLog> logs;
   for (std::size_t i = 0; i < stored["ttfts"].size(); ++i) {

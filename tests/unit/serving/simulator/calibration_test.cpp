@@ -9,6 +9,7 @@
 namespace assay::simulator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// 1 ms, 10 us per token, 1 us per cached token, 0.1 us per pair.
@@ -49,12 +50,23 @@ TEST(SimMeasuredTimes, NeedBothKindsOfPasses) {
   EXPECT_THAT(MeasuredTimes::fit({passes.back()}).error().message, HasSubstr("assay run decode"));
 }
 
-Record pass_of(const char* benchmark, const char* model, const char* batch, const char* tokens) {
+TEST(SimMeasuredTimes, SeparatePairsFromCachedTokensOnlyIfPassesTellThemApart) {
+  EXPECT_TRUE(MeasuredTimes::fit(measured())->separates_pairs());
+  // The two passes of 8 new tokens differ in cached tokens and in pairs.
+  const auto times = MeasuredTimes::fit({{true, 8, 100, 2e-3}, {false, 1, 8, 1e-3}});
+  ASSERT_TRUE(times.ok()) << times.error().message;
+  EXPECT_FALSE(times->separates_pairs());
+}
+
+Record pass_of(const char* benchmark, const char* model, const char* batch, const char* tokens,
+               const char* precision = "bf16", const char* generate = "1") {
   Record record;
   record.cell =
       Cell(benchmark, {{"model", model},
                        {"batch", batch},
-                       {std::string(benchmark) == "decode" ? "context" : "prompt", tokens}});
+                       {std::string(benchmark) == "decode" ? "context" : "prompt", tokens},
+                       {"precision", precision},
+                       {"generate", generate}});
   record.status = RecordStatus::passed;
   record.value = Value();
   record.value->median = 0.25;
@@ -74,6 +86,25 @@ TEST(SimMeasuredTimes, ComeFromTheRecordsOfOneModel) {
   EXPECT_EQ(passes->back().seconds, 0.25);
   EXPECT_THAT(measured_passes(records, "").error().message, HasSubstr("a, b"));
   EXPECT_THAT(measured_passes(records, "c").error().message, HasSubstr("a, b"));
+}
+
+TEST(SimMeasuredTimes, ComeFromRecordsOfOneDeviceAndPrecision) {
+  std::vector<Record> records = {pass_of("decode", "a", "4", "64"),
+                                 pass_of("prefill", "a", "2", "32", "f32")};
+  const auto mixed = measured_passes(records, "a");
+  ASSERT_FALSE(mixed.ok());
+  EXPECT_THAT(mixed.error().message,
+              AllOf(HasSubstr("precision=bf16"), HasSubstr("precision=f32")));
+  records[1] = pass_of("prefill", "a", "2", "32");
+  EXPECT_TRUE(measured_passes(records, "a").ok());
+  records[1].device.name = "another";
+  EXPECT_FALSE(measured_passes(records, "a").ok());
+}
+
+TEST(SimMeasuredTimes, TakeTheMeanContextOfGeneratedTokens) {
+  const auto passes = measured_passes({pass_of("decode", "a", "4", "64", "bf16", "9")}, "a");
+  ASSERT_TRUE(passes.ok());
+  EXPECT_EQ(passes->front().tokens, 60);
 }
 
 EngineSettings calibrated() {

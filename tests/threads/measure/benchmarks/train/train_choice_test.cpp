@@ -79,9 +79,9 @@ Cell cell_of_two_ranks(const char* library) {
   return cells.value().front();
 }
 
-/// Buckets of 8 MiB make two operations, larger ones one. A third rank,
-/// which does not train, hears of it, and what was measured once is not measured again. Of two
-/// libraries one is slow; another one is not there.
+/// Buckets of 8 MiB make two operations, larger ones one. A third rank, which does not train,
+/// learns the choice, and what was measured once is not measured again. One of two libraries is
+/// slow; a third one is not there.
 TEST(TrainChoice, IsMeasuredOnceAndTheSameOnAllRanks) {
   const Cell cell = cell_of_two_ranks("fastest");
   const TemporaryFolder folder;

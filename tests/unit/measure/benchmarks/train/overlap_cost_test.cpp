@@ -150,9 +150,9 @@ TEST(ExchangeModel, OperationsTakeTheirSharesOfAllInARow) {
 
 /// Two ranks send the first section at 10 s and gather rows before they complete the last: sums at
 /// 10 and 14, rows from 17 to 18, the last sum to 21. Until its end, rows are added for half a
-/// second each, and a quarter of a second of other work needs only the sums before. Of eight, whose
-/// operations take three times as long, the rows are more than the sum: sums at 14, 23 and 32 to
-/// 41; each adds its own for half a second before.
+/// second each, and a quarter of a second of other work needs only the sums before. With eight
+/// ranks, whose operations take three times as long, the rows are more than the sum: sums at 14, 23
+/// and 32 to 41; each adds its own for half a second before.
 TEST(StepSimulation, ManyRanksDoNotGatherRows) {
   const ThreeSections model;
   const std::uint64_t rows = model.bytes / sizeof(float) / 2;
