@@ -225,6 +225,25 @@ TEST(FirstScreen, TheCardsSayWhereWhatHowSureAndWhy) {
   EXPECT_EQ(cards[3].command, "assay campaign study/plan.yaml --out study-again");
 }
 
+TEST(FirstScreen, NobodyIsToldToRemoveADifferenceThatIsNotKnown) {
+  const Card card = make_document(campaign_of({1.1})).cards.at(3);
+  EXPECT_THAT(card.lines, ElementsAre("No difference between the environments is known",
+                                      "Measure again, which shows whether the result stays:"));
+  EXPECT_EQ(card.command, "assay campaign study/plan.yaml --out study-again");
+}
+
+TEST(FirstScreen, WithoutAComparisonTheCardCountsTheRuns) {
+  const auto lines = [](const std::vector<double>& values) {
+    ReportInput input;
+    input.environments = {environment_of("host", {series_of("memory", {}, values)})};
+    return make_document(input).cards.at(2).lines;
+  };
+  EXPECT_THAT(lines({1}), ElementsAre("One run: its interval does not show how runs differ"));
+  EXPECT_THAT(lines({1, 2}),
+              ElementsAre("2 runs: ranges show how they differ; 6 runs give intervals"));
+  EXPECT_THAT(lines({1, 2, 3, 4, 5, 6}), ElementsAre("6 runs: intervals show how they differ"));
+}
+
 TEST(FirstScreen, TheCardSaysWhichMachineIsWhich) {
   ReportInput input = campaign_of({1.1});
   Json facts = {{"cpu", {{"model", "AMD EPYC 9654"}, {"cores", 2}}},
