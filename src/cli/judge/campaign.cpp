@@ -496,7 +496,10 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
              "of a study: ranks that scale or communicate; default: one for each GPU, or up to 4 "
              "CPUs",
              ""},
-            {"--budget", "TIME", "of a study: time for everything; default: its plan's", ""},
+            {"--budget", "TIME",
+             "of a study: time for everything; default: its plan's, or 4h where a load starts "
+             "servers",
+             ""},
             {"--device", "NAME", "of a study: device to measure, as for assay run", ""},
             {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--dry-run", "",

@@ -32,14 +32,13 @@ std::string suite_of(const Arguments& arguments) {
 }
 
 /// `budget` and `unit_budget`. Units of many cells are longer, and those of a short budget short,
-/// so that enough pairs fit in; each takes about a second to start. A server of a large model takes
-/// minutes to start, in every unit.
+/// so that enough pairs fit in; each takes about a second to start.
 Result<std::string> time_text(const Arguments& arguments, const std::string& suite,
-                              bool starts_servers, std::size_t arms, std::size_t cells) {
-  const bool is_short = suite == usual_suite && !starts_servers;
-  const std::string budget = arguments.get("--budget", starts_servers ? "4h"
-                                                       : is_short     ? "3min"
-                                                                      : "10min");
+                              bool with_servers, std::size_t arms, std::size_t cells) {
+  const bool is_short = suite == usual_suite && !with_servers;
+  const std::string budget = arguments.get("--budget", with_servers ? budget_with_servers
+                                                       : is_short   ? "3min"
+                                                                    : "10min");
   const auto seconds = parse_duration(budget);
   if (!seconds.ok()) return about("--budget", seconds.error());
   std::string text = fmt::format("budget: {}\n", yaml_scalar(budget));
@@ -97,8 +96,7 @@ Result<std::string> plan_text(const Arguments& arguments, std::size_t cells) {
   if (!suite.empty()) text += fmt::format("suite: {}\n", yaml_scalar(suite));
   if (!axes.empty()) text += fmt::format("axes: {{{}}}\n", fmt::join(axes, ", "));
   text += load.load;
-  const bool starts_servers = load.servers.find("spawn: ") != std::string::npos;
-  text += TRY(time_text(arguments, suite, starts_servers, environments.size() + 1, cells));
+  text += TRY(time_text(arguments, suite, starts_servers(load), environments.size() + 1, cells));
   for (const std::string_view key : {"margin", "device", "ranks", "hosts"}) {
     const std::string option = fmt::format("--{}", key);
     if (!arguments.has(option)) continue;
