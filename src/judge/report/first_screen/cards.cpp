@@ -444,7 +444,9 @@ std::optional<Card> repeat_card(const ReportInput& input) {
   std::set<std::string> benchmarks;
   for (const Series& series : first.series) benchmarks.insert(series.benchmark);
   card.lines.emplace_back("Each cell by the settings in its name:");
-  card.command = fmt::format("assay run {} AXIS=VALUE...", *benchmarks.begin());
+  card.command = *benchmarks.begin() == "serving"
+                     ? "assay load --url URL OPTION..."
+                     : fmt::format("assay run {} AXIS=VALUE...", *benchmarks.begin());
   return card;
 }
 

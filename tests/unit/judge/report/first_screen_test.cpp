@@ -314,6 +314,14 @@ TEST(FirstScreen, ResultsBesideAreNotTheMachines) {
   EXPECT_THAT(make_document(input).answers.at(0).sentence, HasSubstr("reaches 1.000 GB/s"));
 }
 
+TEST(FirstScreen, ALoadIsRepeatedByItsOwnCommand) {
+  ReportInput input;
+  input.environments = {
+      environment_of("a", {series_of("serving", {}, {1}, "output_throughput", "tokens/s")})};
+  input.environments[0].results.fingerprints = {Json::object()};
+  EXPECT_EQ(make_document(input).cards.back().command, "assay load --url URL OPTION...");
+}
+
 TEST(FirstScreen, ALoadShowsWhatTheServerCarries) {
   std::vector<Series> series;
   for (const char* load : {"4", "8", "16"}) {
