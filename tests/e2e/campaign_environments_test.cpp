@@ -242,6 +242,11 @@ TEST(Versus, MeasuresALoad) {
   }
   const std::string plan = Process::read(out / "plan.yaml");
   EXPECT_THAT(plan, AllOf(HasSubstr("\nload: {"), Not(HasSubstr("suite:"))));
+  EXPECT_THAT(plan, HasSubstr("\nbudget: \"4h\"\n")) << "a server may take minutes to start";
+  const Outcome dry =
+      assay_run({"versus", "host", "host", "--out", folder.path() / "dry", "--dry-run", "--",
+                 "load", "--url", "http://127.0.0.1:9", "--max-concurrency", "1"});
+  EXPECT_THAT(dry.out, HasSubstr("load: 1 cell, 10 to 40 pairs"));
 }
 
 TEST(Versus, MistakesAreNamed) {
@@ -264,6 +269,8 @@ TEST(Versus, MistakesAreNamed) {
   EXPECT_THAT(err({"host", "vm:y", "--margin", "7"}), HasSubstr("margin"));
   EXPECT_THAT(err({"host", "vm:y", "--budget", "soon"}), HasSubstr("--budget: bad duration"));
   EXPECT_THAT(err({"host", "vm:y", "--ranks", "0"}), HasSubstr("ranks"));
+  EXPECT_THAT(err({"host", "bubblewrap", "--suite", "collective", "--hosts", "a:8,b:8"}),
+              HasSubstr("--hosts does not fit bubblewrap: on the other hosts, ranks would run "));
   EXPECT_THAT(err({"host", "vm:y", "--", "load", "--max-concurrency", "1"}),
               HasSubstr("after --: the load needs servers: --url "));
   EXPECT_THAT(err({"host", "vm:y", "--", "--url", "http://h:1", "--out", "x"}),

@@ -1,9 +1,11 @@
 #include "cli/advise/gpu_log_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "cli/screen_text.h"
 #include "core/json.h"
@@ -33,6 +35,19 @@ std::vector<std::pair<std::string_view, std::string>> facts_of(const GpuLogEvent
   return facts;
 }
 
+/// Returns what to do next, without the search for a kernel that the log names.
+std::vector<std::string_view> steps_of(const GpuLogEvent& event) {
+  std::vector<std::string_view> steps;
+  std::string_view rest = event.message->next;
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view step = rest.substr(0, end);
+    if (event.kernel.empty() || !step.starts_with("find the kernel: ")) steps.push_back(step);
+    rest = end == rest.npos ? std::string_view() : rest.substr(end + 1);
+  }
+  return steps;
+}
+
 std::string event_text(const GpuLogEvent& event, std::size_t width, const Style& style) {
   const std::string where =
       event.count == 1 ? fmt::format("line {}", event.line)
@@ -44,11 +59,9 @@ std::string event_text(const GpuLogEvent& event, std::size_t width, const Style&
     text += wrapped(fmt::format("  {:<8} {}\n", name, value), 11, width);
   }
   text += wrapped(fmt::format("  {}\n", event.message->means), 2, width);
-  std::string_view steps = event.message->next;
-  for (int step = 1; !steps.empty(); ++step) {
-    const std::size_t end = steps.find('\n');
-    text += wrapped(fmt::format("  {}. {}\n", step, steps.substr(0, end)), 5, width);
-    steps = end == steps.npos ? std::string_view() : steps.substr(end + 1);
+  int number = 1;
+  for (const std::string_view step : steps_of(event)) {
+    text += wrapped(fmt::format("  {}. {}\n", number++, step), 5, width);
   }
   return text;
 }
@@ -78,7 +91,7 @@ Json gpu_log_json(const std::vector<GpuLogEvent>& events, std::size_t lines) {
                     {"text", shown_line(event.text, longest_shown)},
                     {"facts", std::move(facts)},
                     {"means", event.message->means},
-                    {"next", event.message->next}});
+                    {"next", fmt::format("{}", fmt::join(steps_of(event), "\n"))}});
   }
   return {{"lines", lines}, {"events", std::move(list)}};
 }

@@ -190,9 +190,10 @@ Status print_schedule(const Request& request, Terminal& terminal) {
   if (request.json) return print_units(request, terminal);
   const std::string commands = TRY(commands_text(request, terminal.out_style()));
   const std::string order = TRY(order_text(request));
-  terminal.print(fmt::format("{}: {} cells, {} to {} pairs, seed {}, in {}\n\n", request.plan.name,
-                             request.plan.cells, request.design.least_pairs,
-                             request.design.most_pairs, request.design.seed, request.folder) +
+  terminal.print(fmt::format("{}: {} cell{}, {} to {} pairs, seed {}, in {}\n\n", request.plan.name,
+                             request.plan.cells, request.plan.cells == 1 ? "" : "s",
+                             request.design.least_pairs, request.design.most_pairs,
+                             request.design.seed, request.folder) +
                  commands + order + expected_text(request));
   return {};
 }
@@ -495,7 +496,10 @@ Ctrl-C ends the running unit and stops; a second Ctrl-C stops at once.
              "of a study: ranks that scale or communicate; default: one for each GPU, or up to 4 "
              "CPUs",
              ""},
-            {"--budget", "TIME", "of a study: time for everything; default: its plan's", ""},
+            {"--budget", "TIME",
+             "of a study: time for everything; default: its plan's, or 4h where a load starts "
+             "servers",
+             ""},
             {"--device", "NAME", "of a study: device to measure, as for assay run", ""},
             {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--dry-run", "",

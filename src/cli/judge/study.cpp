@@ -280,7 +280,10 @@ std::string adapted(std::string line, const StudyRequest& request, const StudyMa
   if (draft.subject && is_key("subject:")) {
     return draft.subject->empty() ? "" : "subject: " + yaml_scalar(*draft.subject);
   }
-  if (!request.budget.empty() && is_key("budget:")) return "budget: " + yaml_scalar(request.budget);
+  if (is_key("budget:") && !request.budget.empty()) return "budget: " + yaml_scalar(request.budget);
+  if (is_key("budget:") && starts_servers(request.load)) {
+    return fmt::format("budget: {}", budget_with_servers);
+  }
   const std::string ranks = fmt::format("{}", ranks_of(request, machine));
   if (is_key("ranks:")) return "ranks: " + ranks;
   constexpr std::string_view mark = ", needs ";

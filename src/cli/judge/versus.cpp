@@ -34,9 +34,11 @@ std::string suite_of(const Arguments& arguments) {
 /// `budget` and `unit_budget`. Units of many cells are longer, and those of a short budget short,
 /// so that enough pairs fit in; each takes about a second to start.
 Result<std::string> time_text(const Arguments& arguments, const std::string& suite,
-                              std::size_t arms, std::size_t cells) {
-  const bool is_short = suite == usual_suite;
-  const std::string budget = arguments.get("--budget", is_short ? "3min" : "10min");
+                              bool with_servers, std::size_t arms, std::size_t cells) {
+  const bool is_short = suite == usual_suite && !with_servers;
+  const std::string budget = arguments.get("--budget", with_servers ? budget_with_servers
+                                                       : is_short   ? "3min"
+                                                                    : "10min");
   const auto seconds = parse_duration(budget);
   if (!seconds.ok()) return about("--budget", seconds.error());
   std::string text = fmt::format("budget: {}\n", yaml_scalar(budget));
@@ -71,6 +73,14 @@ Result<std::string> plan_text(const Arguments& arguments, std::size_t cells) {
           fmt::format("{}: {}", word.substr(0, equals), yaml_scalar(word.substr(equals + 1))));
     } else {
       const EnvironmentWord environment = TRY(read_environment_word(word));
+      if (arguments.has("--hosts") && environment.settings.starts_with("kind: container")) {
+        return Error{
+            ErrorKind::usage,
+            fmt::format("--hosts does not fit {}: on the other hosts, ranks would run outside "
+                        "the container; measure this machine with --ranks N, or hosts by a plan "
+                        "whose job runs in containers (`assay help campaigns`: slurm, dstack)",
+                        word)};
+      }
       environments.push_back(fmt::format("{{name: {}, {}{}}}", unique_name(environment.kind, uses),
                                          environment.settings,
                                          load.servers.empty() ? "" : ", " + load.servers));
@@ -86,7 +96,7 @@ Result<std::string> plan_text(const Arguments& arguments, std::size_t cells) {
   if (!suite.empty()) text += fmt::format("suite: {}\n", yaml_scalar(suite));
   if (!axes.empty()) text += fmt::format("axes: {{{}}}\n", fmt::join(axes, ", "));
   text += load.load;
-  text += TRY(time_text(arguments, suite, environments.size() + 1, cells));
+  text += TRY(time_text(arguments, suite, starts_servers(load), environments.size() + 1, cells));
   for (const std::string_view key : {"margin", "device", "ranks", "hosts"}) {
     const std::string option = fmt::format("--{}", key);
     if (!arguments.has(option)) continue;
@@ -148,9 +158,10 @@ measured; for an exit status by verdict, run `assay compare FOLDER`.
 
 The suite first, few short cells of memory, copies, launches and matrix products, decides within
 three minutes on a quiet machine. --ranks and --hosts measure collectives and all else between
-processes. After -- follows a load on LLM servers, with the options of `assay load`: --spawn starts
-a server in each environment and each turn, --url names one that runs, as seen from there: two
-environments that see the same server would measure its prefix cache.
+processes; --hosts fits no container, because ranks on other hosts would run outside it. After --
+follows a load on LLM servers, with the options of `assay load`: --spawn starts a server in each
+environment and each turn, --url names one that runs, as seen from there: two environments that
+see the same server would measure its prefix cache.
 
 The plan is written to the campaign's folder: `assay campaign` takes it, changed or not, and
 `assay help campaigns` explains it.
@@ -178,7 +189,9 @@ The plan is written to the campaign's folder: `assay campaign` takes it, changed
              "others, less if --budget asks for it",
              ""},
             {"--budget", "TIME",
-             "time for everything; default 3min for the suite first, 10min for others", ""},
+             "time for everything; default 3min for the suite first, 4h where a load starts "
+             "servers, 10min for others",
+             ""},
             {"--pairs", "N", "exactly N pairs, regardless of precision and budget", ""},
             {"--out", "DIR", "the campaign's folder; default ./campaigns/SUITE-ENVIRONMENTS",
              "folder", false, "--output"},

@@ -70,4 +70,8 @@ Result<PlannedLoad> planned_load(std::vector<std::string> words) {
                      fmt::format("{}", fmt::join(servers, ", "))};
 }
 
+bool starts_servers(const PlannedLoad& load) {
+  return load.servers.find("spawn: ") != std::string::npos;
+}
+
 }  // namespace assay::cli

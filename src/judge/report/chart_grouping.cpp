@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -306,6 +307,15 @@ std::vector<Panel> panels_of_group(const std::vector<Entry>& entries, bool sever
   return panels;
 }
 
+/// Returns whether a run knows how precise this metric is: what a benchmark samples has an
+/// interval, what it derives or counts besides has none.
+bool is_sampled(const std::vector<Entry>& entries) {
+  return std::ranges::any_of(entries, [](const Entry& entry) {
+    return std::ranges::any_of(entry.series->points,
+                               [](const Point& point) { return point.low < point.high; });
+  });
+}
+
 }  // namespace
 
 std::optional<std::pair<std::string, std::string>> link_axes(const Axes& axes) {
@@ -330,14 +340,19 @@ std::vector<Panel> panels_of(const std::vector<Environment>& environments) {
       metrics[series.benchmark].insert(series.key.metric);
     }
   }
-  std::vector<Panel> panels;
+  std::vector<Panel> panels, derived;  // of the benchmark at hand
+  const auto finish = [&] {
+    std::ranges::move(derived, std::back_inserter(panels));
+    derived.clear();
+  };
   for (const auto& [group, entries] : groups) {
     const auto& [benchmark, metric, unit] = group;
+    if (!derived.empty() && derived.front().benchmark != benchmark) finish();
     if (!is_shown(metric, metrics[benchmark])) continue;
-    for (Panel& panel : panels_of_group(entries, environments.size() > 1)) {
-      panels.push_back(std::move(panel));
-    }
+    std::ranges::move(panels_of_group(entries, environments.size() > 1),
+                      std::back_inserter(is_sampled(entries) ? panels : derived));
   }
+  finish();
   return panels;
 }
 

@@ -46,8 +46,9 @@ struct Panel {
 /// Returns the axes that name the two ends of a link, if the benchmark has them: {"from", "to"}.
 std::optional<std::pair<std::string, std::string>> link_axes(const Axes& axes);
 
-/// Returns panels in the order of benchmarks and metrics. is_shown() (metric_choice.h) says
-/// which metrics are drawn; the tables have all.
+/// Returns panels in the order of benchmarks and metrics, of a benchmark those first whose runs
+/// give intervals: they are what it measures. is_shown() (metric_choice.h) says which metrics are
+/// drawn; the tables have all.
 std::vector<Panel> panels_of(const std::vector<Environment>& environments);
 
 /// Returns one panel for each kind of curve that benchmarks recorded; a line is a cell's last run.

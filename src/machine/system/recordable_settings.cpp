@@ -22,6 +22,15 @@ constexpr std::array<std::string_view, 38> prefixes = {
     "GOMP_",   "KMP_",    "MKL_",     "DNNL_",   "ONEDNN_", "OPENBLAS_", "TORCH_",     "PYTORCH_",
     "TRITON_", "VLLM_",   "SGLANG_",  "MALLOC_", "ASSAY_",  "GLIBC_"};
 
+/// Variables that Open MPI's mpirun sets for each process, besides those that begin with
+/// OMPI_MCA_orte_: addresses, folders and counts. They are new in every job, and explain nothing
+/// that the number of ranks does not.
+constexpr std::string_view set_by_mpirun = R"(
+OMPI_APP_CTX_NUM_PROCS OMPI_ARGV OMPI_COMMAND OMPI_COMM_WORLD_NODE_RANK OMPI_FILE_LOCATION OMPI_FIRST_RANKS
+OMPI_MCA_ess OMPI_MCA_ess_base_jobid OMPI_MCA_ess_base_vpid OMPI_MCA_initial_wdir OMPI_MCA_pmix
+OMPI_MCA_shmem_RUNTIME_QUERY_hint OMPI_NUM_APP_CTX OMPI_UNIVERSE_SIZE
+)";
+
 /// Variables that vendors and projects document for tuning, and those that name devices, containers
 /// and jobs.
 constexpr std::string_view known_variables = R"(
@@ -346,6 +355,7 @@ std::vector<std::string> boot_words(std::string_view line) {
 
 bool is_performance_variable(std::string_view name) {
   if (name.starts_with("ASSAY_TOKEN")) return false;  // it differs in every run
+  if (name.starts_with("OMPI_MCA_orte_") || has_word(set_by_mpirun, name)) return false;
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
          has_word(known_variables, name);

@@ -15,8 +15,8 @@ namespace assay {
 
 /// Returns whether a variable changes how GPU runtimes, collectives, BLAS, threads, allocators or
 /// frameworks behave, or identifies the container or job, by its prefix or name. Such a variable is
-/// recorded, with its value or a hash of it (recorded_value()). ASSAY_TOKEN... is none: it differs
-/// in every run.
+/// recorded, with its value or a hash of it (recorded_value()). ASSAY_TOKEN... is none, because it
+/// differs in every run, nor is what mpirun sets for each process.
 bool is_performance_variable(std::string_view name);
 
 /// Returns the value of a variable as it may be recorded: the value itself if the variable is on

@@ -69,8 +69,10 @@ std::string line_summary(const Line& line, const Panel& panel,
   std::string who = names[line.environment];
   if (!line.name.empty()) who += ", " + line.name;
   std::string text =
-      fmt::format("{}: {} at {}, {} at {}", who, quantity_text(first.centre.median, panel.unit),
-                  first.label, quantity_text(last.centre.median, panel.unit), last.label);
+      fmt::format("{}: {} at {}", who, quantity_text(first.centre.median, panel.unit), first.label);
+  if (line.marks.size() > 1) {
+    text += fmt::format(", {} at {}", quantity_text(last.centre.median, panel.unit), last.label);
+  }
   if (last.roof && last.roof->rate > 0) {
     text += fmt::format(", {:.1f}% of the roofline", 100 * last.centre.median / last.roof->rate);
   }

@@ -321,6 +321,13 @@ Card certainty_card(const ReportInput& input) {
   if (input.comparisons.empty()) {
     const std::size_t runs = input.environments.front().results.units.size();
     if (runs == 1) card.lines.emplace_back("One run: its interval does not show how runs differ");
+    if (runs > 1) {
+      card.lines.push_back(
+          runs < least_units
+              ? fmt::format("{} runs: ranges show how they differ; {} runs give intervals", runs,
+                            least_units)
+              : fmt::format("{} runs: intervals show how they differ", runs));
+    }
   }
   return card;
 }
@@ -367,9 +374,8 @@ Card cause_card(const ReportInput& input) {
                                      fact_value(difference.a), comparison->name_a,
                                      fact_value(difference.b), comparison->name_b, difference.why));
   }
-  if (card.lines.empty()) {
-    card.lines.emplace_back("No difference between the environments is known");
-  }
+  const bool known = !card.lines.empty();
+  if (!known) card.lines.emplace_back("No difference between the environments is known");
   const std::string again = fmt::format("assay campaign {0}/plan.yaml --out {0}", input.campaign);
   if (verdict == Verdict::equal) {
     card.lines.emplace_back("Nothing is to be done");
@@ -382,7 +388,8 @@ Card cause_card(const ReportInput& input) {
     card.command =
         different ? fmt::format("assay compare {} --all", input.operands) : "assay help campaigns";
   } else if (different) {
-    card.lines.emplace_back("Remove the difference and measure again:");
+    card.lines.emplace_back(known ? "Remove the difference and measure again:"
+                                  : "Measure again, which shows whether the result stays:");
     card.command = again + "-again";
   } else {
     const WantedPairs pairs = wanted_pairs(*comparison);
@@ -437,7 +444,9 @@ std::optional<Card> repeat_card(const ReportInput& input) {
   std::set<std::string> benchmarks;
   for (const Series& series : first.series) benchmarks.insert(series.benchmark);
   card.lines.emplace_back("Each cell by the settings in its name:");
-  card.command = fmt::format("assay run {} AXIS=VALUE...", *benchmarks.begin());
+  card.command = *benchmarks.begin() == "serving"
+                     ? "assay load --url URL OPTION..."
+                     : fmt::format("assay run {} AXIS=VALUE...", *benchmarks.begin());
   return card;
 }
 

@@ -181,5 +181,17 @@ TEST(GpuLog, TextOfTheLogCannotChangeTheTerminal) {
   EXPECT_EQ(cli::gpu_log_json(events, 1)["events"][0]["id"], "rocr-memory-fault");
 }
 
+TEST(GpuLog, NobodyIsToldToFindAKernelThatTheLogNames) {
+  const auto events = events_of(
+      "Memory access fault by GPU node-2 (Agent) on address 0x7f.\n"
+      "Disassembly for function add(int*, int*):\n");
+  const std::string text = cli::gpu_log_text(events, 2, 80, cli::Style(false));
+  EXPECT_THAT(text, HasSubstr("add(int*, int*)"));
+  EXPECT_THAT(text, Not(HasSubstr("find the kernel: ")));
+  EXPECT_THAT(text, HasSubstr("1. launch kernels one after the other"));
+  EXPECT_THAT(cli::gpu_log_json(events, 2)["events"][0]["next"].get<std::string>(),
+              testing::StartsWith("launch kernels one after the other"));
+}
+
 }  // namespace
 }  // namespace assay

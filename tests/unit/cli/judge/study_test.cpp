@@ -139,6 +139,7 @@ TEST(Study, MachinesAndBuildsAreNamed) {
       machine);
   EXPECT_THAT(study.plan, HasSubstr("{name: vm, kind: ssh, target: \"root@vm7\", spawn: serve}"));
   EXPECT_EQ(plan_of(study).environments.size(), 2u);
+  EXPECT_EQ(plan_of(study).budget_seconds.value(), 4 * 3600) << "each unit starts a server";
   EXPECT_THAT(study.notes, ElementsAre("left out: fine-tuning of Qwen2-0.5B with LoRA: this "
                                        "machine has no GPU"));
   study = study_of({.name = "node", .operands = {"root@n7", "docker:i"}}, machine);

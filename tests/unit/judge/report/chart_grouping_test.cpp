@@ -133,6 +133,18 @@ TEST(ReportPanels, OneEnvironmentHasLinesAndSeveralHaveFacets) {
   EXPECT_EQ(both[0].marks[5].environment, 1U);
 }
 
+TEST(ReportPanels, WhatABenchmarkMeasuresComesBeforeWhatItDerives) {
+  Series derived = series_of("toy", {{"batch", "8"}}, {3e-5}, "exchange_alone", "s", Better::lower);
+  derived.points[0].low = derived.points[0].high = derived.points[0].value;
+  const auto panels = panels_of({environment_of(
+      "a", {derived, series_of("toy", {{"batch", "8"}}, {2e-3}, "latency", "s", Better::lower),
+            series_of("memory", {}, {1e9})})});
+  ASSERT_EQ(panels.size(), 3u);
+  EXPECT_EQ(panels[0].metric, "bandwidth");
+  EXPECT_EQ(panels[1].metric, "latency");
+  EXPECT_EQ(panels[2].metric, "exchange_alone");
+}
+
 TEST(ReportPanels, CategoriesCarryOnlyTheAxesThatVary) {
   const auto panels = panels_of(
       {environment_of("a", {series_of("gemm", {{"dtype", "f32"}, {"layout", "TN"}}, {1}),

@@ -225,6 +225,25 @@ TEST(FirstScreen, TheCardsSayWhereWhatHowSureAndWhy) {
   EXPECT_EQ(cards[3].command, "assay campaign study/plan.yaml --out study-again");
 }
 
+TEST(FirstScreen, NobodyIsToldToRemoveADifferenceThatIsNotKnown) {
+  const Card card = make_document(campaign_of({1.1})).cards.at(3);
+  EXPECT_THAT(card.lines, ElementsAre("No difference between the environments is known",
+                                      "Measure again, which shows whether the result stays:"));
+  EXPECT_EQ(card.command, "assay campaign study/plan.yaml --out study-again");
+}
+
+TEST(FirstScreen, WithoutAComparisonTheCardCountsTheRuns) {
+  const auto lines = [](const std::vector<double>& values) {
+    ReportInput input;
+    input.environments = {environment_of("host", {series_of("memory", {}, values)})};
+    return make_document(input).cards.at(2).lines;
+  };
+  EXPECT_THAT(lines({1}), ElementsAre("One run: its interval does not show how runs differ"));
+  EXPECT_THAT(lines({1, 2}),
+              ElementsAre("2 runs: ranges show how they differ; 6 runs give intervals"));
+  EXPECT_THAT(lines({1, 2, 3, 4, 5, 6}), ElementsAre("6 runs: intervals show how they differ"));
+}
+
 TEST(FirstScreen, TheCardSaysWhichMachineIsWhich) {
   ReportInput input = campaign_of({1.1});
   Json facts = {{"cpu", {{"model", "AMD EPYC 9654"}, {"cores", 2}}},
@@ -293,6 +312,14 @@ TEST(FirstScreen, ResultsBesideAreNotTheMachines) {
   input.environments = {environment_of("host", {series_of("memory", {}, {1e9})}),
                         environment_of("published", {series_of("memory", {}, {9e9})})};
   EXPECT_THAT(make_document(input).answers.at(0).sentence, HasSubstr("reaches 1.000 GB/s"));
+}
+
+TEST(FirstScreen, ALoadIsRepeatedByItsOwnCommand) {
+  ReportInput input;
+  input.environments = {
+      environment_of("a", {series_of("serving", {}, {1}, "output_throughput", "tokens/s")})};
+  input.environments[0].results.fingerprints = {Json::object()};
+  EXPECT_EQ(make_document(input).cards.back().command, "assay load --url URL OPTION...");
 }
 
 TEST(FirstScreen, ALoadShowsWhatTheServerCarries) {

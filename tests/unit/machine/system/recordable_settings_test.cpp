@@ -20,6 +20,16 @@ TEST(KnownSettings, TheSecretOfARunIsNoSetting) {
   EXPECT_FALSE(is_performance_variable("ASSAY_TOKEN_FILE"));
 }
 
+TEST(KnownSettings, WhatMpirunSetsForEachProcessIsNoSetting) {
+  for (const char* name : {"OMPI_MCA_btl", "OMPI_MCA_mpi_oversubscribe", "OMPI_COMM_WORLD_SIZE"}) {
+    EXPECT_TRUE(is_performance_variable(name)) << name;
+  }
+  for (const char* name : {"OMPI_MCA_orte_hnp_uri", "OMPI_MCA_orte_precondition_transports",
+                           "OMPI_FILE_LOCATION", "OMPI_MCA_ess_base_jobid", "OMPI_ARGV"}) {
+    EXPECT_FALSE(is_performance_variable(name)) << name;
+  }
+}
+
 TEST(KnownSettings, OfKnownVariablesTheValueOfOthersAHash) {
   EXPECT_EQ(recorded_value("NCCL_P2P_LEVEL", "SYS"), "SYS");
   EXPECT_EQ(recorded_value("LD_LIBRARY_PATH", "/opt/rocm/lib:/usr/lib"), "/opt/rocm/lib:/usr/lib");

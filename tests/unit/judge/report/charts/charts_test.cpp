@@ -53,6 +53,15 @@ TEST(ReportCharts, ACurveSaysItsKeyNumbers) {
   EXPECT_NEAR(std::get<double>(field(chart->table, 4, "share")), 0.8, 0.01);
 }
 
+TEST(ReportCharts, ASinglePointIsNamedOnce) {
+  std::vector<Panel> panels = panels_of({curve_environment("host", 1)});
+  panels.at(0).marks.resize(1);
+  const auto chart = curve_chart(panels[0], {"host"});
+  ASSERT_TRUE(chart.has_value());
+  EXPECT_THAT(chart->summary, HasSubstr("host: 100.0 GB/s at 64KiB"));
+  EXPECT_THAT(chart->summary, Not(HasSubstr(", 100.0 GB/s at 64KiB")));
+}
+
 TEST(ReportCharts, RatiosCarryTheMarginAndEveryCell) {
   const ReportInput input = comparison_input(0.9);
   const std::vector<Chart> charts = ratio_charts(input.comparisons[0]);
