@@ -83,7 +83,11 @@ Result<LoraAdapter> parse_adapter_config(std::string_view text) {
                              most_lora_alpha, most_lora_alpha));
   }
   adapter.alpha = alpha.get<double>();
-  adapter.divides_by_root = member("use_rslora") == true;
+  const Json root = member("use_rslora");
+  if (!root.is_null() && !root.is_boolean()) {
+    return wrong(fmt::format("use_rslora is {}, allowed: true and false", shown("use_rslora")));
+  }
+  adapter.divides_by_root = root == true;
   return adapter;
 }
 
