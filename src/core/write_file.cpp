@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <string>
 #include <system_error>
@@ -19,6 +21,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::string_view ending = ".part";
+/// Files of stores and campaigns, to which lines are appended.
+constexpr std::string_view kept_names[] = {"records.jsonl", "fingerprints.jsonl", "units.jsonl"};
 
 /// `what`: "cannot be written".
 Error unwritable(const fs::path& path, std::string_view what, int code) {
@@ -106,6 +110,13 @@ Status check_writable(const fs::path& path, const std::vector<fs::path>& reads) 
     return Error{ErrorKind::usage,
                  fmt::format("{} is read and would be replaced by what is written; name another "
                              "file to write",
+                             path.string())};
+  }
+  if (std::ranges::find(kept_names, path.filename()) != std::end(kept_names) &&
+      fs::is_regular_file(path, error)) {
+    return Error{ErrorKind::usage,
+                 fmt::format("{} holds the results of a store, which are never replaced; name "
+                             "another file to write",
                              path.string())};
   }
   const auto failure = [&](int code) { return unwritable(path, "cannot be written", code); };

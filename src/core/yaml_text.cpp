@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <unordered_set>
+#include <vector>
 
 #include "core/json.h"
 #include "core/suggest.h"
@@ -84,7 +85,14 @@ Error at_line(std::string_view file, int line, std::string_view message) {
 
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file) {
   try {
-    return Copier(file).copy(YAML::Load(std::string(text)));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    for (std::size_t i = 1; i < documents.size(); ++i) {
+      if (documents[i].IsNull()) continue;  // nothing stands after the last "---"
+      return at_line(file, documents[i].Mark().line + 1,
+                     "a second document begins here, after \"---\", and only one is read; put it "
+                     "into a file of its own");
+    }
+    return Copier(file).copy(documents.empty() ? YAML::Node() : documents.front());
   } catch (const YAML::Exception& error) {  // yaml-cpp throws its errors; none passes this point
     return at_line(file, error.mark.is_null() ? 1 : error.mark.line + 1, error.msg);
   }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/read_file.h"
 #include "e2e/json_lines.h"
 #include "e2e/process.h"
 #include "model/transformer/named_shapes.h"
@@ -21,6 +22,7 @@ namespace assay {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* tiny_decoder = "1L4H2K16D32C48F97V";
 
@@ -249,6 +251,32 @@ TEST(Finetune, EpochsAreStepsOverAFile) {
 /// The small model of the check has adapters of a lower rank, and their scale.
 TEST(Finetune, AdaptersOfALargeScaleAreChecked) {
   EXPECT_EQ(finetuned({"mode=lora", "rank=32", "alpha=640", "steps=2"})["status"], "passed");
+}
+
+/// A training that cannot write all files leaves those of the one before.
+TEST(Finetune, AFailureLeavesTheOldWeights) {
+  const TemporaryFolder model, results;
+  write_tiny_model(model, parse_decoder_shape("1L4H2K16D32C48F300V").value());
+  const std::string tuned = results.path() / "tuned";
+  const auto train = [&](const std::string& rate) {
+    return finetuned({"weights=" + model.path().string(), "output=" + tuned, "steps=2", rate},
+                     false);
+  };
+  EXPECT_NE(train("rate=1e-3")["status"], "error");
+  const std::string before = read_operand(tuned + "/model.safetensors", 1 << 30).value();
+  std::filesystem::create_directory(model.path() / "generation_config.json");  // cannot be read
+  EXPECT_THAT(train("rate=1e-1").value("reason", ""), HasSubstr("Is a directory"));
+  EXPECT_EQ(read_operand(tuned + "/model.safetensors", 1 << 30).value(), before);
+  for (const auto& file : std::filesystem::directory_iterator(tuned)) {
+    EXPECT_THAT(file.path().string(), Not(HasSubstr(".part")));
+  }
+}
+
+TEST(Finetune, AlphaIsOneThatAdaptersMayHave) {
+  const Outcome outcome =
+      assay_run({"run", "finetune", "mode=lora", "alpha=70000", "--device", "cpu", "--dry-run"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("above 0 up to 65536"));
 }
 
 TEST(Finetune, TheFolderOfTheWeightsIsNotReplaced) {

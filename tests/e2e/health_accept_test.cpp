@@ -74,6 +74,17 @@ TEST(HealthAccept, HoldsItsDeviceWhileItMeasures) {
   EXPECT_EQ(first.wait().status, 130);
 }
 
+TEST(HealthAccept, TheLimitsAreNotReplacedByTheCertificate) {
+  const TemporaryFolder folder;
+  const std::string limits = two_limits(folder), before = *read_file(limits);
+  const Outcome outcome =
+      assay_run({"health", "accept", "--limits", limits, "--device", "fake:0", "--budget", "3s",
+                 "--sdc", "0s", "--out", "-", "--certificate", limits});
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("is read and would be replaced"));
+  EXPECT_EQ(*read_file(limits), before);
+}
+
 TEST(HealthAccept, NeedsLimitsAndADevice) {
   const Outcome none = assay_run({"health", "accept", "--device", "cpu"});
   EXPECT_EQ(none.status, 2);
@@ -98,6 +109,11 @@ TEST(HealthLimits, OfHealthyNodesAreReadByAcceptance) {
       assay_run({"health", "limits", folder.path() / "fleet", "--rate", "5%", "--out", file});
   EXPECT_EQ(made.status, 0) << made.err;
   EXPECT_THAT(made.out, HasSubstr("54 more nodes would do without"));
+  const Outcome again = assay_run({"health", "limits", folder.path() / "fleet", "--json"});
+  const Json json = Json::parse(again.out);
+  EXPECT_EQ(json["nodes"], 5);
+  ASSERT_EQ(json["limits"].size(), 1u);
+  EXPECT_LT(json["limits"][0]["at_least"].get<double>(), json["limits"][0]["worst"].get<double>());
   const Outcome read = assay_run({"health", "limits", "--read", file});
   EXPECT_EQ(read.status, 0) << read.err;
   EXPECT_THAT(read.out, HasSubstr("1 gate in 1 file: 0 can never fail"));
@@ -105,6 +121,9 @@ TEST(HealthLimits, OfHealthyNodesAreReadByAcceptance) {
 
 TEST(HealthLimits, ThatCanNeverFailAreCounted) {
   const TemporaryFolder folder;
+  const Outcome none = assay_run({"health", "limits", "--read", folder.path()});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err, HasSubstr("no file in it has gates"));
   const std::string file = folder.path() / "a_threshold.json";
   ASSERT_TRUE(write_file(file, R"({"c": {"x": {"kind": "min", "value": 0}}})").ok());
   const Outcome read = assay_run({"health", "limits", "--read", folder.path()});

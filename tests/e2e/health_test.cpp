@@ -79,6 +79,22 @@ TEST_F(Health, AReferenceThatKnowsNothingOfTheUnitsIsNoted) {
                     HasSubstr(none)));
 }
 
+TEST_F(Health, AnEmptyReferenceIsNoReference) {
+  const std::string reference = folder_.path() / "reference.json";
+  for (const char* text : {"", "[]"}) {
+    std::ofstream(reference) << text;
+    const Outcome outcome = health({"sdc", "--only", "memory op=triad", "--reference", reference});
+    EXPECT_EQ(outcome.status, 2) << outcome.out;
+    EXPECT_THAT(outcome.err, HasSubstr("--reference " + reference + ": "));
+  }
+}
+
+TEST_F(Health, TheResultAndTheReferenceAreTwoFiles) {
+  const Outcome outcome = health({"sdc", "--only", "memory op=triad", "--write-reference", file_});
+  EXPECT_EQ(outcome.status, 2) << outcome.out;
+  EXPECT_THAT(outcome.err, HasSubstr("both name " + file_));
+}
+
 TEST_F(Health, AReferenceKeepsWhatWasChosenByMeasuring) {
   const std::string reference = folder_.path() / "reference.json";
   const Outcome first =

@@ -75,6 +75,9 @@ TEST(TraceCommand, APageIsWrittenAndNoTraceIsReplaced) {
   EXPECT_THAT(*read_file(page), HasSubstr("Where does the time of a.json go?"));
   EXPECT_EQ(assay({"trace", "compare", a, "--with", b, "-o", page}).status, 0);
   EXPECT_THAT(*read_file(page), HasSubstr("What makes a step of a.json.gz take"));
+  const Outcome twice = assay({"trace", "read", a, "-o", page, "--tune", page});
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_THAT(twice.err, HasSubstr("--tune and --output both name " + page));
   const Outcome no_page = assay({"trace", "read", a, "--step", "1"});
   EXPECT_EQ(no_page.status, 2);
   EXPECT_THAT(no_page.err, HasSubstr("--step chooses the step that a page shows"));

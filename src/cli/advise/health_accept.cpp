@@ -48,7 +48,8 @@ Result<AcceptanceRequest> read_request(const Arguments& arguments) {
                     format_seconds(request.corruption_seconds), format_seconds(request.seconds))};
   }
   if (arguments.has("--certificate")) {
-    const Status writable = check_writable(arguments.get("--certificate"));
+    const Status writable =
+        check_writable(arguments.get("--certificate"), {arguments.get("--limits")});
     if (!writable.ok()) return about("--certificate", writable.error());
   }
   return request;

@@ -111,6 +111,13 @@ Json json_of(const std::vector<GateFile>& files, const GateCounts& counts) {
 
 Result<int> read_files(const Arguments& arguments, Terminal& terminal) {
   const std::vector<GateFile> files = TRY(health::read_gates(arguments.all("--read")));
+  if (files.empty()) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--read {}: no file in it has gates; known are threshold files of cvs "
+                             "(.json), configurations of RVS and NHC (.conf), and assay's limits "
+                             "(.yaml)",
+                             fmt::join(arguments.all("--read"), ", "))};
+  }
   const GateCounts counts = count_gates(files);
   if (arguments.has("--json")) {
     terminal.print(json_of(files, counts).dump(2, ' ', false, Json::error_handler_t::replace) +
@@ -200,6 +207,26 @@ std::string table_of(const DerivedLimits& limits, std::size_t width, const Style
   return text + wrapped(method_text(limits), 0, width) + "\n";
 }
 
+Json json_of(const DerivedLimits& limits) {
+  Json lines = Json::array();
+  for (const DerivedLine& line : limits.lines) {
+    lines.push_back({{"cell", line.key.cell},
+                     {"metric", line.key.metric},
+                     {line.better == Better::higher ? "at_least" : "at_most", line.value},
+                     {"unit", line.unit},
+                     {"nodes", line.nodes},
+                     {"median", line.median},
+                     {"worst", line.worst},
+                     {"share_found_3_percent_slower", share_found(line, 0.03)},
+                     {"method", method_text(line)},
+                     {"outliers", line.outliers}});
+  }
+  return {{"device", limits.device},       {"nodes", limits.nodes},
+          {"rate", limits.rule.rate},      {"confidence", limits.rule.confidence},
+          {"method", method_text(limits)}, {"limits", std::move(lines)},
+          {"left_out", limits.left_out}};
+}
+
 Result<int> make_limits(const Arguments& arguments, Terminal& terminal) {
   const std::vector<std::string> operands(arguments.positionals.begin() + 1,
                                           arguments.positionals.end());
@@ -228,13 +255,17 @@ Result<int> make_limits(const Arguments& arguments, Terminal& terminal) {
                            : format == "plain"
                                ? limits_plain(limits, date)
                                : limits_yaml(limits, arguments.get("--name", "ours"), date);
+  if (!out.empty()) TRY(write_file(out, text));
+  if (arguments.has("--json")) {
+    terminal.print(json_of(limits).dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    return exit_ok;
+  }
   if (out.empty()) {
     terminal.note(
         table_of(limits, static_cast<std::size_t>(terminal.error_width()), terminal.error_style()));
     terminal.print(text);
     return exit_ok;
   }
-  TRY(write_file(out, text));
   terminal.print(
       table_of(limits, static_cast<std::size_t>(terminal.width()), terminal.out_style()) +
       fmt::format("wrote {}\n", out));

@@ -116,7 +116,7 @@ Result<CorruptionTest> test_corruption(const AcceptanceRequest& request, const s
   const double seconds = test.seconds = request.corruption_seconds;
   ProgramStart start;
   start.words = {TRY(own_binary()), "health",     "sdc",
-                 "--json",          "--duration", fmt::format("{:.0f}s", seconds),
+                 "--json",          "--duration", fmt::format("{:.3f}s", seconds),
                  "--device",        device};
   if (devices > 1) start.words.insert(start.words.end(), {"--ranks", fmt::format("{}", devices)});
   if (request.shared) start.words.emplace_back("--shared");
@@ -274,6 +274,11 @@ Result<Acceptance> accept_machine(const AcceptanceRequest& request, const Argume
   health::MachineFacts facts = health::read_machine_facts(this_machine(), diagnosis);
   facts.emulated = emulated;
   if (!emulated) facts.devices = problems;
+  for (const health::LimitLine& line :
+       health::left_out_lines(limits, request.thoroughness, collected.records, facts)) {
+    acceptance.not_covered.push_back(
+        fmt::format("{}: {}", line.what(), health::why_left_out(line)));
+  }
   acceptance.lines = health::judge_machine(limits, request.thoroughness, collected.records, facts);
   acceptance.seconds = seconds_since(begin);
   return acceptance;

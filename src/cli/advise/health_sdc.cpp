@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "advise/health/device_use.h"
+#include "advise/health/sdc_reference.h"
 #include "cli/advise/health_device.h"
 #include "cli/advise/health_sdc_view.h"
 #include "cli/cli.h"
@@ -19,14 +20,26 @@ namespace {
 constexpr std::size_t most_reference_bytes = 64 << 20;
 constexpr std::string_view default_file = "assay-health-sdc.json";
 
+/// Returns the text of the reference, or nothing if none is given. Error: as read_operand(); usage,
+/// naming the file, if it is no reference, such as an empty file.
+Result<std::string> read_reference_file(const Arguments& arguments) {
+  if (!arguments.has("--reference")) return std::string();
+  const std::string file = arguments.get("--reference");
+  std::string text = TRY(read_operand(file, most_reference_bytes));
+  const auto reference = health::read_reference(text);
+  if (!reference.ok()) return about(fmt::format("--reference {}", file), reference.error());
+  return text;
+}
+
 Result<int> test(const Arguments& arguments, Terminal& terminal) {
   health::SdcPlan plan = TRY(read_sdc_plan(arguments));
   const std::string file = arguments.get("--output", default_file),
                     reference_file = arguments.get("--write-reference");
-  Result<std::string> reference = std::string();
-  if (arguments.has("--reference")) {
-    reference = read_operand(arguments.get("--reference"), most_reference_bytes);
+  if (file == reference_file) {
+    return Error{ErrorKind::usage,
+                 fmt::format("--output and --write-reference both name {}; name two files", file)};
   }
+  const Result<std::string> reference = read_reference_file(arguments);
   const HealthDevice opened = TRY(open_for_health(arguments, {"health", "sdc"},
                                                   {"--duration", "--device", "--seed", "--only",
                                                    "--memory", "--shared", "--plant", "--patience"},

@@ -104,6 +104,11 @@ int run(const Arguments& arguments, Terminal& terminal) {
     const Status writable = check_no_trace_is_replaced(option, arguments);
     if (!writable.ok()) return report(terminal, writable.error());
   }
+  if (arguments.has("--tune") && arguments.get("--tune") == arguments.get("--output")) {
+    return report(terminal,
+                  {ErrorKind::usage, fmt::format("--tune and --output both name {}; name two files",
+                                                 arguments.get("--tune"))});
+  }
   if (arguments.has("--step") && !arguments.has("--output")) {
     return report(
         terminal,

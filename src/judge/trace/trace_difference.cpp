@@ -77,9 +77,13 @@ void add_window(const TraceIndex& index, const std::vector<const TraceEvent*>& e
   };
   auto event = std::lower_bound(events.begin(), events.end(), window.begin, starts_before);
   for (; event != events.end() && (*event)->start < window.end; ++event) {
-    if ((*event)->kind != TraceEventKind::copy && (*event)->kind != TraceEventKind::fill) {
-      parts.counts[std::string(plain_kernel_name(index.name_of(**event)))] += 1;
-    }
+    if ((*event)->kind == TraceEventKind::copy || (*event)->kind == TraceEventKind::fill) continue;
+    const std::string name(plain_kernel_name(index.name_of(**event)));
+    parts.counts[name] += 1;
+    if (work_kind_of(index, **event) == WorkKind::copy) continue;
+    // Beneath other kernels it has no time of its own, but both sides may have it.
+    parts.kernels.try_emplace(name, 0);
+    parts.category_of.try_emplace(name, index.category_of(**event));
   }
   const auto ends_after = [](std::int64_t time, const OwnTime& one) {
     return time < one.range.end;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "core/json.h"
 #include "core/json_text.h"
 #include "core/read_file.h"
+#include "core/units.h"
 #include "core/write_file.h"
 #include "model/decoder/decoder_files.h"
 #include "model/operations/elementwise.h"
@@ -74,26 +76,33 @@ Result<std::string> with_type(std::string_view config, DataType type) {
   return json.dump(2) + "\n";
 }
 
-Status copy_model_files(const std::filesystem::path& from, const std::filesystem::path& to,
-                        DataType type) {
+/// Files that are written, but not at their places yet, so that a failure leaves the old ones.
+using NewFiles = std::vector<NewFile>;
+
+Status add_file(NewFiles& files, const std::filesystem::path& path, std::string_view text) {
+  files.push_back(TRY(NewFile::create(path)));
+  return files.back().append(text);
+}
+
+Status add_model_files(NewFiles& files, const std::filesystem::path& from,
+                       const std::filesystem::path& to, DataType type) {
   constexpr std::size_t most = std::size_t{256} << 20;
   for (const char* name : files_of_a_model) {
     std::error_code ignored;
     if (!std::filesystem::exists(from / name, ignored)) continue;
     std::string text = TRY(read_operand(from / name, most));
     if (name == files_of_a_model[0]) text = TRY(with_type(text, type));
-    TRY(write_file(to / name, text));
+    TRY(add_file(files, to / name, text));
   }
   return {};
 }
 
-/// Makes the folder. What would be read instead of the shards that are written now is removed.
-Status prepare_folder(const std::filesystem::path& folder) {
-  TRY(create_folder(folder));
-  std::error_code ignored;  // what stays is found when files are written
-  for (const char* name : {"model.safetensors.index.json", "model.safetensors"}) {
-    std::filesystem::remove(folder / name, ignored);
-  }
+/// Puts the files at their places. What would be read instead of the shards is removed.
+Status put_in_place(NewFiles& files, const std::filesystem::path& folder, std::size_t shards) {
+  std::error_code ignored;  // what stays is found when somebody reads the folder
+  std::filesystem::remove(
+      folder / (shards > 1 ? "model.safetensors" : "model.safetensors.index.json"), ignored);
+  for (NewFile& file : files) TRY(file.finish());
   return {};
 }
 
@@ -177,7 +186,8 @@ Status save_weights(Training& training, Stream& stream, const TransformerShape& 
   const std::vector<Shard> shards = cut_into_shards(tensors, type, most_shard_bytes);
   const bool writes = training.rank() == 0;
   // Where rank 0 cannot write, it gathers with the others to the end.
-  Status written = writes ? prepare_folder(folder) : Status();
+  Status written = writes ? create_folder(folder) : Status();
+  NewFiles files;
   const std::vector<Section>& sections = training.arenas().sections();
   for (std::size_t s = 0; s < shards.size(); ++s) {
     TensorFile file = writes ? laid_out(tensors, shards[s], type) : TensorFile();
@@ -195,15 +205,16 @@ Status save_weights(Training& training, Stream& stream, const TransformerShape& 
       TRY(stream.synchronize());
     }
     if (writes && written.ok()) {
-      written = write_file(folder / name_of_shard(s, shards.size()), file.bytes);
+      written = add_file(files, folder / name_of_shard(s, shards.size()), file.bytes);
     }
   }
   TRY(std::move(written));
   if (!writes) return {};
   if (shards.size() > 1) {
-    TRY(write_file(folder / "model.safetensors.index.json", index_of(tensors, shards, type)));
+    TRY(add_file(files, folder / "model.safetensors.index.json", index_of(tensors, shards, type)));
   }
-  return copy_model_files(model, folder, type);
+  TRY(add_model_files(files, model, folder, type));
+  return put_in_place(files, folder, shards.size());
 }
 
 Status save_adapters(Training& training, Stream& stream, const LoraParameters& adapters,
@@ -238,7 +249,8 @@ Status save_adapters(Training& training, Stream& stream, const LoraParameters& a
                        base.string());
 }
 
-Status check_output(const std::filesystem::path& folder, const std::filesystem::path& base) {
+Status check_output(const std::filesystem::path& folder, const std::filesystem::path& base,
+                    bool adapters, double bytes) {
   std::error_code ignored;  // a folder that is not there yet is another one
   if (std::filesystem::equivalent(folder, base, ignored)) {
     return Error{
@@ -247,8 +259,22 @@ Status check_output(const std::filesystem::path& folder, const std::filesystem::
                     "learnt",
                     folder.string())};
   }
+  // Other programs load an adapter beside a model's weights with them.
+  const char* const other = adapters ? "config.json" : "adapter_config.json";
+  if (std::filesystem::exists(folder / other, ignored)) {
+    return Error{ErrorKind::usage, fmt::format("{}: the folder holds {}; choose another for {}",
+                                               folder.string(), adapters ? "a model" : "an adapter",
+                                               adapters ? "the adapter" : "the weights")};
+  }
   TRY(create_folder(folder));
-  return check_writable(folder / "model.safetensors");
+  TRY(check_writable(folder / "model.safetensors"));
+  const auto space = std::filesystem::space(folder, ignored);
+  if (ignored || static_cast<double>(space.available) >= bytes) return {};
+  return Error{ErrorKind::exhausted,
+               fmt::format("{}: the disk has room for {}, what is learnt takes {}; make room, or "
+                           "choose a folder on another disk",
+                           folder.string(), format_memory(space.available),
+                           format_memory(static_cast<std::uint64_t>(bytes)))};
 }
 
 }  // namespace assay

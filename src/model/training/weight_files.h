@@ -23,14 +23,16 @@ Status read_weight_files(Device& device, Stream& stream, DataType type,
                          const TransformerShape& shape, const TransformerParameters& layout,
                          const std::filesystem::path& folder);
 
-/// Checks whether what is learnt beside or from the weights in `base` can be written to `folder`,
-/// which is made. Error: usage, if it is the same folder; file or exhausted.
-Status check_output(const std::filesystem::path& folder, const std::filesystem::path& base);
+/// Checks whether what is learnt beside or from the weights in `base`, adapters or all weights, can
+/// be written to `folder`, which is made, with `bytes`. Error: usage, if it is the same folder, or
+/// holds the other kind; file or exhausted, also if the disk lacks the room.
+Status check_output(const std::filesystem::path& folder, const std::filesystem::path& base,
+                    bool adapters, double bytes);
 
 /// Writes all weights to `folder`, which is made, in shards of at most `most_shard_bytes`, if a
 /// tensor is not larger, and copies the other files of the model, its configuration and tokenizer,
-/// from `model`. All ranks call it together; rank 0 writes. Error: file or exhausted, naming the
-/// file.
+/// from `model`. Files of the same names are replaced once all new ones are written. All ranks call
+/// it together; rank 0 writes. Error: file or exhausted, naming the file.
 Status save_weights(Training& training, Stream& stream, const TransformerShape& shape,
                     const TransformerParameters& layout, const std::filesystem::path& model,
                     const std::filesystem::path& folder,

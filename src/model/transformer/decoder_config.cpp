@@ -180,6 +180,7 @@ Result<TransformerShape> parse_decoder_config(std::string_view text) {
   shape.vocabulary = TRY(config.count("vocab_size"));
   constexpr double usual_epsilon = 1e-6;
   shape.norm_epsilon = TRY(config.number("rms_norm_eps", usual_epsilon));
+  if (shape.norm_epsilon > 1) return config.refuse("rms_norm_eps", "numbers above 0 up to 1");
   shape.tied = TRY(config.boolean("tie_word_embeddings"));
   shape.head_norms = type == "qwen3";
   shape.biases = type == "qwen2" ? Biases::qkv : Biases::none;

@@ -20,6 +20,9 @@ std::string_view name_of(LoraTarget target);
 /// The matrix's name in files: "model.layers.0.self_attn.q_proj".
 std::string module_of(std::size_t layer, LoraTarget target);
 
+/// The largest alpha with which adapters are trained or read.
+constexpr double most_lora_alpha = 65536;
+
 struct LoraSettings {
   std::int64_t rank = 16;
   double alpha = 32;

@@ -20,6 +20,7 @@
 #include "core/write_file.h"
 #include "model/tensors/safetensors.h"
 #include "model/transformer/checkpoint_tensors.h"
+#include "model/transformer/lora.h"
 
 namespace assay {
 namespace {
@@ -29,7 +30,6 @@ constexpr const char* tensors_name = "adapter_model.safetensors";
 constexpr std::string_view prefix = "base_model.model.";
 constexpr std::string_view name_of_a = ".lora_A.weight", name_of_b = ".lora_B.weight";
 constexpr std::int64_t most_rank = 4096;
-constexpr double most_alpha = 65536;
 
 Error about_adapter(const std::filesystem::path& path, const std::string& what) {
   return {ErrorKind::usage, fmt::format("{}: {}", path.string(), what)};
@@ -78,12 +78,16 @@ Result<LoraAdapter> parse_adapter_config(std::string_view text) {
     return wrong(fmt::format("r is {}, allowed: 1 to {}", shown("r"), most_rank));
   }
   adapter.rank = rank.get<std::int64_t>();
-  if (!alpha.is_number() || std::fabs(alpha.get<double>()) > most_alpha) {
+  if (!alpha.is_number() || std::fabs(alpha.get<double>()) > most_lora_alpha) {
     return wrong(fmt::format("lora_alpha is {}, allowed: -{} to {}", shown("lora_alpha"),
-                             most_alpha, most_alpha));
+                             most_lora_alpha, most_lora_alpha));
   }
   adapter.alpha = alpha.get<double>();
-  adapter.divides_by_root = member("use_rslora") == true;
+  const Json root = member("use_rslora");
+  if (!root.is_null() && !root.is_boolean()) {
+    return wrong(fmt::format("use_rslora is {}, allowed: true and false", shown("use_rslora")));
+  }
+  adapter.divides_by_root = root == true;
   return adapter;
 }
 

@@ -79,6 +79,20 @@ TEST(CheckWritable, SaysBeforeTheWorkWhatWritingWouldSayAfterIt) {
   EXPECT_THAT(replaces.error().message, testing::HasSubstr("is read and would be replaced"));
 }
 
+TEST(CheckWritable, ResultsOfAStoreAreNeverReplaced) {
+  TemporaryFolder folder;
+  for (const char* name : {"records.jsonl", "fingerprints.jsonl", "units.jsonl"}) {
+    const auto path = folder.path() / "store" / name;
+    EXPECT_EQ(check_writable(path).error().kind, ErrorKind::file) << "there is no such folder";
+    folder.write(std::string("store/") + name, "{}\n");
+    const Status refused = check_writable(path);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("never replaced"));
+    std::filesystem::remove_all(folder.path() / "store");
+  }
+}
+
 TEST(WriteFile, OnlyItsOwnUnfinishedFilesAreTakenForThem) {
   TemporaryFolder folder;
   const auto file = NewFile::create(folder.path() / "plan.yaml");

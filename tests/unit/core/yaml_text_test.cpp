@@ -41,6 +41,17 @@ TEST(Yaml, HostileTextIsAnErrorOfItsLine) {
   EXPECT_THAT(problem("a: &a {b: {c: *a}}\n"), HasSubstr("an alias holds itself"));
 }
 
+TEST(Yaml, ASecondDocumentIsNotDroppedSilently) {
+  EXPECT_THAT(problem("a: 1\n---\nb: 2\n"), HasSubstr("f.yaml:3: a second document begins here"));
+  for (const char* one :
+       {"---\na: 1\n", "# text\n---\na: 1\n...\n", "a: 1\n---\n", "a: 1\n---\n# b"}) {
+    const auto value = parse_yaml(one, "f.yaml");
+    ASSERT_TRUE(value.ok()) << one << value.error().message;
+    EXPECT_EQ(value->keys.at(0).text, "a");
+  }
+  EXPECT_TRUE(parse_yaml("", "f.yaml").ok());
+}
+
 TEST(Yaml, ReadersSayWhatIsAllowed) {
   const auto value = parse_yaml(
       "flag: maybe\ncount: 99\nshare: 150%\ntexts: {a: b}\ntext: [a]\npairs: {a: [b]}\n", "f.yaml");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 #include "measure/suites/suite.h"
 
@@ -28,6 +30,18 @@ std::string suite_of(const Limits& limits, const Lines& lines) {
     suite.entries.push_back(std::move(entry));
   }
   return inline_text(suite, {});
+}
+
+/// Cuts lines into steps: Linux takes at most 128 KiB for one word of a command line.
+std::vector<Lines> cut_into_steps(const Limits& limits, const Lines& lines) {
+  constexpr std::size_t most_bytes = 100'000;
+  if (lines.size() < 2 || suite_of(limits, lines).size() <= most_bytes) return {lines};
+  const auto middle = lines.begin() + static_cast<std::ptrdiff_t>(lines.size() / 2);
+  std::vector<Lines> steps = cut_into_steps(limits, {lines.begin(), middle});
+  for (Lines& more : cut_into_steps(limits, {middle, lines.end()})) {
+    steps.push_back(std::move(more));
+  }
+  return steps;
 }
 
 /// How long a line takes compared with one cell on one GPU.
@@ -58,16 +72,18 @@ AcceptancePlan plan_acceptance(const Limits& limits, Thoroughness thoroughness,
     (is_for_ranks(line) ? ranks : is_for_node(line) ? node : single).push_back(&line);
   }
   std::vector<Group> groups;
+  const auto add = [&](const std::string& what, const Lines& lines,
+                       const std::vector<std::string>& options) {
+    for (const Lines& some : cut_into_steps(limits, lines)) groups.push_back({what, some, options});
+  };
   for (const DeviceFacts& device : devices) {
     const std::string name = fmt::format("{}:{}", device.backend, device.ordinal);
-    groups.push_back({name, single, {"--device", name}});
+    add(name, single, {"--device", name});
   }
   if (devices.size() > 1) {
-    groups.push_back({"copies between GPUs", node, {"--device", devices.front().backend}});
-    groups.push_back(
-        {"ranks",
-         ranks,
-         {"--device", devices.front().backend, "--ranks", fmt::format("{}", devices.size())}});
+    const std::string backend = devices.front().backend;
+    add("copies between GPUs", node, {"--device", backend});
+    add("ranks", ranks, {"--device", backend, "--ranks", fmt::format("{}", devices.size())});
   }
   std::erase_if(groups, [](const Group& group) { return group.lines.empty(); });
   double weight = 0;
@@ -88,7 +104,7 @@ AcceptancePlan plan_acceptance(const Limits& limits, Thoroughness thoroughness,
     step.what = fmt::format("{}: {} line{}", group.what, group.lines.size(),
                             group.lines.size() == 1 ? "" : "s");
     step.words = {"run", suite_of(limits, group.lines), "--budget",
-                  fmt::format("{:.1f}s", step.seconds)};
+                  fmt::format("{:.3f}s", std::max(step.seconds, 0.001))};
     step.words.insert(step.words.end(), group.options.begin(), group.options.end());
     plan.seconds += step.seconds + start_seconds;
     plan.steps.push_back(std::move(step));

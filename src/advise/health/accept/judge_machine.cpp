@@ -394,6 +394,27 @@ bool is_for_node(const LimitLine& line) {
   return is_peer_copy(line.cell_to_run);
 }
 
+static bool needs_several(const LimitLine& line) {
+  return is_for_node(line) || is_for_ranks(line);
+}
+
+std::vector<LimitLine> left_out_lines(const Limits& limits, Thoroughness thoroughness,
+                                      std::span<const Record> records, const MachineFacts& facts) {
+  const bool several = devices_of(records, facts).size() != 1 ||
+                       std::any_of(limits.lines.begin(), limits.lines.end(),
+                                   [](const LimitLine& line) { return line.machine == "gpus"; });
+  std::vector<LimitLine> lines;
+  for (const LimitLine& line : limits.lines) {
+    if (!several && is_due(line, thoroughness) && needs_several(line)) lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string why_left_out(const LimitLine& line) {
+  return fmt::format("several devices measure it together, and there is one{}",
+                     line.cell_to_run.text("ranks").empty() ? "" : "; ranks=1 is for one");
+}
+
 std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts) {
   std::vector<Gpu> gpus;
@@ -401,13 +422,21 @@ std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroug
     if (is_about(limits, gpu.name, gpu.device_id)) gpus.push_back(gpu);
   }
   const std::map<std::string, std::string> devices = devices_of(records, facts);
-  const bool several = devices.size() != 1 ||
-                       std::any_of(limits.lines.begin(), limits.lines.end(),
-                                   [](const LimitLine& line) { return line.machine == "gpus"; });
+  const std::vector<LimitLine> left_out = left_out_lines(limits, thoroughness, records, facts);
+  const auto due = std::ranges::count_if(
+      limits.lines, [&](const LimitLine& line) { return is_due(line, thoroughness); });
+  const bool nothing_else = static_cast<std::ptrdiff_t>(left_out.size()) == due;
   std::vector<JudgedLine> lines;
   for (const LimitLine& line : limits.lines) {
     if (!is_due(line, thoroughness)) continue;
-    if (!several && (is_for_node(line) || is_for_ranks(line))) continue;
+    if (!left_out.empty() && needs_several(line)) {
+      if (!nothing_else) continue;
+      JudgedLine unmeasured;
+      unmeasured.line = line;
+      unmeasured.reason = why_left_out(line);
+      lines.push_back(std::move(unmeasured));
+      continue;
+    }
     if (!line.cell.empty()) {
       lines.push_back(judge_cell(line, records, devices));
       if (facts.emulated && lines.back().subjects == 0) lines.back().reason = no_real_time;

@@ -37,8 +37,9 @@ Status check_alpha(std::string_view text) {
   char* end = nullptr;
   const std::string copy(text);
   const double alpha = std::strtod(copy.c_str(), &end);
-  if (!copy.empty() && *end == '\0' && std::isfinite(alpha) && alpha > 0) return {};
-  return Error{ErrorKind::usage, fmt::format("\"{}\" is no alpha; allowed: above 0", text)};
+  if (!copy.empty() && *end == '\0' && alpha > 0 && alpha <= most_lora_alpha) return {};
+  return Error{ErrorKind::usage,
+               fmt::format("\"{}\" is no alpha; allowed: above 0 up to {}", text, most_lora_alpha)};
 }
 
 Status check_targets(std::string_view text) {
@@ -83,7 +84,7 @@ std::vector<Axis> make_finetune_axes() {
        .defaults = {decided_later},
        .choices = {decided_later, of_no_adapter},
        .check = check_alpha,
-       .allowed = "above 0"},
+       .allowed = "above 0 up to 65536"},
       {.name = "targets",
        .description = "matrices with adapters; torchtune: q, v, o and the perceptron; trl: q and "
                       "v; auto: all",

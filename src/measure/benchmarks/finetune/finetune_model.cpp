@@ -150,7 +150,11 @@ class FinetuneModel final : public TrainTransformer {
   }
 
   Status check_output(const std::string& folder) const override {
-    return assay::check_output(folder, settings_.weights);
+    // Adapters are written in f32 or smaller types, weights in that of the training.
+    const double bytes =
+        plan().lora ? plan().trained_parameters() * sizeof(float)
+                    : plan().shape.parameters() * static_cast<double>(size_of(plan().type));
+    return assay::check_output(folder, settings_.weights, plan().lora.has_value(), bytes);
   }
 
   Status write_weights(Training& training, Stream& stream,

@@ -57,6 +57,30 @@ TEST(AcceptancePlan, StepsAreCommandLinesOfAssay) {
   EXPECT_THAT(steps[0].words, testing::IsSupersetOf({"--ranks", "2", "--device", "hip"}));
 }
 
+TEST(AcceptancePlan, ManyLinesAreSeveralSteps) {
+  std::string text = "{name: a, description: b, source: c, date: 2026-01-01, limits: [";
+  constexpr int count = 3000;
+  for (int i = 0; i < count; ++i) {
+    text += fmt::format(
+        "{{cell: memory op=copy dtype=f64 size={} cache=hot, metric: bandwidth, at_least: 1, unit: "
+        "GB/s}}, ",
+        4096 + 8 * i);
+  }
+  const Limits limits = *parse_limits(text + "]}", "a.yaml");
+  DeviceFacts device;
+  device.backend = "hip";
+  const std::vector<DeviceFacts> devices = {device};
+  const auto steps = plan_acceptance(limits, Thoroughness::normal, devices, 600).steps;
+  EXPECT_GT(steps.size(), 1u);
+  std::size_t cells = 0;
+  constexpr std::size_t most = 128 << 10;  // bytes of a word in a command line
+  for (const AcceptanceStep& step : steps) {
+    EXPECT_LT(step.words[1].size(), most);
+    cells += Json::parse(step.words[1])["cells"].size();
+  }
+  EXPECT_EQ(cells, static_cast<std::size_t>(count));
+}
+
 Acceptance acceptance() {
   Acceptance result;
   result.begin = "2026-11-29T12:00:00Z";

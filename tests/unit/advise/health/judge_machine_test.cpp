@@ -137,6 +137,30 @@ TEST(JudgeMachine, OneGpuHasNoPeers) {
   EXPECT_THAT(bad_lines(limits, records, facts_of(h200_node())), Not(Contains(HasSubstr("peer"))));
 }
 
+TEST(JudgeMachine, WhatASingleGpuLeavesOutIsNamed) {
+  const std::string head = "{name: a, description: b, source: c, date: 2026-01-01, limits: [";
+  const std::string of_ranks =
+      "{cell: train model=124M batch=16 sequence=512, metric: token_rate, at_least: 1, unit: "
+      "tokens/s}";
+  const std::string of_one =
+      "{cell: memory op=copy dtype=f64 size=1GiB, metric: bandwidth, at_least: 1, unit: GB/s}";
+  MachineFacts facts;
+  facts.devices = {{"hip:0", ""}};
+  const Limits alone = *parse_limits(head + of_ranks + "]}", "a.yaml");
+  EXPECT_EQ(left_out_lines(alone, Thoroughness::normal, {}, facts).size(), 1u);
+  const auto lines = judge_machine(alone, Thoroughness::normal, {}, facts);
+  ASSERT_FALSE(lines.empty());
+  EXPECT_EQ(verdict_of(lines), LineVerdict::unknown) << "nothing was measured";
+  EXPECT_THAT(lines.front().found_text(), HasSubstr("and there is one; ranks=1 is for one"));
+  const Limits both = *parse_limits(head + of_ranks + ", " + of_one + "]}", "a.yaml");
+  EXPECT_EQ(left_out_lines(both, Thoroughness::normal, {}, facts).size(), 1u);
+  const std::vector<Record> records = {record_of(both.lines[1], 0, 1e12)};
+  EXPECT_EQ(verdict_of(judge_machine(both, Thoroughness::normal, records, facts)),
+            LineVerdict::pass);
+  facts.devices.emplace("hip:1", "");
+  EXPECT_TRUE(left_out_lines(both, Thoroughness::normal, {}, facts).empty());
+}
+
 TEST(JudgeMachine, ACpuHasNoGpus) {
   const auto bad = bad_lines("NVIDIA H200", cpu_container(), 0);
   EXPECT_THAT(bad, Contains("UNKNOWN gpu-memory: no such GPU was found"));

@@ -118,6 +118,24 @@ TEST(TraceDifference, KernelsOfOtherLibrariesMatchByCategoryAndCount) {
             "Cijk_Ailk_Bljk_BBS_MT32x32x32");
 }
 
+/// On another stream, a kernel may have no time of its own on one side.
+TEST(TraceDifference, AKernelBeneathAnotherIsOneOfBothSides) {
+  const std::vector<StepParts> a = {
+      parts_of(gpu_event("kernel", "my_gemm", "0", "100", "", "1") + "," +
+               gpu_event("kernel", "softmax_x", "10", "20", "", "2") + "," +
+               gpu_event("kernel", "softmax_y", "200", "20", "", "1"))};
+  const std::vector<StepParts> b = {
+      parts_of(gpu_event("kernel", "my_gemm", "0", "100", "", "1") + "," +
+               gpu_event("kernel", "softmax_x", "100", "20", "", "1"))};
+  const TraceDifference difference = compare_traces(a, b, {});
+  const PartDifference& beneath = part_named(difference.kernels, "softmax_x");
+  EXPECT_EQ(beneath.count_a, 1);
+  EXPECT_EQ(beneath.count_b, 1);
+  EXPECT_EQ(beneath.a, 0);
+  EXPECT_EQ(beneath.b, 20'000);
+  EXPECT_EQ(part_named(difference.kernels, "softmax_y").other_name, "") << "it has no counterpart";
+}
+
 TEST(TraceDifference, SixTracesASideAreJudged) {
   std::vector<StepParts> a, b;
   for (int i = 0; i < 6; ++i) {

@@ -159,6 +159,7 @@ TEST(DecoderConfig, TrustsNoNumber) {
   EXPECT_THAT(refusal_of(with("vocab_size", nullptr)), HasSubstr("lacks \"vocab_size\""));
   EXPECT_THAT(refusal_of(with("vocab_size", std::uint64_t{1} << 63)), HasSubstr("vocab_size"));
   EXPECT_THAT(refusal_of(with("rms_norm_eps", 0)), HasSubstr("rms_norm_eps"));
+  EXPECT_THAT(refusal_of(with("rms_norm_eps", 1e300)), HasSubstr("rms_norm_eps"));
   EXPECT_THAT(refusal_of(with("rope_theta", "big")), HasSubstr("rope_theta"));
   EXPECT_THAT(refusal_of(with("num_key_value_heads", 3)), HasSubstr("4 heads share 3"));
   EXPECT_THAT(refusal_of(with("num_hidden_layers", 5000)), HasSubstr("5000 layers"));

@@ -85,6 +85,10 @@ TEST_F(LoraAdapters, AreRead) {
 TEST_F(LoraAdapters, ScaleAsTheirConfigSays) {
   config_["use_rslora"] = true;
   EXPECT_EQ(read()->scale(), 3 / std::sqrt(2.0));
+  config_["use_rslora"] = nullptr;
+  EXPECT_EQ(read()->scale(), 1.5);
+  config_["use_rslora"] = 1;  // which PEFT takes for true
+  EXPECT_FALSE(read().ok());
 }
 
 TEST_F(LoraAdapters, AreAddedInF32) {
