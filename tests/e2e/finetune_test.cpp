@@ -147,6 +147,8 @@ TEST(Finetune, WhatDoesNotFitIsOneLine) {
   EXPECT_THAT(without_weights.value("reason", ""), HasSubstr("config.json"));
   EXPECT_THAT(reason({"mode=lora", "rank=64"}), HasSubstr("allowed: 1 to 32"));
   EXPECT_THAT(reason({"mode=lora", "rank=none"}), HasSubstr("rank=none is for mode=full"));
+  EXPECT_THAT(reason({"rank=8"}), HasSubstr("rank=8 is for mode=lora; allowed with mode=full: auto "
+                                            "or none"));
   EXPECT_THAT(reason({"output=x"}), HasSubstr("weights=FOLDER"));
   EXPECT_THAT(reason({"products=fp8", "precision=f32"}), HasSubstr("allowed: precision=bf16"));
   EXPECT_THAT(reason({"products=f16", "precision=bf16"}),

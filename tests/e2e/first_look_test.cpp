@@ -168,6 +168,21 @@ TEST(RunCheck, SaysWhichCellsCannotBeMeasuredAndMeasuresNone) {
   EXPECT_FALSE(std::filesystem::exists(process.folder() / "assay-results"));
 }
 
+/// A campaign would otherwise begin, and every unit would fail.
+TEST(RunCheck, FilesThatACellNamesAreLookedFor) {
+  const auto refused = [](std::vector<std::string> words) {
+    words.insert(words.begin(), "run");
+    words.insert(words.end(), {"--device", "cpu", "--check"});
+    const Outcome outcome = assay_run(words);
+    EXPECT_EQ(outcome.status, 4) << outcome.out << outcome.err;
+    return outcome.out;
+  };
+  EXPECT_THAT(refused({"finetune", "data=missing.jsonl"}), HasSubstr("cannot read missing.jsonl"));
+  EXPECT_THAT(refused({"train", "model=2L2H64C", "data=."}), HasSubstr("cannot read .: "));
+  EXPECT_THAT(refused({"finetune", "weights=missing"}), HasSubstr("missing/config.json"));
+  EXPECT_THAT(refused({"decode", "weights=missing"}), HasSubstr("missing/config.json"));
+}
+
 TEST(RunCheck, RanksMeetForIt) {
   const Outcome outcome = assay_run({"run", "collective", "op=all_reduce", "size=1MiB", "--device",
                                      "cpu", "--ranks", "2", "--check"});

@@ -154,7 +154,9 @@ std::vector<Option> with_rank_options(std::vector<Option> options) {
        "machine could take a rank's place",
        ""},
       {"--plant", "FAULT[;...]",
-       "invert bits of a result on purpose, to see that the test finds them: docs/health.md", ""},
+       "invert bits of a result on purpose, to see that the test finds them; `assay help health` "
+       "explains FAULT",
+       ""},
       {"--patience", "TIME", "how long a rank may keep the others waiting; default 2min", ""},
   };
   options.insert(options.end(), of_ranks.begin(), of_ranks.end());

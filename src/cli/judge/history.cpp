@@ -154,7 +154,7 @@ const Command command = {
 history; runs that it already has are not changed. Runs belong to one series if machine, device,
 cell and metric are the same. Without `add`, every series is shown with its change points:
 E-divisive with Student's t test, as in Hunter and Apache Otava, on logarithms of times. A change
-is "sure" if it survives Holm's correction over all series shown; docs/method.md has measured
+is "sure" if it survives Holm's correction over all series shown; `assay help method` has measured
 error rates. Exit status: 1 if the latest change of some series is for the worse and sure, else 0.
 
   assay history add results/*

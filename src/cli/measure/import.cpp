@@ -243,8 +243,9 @@ on standard error with their line. --json prints the records, one per line. The 
 )",
     .options =
         {
-            {"--input-format", "NAME", "the format, instead of guessing it (docs/import.md)",
-             &format_names, false, "--format"},
+            {"--input-format", "NAME",
+             "the format, instead of guessing it; `assay help import` lists them", &format_names,
+             false, "--format"},
             {"--out", "DIR", "store the results there, as `assay run` does", "folder", false,
              "--output"},
         },

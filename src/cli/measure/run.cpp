@@ -223,11 +223,12 @@ void print_results(const Request& request, const RunView& view, const RunOutcome
   }
 }
 
-/// Prints the cells that cannot be measured, and why. Returns the exit status.
+/// Prints the cells that cannot be measured, and why. The others are `interrupted`
+/// (RunOptions::only_check). Returns the exit status.
 int conclude_check(const Request& request, const std::vector<Record>& records, Terminal& terminal) {
   std::vector<Record> lacking;
   std::copy_if(records.begin(), records.end(), std::back_inserter(lacking),
-               [](const Record& record) { return record.status == RecordStatus::unsupported; });
+               [](const Record& record) { return record.status != RecordStatus::interrupted; });
   const auto width =
       static_cast<std::size_t>(request.json ? terminal.error_width() : terminal.width());
   const Style style = request.json ? terminal.error_style() : terminal.out_style();

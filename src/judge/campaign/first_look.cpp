@@ -28,7 +28,7 @@ void take(std::string_view line, EnvironmentLook& look) {
   if (!json.ok()) return;
   const auto record = record_from_json(*json);
   if (!record.ok()) return;
-  const bool lacks = record->status == RecordStatus::unsupported;
+  const bool lacks = record->status != RecordStatus::interrupted;  // RunOptions::only_check
   look.cells.emplace_back(record->cell.id(), lacks ? record->reason : "");
   look.emulated = look.emulated || record->device.emulated;
 }

@@ -13,8 +13,8 @@ constexpr std::string_view find_the_amd_kernel =
     "launch kernels one after the other, so that the fault follows its launch: "
     "AMD_SERIALIZE_KERNEL=3 "
     "AMD_LOG_LEVEL=3 PROGRAM\n"
-    "if it only happens in one version of a library or with one algorithm, leave that out: the "
-    "variables of docs/memory-faults.md";
+    "if it only happens in one version of a library or with one algorithm, leave that out; `assay "
+    "help memory-faults` lists the variables";
 constexpr std::string_view find_the_nvidia_kernel =
     "find the kernel and its line: compute-sanitizer --tool memcheck PROGRAM\n"
     "or launch kernels one after the other, so that the failing call is named: "

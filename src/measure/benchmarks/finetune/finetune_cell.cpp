@@ -183,13 +183,16 @@ Result<TransformerShape> shape_of(const Cell& cell) {
 }
 
 Result<std::optional<LoraSettings>> parse_lora(const Cell& cell) {
-  if (cell.text("mode") == "full") return std::optional<LoraSettings>();
+  const bool lora = cell.text("mode") == "lora";
   for (const char* axis : {"rank", "alpha", "targets"}) {
-    if (cell.text(axis) != of_no_adapter) continue;
-    return Error{
-        ErrorKind::usage,
-        fmt::format("{}=none is for mode=full; allowed with mode=lora: auto or a value", axis)};
+    const std::string_view value = cell.text(axis);
+    if ((value != of_no_adapter) == lora) continue;
+    return Error{ErrorKind::usage,
+                 fmt::format("{}={} is for mode={}; allowed with mode={}: auto or {}", axis, value,
+                             lora ? "full" : "lora", lora ? "lora" : "full",
+                             lora ? "a value" : of_no_adapter)};
   }
+  if (!lora) return std::optional<LoraSettings>();
   return std::optional<LoraSettings>(
       LoraSettings{.rank = static_cast<std::int64_t>(cell.integer("rank")),
                    .alpha = std::strtod(std::string(cell.text("alpha")).c_str(), nullptr),
@@ -260,9 +263,7 @@ Cell decide_finetune_cell(const Cell& cell, const DeviceFacts& facts) {
       decide("alpha", std::to_string(2 * decided.integer("rank")));
     }
   } else {
-    for (const char* axis : {"rank", "alpha", "targets"}) {
-      decided = with_value(decided, axis, of_no_adapter);
-    }
+    for (const char* axis : {"rank", "alpha", "targets"}) decide(axis, of_no_adapter);
   }
   decide("batch", on_cpu ? "4" : "1");
   decide("sequence", on_cpu ? "128" : "8192");

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
+#include "core/input_file.h"
 #include "core/units.h"
 #include "measure/benchmarks/train/train_case.h"
 #include "measure/benchmarks/train/train_choice.h"
@@ -19,6 +21,15 @@ namespace {
 bool names_wrong_weights(const Cell& cell) {
   const std::string_view weights = cell.text("weights");
   return !weights.empty() && weights != "random" && !read_decoder_config(weights).ok();
+}
+
+/// Checks that a file can be opened. A pipe passes: whoever opens it takes it from its reader.
+Status check_readable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(path, ignored)) return {};
+  InputFile file;
+  const int error = file.open(path);
+  return error == 0 ? Status() : Status(unreadable(path, error));
 }
 
 }  // namespace
@@ -50,6 +61,12 @@ std::optional<std::string> TrainingBenchmark::unsupported(const Cell& cell,
   if (most == 0 || needed <= most) return std::nullopt;
   return fmt::format("training needs {}, the device has {}; {}", format_memory(needed),
                      format_memory(most), model.what_would_fit(most));
+}
+
+Status TrainingBenchmark::check_files(const Cell& cell, const Device&) const {
+  const TrainCell parsed = TRY(parse(cell));
+  if (parsed.data != "synthetic") TRY(check_readable(parsed.data));
+  return parsed.from.empty() ? Status() : check_readable(parsed.from);
 }
 
 std::string TrainingBenchmark::requirements(const Cell& cell, const Device& device) const {
