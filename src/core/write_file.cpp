@@ -115,8 +115,8 @@ Status check_writable(const fs::path& path, const std::vector<fs::path>& reads) 
   if (std::ranges::find(kept_names, path.filename()) != std::end(kept_names) &&
       fs::is_regular_file(path, error)) {
     return Error{ErrorKind::usage,
-                 fmt::format("{} holds the results of a store, which are never replaced; name "
-                             "another file to write",
+                 fmt::format("{} has the name of results of a store or a campaign, which are "
+                             "never replaced; name another file to write",
                              path.string())};
   }
   const auto failure = [&](int code) { return unwritable(path, "cannot be written", code); };

@@ -45,7 +45,8 @@ class NewFile {
 /// Checks whether write_file() could write there, before work whose result will be written begins.
 /// It changes no file, but creates and removes one beside it, unless `path` is a device or a pipe;
 /// a disk that fills up meanwhile is found later. Error: as write_file(); usage, if that would
-/// replace one of the files `reads` that the work reads, or results of a store or a campaign.
+/// replace one of the files `reads` that the work reads, or a file that has the name of results of
+/// a store or a campaign: records.jsonl, fingerprints.jsonl, units.jsonl.
 Status check_writable(const std::filesystem::path& path,
                       const std::vector<std::filesystem::path>& reads = {});
 

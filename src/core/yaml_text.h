@@ -29,9 +29,9 @@ struct YamlValue {
 /// Makes the error of kind usage "FILE:LINE: message".
 Error at_line(std::string_view file, int line, std::string_view message);
 
-/// Parses the first document of `text`; `file` is for messages. Besides bad syntax, these are
-/// errors: a key that is not text or is given twice, more than 64 levels, and more than 100000
-/// values, aliases counted each time.
+/// Parses `text`, which holds one document; `file` is for messages. Besides bad syntax, these are
+/// errors: a second document, a key that is not text or is given twice, more than 64 levels, and
+/// more than 100000 values, aliases counted each time.
 Result<YamlValue> parse_yaml(std::string_view text, std::string_view file);
 
 /// Returns a YAML scalar, in double quotes, that reads back as `text`; bytes that are not UTF-8

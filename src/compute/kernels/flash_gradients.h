@@ -83,7 +83,8 @@ DEVICE Sums* sums_of_tile(Sums* sums, u64 tile) {
 }
 
 /// Adds the wave's part of the gradients of a tile's queries to this thread's sums of the tile.
-/// rows[queries of the tile]; units[D]: the units of 1 / scale / reach of each column.
+/// rows[queries of the tile]; units[D]: for each column, units_of_bound / (scale times the largest
+/// magnitude among its keys).
 template <typename Share>
 DEVICE void add_query_gradients(u32* sums, typename Share::Sums& gradients, const Share& part,
                                 const QueryRow* rows, const float* units) {

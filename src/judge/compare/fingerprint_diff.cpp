@@ -129,6 +129,11 @@ constexpr Rule no_rule = {"", low, "not known to matter"};
 
 /// The index of the path's rule; rules.size() if there is none.
 std::size_t rule_index(std::string_view path) {
+  // Older versions recorded what mpirun sets for each process. That is no setting.
+  std::string_view name = path;
+  if (next_step(name) == "environment" && !name.empty() && !is_performance_variable(name)) {
+    path = "environment.SLURM_JOB_ID";
+  }
   const auto is_for = [&](const Rule& rule) { return fits(rule.pattern, path); };
   return static_cast<std::size_t>(std::ranges::find_if(rules, is_for) - rules.begin());
 }

@@ -18,14 +18,14 @@ std::string change(double ratio) {
 }
 
 /// Formats a ratio of times: "7.3", "237", "23600".
-std::string times_text(double ratio) {
+std::string factor_text(double ratio) {
   return fmt::format("{:.{}f}", ratio, ratio < 10 ? 1 : 0);
 }
 
 /// Returns "1.8% more time than A", "237 times as long as A".
 std::string time_than(double ratio, std::string_view a) {
   return ratio < many_times ? fmt::format("{} time than {}", change(ratio), a)
-                            : fmt::format("{} as {}", times_as_long(ratio), a);
+                            : fmt::format("{} as long as {}", times_text(ratio), a);
 }
 
 std::string from_to(const Interval& ratio) {
@@ -80,8 +80,8 @@ std::string ruling_sentence(const Comparison& comparison, std::string_view a, st
   }
 }
 
-std::string times_as_long(double ratio) {
-  return times_text(ratio) + " times as long";
+std::string times_text(double ratio) {
+  return factor_text(ratio) + " times";
 }
 
 std::string effect_sentence(double ratio, const Interval& ratio95, std::string_view a,
@@ -89,9 +89,10 @@ std::string effect_sentence(double ratio, const Interval& ratio95, std::string_v
   if (ratio95.low <= 1 && ratio95.high >= 1) {
     return fmt::format("{} takes {} time than {} (95% interval{})", b, from_to(ratio95), a, of);
   }
-  const std::string interval = ratio < many_times ? from_to(ratio95)
-                                                  : fmt::format("{} to {}", times_text(ratio95.low),
-                                                                times_text(ratio95.high));
+  const std::string interval =
+      ratio < many_times
+          ? from_to(ratio95)
+          : fmt::format("{} to {}", factor_text(ratio95.low), factor_text(ratio95.high));
   return fmt::format("{} takes {} (95% interval{} {})", b, time_than(ratio, a), of, interval);
 }
 

@@ -11,11 +11,11 @@
 
 namespace assay {
 
-/// From this ratio of times on, readers divide by 100 anyway, so that "237 times as long" is said
-/// and not "23600% more".
+/// From this ratio on, readers divide by 100 anyway, so that "237 times" is said and not "23600%
+/// more".
 constexpr double many_times = 5;
-/// Formats a ratio of times: "7.3 times as long", "237 times as long".
-std::string times_as_long(double ratio);
+/// Formats a ratio: "7.3 times", "237 times".
+std::string times_text(double ratio);
 
 /// Returns the verdict over all cells, e.g. "B is slower than A: 3 of 12 cells are slower ...". `a`
 /// and `b` are what the sides are called in the sentence, such as "A" and "B".

@@ -92,7 +92,7 @@ std::string text_of(const Table& table, const std::vector<Field>& row, std::size
       if (*number >= 0 && *number < 1e18) return format_size(static_cast<std::uint64_t>(*number));
       break;
     case ColumnKind::change:
-      if (1 + *number >= many_times) return times_as_long(1 + *number);
+      if (1 + *number >= many_times) return times_text(1 + *number);
       return fmt::format("{:+.2f}%", *number * 100);
     case ColumnKind::share:
       return fmt::format("{:.1f}%", *number * 100);

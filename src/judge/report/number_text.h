@@ -20,8 +20,8 @@ Display display_for(std::string_view unit, double largest);
 /// same unit, because readers compare these columns.
 void scale_columns(Table& table);
 
-/// Returns "812.3", "1GiB", "+1.80%", "41 times as long", "812.3 GB/s"; empty for an empty field.
-/// `row` belongs to the table.
+/// Returns "812.3", "1GiB", "+1.80%", "41 times", "812.3 GB/s"; empty for an empty field. `row`
+/// belongs to the table.
 std::string text_of(const Table& table, const std::vector<Field>& row, std::size_t column);
 /// Returns whether its fields are numbers, aligned on the right.
 bool is_numeric(ColumnKind kind);

@@ -278,9 +278,15 @@ Status write_adapter(const std::filesystem::path& folder, const LoraAdapter& ada
                        {"task_type", "CAUSAL_LM"},
                        {"use_dora", false},
                        {"use_rslora", adapter.divides_by_root}};
-  TRY(write_file(folder / tensors_name, file.bytes));
   const std::string text = config.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-  return write_file(folder / config_name, text);
+  // Both are written before the first takes the place of an older one: a full disk leaves the old
+  // adapter as it was.
+  NewFile tensors = TRY(NewFile::create(folder / tensors_name));
+  TRY(tensors.append(file.bytes));
+  NewFile settings = TRY(NewFile::create(folder / config_name));
+  TRY(settings.append(text));
+  TRY(tensors.finish());
+  return settings.finish();
 }
 
 void add_adapter(const LoraAdapter& adapter, const LoraMatrix& matrix, std::int64_t first,

@@ -20,8 +20,9 @@ struct FakeScript {
   double drift = 0;                ///< drift: relative slowdown per second of device time
   double throttled_share = 0;      ///< throttle: share of the work at 60% of the clock
   bool corrupt = false;       ///< corrupt: every kernel but those that prepare or check data leaves
-                              ///< a wrong byte at its first argument's address. It is the lowest
-                              ///< byte of an f32, so checks with a tolerance see it in bf16 only
+                              ///< a wrong byte at its first argument's address. In an f32 this is
+                              ///< the lowest byte, which no tolerance notices; in a bf16 it is half
+                              ///< of the number
   std::uint64_t fail_at = 0;  ///< fail_at: the launch that fails, from 1; 0: none
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  ///< memory: of the device
   std::uint64_t seed = 1;                               ///< seed: of the noise

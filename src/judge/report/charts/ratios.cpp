@@ -18,7 +18,7 @@ constexpr std::size_t most_ratios = 40;  // maximum that one chart can show legi
 
 /// Returns "+46%", "-0.31%", "41 times as long".
 std::string signed_text(double change) {
-  if (1 + change >= many_times) return times_as_long(1 + change);
+  if (1 + change >= many_times) return times_text(1 + change) + " as long";
   return fmt::format("{}{}", change < 0 ? "-" : "+", format_percent(std::abs(change)));
 }
 

@@ -110,7 +110,7 @@ function fieldText(table, column, row) {
     case 'count': return value.toFixed(0);
     case 'size': return sizeText(value);
     case 'change':
-      if (1 + value >= manyTimes) return timesText(1 + value) + ' times as long';
+      if (1 + value >= manyTimes) return timesText(1 + value) + ' times';
       return (value >= 0 ? '+' : '') + (100 * value).toFixed(2) + '%';
     case 'share': return (100 * value).toFixed(1) + '%';
     case 'measured': {

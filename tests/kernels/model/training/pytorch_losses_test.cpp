@@ -27,7 +27,7 @@ struct Computation {
   bool fp8;
   double allowed;
 };
-constexpr Computation in_f32{"f32", DataType::f32, false, 1e-5};
+constexpr Computation in_f32{"f32", DataType::f32, false, 1e-4};
 constexpr Computation in_bf16{"bf16", DataType::bf16, false, 0.01};
 /// Here one scale serves the matrices that are multiplied together, such as those of queries, keys
 /// and values; in PyTorch each matrix has its own.

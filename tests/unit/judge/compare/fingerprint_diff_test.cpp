@@ -35,6 +35,17 @@ TEST(FingerprintDiff, LikeliestFirstAndLikeChangesMerged) {
   EXPECT_EQ(differences[3].likelihood, Likelihood::identity);
 }
 
+/// Stores of older versions hold them. They are new in every job.
+TEST(FingerprintDiff, WhatMpirunSetsForEachProcessIsNoSetting) {
+  const Json a = {{"environment", {{"OMPI_FILE_LOCATION", "/tmp/1"}, {"OMPI_MCA_btl", "tcp"}}}};
+  const Json b = {{"environment", {{"OMPI_FILE_LOCATION", "/tmp/2"}, {"OMPI_MCA_btl", "self"}}}};
+  const auto found = diff_fingerprints(a, b);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].path, "environment.OMPI_MCA_btl");
+  EXPECT_EQ(found[0].likelihood, Likelihood::medium);
+  EXPECT_EQ(found[1].likelihood, Likelihood::identity);
+}
+
 TEST(FingerprintDiff, OnlyWhatACaptureHidIsUnknown) {
   const auto with = [](const char* path) { return Json{{"environment", {{"LD_PRELOAD", path}}}}; };
   EXPECT_EQ(diff_fingerprints(with("/lib/hidden.so"), with("/lib/hidden_state.so")).size(), 1u);

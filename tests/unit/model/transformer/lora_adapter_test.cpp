@@ -135,6 +135,22 @@ TEST_F(LoraAdapters, AreWrittenAsTheyAreRead) {
   EXPECT_FALSE(write_adapter(folder_.path() / "file", adapter, DataType::f32, "").ok());
 }
 
+/// Matrices of one adapter beside the rank and alpha of another would be a third one. The disk is
+/// full when the second file is written.
+TEST_F(LoraAdapters, AFailureLeavesTheOldOne) {
+  LoraAdapter adapter = *read();
+  const TemporaryFolder other;
+  ASSERT_TRUE(write_adapter(other.path(), adapter, DataType::f32, "").ok());
+  const std::filesystem::path tensors = other.path() / "adapter_model.safetensors",
+                              config = other.path() / "adapter_config.json";
+  const std::string before = *read_file(tensors);
+  std::filesystem::remove(config);
+  std::filesystem::create_symlink("/dev/full", config);
+  adapter.matrices.front().a.front() += 1;
+  EXPECT_FALSE(write_adapter(other.path(), adapter, DataType::f32, "").ok());
+  EXPECT_EQ(*read_file(tensors), before);
+}
+
 TEST_F(LoraAdapters, OfAnotherModelAreRefused) {
   const std::vector<ModelTensor> good = tensors_;
   tensors_[0].shape = {2, 17};

@@ -5,6 +5,7 @@
 
 #include "judge/report/charts/partitions.h"
 #include "judge/report/number_text.h"
+#include "judge/report/tables.h"
 #include "support/test_record.h"
 #include "unit/report_input.h"
 
@@ -84,10 +85,16 @@ TEST(ReportCharts, OneRatioIsNotSaidToLieBetweenItself) {
   comparison.cells[0].effect.mean = std::log(41.4);
   const Chart large = ratio_charts(comparison)[0];
   EXPECT_EQ(large.summary, "The estimate, 41 times as long, lies beyond the margin of 2%.");
-  EXPECT_EQ(text_of(large.table, large.table.rows[0], 2), "41 times as long");
+  EXPECT_EQ(text_of(large.table, large.table.rows[0], 2), "41 times");
   comparison.cells[0].effect.mean = -0.01;
   EXPECT_EQ(ratio_charts(comparison)[0].summary,
             "The estimate, -1%, lies within the margin of 2%.");
+}
+
+/// The table compares rates as rates: six times as much bandwidth does not take six times as long.
+TEST(ReportTables, ALargeChangeOfARateIsNotCalledALongerTime) {
+  const Table table = verdict_table(comparison_input(6).comparisons[0]);
+  EXPECT_EQ(text_of(table, table.rows[0], 4), "6.0 times");
 }
 
 TEST(ReportCharts, ManyRatiosAreSplitIntoSeveralCharts) {
