@@ -101,10 +101,11 @@ TEST_F(VirtualMi300x, TrainingHasTheLossesOfTheCpu) {
 /// A tiny Llama is fine-tuned on packed documents as gfx942 machine code, all of it and adapters.
 TEST_F(VirtualMi300x, FinetuningHasTheLossesOfTheCpu) {
   for (const char* mode : {"mode=full", "mode=lora"}) {
+    const char* const rank = mode == std::string("mode=lora") ? "rank=8" : "rank=none";
     for (const char* precision : {"precision=f32", "precision=bf16"}) {
       const std::vector<std::string> words = {"run",       "finetune",    "model=1L2H1K32D64C97V",
                                               "batch=2",   "sequence=96", "steps=6",
-                                              mode,        "rank=8",      precision,
+                                              mode,        rank,          precision,
                                               "rate=1e-2", "--json",      "--telemetry",
                                               "off",       "--device"};
       const auto losses = [&](const std::string& device) {
@@ -131,10 +132,11 @@ TEST_F(VirtualMi300x, FinetuningHasTheLossesOfTheCpu) {
 /// 240.
 TEST_F(VirtualMi300x, FinetuningInFp8HasTheLossesOfTheCpu) {
   for (const char* mode : {"mode=full", "mode=lora"}) {
+    const char* const rank = mode == std::string("mode=lora") ? "rank=8" : "rank=none";
     const std::vector<std::string> words = {
         "run",          "finetune",    "model=1L2H1K32D64C96F97V",
         "batch=2",      "sequence=96", "steps=6",
-        mode,           "rank=8",      "rate=1e-2",
+        mode,           rank,          "rate=1e-2",
         "products=fp8", "--json",      "--telemetry",
         "off",          "--device"};
     const auto record = [&](const std::string& device) {

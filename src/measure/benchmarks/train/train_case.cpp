@@ -269,36 +269,44 @@ class TrainCase final : public Case {
     // For a model that was trained before, chance decides whether its loss falls further. Its loss
     // only has to be below that of an untrained model.
     const bool untrained = begins_untrained();
-    const double before = untrained ? first_loss_ : cell_.model->untrained_loss();
-    verification.error = last_loss_ - before;
+    double before = untrained ? first_loss_ : cell_.model->untrained_loss(), after = last_loss_;
+    std::uint64_t steps = steps_ = state.step;
     // What adapters learn in a few steps may be less than batches differ. The batches held back are
-    // always the same.
-    if (cell_.model->trains_adapters() && held_back_before_ && held_back_loss_) {
-      verification.error = std::min(verification.error, *held_back_loss_ - *held_back_before_);
+    // always the same. Where neither loss is lower, more steps, which nobody times or keeps, tell.
+    if (cell_.model->trains_adapters() && held_back_before_ && held_back_loss_ && after >= before) {
+      constexpr std::uint64_t most_rounds = 8;
+      constexpr double rounding = 1e-6;  // other implementations may compute the losses by now
+      before = *held_back_before_ * (1 - rounding);
+      after = *held_back_loss_;
+      while (after >= before && steps < (1 + most_rounds) * steps_) {
+        TRY(take_steps(stream, steps_));
+        steps += steps_;
+        after = TRY(training_->held_back_loss(stream)).value();
+      }
     }
+    verification.error = after - before;
     verification.passed = verification.error < 0;
     if (!verification.passed) {
       verification.detail =
           untrained
               ? fmt::format("the loss does not fall: {:.4f} at step 0, {:.4f} after {} steps",
-                            before, last_loss_, state.step)
+                            before, after, steps)
               : fmt::format("the loss after {} steps is {:.4f}; an untrained model has {:.4f}",
-                            state.step, last_loss_, before);
+                            steps, after, before);
     }
     return verification;
   }
 
-  Status restart(Stream& stream) {
-    steps_ = TRY(training_->state(stream)).step;
-    return training_->restart(stream);
-  }
+  Status restart(Stream& stream) { return training_->restart(stream); }
 
   /// Trains half of the steps anew. What a model has learnt changes the power of its passes and, at
   /// a power limit, their time, so the costs are measured in the state that the samples had on
   /// average.
-  Status return_to_middle(Stream& stream) {
+  Status return_to_middle(Stream& stream) { return take_steps(stream, steps_ / 2); }
+
+  Status take_steps(Stream& stream, std::uint64_t count) {
     constexpr std::uint64_t in_a_row = 32;  // a wait has a deadline, so few steps precede it
-    for (std::uint64_t i = 0; i < steps_ / 2; ++i) {
+    for (std::uint64_t i = 0; i < count; ++i) {
       TRY(enqueue(stream));
       if (i % in_a_row == 0) TRY(training_->settle(stream));
     }
@@ -534,7 +542,7 @@ class TrainCase final : public Case {
   double product_rate_ = 0;
   Stream* stream_ = nullptr;  // the stream on which the case was prepared
   Buffer barrier_;            // two floats for start_together()
-  std::uint64_t steps_ = 0;   // number of steps before restart()
+  std::uint64_t steps_ = 0;   // number of steps until verify()
   std::unique_ptr<Training> training_;
   std::unique_ptr<Graph> graph_;  // null: single launches
   std::uint64_t driver_bytes_ = 0;
