@@ -15,6 +15,7 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Two lines of one cell: one that the device passes by far, and one that it fails.
 std::string two_limits(const TemporaryFolder& folder) {
@@ -83,6 +84,21 @@ TEST(HealthAccept, TheLimitsAreNotReplacedByTheCertificate) {
   EXPECT_EQ(outcome.status, 2) << outcome.err;
   EXPECT_THAT(outcome.err, HasSubstr("is read and would be replaced"));
   EXPECT_EQ(*read_file(limits), before);
+}
+
+TEST(HealthAccept, ALineThatIsUnknownIsNotListedAsUntestedToo) {
+  const TemporaryFolder folder;
+  const std::string limits = folder.path() / "ours.yaml";
+  ASSERT_TRUE(write_file(limits,
+                         "{name: ours, description: test, source: us, date: 2026-11-29, limits: [\n"
+                         "{cell: train model=124M batch=16 sequence=512, metric: token_rate, "
+                         "at_least: 1, unit: tokens/s, quick: true}]}")
+                  .ok());
+  const Outcome outcome = assay_run({"health", "accept", "--limits", limits, "--device", "fake:0",
+                                     "--budget", "30s", "--sdc", "0s", "--out", "-"},
+                                    {{"TMPDIR", folder.path()}});
+  EXPECT_THAT(outcome.out, HasSubstr("; with ranks=1 the line is for one device")) << outcome.err;
+  EXPECT_THAT(outcome.out, Not(HasSubstr("not tested: train")));
 }
 
 TEST(HealthAccept, NeedsLimitsAndADevice) {
