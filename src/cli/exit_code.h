@@ -32,7 +32,8 @@ inline constexpr std::array<ExitCodeText, 8> exit_code_texts = {{
      "`assay compare` or `assay diff` found a difference, `assay fleet` outliers or two groups, "
      "`assay history` a change for the worse, or `assay load` no rate that meets the targets"},
     {exit_usage, "the command line, an axis or a suite is wrong"},
-    {exit_verification, "a benchmark computed a wrong result, or results cannot be compared"},
+    {exit_verification,
+     "a benchmark or a server's check computed a wrong result, or results cannot be compared"},
     {exit_nothing_ran, "nothing could be measured on this machine"},
     {exit_io, "a file, the store or standard output could not be written or read"},
     {exit_inconclusive,

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "advise/tune/proof.h"
 #include "core/units.h"
@@ -41,6 +43,25 @@ Result<std::size_t> proof_pairs(const std::string& text) {
                              text, least_units, most_proof_pairs)};
   }
   return static_cast<std::size_t>(*pairs);
+}
+
+/// Returns the same path for all names of a file. A link at the path itself is kept, because
+/// write_file() replaces it and not what it leads to.
+static std::filesystem::path written_path(const std::string& path) {
+  const std::filesystem::path file(path);
+  std::error_code error;
+  const auto folder = std::filesystem::weakly_canonical(
+      file.has_parent_path() ? file.parent_path() : std::filesystem::path("."), error);
+  return error ? file : folder / file.filename();
+}
+
+Status check_two_files(std::string_view option, const std::string& path,
+                       std::string_view other_option, const std::string& other_path) {
+  if (path.empty() || other_path.empty() || written_path(path) != written_path(other_path)) {
+    return {};
+  }
+  return Error{ErrorKind::usage,
+               fmt::format("{} and {} both name {}; name two files", option, other_option, path)};
 }
 
 Option price_option() {

@@ -22,6 +22,11 @@ Result<std::int64_t> whole_number(std::string_view option, const std::string& te
 /// often. Error: usage.
 Result<std::size_t> proof_pairs(const std::string& text);
 
+/// Checks that two options do not write the same file, whatever each calls it; an empty path stands
+/// for an option that is not given. Error: usage, naming both options and the first path.
+Status check_two_files(std::string_view option, const std::string& path,
+                       std::string_view other_option, const std::string& other_path);
+
 /// --price of commands that show tokens/s.
 Option price_option();
 /// Empty: no price was given. Error: usage.

@@ -177,6 +177,13 @@ TEST(Schema, IsTheOneInDocs) {
   EXPECT_EQ(assay_run({"schema"}).out, Process::read(ASSAY_SOURCE_DIR "/docs/record.schema.json"));
 }
 
+TEST(Compare, AGateWritesTwoFiles) {
+  const Outcome outcome = assay_run({"compare", "a", "b", "--alarms", "1/year", "--every", "day",
+                                     "--comment", "gate", "--junit", "./gate"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--comment and --junit both name gate; name two files"));
+}
+
 TEST(Completion, ShellsAcceptTheScripts) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const TemporaryFolder folder;

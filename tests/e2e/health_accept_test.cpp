@@ -15,6 +15,7 @@ namespace {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Two lines of one cell: one that the device passes by far, and one that it fails.
 std::string two_limits(const TemporaryFolder& folder) {
@@ -85,6 +86,21 @@ TEST(HealthAccept, TheLimitsAreNotReplacedByTheCertificate) {
   EXPECT_EQ(*read_file(limits), before);
 }
 
+TEST(HealthAccept, ALineThatIsUnknownIsNotListedAsUntestedToo) {
+  const TemporaryFolder folder;
+  const std::string limits = folder.path() / "ours.yaml";
+  ASSERT_TRUE(write_file(limits,
+                         "{name: ours, description: test, source: us, date: 2026-11-29, limits: [\n"
+                         "{cell: train model=124M batch=16 sequence=512, metric: token_rate, "
+                         "at_least: 1, unit: tokens/s, quick: true}]}")
+                  .ok());
+  const Outcome outcome = assay_run({"health", "accept", "--limits", limits, "--device", "fake:0",
+                                     "--budget", "30s", "--sdc", "0s", "--out", "-"},
+                                    {{"TMPDIR", folder.path()}});
+  EXPECT_THAT(outcome.out, HasSubstr("; with ranks=1 the line is for one device")) << outcome.err;
+  EXPECT_THAT(outcome.out, Not(HasSubstr("not tested: train")));
+}
+
 TEST(HealthAccept, NeedsLimitsAndADevice) {
   const Outcome none = assay_run({"health", "accept", "--device", "cpu"});
   EXPECT_EQ(none.status, 2);
@@ -114,6 +130,19 @@ TEST(HealthLimits, OfHealthyNodesAreReadByAcceptance) {
   EXPECT_EQ(json["nodes"], 5);
   ASSERT_EQ(json["limits"].size(), 1u);
   EXPECT_LT(json["limits"][0]["at_least"].get<double>(), json["limits"][0]["worst"].get<double>());
+  for (const char* option : {"--format", "--name"}) {
+    const Outcome ignored =
+        assay_run({"health", "limits", folder.path() / "fleet", "--json", option, "plain"});
+    EXPECT_EQ(ignored.status, 2) << ignored.out;
+    EXPECT_THAT(ignored.err, HasSubstr(std::string(option) + " is about the file"));
+    EXPECT_THAT(ignored.err, HasSubstr("--output FILE"));
+  }
+  const std::string plain = folder.path() / "plain.yaml";
+  const Outcome written = assay_run({"health", "limits", folder.path() / "fleet", "--json",
+                                     "--format", "plain", "--output", plain});
+  EXPECT_EQ(written.status, 0) << written.err;
+  EXPECT_EQ(Json::parse(written.out)["nodes"], 5);
+  EXPECT_TRUE(std::filesystem::exists(plain));
   const Outcome read = assay_run({"health", "limits", "--read", file});
   EXPECT_EQ(read.status, 0) << read.err;
   EXPECT_THAT(read.out, HasSubstr("1 gate in 1 file: 0 can never fail"));
@@ -123,7 +152,7 @@ TEST(HealthLimits, ThatCanNeverFailAreCounted) {
   const TemporaryFolder folder;
   const Outcome none = assay_run({"health", "limits", "--read", folder.path()});
   EXPECT_EQ(none.status, 2);
-  EXPECT_THAT(none.err, HasSubstr("no file in it has gates"));
+  EXPECT_THAT(none.err, HasSubstr(": no gates; known are"));
   const std::string file = folder.path() / "a_threshold.json";
   ASSERT_TRUE(write_file(file, R"({"c": {"x": {"kind": "min", "value": 0}}})").ok());
   const Outcome read = assay_run({"health", "limits", "--read", folder.path()});

@@ -93,6 +93,11 @@ TEST_F(Health, TheResultAndTheReferenceAreTwoFiles) {
   const Outcome outcome = health({"sdc", "--only", "memory op=triad", "--write-reference", file_});
   EXPECT_EQ(outcome.status, 2) << outcome.out;
   EXPECT_THAT(outcome.err, HasSubstr("both name " + file_));
+  const std::string same = (folder_.path() / "." / "result.json").string();
+  const Outcome other_name =
+      health({"sdc", "--only", "memory op=triad", "--write-reference", same});
+  EXPECT_EQ(other_name.status, 2) << other_name.out;
+  EXPECT_THAT(other_name.err, HasSubstr("--output and --write-reference both name " + file_));
 }
 
 TEST_F(Health, AReferenceKeepsWhatWasChosenByMeasuring) {

@@ -9,6 +9,7 @@
 #include "support/held_port.h"
 #include "support/http_client.h"
 #include "support/sanitized.h"
+#include "support/temporary_folder.h"
 
 namespace assay {
 namespace {
@@ -105,6 +106,15 @@ TEST(ServeSim, ElevenHundredIdleConnectionsAndFortyUnfinishedBodiesHarmNobody) {
   clients.clear();
   server.signal(SIGTERM);
   EXPECT_THAT(server.wait().status, testing::AnyOf(0, 130));
+}
+
+TEST(ServeSim, LinesOfAStoreThatCannotBeReadAreNamed) {
+  const TemporaryFolder folder;
+  const std::string store = folder.write("records.jsonl", "{\n{}\n");
+  const Outcome outcome = assay_run({"serve-sim", "--calibrate-from", store});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_THAT(outcome.err, testing::HasSubstr("models: none; 2 of its lines could not be read, "
+                                              "first records.jsonl:1: "));
 }
 
 }  // namespace

@@ -78,6 +78,10 @@ TEST(TraceCommand, APageIsWrittenAndNoTraceIsReplaced) {
   const Outcome twice = assay({"trace", "read", a, "-o", page, "--tune", page});
   EXPECT_EQ(twice.status, 2);
   EXPECT_THAT(twice.err, HasSubstr("--tune and --output both name " + page));
+  const std::string same = (folder.path() / "." / "page.html").string();
+  const Outcome other_name = assay({"trace", "read", a, "-o", page, "--tune", same});
+  EXPECT_EQ(other_name.status, 2);
+  EXPECT_THAT(other_name.err, HasSubstr("--tune and --output both name " + same));
   const Outcome no_page = assay({"trace", "read", a, "--step", "1"});
   EXPECT_EQ(no_page.status, 2);
   EXPECT_THAT(no_page.err, HasSubstr("--step chooses the step that a page shows"));

@@ -111,13 +111,6 @@ Json json_of(const std::vector<GateFile>& files, const GateCounts& counts) {
 
 Result<int> read_files(const Arguments& arguments, Terminal& terminal) {
   const std::vector<GateFile> files = TRY(health::read_gates(arguments.all("--read")));
-  if (files.empty()) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--read {}: no file in it has gates; known are threshold files of cvs "
-                             "(.json), configurations of RVS and NHC (.conf), and assay's limits "
-                             "(.yaml)",
-                             fmt::join(arguments.all("--read"), ", "))};
-  }
   const GateCounts counts = count_gates(files);
   if (arguments.has("--json")) {
     terminal.print(json_of(files, counts).dump(2, ' ', false, Json::error_handler_t::replace) +
@@ -244,6 +237,15 @@ Result<int> make_limits(const Arguments& arguments, Terminal& terminal) {
                  fmt::format("--format \"{}\" is unknown; allowed: assay, cvs, plain", format)};
   }
   const std::string out = arguments.get("--output");
+  if (out.empty() && arguments.has("--json")) {
+    for (const char* option : {"--format", "--name"}) {
+      if (!arguments.has(option)) continue;
+      return Error{ErrorKind::usage,
+                   fmt::format("{} is about the file, and --json prints the table instead; add "
+                               "--output FILE, or leave {} out",
+                               option, option)};
+    }
+  }
   if (!out.empty()) {
     const Status writable = check_writable(out);
     if (!writable.ok()) return about("--output", writable.error());
@@ -290,7 +292,7 @@ const Command command = {
 limit is the tightest that at most --rate of healthy nodes fail, over all lines together, which is
 true with --confidence. Enough nodes promise this for every distribution; fewer, for a normal one of
 the logarithm of times; the file says which, and how many nodes more would do. `assay health accept
---limits FILE` uses the file.
+--limits FILE` uses the file. --json prints the table as JSON, and not the file.
 
 With --read, the limits are those of other programs: threshold files of ROCm's Cluster Validation
 Suite (JSON), configurations of the ROCm Validation Suite and of node health checks (.conf), or

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/option_values.h"
 #include "core/input_file.h"
 #include "core/json.h"
 #include "core/read_file.h"
@@ -35,10 +36,7 @@ Result<int> test(const Arguments& arguments, Terminal& terminal) {
   health::SdcPlan plan = TRY(read_sdc_plan(arguments));
   const std::string file = arguments.get("--output", default_file),
                     reference_file = arguments.get("--write-reference");
-  if (file == reference_file) {
-    return Error{ErrorKind::usage,
-                 fmt::format("--output and --write-reference both name {}; name two files", file)};
-  }
+  TRY(check_two_files("--output", file, "--write-reference", reference_file));
   const Result<std::string> reference = read_reference_file(arguments);
   const HealthDevice opened = TRY(open_for_health(arguments, {"health", "sdc"},
                                                   {"--duration", "--device", "--seed", "--only",

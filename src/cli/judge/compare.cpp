@@ -32,6 +32,8 @@ int worse(int a, int b) {
 
 /// The gate that the options ask for; empty: none.
 Result<std::optional<RegressionGate>> given_gate(const Arguments& arguments) {
+  TRY(check_two_files("--comment", arguments.get("--comment"), "--junit",
+                      arguments.get("--junit")));
   if (arguments.has("--alarms") && arguments.has("--every")) {
     return std::optional(TRY(parse_gate(arguments.get("--alarms"), arguments.get("--every"))));
   }

@@ -104,11 +104,9 @@ int run(const Arguments& arguments, Terminal& terminal) {
     const Status writable = check_no_trace_is_replaced(option, arguments);
     if (!writable.ok()) return report(terminal, writable.error());
   }
-  if (arguments.has("--tune") && arguments.get("--tune") == arguments.get("--output")) {
-    return report(terminal,
-                  {ErrorKind::usage, fmt::format("--tune and --output both name {}; name two files",
-                                                 arguments.get("--tune"))});
-  }
+  const Status two_files =
+      check_two_files("--tune", arguments.get("--tune"), "--output", arguments.get("--output"));
+  if (!two_files.ok()) return report(terminal, two_files.error());
   if (arguments.has("--step") && !arguments.has("--output")) {
     return report(
         terminal,

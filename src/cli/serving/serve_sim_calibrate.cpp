@@ -85,15 +85,23 @@ std::string to_text(const std::vector<sim::ComparedLoad>& loads, const sim::Meas
   return text;
 }
 
+/// Returns the error about the option's store, with the first of the lines that could not be read.
+Error about_store(std::string_view option, const StoredRecords& stored, const Error& error) {
+  const std::vector<std::string>& problems = stored.problems;
+  if (problems.empty()) return about(option, error);
+  return {error.kind, fmt::format("{}: {}; {} of its lines could not be read, first {}", option,
+                                  error.message, problems.size(), problems.front())};
+}
+
 }  // namespace
 
 Result<sim::EngineSettings> calibrated_engine(const Arguments& arguments) {
   const auto stored = read_records(arguments.get("--calibrate-from"), Detail::summary);
   if (!stored.ok()) return about("--calibrate-from", stored.error());
   const auto passes = sim::measured_passes(stored->records, arguments.get("--model"));
-  if (!passes.ok()) return about("--calibrate-from", passes.error());
+  if (!passes.ok()) return about_store("--calibrate-from", *stored, passes.error());
   auto times = sim::MeasuredTimes::fit(*passes);
-  if (!times.ok()) return about("--calibrate-from", times.error());
+  if (!times.ok()) return about_store("--calibrate-from", *stored, times.error());
   const bool on_cpu =
       std::any_of(stored->records.begin(), stored->records.end(), [](const Record& record) {
         return record.cell.benchmark() == "decode" && record.device.is_host_cpu();
@@ -119,7 +127,7 @@ Status predict_measured_loads(const Arguments& arguments, Terminal& terminal) {
   const auto stored = read_records(arguments.get("--against"), Detail::summary);
   if (!stored.ok()) return about("--against", stored.error());
   const auto loads = sim::compare_loads(stored->records, engine, static_cast<int>(servers));
-  if (!loads.ok()) return about("--against", loads.error());
+  if (!loads.ok()) return about_store("--against", *stored, loads.error());
   if (!engine.measured->separates_pairs()) {
     terminal.note(
         "note: no two results of prefill have as many tokens in prompts of different "

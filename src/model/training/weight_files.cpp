@@ -76,7 +76,8 @@ Result<std::string> with_type(std::string_view config, DataType type) {
   return json.dump(2) + "\n";
 }
 
-/// Files that are written, but not at their places yet, so that a failure leaves the old ones.
+/// Files that are written, but not at their places yet, so that a failure to write leaves the old
+/// ones.
 using NewFiles = std::vector<NewFile>;
 
 Status add_file(NewFiles& files, const std::filesystem::path& path, std::string_view text) {
@@ -97,7 +98,8 @@ Status add_model_files(NewFiles& files, const std::filesystem::path& from,
   return {};
 }
 
-/// Puts the files at their places. What would be read instead of the shards is removed.
+/// Puts the files at their places. What would be read instead of the shards is removed first; if a
+/// file then cannot be put there, some of the old ones are gone.
 Status put_in_place(NewFiles& files, const std::filesystem::path& folder, std::size_t shards) {
   std::error_code ignored;  // what stays is found when somebody reads the folder
   std::filesystem::remove(

@@ -25,7 +25,7 @@ struct Acceptance {
   std::vector<std::string> devices;  ///< "hip:0, 0000:3b:00.0"
   std::vector<std::string> serials;  ///< only on request
   std::string limits_name, limits_description;
-  std::vector<std::string> not_covered;  ///< Limits::not_covered
+  std::vector<std::string> not_covered;  ///< Limits::not_covered, and left_out_lines() with reasons
   std::vector<JudgedLine> lines;         ///< the limits, each with its verdict
   CorruptionTest corruption;
   std::vector<std::string> runs;  ///< ids of the runs that measured

@@ -398,9 +398,11 @@ static bool needs_several(const LimitLine& line) {
   return is_for_node(line) || is_for_ranks(line);
 }
 
-std::vector<LimitLine> left_out_lines(const Limits& limits, Thoroughness thoroughness,
-                                      std::span<const Record> records, const MachineFacts& facts) {
-  const bool several = devices_of(records, facts).size() != 1 ||
+/// Returns the due lines that several devices measure together, if there is a single one and no
+/// line asks for a number of GPUs; otherwise nothing.
+static std::vector<LimitLine> unmeasured_lines(const Limits& limits, Thoroughness thoroughness,
+                                               const std::map<std::string, std::string>& devices) {
+  const bool several = devices.size() != 1 ||
                        std::any_of(limits.lines.begin(), limits.lines.end(),
                                    [](const LimitLine& line) { return line.machine == "gpus"; });
   std::vector<LimitLine> lines;
@@ -410,9 +412,28 @@ std::vector<LimitLine> left_out_lines(const Limits& limits, Thoroughness thoroug
   return lines;
 }
 
+static bool are_all_due(const std::vector<LimitLine>& lines, const Limits& limits,
+                        Thoroughness thoroughness) {
+  const auto due = std::ranges::count_if(
+      limits.lines, [&](const LimitLine& line) { return is_due(line, thoroughness); });
+  return static_cast<std::ptrdiff_t>(lines.size()) == due;
+}
+
+std::vector<LimitLine> left_out_lines(const Limits& limits, Thoroughness thoroughness,
+                                      std::span<const Record> records, const MachineFacts& facts) {
+  std::vector<LimitLine> lines = unmeasured_lines(limits, thoroughness, devices_of(records, facts));
+  if (are_all_due(lines, limits, thoroughness)) lines.clear();
+  return lines;
+}
+
 std::string why_left_out(const LimitLine& line) {
+  const Benchmark* benchmark = find_benchmark(line.benchmark);
+  const bool measures_one =
+      benchmark != nullptr && std::ranges::any_of(benchmark->axes(), [](const Axis& axis) {
+        return axis.name == "ranks" && expand(axis, "1").ok();
+      });
   return fmt::format("several devices measure it together, and there is one{}",
-                     line.cell_to_run.text("ranks").empty() ? "" : "; ranks=1 is for one");
+                     measures_one ? "; with ranks=1 the line is for one device" : "");
 }
 
 std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
@@ -422,19 +443,17 @@ std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroug
     if (is_about(limits, gpu.name, gpu.device_id)) gpus.push_back(gpu);
   }
   const std::map<std::string, std::string> devices = devices_of(records, facts);
-  const std::vector<LimitLine> left_out = left_out_lines(limits, thoroughness, records, facts);
-  const auto due = std::ranges::count_if(
-      limits.lines, [&](const LimitLine& line) { return is_due(line, thoroughness); });
-  const bool nothing_else = static_cast<std::ptrdiff_t>(left_out.size()) == due;
+  const std::vector<LimitLine> unmeasured = unmeasured_lines(limits, thoroughness, devices);
+  const bool nothing_else = are_all_due(unmeasured, limits, thoroughness);
   std::vector<JudgedLine> lines;
   for (const LimitLine& line : limits.lines) {
     if (!is_due(line, thoroughness)) continue;
-    if (!left_out.empty() && needs_several(line)) {
+    if (!unmeasured.empty() && needs_several(line)) {
       if (!nothing_else) continue;
-      JudgedLine unmeasured;
-      unmeasured.line = line;
-      unmeasured.reason = why_left_out(line);
-      lines.push_back(std::move(unmeasured));
+      JudgedLine unknown;
+      unknown.line = line;
+      unknown.reason = why_left_out(line);
+      lines.push_back(std::move(unknown));
       continue;
     }
     if (!line.cell.empty()) {

@@ -62,17 +62,19 @@ bool is_for_node(const LimitLine& line);
 /// Returns whether several ranks measure the line together.
 bool is_for_ranks(const LimitLine& line);
 
-/// Returns the lines that are due but for several GPUs, where there is a single one, unless the
-/// limits ask for a number of GPUs.
+/// Returns the due lines that several GPUs measure together, if there is a single GPU, no line asks
+/// for a number of GPUs, and another line is due; otherwise nothing.
 std::vector<LimitLine> left_out_lines(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
+/// Returns why a single device cannot measure the line, and what measures it there, if anything
+/// can.
 std::string why_left_out(const LimitLine& line);
 
-/// Judges the lines that are due. A device without a record of a line's cell makes that line
-/// UNKNOWN, unless another one fails it. left_out_lines() are left out, or UNKNOWN if no other line
-/// is due. Checks of the doctor that failed and that no
-/// due line names are lines of their own, which come last. If no check failed and there
-/// are findings, one line "doctor" passes.
+/// Judges the lines that are due, except left_out_lines(). A device without a record of a line's
+/// cell makes that line UNKNOWN, unless another one fails it. If a single GPU can measure no due
+/// line, all of them are UNKNOWN. Checks of the doctor that failed and that no due line names are
+/// lines of their own, which come last. If no check failed and there are findings, one line
+/// "doctor" passes.
 std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 

@@ -273,6 +273,13 @@ Result<std::optional<GateFile>> parse_gates(std::string_view text, const std::st
   return std::optional(std::move(result));
 }
 
+static Error no_gates(std::string_view where) {
+  return {ErrorKind::usage,
+          fmt::format("{}: no gates; known are threshold files of cvs (.json), configurations of "
+                      "RVS and NHC (.conf), and assay's limits (.yaml)",
+                      where)};
+}
+
 Result<std::vector<GateFile>> read_gates(const std::vector<std::string>& paths) {
   std::vector<GateFile> all;
   const auto read = [&](const fs::path& path, bool named) -> Status {
@@ -286,12 +293,7 @@ Result<std::vector<GateFile>> read_gates(const std::vector<std::string>& paths) 
       all.push_back(std::move(unread));
       return {};
     }
-    if (!*parsed && named) {
-      return Error{ErrorKind::usage,
-                   fmt::format("{}: no gates; known are threshold files of cvs (JSON), "
-                               "configurations of RVS and NHC (.conf), and assay's limits (YAML)",
-                               path.string())};
-    }
+    if (!*parsed && named) return no_gates(path.string());
     if (*parsed) {
       all.push_back(**std::move(parsed));
       all.back().enforced = enforced_beside(path);
@@ -306,6 +308,7 @@ Result<std::vector<GateFile>> read_gates(const std::vector<std::string>& paths) 
     }
     for (const fs::path& file : TRY(files_below(path))) TRY(read(file, false));
   }
+  if (all.empty()) return no_gates(fmt::format("{}", fmt::join(paths, ", ")));
   return all;
 }
 

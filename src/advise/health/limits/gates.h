@@ -49,8 +49,8 @@ Result<std::optional<GateFile>> parse_gates(std::string_view text, const std::st
 
 /// Reads files, and all .json, .conf, .yaml and .yml files below folders, sorted by path. In a
 /// folder, files without gates are left out, and malformed ones get a `problem`. Error: usage, if a
-/// named file is malformed or has no gates; file, if a folder cannot be listed; as read_operand()
-/// (core/read_file.h) for any file.
+/// named file is malformed or has no gates, or if nothing would be returned; file, if a folder
+/// cannot be listed; as read_operand() (core/read_file.h) for any file.
 Result<std::vector<GateFile>> read_gates(const std::vector<std::string>& paths);
 
 }  // namespace assay::health

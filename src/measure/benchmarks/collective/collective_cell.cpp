@@ -36,6 +36,7 @@ std::vector<Axis> make_collective_axes() {
        .kind = Axis::Kind::member,
        .defaults = {"all"},
        .choices = {},
+       .least = 2,
        .most = 1 << 20},
       {.name = "library",
        .description = "auto: the library made for the device; mpi needs a GPU-aware build for GPUs",

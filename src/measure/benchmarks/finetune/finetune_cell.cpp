@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -84,7 +83,7 @@ std::vector<Axis> make_finetune_axes() {
        .defaults = {decided_later},
        .choices = {decided_later, of_no_adapter},
        .check = check_alpha,
-       .allowed = "above 0 up to 65536"},
+       .allowed = fmt::format("above 0 up to {}", most_lora_alpha)},
       {.name = "targets",
        .description = "matrices with adapters; torchtune: q, v, o and the perceptron; trl: q and "
                       "v; auto: all",

@@ -78,7 +78,13 @@ TEST(Gates, AFileWithoutAnyIsRefused) {
   const std::string file = folder.path() / "other.json";
   ASSERT_TRUE(write_file(file, "{\"a\": 1}").ok());
   EXPECT_THAT(read_gates({file}).error().message, HasSubstr("other.json: no gates; known are"));
-  EXPECT_EQ(read_gates({folder.path()})->size(), 0u) << "a folder may hold other files";
+  const auto without = read_gates({folder.path()});
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.error().kind, ErrorKind::usage);
+  EXPECT_THAT(without.error().message, HasSubstr(folder.path().string() + ": no gates; known are"));
+  ASSERT_TRUE(
+      write_file(folder.path() / "a.json", R"({"c": {"x": {"kind": "min", "value": 1}}})").ok());
+  EXPECT_EQ(read_gates({folder.path()})->size(), 1u) << "a folder may hold other files";
   const auto missing = read_gates({"/nowhere/a.conf"});
   ASSERT_FALSE(missing.ok());
   EXPECT_THAT(missing.error().message, HasSubstr("/nowhere/a.conf"));

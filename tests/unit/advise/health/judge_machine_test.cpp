@@ -147,11 +147,11 @@ TEST(JudgeMachine, WhatASingleGpuLeavesOutIsNamed) {
   MachineFacts facts;
   facts.devices = {{"hip:0", ""}};
   const Limits alone = *parse_limits(head + of_ranks + "]}", "a.yaml");
-  EXPECT_EQ(left_out_lines(alone, Thoroughness::normal, {}, facts).size(), 1u);
+  EXPECT_TRUE(left_out_lines(alone, Thoroughness::normal, {}, facts).empty()) << "it is judged";
   const auto lines = judge_machine(alone, Thoroughness::normal, {}, facts);
   ASSERT_FALSE(lines.empty());
   EXPECT_EQ(verdict_of(lines), LineVerdict::unknown) << "nothing was measured";
-  EXPECT_THAT(lines.front().found_text(), HasSubstr("and there is one; ranks=1 is for one"));
+  EXPECT_THAT(lines.front().found_text(), HasSubstr("; with ranks=1 the line is for one device"));
   const Limits both = *parse_limits(head + of_ranks + ", " + of_one + "]}", "a.yaml");
   EXPECT_EQ(left_out_lines(both, Thoroughness::normal, {}, facts).size(), 1u);
   const std::vector<Record> records = {record_of(both.lines[1], 0, 1e12)};
@@ -159,6 +159,24 @@ TEST(JudgeMachine, WhatASingleGpuLeavesOutIsNamed) {
             LineVerdict::pass);
   facts.devices.emplace("hip:1", "");
   EXPECT_TRUE(left_out_lines(both, Thoroughness::normal, {}, facts).empty());
+}
+
+TEST(JudgeMachine, OnlyWhatOneRankCanMeasureIsAdvisedToHaveOne) {
+  const auto why = [](const std::string& cell) {
+    const auto limits = parse_limits(
+        "{name: a, description: b, source: c, date: 2026-01-01, limits: [{cell: " + cell +
+            ", at_least: 1}]}",
+        "a.yaml");
+    return limits.ok() ? why_left_out(limits->lines.at(0)) : limits.error().message;
+  };
+  const std::string alone = "several devices measure it together, and there is one";
+  const std::string advice = alone + "; with ranks=1 the line is for one device";
+  const std::string tokens = ", metric: token_rate, unit: tokens/s";
+  const std::string bytes = ", metric: bandwidth, unit: GB/s";
+  EXPECT_EQ(why("train model=124M batch=16 sequence=512" + tokens), advice);
+  EXPECT_EQ(why("finetune model=qwen3-0.6b batch=1 sequence=512" + tokens), advice);
+  EXPECT_EQ(why("collective op=all_reduce dtype=f32 size=1GiB" + bytes), alone);
+  EXPECT_EQ(why("peer pattern=pair engine=copy from=all to=all size=256MiB" + bytes), alone);
 }
 
 TEST(JudgeMachine, ACpuHasNoGpus) {
