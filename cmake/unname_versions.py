@@ -1,12 +1,12 @@
 """Makes an ELF program start on a glibc that is older than it needs, so that it can say so itself.
 
-    python3 unname_versions.py PROGRAM NAMED OLDEST        e.g. NAMED 2.17, OLDEST 2.31
+    python3 unname_versions.py PROGRAM NAMED OLDEST        e.g. NAMED 2.27, OLDEST 2.31
 
 OLDEST is the glibc that it needs; a program that needs a newer one is refused. What the program takes from versions of glibc newer than NAMED, it then takes without naming the version, and
 weakly. Named, each version that is missing would be a line of the dynamic linker's, even if it is marked as
 weak; and a missing symbol would end the program where its address is needed at the start, as in SQLite's table
 of functions. Without a name, a symbol of several versions has its oldest, as pow() of 2.2.5 and not 2.29: the
-same function with another way of reporting errors. A symbol of one version is found as before.
+same function with another way of reporting errors, which takes time. A symbol of one version is found as before.
 
 Format: the ELF specification, sections .gnu.version, .gnu.version_r and .dynsym; what glibc's dynamic linker
 makes of them: elf/dl-version.c and elf/dl-lookup.c."""
