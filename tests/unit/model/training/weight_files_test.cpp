@@ -26,7 +26,7 @@ TEST(CheckOutput, AFolderHoldsEitherAModelOrAnAdapter) {
 
 TEST(CheckOutput, ADiskWithoutRoomIsFoundBeforeTheTraining) {
   const TemporaryFolder base, output;
-  const Status full = check_output(output.path(), base.path(), false, 1e30);
+  const Status full = check_output(output.path(), base.path(), false, 1.5e19);
   ASSERT_FALSE(full.ok());
   EXPECT_EQ(full.error().kind, ErrorKind::exhausted);
   EXPECT_THAT(full.error().message, HasSubstr("the disk has room for "));
