@@ -4,14 +4,15 @@
     scripts/compare_finetune.py [--assay build/assay] [--rows ROW ...] [--rounds 3] [--seconds 15] [--out FILE]
     scripts/compare_finetune.py --losses [--device cpu]
 
-Both sides train random weights of the same shape on rows of one sequence (packing=causal) in bf16. PyTorch has its
+Both sides train random weights of the same shape in bf16, on rows of one sequence (packing=causal); in rows of the
+table with "packed", on documents of about 195 tokens with attention within each (packing=documents). PyTorch has its
 blocks compiled, the fastest way of attention that it has here, the loss in chunks, and fused AdamW with bf16 moments;
 FP8 is torchao's tensorwise recipe. Rows with "recompute" keep only the result of each block in PyTorch, and in assay
 with adapters; where assay trains all parameters, it also keeps attention, in the memory that gradients take later. In
 other rows backward computes norms and activations again, as far as PyTorch's compiler finds it better, and in assay
-unless adapters are trained. Each round measures each side once, in a process of its own; the table has medians of the rounds, the memory
-that each side has allocated, and ratios. --out gets a line of JSON for each process as soon as it ends. AXIS=VALUE after
-the options is for assay alone.
+unless adapters are trained. Each round measures each side once, in a process of its own; the table has medians of the
+rounds, the memory that each side has allocated, and ratios. --out gets a line of JSON for each process as soon as it
+ends. AXIS=VALUE after the options is for assay alone.
 
 --losses trains tiny Qwen3, Qwen2 and Llama models, all of them and then adapters, from the same weights on the same
 documents, each packed by assay and alone in PyTorch, and prints the losses side by side. Allowed differences are 1e-4
@@ -20,7 +21,9 @@ in f32, 0.02 in bf16 and FP8; exit status 1 if one is larger. Needs torch alone.
 """
 import argparse
 import json
+import math
 import os
+import random
 import statistics
 import struct
 import subprocess
@@ -44,9 +47,9 @@ LLAMA3_8B = dict(model_type="llama", num_hidden_layers=32, hidden_size=4096, num
 CONFIGURATIONS = {"qwen3-8b": QWEN3_8B, "qwen2.5-7b": QWEN25_7B, "qwen2-0.5b": QWEN2_05B, "llama3-8b": LLAMA3_8B}
 
 
-def row(model, sequence, batch=1, accumulate=1, rank=0, alpha=0, recompute=False, fp8=False):
+def row(model, sequence, batch=1, accumulate=1, rank=0, alpha=0, recompute=False, fp8=False, packed=False):
     return dict(model=model, sequence=sequence, batch=batch, accumulate=accumulate, rank=rank, alpha=alpha,
-                recompute=recompute, fp8=fp8)
+                recompute=recompute, fp8=fp8, packed=packed)
 
 
 def assay_recompute(chosen):
@@ -63,6 +66,9 @@ ROWS = {
     "fp8-recompute": row("qwen3-8b", 8192, fp8=True, recompute=True),
     "lora": row("qwen3-8b", 8192, rank=16, alpha=32),
     "lora-recompute": row("qwen3-8b", 8192, rank=16, alpha=32, recompute=True),
+    "full-packed": row("qwen3-8b", 8192, packed=True),
+    "fp8-packed": row("qwen3-8b", 8192, fp8=True, packed=True),
+    "lora-packed": row("qwen3-8b", 8192, rank=16, alpha=32, packed=True),
     "qwen2-lora": row("qwen2-0.5b", 1024, batch=2, accumulate=8, rank=32, alpha=16, recompute=True),
     # Shapes of rates that others published: llm.q's and NeMo's, see docs/finetune.md.
     "qwen2.5-full": row("qwen2.5-7b", 1024, batch=4),
@@ -74,13 +80,25 @@ ROWS = {
 # ---- Speed ----
 
 
+def random_documents(length):
+    """Lengths of documents that fill a row, drawn as assay draws those of its synthetic documents."""
+    mean, deviation, shortest = 195, 0.6, 16
+    draw, left = random.Random(1), length
+    while left > 0:
+        drawn = round(draw.lognormvariate(math.log(mean) - deviation ** 2 / 2, deviation))
+        document = min(max(shortest, drawn), left)
+        left -= document
+        yield document
+
+
 def torch_rate(chosen, seconds):
     """Tokens/s of PyTorch: the median of steps that take `seconds` together, after three others."""
     torch.manual_seed(1)
     torch._dynamo.config.cache_size_limit = 256
     config = CONFIGURATIONS[chosen["model"]]
     batch, sequence, passes = chosen["batch"], chosen["sequence"], chosen["accumulate"]
-    attend, attention = fastest_attention(config, batch, sequence)
+    documents = list(random_documents(sequence)) if chosen["packed"] else None
+    attend, attention, tried = fastest_attention(config, batch, sequence, documents)
     torch.cuda.empty_cache()
     lora = (chosen["rank"], chosen["alpha"], TARGETS) if chosen["rank"] else None
     model = Decoder(config, "cuda", torch.bfloat16, attend, lora, chosen["fp8"], compiled=True,
@@ -88,10 +106,14 @@ def torch_rate(chosen, seconds):
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=1e-5, weight_decay=0.01, fused=True)
     tokens = torch.randint(config["vocab_size"], (batch, sequence + 1), device="cuda")
+    targets, positions = tokens[:, 1:].clone(), None
+    if documents:
+        positions = torch.cat([torch.arange(length, device="cuda") for length in documents])
+        targets[:, torch.tensor(documents).cumsum(0) - 1] = -100  # nothing follows a document's last token
 
     def step():
         for _ in range(passes):
-            loss = model(tokens[:, :-1], tokens[:, 1:].contiguous(), passes)
+            loss = model(tokens[:, :-1], targets, passes, positions)
             loss.backward()
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
@@ -121,7 +143,8 @@ def torch_rate(chosen, seconds):
     step_seconds = statistics.median(a.elapsed_time(b) / 1e3 for a, b in zip(times, times[1:]))
     return {"rate": batch * sequence * passes / step_seconds, "memory": torch.cuda.max_memory_allocated(),
             "memory_reserved": torch.cuda.max_memory_reserved(), "loss": loss.item(), "steps": count,
-            "attention": attention, "torch": torch.__version__, "device": torch.cuda.get_device_name()}
+            "attention": attention, "attentions_ms": tried, "torch": torch.__version__,
+            "device": torch.cuda.get_device_name()}
 
 
 def measured_by_torch(arguments, name):
@@ -134,8 +157,8 @@ def measured_by_torch(arguments, name):
 
 def measured_by_assay(arguments, name):
     chosen = ROWS[name]
-    axes = {"model": chosen["model"], "packing": "causal", "precision": "bf16", "batch": chosen["batch"],
-            "sequence": chosen["sequence"], "accumulate": chosen["accumulate"],
+    axes = {"model": chosen["model"], "packing": "documents" if chosen["packed"] else "causal", "precision": "bf16",
+            "batch": chosen["batch"], "sequence": chosen["sequence"], "accumulate": chosen["accumulate"],
             "recompute": assay_recompute(chosen)}
     if chosen["rank"]:
         axes.update({"mode": "lora", "rank": chosen["rank"], "alpha": chosen["alpha"], "targets": "all"})
@@ -163,25 +186,32 @@ def run_assay(words):
 
 
 def compare_speed(arguments):
-    print("%-16s %10s %10s %8s %12s %12s %8s" % ("tokens/s", "assay", "PyTorch", "ratio", "GB of assay", "of PyTorch",
-                                                 "ratio"), flush=True)
-    for name in arguments.rows:
-        rates, memory = {"assay": [], "PyTorch": []}, {"assay": [], "PyTorch": []}
+    """Measures in rounds of all rows, then prints the table, with what there is if somebody interrupts."""
+    rates, memory = ({name: {"assay": [], "PyTorch": []} for name in arguments.rows} for _ in range(2))
+    sides = {"assay": measured_by_assay} if arguments.no_torch else SIDES
+    try:
         for number in range(arguments.rounds):
-            for side, measure in (("assay", measured_by_assay), ("PyTorch", measured_by_torch)):
-                if side == "PyTorch" and arguments.no_torch:
-                    continue
-                found = measure(arguments, name)
-                if arguments.out:
-                    with open(arguments.out, "a") as file:
-                        file.write(json.dumps(dict(found, row=name, side=side, round=number)) + "\n")
-                if "error" in found:
-                    print("  %s %s: %s" % (name, side, found["error"]), file=sys.stderr, flush=True)
-                    continue
-                print("  %s %s %.0f" % (name, side, found["rate"]), file=sys.stderr, flush=True)
-                rates[side].append(found["rate"])
-                memory[side].append(found["memory"] / 1e9)
-        print("%-16s %s" % (name, columns(rates, "%10.0f", 10) + columns(memory, "%12.1f", 12)), flush=True)
+            for name in arguments.rows:
+                for side, measure in sides.items():
+                    found = measure(arguments, name)
+                    if arguments.out:
+                        with open(arguments.out, "a") as file:
+                            file.write(json.dumps(dict(found, row=name, side=side, round=number)) + "\n")
+                    shown = found["error"] if "error" in found else "%.0f tokens/s" % found["rate"]
+                    print("round %d of %d: %s %s: %s" % (number + 1, arguments.rounds, name, side, shown),
+                          file=sys.stderr, flush=True)
+                    if "error" not in found:
+                        rates[name][side].append(found["rate"])
+                        memory[name][side].append(found["memory"] / 1e9)
+    except KeyboardInterrupt:
+        print("interrupted: the table has the rounds until now", file=sys.stderr)
+    print("%-16s %10s %10s %8s %12s %12s %8s" % ("tokens/s", "assay", "PyTorch", "ratio", "GB of assay", "of PyTorch",
+                                                 "ratio"))
+    for name in arguments.rows:
+        print("%-16s %s" % (name, columns(rates[name], "%10.0f", 10) + columns(memory[name], "%12.1f", 12)))
+
+
+SIDES = {"assay": measured_by_assay, "PyTorch": measured_by_torch}
 
 
 def columns(values, form, width):

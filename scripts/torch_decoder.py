@@ -3,6 +3,8 @@
 A model is described by a dictionary with the names of Hugging Face's config.json, and its parameters have the names of
 Hugging Face's files. Needs torch alone; on a CPU torch 1.13 is enough.
 """
+import functools
+import itertools
 import math
 
 import torch
@@ -46,17 +48,8 @@ def plain_attention(q, k, v):
     return scores.masked_fill(unseen, float("-inf")).softmax(3).to(q.dtype) @ v
 
 
-def fastest_attention(config, batch, length):
-    """The fastest way of scaled_dot_product_attention on this GPU, and its name. Only its backend stays enabled."""
-    heads, key_heads, head = config["num_attention_heads"], config["num_key_value_heads"], head_width(config)
-    q = torch.randn(batch, heads, length, head, device="cuda", dtype=torch.bfloat16, requires_grad=True)
-    k, v = (torch.randn(batch, key_heads, length, head, device="cuda", dtype=torch.bfloat16, requires_grad=True)
-            for _ in range(2))
-
-    def enable(backend):
-        for name in ("flash", "cudnn", "mem_efficient", "math"):
-            getattr(torch.backends.cuda, "enable_%s_sdp" % name)(name == backend)
-
+def sequence_attentions(heads, key_heads):
+    """Ways of causal attention in whole rows: name, what has to be done before it is called, and the function."""
     def grouped(q, k, v):
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
 
@@ -64,28 +57,94 @@ def fastest_attention(config, batch, length):
         k, v = (t.repeat_interleave(heads // key_heads, 1) for t in (k, v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)
 
-    best = None
+    def enable(backend):
+        for name in ("flash", "cudnn", "mem_efficient", "math"):
+            getattr(torch.backends.cuda, "enable_%s_sdp" % name)(name == backend)
+
     for backend in ("cudnn", "flash"):
         for way in (grouped, repeated):
-            enable(backend)
-            try:
-                run = lambda: way(q, k, v).sum().backward()
-                for _ in range(3):
-                    run()
-                begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-                begin.record()
-                for _ in range(5):
-                    run()
-                end.record()
-                torch.cuda.synchronize()
-            except RuntimeError:  # this PyTorch cannot
-                continue
-            if best is None or begin.elapsed_time(end) < best[0]:
-                best = (begin.elapsed_time(end), backend, way)
+            yield "%s %s" % (backend, way.__name__), functools.partial(enable, backend), way
+
+
+def document_attentions(heads, key_heads, batch, documents):
+    """Ways of causal attention within documents, whose lengths fill a row. Each row has the same documents."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+    from torch.nn.attention.varlen import varlen_attn
+
+    length = sum(documents)
+    ends = torch.tensor([0, *itertools.accumulate(documents * batch)], dtype=torch.int32, device="cuda")
+    number = torch.repeat_interleave(torch.arange(len(documents), device="cuda"),
+                                     torch.tensor(documents, device="cuda"))
+    mask = create_block_mask(lambda b, h, q, k: (q >= k) & (number[q] == number[k]), None, None, length, length,
+                             device="cuda")
+    compiled = torch.compile(flex_attention)
+
+    def flex(q, k, v):
+        return compiled(q, k, v, block_mask=mask, enable_gqa=True)
+
+    def varlen(q, k, v):
+        q, k, v = (t.transpose(1, 2).flatten(0, 1) for t in (q, k, v))
+        y = varlen_attn(q, k, v, ends, ends, max(documents), max(documents), window_size=(-1, 0))
+        return y.unflatten(0, (batch, length)).transpose(1, 2)
+
+    def varlen_repeated(q, k, v):
+        return varlen(q, *(t.repeat_interleave(heads // key_heads, 1) for t in (k, v)))
+
+    for way in (flex, varlen, varlen_repeated):
+        yield way.__name__, lambda: None, way
+
+
+def check_attention(name, way, q, k, v, documents):
+    """Raises an exception if `way` does not compute attention within documents."""
+    with torch.no_grad():
+        y, first = way(q, k, v), 0
+        for length in documents:
+            own = slice(first, first + length)
+            expected = plain_attention(*(t[:, :, own].float() for t in (q, k, v)))
+            if (y[:, :, own].float() - expected).norm() > 0.02 * expected.norm():
+                raise SystemExit("attention by %s is wrong for the document at token %d" % (name, first))
+            first += length
+
+
+def fastest_attention(config, batch, length, documents=None):
+    """PyTorch's fastest causal attention on this GPU, its name, and the milliseconds of each way, or why it failed: in
+    whole rows, or within the documents whose lengths fill each row. Where backends can be chosen, only the fastest
+    one's stays enabled."""
+    heads, key_heads, head = config["num_attention_heads"], config["num_key_value_heads"], head_width(config)
+    q = torch.randn(batch, heads, length, head, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+    k, v = (torch.randn(batch, key_heads, length, head, device="cuda", dtype=torch.bfloat16, requires_grad=True)
+            for _ in range(2))
+    best, tried = None, {}
+    count = 20
+    if documents:
+        ways = document_attentions(heads, key_heads, batch, documents)
+    else:
+        ways = sequence_attentions(heads, key_heads)
+    for name, prepare, way in ways:
+        prepare()
+        try:
+            run = lambda: way(q, k, v).sum().backward()
+            for _ in range(3):
+                run()
+            begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            begin.record()
+            for _ in range(count):
+                run()
+            end.record()
+            torch.cuda.synchronize()
+        except (RuntimeError, ValueError) as error:  # this PyTorch cannot
+            tried[name] = str(error)[:200]
+            continue
+        if documents:
+            check_attention(name, way, q, k, v, documents)
+        tried[name] = begin.elapsed_time(end) / count
+        if best is None or tried[name] < tried[best[0]]:
+            best = (name, prepare, way)
     if best is None:
-        raise RuntimeError("no backend of scaled_dot_product_attention works here")
-    enable(best[1])
-    return best[2], "%s %s" % (best[1], best[2].__name__)
+        raise RuntimeError("PyTorch has no attention that works here: %s" % tried)
+    name, prepare, way = best
+    prepare()
+    return way, name, tried
 
 
 # The largest number of a format, the bits of its mantissas, and the least exponent of a full mantissa.
@@ -297,9 +356,12 @@ class Decoder(nn.Module):
                 names["lm_head.weight" if name == "lm_head" else "model." + name] = parameter
         return names
 
-    def forward(self, tokens, targets, passes=1):
-        """The mean loss of targets, [batch, tokens] as `tokens`, divided by `passes` that make one step."""
+    def forward(self, tokens, targets, passes=1, positions=None):
+        """The mean loss of targets, [batch, tokens] as `tokens`, divided by `passes` that make one step. `positions`,
+        [tokens], are those of tokens in their documents."""
         angles = rotary_angles(self.config, tokens.shape[1], tokens.device)
+        if positions is not None:
+            angles = angles[positions]
         cos, sin = angles.cos(), angles.sin()
         x = self.embed_tokens(tokens)
         for block in self.called[0]:
