@@ -75,7 +75,9 @@ class CorruptionSearch {
                                "are {}",
                                plan_.only, patterns_name)};
     }
+    if (!plan_.faults.empty()) TRY(agree(team_, "looking for the units of faults", find_units()));
     const Status done = work_together();
+    TRY(unplantable_);
     if (!done.ok()) {
       team_error_ = done.error().message;
       interrupted_ = interrupted_ || done.error().kind == ErrorKind::interrupted;
@@ -87,6 +89,10 @@ class CorruptionSearch {
   /// Error: the team's.
   Status work_together() {
     TRY(prepare_all());
+    if (!plan_.faults.empty() && !interrupted_) {
+      unplantable_ = agree(team_, "looking for the operations of faults", find_operations());
+      if (!unplantable_.ok()) return {};
+    }
     take(TRY(compare_with_ranks(units_, kind_of(device_.facts()), team_)));
     if (reference_) {
       take(compare_with_reference(units_, *reference_,
@@ -305,6 +311,48 @@ class CorruptionSearch {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
 
+  /// Error: usage, if a fault can be planted in no unit that this device supports.
+  Status find_units() const {
+    std::vector<std::string> names;
+    for (const UnderTest& unit : units_) {
+      const Cell& cell = unit.description.cell;
+      if (unit.report.name == patterns_name ||
+          !find_benchmark(cell.benchmark())->unsupported(cell, device_)) {
+        names.push_back(unit.report.name);
+      }
+    }
+    for (const PlantedFault& fault : plan_.faults) {
+      // Devices differ in their units, so each rank looks for those of its own faults.
+      if (fault.rank == team_.rank() || fault.rank >= team_.size()) {
+        TRY(check_planted_fault(fault, names, team_.size()));
+      }
+    }
+    return {};
+  }
+
+  /// Error: usage, if a fault names an operation or a buffer that none of its units has.
+  Status find_operations() const {
+    for (const PlantedFault& fault : plan_.faults) {
+      Status found;
+      for (const UnderTest& unit : units_) {
+        if (!is_of(fault, unit)) continue;
+        found = can_plant(fault, unit);
+        if (found.ok()) break;
+      }
+      TRY(found);
+    }
+    return {};
+  }
+  static Status can_plant(const PlantedFault& fault, const UnderTest& unit) {
+    if (unit.report.name != patterns_name) {  // without work, the reason is in its report
+      return unit.work ? unit.work->can_plant(fault) : Status();
+    }
+    if (fault.launch <= memory_pattern_count) return {};
+    return Error{ErrorKind::usage,
+                 fmt::format("fault \"{}\": there is no pattern {}; allowed: 1 to {}", fault.text,
+                             fault.launch, memory_pattern_count)};
+  }
+
   bool is_of(const PlantedFault& fault, const UnderTest& unit) const {
     return fault.rank == team_.rank() && unit.report.name.starts_with(fault.work);
   }
@@ -451,6 +499,7 @@ class CorruptionSearch {
   PowerWatch power_;
   std::set<unsigned> multiprocessors_;  ///< numbers of those that ran kernels of the test
   bool interrupted_ = false;
+  Status unplantable_;      ///< the error of a fault whose operation or buffer does not exist
   std::string team_error_;  ///< that ended the test
   std::string unsettled_;   ///< what only other devices could tell
   std::vector<std::string> notes_;
