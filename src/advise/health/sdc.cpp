@@ -12,6 +12,7 @@
 #include "advise/health/memory_patterns.h"
 #include "advise/health/sdc_calibration.h"
 #include "advise/health/sdc_comparison.h"
+#include "advise/health/sdc_faults.h"
 #include "advise/health/sdc_json.h"
 #include "advise/health/sdc_locate.h"
 #include "advise/health/sdc_reference.h"
@@ -75,7 +76,9 @@ class CorruptionSearch {
                                "are {}",
                                plan_.only, patterns_name)};
     }
-    if (!plan_.faults.empty()) TRY(agree(team_, "looking for the units of faults", find_units()));
+    if (!plan_.faults.empty())
+      TRY(agree(team_, "looking for the units of faults",
+                find_units(plan_.faults, units_, device_, team_)));
     const Status done = work_together();
     TRY(unplantable_);
     if (!done.ok()) {
@@ -90,7 +93,8 @@ class CorruptionSearch {
   Status work_together() {
     TRY(prepare_all());
     if (!plan_.faults.empty() && !interrupted_) {
-      unplantable_ = agree(team_, "looking for the operations of faults", find_operations());
+      unplantable_ = agree(team_, "looking for the operations of faults",
+                           find_operations(plan_.faults, units_, team_.rank()));
       if (!unplantable_.ok()) return {};
     }
     take(TRY(compare_with_ranks(units_, kind_of(device_.facts()), team_)));
@@ -311,61 +315,18 @@ class CorruptionSearch {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
 
-  /// Error: usage, if a fault can be planted in no unit that this device supports.
-  Status find_units() const {
-    std::vector<std::string> names;
-    for (const UnderTest& unit : units_) {
-      const Cell& cell = unit.description.cell;
-      if (unit.report.name == patterns_name ||
-          !find_benchmark(cell.benchmark())->unsupported(cell, device_)) {
-        names.push_back(unit.report.name);
-      }
-    }
-    for (const PlantedFault& fault : plan_.faults) {
-      // Devices differ in their units, so each rank looks for those of its own faults.
-      if (fault.rank == team_.rank() || fault.rank >= team_.size()) {
-        TRY(check_planted_fault(fault, names, team_.size()));
-      }
-    }
-    return {};
-  }
-
-  /// Error: usage, if a fault names an operation or a buffer that none of its units has.
-  Status find_operations() const {
-    for (const PlantedFault& fault : plan_.faults) {
-      Status found;
-      for (const UnderTest& unit : units_) {
-        if (!is_of(fault, unit)) continue;
-        found = can_plant(fault, unit);
-        if (found.ok()) break;
-      }
-      TRY(found);
-    }
-    return {};
-  }
-  static Status can_plant(const PlantedFault& fault, const UnderTest& unit) {
-    if (unit.report.name != patterns_name) {  // without work, the reason is in its report
-      return unit.work ? unit.work->can_plant(fault) : Status();
-    }
-    if (fault.launch <= memory_pattern_count) return {};
-    return Error{ErrorKind::usage,
-                 fmt::format("fault \"{}\": there is no pattern {}; allowed: 1 to {}", fault.text,
-                             fault.launch, memory_pattern_count)};
-  }
-
-  bool is_of(const PlantedFault& fault, const UnderTest& unit) const {
-    return fault.rank == team_.rank() && unit.report.name.starts_with(fault.work);
-  }
   void plant_faults(UnderTest& unit) const {
     for (const PlantedFault& fault : plan_.faults) {
       const std::uint64_t planned = fault.run + unit.report.calibration;
-      if (is_of(fault, unit) && unit.report.runs + 1 == planned) unit.work->plant(fault);
+      if (is_of(fault, unit, team_.rank()) && unit.report.runs + 1 == planned)
+        unit.work->plant(fault);
     }
   }
   std::optional<PlantedFault> lasting_fault(const UnderTest& unit) const {
     for (const PlantedFault& fault : plan_.faults) {
       const std::uint64_t planned = fault.run + unit.report.calibration;
-      if (is_of(fault, unit) && fault.stays && unit.report.runs + 1 >= planned) return fault;
+      if (is_of(fault, unit, team_.rank()) && fault.stays && unit.report.runs + 1 >= planned)
+        return fault;
     }
     return std::nullopt;
   }
@@ -377,7 +338,8 @@ class CorruptionSearch {
     for (const PlantedFault& fault : plan_.faults) {
       const std::uint64_t run = unit.report.runs + 1;
       const bool is_now = run == fault.run || (run > fault.run && fault.stays);
-      if (!is_of(fault, unit) || !is_now || fault.launch > memory_pattern_count) continue;
+      if (!is_of(fault, unit, team_.rank()) || !is_now || fault.launch > memory_pattern_count)
+        continue;
       planted = {static_cast<unsigned>(fault.launch - 1), fault.offset, fault.mask, fault.stays};
     }
     const DeviceFacts& facts = device_.facts();
