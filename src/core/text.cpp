@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 
 namespace assay {
@@ -42,6 +43,18 @@ std::optional<std::uint64_t> parse_count(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+bool is_date(std::string_view text) {
+  const bool month_alone = text.size() == 7;
+  if (!month_alone && (text.size() != 10 || text[7] != '-')) return false;
+  const auto year = parse_count(text.substr(0, 4)), month = parse_count(text.substr(5, 2));
+  const auto day = month_alone ? std::optional<std::uint64_t>(1) : parse_count(text.substr(8));
+  if (text[4] != '-' || !year || !month || !day) return false;
+  return std::chrono::year_month_day(std::chrono::year(static_cast<int>(*year)),
+                                     std::chrono::month(static_cast<unsigned>(*month)),
+                                     std::chrono::day(static_cast<unsigned>(*day)))
+      .ok();
 }
 
 bool has_surrogate(std::string_view text) {

@@ -1,5 +1,6 @@
-// These functions trim text, compare it without case, parse its numbers and find surrogates. The
-// parsers of core/units.h return an error that says what is allowed; those here return nullopt.
+// These functions trim text, compare it without case, parse its numbers and dates and find
+// surrogates. The parsers of core/units.h return an error that says what is allowed; those here
+// return nullopt.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,9 @@ std::optional<double> parse_number(std::string_view text);
 /// Parses "1073741824". Returns nullopt unless the whole text is digits and the number fits 64
 /// bits.
 std::optional<std::uint64_t> parse_count(std::string_view text);
+
+/// Returns whether `text` is a day of the calendar, "2026-08-03", or a month, "2026-08".
+bool is_date(std::string_view text);
 
 /// Returns whether `text` holds an encoded surrogate, which UTF-8 forbids. All else in `text` must
 /// be valid UTF-8. RapidJSON rejects such bytes in its input, but produces them from the escape of

@@ -179,15 +179,32 @@ TEST_F(Health, APlantedFaultIsMarkedInTheResult) {
                     testing::Not(HasSubstr("take no results from this device"))));
   EXPECT_EQ(written()["planted_faults"], Json({fault}));
   EXPECT_EQ(written()["planted"], 1);
-  // It is no evidence against a device, so its file may be replaced. A fault that no unit reaches
-  // is told, and makes no reference.
+  // It is no evidence against a device, so its file may be replaced. A fault whose repetition does
+  // not come is told, and makes no reference.
   const std::string reference = folder_.path() / "reference.json";
-  const Outcome nowhere =
-      health({"sdc", "--only", "memory op=dot", "--write-reference", reference}, fault);
-  EXPECT_EQ(nowhere.status, 0) << nowhere.out << nowhere.err;
-  EXPECT_THAT(nowhere.out, HasSubstr("PLANTED No fault was planted"));
-  EXPECT_THAT(nowhere.err, HasSubstr("no reference is written, because faults"));
+  const Outcome never = health({"sdc", "--only", "memory op=dot", "--write-reference", reference},
+                               "memory op=dot run=1000000000000");
+  EXPECT_EQ(never.status, 0) << never.out << never.err;
+  EXPECT_THAT(never.out, HasSubstr("PLANTED No fault was planted"));
+  EXPECT_THAT(never.err, HasSubstr("no reference is written, because faults"));
   EXPECT_FALSE(std::filesystem::exists(reference));
+}
+
+TEST_F(Health, AFaultThatCannotBePlantedIsRefused) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"memory op=triad run=1",
+       "no unit that is tested here begins with \"memory op=triad\"; the units are: memory op=dot"},
+      {"gemm", "begins with \"gemm\"; the units are: memory op=dot"},
+      {"memory op=dot rank=1", "there is no rank 1; allowed: 0"},
+      {"memory op=dot launch=99", "there is no operation 99; a repetition of \"memory op=dot"},
+      {"memory op=dot buffer=99", "there is no buffer 99; \"memory op=dot"},
+      {"memory_patterns launch=9", "there is no pattern 9; allowed: 1 to 8"}};
+  for (const auto& [fault, message] : wrong) {
+    const Outcome outcome = health({"sdc", "--only", "memory op=dot,memory_patterns"}, fault);
+    EXPECT_EQ(outcome.status, 2) << fault << "\n" << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.err, AllOf(HasSubstr("fault \"" + fault + "\": "), HasSubstr(message)));
+    EXPECT_FALSE(std::filesystem::exists(file_)) << fault;
+  }
 }
 
 TEST_F(Health, AFaultThatStaysDiffersInEveryReplay) {

@@ -53,6 +53,18 @@ TEST(TuneCommand, FindsAndProvesTheBest) {
   EXPECT_THAT(again.err, HasSubstr("continuing in " + out));
 }
 
+TEST(TuneCommand, ADryRunSaysWhatWouldBeTriedAndRunsNothing) {
+  const TemporaryFolder folder;
+  const auto plan = folder.write("plan.yaml", plan_of("touch ran", ""));
+  const auto out = (folder.path() / "out").string();
+  const Outcome outcome = assay_run({"tune", "command", plan.string(), "--out", out, "--dry-run"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  // 40 runs of the search and 16 of the proof, which are stopped after 3 s.
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("valley: 64 settings of 2 parameters"),
+                                 HasSubstr("40 runs at most"), HasSubstr("at most 2:48")));
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
 TEST(TuneCommand, KilledAtAnyMomentItGoesOnWhereItWas) {
   const TemporaryFolder folder;
   const auto plan = folder.write("plan.yaml", valley);

@@ -44,6 +44,20 @@ std::unique_ptr<Process> tune(const std::vector<std::string>& words, Outcome& ou
   return process;
 }
 
+TEST(TuneServe, ADryRunStartsNoServer) {
+  const TemporaryFolder folder;
+  const auto out = (folder.path() / "out").string();
+  const Outcome outcome =
+      assay_run({"tune", "serve", "no-such-server --port {port}", "max-num-seqs=4,8", "--out", out,
+                 "--dry-run", "--json", "--", "--request-rate", "2", "--requests", "60"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const Json json = Json::parse(outcome.out);
+  EXPECT_EQ(json["settings"], 3);
+  EXPECT_EQ(json["parameters"][0]["values"], Json({"unset", "4", "8"}));
+  EXPECT_EQ(json["seconds_of_arrivals"], 30);
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
 TEST(TuneServe, TheBestIsProvenAlthoughAServerDoesNotStart) {
   Outcome outcome;
   const auto process =

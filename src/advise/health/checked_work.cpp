@@ -175,6 +175,30 @@ Result<Sums> CheckedWork::learn_once() {
   return sums;
 }
 
+Status CheckedWork::can_plant(const PlantedFault& fault) const {
+  const auto wrong = [&](const std::string& why) {
+    return Error{ErrorKind::usage, fmt::format("fault \"{}\": {}", fault.text, why)};
+  };
+  if (fault.launch > launches_.size()) {
+    return wrong(fmt::format("there is no operation {}; a repetition of \"{}\" has {}",
+                             fault.launch, name(), launches_.size()));
+  }
+  const bool has_buffer = std::ranges::any_of(
+      kept_, [&](const Kept& kept) { return kept.buffer.number == fault.buffer; });
+  if (fault.buffer > 0 && !has_buffer) {
+    return wrong(fmt::format("there is no buffer {}; \"{}\" has buffers {} to {}", fault.buffer,
+                             name(), kept_.front().buffer.number, kept_.back().buffer.number));
+  }
+  const Launch& launch = launches_[fault.launch - 1];
+  if (fault.buffer == 0 && launch.count == 0) {
+    return wrong(
+        fmt::format("operation {} of \"{}\", {}, changes no memory; name another launch, or "
+                    "a buffer",
+                    fault.launch, name(), launch.name));
+  }
+  return {};
+}
+
 Status CheckedWork::apply_fault(Stream& stream, const Launch& launch) {
   std::uint64_t at = fault_->offset;
   void* word = nullptr;

@@ -129,6 +129,9 @@ class CheckedWork {
   /// state.
   double seconds() const { return seconds_; }
 
+  /// Error: usage, if a repetition has no such operation or buffer as the fault names, or the
+  /// operation changes nothing. Valid after learn().
+  Status can_plant(const PlantedFault& fault) const;
   /// Plants a fault in every later repetition; nullopt ends that.
   void plant(std::optional<PlantedFault> fault) { fault_ = std::move(fault); }
   std::uint64_t planted() const { return planted_; }  ///< how often words were changed

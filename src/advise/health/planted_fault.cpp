@@ -6,6 +6,8 @@
 #include <charconv>
 #include <optional>
 
+#include "core/suggest.h"
+
 namespace assay::health {
 namespace {
 
@@ -63,6 +65,23 @@ Result<PlantedFault> parse_planted_fault(std::string_view text) {
   }
   if (fault.run == 0 || fault.launch == 0 || fault.mask == 0) return wrong;
   return fault;
+}
+
+Status check_planted_fault(const PlantedFault& fault, std::span<const std::string> units,
+                           int ranks) {
+  if (fault.rank >= ranks) {
+    return Error{ErrorKind::usage,
+                 fmt::format("fault \"{}\": there is no rank {}; allowed: {}", fault.text,
+                             fault.rank, ranks == 1 ? "0" : fmt::format("0 to {}", ranks - 1))};
+  }
+  if (std::ranges::any_of(units, [&](const auto& unit) { return unit.starts_with(fault.work); })) {
+    return {};
+  }
+  return Error{
+      ErrorKind::usage,
+      fmt::format("fault \"{}\": no unit that is tested here begins with \"{}\"{}; the units "
+                  "are: {}",
+                  fault.text, fault.work, did_you_mean(fault.work, units), fmt::join(units, ", "))};
 }
 
 }  // namespace assay::health

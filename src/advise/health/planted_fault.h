@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,5 +28,10 @@ struct PlantedFault {
 /// Reads "WORK run=N launch=N buffer=N offset=N mask=N rank=N stays", where WORK may have several
 /// words, such as "gemm shape=8192". Error: usage.
 Result<PlantedFault> parse_planted_fault(std::string_view text);
+
+/// Error: usage, naming what there is, if none of the tested `units` begins with the fault's name,
+/// or its rank is not below `ranks`.
+Status check_planted_fault(const PlantedFault& fault, std::span<const std::string> units,
+                           int ranks);
 
 }  // namespace assay::health

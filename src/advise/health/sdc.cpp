@@ -12,6 +12,7 @@
 #include "advise/health/memory_patterns.h"
 #include "advise/health/sdc_calibration.h"
 #include "advise/health/sdc_comparison.h"
+#include "advise/health/sdc_faults.h"
 #include "advise/health/sdc_json.h"
 #include "advise/health/sdc_locate.h"
 #include "advise/health/sdc_reference.h"
@@ -75,7 +76,11 @@ class CorruptionSearch {
                                "are {}",
                                plan_.only, patterns_name)};
     }
+    if (!plan_.faults.empty())
+      TRY(agree(team_, "looking for the units of faults",
+                find_units(plan_.faults, units_, device_, team_)));
     const Status done = work_together();
+    TRY(unplantable_);
     if (!done.ok()) {
       team_error_ = done.error().message;
       interrupted_ = interrupted_ || done.error().kind == ErrorKind::interrupted;
@@ -87,6 +92,11 @@ class CorruptionSearch {
   /// Error: the team's.
   Status work_together() {
     TRY(prepare_all());
+    if (!plan_.faults.empty() && !interrupted_) {
+      unplantable_ = agree(team_, "looking for the operations of faults",
+                           find_operations(plan_.faults, units_, team_.rank()));
+      if (!unplantable_.ok()) return {};
+    }
     take(TRY(compare_with_ranks(units_, kind_of(device_.facts()), team_)));
     if (reference_) {
       take(compare_with_reference(units_, *reference_,
@@ -305,19 +315,18 @@ class CorruptionSearch {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
 
-  bool is_of(const PlantedFault& fault, const UnderTest& unit) const {
-    return fault.rank == team_.rank() && unit.report.name.starts_with(fault.work);
-  }
   void plant_faults(UnderTest& unit) const {
     for (const PlantedFault& fault : plan_.faults) {
       const std::uint64_t planned = fault.run + unit.report.calibration;
-      if (is_of(fault, unit) && unit.report.runs + 1 == planned) unit.work->plant(fault);
+      if (is_of(fault, unit, team_.rank()) && unit.report.runs + 1 == planned)
+        unit.work->plant(fault);
     }
   }
   std::optional<PlantedFault> lasting_fault(const UnderTest& unit) const {
     for (const PlantedFault& fault : plan_.faults) {
       const std::uint64_t planned = fault.run + unit.report.calibration;
-      if (is_of(fault, unit) && fault.stays && unit.report.runs + 1 >= planned) return fault;
+      if (is_of(fault, unit, team_.rank()) && fault.stays && unit.report.runs + 1 >= planned)
+        return fault;
     }
     return std::nullopt;
   }
@@ -329,7 +338,8 @@ class CorruptionSearch {
     for (const PlantedFault& fault : plan_.faults) {
       const std::uint64_t run = unit.report.runs + 1;
       const bool is_now = run == fault.run || (run > fault.run && fault.stays);
-      if (!is_of(fault, unit) || !is_now || fault.launch > memory_pattern_count) continue;
+      if (!is_of(fault, unit, team_.rank()) || !is_now || fault.launch > memory_pattern_count)
+        continue;
       planted = {static_cast<unsigned>(fault.launch - 1), fault.offset, fault.mask, fault.stays};
     }
     const DeviceFacts& facts = device_.facts();
@@ -451,6 +461,7 @@ class CorruptionSearch {
   PowerWatch power_;
   std::set<unsigned> multiprocessors_;  ///< numbers of those that ran kernels of the test
   bool interrupted_ = false;
+  Status unplantable_;      ///< the error of a fault whose operation or buffer does not exist
   std::string team_error_;  ///< that ended the test
   std::string unsettled_;   ///< what only other devices could tell
   std::vector<std::string> notes_;

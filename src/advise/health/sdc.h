@@ -132,8 +132,8 @@ struct SdcPlan {
 /// what it has. A unit that cannot be started is left out. A reference made with another seed or
 /// other versions is not compared, which a note says, as one does if no unit could be compared to
 /// the reference. Error: usage for a reference that cannot be read or is of another kind of device,
-/// or if no unit begins with `only`; as Device::build() if kernels for the patterns cannot be
-/// built.
+/// if no unit begins with `only`, or if a fault names a rank, unit, operation or buffer that is not
+/// there; as Device::build() if kernels for the patterns cannot be built.
 Result<SdcOutcome> check_corruption(const SdcPlan& plan, Device& device, Team& team);
 
 /// Returns the text of a reference file for later tests of this kind of device: the checksums of

@@ -201,14 +201,20 @@ Result<std::vector<std::size_t>> explore(const ParameterSpace& space, const Sear
 
 }  // namespace
 
+std::optional<std::size_t> runs_to_race_all(std::size_t settings, const SearchBudget& budget) {
+  // With a time budget a race of all settings is not an option, because its duration is not known
+  // in advance.
+  if (budget.time_spent) return std::nullopt;
+  const std::size_t runs = cost_of_race(settings, race_of_trials);
+  return runs <= budget.runs ? std::optional(runs) : std::nullopt;
+}
+
 Result<SettingsFound> search_settings(const ParameterSpace& space, const SearchBudget& budget,
                                       std::uint64_t seed, const RunContender& run) {
   SettingsFound result;
   std::vector<std::size_t> finalists(space.size());
   std::iota(finalists.begin(), finalists.end(), std::size_t{0});
-  // With a time budget a race of all settings is not an option, because its duration is not known
-  // in advance.
-  if (budget.time_spent || cost_of_race(space.size(), race_of_trials) > budget.runs) {
+  if (!runs_to_race_all(space.size(), budget)) {
     finalists = TRY(explore(space, budget, seed, run, result.explored));
   }
   result.finalists = TRY(race(finalists, race_of_trials, run));

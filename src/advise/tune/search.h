@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "advise/tune/parameter_space.h"
@@ -22,6 +23,10 @@ struct SearchBudget {
   /// budget.
   std::function<double()> time_spent = {};
 };
+
+/// Returns how many runs a race of all `settings` takes; empty if the budget does not allow it, so
+/// that settings are explored first.
+std::optional<std::size_t> runs_to_race_all(std::size_t settings, const SearchBudget& budget);
 
 /// What a search found.
 struct SettingsFound {

@@ -24,8 +24,8 @@ class Tuner {
   Result<TuningResult> run() {
     TuningResult result;
     most_runs_ = rules_.runs;
-    SearchBudget budget = {.runs = rules_.runs};
-    if (rules_.seconds) budget.time_spent = [&] { return log_.seconds() / *rules_.seconds; };
+    const SearchBudget budget =
+        search_budget(rules_, [&] { return log_.seconds() / *rules_.seconds; });
     result.found = TRY(search_settings(
         space_, budget, rules_.seed,
         [&](std::size_t setting, std::size_t) -> Result<std::optional<double>> {
@@ -112,6 +112,12 @@ class Tuner {
 };
 
 }  // namespace
+
+SearchBudget search_budget(const TuningRules& rules, std::function<double()> time_spent) {
+  SearchBudget budget = {.runs = rules.runs};
+  if (rules.seconds) budget.time_spent = std::move(time_spent);
+  return budget;
+}
 
 bool TuningProof::decided() const {
   return failure.empty() && (better || speed.worse || speed.verdict == Verdict::equal);

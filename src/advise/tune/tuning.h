@@ -32,6 +32,10 @@ struct TuningRules {
   std::uint64_t seed = 1;
 };
 
+/// Returns the search's part of the rules. `time_spent` tells the share of the time budget that is
+/// spent.
+SearchBudget search_budget(const TuningRules& rules, std::function<double()> time_spent);
+
 /// The score of one run of a setting.
 struct TrialScore {
   /// The natural logarithm of a speed, in a unit that the kind of target chooses. A larger one is

@@ -70,6 +70,7 @@ stopped or killed, the same command continues it.
         {"--device", "NAME", "as for `assay run`", "cpu cuda hip"},
         {"--unit-budget", "TIME", "time for one run: its --budget", "", false, "--budget"},
         {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
+        {"--dry-run", "", "show what would be tried, and for how long, and stop", ""},
         {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"},
     }),
     .run = &run,

@@ -323,7 +323,6 @@ std::vector<Option> own_options() {
       {"--suite", "NAME", "the convolutions of a suite", "resnet50 stable-diffusion unet3d"},
       {"--devices", "LIST", "a process on each, e.g. all or hip:0,hip:1", "all"},
       {"--part", "I/N", "only every N-th convolution from the I-th on, e.g. 0/2", ""},
-      {"--dry-run", "", "show what would be tuned and stop", "", false, "--list"},
       {"--db", "FOLDER",
        "MIOpen's user databases to improve; default: new ones in the output folder", "folder"},
       {"--before", "FOLDER",
@@ -339,6 +338,7 @@ std::vector<Option> options() {
        "time for each convolution in a run, default 3s; with a VARIABLE, time for one run", "",
        false, "--budget"},
       {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 10", ""},
+      {"--dry-run", "", "show what would be tuned and stop", "", false, "--list"},
       {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"},
   };
   const std::vector<Option> own = own_options();

@@ -380,7 +380,6 @@ std::vector<Option> own_options() {
       {"--python", "PROGRAM", "the Python that has PyTorch, default python3", ""},
       {"--check-pytorch", "", "let PyTorch use the results file, and say what it took", "", false,
        "--check"},
-      {"--dry-run", "", "show what would be tuned and stop", "", false, "--list"},
       {"--read", "FILE", "say which rows of a tuning file no longer fit", "file", true},
   };
 }
@@ -393,6 +392,7 @@ std::vector<Option> options() {
        false, "--budget"},
       {"--pairs", "N",
        "pairs of runs in the proof, an even number from 6, default 12, with a VARIABLE 10", ""},
+      {"--dry-run", "", "show what would be tuned and stop", "", false, "--list"},
       {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"},
   };
   const std::vector<Option> own = own_options();

@@ -90,8 +90,9 @@ Result<int> run_tuning(const Arguments& arguments, Terminal& terminal) {
   }
   const TuningPlan plan = TRY(load_tuning_plan(arguments.positionals[1]));
   TRY(check_environment(plan.space));
-  const TuningRun run = {plan.command.name, plan.text,     plan.space,
-                         plan.rules,        kind_of(plan), columns_of(plan)};
+  TuningRun run = {plan.command.name, plan.text,     plan.space,
+                   plan.rules,        kind_of(plan), columns_of(plan)};
+  run.duration.most = plan.command.timeout_seconds;
   return run_tuning(run, arguments, terminal);
 }
 
@@ -121,6 +122,7 @@ are those of `assay tune`; `assay help tune-command` says what a plan may hold.
 )",
     .options = {{"--example", "NAME", "print an example plan and exit",
                  +[] { return names_of(embedded_tunings()); }},
+                {"--dry-run", "", "show what would be tried, and for how long, and stop", ""},
                 {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"}},
     .run = &run,
 };

@@ -3,7 +3,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -220,6 +222,14 @@ TuningColumns columns_of(const LoadRequest& load) {
   return columns;
 }
 
+/// The mean time in which a load's requests arrive; empty if they have no constant rate.
+std::optional<double> seconds_of_arrivals(const LoadRequest& load) {
+  const LoadPoint& point = load.points.front();
+  const bool constant = !load.settings.ramp && !load.settings.recorded_speed;
+  if (!constant || std::isinf(point.request_rate)) return std::nullopt;
+  return static_cast<double>(point.requests) / point.request_rate;
+}
+
 int run(const Arguments& arguments, Terminal& terminal) {
   const auto request = read_tune_serve(arguments);
   if (!request.ok()) return report(terminal, request.error());
@@ -228,12 +238,13 @@ int run(const Arguments& arguments, Terminal& terminal) {
   given[1] = fmt::format("{}", fmt::join(hide_secrets(request->spawn.words), " "));
   std::string words = fmt::format("{}", fmt::join(hide_secrets(given), "\n"));
   if (arguments.has("--limit")) words += "\n--limit " + arguments.get("--limit");
-  const TuningRun run = {"server",
-                         tuning_plan_text(words, request->space, request->rules),
-                         request->space,
-                         request->rules,
-                         kind_of(*request, trials),
-                         columns_of(request->load)};
+  TuningRun run = {"server",
+                   tuning_plan_text(words, request->space, request->rules),
+                   request->space,
+                   request->rules,
+                   kind_of(*request, trials),
+                   columns_of(request->load)};
+  run.duration.arrivals = seconds_of_arrivals(request->load);
   const auto status = run_tuning(run, arguments, terminal);
   if (trials.simulated()) terminal.note(model_footnote);
   return status.ok() ? *status : report(terminal, status.error());
@@ -264,6 +275,7 @@ and the proof are those of `assay tune`.
                 {"--runs", "N", "most runs of the search, default 60", ""},
                 {"--pairs", "N", "pairs of runs in the proof, an even number from 6, default 6",
                  ""},
+                {"--dry-run", "", "show what would be tried, and for how long, and stop", ""},
                 {"--out", "DIR", "output folder; default ./tuning", "folder", false, "--output"}},
     .run = &run,
 };

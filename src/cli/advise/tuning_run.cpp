@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "advise/tune/tuning_journal.h"
+#include "cli/exit_code.h"
 #include "cli/interrupt.h"
 #include "cli/option_values.h"
 #include "compute/device/backend.h"
@@ -46,6 +47,14 @@ std::string tuning_plan_text(const std::string& what, const ParameterSpace& spac
 }
 
 Result<int> run_tuning(const TuningRun& run, const Arguments& arguments, Terminal& terminal) {
+  if (arguments.has("--dry-run")) {
+    terminal.print(arguments.has("--json")
+                       ? outlook_json(run.name, run.space, run.rules, run.duration).dump() + "\n"
+                       : outlook_text(run.name, run.space, run.rules, run.duration,
+                                      static_cast<std::size_t>(terminal.width()),
+                                      terminal.out_style()));
+    return exit_ok;
+  }
   const std::string folder = tuning_folder(arguments);
   const auto backends = make_backends();
   catch_interrupts();

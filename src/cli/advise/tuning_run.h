@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "advise/tune/tuning.h"
+#include "cli/advise/tuning_outlook.h"
 #include "cli/advise/tuning_view.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
@@ -24,6 +25,7 @@ struct TuningRun {
   TuningColumns columns;
   /// Text about the result to print after the search and before the conclusion.
   std::function<std::string(const TuningResult&)> details = {};
+  RunDuration duration = {};  ///< what is known of a run's duration beforehand
 };
 
 /// The folder that --out names.
@@ -42,7 +44,8 @@ Result<ParameterSpace> space_of(const std::vector<Parameter>& parameters,
 std::string tuning_plan_text(const std::string& what, const ParameterSpace& space,
                              const TuningRules& rules);
 
-/// Tunes, or continues the tuning in the folder, and prints the result. Returns the exit status.
+/// Tunes, or continues the tuning in the folder, and prints the result; with --dry-run it only
+/// prints what would be tried. Returns the exit status.
 /// Error: as from TrialLog::open() and tune(); after an interrupt stopped_tuning().
 Result<int> run_tuning(const TuningRun& run, const Arguments& arguments, Terminal& terminal);
 

@@ -275,6 +275,12 @@ class PlanReader {
       environment.kind = TRY(map.text("kind"));
       TRY(check_name(map, environment.name));
       TRY(map.optional("variables", environment.variables));
+      for (const auto& [variable, text] : environment.variables) {
+        if (!variable.empty() && variable.find('=') == std::string::npos) continue;
+        return map.wrong("variables", fmt::format("\"{}\" is not a variable's name; allowed: "
+                                                  "one or more characters other than =",
+                                                  variable));
+      }
       if (has_load) environment.servers = TRY(read_load_servers(map));
       if (!names.insert(environment.name).second) {
         return map.wrong("name", fmt::format("two environments are named {}", environment.name));
@@ -319,11 +325,19 @@ class PlanReader {
     study.together = study.each;
     TRY(map.optional("together", study.together));
     TRY(map.optional("whole", study.whole));
-    for (const std::string& name : study.each) TRY(check_part(map, "each", name));
+    for (const std::string& name : study.each) {
+      TRY(check_part(map, "each", name));
+      if (std::count(study.each.begin(), study.each.end(), name) != 1) {
+        return map.wrong("each", fmt::format("{} is there twice; name each once", name));
+      }
+    }
     for (const std::string& name : study.together) {
       TRY(check_part(map, "together", name));
-      if (std::count(study.each.begin(), study.each.end(), name) != 1) {
-        return map.wrong("together", fmt::format("{} must also be in \"each\", once", name));
+      if (std::count(study.each.begin(), study.each.end(), name) == 0) {
+        return map.wrong("together", fmt::format("{} must also be in \"each\"", name));
+      }
+      if (std::count(study.together.begin(), study.together.end(), name) != 1) {
+        return map.wrong("together", fmt::format("{} is there twice; name each once", name));
       }
     }
     if (study.together.size() < 2) {

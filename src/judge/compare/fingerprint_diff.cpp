@@ -28,7 +28,11 @@ struct Rule {
 constexpr Likelihood high = Likelihood::high, medium = Likelihood::medium, low = Likelihood::low,
                      identity = Likelihood::identity;
 
-constexpr std::array<Rule, 74> rules = {{
+/// Stands for the path of a variable that is no setting: older versions recorded what mpirun sets
+/// for each process.
+constexpr std::string_view of_one_process = "variable of one process";
+
+constexpr std::array<Rule, 75> rules = {{
     {"accelerators.*.uuid", identity, "another piece of hardware"},
     {"accelerators.*.serial", identity, "another piece of hardware"},
     {"accelerators.*.index", identity, "numbered differently"},
@@ -90,6 +94,7 @@ constexpr std::array<Rule, 74> rules = {{
     {"environment.ASSAY_", low, "a setting of assay"},
     {"environment.KUBERNETES_SERVICE_HOST", identity, "the cluster"},
     {"environment.SLURM_JOB_ID", identity, "the job"},
+    {of_one_process, identity, "the process, no setting"},
     {"environment", medium, "a setting of a runtime or library"},
     {"virtualization.hypervisor", high,
      "a virtual machine: memory translation, steal time, interrupts"},
@@ -129,10 +134,9 @@ constexpr Rule no_rule = {"", low, "not known to matter"};
 
 /// The index of the path's rule; rules.size() if there is none.
 std::size_t rule_index(std::string_view path) {
-  // Older versions recorded what mpirun sets for each process. That is no setting.
   std::string_view name = path;
   if (next_step(name) == "environment" && !name.empty() && !is_performance_variable(name)) {
-    path = "environment.SLURM_JOB_ID";
+    path = of_one_process;
   }
   const auto is_for = [&](const Rule& rule) { return fits(rule.pattern, path); };
   return static_cast<std::size_t>(std::ranges::find_if(rules, is_for) - rules.begin());

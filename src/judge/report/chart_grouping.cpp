@@ -124,6 +124,17 @@ std::vector<std::string> axes_of_categories(const std::vector<Entry>& entries) {
   return telling;
 }
 
+/// Returns whether an environment has no series with this axis, as published figures lack axes of
+/// assay's benchmarks and have others.
+bool is_foreign(std::string_view axis, const std::vector<Entry>& entries) {
+  std::set<std::size_t> all, with_it;
+  for (const Entry& entry : entries) {
+    all.insert(entry.environment);
+    if (!value_of(entry.series->axes, axis).empty()) with_it.insert(entry.environment);
+  }
+  return with_it.size() < all.size();
+}
+
 /// The layout of one group of series on panels.
 struct Layout {
   const AxisValues* x = nullptr;
@@ -176,7 +187,14 @@ Layout layout_of(const std::vector<AxisValues>& axes, const std::vector<Entry>& 
     }
     if (lines != nullptr) layout.line_axes = {lines->name};
     std::erase(free, lines);
-  } else if (layout.x == nullptr) {
+  } else if (layout.x != nullptr) {
+    // A panel for each value of an axis that an environment lacks would not show that environment.
+    std::erase_if(free, [&](const AxisValues* axis) {
+      const bool is_line = axis->values.size() <= most_colours && is_foreign(axis->name, entries);
+      if (is_line) layout.line_axes.push_back(axis->name);
+      return is_line;
+    });
+  } else {
     // Every combination of distinguishing axes is a category. If there are too many, the first axis
     // splits them into panels.
     std::vector<const AxisValues*> telling;

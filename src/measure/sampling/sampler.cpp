@@ -43,8 +43,7 @@ class DeviceSampler final : public Sampler {
         idle_(std::move(idle)),
         gate_(std::move(gate)),
         probe_(std::move(probe)),
-        quota_(std::move(quota)),
-        stops_before_(times_stopped()) {}
+        quota_(std::move(quota)) {}
 
   Stream& stream() override { return *stream_; }
 
@@ -72,6 +71,7 @@ class DeviceSampler final : public Sampler {
     }
     set.after = device_.sense();
     set.wall_seconds = seconds_since(begin);
+    cell_ = stops_so_far();
     return set;
   }
 
@@ -108,22 +108,35 @@ class DeviceSampler final : public Sampler {
     return longer;
   }
 
-  /// How often a CPU quota has stopped threads of this process's group so far; 0 if unknown.
-  double times_stopped() {
+  /// How often a CPU quota has stopped threads of this process's group until a time.
+  struct Stops {
+    double periods = 0;  ///< 0 if unknown
+    Clock::time_point until;
+  };
+  Stops stops_so_far() {
     const double periods = quota_ ? quota_->read().periods : 0;
-    return std::isnan(periods) ? 0 : periods;
+    return {std::isnan(periods) ? 0 : periods, Clock::now()};
   }
 
-  /// Whether a CPU quota has often stopped threads since the sampler was made, the times of this
-  /// work include such stops, and it may be launched several times in a sample. Ranks do not agree
-  /// on a longer sample, so theirs stay short.
+  /// Whether a CPU quota has often stopped threads since the cell before ended or, if that was just
+  /// now, since the sampler was made. One stop in so short a time may be chance.
+  bool are_threads_often_stopped() {
+    constexpr double enough = 0.2;  // seconds: two periods of a quota
+    const Stops& before = seconds_since(cell_.until) >= enough ? cell_ : run_;
+    const double stops = stops_so_far().periods - before.periods;
+    return stops > 1 && stopped_often(stops, seconds_since(before.until));
+  }
+
+  /// Whether a CPU quota often stops threads, the times of this work include such stops, and it may
+  /// be launched several times in a sample. Ranks do not agree on a longer sample, so theirs stay
+  /// short.
   Result<bool> stops_show(Case& work, const SampleSet& set) {
     const bool timed_on_host =
         set.time_source == TimeSource::host_clock ||
         (set.time_source == TimeSource::device_events && device_.facts().is_host_cpu());
-    if (!timed_on_host || team_.size() > 1 || !work.may_repeat() ||
-        !stopped_often(times_stopped() - stops_before_, seconds_since(made_)))
+    if (!timed_on_host || team_.size() > 1 || !work.may_repeat() || !are_threads_often_stopped()) {
       return false;
+    }
     return set.cache_state != CacheState::cold && !TRY(work.own_seconds());
   }
 
@@ -330,8 +343,8 @@ class DeviceSampler final : public Sampler {
   Gate gate_;
   ClockProbe probe_;
   std::optional<QuotaStops> quota_;
-  double stops_before_ = 0;  // times_stopped() when the sampler was made
-  const Clock::time_point made_ = Clock::now();
+  const Stops run_ = stops_so_far();  // when the sampler was made
+  Stops cell_ = run_;                 // at the end of the last cell
   Buffer flush_;
   Sample last_warm_up_;
   double fastest_warm_up_ = 0;  // seconds

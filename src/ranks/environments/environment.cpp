@@ -117,6 +117,13 @@ Result<ResourceLimits> read_limits(const YamlReader& settings) {
   TRY(settings.optional("cpus", cpus));
   TRY(settings.optional("cpu_quota", quota));
   TRY(settings.size("memory", limits.memory_bytes));
+  constexpr std::uint64_t least_memory = std::uint64_t{1} << 20;
+  if (limits.memory_bytes && *limits.memory_bytes < least_memory) {
+    return settings.wrong("memory",
+                          fmt::format("\"memory\" is {}, in which nothing can run; allowed: 1MiB "
+                                      "and more, e.g. 8GiB; leave it out for no limit",
+                                      format_size(*limits.memory_bytes)));
+  }
   if (!cpus.empty()) {
     limits.cpus = parse_cpu_list(cpus);
     if (limits.cpus.empty()) {

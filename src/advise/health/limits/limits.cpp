@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <sstream>
 
 #include "advise/doctor/doctor.h"
@@ -35,6 +37,15 @@ bool is_open(std::string_view value) {
   return value == "all" || value == "auto" || value == "any";
 }
 
+/// Returns whether `text` may say which machines a limit comes from: if it begins with a number,
+/// that number is whole and at least 1.
+bool is_sample(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double number = 1;  // a text without a number keeps it
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number >= 1 && number == std::floor(number);
+}
+
 class Reader {
  public:
   explicit Reader(std::string_view file) : file_(file) {}
@@ -63,9 +74,19 @@ class Reader {
   Status provenance(const YamlReader& map, LimitLine& target) const {
     TRY(map.optional("source", target.source));
     TRY(map.optional("date", target.date));
+    if (map.find("date") != nullptr && !is_date(target.date)) {
+      return map.wrong("date", fmt::format("date \"{}\" is no day of the calendar; allowed: a day, "
+                                           "2026-05-30, or a month, 2026-05",
+                                           target.date));
+    }
     TRY(map.optional("doubts", target.doubts));
     if (target.doubts == "none") target.doubts.clear();  // of this line, though the file has some
     TRY(map.optional("n", target.sample));
+    if (map.find("n") != nullptr && !is_sample(target.sample)) {
+      return map.wrong("n", fmt::format("n \"{}\" begins with a number that counts nothing; "
+                                        "allowed: a whole number from 1, e.g. 3 GPUs, or words",
+                                        target.sample));
+    }
     if (map.find("kind") == nullptr) return {};
     const std::string kind = TRY(map.text("kind"));
     for (const LimitKind known : kinds) {

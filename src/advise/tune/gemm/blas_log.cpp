@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -203,6 +204,11 @@ std::string_view precision_at(const Fields& fields) {
   return at(fields, "precision").empty() ? at(fields, "r") : at(fields, "precision");
 }
 
+/// Returns the sum, at most the largest number.
+std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
+  return a + std::min(b, std::numeric_limits<std::uint64_t>::max() - a);
+}
+
 }  // namespace
 
 Result<std::optional<LoggedCall>> parse_logged_call(std::string_view line) {
@@ -214,6 +220,7 @@ Result<std::optional<LoggedCall>> parse_logged_call(std::string_view line) {
     const Fields fields = fields_of_words(line.substr(place + lt.size()));
     // the line only mentions the program
     if (at(fields, "m").empty() && at(fields, "n").empty()) return Found();
+    if (at(fields, "api_method") == "cpp") logged.source = CallSource::hipblaslt_extension;
     logged.call = TRY(call_of(fields, {}, precision_at(fields)));
     return Found(logged);
   }
@@ -221,7 +228,7 @@ Result<std::optional<LoggedCall>> parse_logged_call(std::string_view line) {
     const Fields fields = fields_of_words(line.substr(place + roc.size()));
     const auto precision = precision_of(at(fields, "f"));
     if (!precision) return Found();
-    logged.rocblas = true;
+    logged.source = CallSource::rocblas;
     logged.call = TRY(call_of(fields, {"transposeA", "transposeB"},
                               precision->empty() ? precision_at(fields) : *precision));
     return Found(logged);
@@ -232,11 +239,11 @@ Result<std::optional<LoggedCall>> parse_logged_call(std::string_view line) {
   const Fields fields =
       fields_of_braces(rocblas ? line.substr(place) : line.substr(torch_place + 1));
   std::string_view precision;
+  logged.source = rocblas ? CallSource::rocblas : CallSource::pytorch;
   if (rocblas) {
     const auto of_function = precision_of(at(fields, "rocblas_function"));
     if (!of_function) return Found();
     precision = *of_function;
-    logged.rocblas = true;
     logged.profile = !at(fields, "call_count").empty();
     logged.count = static_cast<std::uint64_t>(TRY(number(fields, "call_count", 1)));
   }
@@ -257,17 +264,17 @@ void BlasLogReader::take(std::size_t line_number, std::string_view line) {
   const auto [place, added] = places_.try_emplace(*problem, counts_.size());
   if (added) counts_.push_back({*problem, {}});
   Counts& counts = counts_[place->second].second;
-  counts.rocblas = counts.rocblas || (*logged)->rocblas;
   rocblas_profile_ = rocblas_profile_ || (*logged)->profile;
-  std::uint64_t& sum = (*logged)->profile ? counts.profile : counts.single;
-  const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - sum;
-  sum += std::min(room, (*logged)->count);
+  std::uint64_t& single = counts.single[static_cast<std::size_t>((*logged)->source)];
+  std::uint64_t& calls = (*logged)->profile ? counts.profile : single;
+  calls = sum(calls, (*logged)->count);
 }
 
 BlasLog BlasLogReader::finish() && {
   for (const auto& [problem, counts] : counts_) {
-    const std::uint64_t count =
-        rocblas_profile_ && counts.rocblas ? counts.profile : counts.single + counts.profile;
+    const auto [rocblas, hipblaslt, extension, pytorch] = counts.single;
+    const std::uint64_t of_rocblas = rocblas_profile_ ? counts.profile : rocblas;
+    const std::uint64_t count = std::max(sum(hipblaslt, std::max(of_rocblas, extension)), pytorch);
     if (count > 0) log_.problems.push_back({problem, count});
   }
   return std::move(log_);

@@ -5,6 +5,7 @@
 // writes (PYTORCH_TUNABLEOP_BLAS_LOG=1) are read, too; tunable_op.h reads PyTorch's own files.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -29,12 +30,16 @@ struct BlasLog {
   std::size_t ignored_lines = 0;     ///< number of all such lines
 };
 
+/// Who wrote a line of a log. rocBLAS may pass a call on to hipBLASLt, by hipBLASLt's extension for
+/// C++ (ROCBLAS_USE_HIPBLASLT=1, and by default on some chips), so that both write a line.
+enum class CallSource { rocblas, hipblaslt, hipblaslt_extension, pytorch };
+
 /// A GEMM in one line of a log.
 struct LoggedCall {
   BlasCall call;
   std::uint64_t count = 1;  ///< number of calls; 1 unless `profile`
-  bool profile = false;     ///< whether the line gives the total number of calls
-  bool rocblas = false;     ///< whether rocBLAS wrote the line; otherwise hipBLASLt or PyTorch
+  bool profile = false;     ///< whether the line gives rocBLAS's total number of calls
+  CallSource source = CallSource::hipblaslt;
 };
 /// Parses one line of a log; nullopt if it has no GEMM. Error: usage if a value is missing or
 /// damaged; unsupported if assay has no such GEMM.
@@ -46,17 +51,17 @@ class BlasLogReader {
   /// Reads one line, without its end; `number` is its place in the log, from 1. A line whose GEMM
   /// parse_logged_call() or problem_of() (blas_call.h) refuses is one of BlasLog::ignored.
   void take(std::size_t number, std::string_view line);
-  /// Returns what was read. If the log has totals of rocBLAS, a GEMM that rocBLAS called has the
-  /// sum of its totals; its single calls, also hipBLASLt's, do not count. Without a total it is
-  /// left out.
+  /// Returns what was read. Calls of rocBLAS and of hipBLASLt are added. No call counts twice: if
+  /// the log has totals of rocBLAS, single calls of rocBLAS do not count; of calls through
+  /// hipBLASLt's extension only those count that are more than rocBLAS's; PyTorch's lines count
+  /// only where they are more than all others. A GEMM without a call that counts is left out.
   BlasLog finish() &&;
 
  private:
   /// Numbers of calls of one GEMM.
   struct Counts {
-    std::uint64_t single = 0;   // lines of single calls
-    std::uint64_t profile = 0;  // sum of totals
-    bool rocblas = false;       // a line is of rocBLAS
+    std::array<std::uint64_t, 4> single = {};  // lines of single calls, indexed by CallSource
+    std::uint64_t profile = 0;                 // sum of rocBLAS's totals
   };
   std::map<GemmProblem, std::size_t> places_;  // indices into counts_
   std::vector<std::pair<GemmProblem, Counts>> counts_;

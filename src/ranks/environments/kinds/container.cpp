@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "core/program.h"
 #include "core/shown_text.h"
 #include "core/suggest.h"
+#include "core/text.h"
 #include "ranks/environments/c_library.h"
 
 namespace assay {
@@ -83,6 +85,18 @@ class Container final : public Environment {
   }
 };
 
+/// Returns whether `text` is numbers between commas, as "0,1", and none is there twice.
+bool are_indices(std::string_view text) {
+  std::set<std::uint64_t> indices;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const auto index = parse_count(text.substr(0, comma));
+    if (!index || !indices.insert(*index).second) return false;
+    if (comma == std::string_view::npos) return true;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 Result<std::unique_ptr<Environment>> read(const YamlReader& reader, std::string_view) {
   auto container = std::make_unique<Container>();
   ContainerSettings& settings = container->settings;
@@ -107,11 +121,11 @@ Result<std::unique_ptr<Environment>> read(const YamlReader& reader, std::string_
   TRY(reader.optional("variables", settings.variables));
   TRY(reader.optional("volumes", settings.volumes));
   TRY(reader.optional("options", settings.options));
-  const bool indices = settings.gpus.find_first_not_of("0123456789,") == std::string::npos;
   const std::vector<std::string> words = {"auto", "none", "amd", "nvidia"};
-  if (!indices && std::find(words.begin(), words.end(), settings.gpus) == words.end()) {
-    return reader.wrong("gpus", fmt::format("\"gpus\" must be auto, none, amd, nvidia or indices "
-                                            "(0,1), not \"{}\"",
+  if (!are_indices(settings.gpus) &&
+      std::find(words.begin(), words.end(), settings.gpus) == words.end()) {
+    return reader.wrong("gpus", fmt::format("\"gpus\" must be auto, none, amd, nvidia or indices, "
+                                            "each once (0,1), not \"{}\"",
                                             settings.gpus));
   }
   return std::unique_ptr<Environment>(std::move(container));

@@ -197,7 +197,10 @@ Result<std::unique_ptr<Environment>> read_inside(const YamlValue& value, std::st
 Result<std::unique_ptr<Environment>> read(const YamlReader& settings, std::string_view file) {
   auto ssh = std::make_unique<Ssh>();
   ssh->target = TRY(settings.text("target"));
-  TRY(settings.optional("port", ssh->port));
+  constexpr std::uint64_t most_port = 65535;
+  std::uint64_t port = 0;
+  TRY(settings.count("port", 1, most_port, port));
+  if (port != 0) ssh->port = std::to_string(port);
   TRY(settings.optional("identity", ssh->identity));
   TRY(settings.optional("user", ssh->user));
   TRY(settings.optional("binary", ssh->binary));

@@ -77,6 +77,33 @@ TEST(Limits, ErrorsNameTheLineAndWhatIsAllowed) {
               HasSubstr("kind \"rumour\""));
 }
 
+TEST(Limits, ADateIsOneOfTheCalendar) {
+  EXPECT_EQ(error_of("{check: ecc, date: 2026-02-31}"),
+            "ours.yaml:7: date \"2026-02-31\" is no day of the calendar; allowed: a day, "
+            "2026-05-30, or a month, 2026-05");
+  EXPECT_THAT(error_of("{check: ecc, date: today}"), HasSubstr("date \"today\""));
+  EXPECT_EQ(error_of("{check: ecc, date: 2026-05}"), "");
+  const auto of_file = parse_limits(
+      "name: a\ndescription: b\nsource: c\ndate: 2026-13-01\nlimits:\n  - {check: ecc}\n",
+      "a.yaml");
+  ASSERT_FALSE(of_file.ok());
+  EXPECT_THAT(of_file.error().message, HasSubstr("a.yaml:4: date \"2026-13-01\""));
+}
+
+TEST(Limits, AMeasuredLimitComesFromAtLeastOneMachine) {
+  EXPECT_EQ(error_of("{check: ecc, n: 0 GPUs}"),
+            "ours.yaml:7: n \"0 GPUs\" begins with a number that counts nothing; allowed: a whole "
+            "number from 1, e.g. 3 GPUs, or words");
+  for (const char* wrong : {"0", "-3", "-1 nodes", "-3GPUs", "2.5 GPUs", "0.0 nodes"}) {
+    EXPECT_THAT(error_of(std::string("{check: ecc, n: ") + wrong + "}"),
+                HasSubstr("ours.yaml:7: n"))
+        << wrong;
+  }
+  for (const char* right : {"1", "40 nodes", "3-4 GPUs", "a few", "\"two and four GPUs\""}) {
+    EXPECT_EQ(error_of(std::string("{check: ecc, n: ") + right + "}"), "") << right;
+  }
+}
+
 TEST(Limits, NeedASourceAndADate) {
   const auto limits =
       parse_limits("name: a\ndescription: b\nlimits:\n  - {check: ecc}\n", "a.yaml");

@@ -173,5 +173,23 @@ TEST(Sdc, APlantedFaultIsReadFromText) {
   }
 }
 
+TEST(Sdc, APlantedFaultNeedsAUnitAndARank) {
+  const std::vector<std::string> units = {"gemm shape=96 dtype=f32", "memory op=dot"};
+  const auto message = [&](const std::string& text, int ranks) {
+    const Status status = check_planted_fault(*parse_planted_fault(text), units, ranks);
+    return status.ok() ? "" : status.error().message;
+  };
+  EXPECT_EQ(message("gemm run=2", 1), "");
+  EXPECT_EQ(message("run=2", 1), "") << "any unit";
+  EXPECT_EQ(message("memory op=dot rank=1", 2), "");
+  EXPECT_EQ(message("memory op=dto launch=3", 1),
+            "fault \"memory op=dto launch=3\": no unit that is tested here begins with \"memory "
+            "op=dto\"; did you mean \"memory op=dot\"?; the units are: gemm shape=96 dtype=f32, "
+            "memory op=dot");
+  EXPECT_EQ(message("gemm rank=2", 2),
+            "fault \"gemm rank=2\": there is no rank 2; allowed: 0 to 1");
+  EXPECT_EQ(message("gemm rank=1", 1), "fault \"gemm rank=1\": there is no rank 1; allowed: 0");
+}
+
 }  // namespace
 }  // namespace assay::health

@@ -142,11 +142,26 @@ TEST(CampaignPlan, MistakesInEnvironments) {
   EXPECT_THAT(with("kind: host, cpus: 3-1"), HasSubstr("p.yaml:4: \"3-1\" is not a list of CPUs"));
   EXPECT_THAT(with("kind: host, cpu_quota: lots"), HasSubstr("p.yaml:4: \"lots\" is not a quota"));
   EXPECT_THAT(with("kind: host, memory: 4 gigs"), HasSubstr("p.yaml:4: "));
+  EXPECT_EQ(
+      with("kind: host, memory: 0"),
+      "p.yaml:4: \"memory\" is 0, in which nothing can run; allowed: 1MiB and more, e.g. 8GiB; "
+      "leave it out for no limit");
+  EXPECT_THAT(with("kind: container, engine: docker, image: x, memory: 8"),
+              HasSubstr("\"memory\" is 8,"));
+  EXPECT_THAT(with("kind: host, cpu_quota: 0"), HasSubstr("\"0\" is not a quota"));
+  EXPECT_THAT(with("kind: host, variables: {'A=B': c}"), HasSubstr("\"A=B\" is not a variable's"));
+  EXPECT_THAT(with("kind: host, variables: {'': c}"), HasSubstr("\"\" is not a variable's name"));
   EXPECT_THAT(with("kind: container, engine: dokcer"), HasSubstr("did you mean \"docker\"?"));
   EXPECT_THAT(with("kind: container, engine: docker"), HasSubstr("\"image\" is missing"));
   EXPECT_THAT(with("kind: container, engine: docker, image: x, gpus: some"),
               HasSubstr("\"gpus\" must be"));
+  for (const char* gpus : {"','", "'0,'", "'0,,1'", "'1,1'"}) {
+    EXPECT_THAT(with(std::string("kind: container, engine: docker, image: x, gpus: ") + gpus),
+                HasSubstr("\"gpus\" must be"))
+        << gpus;
+  }
   EXPECT_THAT(with("kind: ssh"), HasSubstr("\"target\" is missing"));
+  EXPECT_THAT(with("kind: ssh, target: h, port: 0"), HasSubstr("\"port\" must be a number from 1"));
   EXPECT_THAT(with("kind: ssh, target: -oProxyCommand=x"), HasSubstr("is not a host"));
   EXPECT_THAT(with("kind: ssh, target: h, inside: {kind: host, cpu_quota: 10%}"),
               HasSubstr("inside ssh assay cannot set CPUs"));
@@ -279,7 +294,11 @@ TEST(CampaignPlan, Studies) {
   EXPECT_THAT(plan_problem(parts + "study: {each: [p0, all]}\n"), HasSubstr("all is of kind host"));
   EXPECT_THAT(plan_problem(parts + "study: {each: [p0]}\n"), HasSubstr("at least two partitions"));
   EXPECT_THAT(plan_problem(parts + "study: {each: [p0], together: [p0, p1]}\n"),
-              HasSubstr("p1 must also be in \"each\", once"));
+              HasSubstr("p1 must also be in \"each\""));
+  EXPECT_THAT(plan_problem(parts + "study: {each: [p0, p1], together: [p0, p0]}\n"),
+              HasSubstr("p0 is there twice"));
+  EXPECT_THAT(plan_problem(parts + "study: {each: [p0, p0, p1], together: [p0, p1]}\n"),
+              HasSubstr("p0 is there twice"));
 }
 
 TEST(CampaignPlan, WhatDiffersIsNamed) {

@@ -44,6 +44,7 @@ TEST(FingerprintDiff, WhatMpirunSetsForEachProcessIsNoSetting) {
   EXPECT_EQ(found[0].path, "environment.OMPI_MCA_btl");
   EXPECT_EQ(found[0].likelihood, Likelihood::medium);
   EXPECT_EQ(found[1].likelihood, Likelihood::identity);
+  EXPECT_EQ(found[1].why, "the process, no setting");
 }
 
 TEST(FingerprintDiff, OnlyWhatACaptureHidIsUnknown) {

@@ -133,6 +133,30 @@ TEST(ReportPanels, OneEnvironmentHasLinesAndSeveralHaveFacets) {
   EXPECT_EQ(both[0].marks[5].environment, 1U);
 }
 
+/// Published figures name what assay's benchmark has no axis for.
+TEST(ReportPanels, AnAxisThatAnEnvironmentLacksMakesLinesInTheSharedPanel) {
+  std::vector<Series> own;
+  for (const char* size : {"1MiB", "8MiB", "64MiB"}) {
+    own.push_back(series_of(
+        "peer",
+        {{"pattern", "pair"}, {"engine", "copy"}, {"from", "0"}, {"to", "1"}, {"size", size}},
+        {1e9}));
+  }
+  const std::vector<Series> published = {
+      series_of("peer", {{"pattern", "pair"}, {"library", "torch"}, {"size", "8MiB"}}, {4e10}),
+      series_of("peer", {{"pattern", "pair"}, {"library", "mpi"}, {"size", "1MiB"}}, {4e10})};
+  const auto panels = panels_of({environment_of("a", own), environment_of("b", published)});
+  ASSERT_EQ(panels.size(), 1U);
+  EXPECT_EQ(panels[0].x_axis, "size");
+  EXPECT_EQ(panels[0].facet, "");
+  EXPECT_EQ(panels[0].constants, "pattern=pair");
+  ASSERT_EQ(panels[0].marks.size(), 5U);
+  EXPECT_EQ(panels[0].marks[0].line, "");
+  EXPECT_EQ(panels[0].marks[3].line, "mpi");
+  EXPECT_EQ(panels[0].marks[4].line, "torch");
+  EXPECT_EQ(panels[0].marks[4].environment, 1U);
+}
+
 TEST(ReportPanels, WhatABenchmarkMeasuresComesBeforeWhatItDerives) {
   Series derived = series_of("toy", {{"batch", "8"}}, {3e-5}, "exchange_alone", "s", Better::lower);
   derived.points[0].low = derived.points[0].high = derived.points[0].value;

@@ -52,6 +52,30 @@ TEST(BlasLog, TakesRocBlasNumbersInsteadOfItsSingleCalls) {
   EXPECT_EQ(read(std::string(single) + std::string(single)).problems.at(0).count, 2u);
 }
 
+/// rocBLAS calls hipBLASLt by its extension for C++, so that a call is in the log of both. A
+/// program calls hipBLASLt by its interface for C.
+TEST(BlasLog, AddsTheCallsOfBothLibrariesAndNoneTwice) {
+  const auto lt = [](const std::string& way, int times) {
+    std::string lines;
+    for (int i = 0; i < times; ++i) {
+      lines += "hipblaslt-bench --api_method " + way +
+               " -m 256 -n 128 -k 64 --lda 256 --ldb 128 --ldc 256 --ldd 256 --transA N --transB T "
+               "--a_type f16_r --b_type f16_r --c_type f16_r --d_type f16_r --compute_type f32_r\n";
+    }
+    return lines;
+  };
+  const std::string total(gemm_files::rocblas_log);
+  const std::string single = total.substr(0, total.find('\n') + 1);
+  const auto count = [](const std::string& text) { return read(text).problems.at(0).count; };
+  EXPECT_EQ(read(lt("c", 1) + total).problems.size(), 2u) << "not the same GEMM";
+  EXPECT_EQ(count(lt("c", 3) + total), 139u);
+  EXPECT_EQ(count(lt("cpp", 136) + total), 136u);
+  EXPECT_EQ(count(lt("cpp", 140) + total), 140u) << "the program itself made four of them";
+  EXPECT_EQ(count(lt("cpp", 136) + lt("c", 2) + total), 138u);
+  EXPECT_EQ(count(single + lt("cpp", 1) + single + lt("cpp", 1) + lt("c", 1)), 3u);
+  EXPECT_EQ(count(lt("cpp", 2) + lt("c", 1)), 3u);
+}
+
 TEST(BlasLog, ReadsPyTorchsCalls) {
   const BlasLog log = read(
       "GemmTunableOp_BFloat16_TN,tn_8_4_16,BLAS_PARAMS: - { function: matmul, M: 8, N: 4, K: 16, "
