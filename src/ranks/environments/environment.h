@@ -94,9 +94,6 @@ struct EnvironmentKind {
 };
 using EnvironmentKindRegistry = Registry<EnvironmentKind>;
 
-/// Sorted by name.
-std::vector<EnvironmentKind> environment_kinds();
-
 /// Reads a map with `kind`, that kind's settings and the caller's additional keys, `more`. Error:
 /// usage, "FILE:LINE: ...".
 Result<std::unique_ptr<Environment>> read_environment(const YamlValue& value, std::string_view file,

@@ -77,12 +77,12 @@ std::vector<LimitLine> left_out_lines(const Limits& limits, Thoroughness thoroug
 /// can.
 std::string why_left_out(const LimitLine& line);
 
-/// Judges the lines that are due, except left_out_lines(). Each record of a
-/// line's cell is one of its subjects. Facts of GPUs are judged for those that the limits are
-/// about. A device without a record of a line's cell makes that line UNKNOWN, unless another device
-/// fails it. If there is one GPU and all due lines need several, these lines are UNKNOWN. Each
-/// check of the doctor that failed and that no due line names is a line of its own; these come
-/// last. If no check failed and there are findings, a line "doctor" passes in their place.
+/// Judges the lines that are due, except left_out_lines(). Each record of a line's cell is one of
+/// its subjects. Facts of GPUs are judged for those that the limits are about. A device without a
+/// record of a line's cell makes that line UNKNOWN, unless another device fails it. If there is one
+/// GPU and all due lines need several, these lines are UNKNOWN. Each check of the doctor that
+/// failed and that no due line names is a line of its own; these come last. If no check failed and
+/// there are findings, a line "doctor" passes in their place.
 std::vector<JudgedLine> judge_machine(const Limits& limits, Thoroughness thoroughness,
                                       std::span<const Record> records, const MachineFacts& facts);
 
