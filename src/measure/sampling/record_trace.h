@@ -1,4 +1,4 @@
-// Records a few warm steps of a cell as a timeline, and what recording them costs. A step is the
+// Records a few warm steps of a cell as a timeline, and the cost of recording them. A step is the
 // timed part of what a run takes as one sample, with at most 20 launches of the work even if the
 // run takes more.
 #pragma once

@@ -21,8 +21,8 @@ namespace assay {
 
 /// How much of the machine a process may use.
 struct ResourceLimits {
-  std::vector<int> cpus;                      ///< CPUs it may run on; empty: all
-  std::optional<double> cpu_quota;            ///< CPU seconds per second: 0.1 is a tenth of one CPU
+  std::vector<int> cpus;            ///< CPUs it may run on; empty: all
+  std::optional<double> cpu_quota;  ///< CPU seconds per second, 0.1: a tenth of a CPU; empty: all
   std::optional<std::uint64_t> memory_bytes;  ///< empty: all
   bool any() const { return !cpus.empty() || cpu_quota || memory_bytes; }
 };

@@ -47,8 +47,7 @@ struct TokenEvent {
   Finish finish = Finish::length;     ///< how the choice ends, if `last`
   const ChoiceText* whole = nullptr;  ///< the text of the choice, if `last` and needs_whole()
   const ChosenLogprobs* logprobs = nullptr;  ///< null: not wanted
-  std::uint64_t offset =
-      0;  ///< with `logprobs`: Unicode characters of the choice before this token
+  std::uint64_t offset = 0;  ///< with `logprobs`: Unicode characters of the choice before it
 };
 
 /// Writes one reply in the format of one API. Functions with `out` append to it, or nothing if the
